@@ -1,0 +1,162 @@
+// daemon/contract: what both ends of the wire agree on. Pure values: no I/O, no imports but zod and files of this folder.
+// An endpoint is declared once and read by the binder, the 405 table, OpenAPI, the command line's client and the tests.
+import type { z } from "zod";
+
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+
+/** The categories of forge token scopes; a route asks for `read:` on GET and `write:` otherwise. */
+export type ScopeCategory =
+  | "activitypub"
+  | "admin"
+  | "misc"
+  | "notification"
+  | "organization"
+  | "package"
+  | "issue"
+  | "repository"
+  | "user";
+
+/**
+ * Who may call. There is no default, so no route is open by accident.
+ * Forge: `anyone` (credentials are optional, wrong ones still refused), `forge_user`, `forge_site_admin`,
+ * `forge_basic` (signed in by Basic authentication: self or site administrator of the account in the path).
+ * Vault: `anyone`, `vault_account` (any role), `vault_user` (regular users only), `vault_administrator`.
+ * Both: `operator` (nobody over the network: reserved for routes that listen on loopback without an API).
+ */
+export type Gate =
+  | { readonly who: "anyone" }
+  | { readonly who: "forge_user"; readonly scope: ScopeCategory }
+  | { readonly who: "forge_site_admin"; readonly scope: "admin" }
+  | { readonly who: "forge_basic"; readonly scope: "user" }
+  | { readonly who: "vault_account" }
+  | { readonly who: "vault_user" }
+  | { readonly who: "vault_administrator" };
+
+export const anyone = { who: "anyone" } as const satisfies Gate;
+export const siteAdmin = { who: "forge_site_admin", scope: "admin" } as const satisfies Gate;
+export const basicSelfOrAdmin = { who: "forge_basic", scope: "user" } as const satisfies Gate;
+export const forgeUser = <S extends ScopeCategory>(scope: S) =>
+  ({ who: "forge_user", scope }) as const satisfies Gate;
+export const vaultAccount = { who: "vault_account" } as const satisfies Gate;
+export const vaultUser = { who: "vault_user" } as const satisfies Gate;
+export const vaultAdministrator = { who: "vault_administrator" } as const satisfies Gate;
+
+/** A fixed window: at most `max` requests per `seconds`, counted per route and per key. */
+export interface Limit {
+  readonly key: "address" | "account";
+  readonly max: number;
+  readonly seconds: number;
+}
+
+export const perAddress = (max: number, seconds: number): Limit => ({
+  key: "address",
+  max,
+  seconds,
+});
+export const perAccount = (max: number, seconds: number): Limit => ({
+  key: "account",
+  max,
+  seconds,
+});
+
+/** A success or typed failure that carries bytes: the handler streams them itself. */
+export const bytes = { kind: "bytes" } as const;
+/** A reply without a body. */
+export const empty = { kind: "empty" } as const;
+/** A reply whose body is text of the given type, such as rendered HTML. */
+export const text = (contentType: string) => ({ kind: "text", contentType }) as const;
+
+export type Reply = z.ZodType | typeof bytes | typeof empty | ReturnType<typeof text>;
+
+/** A multipart form; `file` parts are handed to the handler as streams, in the order in which they arrive. */
+export const multipart = <F extends z.ZodObject>(fields: F) =>
+  ({ kind: "multipart", fields }) as const;
+/** A body of any bytes that the handler reads itself. */
+export const stream = (...contentTypes: string[]) => ({ kind: "stream", contentTypes }) as const;
+
+export type BodySpec =
+  | z.ZodType
+  | { readonly kind: "multipart"; readonly fields: z.ZodObject }
+  | { readonly kind: "stream"; readonly contentTypes: readonly string[] };
+
+/**
+ * One operation of one API. `path` is the full address below the server's origin, in the router's notation
+ * (`:name` one segment, `**:name` several). Path and query values arrive as text and are made typed by their schema.
+ */
+export interface Endpoint<
+  Path extends string = string,
+  G extends Gate = Gate,
+  Params extends z.ZodObject | undefined = z.ZodObject | undefined,
+  Query extends z.ZodObject | undefined = z.ZodObject | undefined,
+  Body extends BodySpec | undefined = BodySpec | undefined,
+  Replies extends Readonly<Record<number, Reply>> = Readonly<Record<number, Reply>>,
+> {
+  /** Unique over both APIs: `<area>.<noun>.<verb>`. */
+  readonly name: string;
+  readonly method: Method;
+  readonly path: Path;
+  /** One line for OpenAPI and the generated reference. */
+  readonly summary: string;
+  readonly gate: G;
+  readonly limit?: Limit;
+  readonly params?: Params;
+  readonly query?: Query;
+  readonly body?: Body;
+  /** Largest JSON body in bytes; the server's default when absent. */
+  readonly maxBodyBytes?: number;
+  /** Forge lists: which paging headers the answer carries. */
+  readonly paging?: "link_and_total" | "total";
+  readonly replies: Replies;
+  /** Why no command of the command line calls this operation. */
+  readonly apiOnly?: string;
+}
+
+/** An endpoint of any shape. */
+// oxlint-disable-next-line typescript/no-explicit-any -- existential: every endpoint is assignable to it
+export type AnyEndpoint = Endpoint<string, any, any, any, any, any>;
+
+/** Declares an operation; checks the shape and keeps the literal types. */
+export function endpoint<
+  const Path extends `/${string}`,
+  const G extends Gate,
+  const Replies extends Readonly<Record<number, Reply>>,
+  Params extends z.ZodObject | undefined = undefined,
+  Query extends z.ZodObject | undefined = undefined,
+  Body extends BodySpec | undefined = undefined,
+>(
+  declaration: Endpoint<Path, G, Params, Query, Body, Replies>,
+): Endpoint<Path, G, Params, Query, Body, Replies> {
+  return declaration;
+}
+
+type Parsed<S> = S extends z.ZodType ? z.output<S> : undefined;
+type Sent<S> = S extends z.ZodType ? z.input<S> : undefined;
+
+export type ParamsOf<E extends AnyEndpoint> = Parsed<NonNullable<E["params"]>>;
+export type QueryOf<E extends AnyEndpoint> = Parsed<NonNullable<E["query"]>>;
+export type BodyOf<E extends AnyEndpoint> = Parsed<NonNullable<E["body"]>>;
+export type GateOf<E extends AnyEndpoint> = E["gate"];
+
+/** What a client puts in to call `E`. */
+export interface InputOf<E extends AnyEndpoint> {
+  readonly params?: Sent<NonNullable<E["params"]>>;
+  readonly query?: Partial<Sent<NonNullable<E["query"]>>>;
+  readonly body?: Sent<NonNullable<E["body"]>>;
+}
+
+type ReplyBody<R> = R extends z.ZodType ? z.output<R> : R extends { kind: "text" } ? string : undefined;
+
+/** Every answer that `E` declares: status and body as one union. */
+export type AnswerOf<E extends AnyEndpoint> = {
+  [S in keyof E["replies"] & number]: { status: S; body: ReplyBody<E["replies"][S]> };
+}[keyof E["replies"] & number];
+
+/** Which API an endpoint belongs to, by its prefix. */
+export function apiOf(declared: { readonly path: string }): "forge" | "vault" {
+  return declared.path.startsWith("/api/v1/") ? "forge" : "vault";
+}
+
+/** The JSON schema of a reply, or undefined when it carries bytes, text or nothing. */
+export function schemaOf(reply: Reply | undefined): z.ZodType | undefined {
+  return reply === undefined || "kind" in reply ? undefined : reply;
+}
