@@ -1,0 +1,130 @@
+// test: the suite, laid out like the source. unit/, api/, conformance/, cli/ and e2e/ are its layers, architecture/ its rules.
+// A test may import anything of the project; nothing imports a test.
+// Start here: this is `npm test`. `npm test -- test/unit/storage` runs a part, without the checks that come before the tests.
+import { spawn } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import type { RunResults } from "./support/reporter.ts";
+
+interface Check {
+  readonly name: string;
+  readonly command: readonly string[];
+  /** What a developer runs when the check fails. */
+  readonly remedy?: string;
+}
+
+const checks: readonly Check[] = [
+  { name: "format", command: ["oxfmt", "--check"], remedy: "npm run format" },
+  { name: "lint", command: ["oxlint", "--deny-warnings"], remedy: "npm run lint -- --fix" },
+  { name: "types", command: ["tsc", "--noEmit"] },
+  { name: "build", command: ["node", "bin/build.ts", "--no-executable"] },
+];
+
+const root = join(import.meta.dirname, "..");
+const environment = testEnvironment(process.env);
+
+process.exitCode = await main(process.argv.slice(2));
+
+async function main(filters: readonly string[]): Promise<number> {
+  const failures: string[] = [];
+  let passed = 0;
+  for (const check of filters.length === 0 ? checks : checks.filter(isBuild)) {
+    if (await runCheck(check)) passed += 1;
+    else failures.push(check.name);
+  }
+  const tests = await runTests(filters);
+  failures.push(...tests.failures);
+  printSkipped(tests);
+  if (failures.length > 0)
+    console.log(`\nFailed:\n${failures.map((name) => `  ${name}`).join("\n")}`);
+  passed += tests.passed;
+  console.log(`\n${passed} passed, ${failures.length} failed, ${tests.skipped.length} skipped`);
+  return failures.length === 0 ? 0 : 1;
+}
+
+function isBuild(check: Check): boolean {
+  return check.name === "build";
+}
+
+async function runCheck(check: Check): Promise<boolean> {
+  const startedAt = performance.now();
+  const { code, output } = await run(check.command, "collect");
+  const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
+  if (code === 0) {
+    console.log(`✓ ${check.name} (${seconds} s)`);
+    return true;
+  }
+  console.log(`✗ ${check.name} (${seconds} s)\n${output.trimEnd()}`);
+  if (check.remedy !== undefined) console.log(`  \`${check.remedy}\` may help.`);
+  return false;
+}
+
+/** A run that ends without results (a crash, no such file) is one failure. */
+async function runTests(filters: readonly string[]): Promise<RunResults> {
+  const folder = await mkdtemp(join(tmpdir(), "croft-test-"));
+  try {
+    const resultsFile = join(folder, "results.json");
+    environment["CROFT_TEST_RESULTS"] = resultsFile;
+    const { code } = await run(["vitest", "run", ...filters], "show");
+    const text = await readFile(resultsFile, "utf8").catch(() => undefined);
+    if (text === undefined) {
+      return { passed: 0, failures: [`vitest ended early, with exit code ${code}`], skipped: [] };
+    }
+    const results: RunResults = JSON.parse(text);
+    const unexplained = code !== 0 && results.failures.length === 0;
+    const failures = unexplained ? [`vitest: exit code ${code}`] : results.failures;
+    return { ...results, failures };
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** Reasons are printed once each, with the tests that they hold back. */
+function printSkipped({ skipped }: RunResults): void {
+  if (skipped.length === 0) return;
+  console.log("\nSkipped:");
+  for (const [reason, tests] of Map.groupBy(skipped, (test) => test.reason)) {
+    console.log(`  ${reason}`);
+    for (const test of tests) console.log(`    ${test.name}`);
+  }
+}
+
+async function run(
+  [command = "", ...args]: readonly string[],
+  output: "show" | "collect",
+): Promise<{ code: number; output: string }> {
+  const child = spawn(command, args, {
+    cwd: root,
+    env: environment,
+    stdio: [
+      "ignore",
+      output === "show" ? "inherit" : "pipe",
+      output === "show" ? "inherit" : "pipe",
+    ],
+  });
+  const stop = (signal: NodeJS.Signals) => {
+    child.kill(signal);
+    process.exitCode = 1;
+  };
+  process.once("SIGINT", stop).once("SIGTERM", stop);
+  let text = "";
+  const collect = (chunk: Buffer) => (text += chunk.toString());
+  child.stdout?.on("data", collect);
+  child.stderr?.on("data", collect);
+  const code = await new Promise<number>((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", (exitCode) => resolve(exitCode ?? 1));
+  });
+  process.off("SIGINT", stop).off("SIGTERM", stop);
+  return { code, output: text };
+}
+
+/** The tools of the project come first, and no setting of the developer's own croft reaches a test. */
+function testEnvironment(parent: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const entries = Object.entries(parent).filter(
+    ([name]) => !name.startsWith("CROFT_") || name.startsWith("CROFT_TEST_"),
+  );
+  const path = [join(root, "node_modules", ".bin"), parent["PATH"] ?? ""].join(delimiter);
+  return { ...Object.fromEntries(entries), PATH: path };
+}

@@ -1,0 +1,36 @@
+import { defineConfig } from "vitest/config";
+import { createResultsReporter } from "./test/support/reporter.ts";
+
+const resultsFile = process.env["CROFT_TEST_RESULTS"];
+const oneMinuteMs = 60_000;
+
+/** The layers of the suite; each is its own project so that `vitest --project unit` runs one of them. */
+export default defineConfig({
+  test: {
+    exclude: ["node_modules/**", "dist/**"],
+    // Processes, not threads: native addons (better-sqlite3, argon2) and signals belong to a process.
+    pool: "forks",
+    slowTestThreshold: 1_000,
+    // The default reporter talks to the developer; the other one tells `npm test` what to count.
+    reporters:
+      resultsFile === undefined ? ["default"] : ["default", createResultsReporter(resultsFile)],
+    projects: [
+      layer(
+        "unit",
+        ["test/architecture/**/*.test.{ts,tsx}", "test/unit/**/*.test.{ts,tsx}"],
+        10_000,
+      ),
+      layer("api", ["test/api/**/*.test.ts", "test/conformance/**/*.test.ts"], 20_000),
+      layer("cli", ["test/cli/**/*.test.{ts,tsx}"], 20_000),
+      layer("e2e", ["test/e2e/**/*.test.ts"], 5 * oneMinuteMs),
+    ],
+  },
+});
+
+/** Time limits catch what hangs; they say nothing about speed, which `npm run bench` measures. */
+function layer(name: string, include: string[], timeoutMs: number) {
+  return {
+    extends: true as const,
+    test: { name, include, testTimeout: timeoutMs, hookTimeout: timeoutMs },
+  };
+}
