@@ -1,0 +1,98 @@
+import { posix, win32 } from "node:path";
+
+/** What decides where croft's folders lie. Nothing of it is read from the process here. */
+export interface Surroundings {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** `process.platform`. */
+  readonly platform: string;
+  /** The user's home directory, absolute. */
+  readonly homeDirectory: string;
+  /** Where relative paths of flags and variables start. */
+  readonly workingDirectory: string;
+}
+
+/** Croft's folders and its config file, all absolute. */
+export interface SettingPaths {
+  /** `CROFT_HOME`, when everything lies in one folder. */
+  readonly home: string | undefined;
+  readonly configFile: string;
+  readonly configDirectory: string;
+  /** What the daemon keeps: database, objects, keys. Its layout is in `storage/data-directory.ts`. */
+  readonly dataDirectory: string;
+  /** What a program remembers between runs and can lose: logs, profiles in use. */
+  readonly stateDirectory: string;
+  /** What can be made again. Never the byte cache, which belongs to the data. */
+  readonly cacheDirectory: string;
+}
+
+/**
+ * Where the folders lie. With `home` everything is in that folder: the config file `config.yaml` and the data
+ * directory are the folder itself, `state/` and `state/cache/` lie below it, so one folder is one backup.
+ * Without it XDG's folders (on macOS and Windows the system's own, where XDG names none).
+ */
+export function toSettingPaths(
+  chosen: { readonly home: string | undefined; readonly config: string | undefined },
+  around: Surroundings,
+): SettingPaths {
+  const { join, dirname } = pathsOf(around.platform);
+  const folders =
+    chosen.home === undefined ? platformFolders(around) : homeFolders(chosen.home, join);
+  const configFile = chosen.config ?? join(folders.configDirectory, "config.yaml");
+  return { ...folders, home: chosen.home, configFile, configDirectory: dirname(configFile) };
+}
+
+/** Makes `path` absolute: `~` is the home directory, anything relative starts in `from`. */
+export function toAbsolutePath(path: string, from: string, around: Surroundings): string {
+  const { join, resolve } = pathsOf(around.platform);
+  const expanded = /^~(?=$|[/\\])/.test(path) ? join(around.homeDirectory, path.slice(1)) : path;
+  return resolve(from, expanded);
+}
+
+/** The path rules of a platform. */
+export function pathsOf(platform: string): typeof posix {
+  return platform === "win32" ? win32 : posix;
+}
+
+type Folders = Omit<SettingPaths, "home" | "configFile">;
+
+function homeFolders(home: string, join: typeof posix.join): Folders {
+  return {
+    configDirectory: home,
+    dataDirectory: home,
+    stateDirectory: join(home, "state"),
+    cacheDirectory: join(home, "state", "cache"),
+  };
+}
+
+function platformFolders({ env, platform, homeDirectory }: Surroundings): Folders {
+  const { join, isAbsolute } = pathsOf(platform);
+  // The XDG specification says that relative values are invalid and to be ignored.
+  const folder = (name: string, otherwise: string): string => {
+    const value = env[name];
+    return join(value !== undefined && isAbsolute(value) ? value : otherwise, "croft");
+  };
+  if (platform === "win32") {
+    const local = folder("LOCALAPPDATA", join(homeDirectory, "AppData", "Local"));
+    return {
+      configDirectory: folder("APPDATA", join(homeDirectory, "AppData", "Roaming")),
+      dataDirectory: join(local, "data"),
+      stateDirectory: join(local, "state"),
+      cacheDirectory: join(local, "cache"),
+    };
+  }
+  const mac = platform === "darwin";
+  const support = join(homeDirectory, "Library", "Application Support");
+  const data = folder("XDG_DATA_HOME", mac ? support : join(homeDirectory, ".local", "share"));
+  return {
+    configDirectory: folder("XDG_CONFIG_HOME", mac ? support : join(homeDirectory, ".config")),
+    dataDirectory: data,
+    stateDirectory:
+      mac && env["XDG_STATE_HOME"] === undefined
+        ? join(data, "state")
+        : folder("XDG_STATE_HOME", join(homeDirectory, ".local", "state")),
+    cacheDirectory: folder(
+      "XDG_CACHE_HOME",
+      mac ? join(homeDirectory, "Library", "Caches") : join(homeDirectory, ".cache"),
+    ),
+  };
+}

@@ -1,0 +1,253 @@
+import { z } from "zod";
+
+/** What reading a value may depend on besides the value itself. */
+export interface ReadContext {
+  /** Makes a path absolute: a leading `~/` is the home directory, a relative path starts where the value was given. */
+  resolvePath(path: string): string;
+  /** What separates paths in one text: `:`, on Windows `;`. */
+  readonly pathSeparator: string;
+}
+
+/** A kind of value. Flags and variables give text; the config file gives text, numbers, booleans and lists. */
+export interface SettingType<T> {
+  /** What it takes, to end the sentence "port takes …". */
+  readonly takes: string;
+  /** The typed value, or undefined when `given` is not what it takes. */
+  read(given: unknown, context: ReadContext): T | undefined;
+  /** The value as people and scripts see it, when that is not the typed value itself. */
+  show?(value: T): unknown;
+}
+
+/** How TLS is served: not at all, with an own certificate, or with the given files (absolute paths). */
+export type TlsSetting =
+  | { readonly kind: "off" }
+  | { readonly kind: "self" }
+  | { readonly kind: "files"; readonly certificateFile: string; readonly keyFile: string };
+
+/** Any text on one line that is not empty. */
+export const text: SettingType<string> = {
+  takes: "a text on one line",
+  read: (given) =>
+    // oxlint-disable-next-line no-control-regex -- control characters are what is refused
+    typeof given === "string" && given.trim() !== "" && !/[\u0000-\u001f\u007f]/.test(given)
+      ? given
+      : undefined,
+};
+
+/** A whole number from `min` to `max`; `unit` is for the message only. */
+export function integer(min: number, max: number, unit?: string): SettingType<number> {
+  return {
+    takes: `a whole number${unit === undefined ? "" : ` of ${unit}`} from ${min} to ${max}`,
+    read(given) {
+      const value =
+        typeof given === "string" && /^-?\d{1,16}$/.test(given.trim()) ? Number(given) : given;
+      return typeof value === "number" &&
+        Number.isSafeInteger(value) &&
+        value >= min &&
+        value <= max
+        ? value
+        : undefined;
+    },
+  };
+}
+
+const byteUnits: Readonly<Record<string, number>> = {
+  "": 1,
+  b: 1,
+  kb: 1e3,
+  mb: 1e6,
+  gb: 1e9,
+  tb: 1e12,
+  k: 2 ** 10,
+  m: 2 ** 20,
+  g: 2 ** 30,
+  t: 2 ** 40,
+  kib: 2 ** 10,
+  mib: 2 ** 20,
+  gib: 2 ** 30,
+  tib: 2 ** 40,
+};
+
+/** A size of at least `min` bytes: a number, or a number with a unit. */
+export function byteSize(min: number): SettingType<number> {
+  return {
+    takes: `a size of at least ${min} bytes, such as 1048576, 512MiB or 5GB`,
+    read(given) {
+      const parts = /^(\d{1,16}(?:\.\d{1,6})?)\s*([a-z]*)$/i.exec(String(given).trim());
+      const unit = byteUnits[(parts?.[2] ?? "").toLowerCase()];
+      if (parts === null || unit === undefined || !["string", "number"].includes(typeof given)) {
+        return undefined;
+      }
+      const bytes = Number(parts[1]) * unit;
+      return Number.isSafeInteger(bytes) && bytes >= min ? bytes : undefined;
+    },
+  };
+}
+
+const switches: Readonly<Record<string, boolean>> = {
+  true: true,
+  on: true,
+  yes: true,
+  1: true,
+  false: false,
+  off: false,
+  no: false,
+  0: false,
+};
+
+/** On or off. */
+export const onOff: SettingType<boolean> = {
+  takes: "true or false (also on, off, yes, no, 1, 0)",
+  read: (given) =>
+    ["string", "boolean", "number"].includes(typeof given)
+      ? switches[String(given).trim().toLowerCase()]
+      : undefined,
+};
+
+/** One of a few words. */
+export function oneOf<const W extends string>(...words: readonly W[]): SettingType<W> {
+  return {
+    takes: `one of ${words.join(", ")}`,
+    read: (given) => words.find((word) => word === given),
+  };
+}
+
+/** An address of one of the `schemes`, without a trailing slash. Base addresses carry no user, query or fragment. */
+export function address(...schemes: string[]): SettingType<string> {
+  const base = schemes.every((scheme) => scheme.startsWith("http"));
+  return {
+    takes: `an address that begins with ${schemes.map((scheme) => `${scheme}://`).join(" or ")}${
+      base ? ", without user, query and fragment" : ""
+    }`,
+    read(given) {
+      const url = typeof given === "string" ? URL.parse(given) : null;
+      if (url === null || !schemes.includes(url.protocol.slice(0, -1)) || url.host === "") {
+        return undefined;
+      }
+      if (
+        base &&
+        (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "")
+      ) {
+        return undefined;
+      }
+      return base ? url.href.replace(/\/+$/, "") : String(given);
+    },
+  };
+}
+
+/** `type`, or the word that switches it off. */
+export function orWord<T, const W extends string>(
+  type: SettingType<T>,
+  word: W,
+): SettingType<T | W> {
+  return {
+    takes: `${type.takes}, or ${word}`,
+    read: (given, context) => (given === word ? word : type.read(given, context)),
+  };
+}
+
+/** A list: in one text separated by commas, in the config file also a YAML list. `none` is the empty one. */
+function listOf(
+  takes: string,
+  readItem: (item: string) => string | undefined,
+): SettingType<readonly string[]> {
+  return {
+    takes,
+    read(given) {
+      if (given === "none") {
+        return [];
+      }
+      const items = typeof given === "string" ? given.split(",") : given;
+      if (!Array.isArray(items)) {
+        return undefined;
+      }
+      const values = items.map((item: unknown) =>
+        typeof item === "string" ? readItem(item.trim()) : undefined,
+      );
+      return values.every((value) => value !== undefined) ? values : undefined;
+    },
+  };
+}
+
+const addressRange = z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()]);
+const hostName =
+  /^(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
+
+/** IP addresses and ranges in CIDR notation. */
+export const addressRanges = listOf(
+  "IP addresses or ranges such as 10.0.0.0/8, separated by commas, or none",
+  (item) => (addressRange.safeParse(item).success ? item : undefined),
+);
+
+/** Host names and IP addresses as a `Host` header has them, without a port; in lower case. */
+export const hostNames = listOf(
+  "host names without ports, separated by commas, or none",
+  (item) => {
+    const name = item.toLowerCase();
+    const bare = /^\[(.*)\]$/.exec(name)?.[1] ?? name;
+    return z.ipv6().safeParse(bare).success || (name.length <= 253 && hostName.test(name))
+      ? bare
+      : undefined;
+  },
+);
+
+/** Origins of web pages: scheme, host and port. */
+export const origins = listOf(
+  "origins such as https://app.example.org, separated by commas, or none",
+  (item) => {
+    const url = URL.parse(item);
+    return url !== null && /^https?:$/.test(url.protocol) && url.origin === item.replace(/\/$/, "")
+      ? url.origin
+      : undefined;
+  },
+);
+
+/** One absolute path. */
+export const filePath: SettingType<string> = {
+  takes: "a path",
+  read: (given, context) =>
+    typeof given === "string" && given !== "" && !given.includes("\0")
+      ? context.resolvePath(given)
+      : undefined,
+};
+
+/** Paths, made absolute. In one text the system's separator lies between them. */
+export const filePaths: SettingType<readonly string[]> = {
+  takes: "paths, separated as in PATH (in the config file also a list)",
+  read(given, context) {
+    const items = typeof given === "string" ? given.split(context.pathSeparator) : given;
+    if (!Array.isArray(items)) {
+      return undefined;
+    }
+    const paths = items
+      .filter((item) => item !== "")
+      .map((item: unknown) => filePath.read(item, context));
+    return paths.every((path) => path !== undefined) ? paths : undefined;
+  },
+};
+
+/** `off`, `self`, or two files. */
+export const tlsMode: SettingType<TlsSetting> = {
+  takes: "off, self, or a certificate file and a key file separated by a comma",
+  read(given, context) {
+    // YAML 1.1 readers make `off` false; both spellings mean the same here.
+    if (given === "off" || given === false) {
+      return { kind: "off" };
+    }
+    if (given === "self") {
+      return { kind: "self" };
+    }
+    const files = typeof given === "string" ? given.split(",").map((file) => file.trim()) : [];
+    const [certificate, key] = files;
+    if (files.length !== 2 || !certificate || !key) {
+      return undefined;
+    }
+    return {
+      kind: "files",
+      certificateFile: context.resolvePath(certificate),
+      keyFile: context.resolvePath(key),
+    };
+  },
+  show: (value) =>
+    value.kind === "files" ? `${value.certificateFile},${value.keyFile}` : value.kind,
+};
