@@ -62,7 +62,7 @@ export async function insertUser(tx: Transaction, user: NewForgeUser): Promise<F
     lowerName: toLowerName(user.name),
     lastLoginAt: undefined,
   };
-  const values = toRow(record);
+  const values = { ...toRow(record), facet: toFacet(record) };
   const columns = Object.keys(values);
   await tx.run(
     `INSERT INTO forge_users (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`,
@@ -72,7 +72,10 @@ export async function insertUser(tx: Transaction, user: NewForgeUser): Promise<F
   return record;
 }
 
-/** Writes the members that differ and returns the account as it is then. Sets no `updatedAt` by itself. */
+/**
+ * Writes the members that differ and returns the account as it is then. Sets no `updatedAt` by itself.
+ * `before` must have been read in the same transaction. Throws `conflict` when a name is taken.
+ */
 export async function updateUser(
   tx: Transaction,
   before: ForgeUser,
@@ -80,16 +83,19 @@ export async function updateUser(
 ): Promise<ForgeUser> {
   const name = changes.name ?? before.name;
   const after: ForgeUser = { ...before, ...changes, lowerName: toLowerName(name) };
-  const oldRow = toRow(before);
-  const changed = Object.entries(toRow(after)).filter(([column, value]) => oldRow[column] !== value);
+  const oldRow: Row = { ...toRow(before), facet: toFacet(before) };
+  const changed = Object.entries({ ...toRow(after), facet: toFacet(after) }).filter(
+    ([column, value]) => oldRow[column] !== value,
+  );
   if (changed.length === 0) return after;
   await tx.run(
     `UPDATE forge_users SET ${changed.map(([column]) => `${column} = ?`).join(", ")} WHERE id = ?`,
     ...changed.map(([, value]) => value),
     before.id,
   );
-  if (toFacet(before) !== toFacet(after)) await adjustFacet(tx, toFacet(before), -1);
-  await adjustFacet(tx, toFacet(after), toFacet(before) === toFacet(after) ? 0 : 1);
+  const moves = toFacet(before) !== toFacet(after);
+  if (moves) await adjustFacet(tx, toFacet(before), -1);
+  await adjustFacet(tx, toFacet(after), moves ? 1 : 0);
   return after;
 }
 
@@ -176,7 +182,7 @@ export const toUserColumns = (prefix = ""): string =>
 const idsPerQuery = 50;
 
 /** A row of forge_users. */
-export interface UserRow extends Row {
+export interface UserRow {
   id: number;
   kind: number;
   name: string;
