@@ -347,7 +347,9 @@ function optional<T>(
     type: {
       takes: type.takes,
       read: (given, context) => type.read(given, context),
-      ...(show && { show: (value: T | undefined) => (value === undefined ? value : show(value)) }),
+      ...(type.show && {
+        show: (value: T | undefined) => (value === undefined ? value : type.show?.(value)),
+      }),
     },
     default: () => undefined,
     defaultText,
