@@ -1,0 +1,14 @@
+// daemon/forge: the forge API's features. May import: daemon/contract, daemon/errors.ts, daemon/http/handle.ts (types), storage.
+// Never imports daemon/vault. Start in api.ts (who calls, how errors look), then admin/, templates/ or rendering/.
+import type { ForgeUser } from "../../storage/tables/forge/users.ts";
+
+/** Who calls a forge route (forge behaviour, 2.1 to 2.4). */
+export interface ForgeCaller {
+  /** On whose behalf: the credentials' owner, or whom a site administrator impersonates. */
+  readonly user: ForgeUser;
+  /** Whose credentials were given. */
+  readonly actor: ForgeUser;
+  readonly method: "token" | "basic_password" | "basic_token";
+  /** The token's scope in normal form; undefined for a password, which is unrestricted. */
+  readonly scope: string | undefined;
+}

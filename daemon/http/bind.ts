@@ -1,0 +1,292 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Readable } from "node:stream";
+import { H3, type H3Event } from "h3";
+import { addRoute, createRouter, findRoute } from "rou3";
+import type { z } from "zod";
+import { schemaOf, type AnyEndpoint, type BodySpec, type Endpoint } from "../contract/endpoint.ts";
+import { AppError } from "../errors.ts";
+import { sendBytes } from "./bytes.ts";
+import type { AnyAnswer, Api, AnswerHeaders, RenderedError, Route, ServerRequest } from "./handle.ts";
+import { readMultipart } from "./multipart.ts";
+import { readWholeBody } from "./read-body.ts";
+import { pagingHeaders, toRefusal, withHeaders, writeAnswer } from "./replies.ts";
+
+/** How often one key may call one route; see `limits.ts`. */
+export interface RateLimiter {
+  consume(
+    key: string,
+    limit: { readonly max: number; readonly seconds: number },
+  ): Promise<{
+    readonly allowed: boolean;
+    readonly remaining: number;
+    readonly resetSeconds: number;
+  }>;
+  /** The key of an address: an IPv6 network counts as one caller. */
+  addressKey(address: string): string;
+}
+
+/** What happened to one request, for the log and the metrics. */
+export interface RequestReport {
+  readonly request: ServerRequest;
+  readonly route: string;
+  readonly status: number;
+  /** The bug behind a 500, or the cause of a refusal. */
+  readonly error: unknown;
+}
+
+/** What the binder needs besides the routes. */
+export interface BinderOptions {
+  readonly limiter: RateLimiter;
+  /** Base of the links in paging headers, without a trailing slash. */
+  readonly publicUrl: () => string;
+  readonly maxJsonBytes: number;
+  readonly maxUploadBytes: number;
+  /** Where a form's file waits when fields follow it. */
+  readonly temporaryDirectory: string;
+  /** Parse every JSON answer with its declared schema and fail on a difference. For tests. */
+  readonly checkReplies: boolean;
+  /** Makes the request value that services see. */
+  readonly toServerRequest: (message: IncomingMessage, response: ServerResponse) => ServerRequest;
+  readonly report: (what: RequestReport) => void;
+}
+
+/** h3's mark for a handler that wrote Node's response itself. */
+const HANDLED = Symbol.for("h3.handled");
+
+const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] as const;
+
+/**
+ * Makes an h3 app of an API's routes. Every request goes through the same steps: address limit, who calls,
+ * account limit, gate, what the path names, parse, handler, answer. A wrong method is 405 and an unknown
+ * address 404 from the endpoint table, in the API's own words.
+ */
+export function bindRoutes<Caller>(
+  api: Api<Caller>,
+  routes: readonly Route[],
+  options: BinderOptions,
+): H3 {
+  const app = new H3({ silent: true });
+  const table = createRouter<string>();
+  for (const route of routes) {
+    const { method, path } = route.endpoint;
+    addRoute(table, method, path, method);
+    app.on(method, path, (event) => run(event, route));
+  }
+  app.all("/**", (event) => refuseUnknown(event));
+  return app;
+
+  async function run(event: H3Event, route: Route): Promise<symbol> {
+    const { req, res } = nodePair(event);
+    const request = options.toServerRequest(req, res);
+    const declared = route.endpoint as Endpoint;
+    const extra: Record<string, string> = {};
+    let status: number;
+    let cause: unknown;
+    try {
+      const answer = await answerOf(route, declared, request, event, req, extra);
+      status = await send(declared, answer, request, res, extra);
+    } catch (error) {
+      cause = error;
+      status = sendError(error, res, request, extra);
+    }
+    options.report({ request, route: declared.name, status, error: cause });
+    return HANDLED;
+  }
+
+  async function answerOf(
+    route: Route,
+    declared: Endpoint,
+    request: ServerRequest,
+    event: H3Event,
+    req: IncomingMessage,
+    extra: Record<string, string>,
+  ): Promise<AnyAnswer> {
+    const { limit, gate } = declared;
+    const addressKey = () => `a:${options.limiter.addressKey(request.address)}`;
+    if (limit?.key === "address") await consume(declared, addressKey(), extra);
+    const who = await settle(api.authenticate(request, gate));
+    if (limit?.key === "account") {
+      const account = who.ok ? api.accountKey(who.value) : undefined;
+      await consume(declared, account === undefined ? addressKey() : `u:${account}`, extra);
+    }
+    if (!who.ok) throw who.error;
+    const rawParams = event.context.params ?? {};
+    await api.authorize(who.value, declared, request, rawParams);
+    await api.resolve?.(declared, rawParams);
+    const params = declared.params && parse(declared.params, decodeParams(rawParams), "path");
+    const query = declared.query && parse(declared.query, queryObject(request.query), "query");
+    const body =
+      declared.body === undefined ? undefined : await readBody(declared, declared.body, request, req);
+    return route.handler({ caller: who.value, params, query, body, request });
+  }
+
+  async function consume(
+    declared: Endpoint,
+    key: string,
+    extra: Record<string, string>,
+  ): Promise<void> {
+    if (declared.limit === undefined) return;
+    const { max } = declared.limit;
+    const counted = await options.limiter.consume(`${declared.name}:${key}`, declared.limit);
+    extra["RateLimit-Limit"] = String(max);
+    extra["RateLimit-Remaining"] = String(counted.remaining);
+    extra["RateLimit-Reset"] = String(counted.resetSeconds);
+    if (counted.allowed) return;
+    const seconds = counted.resetSeconds;
+    throw new AppError("rate_limited", `Too many requests. Try again in ${seconds} seconds.`, {
+      headers: { "Retry-After": String(seconds) },
+    });
+  }
+
+  async function readBody(
+    declared: Endpoint,
+    spec: BodySpec,
+    request: ServerRequest,
+    req: IncomingMessage,
+  ): Promise<unknown> {
+    if ("kind" in spec && spec.kind === "stream") return req satisfies Readable;
+    if ("kind" in spec && spec.kind === "multipart") {
+      const form = await readMultipart(req, {
+        maxFileBytes: options.maxUploadBytes,
+        temporaryDirectory: options.temporaryDirectory,
+        signal: request.signal,
+      });
+      return { fields: parse(spec.fields, form.fields, "body"), file: form.file };
+    }
+    const maxBytes = declared.maxBodyBytes ?? options.maxJsonBytes;
+    const value = await api.decodeBody(declared, request, () => readWholeBody(req, maxBytes));
+    return parse(spec as z.ZodType, value, "body");
+  }
+
+  function parse<S extends z.ZodType>(schema: S, value: unknown, where: "path" | "query" | "body") {
+    const result = schema.safeParse(value);
+    if (result.success) return result.data;
+    throw api.toValidationError(where, result.error);
+  }
+
+  async function send(
+    declared: Endpoint,
+    answer: AnyAnswer,
+    request: ServerRequest,
+    res: ServerResponse,
+    extra: AnswerHeaders,
+  ): Promise<number> {
+    const headers: AnswerHeaders = { ...api.headers, ...extra, ...answer.headers };
+    if ("bytes" in answer) return sendBytes(request, res, answer.bytes, headers);
+    const paging =
+      declared.paging === undefined || answer.total === undefined
+        ? {}
+        : pagingHeaders(declared.paging, pageFacts(declared, request, answer.total));
+    const body = options.checkReplies ? checked(declared, answer.status, answer.body) : answer.body;
+    writeAnswer(res, answer.status, { ...headers, ...paging }, body, JSON_TYPE[api.name]);
+    return answer.status;
+  }
+
+  function pageFacts(declared: Endpoint, request: ServerRequest, total: number) {
+    const query = declared.query?.safeParse(queryObject(request.query)).data as
+      | { page?: number; limit?: number }
+      | undefined;
+    const [path = "/"] = request.target.split("?");
+    return {
+      address: `${options.publicUrl()}${path}`,
+      query: request.query,
+      page: query?.page ?? 1,
+      limit: query?.limit ?? Math.max(total, 1),
+      total,
+    };
+  }
+
+  function sendError(
+    error: unknown,
+    res: ServerResponse,
+    request: ServerRequest,
+    extra: AnswerHeaders,
+  ): number {
+    const refusal = toRefusal(error);
+    const rendered =
+      refusal === undefined
+        ? api.internalError()
+        : withHeaders(api.renderError(refusal), refusal.headers);
+    const answer = rendered.status >= 500 ? withRequestId(rendered, request) : rendered;
+    sendRendered(res, withHeaders({ ...answer, headers: { ...extra, ...answer.headers } }, undefined));
+    return rendered.status;
+  }
+
+  function sendRendered(res: ServerResponse, rendered: RenderedError): void {
+    const headers = { ...api.headers, ...rendered.headers };
+    // A body that nobody read would be taken for the next request on this connection.
+    if (!res.req.complete && !("Connection" in headers) && hasBody(res.req)) res.setHeader("Connection", "close");
+    writeAnswer(res, rendered.status, headers, rendered.body, JSON_TYPE[api.name]);
+  }
+
+  async function refuseUnknown(event: H3Event): Promise<symbol> {
+    const { req, res } = nodePair(event);
+    const request = options.toServerRequest(req, res);
+    const path = event.url.pathname;
+    const allowed = METHODS.filter((method) =>
+      findRoute(table, method === "HEAD" ? "GET" : method, path),
+    );
+    const rendered = allowed.length === 0 ? api.notFound(request) : api.methodNotAllowed(allowed);
+    sendRendered(res, rendered);
+    options.report({ request, route: "unknown", status: rendered.status, error: undefined });
+    return HANDLED;
+  }
+}
+
+const JSON_TYPE = {
+  forge: "application/json;charset=utf-8",
+  vault: "application/json",
+} as const;
+
+function nodePair(event: H3Event): { req: IncomingMessage; res: ServerResponse } {
+  const node = event.runtime?.node;
+  if (node?.res === undefined) throw new Error("the daemon serves Node's HTTP only");
+  return { req: node.req as IncomingMessage, res: node.res as ServerResponse };
+}
+
+type Settled<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: unknown };
+
+async function settle<T>(promise: Promise<T>): Promise<Settled<T>> {
+  try {
+    return { ok: true, value: await promise };
+  } catch (error) {
+    return { ok: false, error };
+  }
+}
+
+function hasBody(req: IncomingMessage): boolean {
+  return req.headers["transfer-encoding"] !== undefined || Number(req.headers["content-length"]) > 0;
+}
+
+/** Path values, decoded once per segment; a value of several segments keeps its slashes apart from encoded ones. */
+function decodeParams(raw: Readonly<Record<string, string>>): Record<string, string> {
+  const decoded: Record<string, string> = {};
+  for (const [name, value] of Object.entries(raw))
+    decoded[name] = value.includes("%") ? value.split("/").map(decodeURIComponent).join("/") : value;
+  return decoded;
+}
+
+/** The query as the schemas take it: one value as text, several as an array. */
+export function queryObject(query: URLSearchParams): Record<string, string | string[]> {
+  const object: Record<string, string | string[]> = Object.create(null);
+  for (const [name, value] of query) {
+    const known = object[name];
+    if (known === undefined) object[name] = value;
+    else if (Array.isArray(known)) known.push(value);
+    else object[name] = [known, value];
+  }
+  return object;
+}
+
+function withRequestId(rendered: RenderedError, request: ServerRequest): RenderedError {
+  return withHeaders(rendered, { "X-Request-Id": request.id });
+}
+
+function checked(declared: AnyEndpoint, status: number, body: unknown): unknown {
+  const reply = (declared as Endpoint).replies[status];
+  if (reply === undefined) throw new Error(`${declared.name} answers ${status}, which it does not declare`);
+  const result = schemaOf(reply)?.safeParse(body);
+  if (result !== undefined && !result.success)
+    throw new Error(`${declared.name} answers ${status} against its schema: ${result.error.message}`);
+  return body;
+}

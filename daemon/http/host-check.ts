@@ -1,0 +1,73 @@
+import type { IncomingMessage } from "node:http";
+
+/** What a request's address and origin are held against. */
+export interface HostRules {
+  /** `name` (any port) or `name:port`, lower case. */
+  readonly allowedHosts: readonly string[];
+  /** Origins that may send unsafe requests from a browser, besides the daemon's own. */
+  readonly allowedOrigins: readonly string[];
+}
+
+/** Why a request is turned away before any route sees it. */
+export type HostRefusal = { readonly status: 421 | 403; readonly message: string };
+
+const UNSAFE = new Set(["POST", "PUT", "PATCH", "DELETE"]);
+
+/**
+ * Guards against DNS rebinding and against other sites' pages: the Host must be one of ours, exactly and once,
+ * and an unsafe request that a browser marks as coming from elsewhere is refused. Clients that are no browsers
+ * send neither `Origin` nor `Sec-Fetch-Site`.
+ */
+export function createHostCheck(rules: HostRules): (request: IncomingMessage) => HostRefusal | undefined {
+  const hosts = new Set(rules.allowedHosts.map((host) => host.toLowerCase()));
+  const origins = new Set(rules.allowedOrigins.map((origin) => origin.toLowerCase()));
+  return (request) => {
+    const host = request.headers.host?.toLowerCase() ?? "";
+    if (!request.url?.startsWith("/") || hasDuplicateHost(request) || !isAllowedHost(host, hosts))
+      return {
+        status: 421,
+        message:
+          "This server does not answer for that host name. Add it to allowed_hosts (CROFT_ALLOWED_HOSTS) to allow it.",
+      };
+    if (!UNSAFE.has(request.method ?? "")) return undefined;
+    const origin = request.headers.origin?.toLowerCase();
+    if (origin !== undefined && origins.has(origin)) return undefined;
+    const site = request.headers["sec-fetch-site"];
+    const isForeignSite = site !== undefined && site !== "same-origin" && site !== "none";
+    if (isForeignSite || (origin !== undefined && originHost(origin) !== host))
+      return {
+        status: 403,
+        message:
+          "Requests from other sites are refused. Add the origin to allowed_origins (CROFT_ALLOWED_ORIGINS) to allow it.",
+      };
+    return undefined;
+  };
+}
+
+/** The loopback names with a port, as browsers and clients write them. */
+export function loopbackHosts(port: number): string[] {
+  const names = ["localhost", "127.0.0.1", "[::1]"];
+  const withPort = names.map((name) => `${name}:${port}`);
+  // The scheme's own port is left out of the header.
+  return port === 80 || port === 443 ? [...withPort, ...names] : withPort;
+}
+
+function isAllowedHost(host: string, hosts: ReadonlySet<string>): boolean {
+  if (hosts.has(host)) return true;
+  const match = /^(\[[0-9a-f:.]+\]|[^:/@\s]+):\d+$/.exec(host);
+  const name = match?.[1];
+  // An entry without a port allows every port of that name; loopback entries always carry one.
+  return name !== undefined && hosts.has(name);
+}
+
+function originHost(origin: string): string | undefined {
+  const match = /^https?:\/\/([^/]+)$/.exec(origin);
+  return match?.[1];
+}
+
+function hasDuplicateHost(request: IncomingMessage): boolean {
+  let count = 0;
+  for (let i = 0; i < request.rawHeaders.length; i += 2)
+    if (request.rawHeaders[i]?.toLowerCase() === "host") count += 1;
+  return count !== 1;
+}

@@ -1,0 +1,136 @@
+import { randomUUID } from "node:crypto";
+import { createReadStream, createWriteStream } from "node:fs";
+import { mkdir, stat, unlink } from "node:fs/promises";
+import type { IncomingMessage } from "node:http";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { Busboy, type BusboyHeaders } from "@fastify/busboy";
+import { AppError } from "../errors.ts";
+import type { FilePart, MultipartForm } from "./handle.ts";
+
+/** Bounds on what is not the file: nobody needs more, and each costs memory. */
+const FIELDS_MAX = 32;
+const FIELD_BYTES_MAX = 16 * 1024;
+const HEADER_PAIRS_MAX = 32;
+
+export interface MultipartOptions {
+  readonly maxFileBytes: number;
+  readonly temporaryDirectory: string;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Reads a form up to its file. When the file is the last part it is handed on as it arrives and never touches
+ * the disk; when fields follow it, it waits in a temporary file that is removed after it was read or given up.
+ * Which of the two holds is only known by the name `size` (sent by clients that put their fields first):
+ * a file that comes first is spooled. Refusals: `unprocessable` for what is no form or has more than one file,
+ * `too_large` (also while streaming, as the stream's error).
+ */
+export function readMultipart(
+  message: IncomingMessage,
+  options: MultipartOptions,
+): Promise<MultipartForm<Record<string, string>>> {
+  const { promise, resolve, reject } = Promise.withResolvers<MultipartForm<Record<string, string>>>();
+  const fields: Record<string, string> = Object.create(null);
+  let file: Promise<FilePart> | undefined;
+  let settled = false;
+
+  const parser = openParser(message.headers, options.maxFileBytes);
+  parser.on("field", (name, value, nameTruncated, valueTruncated) => {
+    if (nameTruncated || valueTruncated) fail(malformed("A form field is too long."));
+    else fields[name] = value;
+  });
+  parser.on("fieldsLimit", () => fail(malformed("The form has too many fields.")));
+  parser.on("filesLimit", () => fail(malformed("The form has more than one file.")));
+  parser.on("file", (field, stream, filename, _encoding, contentType) => {
+    stream.on("limit", () => stream.destroy(tooLarge(options.maxFileBytes)));
+    // busboy's stream ends in silence when the connection breaks off; a truncated file must fail instead.
+    message.once("close", () => {
+      if (!message.complete) stream.destroy(new AppError("invalid_argument", "The upload broke off."));
+    });
+    const part = { field, filename: filename || undefined, contentType: contentType || undefined };
+    if (Object.keys(fields).length > 0) {
+      settled = true;
+      resolve({ fields, file: { ...part, stream, size: undefined } });
+      return;
+    }
+    file = spool(stream, options).then((spooled) => ({ ...part, ...spooled }));
+    file.catch(fail);
+  });
+  parser.on("finish", () => {
+    if (settled) return;
+    if (file === undefined) finish({ fields, file: undefined });
+    else file.then((part) => finish({ fields, file: part }), fail);
+  });
+  parser.on("error", (error) => fail(malformed("The form is malformed.", error)));
+  message.on("error", (error) => fail(malformed("The form did not arrive whole.", error)));
+  message.once("close", () => {
+    if (!message.complete) fail(malformed("The form did not arrive whole."));
+  });
+  message.pipe(parser);
+  return promise;
+
+  function finish(form: MultipartForm<Record<string, string>>): void {
+    settled = true;
+    resolve(form);
+  }
+
+  function fail(error: unknown): void {
+    if (settled) return;
+    settled = true;
+    message.unpipe(parser);
+    message.resume();
+    reject(error);
+  }
+}
+
+function openParser(headers: IncomingMessage["headers"], maxFileBytes: number): Busboy {
+  if (!headers["content-type"]?.toLowerCase().startsWith("multipart/form-data"))
+    throw malformed("Send the file as multipart/form-data.");
+  try {
+    return new Busboy({
+      headers: headers as BusboyHeaders,
+      limits: {
+        files: 1,
+        fields: FIELDS_MAX,
+        fieldSize: FIELD_BYTES_MAX,
+        fieldNameSize: 256,
+        headerPairs: HEADER_PAIRS_MAX,
+        // One more than allowed, so that a file of exactly the limit passes.
+        fileSize: maxFileBytes + 1,
+      },
+    });
+  } catch (error) {
+    throw malformed("The form is malformed.", error);
+  }
+}
+
+async function spool(
+  stream: Readable,
+  { temporaryDirectory }: MultipartOptions,
+): Promise<{ stream: Readable; size: number }> {
+  await mkdir(temporaryDirectory, { recursive: true, mode: 0o700 });
+  const path = join(temporaryDirectory, `form-${randomUUID()}`);
+  try {
+    await pipeline(stream, createWriteStream(path, { flags: "wx", mode: 0o600 }));
+    const { size } = await stat(path);
+    const reader = createReadStream(path);
+    // Once it is open the name is not needed any more, and nothing can be left behind.
+    reader.once("open", () => unlink(path).catch(() => undefined));
+    return { stream: reader, size };
+  } catch (error) {
+    await unlink(path).catch(() => undefined);
+    throw error;
+  }
+}
+
+function malformed(text: string, cause?: unknown): AppError {
+  return new AppError("unprocessable", text, { cause });
+}
+
+function tooLarge(maxBytes: number): AppError {
+  return new AppError("too_large", `The file is larger than ${maxBytes} bytes.`, {
+    headers: { Connection: "close" },
+  });
+}

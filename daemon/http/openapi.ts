@@ -1,0 +1,115 @@
+import { z } from "zod";
+import { schemaOf, type AnyEndpoint, type Endpoint, type Reply } from "../contract/endpoint.ts";
+
+type Json = Record<string, unknown>;
+
+/** One OpenAPI 3.1 document, made from the endpoints alone. */
+export function toOpenApi(
+  info: { readonly title: string; readonly version: string; readonly description: string },
+  endpoints: readonly AnyEndpoint[],
+): Json {
+  const paths: Record<string, Json> = {};
+  for (const declared of endpoints as readonly Endpoint[]) {
+    const path = declared.path.replace(/\*\*:(\w+)|:(\w+)/g, (_, many, one) => `{${many ?? one}}`);
+    paths[path] = { ...paths[path], [declared.method.toLowerCase()]: toOperation(declared) };
+  }
+  return {
+    openapi: "3.1.0",
+    info: { ...info, license: { name: "MIT", identifier: "MIT" } },
+    paths,
+    components: {
+      securitySchemes: {
+        token: { type: "apiKey", in: "header", name: "Authorization", description: "`token <secret>`" },
+        basic: { type: "http", scheme: "basic" },
+        bearer: { type: "http", scheme: "bearer" },
+      },
+    },
+  };
+}
+
+function toOperation(declared: Endpoint): Json {
+  const parameters = [
+    ...toParameters(declared.params, "path"),
+    ...toParameters(declared.query, "query"),
+  ];
+  const responses: Json = {};
+  for (const [status, reply] of Object.entries(declared.replies)) responses[status] = toResponse(reply);
+  if (declared.limit !== undefined) responses["429"] ??= { description: "Too many requests" };
+  return {
+    operationId: declared.name,
+    summary: declared.summary,
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(declared.body === undefined ? {} : { requestBody: toRequestBody(declared.body) }),
+    responses,
+    security: toSecurity(declared),
+    ...(declared.limit === undefined ? {} : { "x-rate-limit": declared.limit }),
+  };
+}
+
+function toParameters(schema: z.ZodObject | undefined, where: "path" | "query"): Json[] {
+  if (schema === undefined) return [];
+  const shape = toJsonSchema(schema, "input") as { properties?: Record<string, Json>; required?: string[] };
+  return Object.entries(shape.properties ?? {}).map(([name, value]) => ({
+    name,
+    in: where,
+    required: where === "path" || (shape.required ?? []).includes(name),
+    schema: value,
+  }));
+}
+
+function toRequestBody(body: NonNullable<Endpoint["body"]>): Json {
+  if (!("kind" in body))
+    return { required: true, content: { "application/json": { schema: toJsonSchema(body, "input") } } };
+  if (body.kind === "multipart") {
+    const fields = toJsonSchema(body.fields, "input") as { properties?: Json };
+    const file = { type: "string", format: "binary" };
+    return {
+      required: true,
+      content: {
+        "multipart/form-data": {
+          schema: { type: "object", properties: { ...fields.properties, file }, required: ["file"] },
+        },
+      },
+    };
+  }
+  const binary = { schema: { type: "string", format: "binary" } };
+  return {
+    required: true,
+    content: Object.fromEntries(body.contentTypes.map((contentType) => [contentType, binary])),
+  };
+}
+
+function toResponse(reply: Reply): Json {
+  const schema = schemaOf(reply);
+  if (schema !== undefined)
+    return { description: "JSON", content: { "application/json": { schema: toJsonSchema(schema, "output") } } };
+  if ("kind" in reply && reply.kind === "bytes")
+    return {
+      description: "Bytes",
+      content: { "application/octet-stream": { schema: { type: "string", format: "binary" } } },
+    };
+  if ("kind" in reply && reply.kind === "text")
+    return { description: "Text", content: { [reply.contentType]: { schema: { type: "string" } } } };
+  return { description: "No body" };
+}
+
+function toSecurity({ gate }: Endpoint): Json[] {
+  switch (gate.who) {
+    case "anyone":
+      return [];
+    case "forge_basic":
+      return [{ basic: [] }];
+    case "forge_user":
+    case "forge_site_admin":
+      return [{ token: [] }, { basic: [] }];
+    case "vault_account":
+    case "vault_user":
+    case "vault_administrator":
+      return [{ bearer: [] }];
+  }
+}
+
+function toJsonSchema(schema: z.ZodType, io: "input" | "output"): Json {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: "any" });
+  return rest;
+}

@@ -1,0 +1,276 @@
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import { createServer as createProbe, type AddressInfo, type Socket } from "node:net";
+import { toNodeHandler, type H3 } from "h3";
+import type { HostRefusal } from "./host-check.ts";
+import type { Api, ServerRequest } from "./handle.ts";
+import { writeAnswer } from "./replies.ts";
+
+const KEEP_ALIVE_MS = 5_000;
+const HEADERS_MAX = 200;
+const ID_LENGTH = 20;
+
+/** One API behind its prefixes. */
+export interface MountedApi {
+  readonly app: H3;
+  // oxlint-disable-next-line typescript/no-explicit-any -- the caller type does not matter to the transport
+  readonly api: Api<any>;
+  /** Whether a path belongs to this API. */
+  readonly owns: (path: string) => boolean;
+}
+
+/** A page outside both APIs: health, metrics, documents. */
+export type PlainRoute = (
+  request: ServerRequest,
+  response: ServerResponse,
+) => Promise<void> | void;
+
+export interface HandlerOptions {
+  readonly apis: readonly MountedApi[];
+  /** Exact path to page; GET and HEAD only. */
+  readonly pages: ReadonlyMap<string, PlainRoute>;
+  readonly checkHost: (request: IncomingMessage) => HostRefusal | undefined;
+  readonly toServerRequest: (message: IncomingMessage, response: ServerResponse) => ServerRequest;
+  readonly onRequest: (message: IncomingMessage, response: ServerResponse) => void;
+  readonly onBug: (error: unknown, request: ServerRequest) => void;
+}
+
+export type NodeHandler = (message: IncomingMessage, response: ServerResponse) => void;
+
+/**
+ * The one function that every connection ends in: names the request, checks its host and origin, and hands it
+ * to the API of its prefix. Two apps and this switch, not one mounted into the other: a mounted app loses its
+ * own 404 and error bodies.
+ */
+export function createNodeHandler(options: HandlerOptions): NodeHandler {
+  const mounted = options.apis.map((each) => ({ ...each, handle: toNodeHandler(each.app) }));
+  return (message, response) => {
+    options.onRequest(message, response);
+    const { pathname, malformed } = pathOf(message);
+    const mine = mounted.find((each) => each.owns(pathname));
+    const refusal = options.checkHost(message);
+    if (refusal !== undefined) {
+      refuse(response, refusal.status, refusal.message, mine?.api.name);
+      return;
+    }
+    if (mine !== undefined) {
+      if (malformed) {
+        refuse(response, 400, `unable to unescape path ${pathname}`, mine.api.name);
+        return;
+      }
+      if (mine.api.name === "forge") message.url = normalised(message.url ?? "/");
+      void mine.handle(message as never, response as never);
+      return;
+    }
+    void servePage(options, message, response, pathname);
+  };
+}
+
+async function servePage(
+  options: HandlerOptions,
+  message: IncomingMessage,
+  response: ServerResponse,
+  pathname: string,
+): Promise<void> {
+  const request = options.toServerRequest(message, response);
+  const page = options.pages.get(pathname);
+  try {
+    if (page === undefined) writeAnswer(response, 404, TEXT, "404 page not found\n", "");
+    else if (message.method === "GET" || message.method === "HEAD") await page(request, response);
+    else writeAnswer(response, 405, { ...TEXT, Allow: "GET, HEAD" }, "405 method not allowed\n", "");
+  } catch (error) {
+    options.onBug(error, request);
+    writeAnswer(response, 500, TEXT, "Internal server error\n", "");
+  }
+}
+
+const TEXT = {
+  "Content-Type": "text/plain; charset=utf-8",
+  "X-Content-Type-Options": "nosniff",
+} as const;
+
+function refuse(
+  response: ServerResponse,
+  status: number,
+  message: string,
+  api: "forge" | "vault" | undefined,
+): void {
+  const headers = { "X-Content-Type-Options": "nosniff", Connection: "close" };
+  if (api === "forge" && status === 400)
+    writeAnswer(response, status, { ...headers, ...TEXT }, `400 Bad Request: ${message}`, "");
+  else if (api === "forge") writeAnswer(response, status, headers, { message }, "application/json;charset=utf-8");
+  else writeAnswer(response, status, headers, { detail: message }, "application/json");
+}
+
+function pathOf(message: IncomingMessage): { pathname: string; malformed: boolean } {
+  const [pathname = "/"] = (message.url ?? "/").split("?");
+  if (!pathname.includes("%")) return { pathname, malformed: false };
+  try {
+    decodeURIComponent(pathname);
+    return { pathname, malformed: false };
+  } catch {
+    return { pathname, malformed: true };
+  }
+}
+
+/** The forge's paths without repeated and trailing slashes (forge behaviour, 1.1). */
+function normalised(url: string): string {
+  const mark = url.indexOf("?");
+  const path = mark === -1 ? url : url.slice(0, mark);
+  if (!path.includes("//") && !path.endsWith("/")) return url;
+  return path.replace(/\/{2,}/g, "/").replace(/(?<=.)\/$/, "") + (mark === -1 ? "" : url.slice(mark));
+}
+
+/** Makes the request value that services see; `addressOf` applies the proxy rule. */
+export function createServerRequest(
+  addressOf: (message: IncomingMessage) => string,
+): (message: IncomingMessage, response: ServerResponse) => ServerRequest {
+  return (message, response) => {
+    const target = message.url ?? "/";
+    let query: URLSearchParams | undefined;
+    let controller: AbortController | undefined;
+    let id: string | undefined;
+    let address: string | undefined;
+    return {
+      // Made when first asked for: most requests need neither a signal nor an id.
+      get id() {
+        return (id ??= randomUUID().replaceAll("-", "").slice(0, ID_LENGTH));
+      },
+      method: message.method ?? "GET",
+      target,
+      get address() {
+        return (address ??= addressOf(message));
+      },
+      headers: message.headers,
+      get query() {
+        return (query ??= new URLSearchParams(queryText(target)));
+      },
+      get signal() {
+        if (controller === undefined) {
+          const made = new AbortController();
+          controller = made;
+          if (response.destroyed && !response.writableFinished) made.abort();
+          response.once("close", () => {
+            if (!response.writableFinished) made.abort();
+          });
+        }
+        return controller.signal;
+      },
+      body: message,
+    };
+  };
+}
+
+function queryText(target: string): string {
+  const mark = target.indexOf("?");
+  return mark === -1 ? "" : target.slice(mark + 1);
+}
+
+/** Where to listen. `tls` serves https instead of http on that port. */
+export interface ListenAt {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
+  readonly timeouts: Timeouts;
+}
+
+/** Bounds on slow and abusive clients, in milliseconds. A body that streams may take as long as `request`. */
+export interface Timeouts {
+  readonly headers: number;
+  readonly idle: number;
+  /** 0 is no limit. */
+  readonly request: number;
+}
+
+export interface Listening {
+  readonly url: string;
+  readonly port: number;
+  /** Stops accepting, lets running requests finish for `graceMs`, then cuts the rest off. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/** Why a port could not be had; `code` is the system's. */
+export class ListenError extends Error {
+  readonly code: string;
+  constructor(code: string, message: string, cause: unknown) {
+    super(message, { cause });
+    this.name = "ListenError";
+    this.code = code;
+  }
+}
+
+/** Listens with listhen. Fails with `ListenError` when the port is taken or may not be used. */
+export async function listenAt(handler: NodeHandler, at: ListenAt): Promise<Listening> {
+  const port = await freePort(at);
+  const { listen } = await import("listhen");
+  const listener = await listen(handler, {
+    port: { port, ports: [], alternativePortRange: [0, 0], random: false, host: at.host },
+    hostname: at.host,
+    https: at.tls === undefined ? false : { cert: at.tls.certFile, key: at.tls.keyFile },
+    public: !isLoopback(at.host),
+    isProd: true,
+    isTest: true,
+    showURL: false,
+    autoClose: false,
+    open: false,
+    clipboard: false,
+    qr: false,
+  });
+  const server = listener.server as Server;
+  tune(server, at.timeouts);
+  const scheme = at.tls === undefined ? "http" : "https";
+  const host = at.host.includes(":") ? `[${at.host}]` : at.host;
+  const bound = (server.address() as AddressInfo).port;
+  return {
+    url: `${scheme}://${host}:${bound}`,
+    port: bound,
+    stop: (graceMs) => stopServer(server, graceMs),
+  };
+}
+
+/** Whether a host name or address stays on this machine. */
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
+}
+
+function tune(server: Server, timeouts: Timeouts): void {
+  server.headersTimeout = timeouts.headers;
+  server.requestTimeout = timeouts.request;
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
+  server.maxHeadersCount = HEADERS_MAX;
+  server.setTimeout(timeouts.idle, (socket: Socket) => socket.destroy());
+}
+
+/** listhen would take another port or crash the process when this one is taken; a probe finds out first. */
+async function freePort({ host, port }: ListenAt): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  const probe = createProbe();
+  probe.once("error", (error: NodeJS.ErrnoException) => {
+    const code = error.code ?? "UNKNOWN";
+    reject(new ListenError(code, listenText(code, host, port), error));
+  });
+  probe.listen({ host, port, exclusive: true }, () => {
+    const { port: found } = probe.address() as AddressInfo;
+    probe.close(() => resolve(found));
+  });
+  return promise;
+}
+
+function listenText(code: string, host: string, port: number): string {
+  if (code === "EADDRINUSE")
+    return `Port ${port} on ${host} is taken by another program. Choose another one with --port, or --port 0 for any free one.`;
+  if (code === "EACCES")
+    return `This user may not listen on port ${port} of ${host}. Choose a port above 1023 with --port.`;
+  if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND")
+    return `${host} is no address of this machine. Choose another one with --host.`;
+  return `Cannot listen on ${host} port ${port} (${code}).`;
+}
+
+async function stopServer(server: Server, graceMs: number): Promise<void> {
+  const closed = Promise.withResolvers<void>();
+  server.close(() => closed.resolve());
+  server.closeIdleConnections();
+  const timer = setTimeout(() => server.closeAllConnections(), graceMs);
+  await closed.promise;
+  clearTimeout(timer);
+}

@@ -1,0 +1,17 @@
+// daemon/vault: the vault API's features. May import: daemon/contract, daemon/errors.ts, daemon/http/handle.ts (types), storage.
+// Never imports daemon/forge. Start in api.ts (who calls, how errors look), then accounts/ or cloud/.
+
+/** `user` for registered accounts; `admin` may use the administration routes and no cloud item route. */
+export type VaultRole = "user" | "admin";
+
+/** Who calls a vault route: the bearer of a valid access token whose account is active. */
+export interface VaultCaller {
+  readonly userId: string;
+  readonly handle: string;
+  readonly email: string;
+  readonly role: VaultRole;
+  /** The refresh family that the access token came from. */
+  readonly sessionId: string;
+  /** The client's address, for audit records. */
+  readonly address: string;
+}

@@ -1,0 +1,14 @@
+import type { AnyEndpoint, GateOf } from "../contract/endpoint.ts";
+import type { Route, RouteAnswer, RouteInput } from "../http/handle.ts";
+import type { VaultCaller } from "./caller.ts";
+
+type CallerOf<E extends AnyEndpoint> =
+  GateOf<E> extends { who: "anyone" } ? VaultCaller | undefined : VaultCaller;
+
+/** Joins a vault endpoint to its handler; the caller is typed by the endpoint's gate. */
+export function handle<E extends AnyEndpoint>(
+  declared: E,
+  handler: (input: RouteInput<E, CallerOf<E>>) => Promise<RouteAnswer<E>>,
+): Route {
+  return { endpoint: declared, handler };
+}
