@@ -1,0 +1,215 @@
+// storage: everything that keeps rows or bytes. It knows nobody else of the project; whoever needs it gets it handed in.
+// Folders: engine (the database port), tables and migrations (the only SQL), bytes, cloud, keys.
+// Start here: this file makes the folder that the rest lives in, instance-lock.ts sees to it that one daemon uses it.
+import { chmod, mkdir, open, readdir, rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+
+/** The absolute paths inside a data directory. */
+export interface DataDirectory {
+  readonly root: string;
+  /** The SQLite database, with `-wal` and `-shm` beside it. */
+  readonly database: string;
+  readonly objects: string;
+  readonly cache: string;
+  readonly repositories: string;
+  readonly packages: string;
+  /** Mails as `.eml` files when there is no mail server. */
+  readonly outbox: string;
+  readonly exports: string;
+  readonly backups: string;
+  readonly keys: string;
+  /** Half-written files; on the same file system as the rest, so that a rename is atomic. */
+  readonly tmp: string;
+}
+
+/**
+ * Why a data directory cannot be used. `exposed`: others may write to it. `not_ours`: it belongs to somebody else.
+ * `missing_parent`: the folder above does not exist. `readonly`: it cannot be written. `full`: no room left.
+ */
+export type DataDirectoryErrorCode =
+  | "not_a_folder"
+  | "not_ours"
+  | "exposed"
+  | "missing_parent"
+  | "readonly"
+  | "full"
+  | "failed";
+
+/** The data directory cannot be used; the message tells a person what is wrong and what helps. */
+export class DataDirectoryError extends Error {
+  readonly code: DataDirectoryErrorCode;
+  readonly path: string;
+
+  constructor(code: DataDirectoryErrorCode, path: string, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = "DataDirectoryError";
+    this.code = code;
+    this.path = path;
+  }
+}
+
+export interface OpenOptions {
+  /** The user that the process runs as (`process.getuid()`); undefined where files have no owner, as on Windows. */
+  readonly userId: number | undefined;
+  /** Whether missing folders above it are made too: right for the platform's folders, wrong for one that was typed. */
+  readonly createParents: boolean;
+}
+
+/** The paths inside `root`. Pure: nothing is created. */
+export function toDataDirectory(root: string): DataDirectory {
+  return {
+    root,
+    database: join(root, "croft.db"),
+    objects: join(root, "objects"),
+    cache: join(root, "cache"),
+    repositories: join(root, "repositories"),
+    packages: join(root, "packages"),
+    outbox: join(root, "outbox"),
+    exports: join(root, "exports"),
+    backups: join(root, "backups"),
+    keys: join(root, "keys"),
+    tmp: join(root, "tmp"),
+  };
+}
+
+/**
+ * Makes the data directory and its folders where they are missing, all of mode 0700, and proves that it can be
+ * written. May be called again. Folders of ours that others may merely read are closed to them; one that others may
+ * write to is refused unless it is empty, because nobody knows what they have put there.
+ * @throws DataDirectoryError
+ */
+export async function openDataDirectory(
+  root: string,
+  options: OpenOptions,
+): Promise<DataDirectory> {
+  const directory = toDataDirectory(root);
+  await claimFolder(root, options);
+  const { database: _database, root: _root, ...folders } = directory;
+  for (const folder of Object.values(folders)) {
+    await claimFolder(folder, { ...options, createParents: false });
+  }
+  await proveWritable(directory);
+  return directory;
+}
+
+/** Whether a daemon has been initialised here: the folder holds a database or a master key. */
+export async function isInitialised(root: string): Promise<boolean> {
+  const { database, keys } = toDataDirectory(root);
+  return (await exists(database)) || (await exists(join(keys, "master.json")));
+}
+
+/** Makes one folder of mode 0700 with those above it, as for the default of `local_roots`. @throws DataDirectoryError */
+export async function createPrivateFolder(path: string): Promise<void> {
+  await mkdir(path, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
+    throw toError(path, error);
+  });
+}
+
+/** Removes what a crash left half-written. Only for the holder of the instance lock. */
+export async function emptyTemporaryFolder({ tmp }: DataDirectory): Promise<void> {
+  for (const name of await readdir(tmp)) {
+    await rm(join(tmp, name), { recursive: true, force: true });
+  }
+}
+
+async function claimFolder(path: string, options: OpenOptions): Promise<void> {
+  try {
+    await mkdir(path, { recursive: options.createParents, mode: 0o700 });
+  } catch (error) {
+    if (codeOf(error) !== "EEXIST") {
+      throw toError(path, error);
+    }
+  }
+  const found = await stat(path).catch((error: unknown) => {
+    throw toError(path, error);
+  });
+  if (!found.isDirectory()) {
+    throw new DataDirectoryError("not_a_folder", path, `${path} is not a folder`);
+  }
+  if (options.userId === undefined) {
+    return;
+  }
+  if (found.uid !== options.userId) {
+    throw new DataDirectoryError(
+      "not_ours",
+      path,
+      `${path} belongs to user ${found.uid}, but croft runs as user ${options.userId}; ` +
+        `run croft as its owner, or give it to this user with: chown -R ${options.userId} ${path}`,
+    );
+  }
+  if ((found.mode & 0o022) !== 0 && (await readdir(path)).length > 0) {
+    const mode = (found.mode & 0o777).toString(8).padStart(4, "0");
+    throw new DataDirectoryError(
+      "exposed",
+      path,
+      `others may write to ${path} (mode ${mode}); look through it, then: chmod 700 ${path}`,
+    );
+  }
+  if ((found.mode & 0o077) !== 0) {
+    await chmod(path, 0o700).catch((error: unknown) => {
+      throw toError(path, error);
+    });
+  }
+}
+
+/** A full disk or a read-only mount shows only when something is written. */
+async function proveWritable({ root, tmp }: DataDirectory): Promise<void> {
+  const path = join(tmp, ".write-test");
+  try {
+    const file = await open(path, "w", 0o600);
+    try {
+      await file.write(Buffer.alloc(4096, 1));
+      await file.sync();
+    } finally {
+      await file.close();
+      await rm(path, { force: true });
+    }
+  } catch (error) {
+    throw toError(root, error);
+  }
+}
+
+function toError(path: string, error: unknown): DataDirectoryError {
+  const refuse = (code: DataDirectoryErrorCode, message: string) =>
+    new DataDirectoryError(code, path, message, error);
+  switch (codeOf(error)) {
+    case "ENOENT":
+      return refuse(
+        "missing_parent",
+        `${dirname(path)} does not exist; make it first, or name another folder`,
+      );
+    case "ENOTDIR":
+      return refuse("not_a_folder", `${path} cannot be made: something above it is not a folder`);
+    case "EACCES":
+    case "EPERM":
+    case "EROFS":
+      return refuse(
+        "readonly",
+        `${path} cannot be written by this user; check its owner and mode and how it is mounted, or name another folder with CROFT_HOME`,
+      );
+    case "ENOSPC":
+    case "EDQUOT":
+      return refuse("full", `no room left for ${path}; free some space and start again`);
+    default:
+      return refuse(
+        "failed",
+        `${path} cannot be used: ${error instanceof Error ? error.message : String(error)}`,
+      );
+  }
+}
+
+function codeOf(error: unknown): string | undefined {
+  return (error as NodeJS.ErrnoException | undefined)?.code;
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR") {
+      return false;
+    }
+    throw toError(path, error);
+  }
+}

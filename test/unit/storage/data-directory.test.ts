@@ -1,0 +1,141 @@
+import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import {
+  DataDirectoryError,
+  emptyTemporaryFolder,
+  isInitialised,
+  openDataDirectory,
+} from "../../../storage/data-directory.ts";
+import { skipUnless } from "../../support/skip.ts";
+
+const userId = process.getuid?.();
+const options = { userId, createParents: false };
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "croft-data-"));
+});
+afterEach(async () => {
+  await chmod(folder, 0o700);
+  await rm(folder, { recursive: true });
+});
+
+const modeOf = async (path: string) => ((await stat(path)).mode & 0o777).toString(8);
+const refusal = async (promise: Promise<unknown>) => {
+  const error = await promise.then(
+    () => undefined,
+    (caught: unknown) => caught,
+  );
+  expect(error).toBeInstanceOf(DataDirectoryError);
+  return error as DataDirectoryError;
+};
+
+describe("a data directory", () => {
+  test("is made with all its folders, each closed to others", async () => {
+    const root = join(folder, "croft");
+    const directory = await openDataDirectory(root, options);
+    const names = await readdir(root);
+    expect(names.toSorted()).toEqual([
+      "backups",
+      "cache",
+      "exports",
+      "keys",
+      "objects",
+      "outbox",
+      "packages",
+      "repositories",
+      "tmp",
+    ]);
+    expect(directory.database).toBe(join(root, "croft.db"));
+    for (const name of ["", ...names]) {
+      expect(await modeOf(join(root, name))).toBe("700");
+    }
+  });
+
+  test("may be opened again, and a folder that went missing comes back", async () => {
+    const directory = await openDataDirectory(folder, options);
+    await rm(directory.exports, { recursive: true });
+    await openDataDirectory(folder, options);
+    expect(await modeOf(directory.exports)).toBe("700");
+  });
+
+  test("that others may only read is closed to them", async () => {
+    await writeFile(join(folder, "config.yaml"), "");
+    await chmod(folder, 0o755);
+    await openDataDirectory(folder, options);
+    expect(await modeOf(folder)).toBe("700");
+  });
+
+  test("that is empty and writable by others is taken over", async () => {
+    await chmod(folder, 0o777);
+    await openDataDirectory(folder, options);
+    expect(await modeOf(folder)).toBe("700");
+  });
+
+  test("knows whether it has been initialised", async () => {
+    expect(await isInitialised(join(folder, "none"))).toBe(false);
+    const directory = await openDataDirectory(folder, options);
+    expect(await isInitialised(folder)).toBe(false);
+    await writeFile(directory.database, "");
+    expect(await isInitialised(folder)).toBe(true);
+  });
+
+  test("loses half-written files when the holder says so", async () => {
+    const directory = await openDataDirectory(folder, options);
+    await mkdir(join(directory.tmp, "a"));
+    await writeFile(join(directory.tmp, "a", "b"), "half");
+    await emptyTemporaryFolder(directory);
+    expect(await readdir(directory.tmp)).toEqual([]);
+  });
+});
+
+describe("a data directory is refused", () => {
+  test("when it holds something and others may write to it", async () => {
+    await writeFile(join(folder, "planted"), "");
+    await chmod(folder, 0o775);
+    const error = await refusal(openDataDirectory(folder, options));
+    expect(error.code).toBe("exposed");
+    expect(error.message).toContain("mode 0775");
+    expect(error.message).toContain(`chmod 700 ${folder}`);
+    expect(await modeOf(folder)).toBe("775");
+  });
+
+  test("when one of its folders is open to others", async () => {
+    const { keys } = await openDataDirectory(folder, options);
+    await writeFile(join(keys, "planted"), "");
+    await chmod(keys, 0o722);
+    expect(await refusal(openDataDirectory(folder, options))).toMatchObject({
+      code: "exposed",
+      path: keys,
+    });
+  });
+
+  test("when it belongs to another user", async () => {
+    const error = await refusal(openDataDirectory(folder, { ...options, userId: 4_000_000 }));
+    expect(error).toMatchObject({ code: "not_ours" });
+    expect(error.message).toContain("croft runs as user 4000000");
+  });
+
+  test("when the folder above does not exist, unless parents shall be made", async () => {
+    const root = join(folder, "a", "b");
+    const error = await refusal(openDataDirectory(root, options));
+    expect(error).toMatchObject({ code: "missing_parent" });
+    expect(error.message).toContain(join(folder, "a"));
+    await openDataDirectory(root, { ...options, createParents: true });
+    expect(await modeOf(join(folder, "a"))).toBe("700");
+  });
+
+  test("when it is a file, or lies below one", async () => {
+    const file = join(folder, "file");
+    await writeFile(file, "");
+    expect((await refusal(openDataDirectory(file, options))).code).toBe("not_a_folder");
+    expect((await refusal(openDataDirectory(join(file, "x"), options))).code).toBe("not_a_folder");
+  });
+
+  skipUnless(userId !== 0, "root may write everywhere")("when it cannot be written", async () => {
+    await chmod(folder, 0o500);
+    expect((await refusal(openDataDirectory(folder, options))).code).toBe("readonly");
+  });
+});
