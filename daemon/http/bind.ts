@@ -71,6 +71,8 @@ export function bindRoutes<Caller>(
     const { method, path } = route.endpoint;
     addRoute(table, method, path, method);
     app.on(method, path, (event) => run(event, route));
+    // The catch-all below would win over h3's own fallback from HEAD to GET.
+    if (method === "GET") app.on("HEAD", path, (event) => run(event, route));
   }
   app.all("/**", (event) => refuseUnknown(event));
   return app;

@@ -128,7 +128,7 @@ function rangeOf(
   }
   const start = Number(first);
   const wanted = last === "" ? size - 1 : Number(last);
-  if (wanted < start) return undefined;
+  if (last !== "" && wanted < start) return undefined;
   return start >= size ? "unsatisfiable" : { start, end: Math.min(wanted, size - 1) };
 }
 

@@ -44,6 +44,8 @@ export function readMultipart(
   parser.on("fieldsLimit", () => fail(malformed("The form has too many fields.")));
   parser.on("filesLimit", () => fail(malformed("The form has more than one file.")));
   parser.on("file", (field, stream, filename, _encoding, contentType) => {
+    // The parser may report the same break a second time, after whoever read the stream has left.
+    stream.on("error", fail);
     stream.on("limit", () => stream.destroy(tooLarge(options.maxFileBytes)));
     // busboy's stream ends in silence when the connection breaks off; a truncated file must fail instead.
     message.once("close", () => {
@@ -97,8 +99,7 @@ function openParser(headers: IncomingMessage["headers"], maxFileBytes: number): 
         fieldSize: FIELD_BYTES_MAX,
         fieldNameSize: 256,
         headerPairs: HEADER_PAIRS_MAX,
-        // One more than allowed, so that a file of exactly the limit passes.
-        fileSize: maxFileBytes + 1,
+        fileSize: maxFileBytes,
       },
     });
   } catch (error) {

@@ -1,0 +1,281 @@
+import { request as plainRequest } from "undici";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import {
+  anyone,
+  empty,
+  endpoint,
+  perAccount,
+  perAddress,
+  vaultAccount,
+} from "../../../../daemon/contract/endpoint.ts";
+import { AppError } from "../../../../daemon/errors.ts";
+import type { Route, RouteAnswer, RouteInput } from "../../../../daemon/http/handle.ts";
+import type { AnyEndpoint } from "../../../../daemon/contract/endpoint.ts";
+import { StorageError } from "../../../../storage/engine/database.ts";
+import { serveRoutes, type PlainCaller } from "../../../support/http-app.ts";
+
+function route<E extends AnyEndpoint>(
+  declared: E,
+  handler: (input: RouteInput<E, PlainCaller>) => Promise<RouteAnswer<E>>,
+): Route {
+  return { endpoint: declared, handler };
+}
+
+const ping = endpoint({
+  name: "test.ping",
+  method: "GET",
+  path: "/api/ping",
+  summary: "ping",
+  gate: anyone,
+  replies: { 200: z.object({ ok: z.boolean() }) },
+});
+const pong = route(ping, async () => ({ status: 200, body: { ok: true } }));
+
+const item = (method: "GET" | "PATCH" | "DELETE", suffix: string) =>
+  route(
+    endpoint({
+      name: `test.item.${method}${suffix}`,
+      method,
+      path: `/api/items/**:item_id${suffix}`,
+      summary: "item",
+      gate: anyone,
+      params: z.object({ item_id: z.string() }),
+      replies: { 200: z.object({ id: z.string(), action: z.string() }) },
+    }),
+    async ({ params }) => ({ status: 200, body: { id: params.item_id, action: `${method}${suffix}` } }),
+  );
+
+describe("addresses", () => {
+  const routes = [pong, item("DELETE", ""), item("PATCH", "/rename"), item("GET", "/open")];
+  const at = async (method: string, path: string) => {
+    await using app = await serveRoutes(routes);
+    const response = await fetch(app.url + path, { method });
+    return { status: response.status, allow: response.headers.get("allow"), body: await response.text() };
+  };
+
+  test("an unknown address is 404 in the API's words", async () => {
+    expect(await at("GET", "/api/nothing")).toMatchObject({ status: 404, body: '{"detail":"Not Found"}' });
+  });
+
+  test("a wrong method is 405 and names the right ones", async () => {
+    expect(await at("POST", "/api/ping")).toMatchObject({ status: 405, allow: "GET, HEAD" });
+    expect(await at("GET", "/api/items/a/rename")).toMatchObject({ status: 405, allow: "PATCH, DELETE" });
+  });
+
+  test("HEAD is served by the GET handler, without a body", async () => {
+    expect(await at("HEAD", "/api/ping")).toMatchObject({ status: 200, body: "" });
+  });
+
+  test.each([
+    ["PATCH", "/api/items/a/b/rename", "a/b", "PATCH/rename"],
+    ["PATCH", "/api/items/a%2Fb/rename", "a/b", "PATCH/rename"],
+    ["PATCH", "/api/items/rename/rename", "rename", "PATCH/rename"],
+    ["DELETE", "/api/items/a/rename", "a/rename", "DELETE"],
+    ["GET", "/api/items/open/open", "open", "GET/open"],
+    ["DELETE", "/api/items/100%25", "100%", "DELETE"],
+    ["DELETE", "/api/items/%2541", "%41", "DELETE"],
+    ["DELETE", "/api/items/a%20b+c%23%3F", "a b+c#?", "DELETE"],
+    ["DELETE", "/api/items/gr%C3%BC%C3%9Fe", "grüße", "DELETE"],
+  ])("%s %s names the item %s", async (method, path, id, action) => {
+    const { status, body } = await at(method, path);
+    expect({ status, ...JSON.parse(body) }).toEqual({ status: 200, id, action });
+  });
+});
+
+describe("order of the checks", () => {
+  const guarded = route(
+    endpoint({
+      name: "test.guarded",
+      method: "POST",
+      path: "/api/guarded",
+      summary: "guarded",
+      gate: vaultAccount,
+      limit: perAccount(2, 60),
+      body: z.object({ n: z.number() }),
+      replies: { 200: z.object({ doubled: z.number() }) },
+    }),
+    async ({ body, caller }) => ({ status: 200, body: { doubled: caller.name.length + body.n * 2 } }),
+  );
+  const post = (url: string, body: string, headers: Record<string, string> = {}) =>
+    fetch(`${url}/api/guarded`, { method: "POST", body, headers });
+
+  test("an anonymous caller learns nothing of the body's shape", async () => {
+    await using app = await serveRoutes([guarded]);
+    expect((await post(app.url, "nonsense")).status).toBe(401);
+    expect((await post(app.url, "nonsense", { authorization: "Bearer wrong" })).status).toBe(401);
+  });
+
+  test("the account's limit counts before the body is read, and per account", async () => {
+    await using app = await serveRoutes([guarded]);
+    const asAnn = { authorization: "Bearer ann" };
+    expect((await post(app.url, "{}", asAnn)).status).toBe(422);
+    const second = await post(app.url, '{"n":4}', asAnn);
+    expect([second.status, second.headers.get("ratelimit-remaining")]).toEqual([200, "0"]);
+    const third = await post(app.url, '{"n":4}', asAnn);
+    expect([third.status, third.headers.get("retry-after")]).toEqual([429, "60"]);
+    expect(await third.json()).toEqual({ detail: "Too many requests. Try again in 60 seconds." });
+    expect((await post(app.url, '{"n":4}', { authorization: "Bearer bob" })).status).toBe(200);
+  });
+
+  test("callers without an account count by address, before they are refused", async () => {
+    await using app = await serveRoutes([guarded]);
+    const statuses = [];
+    for (let i = 0; i < 3; i += 1) statuses.push((await post(app.url, "{}")).status);
+    expect(statuses).toEqual([401, 401, 429]);
+  });
+
+  test("an address limit counts before anyone asks who calls", async () => {
+    const limited = route({ ...ping, limit: perAddress(1, 60) }, async () => ({ status: 200, body: { ok: true } }));
+    let asked = 0;
+    await using app = await serveRoutes([limited], {
+      api: {
+        authenticate: async () => {
+          asked += 1;
+          return undefined;
+        },
+      },
+    });
+    await fetch(`${app.url}/api/ping`);
+    expect((await fetch(`${app.url}/api/ping`)).status).toBe(429);
+    expect(asked).toBe(1);
+  });
+});
+
+describe("failures", () => {
+  const failing = (error: unknown) => route(ping, () => Promise.reject(error));
+  const outcome = async (error: unknown) => {
+    await using app = await serveRoutes([failing(error)]);
+    const response = await fetch(`${app.url}/api/ping`);
+    return {
+      status: response.status,
+      body: await response.text(),
+      requestId: response.headers.get("x-request-id"),
+      reported: app.reports[0]?.error,
+    };
+  };
+
+  test("a bug is 500 with a fixed text and a request id, and is reported whole", async () => {
+    const bug = new Error("secret detail at /home/x");
+    const { status, body, requestId, reported } = await outcome(bug);
+    expect([status, body]).toEqual([500, '{"detail":"Internal server error"}']);
+    expect(requestId).toMatch(/^[0-9a-f]{20}$/);
+    expect(reported).toBe(bug);
+  });
+
+  test("a full disk is 507, a busy database 503, both without details", async () => {
+    expect(await outcome(new StorageError("full", "SQLITE_FULL at /x"))).toMatchObject({ status: 507 });
+    const busy = await outcome(new StorageError("busy", "locked /x"));
+    expect(busy.status).toBe(503);
+    expect(busy.body).not.toContain("/x");
+  });
+
+  test("a refusal keeps its own body and headers", async () => {
+    const { status, body } = await outcome(
+      new AppError("conflict", "stale", { body: { kind: "stale", reason: "item_changed" } }),
+    );
+    expect([status, body]).toEqual([409, '{"kind":"stale","reason":"item_changed"}']);
+  });
+
+  test("an answer against its own schema is a bug while answers are checked", async () => {
+    const lying = route(ping, async () => ({ status: 200, body: { ok: "yes" as unknown as boolean } }));
+    await using app = await serveRoutes([lying]);
+    expect((await fetch(`${app.url}/api/ping`)).status).toBe(500);
+  });
+});
+
+describe("bodies and answers", () => {
+  const echo = route(
+    endpoint({
+      name: "test.echo",
+      method: "POST",
+      path: "/api/echo",
+      summary: "echo",
+      gate: anyone,
+      body: z.object({ text: z.string() }),
+      replies: { 205: z.object({ text: z.string() }), 204: empty },
+    }),
+    async ({ body }) => (body.text === "" ? { status: 204 } : { status: 205, body: { text: body.text } }),
+  );
+
+  test("a body over the limit is 413, announced or not, and the connection is closed", async () => {
+    await using app = await serveRoutes([echo]);
+    const big = JSON.stringify({ text: "x".repeat(5000) });
+    const announced = await plainRequest(`${app.url}/api/echo`, { method: "POST", body: big });
+    expect(announced.statusCode).toBe(413);
+    await announced.body.dump();
+    const chunked = await plainRequest(`${app.url}/api/echo`, {
+      method: "POST",
+      body: (async function* () {
+        for (let i = 0; i < 50; i += 1) yield Buffer.alloc(100, "x");
+      })(),
+    });
+    expect(chunked.statusCode).toBe(413);
+    await chunked.body.dump();
+  });
+
+  test("205 carries its body and leaves the connection in step", async () => {
+    await using app = await serveRoutes([echo]);
+    for (let i = 0; i < 2; i += 1) {
+      const { statusCode, body } = await plainRequest(`${app.url}/api/echo`, {
+        method: "POST",
+        body: '{"text":"grüße"}',
+      });
+      expect([statusCode, await body.json()]).toEqual([205, { text: "grüße" }]);
+    }
+  });
+
+  test("204 has neither body nor length", async () => {
+    await using app = await serveRoutes([echo]);
+    const response = await fetch(`${app.url}/api/echo`, { method: "POST", body: '{"text":""}' });
+    expect([response.status, response.headers.get("content-length"), await response.text()]).toEqual([204, null, ""]);
+  });
+});
+
+describe("paging headers", () => {
+  const list = route(
+    endpoint({
+      name: "test.list",
+      method: "GET",
+      path: "/api/list",
+      summary: "list",
+      gate: anyone,
+      query: z.object({
+        page: z.coerce.number().default(1),
+        limit: z.coerce.number().default(10),
+        q: z.string().optional(),
+      }),
+      paging: "link_and_total",
+      replies: { 200: z.array(z.number()) },
+    }),
+    async () => ({ status: 200, body: [], total: 45 }),
+  );
+  const headersOf = async (query: string) => {
+    await using app = await serveRoutes([list]);
+    const { headers } = await fetch(`${app.url}/api/list${query}`);
+    return [headers.get("link"), headers.get("x-total-count"), headers.get("access-control-expose-headers")];
+  };
+
+  test("the middle of a list links all four ways, in order, keys sorted", async () => {
+    expect(await headersOf("?q=a%20b&page=2")).toEqual([
+      [
+        '<http://croft.example/api/list?page=3&q=a+b>; rel="next"',
+        '<http://croft.example/api/list?page=5&q=a+b>; rel="last"',
+        '<http://croft.example/api/list?page=1&q=a+b>; rel="first"',
+        '<http://croft.example/api/list?page=1&q=a+b>; rel="prev"',
+      ].join(","),
+      "45",
+      "Link, X-Total-Count",
+    ]);
+  });
+
+  test("past the end only the way back is linked", async () => {
+    expect((await headersOf("?page=99"))[0]).toBe(
+      '<http://croft.example/api/list?page=1>; rel="first",<http://croft.example/api/list?page=4>; rel="prev"',
+    );
+  });
+
+  test("a single page has no Link", async () => {
+    expect(await headersOf("?limit=50")).toEqual([null, "45", "X-Total-Count"]);
+  });
+});

@@ -1,0 +1,143 @@
+import { Readable } from "node:stream";
+import { request as plainRequest } from "undici";
+import { describe, expect, test } from "vitest";
+import { anyone, bytes, endpoint } from "../../../../daemon/contract/endpoint.ts";
+import type { ByteSource } from "../../../../daemon/http/handle.ts";
+import { serveRoutes } from "../../../support/http-app.ts";
+
+const TEXT = "0123456789abcdef";
+const MODIFIED = new Date("2026-11-20T09:30:00.250Z");
+
+const download = endpoint({
+  name: "test.download",
+  method: "GET",
+  path: "/api/file",
+  summary: "file",
+  gate: anyone,
+  replies: { 200: bytes },
+});
+
+function streamed(overrides: Partial<ByteSource> = {}): ByteSource {
+  return {
+    size: TEXT.length,
+    contentType: "text/plain",
+    etag: "v1",
+    lastModified: MODIFIED,
+    open: async (range) =>
+      Readable.from([Buffer.from(range === undefined ? TEXT : TEXT.slice(range.start, range.end + 1))]),
+    ...overrides,
+  };
+}
+
+const buffered = (): ByteSource =>
+  streamed({ buffer: Buffer.from(TEXT), open: () => Promise.reject(new Error("never opened")) });
+
+async function get(source: ByteSource, headers: Record<string, string> = {}, method: "GET" | "HEAD" = "GET") {
+  await using app = await serveRoutes([
+    { endpoint: download, handler: async () => ({ status: 200, bytes: source }) },
+  ]);
+  const answer = await plainRequest(`${app.url}/api/file`, { method, headers });
+  return { status: answer.statusCode, headers: answer.headers, body: await answer.body.text() };
+}
+
+describe.each([
+  ["a stream", streamed],
+  ["memory", buffered],
+])("bytes from %s", (_name, make) => {
+  test("are answered whole with length, type and validators", async () => {
+    const { status, headers, body } = await get(make());
+    expect([status, body]).toEqual([200, TEXT]);
+    expect(headers).toMatchObject({
+      "content-length": "16",
+      "content-type": "text/plain",
+      etag: '"v1"',
+      "last-modified": "Fri, 20 Nov 2026 09:30:00 GMT",
+      "accept-ranges": "bytes",
+    });
+  });
+
+  test.each([
+    ["bytes=0-3", 206, "0123", "bytes 0-3/16"],
+    ["bytes=4-", 206, "456789abcdef", "bytes 4-15/16"],
+    ["bytes=-4", 206, "cdef", "bytes 12-15/16"],
+    ["bytes=-99", 206, TEXT, "bytes 0-15/16"],
+    ["bytes=10-99", 206, "abcdef", "bytes 10-15/16"],
+    ["bytes=15-15", 206, "f", "bytes 15-15/16"],
+    ["bytes=16-", 416, "", "bytes */16"],
+    ["bytes=-0", 416, "", "bytes */16"],
+    ["bytes=0-99999999999999999999", 206, TEXT, "bytes 0-15/16"],
+    ["bytes=5-2", 200, TEXT, undefined],
+    ["bytes=0-1,4-5", 200, TEXT, undefined],
+    ["bytes=-", 200, TEXT, undefined],
+    ["items=0-3", 200, TEXT, undefined],
+  ])("Range %s is %i", async (range, status, body, contentRange) => {
+    const answer = await get(make(), { range });
+    expect([answer.status, answer.body, answer.headers["content-range"]]).toEqual([status, body, contentRange]);
+  });
+
+  test.each([
+    ['"v1"', 206],
+    ['"v2"', 200],
+    ['W/"v1"', 200],
+    ["Fri, 20 Nov 2026 09:30:00 GMT", 206],
+    ["Fri, 20 Nov 2026 09:29:59 GMT", 200],
+  ])("If-Range %s is %i", async (ifRange, status) => {
+    expect((await get(make(), { range: "bytes=0-3", "if-range": ifRange })).status).toBe(status);
+  });
+
+  test.each([
+    [{ "if-none-match": '"v1"' }, 304],
+    [{ "if-none-match": 'W/"v1"' }, 304],
+    [{ "if-none-match": '"v0", "v1"' }, 304],
+    [{ "if-none-match": "*" }, 304],
+    [{ "if-none-match": '"v2"' }, 200],
+    [{ "if-none-match": '"v2"', "if-modified-since": "Sat, 21 Nov 2026 00:00:00 GMT" }, 200],
+    [{ "if-modified-since": "Fri, 20 Nov 2026 09:30:00 GMT" }, 304],
+    [{ "if-modified-since": "Fri, 20 Nov 2026 09:29:59 GMT" }, 200],
+    [{ "if-modified-since": "nonsense" }, 200],
+  ])("%j is %i", async (headers, status) => {
+    expect((await get(make(), headers as Record<string, string>)).status).toBe(status);
+  });
+
+  test("HEAD has the headers and no body", async () => {
+    const { status, headers, body } = await get(make(), {}, "HEAD");
+    expect([status, headers["content-length"], body]).toEqual([200, "16", ""]);
+  });
+});
+
+describe("bytes that do not come", () => {
+  test("a source that cannot be opened is a proper error answer", async () => {
+    const { status } = await get(streamed({ open: () => Promise.reject(new Error("gone")) }));
+    expect(status).toBe(500);
+  });
+
+  test("a source that breaks off closes the connection, so that nobody takes the rest for the whole", async () => {
+    const broken = streamed({
+      open: async () =>
+        Readable.from(
+          (async function* () {
+            yield Buffer.from("0123");
+            throw new Error("reset");
+          })(),
+        ),
+    });
+    await expect(get(broken)).rejects.toThrow();
+  });
+
+  test("the source is released once, also for 304, HEAD and failures", async () => {
+    const releases: string[] = [];
+    const counting = (name: string, more: Partial<ByteSource> = {}) =>
+      streamed({ ...more, release: () => releases.push(name) });
+    await get(counting("whole"));
+    await get(counting("current"), { "if-none-match": "*" });
+    await get(counting("head"), {}, "HEAD");
+    await get(counting("failed", { open: () => Promise.reject(new Error("gone")) }));
+    expect(releases).toEqual(["whole", "current", "head", "failed"]);
+  });
+
+  test("an empty file and one of unknown length", async () => {
+    expect(await get(streamed({ size: 0 }))).toMatchObject({ status: 200, body: "" });
+    const unknown = await get(streamed({ size: undefined }), { range: "bytes=0-3" });
+    expect([unknown.status, unknown.body, unknown.headers["content-length"]]).toEqual([200, TEXT, undefined]);
+  });
+});

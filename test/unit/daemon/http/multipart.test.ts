@@ -1,0 +1,146 @@
+import { readdir } from "node:fs/promises";
+import { mkdtemp } from "node:fs/promises";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { beforeEach, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { anyone, endpoint, multipart } from "../../../../daemon/contract/endpoint.ts";
+import { AppError } from "../../../../daemon/errors.ts";
+import type { MultipartForm, Route } from "../../../../daemon/http/handle.ts";
+import { serveRoutes } from "../../../support/http-app.ts";
+
+const upload = endpoint({
+  name: "test.upload",
+  method: "POST",
+  path: "/api/upload",
+  summary: "upload",
+  gate: anyone,
+  body: multipart(z.object({ folder: z.string().optional() })),
+  replies: {
+    200: z.object({
+      folder: z.string().nullable(),
+      name: z.string().nullable(),
+      content: z.string().nullable(),
+      spooled: z.boolean(),
+    }),
+  },
+});
+
+const outcomes: string[] = [];
+const route: Route = {
+  endpoint: upload,
+  handler: async ({ body }) => {
+    const { fields, file } = body as MultipartForm<{ folder?: string }>;
+    outcomes.push("started");
+    try {
+      return {
+        status: 200,
+        body: {
+          folder: fields.folder ?? null,
+          name: file?.filename ?? null,
+          content: file === undefined ? null : await text(file.stream),
+          spooled: file?.size !== undefined,
+        },
+      };
+    } catch (error) {
+      outcomes.push(error instanceof AppError ? error.code : String(error));
+      throw error;
+    }
+  },
+};
+
+let temporaryDirectory: string;
+beforeEach(async () => {
+  outcomes.length = 0;
+  temporaryDirectory = await mkdtemp(join(tmpdir(), "croft-form-"));
+});
+
+const serve = () => serveRoutes([route], { temporaryDirectory, maxUploadBytes: 1000 });
+
+async function send(parts: [string, string | File][]) {
+  await using app = await serve();
+  const form = new FormData();
+  for (const [name, value] of parts) form.append(name, value);
+  const response = await fetch(`${app.url}/api/upload`, { method: "POST", body: form });
+  return { status: response.status, body: await response.json() };
+}
+
+describe("a form with a file", () => {
+  const file = new File(["hello"], "grüße 🎉.txt", { type: "text/plain" });
+
+  test("after its fields is handed on as it arrives", async () => {
+    expect(await send([["folder", "docs"], ["file", file]])).toEqual({
+      status: 200,
+      body: { folder: "docs", name: "grüße 🎉.txt", content: "hello", spooled: false },
+    });
+  });
+
+  test("before its fields waits for them and leaves nothing behind", async () => {
+    expect(await send([["file", file], ["folder", "docs"]])).toEqual({
+      status: 200,
+      body: { folder: "docs", name: "grüße 🎉.txt", content: "hello", spooled: true },
+    });
+    expect(await readdir(temporaryDirectory)).toEqual([]);
+  });
+
+  test("may be left out", async () => {
+    expect((await send([["folder", "docs"]])).body).toMatchObject({ folder: "docs", content: null });
+  });
+
+  test("of exactly the limit passes, one byte more does not, streamed or spooled", async () => {
+    const of = (size: number) => new File(["x".repeat(size)], "x");
+    for (const order of [
+      (size: number): [string, string | File][] => [["folder", "a"], ["file", of(size)]],
+      (size: number): [string, string | File][] => [["file", of(size)], ["folder", "a"]],
+    ]) {
+      expect((await send(order(1000))).status).toBe(200);
+      expect((await send(order(1001))).status).toBe(413);
+    }
+    expect(await readdir(temporaryDirectory)).toEqual([]);
+  });
+});
+
+describe("attack: malformed forms", () => {
+  const post = async (contentType: string, body: string) => {
+    await using app = await serve();
+    const response = await fetch(`${app.url}/api/upload`, {
+      method: "POST",
+      headers: { "content-type": contentType },
+      body,
+    });
+    return response.status;
+  };
+
+  test.each([
+    ["application/json", "{}"],
+    ["multipart/form-data", "no boundary"],
+    ["multipart/form-data; boundary=x", "garbage"],
+    ["multipart/form-data; boundary=x", "--x\r\nno headers at all"],
+    ["multipart/form-data; boundary=x", '--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\ncut off'],
+  ])("%s with %j is 422", async (contentType, body) => {
+    expect(await post(contentType, body)).toBe(422);
+  });
+
+  test("two files and too many fields are 422", async () => {
+    const file = new File(["a"], "a");
+    expect((await send([["file", file], ["file", file]])).status).toBe(422);
+    const fields = Array.from({ length: 40 }, (_, i): [string, string] => [`f${i}`, "x"]);
+    expect((await send(fields)).status).toBe(422);
+  });
+
+  test("a connection that breaks off fails the file's stream, never ends it early", async () => {
+    await using app = await serve();
+    const { port } = new URL(app.url);
+    const socket = connect(Number(port), "127.0.0.1");
+    socket.write(
+      "POST /api/upload HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=x\r\nContent-Length: 900\r\n\r\n" +
+        '--x\r\nContent-Disposition: form-data; name="folder"\r\n\r\na\r\n' +
+        '--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\npartial',
+    );
+    await expect.poll(() => outcomes).toEqual(["started"]);
+    socket.destroy();
+    await expect.poll(() => outcomes).toEqual(["started", "invalid_argument"]);
+  });
+});
