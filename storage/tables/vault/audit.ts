@@ -1,0 +1,120 @@
+import type { Queries, Row, SqlValue, Transaction } from "../../engine/database.ts";
+
+/** What an audit record says. Metadata never holds tokens, provider addresses, file bytes or document text. */
+export interface NewAuditRecord {
+  readonly eventType: string;
+  /** Whom it is about. */
+  readonly userId?: string | undefined;
+  /** Who did it. */
+  readonly actorId?: string | undefined;
+  readonly resourceId?: string | undefined;
+  readonly ipAddress?: string | undefined;
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** A stored record with the names of those it is about, as far as they still exist. */
+export interface AuditRecord extends NewAuditRecord {
+  readonly id: number;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly userHandle: string | undefined;
+  readonly userEmail: string | undefined;
+  readonly actorHandle: string | undefined;
+  readonly createdAt: number;
+}
+
+/** Adds a record, in the transaction of the change that it tells of. */
+export async function insertAudit(tx: Transaction, record: NewAuditRecord): Promise<void> {
+  await tx.run(
+    `INSERT INTO vault_audit (event_type, user_id, actor_id, resource_id, ip_address, metadata, created_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    record.eventType,
+    record.userId ?? null,
+    record.actorId ?? null,
+    record.resourceId ?? null,
+    record.ipAddress ?? null,
+    JSON.stringify(record.metadata ?? {}),
+    tx.now,
+  );
+}
+
+/** Which records a list holds. */
+export interface AuditFilter {
+  readonly userId?: string | undefined;
+  /** The part of the event type before its first dot. */
+  readonly eventPrefix?: string | undefined;
+  /** Epoch milliseconds, included. */
+  readonly from?: number | undefined;
+  /** Epoch milliseconds, excluded. */
+  readonly to?: number | undefined;
+}
+
+/** One page of records, newest first, and how many match in all. */
+export async function listAudit(
+  db: Queries,
+  filter: AuditFilter,
+  page: { readonly limit: number; readonly offset: number },
+): Promise<{ readonly records: AuditRecord[]; readonly total: number }> {
+  const { where, values } = toCondition(filter);
+  // The page is chosen in the index first, so that a deep one joins no more rows than it shows.
+  const rows = await db.all(
+    `SELECT ${COLUMNS} FROM (
+       SELECT id FROM vault_audit ${where} ORDER BY created_at DESC, id DESC LIMIT ? OFFSET ?
+     ) AS chosen
+     JOIN vault_audit AS audit ON audit.id = chosen.id ${NAMES}
+     ORDER BY audit.created_at DESC, audit.id DESC`,
+    ...values,
+    page.limit,
+    page.offset,
+  );
+  const count = await db.get<{ total: number }>(
+    `SELECT count(*) AS total FROM vault_audit ${where}`,
+    ...values,
+  );
+  return { records: rows.map(toRecord), total: Number(count?.total ?? 0) };
+}
+
+const NAMES = `LEFT JOIN vault_users AS subject ON subject.id = audit.user_id
+  LEFT JOIN vault_users AS actor ON actor.id = audit.actor_id`;
+
+const COLUMNS = `audit.id, audit.event_type, audit.user_id, audit.actor_id, audit.resource_id, audit.ip_address,
+  audit.metadata, audit.created_at, subject.handle AS user_handle, subject.email AS user_email,
+  actor.handle AS actor_handle`;
+
+function toRecord(row: Row): AuditRecord {
+  return {
+    id: row["id"] as number,
+    eventType: row["event_type"] as string,
+    userId: (row["user_id"] ?? undefined) as string | undefined,
+    actorId: (row["actor_id"] ?? undefined) as string | undefined,
+    resourceId: (row["resource_id"] ?? undefined) as string | undefined,
+    ipAddress: (row["ip_address"] ?? undefined) as string | undefined,
+    metadata: JSON.parse(row["metadata"] as string) as Record<string, unknown>,
+    createdAt: row["created_at"] as number,
+    userHandle: (row["user_handle"] ?? undefined) as string | undefined,
+    userEmail: (row["user_email"] ?? undefined) as string | undefined,
+    actorHandle: (row["actor_handle"] ?? undefined) as string | undefined,
+  };
+}
+
+function toCondition(filter: AuditFilter): { where: string; values: SqlValue[] } {
+  const parts: string[] = [];
+  const values: SqlValue[] = [];
+  if (filter.userId !== undefined) {
+    parts.push("user_id = ?");
+    values.push(filter.userId);
+  }
+  if (filter.eventPrefix !== undefined) {
+    // `.` and `/` are neighbours, so this range is the prefix followed by a dot.
+    parts.push("event_type >= ? AND event_type < ?");
+    values.push(`${filter.eventPrefix}.`, `${filter.eventPrefix}/`);
+  }
+  if (filter.from !== undefined) {
+    parts.push("created_at >= ?");
+    values.push(filter.from);
+  }
+  if (filter.to !== undefined) {
+    parts.push("created_at < ?");
+    values.push(filter.to);
+  }
+  return { where: parts.length === 0 ? "" : `WHERE ${parts.join(" AND ")}`, values };
+}

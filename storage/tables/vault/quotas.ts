@@ -1,0 +1,43 @@
+import type { Queries, Transaction } from "../../engine/database.ts";
+
+/** How much of the vault's own object storage a user takes and may take, in bytes. */
+export interface VaultQuota {
+  readonly usedBytes: number;
+  readonly limitBytes: number;
+}
+
+/** Gives a user an empty quota. */
+export async function insertQuota(
+  tx: Transaction,
+  userId: string,
+  limitBytes: number,
+): Promise<void> {
+  await tx.run(
+    "INSERT INTO vault_quotas (user_id, used_bytes, limit_bytes) VALUES (?, 0, ?)",
+    userId,
+    limitBytes,
+  );
+}
+
+/** A user's quota, or undefined when there is no such row. */
+export async function findQuota(db: Queries, userId: string): Promise<VaultQuota | undefined> {
+  const row = await db.get<{ used_bytes: number; limit_bytes: number }>(
+    "SELECT used_bytes, limit_bytes FROM vault_quotas WHERE user_id = ?",
+    userId,
+  );
+  return row && { usedBytes: row.used_bytes, limitBytes: row.limit_bytes };
+}
+
+/** Sets the limit, below what is used too: then nothing more fits in. False when there is no such row. */
+export async function setQuotaLimit(
+  tx: Transaction,
+  userId: string,
+  limitBytes: number,
+): Promise<boolean> {
+  const { changes } = await tx.run(
+    "UPDATE vault_quotas SET limit_bytes = ? WHERE user_id = ?",
+    limitBytes,
+    userId,
+  );
+  return changes > 0;
+}

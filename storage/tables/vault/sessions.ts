@@ -1,0 +1,238 @@
+import type { Queries, Row, Transaction } from "../../engine/database.ts";
+
+/** What one sign-in began. Times are epoch milliseconds. */
+export interface VaultSession {
+  readonly id: string;
+  readonly userId: string;
+  readonly createdAt: number;
+  readonly lastUsedAt: number;
+  /** When its newest refresh token runs out. */
+  readonly expiresAt: number;
+  readonly endedAt: number | undefined;
+  readonly userAgent: string;
+  readonly ipAddress: string;
+}
+
+/** A refresh token, known by the SHA-256 of it, with the session it belongs to. */
+export interface RefreshToken {
+  readonly tokenHash: string;
+  readonly sessionId: string;
+  readonly userId: string;
+  readonly expiresAt: number;
+  /** Whether it was exchanged, or its session ended. */
+  readonly isRevoked: boolean;
+  readonly isSessionEnded: boolean;
+}
+
+/** The state that an access token is held against. */
+export interface SessionState {
+  readonly handle: string;
+  readonly email: string;
+  readonly role: "user" | "admin";
+  readonly isActive: boolean;
+  readonly tokenVersion: number;
+  readonly endedAt: number | undefined;
+}
+
+/** Begins a session whose first refresh token has the given hash. */
+export async function insertSession(
+  tx: Transaction,
+  session: Omit<VaultSession, "createdAt" | "lastUsedAt" | "endedAt">,
+  tokenHash: string,
+): Promise<void> {
+  await tx.run(
+    `INSERT INTO vault_sessions (id, user_id, created_at, last_used_at, expires_at, user_agent, ip_address)
+     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    session.id,
+    session.userId,
+    tx.now,
+    tx.now,
+    session.expiresAt,
+    session.userAgent,
+    session.ipAddress,
+  );
+  await insertToken(tx, { ...session, sessionId: session.id, tokenHash, parentHash: null });
+}
+
+/** What is known of a refresh token, or undefined when it never was one. */
+export async function findRefreshToken(
+  db: Queries,
+  tokenHash: string,
+): Promise<RefreshToken | undefined> {
+  const row = await db.get<{
+    session_id: string;
+    user_id: string;
+    expires_at: number;
+    revoked_at: number | null;
+    ended_at: number | null;
+  }>(
+    `SELECT token.session_id, session.user_id, token.expires_at, token.revoked_at, session.ended_at
+     FROM vault_refresh_tokens AS token JOIN vault_sessions AS session ON session.id = token.session_id
+     WHERE token.token_hash = ?`,
+    tokenHash,
+  );
+  return (
+    row && {
+      tokenHash,
+      sessionId: row.session_id,
+      userId: row.user_id,
+      expiresAt: row.expires_at,
+      isRevoked: row.revoked_at !== null || row.ended_at !== null,
+      isSessionEnded: row.ended_at !== null,
+    }
+  );
+}
+
+/**
+ * Exchanges a refresh token for its successor: revokes the one and stores the other. False, changing nothing,
+ * when it was exchanged before: of two that race, one wins.
+ */
+export async function rotateRefreshToken(
+  tx: Transaction,
+  token: RefreshToken,
+  successor: {
+    readonly tokenHash: string;
+    readonly expiresAt: number;
+    readonly userAgent: string;
+    readonly ipAddress: string;
+  },
+): Promise<boolean> {
+  const { changes } = await tx.run(
+    "UPDATE vault_refresh_tokens SET revoked_at = ? WHERE token_hash = ? AND revoked_at IS NULL",
+    tx.now,
+    token.tokenHash,
+  );
+  if (changes === 0) return false;
+  await insertToken(tx, {
+    sessionId: token.sessionId,
+    tokenHash: successor.tokenHash,
+    parentHash: token.tokenHash,
+    expiresAt: successor.expiresAt,
+  });
+  await tx.run(
+    "UPDATE vault_sessions SET last_used_at = ?, expires_at = ?, user_agent = ?, ip_address = ? WHERE id = ?",
+    tx.now,
+    successor.expiresAt,
+    successor.userAgent,
+    successor.ipAddress,
+    token.sessionId,
+  );
+  return true;
+}
+
+/** Ends one session of a user. False when it is none of theirs or has ended. */
+export async function endSession(
+  tx: Transaction,
+  { sessionId, userId }: { readonly sessionId: string; readonly userId: string },
+): Promise<boolean> {
+  const { changes } = await tx.run(
+    "UPDATE vault_sessions SET ended_at = ? WHERE id = ? AND user_id = ? AND ended_at IS NULL",
+    tx.now,
+    sessionId,
+    userId,
+  );
+  return changes > 0;
+}
+
+/** Ends all sessions of a user but `keepId`, and tells how many of them could still have been used. */
+export async function endSessions(
+  tx: Transaction,
+  userId: string,
+  keepId?: string | undefined,
+): Promise<number> {
+  const ended = await tx.all<{ expires_at: number }>(
+    `UPDATE vault_sessions SET ended_at = ? WHERE user_id = ? AND ended_at IS NULL AND id <> ?
+     RETURNING expires_at`,
+    tx.now,
+    userId,
+    keepId ?? "",
+  );
+  return ended.filter((session) => session.expires_at > tx.now).length;
+}
+
+/** The sessions of a user that can still be used, the one used last first. */
+export async function listLiveSessions(
+  db: Queries,
+  userId: string,
+  now: number,
+): Promise<VaultSession[]> {
+  const rows = await db.all(
+    `SELECT id, user_id, created_at, last_used_at, expires_at, ended_at, user_agent, ip_address
+     FROM vault_sessions WHERE user_id = ? AND ended_at IS NULL AND expires_at > ?
+     ORDER BY last_used_at DESC, id DESC`,
+    userId,
+    now,
+  );
+  return rows.map(toSession);
+}
+
+/** The state of a session and its user, or undefined when there is no such pair. One look-up per table, by key. */
+export async function findSessionState(
+  db: Queries,
+  sessionId: string,
+  userId: string,
+): Promise<SessionState | undefined> {
+  const row = await db.get<{
+    handle: string;
+    email: string;
+    role: SessionState["role"];
+    is_active: number;
+    token_version: number;
+    ended_at: number | null;
+  }>(
+    `SELECT account.handle, account.email, account.role, account.is_active, account.token_version, session.ended_at
+     FROM vault_sessions AS session JOIN vault_users AS account ON account.id = session.user_id
+     WHERE session.id = ? AND session.user_id = ?`,
+    sessionId,
+    userId,
+  );
+  return (
+    row && {
+      handle: row.handle,
+      email: row.email,
+      role: row.role,
+      isActive: row.is_active === 1,
+      tokenVersion: row.token_version,
+      endedAt: row.ended_at ?? undefined,
+    }
+  );
+}
+
+/** Deletes the sessions, with all their tokens, that ran out before `time`, and tells how many. */
+export async function deleteSessionsExpiredBefore(db: Queries, time: number): Promise<number> {
+  const { changes } = await db.run("DELETE FROM vault_sessions WHERE expires_at < ?", time);
+  return changes;
+}
+
+async function insertToken(
+  tx: Transaction,
+  token: {
+    readonly tokenHash: string;
+    readonly sessionId: string;
+    readonly parentHash: string | null;
+    readonly expiresAt: number;
+  },
+): Promise<void> {
+  await tx.run(
+    `INSERT INTO vault_refresh_tokens (token_hash, session_id, parent_hash, issued_at, expires_at)
+     VALUES (?, ?, ?, ?, ?)`,
+    token.tokenHash,
+    token.sessionId,
+    token.parentHash,
+    tx.now,
+    token.expiresAt,
+  );
+}
+
+function toSession(row: Row): VaultSession {
+  return {
+    id: row["id"] as string,
+    userId: row["user_id"] as string,
+    createdAt: row["created_at"] as number,
+    lastUsedAt: row["last_used_at"] as number,
+    expiresAt: row["expires_at"] as number,
+    endedAt: (row["ended_at"] ?? undefined) as number | undefined,
+    userAgent: row["user_agent"] as string,
+    ipAddress: row["ip_address"] as string,
+  };
+}

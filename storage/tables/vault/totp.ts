@@ -1,0 +1,64 @@
+import type { Transaction } from "../../engine/database.ts";
+
+/** Keeps the sealed secret of a setup under way, in place of an earlier one. False when the second factor is on. */
+export async function storePendingTotp(
+  tx: Transaction,
+  userId: string,
+  pending: { readonly secret: Uint8Array; readonly expiresAt: number },
+): Promise<boolean> {
+  const { changes } = await tx.run(
+    "UPDATE vault_users SET totp_pending_secret = ?, totp_pending_expires_at = ? WHERE id = ? AND totp_enabled = 0",
+    pending.secret,
+    pending.expiresAt,
+    userId,
+  );
+  return changes > 0;
+}
+
+/**
+ * Turns the second factor on with the given secret, sealed for its lasting place, ends the access tokens issued before,
+ * and counts `step` as used. False, changing nothing, when it is on or no setup is under way any more.
+ */
+export async function enableTotp(
+  tx: Transaction,
+  userId: string,
+  enabled: { readonly secret: Uint8Array; readonly step: number },
+): Promise<boolean> {
+  const { changes } = await tx.run(
+    `UPDATE vault_users SET totp_enabled = 1, totp_secret = ?, totp_last_step = ?, totp_pending_secret = NULL,
+       totp_pending_expires_at = NULL, token_version = token_version + 1, updated_at = ?
+     WHERE id = ? AND totp_enabled = 0 AND totp_pending_secret IS NOT NULL AND totp_pending_expires_at > ?`,
+    enabled.secret,
+    enabled.step,
+    tx.now,
+    userId,
+    tx.now,
+  );
+  return changes > 0;
+}
+
+/** Turns the second factor off, forgets its secret and ends the access tokens issued before. */
+export async function disableTotp(tx: Transaction, userId: string): Promise<void> {
+  await tx.run(
+    `UPDATE vault_users SET totp_enabled = 0, totp_secret = NULL, totp_last_step = 0, totp_pending_secret = NULL,
+       totp_pending_expires_at = NULL, token_version = token_version + 1, updated_at = ?
+     WHERE id = ?`,
+    tx.now,
+    userId,
+  );
+}
+
+/** Takes a time step for one sign-in. False when it or a later one was taken before, by whichever process. */
+export async function takeTotpStep(
+  tx: Transaction,
+  userId: string,
+  step: number,
+): Promise<boolean> {
+  const { changes } = await tx.run(
+    "UPDATE vault_users SET totp_last_step = ? WHERE id = ? AND totp_enabled = 1 AND totp_last_step < ?",
+    step,
+    userId,
+    step,
+  );
+  return changes > 0;
+}
