@@ -16,6 +16,7 @@ export interface DaemonInput {
   /** Epoch milliseconds. */
   readonly clock: () => number;
   readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly process: { readonly pid: number; readonly userId: number | undefined };
   /** Where log lines go: standard error in the foreground. */
   readonly logTo: NodeJS.WritableStream & { readonly isTTY?: boolean };
   /** For tests: parse every JSON answer with its declared schema and fail on a difference. */

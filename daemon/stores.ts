@@ -1,0 +1,72 @@
+import type { Database } from "../storage/engine/database.ts";
+import { openDatabase } from "../storage/engine/open.ts";
+import {
+  createPrivateFolder,
+  emptyTemporaryFolder,
+  openDataDirectory,
+  type DataDirectory,
+} from "../storage/data-directory.ts";
+import { acquireInstanceLock, type InstanceHolder, type InstanceLock } from "../storage/instance-lock.ts";
+import { openKeyring, type Keyring } from "../storage/keys/open.ts";
+import { AppError } from "./errors.ts";
+import type { DaemonInput } from "./main.ts";
+
+/** Everything that keeps rows, bytes or keys, held by this process alone. */
+export interface Stores {
+  readonly directory: DataDirectory;
+  readonly lock: InstanceLock;
+  readonly db: Database;
+  readonly keyring: Keyring;
+  /** Closes in reverse order; the lock goes last. */
+  close(): Promise<void>;
+}
+
+/**
+ * Takes the data directory, opens the database and brings its schema up to date, finds the master key.
+ * Refuses with `AppError` `conflict` when another daemon holds the directory; whatever was opened before a
+ * failure is closed again.
+ */
+export async function openStores({ settings, paths, clock, environment, process }: DaemonInput): Promise<Stores> {
+  const opened: (() => Promise<void>)[] = [];
+  const close = async () => {
+    for (const closeOne of opened.splice(0).reverse()) await closeOne();
+  };
+  try {
+    const directory = await openDataDirectory(paths.dataDirectory, {
+      userId: process.userId,
+      createParents: paths.home === undefined,
+    });
+    const lock = await takeLock(directory, { pid: process.pid, startedAt: clock() });
+    opened.push(() => lock.release());
+    await emptyTemporaryFolder(directory);
+    for (const root of settings.localRoots)
+      if (root.startsWith(directory.root)) await createPrivateFolder(root);
+    const db = await openDatabase(settings.databaseUrl, { dataDirectory: directory.root, clock });
+    opened.push(() => db.close());
+    const keyring = await openKeyring({
+      directory: directory.keys,
+      source: settings.keySource,
+      masterKey: settings.masterKey,
+      environment,
+    });
+    return { directory, lock, db, keyring, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function takeLock(
+  directory: DataDirectory,
+  self: { readonly pid: number; readonly startedAt: number },
+): Promise<InstanceLock> {
+  const outcome = await acquireInstanceLock(directory.root, self);
+  if (outcome.kind === "acquired") return outcome.lock;
+  throw new AppError("conflict", takenText(directory.root, outcome.holder));
+}
+
+function takenText(root: string, holder: InstanceHolder | undefined): string {
+  const who = holder === undefined ? "Another process" : `A croft daemon (process ${holder.pid})`;
+  const where = holder?.urls.length ? ` and serves ${holder.urls.join(" and ")}` : "";
+  return `${who} already uses ${root}${where}. Stop it with \`croft daemon stop\`, or choose another folder with CROFT_HOME.`;
+}

@@ -1,0 +1,151 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
+import { Writable } from "node:stream";
+import { parse as parseYaml } from "yaml";
+import { resolvePaths, resolveSettings } from "../../daemon/contract/resolve-settings.ts";
+import { startDaemon, type DaemonInput, type RunningDaemon } from "../../daemon/main.ts";
+
+/** One log line of the daemon under test. */
+export interface LogLine {
+  readonly level: number;
+  readonly msg: string;
+  readonly [key: string]: unknown;
+}
+
+export interface TestDaemonOptions {
+  /** `CROFT_…` variables; the home, a free port and a quiet outside world are set already. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** An earlier test daemon's home, to start on it again; it is kept then. */
+  readonly home?: string;
+  /** Epoch milliseconds. */
+  readonly clock?: () => number;
+  /** Error lines that the test provokes; any other error line fails it. */
+  readonly expectErrors?: (line: LogLine) => boolean;
+}
+
+/** A whole daemon in this process, on a home of its own. `await using` stops it and checks its log. */
+export interface TestDaemon extends AsyncDisposable {
+  readonly url: string;
+  readonly home: string;
+  readonly log: readonly LogLine[];
+  /** The administrators made on the first start; undefined on a home that was started before. */
+  readonly first: RunningDaemon["firstStart"];
+  /** `fetch` on the daemon; `token` goes into the forge's header, `bearer` into the vault's, `json` into the body. */
+  request(path: string, init?: TestRequest): Promise<TestAnswer>;
+  /** Stops gracefully and keeps the home. */
+  stop(): Promise<void>;
+}
+
+export interface TestRequest {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly token?: string;
+  readonly bearer?: string;
+  /** `name:password` for Basic authentication. */
+  readonly basic?: string;
+  readonly json?: unknown;
+  readonly body?: BodyInit;
+}
+
+export interface TestAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The body parsed; undefined when it is no JSON. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
+  readonly json: any;
+}
+
+const PINO_ERROR = 50;
+
+/** Starts a daemon as `croft serve` does, with every answer checked against its declared schema. */
+export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<TestDaemon> {
+  const home = options.home ?? (await mkdtemp(join(tmpdir(), "croft-test-")));
+  const log: LogLine[] = [];
+  const running = await startDaemon(testInput(home, options, log));
+  const [url = ""] = running.urls;
+  return {
+    url,
+    home,
+    log,
+    first: running.firstStart,
+    request: (path, init) => send(url, path, init),
+    stop: () => running.stop(),
+    [Symbol.asyncDispose]: async () => {
+      await running.stop();
+      if (options.home === undefined) await rm(home, { recursive: true, force: true });
+      const unexpected = log.filter(
+        (line) => line.level >= PINO_ERROR && options.expectErrors?.(line) !== true,
+      );
+      if (unexpected.length > 0)
+        throw new Error(`the daemon logged errors:\n${unexpected.map((line) => JSON.stringify(line)).join("\n")}`);
+    },
+  };
+}
+
+/** What `startDaemon` takes, for a home of a test. */
+export function testInput(home: string, options: TestDaemonOptions, log: LogLine[]): DaemonInput {
+  const around = {
+    env: {
+      CROFT_HOME: home,
+      CROFT_PORT: "0",
+      CROFT_BREACH_URL: "off",
+      CROFT_KEY_SOURCE: "file",
+      CROFT_LOG_FORMAT: "json",
+      ...options.env,
+    },
+    platform: process.platform,
+    homeDirectory: homedir(),
+    workingDirectory: process.cwd(),
+    flags: {},
+    readFile: () => {
+      throw new Error("no files in tests");
+    },
+  };
+  const paths = resolvePaths(around);
+  const { settings } = resolveSettings({
+    ...around,
+    fileText: undefined,
+    filePath: paths.configFile,
+    parseFile: parseYaml,
+  });
+  return {
+    settings,
+    paths,
+    version: "0.0.0-test",
+    clock: options.clock ?? Date.now,
+    environment: {},
+    process: { pid: process.pid, userId: process.getuid?.() },
+    logTo: logLines(log),
+    checkReplies: true,
+  };
+}
+
+async function send(url: string, path: string, init: TestRequest = {}): Promise<TestAnswer> {
+  const headers = new Headers(init.headers);
+  if (init.token !== undefined) headers.set("Authorization", `token ${init.token}`);
+  if (init.bearer !== undefined) headers.set("Authorization", `Bearer ${init.bearer}`);
+  if (init.basic !== undefined)
+    headers.set("Authorization", `Basic ${Buffer.from(init.basic).toString("base64")}`);
+  if (init.json !== undefined) headers.set("Content-Type", "application/json");
+  const body = init.json === undefined ? init.body : JSON.stringify(init.json);
+  const response = await fetch(url + path, {
+    method: init.method ?? (body === undefined ? "GET" : "POST"),
+    headers,
+    redirect: "manual",
+    ...(body === undefined ? {} : { body }),
+  });
+  const text = await response.text();
+  const isJson = response.headers.get("content-type")?.includes("json") === true && text !== "";
+  return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : undefined };
+}
+
+function logLines(into: LogLine[]): NodeJS.WritableStream {
+  return new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      for (const line of chunk.toString().split("\n")) if (line !== "") into.push(JSON.parse(line));
+      done();
+    },
+  });
+}
