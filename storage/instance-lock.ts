@@ -13,7 +13,7 @@ export interface InstanceHolder {
 /** The right to use a data directory, until it is released or the process ends, however it ends. */
 export interface InstanceLock {
   /** Tells others where this instance listens. */
-  publish(urls: readonly string[]): Promise<void>;
+  announce(urls: readonly string[]): Promise<void>;
   /** Gives the directory back. May be called again. */
   release(): Promise<void>;
 }
@@ -41,9 +41,9 @@ export async function acquireInstanceLock(
   if (db === undefined) {
     return { kind: "taken", holder: await findInstanceHolder(root) };
   }
-  const publish = (urls: readonly string[]) => writeHolder(root, { ...self, urls });
+  const announce = (urls: readonly string[]) => writeHolder(root, { ...self, urls });
   try {
-    await publish([]);
+    await announce([]);
   } catch (error) {
     db.close();
     throw toStorageError(error, root);
@@ -55,7 +55,7 @@ export async function acquireInstanceLock(
       db.close();
     }
   };
-  return { kind: "acquired", lock: { publish, release } };
+  return { kind: "acquired", lock: { announce, release } };
 }
 
 /** Whether some process holds `root` at this moment. @throws StorageError as `acquireInstanceLock` */

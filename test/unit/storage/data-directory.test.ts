@@ -31,6 +31,8 @@ const refusal = async (promise: Promise<unknown>) => {
   expect(error).toBeInstanceOf(DataDirectoryError);
   return error as DataDirectoryError;
 };
+const expectCode = async (promise: Promise<unknown>, code: string) =>
+  expect((await refusal(promise)).code).toBe(code);
 
 describe("a data directory", () => {
   test("is made with all its folders, each closed to others", async () => {
@@ -130,12 +132,15 @@ describe("a data directory is refused", () => {
   test("when it is a file, or lies below one", async () => {
     const file = join(folder, "file");
     await writeFile(file, "");
-    expect((await refusal(openDataDirectory(file, options))).code).toBe("not_a_folder");
-    expect((await refusal(openDataDirectory(join(file, "x"), options))).code).toBe("not_a_folder");
+    await expectCode(openDataDirectory(file, options), "not_a_folder");
+    await expectCode(openDataDirectory(join(file, "x"), options), "not_a_folder");
   });
 
-  skipUnless(userId !== 0, "root may write everywhere")("when it cannot be written", async () => {
-    await chmod(folder, 0o500);
-    expect((await refusal(openDataDirectory(folder, options))).code).toBe("readonly");
-  });
+  skipUnless(userId !== 0, "root may write everywhere").test(
+    "when it cannot be written",
+    async () => {
+      await chmod(folder, 0o500);
+      await expectCode(openDataDirectory(folder, options), "readonly");
+    },
+  );
 });

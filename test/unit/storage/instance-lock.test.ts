@@ -37,7 +37,7 @@ async function startHolder(): Promise<{ child: ChildProcess; said: string }> {
   const script = `
     import { acquireInstanceLock } from ${JSON.stringify(source)};
     const outcome = await acquireInstanceLock(${JSON.stringify(root)}, { pid: process.pid, startedAt: 5 });
-    if (outcome.kind === "acquired") await outcome.lock.publish(["http://127.0.0.1:1"]);
+    if (outcome.kind === "acquired") await outcome.lock.announce(["http://127.0.0.1:1"]);
     process.stdout.write(outcome.kind);
     if (outcome.kind === "acquired") setInterval(() => {}, 60_000);
   `;
@@ -91,7 +91,7 @@ describe("the instance lock", () => {
   test("stays held while the addresses are published and probed again and again", async () => {
     const lock = await take();
     for (let round = 0; round < 20; round++) {
-      await lock.publish([`http://127.0.0.1:${round}`]);
+      await lock.announce([`http://127.0.0.1:${round}`]);
       expect(await isInstanceRunning(root)).toBe(true);
     }
     const { said } = await startHolder();
