@@ -57,6 +57,13 @@ CREATE TABLE forge_user_facets (
   users INTEGER NOT NULL
 ) STRICT;
 
+-- What a search term is looked for in: name, full name and address in lower case, one a line. Apart from the accounts
+-- so that a search, which reads every row, reads as little as it can.
+CREATE TABLE forge_user_search (
+  user_id INTEGER PRIMARY KEY REFERENCES forge_users (id) ON DELETE CASCADE,
+  search_text TEXT NOT NULL
+) STRICT;
+
 -- One row. Ids are never used twice, even after the newest account is gone; `generation` grows with every change of
 -- an account, so that what was remembered about the order of a list can be told to be out of date.
 CREATE TABLE forge_people_state (

@@ -69,6 +69,11 @@ export async function insertUser(tx: Transaction, user: NewForgeUser): Promise<F
     ...Object.values(values),
   );
   await adjustFacet(tx, toFacet(record), 1);
+  await tx.run(
+    "INSERT INTO forge_user_search (user_id, search_text) VALUES (?, ?)",
+    record.id,
+    toSearchText(record),
+  );
   return record;
 }
 
@@ -88,6 +93,12 @@ export async function updateUser(
     ([column, value]) => oldRow[column] !== value,
   );
   if (changed.length === 0) return after;
+  if (toSearchText(before) !== toSearchText(after))
+    await tx.run(
+      "UPDATE forge_user_search SET search_text = ? WHERE user_id = ?",
+      toSearchText(after),
+      before.id,
+    );
   await tx.run(
     `UPDATE forge_users SET ${changed.map(([column]) => `${column} = ?`).join(", ")} WHERE id = ?`,
     ...changed.map(([, value]) => value),
@@ -173,6 +184,11 @@ export async function hasAnyIndividual(db: Queries): Promise<boolean> {
 /** How names are compared: ASCII letters without case, everything else as it is. */
 export function toLowerName(name: string): string {
   return name.toLowerCase();
+}
+
+/** What a search term is looked for in. */
+function toSearchText(user: ForgeUser): string {
+  return `${user.name}\n${user.fullName}\n${user.email}`.toLowerCase();
 }
 
 /** The columns of `UserRow`, for statements of other files of this folder; `prefix` is a table alias with its dot. */

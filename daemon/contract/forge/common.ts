@@ -1,0 +1,181 @@
+import { z } from "zod";
+import { codePoints } from "./rules.ts";
+
+const decodingMark = "a value has the wrong type, expected ";
+
+/** The body of every JSON error of the forge API (forge behaviour, 3). */
+export const apiError = z.object({ message: z.string(), url: z.string().optional() });
+
+/** RFC 3339, whole seconds, UTC. */
+export const wireTime = z.iso.datetime({ offset: true });
+
+/** A 64-bit number that a double holds exactly. */
+export const wireId = z.int();
+
+export const visibilityWords = ["public", "limited", "private"] as const;
+
+/** The refusals that any route behind a sign-in may give. */
+export const signedInReplies = { 401: apiError, 403: apiError } as const;
+
+/**
+ * Names of a body member that do not follow from its JSON name: `field` stands in error texts (`[Field]: Rule`),
+ * `form` is the name in forms and queries (forge behaviour, 1.2).
+ */
+export const bindingNames = z.registry<{ readonly field?: string; readonly form?: string }>();
+
+/** A rule of a body member: the keyword that names it in error texts, and its test. Empty values are not tested. */
+export type FieldRule = readonly [keyword: string, holds: (value: string) => boolean];
+
+interface TextRules {
+  /** Most code points. */
+  readonly max?: number;
+  readonly rules?: readonly FieldRule[];
+}
+
+/** A member that must be there and not be empty: `Required` otherwise. */
+export function requiredText({ max, rules = [] }: TextRules = {}) {
+  const schema = z
+    .string({ error: (issue) => (issue.input == null ? "Required" : notA("string")) })
+    .min(1, { error: "Required" })
+    .superRefine((value, context) => checkText(value, max, rules, context));
+  return max === undefined ? schema : schema.meta({ maxLength: max });
+}
+
+/** A member that may be absent, `null` or empty. */
+export function optionalText({ max, rules = [] }: TextRules = {}) {
+  const schema = z
+    .string({ error: notA("string") })
+    .superRefine((value, context) => checkText(value, max, rules, context));
+  return (max === undefined ? schema : schema.meta({ maxLength: max })).nullish();
+}
+
+export const optionalFlag = z.boolean({ error: notA("boolean") }).nullish();
+
+export const optionalInteger = z
+  .int({ error: notA("integer") })
+  .nullish();
+
+/** A moment as RFC 3339; anything else cannot be decoded. */
+export const optionalTime = z.iso.datetime({ offset: true, error: notA("time") }).nullish();
+
+/** A list of words that must be there; an empty list will do. */
+export const requiredWords = z.array(z.string({ error: notA("string") }), {
+  error: (issue) => (issue.input == null ? "Required" : notA("array")),
+});
+
+export const optionalWords = z.array(z.string({ error: notA("string") }), { error: notA("array") }).nullish();
+
+/** `public`, `limited`, `private`, or nothing. */
+export const optionalVisibility = z
+  .string({ error: notA("string") })
+  .refine((value) => value === "" || isVisibility(value), { error: "In" })
+  .meta({ enum: visibilityWords })
+  .nullish();
+
+export function isVisibility(word: string): word is (typeof visibilityWords)[number] {
+  return (visibilityWords as readonly string[]).includes(word);
+}
+
+/** What a query value may be written as: text from an address, a value from a typed client. */
+type QueryValue = string | number | boolean | readonly string[] | undefined;
+
+const DEFAULT_PAGE_SIZE = 30;
+const MAX_PAGE_SIZE = 50;
+
+const pageNumber = z.preprocess((value: QueryValue) => {
+  const page = toInteger(value);
+  return page !== undefined && page >= 1 ? page : undefined;
+}, z.int().min(1).default(1));
+
+const pageSize = z.preprocess((value: QueryValue) => {
+  const limit = toInteger(value);
+  return limit !== undefined && limit >= 1 ? Math.min(limit, MAX_PAGE_SIZE) : undefined;
+}, z.int().min(1).max(MAX_PAGE_SIZE).default(DEFAULT_PAGE_SIZE));
+
+/** `page` and `limit` of every list; nonsense counts as absent, a large limit as 50 (forge behaviour, 4.1). */
+export const paging = { page: pageNumber, limit: pageSize };
+
+/** The first occurrence of a text; absent is empty. */
+export const queryText = z.preprocess(first, z.string().default(""));
+
+/** The same without white space around it. */
+export const trimmedQueryText = z.preprocess(
+  (value: QueryValue) => first(value)?.trim(),
+  z.string().default(""),
+);
+
+/** A word of a closed list, which the route itself checks; documented as one. */
+export const queryWord = (words: readonly string[]) =>
+  z.preprocess(first, z.string().default("").meta({ enum: [...words] }));
+
+/** Everything but the words for true is false (forge behaviour, 1.3). */
+export const queryFlag = z.preprocess(
+  (value: QueryValue) => isTrueWord(first(value) ?? ""),
+  z.boolean(),
+);
+
+/** Absent or empty is no filter; everything but the words for true is false. */
+export const optionalQueryFlag = z.preprocess((value: QueryValue) => {
+  const word = first(value) ?? "";
+  return word === "" ? undefined : isTrueWord(word);
+}, z.boolean().optional());
+
+/** Anything that is no integer is 0. */
+export const queryInteger = z.preprocess(
+  (value: QueryValue) => toInteger(value) ?? 0,
+  z.int().default(0),
+);
+
+/** A number in a path; anything that is no integer is 0, which names nothing (forge behaviour, 1.1). */
+export const pathInteger = z.preprocess(
+  (value: string | number) => toInteger(value) ?? 0,
+  z.int(),
+);
+
+/** The path of a route below a user's name. */
+export const usernameParams = z.object({ username: z.string() });
+
+/** The words that forms and queries take for true (forge behaviour, 1.3). */
+export function isTrueWord(word: string): boolean {
+  return /^(?:1|t|T|true|True|TRUE)$/.test(word) || word.toLowerCase() === "on";
+}
+
+/** A whole number in base 10 that a double holds exactly, or undefined. */
+export function toInteger(value: QueryValue): number | undefined {
+  const word = first(value)?.trim();
+  if (word === undefined || !/^[+-]?\d{1,19}$/.test(word)) return undefined;
+  const number = Number(word);
+  return Number.isSafeInteger(number) ? number : undefined;
+}
+
+function first(value: QueryValue): string | undefined {
+  if (value === undefined) return undefined;
+  return typeof value === "object" ? value[0] : String(value);
+}
+
+/** The text of a wrong type; `isDecodingText` tells it from the keyword of a rule. */
+function notA(type: string): string {
+  return `${decodingMark}${type}`;
+}
+
+/** Whether a schema's text is about a type rather than a rule: such a body cannot be decoded at all. */
+export function isDecodingText(text: string): boolean {
+  return text.startsWith(decodingMark);
+}
+
+function checkText(
+  value: string,
+  max: number | undefined,
+  rules: readonly FieldRule[],
+  context: z.core.$RefinementCtx<string>,
+): void {
+  if (value === "") return;
+  for (const [keyword, holds] of rules) {
+    if (!holds(value)) {
+      context.addIssue({ code: "custom", message: keyword });
+      return;
+    }
+  }
+  if (max !== undefined && codePoints(value) > max)
+    context.addIssue({ code: "custom", message: "MaxSize" });
+}

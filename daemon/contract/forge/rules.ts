@@ -1,0 +1,27 @@
+// daemon/contract/forge: endpoints and wire shapes of the forge API, one file per group of its document.
+// May import: zod, ../endpoint.ts and files of this folder. Start in common.ts (how bodies and queries are declared),
+// then the group at hand. This file: rules for names and addresses that both ends of the wire can check.
+
+/** Whether a new account or organization may be called so, by its characters (forge behaviour, 6.1). */
+export function isUserName(name: string): boolean {
+  return /^[A-Za-z0-9]+(?:[-._][A-Za-z0-9]+)*$/.test(name);
+}
+
+/** Whether text has the shape of an address: dot-separated atoms, and a domain of at least two labels (forge behaviour, 1.2). */
+export function isEmailShape(text: string): boolean {
+  return /^[\w!#$%&'*+/=?^`{|}~-]+(?:\.[\w!#$%&'*+/=?^`{|}~-]+)*@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/.test(
+    text,
+  );
+}
+
+/** Whether text is an absolute http or https address (forge behaviour, 1.2). */
+export function isWebUrl(text: string): boolean {
+  return /^https?:\/\/[^\s/?#]/i.test(text) && URL.canParse(text);
+}
+
+/** Length as people count it: code points, not UTF-16 units. */
+export function codePoints(text: string): number {
+  let count = 0;
+  for (const _ of text) count += 1;
+  return count;
+}
