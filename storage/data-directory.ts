@@ -92,10 +92,9 @@ export async function openDataDirectory(
   return directory;
 }
 
-/** Whether a daemon has been initialised here: the folder holds a database or a master key. */
-export async function isInitialised(root: string): Promise<boolean> {
-  const { database, keys } = toDataDirectory(root);
-  return (await exists(database)) || (await exists(join(keys, "master.json")));
+/** Whether `directory` already holds a database: then a missing master key is lost, not yet to be made. */
+export async function holdsDatabase({ database }: DataDirectory): Promise<boolean> {
+  return exists(database);
 }
 
 /** Makes one folder of mode 0700 with those above it, as for the default of `local_roots`. @throws DataDirectoryError */

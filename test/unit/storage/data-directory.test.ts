@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import {
   DataDirectoryError,
   emptyTemporaryFolder,
-  isInitialised,
+  holdsDatabase,
   openDataDirectory,
 } from "../../../storage/data-directory.ts";
 import { skipUnless } from "../../support/skip.ts";
@@ -76,12 +76,11 @@ describe("a data directory", () => {
     expect(await modeOf(folder)).toBe("700");
   });
 
-  test("knows whether it has been initialised", async () => {
-    expect(await isInitialised(join(folder, "none"))).toBe(false);
+  test("knows whether it holds a database", async () => {
     const directory = await openDataDirectory(folder, options);
-    expect(await isInitialised(folder)).toBe(false);
+    expect(await holdsDatabase(directory)).toBe(false);
     await writeFile(directory.database, "");
-    expect(await isInitialised(folder)).toBe(true);
+    expect(await holdsDatabase(directory)).toBe(true);
   });
 
   test("loses half-written files when the holder says so", async () => {

@@ -1,0 +1,141 @@
+// storage/keys: the master key, where it is kept, and what is sealed with it.
+// May import: node:crypto and files of this folder; keytar only through the loader that system-keyring.ts is given.
+// Start here (sealing), then master-key.ts (where the key comes from on each start).
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from "node:crypto";
+
+/** One master key. Versions count up from 1 and are never used twice. */
+export interface MasterKey {
+  readonly version: number;
+  /** 32 bytes. */
+  readonly bytes: Uint8Array;
+}
+
+/** Something sealed cannot be opened: damaged, moved to another row, or sealed with a key that is gone. */
+export class SealError extends Error {
+  constructor(message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = "SealError";
+  }
+}
+
+/**
+ * Encrypts, decrypts and derives with the master keys. A purpose is a short fixed text such as `totp`: each has
+ * sub-keys of its own, so that nothing sealed for one purpose opens under another.
+ */
+export interface Keyring {
+  /**
+   * Encrypts with the newest key (AES-256-GCM). `associatedData` is the row's identity, such as `vault_users/<id>`:
+   * the same is needed to open it, so a sealed value that is copied to another row stays shut.
+   * The text is `k<version>.<base64url>` and safe in any column.
+   */
+  seal(purpose: string, plaintext: string | Uint8Array, associatedData: string): string;
+  /** The plaintext bytes. @throws SealError */
+  open(purpose: string, sealed: string, associatedData: string): Buffer;
+  /** The plaintext as UTF-8. @throws SealError */
+  openText(purpose: string, sealed: string, associatedData: string): string;
+  /** Whether `sealed` was made with the newest key; when not, a rotation still has to seal it again. */
+  isCurrent(sealed: string): boolean;
+  /** A 32-byte key of its own for `purpose`, from the newest master key: for signing tokens. */
+  derive(purpose: string): Buffer;
+  /** The same from every known master key, newest first: for checking what was signed before a rotation. */
+  deriveAll(purpose: string): readonly Buffer[];
+}
+
+const KEY_BYTES = 32;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/**
+ * A keyring over `masters`, newest first; only the first seals.
+ * @param randomBytes a cryptographically strong source, such as node:crypto's
+ */
+export function createKeyring(
+  masters: readonly MasterKey[],
+  randomBytes: (size: number) => Uint8Array,
+): Keyring {
+  const [newest] = masters;
+  if (newest === undefined) {
+    throw new Error("a keyring needs at least one master key");
+  }
+  const derived = new Map<string, Buffer>();
+  const subKey = (
+    { version, bytes }: MasterKey,
+    use: "seal" | "derive",
+    purpose: string,
+  ): Buffer => {
+    const name = `${version} ${use} ${purpose}`;
+    const known = derived.get(name);
+    if (known !== undefined) {
+      return known;
+    }
+    const info = `croft ${use} ${purpose}`;
+    const key = Buffer.from(hkdfSync("sha256", bytes, new Uint8Array(0), info, KEY_BYTES));
+    derived.set(name, key);
+    return key;
+  };
+
+  const seal: Keyring["seal"] = (purpose, plaintext, associatedData) => {
+    const nonce = randomBytes(NONCE_BYTES);
+    const prefix = `k${newest.version}.`;
+    const cipher = createCipheriv("aes-256-gcm", subKey(newest, "seal", purpose), nonce);
+    cipher.setAAD(Buffer.from(prefix + associatedData));
+    const body = Buffer.concat([
+      nonce,
+      cipher.update(plaintext),
+      cipher.final(),
+      cipher.getAuthTag(),
+    ]);
+    return prefix + body.toString("base64url");
+  };
+
+  const open: Keyring["open"] = (purpose, sealed, associatedData) => {
+    const version = versionOf(sealed);
+    const master = masters.find((known) => known.version === version);
+    if (master === undefined) {
+      throw new SealError(
+        version === undefined
+          ? "not a sealed value"
+          : `sealed with master key ${version}, which is not known here`,
+      );
+    }
+    const prefix = `k${master.version}.`;
+    const body = Buffer.from(sealed.slice(prefix.length), "base64url");
+    if (body.length < NONCE_BYTES + TAG_BYTES) {
+      throw new SealError("the sealed value is cut short");
+    }
+    const key = subKey(master, "seal", purpose);
+    const cipher = createDecipheriv("aes-256-gcm", key, body.subarray(0, NONCE_BYTES), {
+      authTagLength: TAG_BYTES,
+    });
+    cipher.setAAD(Buffer.from(prefix + associatedData));
+    cipher.setAuthTag(body.subarray(-TAG_BYTES));
+    try {
+      return Buffer.concat([cipher.update(body.subarray(NONCE_BYTES, -TAG_BYTES)), cipher.final()]);
+    } catch (error) {
+      throw new SealError("the sealed value is damaged or belongs elsewhere", error);
+    }
+  };
+
+  return {
+    seal,
+    open,
+    openText: (purpose, sealed, associatedData) =>
+      open(purpose, sealed, associatedData).toString("utf8"),
+    isCurrent: (sealed) => versionOf(sealed) === newest.version,
+    derive: (purpose) => subKey(newest, "derive", purpose),
+    deriveAll: (purpose) => masters.map((master) => subKey(master, "derive", purpose)),
+  };
+}
+
+/** A value that tells whether a master key is the one that was used before, and nothing else about it. */
+export function toCheckValue(bytes: Uint8Array): string {
+  const key = Buffer.from(
+    hkdfSync("sha256", bytes, new Uint8Array(0), "croft key check", KEY_BYTES),
+  );
+  return createHmac("sha256", key).update("croft").digest("hex").slice(0, 32);
+}
+
+function versionOf(sealed: string): number | undefined {
+  const digits = /^k([1-9]\d{0,5})\.[\w-]+$/.exec(sealed)?.[1];
+  return digits === undefined ? undefined : Number(digits);
+}

@@ -1,0 +1,354 @@
+import { open, readFile, rename, rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { type MasterKey, toCheckValue } from "./keyring.ts";
+import { probeSecretStore, type SecretStore } from "./system-keyring.ts";
+
+export type KeySource = "keyring" | "file" | "environment";
+
+/**
+ * Why the master key cannot be had. `missing`: its place is empty. `different`: another key is there than the one that
+ * the data was sealed with. `invalid`: what is there is no key. `exposed`: others may read its file.
+ * `unavailable`: the keyring does not answer.
+ */
+export type MasterKeyErrorCode = "missing" | "different" | "invalid" | "exposed" | "unavailable";
+
+/** The master key cannot be had; the message tells a person what helps and holds nothing of any key. */
+export class MasterKeyError extends Error {
+  readonly code: MasterKeyErrorCode;
+
+  constructor(code: MasterKeyErrorCode, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = "MasterKeyError";
+    this.code = code;
+  }
+}
+
+export interface MasterKeyOptions {
+  /** `keys/` of the data directory. */
+  readonly folder: string;
+  /** `CROFT_MASTER_KEY`: it counts before every other source, but must be the key that the data was sealed with. */
+  readonly fromEnvironment: string | undefined;
+  /** Where a new key goes. `auto`: the keyring when a probe says it works, else the file. */
+  readonly source: "auto" | "keyring" | "file";
+  readonly keyring: SecretStore;
+  /** A cryptographically strong source. */
+  readonly randomBytes: (size: number) => Uint8Array;
+}
+
+/** The master keys, newest first, and where they are kept. */
+export interface OpenedMasterKeys {
+  readonly masters: readonly MasterKey[];
+  readonly source: KeySource;
+}
+
+/**
+ * The master keys of a data directory. The first call makes one, or takes the environment's, and records where it is
+ * kept with a check value (`keys/master.json`); each later one takes it from there again and checks it. A key that
+ * went missing or differs is an error, never a reason for a new one.
+ * @param mayCreate false when the directory is known to hold data that was sealed before
+ * @throws MasterKeyError
+ */
+export async function openMasterKeys(
+  options: MasterKeyOptions,
+  mayCreate: boolean,
+): Promise<OpenedMasterKeys> {
+  const record = await readRecord(options.folder);
+  if (record !== undefined) {
+    return openRecorded(options, record);
+  }
+  if (!mayCreate) {
+    throw new MasterKeyError(
+      "missing",
+      `${recordPath(options.folder)} is missing, but the data folder is in use; restore keys/ from a backup`,
+    );
+  }
+  return createFirst(options);
+}
+
+/**
+ * Adds a new master key in front of the known ones. Both are kept until `dropOldMasterKeys`, so that what was sealed
+ * before still opens while it is sealed again.
+ * @throws MasterKeyError `unavailable` when the key comes from the environment: it is changed there, by putting the
+ * new key before the old one
+ */
+export async function addMasterKey(options: MasterKeyOptions): Promise<OpenedMasterKeys> {
+  const opened = await openMasterKeys(options, false);
+  const added = options.randomBytes(KEY_BYTES);
+  await writeKeys(options, opened, [added, ...opened.masters.map((master) => master.bytes)]);
+  return openMasterKeys(options, false);
+}
+
+/** Forgets all but the newest master key: the end of a rotation, when nothing is sealed with the others any more. */
+export async function dropOldMasterKeys(options: MasterKeyOptions): Promise<OpenedMasterKeys> {
+  const opened = await openMasterKeys(options, false);
+  const [newest] = opened.masters;
+  const record = await readRecord(options.folder);
+  if (newest === undefined || record === undefined) {
+    return opened;
+  }
+  // The record first: keys that it does not name at the end of the list are passed over when they are read.
+  const keys = record.keys.filter((known) => known.version === newest.version);
+  await writeRecord(options.folder, { ...record, keys });
+  if (opened.source !== "environment") {
+    await writeKeys(options, opened, [newest.bytes]);
+  }
+  return { ...opened, masters: [newest] };
+}
+
+interface KeyRecord {
+  readonly source: KeySource;
+  /** The name of the keyring's entry. */
+  readonly account: string;
+  /** Newest first. */
+  readonly keys: readonly { readonly version: number; readonly check: string }[];
+}
+
+const KEY_BYTES = 32;
+const recordPath = (folder: string) => join(folder, "master.json");
+const keyPath = (folder: string) => join(folder, "master.key");
+
+async function createFirst(options: MasterKeyOptions): Promise<OpenedMasterKeys> {
+  const { folder, fromEnvironment, keyring, randomBytes } = options;
+  const account = `master-key:${Buffer.from(randomBytes(8)).toString("hex")}`;
+  const record = (source: KeySource, keys: readonly Uint8Array[]): KeyRecord => ({
+    source,
+    account,
+    keys: keys.map((bytes, index) => ({
+      version: keys.length - index,
+      check: toCheckValue(bytes),
+    })),
+  });
+  const finish = async (source: KeySource, keys: readonly Uint8Array[]) => {
+    const made = record(source, keys);
+    await writeRecord(folder, made);
+    return openRecorded(options, made);
+  };
+  if (fromEnvironment !== undefined) {
+    return finish("environment", parseKeys(fromEnvironment, "CROFT_MASTER_KEY"));
+  }
+  // A first start that was cut off may have left the file without its record.
+  const leftover = await readKeyFile(folder);
+  if (leftover !== undefined) {
+    return finish("file", parseKeys(leftover, keyPath(folder)));
+  }
+  const works =
+    options.source !== "file" &&
+    (await probeSecretStore(keyring, Buffer.from(randomBytes(8)).toString("hex")));
+  if (options.source === "keyring" && !works) {
+    throw new MasterKeyError(
+      "unavailable",
+      "the system's keyring does not work here; choose the file with CROFT_KEY_SOURCE=file",
+    );
+  }
+  const source = works ? "keyring" : "file";
+  const keys = [randomBytes(KEY_BYTES)];
+  await writeKeys(options, record(source, keys), keys);
+  return finish(source, keys);
+}
+
+async function openRecorded(
+  options: MasterKeyOptions,
+  record: KeyRecord,
+): Promise<OpenedMasterKeys> {
+  const source = options.fromEnvironment === undefined ? record.source : "environment";
+  const place = placeOf(options.folder, source);
+  const text = await readKeys(options, record, source);
+  if (text === undefined) {
+    throw new MasterKeyError("missing", `the master key is missing: ${place}; ${helpOf(source)}`);
+  }
+  const present = parseKeys(text, place);
+  const versions = new Map(record.keys.map((known) => [known.check, known.version]));
+  const masters: MasterKey[] = [];
+  const added: Uint8Array[] = [];
+  for (const bytes of present) {
+    const version = versions.get(toCheckValue(bytes));
+    if (version !== undefined) {
+      masters.push({ version, bytes });
+    } else if (masters.length === 0) {
+      added.push(bytes);
+    }
+  }
+  if (
+    masters.length === 0 ||
+    !masters.some((master) => master.version === record.keys[0]?.version)
+  ) {
+    throw new MasterKeyError(
+      "different",
+      `another master key than the one that this data was sealed with: ${place}; ${helpOf(source)}`,
+    );
+  }
+  if (added.length === 0) {
+    return { masters, source };
+  }
+  // Unknown keys before the known ones are new ones: a rotation.
+  let version = Math.max(...record.keys.map((known) => known.version));
+  for (const bytes of added.toReversed()) {
+    version += 1;
+    masters.unshift({ version, bytes });
+  }
+  const keys = masters.map((master) => ({
+    version: master.version,
+    check: toCheckValue(master.bytes),
+  }));
+  await writeRecord(options.folder, { ...record, keys });
+  return { masters, source };
+}
+
+async function readKeys(
+  { folder, fromEnvironment, keyring }: MasterKeyOptions,
+  record: KeyRecord,
+  source: KeySource,
+): Promise<string | undefined> {
+  switch (source) {
+    case "environment":
+      return fromEnvironment;
+    case "file":
+      return readKeyFile(folder);
+    case "keyring":
+      try {
+        return await keyring.get(record.account);
+      } catch (error) {
+        throw new MasterKeyError(
+          "unavailable",
+          "the master key is in the system's keyring, which does not answer; unlock it, or hand the key in with CROFT_MASTER_KEY_FILE",
+          error,
+        );
+      }
+  }
+}
+
+async function writeKeys(
+  options: MasterKeyOptions,
+  at: { readonly source: KeySource; readonly account?: string },
+  keys: readonly Uint8Array[],
+): Promise<void> {
+  const text = keys.map((bytes) => Buffer.from(bytes).toString("hex")).join("\n");
+  switch (at.source) {
+    case "file":
+      return writePrivately(keyPath(options.folder), `${text}\n`);
+    case "keyring": {
+      const account = at.account ?? (await readRecord(options.folder))?.account ?? "";
+      await options.keyring.set(account, text);
+      if ((await options.keyring.get(account)) !== text) {
+        throw new MasterKeyError("unavailable", "the system's keyring did not keep the master key");
+      }
+      return;
+    }
+    case "environment":
+      throw new MasterKeyError(
+        "unavailable",
+        "the master key comes from the environment; put a new one there, before the old one and a comma",
+      );
+  }
+}
+
+function parseKeys(text: string, place: string): Uint8Array[] {
+  const parts = text.split(/[\s,]+/).filter((part) => part !== "");
+  const keys = parts.map((part) => {
+    if (/^[0-9a-f]{64}$/i.test(part)) {
+      return Buffer.from(part, "hex");
+    }
+    return Buffer.from(/^[\w+/-]{43}=?$/.test(part) ? part : "", "base64");
+  });
+  if (keys.length === 0 || keys.some((key) => key.length !== KEY_BYTES)) {
+    throw new MasterKeyError(
+      "invalid",
+      `${place} takes 32 bytes as 64 hex digits or as base64; make some with: openssl rand -hex 32`,
+    );
+  }
+  return keys;
+}
+
+async function readKeyFile(folder: string): Promise<string | undefined> {
+  const path = keyPath(folder);
+  const text = await readIfThere(path);
+  if (
+    text !== undefined &&
+    process.platform !== "win32" &&
+    ((await stat(path)).mode & 0o077) !== 0
+  ) {
+    throw new MasterKeyError(
+      "exposed",
+      `others may read ${path}; close it with: chmod 600 ${path}, and make a new key with: croft key rotate`,
+    );
+  }
+  return text;
+}
+
+async function readRecord(folder: string): Promise<KeyRecord | undefined> {
+  const text = await readIfThere(recordPath(folder));
+  if (text === undefined) {
+    return undefined;
+  }
+  try {
+    const { source, account, keys } = JSON.parse(text) as KeyRecord;
+    if (["keyring", "file", "environment"].includes(source) && keys.length > 0) {
+      return { source, account, keys };
+    }
+  } catch {
+    // Told below: no JSON and wrong JSON are the same to a person.
+  }
+  throw new MasterKeyError(
+    "invalid",
+    `${recordPath(folder)} is damaged; restore keys/ from a backup`,
+  );
+}
+
+function writeRecord(folder: string, record: KeyRecord): Promise<void> {
+  return writePrivately(recordPath(folder), `${JSON.stringify(record)}\n`);
+}
+
+/** Replaces a file in one step, on the disk before it counts: a key that is lost in a power cut loses all data. */
+async function writePrivately(path: string, text: string): Promise<void> {
+  const fresh = `${path}.new`;
+  await rm(fresh, { force: true });
+  const file = await open(fresh, "wx", 0o600);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(fresh, path);
+  await syncFolder(path);
+}
+
+async function syncFolder(path: string): Promise<void> {
+  if (process.platform === "win32") {
+    return;
+  }
+  const folder = await open(dirname(path), "r");
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+async function readIfThere(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+function placeOf(folder: string, source: KeySource): string {
+  switch (source) {
+    case "environment":
+      return "CROFT_MASTER_KEY";
+    case "file":
+      return keyPath(folder);
+    case "keyring":
+      return "the system's keyring";
+  }
+}
+
+function helpOf(source: KeySource): string {
+  return source === "environment"
+    ? "set it to the key that this data folder was made with"
+    : "restore it from a backup, or hand the key in with CROFT_MASTER_KEY_FILE";
+}

@@ -1,0 +1,262 @@
+import { randomBytes } from "node:crypto";
+import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import {
+  addMasterKey,
+  dropOldMasterKeys,
+  type MasterKeyOptions,
+  openMasterKeys,
+} from "../../../../storage/keys/master-key.ts";
+import { openKeyring } from "../../../../storage/keys/open.ts";
+import {
+  createSystemKeyring,
+  type Keytar,
+  probeSecretStore,
+  type SecretStore,
+} from "../../../../storage/keys/system-keyring.ts";
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "croft-keys-"));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+function memoryStore(): SecretStore & { entries: Map<string, string> } {
+  const entries = new Map<string, string>();
+  return {
+    entries,
+    get: async (account) => entries.get(account),
+    set: async (account, secret) => void entries.set(account, secret),
+    remove: async (account) => void entries.delete(account),
+  };
+}
+
+const broken: SecretStore = {
+  get: () => Promise.reject(new Error("locked")),
+  set: () => Promise.reject(new Error("locked")),
+  remove: () => Promise.reject(new Error("locked")),
+};
+
+const options = (changes: Partial<MasterKeyOptions> = {}): MasterKeyOptions => ({
+  folder,
+  fromEnvironment: undefined,
+  source: "auto",
+  keyring: broken,
+  randomBytes,
+  ...changes,
+});
+const hex = (byte: number) => Buffer.alloc(32, byte).toString("hex");
+const keyFile = () => join(folder, "master.key");
+
+describe("the first start", () => {
+  test("falls back to a private file when the keyring does not work", async () => {
+    const opened = await openMasterKeys(options(), true);
+    expect(opened.source).toBe("file");
+    expect(opened.masters).toMatchObject([{ version: 1 }]);
+    for (const name of await readdir(folder)) {
+      expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600);
+    }
+    expect(await openMasterKeys(options(), false)).toEqual(opened);
+  });
+
+  test("takes a keyring that works, leaves no file and no probe behind", async () => {
+    const keyring = memoryStore();
+    const opened = await openMasterKeys(options({ keyring }), true);
+    expect(opened.source).toBe("keyring");
+    expect(await readdir(folder)).toEqual(["master.json"]);
+    expect([...keyring.entries.keys()]).toEqual([expect.stringMatching(/^master-key:/)]);
+    expect(await openMasterKeys(options({ keyring }), false)).toEqual(opened);
+  });
+
+  test("does not touch the keyring when the file is chosen", async () => {
+    const keyring = memoryStore();
+    expect((await openMasterKeys(options({ keyring, source: "file" }), true)).source).toBe("file");
+    expect(keyring.entries.size).toBe(0);
+  });
+
+  test("refuses when the keyring is chosen and does not work", async () => {
+    await expect(openMasterKeys(options({ source: "keyring" }), true)).rejects.toMatchObject({
+      code: "unavailable",
+    });
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  test("takes the environment's key and stores none", async () => {
+    const opened = await openMasterKeys(options({ fromEnvironment: hex(7) }), true);
+    expect(opened).toEqual({
+      source: "environment",
+      masters: [{ version: 1, bytes: Buffer.alloc(32, 7) }],
+    });
+    expect(await readdir(folder)).toEqual(["master.json"]);
+    expect(await readFile(join(folder, "master.json"), "utf8")).not.toContain(hex(7));
+    const base64 = Buffer.alloc(32, 7).toString("base64");
+    expect(await openMasterKeys(options({ fromEnvironment: base64 }), false)).toEqual(opened);
+  });
+
+  test("that was cut off after the key was written goes on with that key", async () => {
+    await writeFile(keyFile(), `${hex(5)}\n`, { mode: 0o600 });
+    const opened = await openMasterKeys(options({ keyring: memoryStore() }), true);
+    expect(opened).toEqual({
+      source: "file",
+      masters: [{ version: 1, bytes: Buffer.alloc(32, 5) }],
+    });
+  });
+
+  test.each([
+    "short",
+    hex(1).slice(1),
+    `${hex(1)},x`,
+    "a passphrase is no key at all and is refused",
+  ])("refuses %j as a key without repeating it", async (fromEnvironment) => {
+    const refused = expect(openMasterKeys(options({ fromEnvironment }), true)).rejects;
+    await refused.toMatchObject({ code: "invalid" });
+    await expect(openMasterKeys(options({ fromEnvironment }), true)).rejects.not.toThrow(
+      fromEnvironment,
+    );
+  });
+});
+
+describe("a later start never makes a new key", () => {
+  test("when the file is gone", async () => {
+    await openMasterKeys(options(), true);
+    await rm(keyFile());
+    await expect(openMasterKeys(options(), true)).rejects.toMatchObject({ code: "missing" });
+    expect(await readdir(folder)).toEqual(["master.json"]);
+  });
+
+  test("when the whole folder is gone but there is a database", async () => {
+    await expect(openMasterKeys(options(), false)).rejects.toMatchObject({ code: "missing" });
+  });
+
+  test("when another key is in its place", async () => {
+    await openMasterKeys(options(), true);
+    await writeFile(keyFile(), `${hex(3)}\n`);
+    await expect(openMasterKeys(options(), true)).rejects.toMatchObject({ code: "different" });
+    await expect(openMasterKeys(options({ fromEnvironment: hex(4) }), true)).rejects.toMatchObject({
+      code: "different",
+    });
+  });
+
+  test("when the keyring holds it and does not answer, or has lost it", async () => {
+    const keyring = memoryStore();
+    await openMasterKeys(options({ keyring }), true);
+    await expect(openMasterKeys(options(), true)).rejects.toMatchObject({ code: "unavailable" });
+    keyring.entries.clear();
+    await expect(openMasterKeys(options({ keyring }), true)).rejects.toMatchObject({
+      code: "missing",
+    });
+  });
+
+  test("when the environment had it and does not any more", async () => {
+    await openMasterKeys(options({ fromEnvironment: hex(7) }), true);
+    await expect(openMasterKeys(options(), true)).rejects.toMatchObject({
+      code: "missing",
+      message: expect.stringContaining("CROFT_MASTER_KEY") as string,
+    });
+  });
+
+  test("when the record is damaged", async () => {
+    await openMasterKeys(options(), true);
+    await writeFile(join(folder, "master.json"), "{}");
+    await expect(openMasterKeys(options(), true)).rejects.toMatchObject({ code: "invalid" });
+  });
+
+  test("when others may read the file", async () => {
+    await openMasterKeys(options(), true);
+    await chmod(keyFile(), 0o644);
+    await expect(openMasterKeys(options(), true)).rejects.toMatchObject({ code: "exposed" });
+  });
+});
+
+describe("rotation", () => {
+  test.each(["file", "keyring"] as const)(
+    "in the %s adds a key, keeps the old one, then drops it",
+    async (source) => {
+      const at = options({ source, keyring: memoryStore() });
+      const { masters: before } = await openMasterKeys(at, true);
+      const { masters: both } = await addMasterKey(at);
+      expect(both.map((master) => master.version)).toEqual([2, 1]);
+      expect(both[1]).toEqual(before[0]);
+      expect((await openMasterKeys(at, false)).masters).toEqual(both);
+      await dropOldMasterKeys(at);
+      expect((await openMasterKeys(at, false)).masters).toEqual([both[0]]);
+      expect((await addMasterKey(at)).masters.map((master) => master.version)).toEqual([3, 2]);
+    },
+  );
+
+  test("cut off between key and record is finished by the next start", async () => {
+    await openMasterKeys(options({ source: "file" }), true);
+    const old = await readFile(keyFile(), "utf8");
+    await writeFile(keyFile(), `${hex(8)}\n${old}`);
+    const { masters } = await openMasterKeys(options(), false);
+    expect(masters.map((master) => master.version)).toEqual([2, 1]);
+    await writeFile(keyFile(), old);
+    await expect(openMasterKeys(options(), false)).rejects.toMatchObject({ code: "different" });
+  });
+
+  test("in the environment is a new key before the old one", async () => {
+    await openMasterKeys(options({ fromEnvironment: hex(1) }), true);
+    await expect(addMasterKey(options({ fromEnvironment: hex(1) }))).rejects.toMatchObject({
+      code: "unavailable",
+    });
+    const both = options({ fromEnvironment: `${hex(2)},${hex(1)}` });
+    const { masters } = await openMasterKeys(both, false);
+    expect(masters.map((master) => master.version)).toEqual([2, 1]);
+    await dropOldMasterKeys(both);
+    expect((await openMasterKeys(both, false)).masters.map((master) => master.version)).toEqual([
+      2,
+    ]);
+    await expect(openMasterKeys(options({ fromEnvironment: hex(1) }), false)).rejects.toMatchObject(
+      { code: "different" },
+    );
+  });
+});
+
+describe("the system's keyring", () => {
+  const keytar = (changes: Partial<Keytar>): Keytar => ({
+    getPassword: async () => null,
+    setPassword: async () => undefined,
+    deletePassword: async () => true,
+    ...changes,
+  });
+
+  test("that hangs is given up", async () => {
+    const { promise: never } = Promise.withResolvers<never>();
+    const hanging = createSystemKeyring({
+      load: async () => keytar({ setPassword: () => never }),
+      timeoutMs: 5,
+    });
+    expect(await probeSecretStore(hanging, "x")).toBe(false);
+    const loading = createSystemKeyring({ load: () => never, timeoutMs: 5 });
+    expect(await probeSecretStore(loading, "x")).toBe(false);
+  });
+
+  test("that forgets or cannot be loaded fails the probe", async () => {
+    expect(await probeSecretStore(createSystemKeyring({ load: async () => keytar({}) }), "x")).toBe(
+      false,
+    );
+    const unloadable = createSystemKeyring({
+      load: () => Promise.reject(new Error("no libsecret")),
+    });
+    expect(await probeSecretStore(unloadable, "x")).toBe(false);
+    expect(await probeSecretStore(memoryStore(), "x")).toBe(true);
+  });
+
+  test("is not loaded when the file is chosen", async () => {
+    const at = {
+      directory: folder,
+      source: "file",
+      masterKey: undefined,
+      mayCreate: true,
+    } as const;
+    const loadKeytar = () => Promise.reject(new Error("loaded"));
+    const keyring = await openKeyring({ ...at, loadKeytar });
+    expect(keyring.source).toBe("file");
+    const sealed = keyring.seal("totp", "secret", "row");
+    expect((await openKeyring({ ...at, mayCreate: false })).openText("totp", sealed, "row")).toBe(
+      "secret",
+    );
+  });
+});
