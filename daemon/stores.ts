@@ -1,13 +1,16 @@
+import { stat } from "node:fs/promises";
 import type { Database } from "../storage/engine/database.ts";
 import { openDatabase } from "../storage/engine/open.ts";
 import {
   createPrivateFolder,
   emptyTemporaryFolder,
+  holdsDatabase,
   openDataDirectory,
   type DataDirectory,
 } from "../storage/data-directory.ts";
 import { acquireInstanceLock, type InstanceHolder, type InstanceLock } from "../storage/instance-lock.ts";
-import { openKeyring, type Keyring } from "../storage/keys/open.ts";
+import type { Keyring } from "../storage/keys/keyring.ts";
+import { openKeyring } from "../storage/keys/open.ts";
 import { AppError } from "./errors.ts";
 import type { DaemonInput } from "./main.ts";
 
@@ -26,7 +29,7 @@ export interface Stores {
  * Refuses with `AppError` `conflict` when another daemon holds the directory; whatever was opened before a
  * failure is closed again.
  */
-export async function openStores({ settings, paths, clock, environment, process }: DaemonInput): Promise<Stores> {
+export async function openStores({ settings, paths, clock, process }: DaemonInput): Promise<Stores> {
   const opened: (() => Promise<void>)[] = [];
   const close = async () => {
     for (const closeOne of opened.splice(0).reverse()) await closeOne();
@@ -41,19 +44,30 @@ export async function openStores({ settings, paths, clock, environment, process 
     await emptyTemporaryFolder(directory);
     for (const root of settings.localRoots)
       if (root.startsWith(directory.root)) await createPrivateFolder(root);
-    const db = await openDatabase(settings.databaseUrl, { dataDirectory: directory.root, clock });
-    opened.push(() => db.close());
+    // Before the database is made: with a database already there, a missing master key is a lost one.
     const keyring = await openKeyring({
       directory: directory.keys,
       source: settings.keySource,
       masterKey: settings.masterKey,
-      environment,
+      mayCreate: !(await holdsDatabase(directory)),
     });
+    const db = await openDatabase(settings.databaseUrl, { dataDirectory: directory.root, clock });
+    opened.push(() => db.close());
     return { directory, lock, db, keyring, close };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+async function hasDatabase(directory: DataDirectory): Promise<boolean> {
+  return stat(directory.database).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT") return false;
+      throw error;
+    },
+  );
 }
 
 async function takeLock(
