@@ -81,7 +81,7 @@ export function bindRoutes<Caller>(
     const { req, res } = nodePair(event);
     const request = options.toServerRequest(req, res);
     const declared = route.endpoint as Endpoint;
-    const extra: Record<string, string> = {};
+    const extra: Record<string, string> = { ...api.headersFor?.(request) };
     let status: number;
     let cause: unknown;
     try {
@@ -115,8 +115,8 @@ export function bindRoutes<Caller>(
     const rawParams = event.context.params ?? {};
     await api.authorize(who.value, declared, request, rawParams);
     await api.resolve?.(declared, rawParams);
-    const params = declared.params && parse(declared.params, decodeParams(rawParams), "path");
-    const query = declared.query && parse(declared.query, queryObject(request.query), "query");
+    const params = declared.params && parse(declared, declared.params, decodeParams(rawParams), "path");
+    const query = declared.query && parse(declared, declared.query, queryObject(request.query), "query");
     const body =
       declared.body === undefined ? undefined : await readBody(declared, declared.body, request, req);
     return route.handler({ caller: who.value, params, query, body, request });
@@ -153,17 +153,22 @@ export function bindRoutes<Caller>(
         temporaryDirectory: options.temporaryDirectory,
         signal: request.signal,
       });
-      return { fields: parse(spec.fields, form.fields, "body"), file: form.file };
+      return { fields: parse(declared, spec.fields, form.fields, "body"), file: form.file };
     }
     const maxBytes = declared.maxBodyBytes ?? options.maxJsonBytes;
     const value = await api.decodeBody(declared, request, () => readWholeBody(req, maxBytes));
-    return parse(spec as z.ZodType, value, "body");
+    return parse(declared, spec as z.ZodType, value, "body");
   }
 
-  function parse<S extends z.ZodType>(schema: S, value: unknown, where: "path" | "query" | "body") {
+  function parse<S extends z.ZodType>(
+    declared: Endpoint,
+    schema: S,
+    value: unknown,
+    where: "path" | "query" | "body",
+  ) {
     const result = schema.safeParse(value);
     if (result.success) return result.data;
-    throw api.toValidationError(where, result.error);
+    throw api.toValidationError(where, result.error, declared);
   }
 
   async function send(

@@ -139,6 +139,8 @@ export interface Api<Caller> {
   readonly name: "forge" | "vault";
   /** Headers of every answer of this API. */
   readonly headers: AnswerHeaders;
+  /** Further headers that depend on the request, such as a warning about how it was made. */
+  headersFor?(request: ServerRequest): Readonly<Record<string, string>>;
   /** Who calls: undefined when no credentials were given or the gate needs none; throws when they are wrong. */
   authenticate(request: ServerRequest, gate: Gate): Promise<Caller | undefined>;
   /** Refuses a caller whom the gate does not let through. */
@@ -155,7 +157,7 @@ export interface Api<Caller> {
   /** Turns the body's bytes into the value that the schema parses. */
   decodeBody(declared: Endpoint, request: ServerRequest, readBody: () => Promise<Buffer>): Promise<unknown>;
   /** The refusal for values that do not fit their schema. */
-  toValidationError(where: "path" | "query" | "body", error: z.ZodError): AppError;
+  toValidationError(where: "path" | "query" | "body", error: z.ZodError, declared: Endpoint): AppError;
   renderError(error: AppError): RenderedError;
   /** The answer to an address that no route has. */
   notFound(request: ServerRequest): RenderedError;
