@@ -15,7 +15,6 @@ export interface DaemonInput {
   readonly version: string;
   /** Epoch milliseconds. */
   readonly clock: () => number;
-  readonly environment: Readonly<Record<string, string | undefined>>;
   readonly process: { readonly pid: number; readonly userId: number | undefined };
   /** Where log lines go: standard error in the foreground. */
   readonly logTo: NodeJS.WritableStream & { readonly isTTY?: boolean };

@@ -87,7 +87,7 @@ export function readMultipart(
   }
 }
 
-function openParser(headers: IncomingMessage["headers"], maxFileBytes: number): Busboy {
+function openParser(headers: IncomingMessage["headers"], maxFileBytes: number) {
   if (!headers["content-type"]?.toLowerCase().startsWith("multipart/form-data"))
     throw malformed("Send the file as multipart/form-data.");
   try {

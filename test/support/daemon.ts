@@ -45,7 +45,7 @@ export interface TestRequest {
   /** `name:password` for Basic authentication. */
   readonly basic?: string;
   readonly json?: unknown;
-  readonly body?: BodyInit;
+  readonly body?: string | Uint8Array<ArrayBuffer> | FormData;
 }
 
 export interface TestAnswer {
@@ -115,7 +115,6 @@ export function testInput(home: string, options: TestDaemonOptions, log: LogLine
     paths,
     version: "0.0.0-test",
     clock: options.clock ?? Date.now,
-    environment: {},
     process: { pid: process.pid, userId: process.getuid?.() },
     logTo: logLines(log),
     checkReplies: true,
