@@ -1,4 +1,13 @@
 import type { AnyEndpoint } from "./endpoint.ts";
+import { adminUserEndpoints } from "./forge/admin-users.ts";
+import { tokenEndpoints } from "./forge/tokens.ts";
+import { userEndpoints } from "./forge/users.ts";
+import { versionEndpoints } from "./forge/version.ts";
 
 /** Every operation that the daemon serves, in the order of the documents. Tests, OpenAPI and the command line read it. */
-export const allEndpoints: readonly AnyEndpoint[] = [];
+export const allEndpoints: readonly AnyEndpoint[] = [
+  ...adminUserEndpoints,
+  ...versionEndpoints,
+  ...userEndpoints,
+  ...tokenEndpoints,
+];

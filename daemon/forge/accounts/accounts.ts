@@ -1,0 +1,88 @@
+// daemon/forge/accounts: people of the forge: who they are, how they sign in, what their tokens may do.
+// May import: daemon/contract, daemon/errors.ts, daemon/http/handle.ts (types), storage. Never daemon/vault.
+// Start here: one factory that joins the services of this folder; routes are in accounts.routes.ts and ../admin.
+import type { Database, Transaction } from "../../../storage/engine/database.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
+import { AppError } from "../../errors.ts";
+import type { Route } from "../../http/handle.ts";
+import type { PasswordHasher } from "../../password-hasher.ts";
+import { adminUserRoutes } from "../admin/users.routes.ts";
+import type { ForgeUrls } from "../urls.ts";
+import { accountRoutes } from "./accounts.routes.ts";
+import { type Authentication, createAuthentication } from "./authentication.ts";
+import { createTokens, type Tokens } from "./tokens.service.ts";
+import { createUsers, type Users } from "./users.service.ts";
+
+export interface ForgeAccountsDeps {
+  readonly db: Database;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  /** Unpredictable bytes. */
+  readonly random: (bytes: number) => Uint8Array;
+  readonly passwords: PasswordHasher;
+  /** The configured public address without a trailing slash. */
+  readonly publicUrl: () => string;
+  /** Has a person told of a new account by mail, in the transaction that makes it. Absent: nobody is told. */
+  readonly announceAccount?: (tx: Transaction, user: ForgeUser) => Promise<void>;
+}
+
+/** The forge's people. */
+export interface ForgeAccounts {
+  readonly users: Users;
+  readonly tokens: Tokens;
+  readonly authentication: Authentication;
+  readonly urls: ForgeUrls;
+  /** Whether nobody has an account yet. */
+  isEmpty(): Promise<boolean>;
+  /**
+   * Makes the first account of a fresh server: a site administrator, with a token of scope `all`. The password's
+   * rules are those of any account. Refuses with `conflict` when anybody has an account.
+   */
+  createFirstSiteAdministrator(first: {
+    readonly username: string;
+    readonly email: string;
+    readonly password: string;
+  }): Promise<{ readonly user: ForgeUser; readonly token: string }>;
+}
+
+export function createForgeAccounts(deps: ForgeAccountsDeps): ForgeAccounts {
+  const urls: ForgeUrls = { publicUrl: deps.publicUrl };
+  const users = createUsers(deps);
+  const tokens = createTokens(deps);
+  const secondFactors = { use: async () => false };
+  const authentication = createAuthentication({ ...deps, tokens, secondFactors, urls });
+  return {
+    users,
+    tokens,
+    authentication,
+    urls,
+    isEmpty: () => users.isEmpty(),
+    async createFirstSiteAdministrator({ username, email, password }) {
+      if (!(await users.isEmpty())) throw new AppError("conflict", "The forge has accounts already.");
+      const user = await users.create({
+        sourceId: 0,
+        loginName: "",
+        username,
+        fullName: "",
+        email,
+        password,
+        mustChangePassword: false,
+        notify: false,
+        restricted: false,
+        visibility: "public",
+        isAdmin: true,
+        createdAt: undefined,
+      });
+      const made = await tokens.create({ scope: undefined }, username, {
+        name: "croft init",
+        scopes: ["all"],
+      });
+      return { user, token: made.secret };
+    },
+  };
+}
+
+/** Every route of people, tokens and their administration. */
+export function peopleRoutes(accounts: ForgeAccounts): Route[] {
+  return [...accountRoutes(accounts), ...adminUserRoutes(accounts)];
+}

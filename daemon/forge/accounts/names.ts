@@ -1,0 +1,79 @@
+import { AppError } from "../../errors.ts";
+import { isUserName } from "../../contract/forge/rules.ts";
+
+/** Longest name that a folder of the repositories may have. The shorter limit of new names is the contract's. */
+const NAME_BYTES_MAX = 255;
+
+const reservedNames = new Set([
+  ".",
+  "..",
+  ".well-known",
+  "api",
+  "metrics",
+  "v2",
+  "assets",
+  "attachments",
+  "avatar",
+  "avatars",
+  "repo-avatars",
+  "captcha",
+  "login",
+  "org",
+  "repo",
+  "user",
+  "explore",
+  "issues",
+  "pulls",
+  "milestones",
+  "notifications",
+  "favicon.ico",
+  "manifest.json",
+  "robots.txt",
+  "sitemap.xml",
+  "ssh_info",
+  "swagger.v1.json",
+  "openapi3.v1.json",
+  "ghost",
+  "gitea-actions",
+  // Addresses that this server itself answers at.
+  "healthz",
+  "readyz",
+  "openapi",
+]);
+
+const reservedSuffixes = [".keys", ".gpg", ".rss", ".atom", ".png"];
+
+/**
+ * Refuses a name that no account may have, with `unprocessable`: illegal characters, a reserved word or a reserved
+ * suffix (forge behaviour, 6.1 and 3). Whether it is taken is another question.
+ */
+export function assertUsableName(name: string): void {
+  if (!isUserName(name) || Buffer.byteLength(name) > NAME_BYTES_MAX)
+    throw new AppError(
+      "unprocessable",
+      `name is invalid [${name}]: must be valid alpha or numeric or dash(-_) or dot characters`,
+    );
+  const lower = name.toLowerCase();
+  if (reservedNames.has(lower))
+    throw new AppError("unprocessable", `name is reserved [name: ${lower}]`);
+  const suffix = reservedSuffixes.find((each) => lower.endsWith(each));
+  if (suffix !== undefined)
+    throw new AppError("unprocessable", `name pattern is not allowed [pattern: *${suffix}]`);
+}
+
+/** Why an address cannot be used, as the error text, or undefined when it can (forge behaviour, 6.2). */
+export function findEmailFault(email: string): string | undefined {
+  if (email === "") return "e-mail invalid [email: ]";
+  const [local = "", ...rest] = email.split("@");
+  const domain = rest.join("@");
+  if (!/^[a-zA-Z0-9.!#$%&'*+\-/=?^_`{|}~]*$/.test(local) || !isDomain(domain))
+    return `e-mail address contains unsupported character [email: ${email}]`;
+  const isDotAtom = local.split(".").every((atom) => atom !== "");
+  return isDotAtom && !email.startsWith("-") ? undefined : `e-mail invalid [email: ${email}]`;
+}
+
+function isDomain(domain: string): boolean {
+  return domain
+    .split(".")
+    .every((label) => /^[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?$/.test(label));
+}

@@ -1,0 +1,71 @@
+import type { ScopeCategory } from "../../contract/endpoint.ts";
+
+/** A parsed scope list. */
+export interface TokenScope {
+  readonly publicOnly: boolean;
+  /** Level per category; a category that is missing grants nothing. `write` contains `read`. */
+  readonly levels: ReadonlyMap<ScopeCategory, "read" | "write">;
+}
+
+/** What became of a list of scope words. */
+export type ParsedScope =
+  | { readonly kind: "scope"; readonly scope: TokenScope }
+  | { readonly kind: "invalid"; readonly word: string };
+
+/** The categories in the order of the normal form (forge behaviour, 2.4). */
+export const scopeCategories = [
+  "activitypub",
+  "admin",
+  "misc",
+  "notification",
+  "organization",
+  "package",
+  "issue",
+  "repository",
+  "user",
+] as const satisfies readonly ScopeCategory[];
+
+/** Reads scope words; empty ones are skipped, the first unknown one makes the whole invalid. */
+export function parseScope(words: readonly string[]): ParsedScope {
+  const levels = new Map<ScopeCategory, "read" | "write">();
+  let publicOnly = false;
+  for (const word of words) {
+    if (word === "") continue;
+    if (word === "public-only") publicOnly = true;
+    else if (word === "all") for (const category of scopeCategories) levels.set(category, "write");
+    else {
+      const [level, category, ...rest] = word.split(":");
+      const known = scopeCategories.find((each) => each === category);
+      if (known === undefined || rest.length > 0 || (level !== "read" && level !== "write"))
+        return { kind: "invalid", word };
+      if (level === "write" || !levels.has(known)) levels.set(known, level);
+    }
+  }
+  return { kind: "scope", scope: { publicOnly, levels } };
+}
+
+/** The words of a scope in normal form: `public-only`, then `all` or one word per category. */
+export function toScopeWords({ publicOnly, levels }: TokenScope): string[] {
+  const isAll = scopeCategories.every((category) => levels.get(category) === "write");
+  const words = scopeCategories.flatMap((category) => {
+    const level = levels.get(category);
+    return level === undefined ? [] : [`${level}:${category}`];
+  });
+  return [...(publicOnly ? ["public-only"] : []), ...(isAll ? ["all"] : words)];
+}
+
+/** Whether a scope grants nothing at all. */
+export function isEmptyScope(scope: TokenScope): boolean {
+  return scope.levels.size === 0 && !scope.publicOnly;
+}
+
+/** Whether `scope` allows `level` on a category. */
+export function allows(scope: TokenScope, level: "read" | "write", category: ScopeCategory): boolean {
+  const granted = scope.levels.get(category);
+  return granted === "write" || (granted === "read" && level === "read");
+}
+
+/** Whether everything that `inner` grants is granted by `outer`. */
+export function isWithin(inner: TokenScope, outer: TokenScope): boolean {
+  return [...inner.levels].every(([category, level]) => allows(outer, level, category));
+}

@@ -1,0 +1,63 @@
+import { createHash } from "node:crypto";
+import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
+import type { WireUser } from "../../contract/forge/users.ts";
+import { type ForgeUrls, neverTime, toDomain, toUrl, toWireTime, unfilledTime } from "../urls.ts";
+
+/**
+ * A user as a viewer may see it (forge behaviour, 7.1). `viewer` is undefined for a stranger. The private members
+ * are filled for a site administrator and for the user itself.
+ */
+export function toUserView(
+  user: ForgeUser,
+  viewer: Pick<ForgeUser, "id" | "isAdmin"> | undefined,
+  urls: ForgeUrls,
+): WireUser {
+  const seesAll = viewer !== undefined && (viewer.isAdmin || viewer.id === user.id);
+  return toView(user, { seesAll, seesEmail: seesAll || (viewer !== undefined && !user.keepEmailPrivate) }, urls);
+}
+
+/** A user embedded in another resource: as somebody signed in sees it, or a stranger, but never with private members. */
+export function toEmbeddedUserView(user: ForgeUser, isSignedIn: boolean, urls: ForgeUrls): WireUser {
+  return toView(user, { seesAll: false, seesEmail: isSignedIn && !user.keepEmailPrivate }, urls);
+}
+
+/** Names the picture of an address, as it is known by default. */
+export function toAvatarHash(email: string): string {
+  return createHash("md5").update(email.trim().toLowerCase()).digest("hex");
+}
+
+function toView(
+  user: ForgeUser,
+  { seesAll, seesEmail }: { readonly seesAll: boolean; readonly seesEmail: boolean },
+  urls: ForgeUrls,
+): WireUser {
+  return {
+    id: user.id,
+    login: user.name,
+    login_name: seesAll ? user.loginName : "",
+    source_id: seesAll ? user.loginSource : 0,
+    full_name: user.fullName,
+    email: seesEmail ? user.email : `${user.id}+${user.lowerName}@noreply.${toDomain(urls)}`,
+    avatar_url: toUrl(urls, `/avatars/${user.avatarHash}`),
+    html_url: toUrl(urls, `/${user.name}`),
+    language: seesAll ? user.language : "",
+    is_admin: seesAll && user.isAdmin,
+    last_login: seesAll ? toLastLogin(user) : unfilledTime,
+    created: toWireTime(user.createdAt),
+    restricted: user.isRestricted,
+    active: seesAll && user.isActive,
+    prohibit_login: seesAll && user.prohibitLogin,
+    location: user.location,
+    website: user.website,
+    description: user.description,
+    visibility: user.visibility,
+    followers_count: 0,
+    following_count: 0,
+    starred_repos_count: 0,
+    username: user.name,
+  };
+}
+
+function toLastLogin(user: ForgeUser): string {
+  return user.lastLoginAt === undefined ? neverTime : toWireTime(user.lastLoginAt);
+}

@@ -1,0 +1,66 @@
+import type { z } from "zod";
+import type { Database } from "../../storage/engine/database.ts";
+import { isDecodingText } from "../contract/forge/common.ts";
+import type { Endpoint } from "../contract/endpoint.ts";
+import { AppError } from "../errors.ts";
+import type { Api, RenderedError } from "../http/handle.ts";
+import { statusOfCode } from "../http/replies.ts";
+import type { Authentication } from "./accounts/authentication.ts";
+import { createAuthorization } from "./authorization.ts";
+import { decodeBody, shapeOf, toFieldName } from "./body.ts";
+import type { ForgeCaller } from "./caller.ts";
+import { isPlainAnswer } from "./refusals.ts";
+import { type ForgeUrls, toUrl } from "./urls.ts";
+
+export interface ForgeApiDeps {
+  readonly db: Database;
+  readonly authentication: Authentication;
+  readonly urls: ForgeUrls;
+}
+
+/** What the transport needs to know of the forge API: who calls, what bodies are, how refusals look. */
+export function createForgeApi({ db, authentication, urls }: ForgeApiDeps): Api<ForgeCaller> {
+  const toBody = (message: string) => ({ message, url: toUrl(urls, "/api/swagger") });
+  return {
+    name: "forge",
+    headers: {
+      "Cache-Control": "max-age=0, private, must-revalidate",
+      "X-Content-Type-Options": "nosniff",
+      "X-Frame-Options": "SAMEORIGIN",
+    },
+    // Credentials are looked at on every route: wrong ones are refused even where none are needed.
+    authenticate: (request) => authentication.authenticate(request),
+    authorize: createAuthorization(db),
+    accountKey: (caller) => caller && String(caller.actor.id),
+    decodeBody,
+    toValidationError,
+    renderError(error) {
+      const status = statusOfCode[error.code];
+      if (isPlainAnswer(error.body)) return plain(error.body.status, error.body.text);
+      return { status, headers: {}, body: error.body ?? toBody(error.message) };
+    },
+    notFound: () => plain(404, "404 page not found\n"),
+    methodNotAllowed: (allowed) => ({ status: 405, headers: { Allow: [...allowed] }, body: undefined }),
+    // The text of a bug may hold anything, so nobody gets it; the log has it under the request's id.
+    internalError: () => ({ status: 500, headers: {}, body: toBody("") }),
+  };
+}
+
+/** The first thing wrong, as the reference words it: what cannot be decoded before any rule (forge behaviour, 1.2). */
+function toValidationError(
+  where: "path" | "query" | "body",
+  error: z.ZodError,
+  declared: Endpoint,
+): AppError {
+  const issue = error.issues.find(({ message }) => isDecodingText(message)) ?? error.issues[0];
+  const message = issue?.message ?? "invalid request";
+  if (where !== "body") return new AppError("unprocessable", message);
+  if (isDecodingText(message)) return new AppError("unprocessable", `[]: ${message}`);
+  const field = toFieldName(shapeOf(declared), String(issue?.path[0] ?? ""));
+  return new AppError("unprocessable", `[${field}]: ${message}`);
+}
+
+function plain(status: number, text: string | undefined): RenderedError {
+  const headers = { "Content-Type": "text/plain; charset=utf-8" };
+  return text === undefined ? { status, headers: {}, body: undefined } : { status, headers, body: text };
+}

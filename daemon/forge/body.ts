@@ -1,0 +1,134 @@
+import { z } from "zod";
+import { bindingNames, isTrueWord, toInteger } from "../contract/forge/common.ts";
+import type { Endpoint } from "../contract/endpoint.ts";
+import { AppError } from "../errors.ts";
+import type { ServerRequest } from "../http/handle.ts";
+
+type Shape = Readonly<Record<string, z.ZodType>>;
+
+/**
+ * The value that an endpoint's body schema parses, by the content type (forge behaviour, 1.2): JSON with members of
+ * any case, a form by the form names, or for PATCH and DELETE without a content type the query. Refuses with
+ * `unprocessable` what cannot be decoded.
+ */
+export async function decodeBody(
+  declared: Endpoint,
+  request: ServerRequest,
+  readBody: () => Promise<Buffer>,
+): Promise<unknown> {
+  const shape = shapeOf(declared);
+  const type = request.headers["content-type"] ?? "";
+  if (type === "") {
+    if (declared.method === "POST" || declared.method === "PUT") throw undecodable("Empty Content-Type");
+    return fromForm(shape, request.query);
+  }
+  if (type.includes("json")) return fromJson(shape, await readBody());
+  if (type.includes("form-urlencoded"))
+    return fromForm(shape, new URLSearchParams(toText(await readBody())));
+  if (type.includes("multipart/form-data"))
+    return fromForm(shape, await readParts(type, await readBody()));
+  throw undecodable("Unsupported Content-Type");
+}
+
+/** The members of an endpoint's body and their schemas; none when it has no body of members. */
+export function shapeOf(declared: Endpoint): Shape {
+  return declared.body instanceof z.ZodObject ? (declared.body.shape as Shape) : {};
+}
+
+/** The name of a member in error texts: `new_username` is `NewName`, `full_name` is `FullName`. */
+export function toFieldName(shape: Shape, member: string): string {
+  const schema = shape[member];
+  const named = schema && bindingNames.get(schema)?.field;
+  if (named !== undefined) return named;
+  return member
+    .split("_")
+    .map((word) => (word === "id" ? "ID" : word.charAt(0).toUpperCase() + word.slice(1)))
+    .join("");
+}
+
+function fromJson(shape: Shape, bytes: Buffer): unknown {
+  const text = toText(bytes);
+  if (text.trim() === "") return {};
+  const value = parseJson(text);
+  if (value === null) return {};
+  if (typeof value !== "object" || Array.isArray(value)) throw undecodable("a JSON object is expected");
+  const members = new Map(Object.keys(shape).map((name) => [name.toLowerCase(), name]));
+  const known: Record<string, unknown> = {};
+  for (const [name, member] of Object.entries(value)) {
+    const exact = Object.hasOwn(shape, name) ? name : members.get(name.toLowerCase());
+    if (exact !== undefined && (exact === name || !Object.hasOwn(value, exact))) known[exact] = member;
+  }
+  return known;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw undecodable("invalid JSON", error);
+  }
+}
+
+function fromForm(shape: Shape, form: URLSearchParams): unknown {
+  const value: Record<string, unknown> = {};
+  for (const [member, schema] of Object.entries(shape)) {
+    const name = bindingNames.get(schema)?.form ?? member;
+    const values = form.getAll(name);
+    const [first] = values;
+    if (first !== undefined) value[member] = fromWord(innermost(schema), name, first, values);
+  }
+  return value;
+}
+
+/** A form's text as the type that the member's schema takes. */
+function fromWord(schema: z.ZodType, name: string, word: string, all: readonly string[]): unknown {
+  if (schema instanceof z.ZodArray) return all;
+  if (schema instanceof z.ZodBoolean) {
+    if (word === "") return undefined;
+    if (isTrueWord(word)) return true;
+    if (/^(?:0|f|F|false|False|FALSE|off)$/.test(word)) return false;
+    throw unbindable(name, "boolean");
+  }
+  if (schema instanceof z.ZodNumber) {
+    if (word === "") return undefined;
+    return toInteger(word) ?? raise(unbindable(name, "integer"));
+  }
+  return word;
+}
+
+function innermost(schema: z.ZodType): z.ZodType {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault)
+    return innermost(schema.unwrap() as z.ZodType);
+  return schema;
+}
+
+async function readParts(type: string, bytes: Buffer): Promise<URLSearchParams> {
+  const form = new URLSearchParams();
+  try {
+    const parts = await new Response(new Uint8Array(bytes), { headers: { "content-type": type } }).formData();
+    for (const [name, part] of parts) if (typeof part === "string") form.append(name, part);
+  } catch (error) {
+    throw undecodable("invalid multipart form", error);
+  }
+  return form;
+}
+
+function toText(bytes: Buffer): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (error) {
+    throw undecodable("invalid UTF-8", error);
+  }
+}
+
+function undecodable(why: string, cause?: unknown): AppError {
+  return new AppError("unprocessable", `[]: ${why}`, { cause });
+}
+
+function unbindable(name: string, type: string): AppError {
+  return new AppError("unprocessable", `[${name}]: Value could not be parsed as ${type}`);
+}
+
+function raise(error: AppError): never {
+  throw error;
+}

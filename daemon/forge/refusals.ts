@@ -1,0 +1,43 @@
+import { AppError } from "../errors.ts";
+
+/** An answer outside the forge's usual error body: its own status, and plain text or nothing as the body. */
+export interface PlainAnswer {
+  readonly kind: "forge_plain_answer";
+  readonly status: number;
+  readonly text: string | undefined;
+}
+
+/** Whether an `AppError`'s body asks for an answer outside the usual error body. */
+export function isPlainAnswer(body: unknown): body is PlainAnswer {
+  return typeof body === "object" && body !== null && "kind" in body && body.kind === "forge_plain_answer";
+}
+
+/** 404 `not found`. */
+export const notFound = (): AppError => new AppError("not_found", "not found");
+
+/** 404 for a name in a path that nobody has, and never had. */
+export const userNotFound = (name: string): AppError =>
+  new AppError("not_found", `user redirect does not exist [name: ${name.toLowerCase()}]`);
+
+/** 307 to the address that a renamed user has. */
+export const movedTo = (location: string): AppError =>
+  new AppError("not_found", "moved", {
+    headers: { Location: location },
+    body: { kind: "forge_plain_answer", status: 307, text: undefined } satisfies PlainAnswer,
+  });
+
+/** 404 in plain text, for a former name whose owner is gone or hidden from strangers. */
+export const formerUserGone = (): AppError =>
+  new AppError("not_found", "user does not exist", {
+    body: { kind: "forge_plain_answer", status: 404, text: "user does not exist\n" } satisfies PlainAnswer,
+  });
+
+/** A refusal whose body has no `url` member: account state and sudo (forge behaviour, 3). */
+export const bareRefusal = (message: string): AppError =>
+  new AppError("forbidden", message, { body: { message } });
+
+export const nameTaken = (name: string): AppError =>
+  new AppError("conflict", `user already exists [name: ${name}]`);
+
+export const emailTaken = (email: string): AppError =>
+  new AppError("conflict", `e-mail already in use [email: ${email}]`);
