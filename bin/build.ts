@@ -1,0 +1,89 @@
+import { chmod, mkdtemp, readdir, rename, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { bundle } from "./bundle.ts";
+import { makeExecutable } from "./executable.ts";
+
+const help = `npm run build [-- OPTIONS]
+
+Bundles croft into dist/ and makes the single executable dist/croft.
+
+  --no-executable  leave out the executable, which takes most of the time
+  --if-stale       do nothing that a build newer than the sources already did
+`;
+
+/** What a build is made from; a change in any of it makes the build stale. */
+const inputs = [
+  "bin",
+  "cli",
+  "daemon",
+  "storage",
+  "package.json",
+  "package-lock.json",
+  "tsconfig.json",
+];
+
+const root = join(import.meta.dirname, "..");
+const dist = join(root, "dist");
+
+await main();
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      executable: { type: "boolean", default: true },
+      "if-stale": { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
+    },
+    allowNegative: true,
+  });
+  if (values.help) {
+    process.stdout.write(help);
+    return;
+  }
+  const changedAt = values["if-stale"] ? await newestChange() : Number.POSITIVE_INFINITY;
+  if ((await builtAt("entry.js")) < changedAt) await timed("dist", replaceBundle);
+  const executable = process.platform === "win32" ? "croft.exe" : "croft";
+  if (values.executable && (await builtAt(executable)) < changedAt) {
+    await timed(`dist/${executable}`, () => makeExecutable(root, dist, join(dist, executable)));
+  }
+}
+
+/** The build appears whole or not at all; what a failed one leaves is the build before it. */
+async function replaceBundle(): Promise<void> {
+  const fresh = await mkdtemp(join(root, ".dist-"));
+  try {
+    await chmod(fresh, 0o755);
+    await bundle(root, fresh);
+    await rm(dist, { recursive: true, force: true });
+    await rename(fresh, dist);
+  } finally {
+    await rm(fresh, { recursive: true, force: true });
+  }
+}
+
+async function builtAt(name: string): Promise<number> {
+  const stats = await stat(join(dist, name)).catch(() => undefined);
+  return stats?.mtimeMs ?? Number.NEGATIVE_INFINITY;
+}
+
+/** Folders count too: their time changes when a file is added, renamed or removed. */
+async function newestChange(): Promise<number> {
+  const times = await Promise.all(inputs.map((name) => newestBelow(join(root, name))));
+  return Math.max(...times);
+}
+
+async function newestBelow(path: string): Promise<number> {
+  const stats = await stat(path);
+  if (!stats.isDirectory()) return stats.mtimeMs;
+  const names = await readdir(path);
+  const times = await Promise.all(names.map((name) => newestBelow(join(path, name))));
+  return Math.max(stats.mtimeMs, ...times);
+}
+
+async function timed(what: string, work: () => Promise<void>): Promise<void> {
+  const startedAt = performance.now();
+  await work();
+  const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
+  console.log(`built ${what} in ${seconds} s`);
+}

@@ -1,0 +1,106 @@
+#!/usr/bin/env node
+// bin: how croft is started and built. This file is the only one that runs before the right Node is found, so it is plain
+// JavaScript that Node 18 can parse and needs nothing but Node. May import: nothing of the project by name; it picks the
+// build (dist/entry.js) or, without one, the sources (bin/entry.ts). Start here, then entry.ts, then build.ts.
+import { existsSync, mkdirSync } from "node:fs";
+import * as nodeModule from "node:module";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+/** better-sqlite3 and undici do not load on anything older. Kept in step with `engines` in package.json by a test. */
+const oldestNode = [22, 19];
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+if (isGoodEnough(process.versions.node)) await startHere();
+else await startOnBundledNode();
+
+function isGoodEnough(version) {
+  const [major, minor] = version.split(".").map(Number);
+  return major > oldestNode[0] || (major === oldestNode[0] && minor >= oldestNode[1]);
+}
+
+/** Runs croft in this process: no second process means no signals to pass on and no start-up paid twice. */
+async function startHere() {
+  const build = join(root, "dist", "entry.js");
+  if (existsSync(build)) {
+    enableCompileCache();
+    await import(pathToFileURL(build).href);
+    return;
+  }
+  const sources = join(root, "bin", "entry.ts");
+  if (!existsSync(sources))
+    fail(`there is no build in ${join(root, "dist")}; run "npm run build" in ${root}`);
+  // Node strips types by itself, but not the JSX of the .tsx files: tsx does both.
+  const tsx = await import("tsx/esm/api").catch(() => undefined);
+  if (tsx === undefined)
+    fail(`there is no build and no tsx to run the sources; run "npm ci" in ${root}`);
+  tsx.register();
+  await import(pathToFileURL(sources).href);
+}
+
+/** Compiled code is kept in the user's own cache folder; Node's default is a shared temporary one. */
+function enableCompileCache() {
+  const { CROFT_CACHE_DIR, XDG_CACHE_HOME, LOCALAPPDATA } = process.env;
+  const platformFolder =
+    process.platform === "win32"
+      ? LOCALAPPDATA || join(homedir(), "AppData", "Local")
+      : process.platform === "darwin"
+        ? join(homedir(), "Library", "Caches")
+        : join(homedir(), ".cache");
+  const folder = CROFT_CACHE_DIR || join(XDG_CACHE_HOME || platformFolder, "croft");
+  const compileCache = join(folder, "compile-cache");
+  try {
+    mkdirSync(compileCache, { recursive: true, mode: 0o700 });
+    nodeModule.enableCompileCache(compileCache);
+  } catch {
+    // A folder that cannot be written costs some start-up time and nothing else.
+  }
+}
+
+/** The npm package `node`, a development dependency, is a Node that is new enough. */
+async function startOnBundledNode() {
+  const node = findBundledNode();
+  if (node === undefined) {
+    fail(
+      `needs Node ${oldestNode.join(".")} or newer, this is ${process.versions.node} (${process.execPath}); ` +
+        `install a newer Node, or run "npm ci" in ${root} to get one beside croft`,
+    );
+  }
+  const { spawn } = await import("node:child_process");
+  const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
+    stdio: "inherit",
+  });
+  const forwarded = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"];
+  for (const signal of forwarded) process.on(signal, () => forward(child, signal));
+  child.once("error", (error) => fail(`cannot start ${node}: ${error.message}`));
+  child.once("exit", (code, signal) => {
+    if (signal === null) process.exit(code);
+    for (const name of forwarded) process.removeAllListeners(name);
+    // The same end as the child's, so that a shell or a supervisor sees what happened.
+    process.kill(process.pid, signal);
+  });
+}
+
+/** A terminal sends its signals to both processes; sent on once more, the second one would cut a graceful stop short. */
+function forward(child, signal) {
+  const onTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY;
+  if (signal === "SIGTERM" || !onTerminal) child.kill(signal);
+}
+
+function findBundledNode() {
+  const file = process.platform === "win32" ? "node.exe" : "node";
+  try {
+    const manifest = nodeModule.createRequire(import.meta.url).resolve("node/package.json");
+    const node = join(manifest, "..", "bin", file);
+    return existsSync(node) ? node : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function fail(message) {
+  process.stderr.write(`croft: ${message}\n`);
+  process.exit(1);
+}

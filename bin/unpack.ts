@@ -1,0 +1,175 @@
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+
+/** The files that the executable carries. */
+export interface Runtime {
+  /** Names this exact set of files; two executables with the same id may share them on disk. */
+  readonly id: string;
+  /** Path below the runtime's folder (forward slashes) and size in bytes. */
+  readonly files: readonly (readonly [path: string, size: number])[];
+  readonly read: (path: string) => Uint8Array;
+}
+
+/** The process, as far as it decides where the files go. */
+export interface Surroundings {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly platform: NodeJS.Platform;
+  readonly homeFolder: string;
+  readonly temporaryFolder: string;
+  /** Undefined where the platform has no user ids; owner and mode then say nothing. */
+  readonly userId: number | undefined;
+}
+
+const runtimePrefix = "runtime-";
+const unfinishedPrefix = ".unpacking-";
+
+/** Runtimes of other versions that are kept: one of them may still be running, and a downgrade stays quick. */
+const otherRuntimesMax = 3;
+
+/** An unpacking takes well under a second; one that is an hour old is not running. */
+const unpackingMsMax = 3_600_000;
+
+/**
+ * Returns a folder that holds exactly the runtime's files and that nobody but this user can write: the one an earlier start
+ * left in the cache folder, or one unpacked now. Any number of processes may do this at once. When the cache folder cannot
+ * be written, or belongs to somebody else, a folder below the system's temporary one serves instead.
+ * Throws when neither can be had; the message says why.
+ */
+export function unpackRuntime(runtime: Runtime, surroundings: Surroundings): string {
+  const { env, userId, temporaryFolder } = surroundings;
+  const shared = join(temporaryFolder, userId === undefined ? "croft" : `croft-${userId}`);
+  const problems: string[] = [];
+  for (const parent of [cacheFolder(surroundings), shared]) {
+    try {
+      return unpackBelow(parent, runtime, userId);
+    } catch (error) {
+      problems.push(`${parent}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  const advice = env["CROFT_CACHE_DIR"] ? "" : "; set CROFT_CACHE_DIR to a folder of yours";
+  throw new Error(`croft cannot unpack its files (${problems.join("; ")})${advice}`);
+}
+
+/** `CROFT_CACHE_DIR`, else croft's folder among the platform's caches. */
+export function cacheFolder({ env, platform, homeFolder }: Surroundings): string {
+  if (env["CROFT_CACHE_DIR"]) return env["CROFT_CACHE_DIR"];
+  if (env["XDG_CACHE_HOME"]) return join(env["XDG_CACHE_HOME"], "croft");
+  if (platform === "darwin") return join(homeFolder, "Library", "Caches", "croft");
+  if (platform !== "win32") return join(homeFolder, ".cache", "croft");
+  return join(env["LOCALAPPDATA"] || join(homeFolder, "AppData", "Local"), "croft");
+}
+
+function unpackBelow(path: string, runtime: Runtime, userId: number | undefined): string {
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+  // From here on a link that somebody points elsewhere no longer matters.
+  const parent = realpathSync(path);
+  const folder = join(parent, `${runtimePrefix}${runtime.id}`);
+  if (isComplete(folder, runtime) && assertPrivate(folder, userId)) return folder;
+  assertUnreplaceable(parent, userId);
+  const fresh = mkdtempSync(join(parent, unfinishedPrefix));
+  try {
+    writeFiles(fresh, runtime);
+    moveIntoPlace(fresh, folder, runtime);
+  } finally {
+    rmSync(fresh, { recursive: true, force: true });
+  }
+  assertPrivate(folder, userId);
+  removeOldRuntimes(parent, folder);
+  return folder;
+}
+
+/** A size comparison finds what a crash or a cleaner leaves: missing and empty files. */
+function isComplete(folder: string, { files }: Runtime): boolean {
+  return files.every(
+    ([path, size]) => statSync(join(folder, path), { throwIfNoEntry: false })?.size === size,
+  );
+}
+
+/** Code is loaded from this folder: it must be this user's own, not a link, and closed to everybody else. */
+function assertPrivate(folder: string, userId: number | undefined): true {
+  const stats = lstatSync(folder);
+  if (!stats.isDirectory()) throw new Error(`${folder} is not a folder`);
+  if (userId === undefined) return true;
+  if (stats.uid !== userId) throw new Error(`${folder} belongs to user ${stats.uid}`);
+  if ((stats.mode & 0o077) !== 0) throw new Error(`${folder} is open to other users`);
+  assertUnreplaceable(dirname(folder), userId);
+  return true;
+}
+
+/** Whoever may write the parent could swap the folder after it was checked, unless the parent is sticky like /tmp. */
+function assertUnreplaceable(parent: string, userId: number | undefined): void {
+  if (userId === undefined) return;
+  const stats = statSync(parent);
+  if (stats.uid !== userId && stats.uid !== 0)
+    throw new Error(`${parent} belongs to user ${stats.uid}`);
+  if ((stats.mode & 0o022) !== 0 && (stats.mode & 0o1000) === 0) {
+    throw new Error(`${parent} can be written by other users`);
+  }
+}
+
+function writeFiles(folder: string, { files, read }: Runtime): void {
+  chmodSync(folder, 0o700);
+  const made = new Set<string>();
+  for (const [path] of files) {
+    const target = join(folder, path);
+    if (!made.has(dirname(target))) mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
+    made.add(dirname(target));
+    writeFileSync(target, read(path), { mode: 0o600 });
+  }
+}
+
+/** The rename is the moment at which other processes see the folder, whole. A damaged one is moved away first. */
+function moveIntoPlace(fresh: string, folder: string, runtime: Runtime): void {
+  if (tryRename(fresh, folder) || isComplete(folder, runtime)) return;
+  const damaged = `${fresh}-damaged`;
+  tryRename(folder, damaged);
+  rmSync(damaged, { recursive: true, force: true });
+  if (!tryRename(fresh, folder) && !isComplete(folder, runtime)) {
+    throw new Error(`${folder} is damaged and cannot be replaced`);
+  }
+}
+
+/** False when the target is in the way or the source is gone: another process was quicker. */
+function tryRename(from: string, to: string): boolean {
+  try {
+    renameSync(from, to);
+    return true;
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    const raceCodes = ["ENOTEMPTY", "EEXIST", "ENOTDIR", "EISDIR", "ENOENT", "EPERM"];
+    if (typeof code === "string" && raceCodes.includes(code)) return false;
+    throw error;
+  }
+}
+
+/**
+ * Keeps the cache folder from growing with every upgrade, and clears up after an unpacking that a crash cut short. Called on
+ * unpacking only, so that the usual start does not pay.
+ */
+function removeOldRuntimes(parent: string, current: string): void {
+  const modifiedAt = (path: string) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const currentAt = modifiedAt(current);
+  const names = readdirSync(parent);
+  const others = names
+    .filter((name) => name.startsWith(runtimePrefix))
+    .map((name) => ({ path: join(parent, name), at: modifiedAt(join(parent, name)) }))
+    .filter(({ path }) => path !== current)
+    .toSorted((a, b) => b.at - a.at)
+    .slice(otherRuntimesMax);
+  const unfinished = names
+    .filter((name) => name.startsWith(unfinishedPrefix))
+    .map((name) => ({ path: join(parent, name), at: modifiedAt(join(parent, name)) }))
+    .filter(({ at }) => currentAt - at > unpackingMsMax);
+  for (const { path } of [...others, ...unfinished]) rmSync(path, { recursive: true, force: true });
+}

@@ -1,0 +1,200 @@
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import {
+  copyFile,
+  mkdir,
+  mkdtemp,
+  readFile,
+  realpath,
+  rm,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { findOldNode } from "../support/old-node.ts";
+import { skipUnless } from "../support/skip.ts";
+
+const root = join(import.meta.dirname, "..", "..");
+const oldNode = findOldNode();
+const withOldNode = skipUnless(oldNode, "no Node older than 22.19 on the PATH");
+
+/** Stands in for croft: says how it was started, then does what its first argument says. */
+const program = `
+const [verb, value] = process.argv.slice(2);
+const lines = { pid: process.pid, version: process.versions.node, args: process.argv.slice(2), from: import.meta.url };
+if (verb === "stdin") for await (const chunk of process.stdin) lines.stdin = (lines.stdin ?? "") + chunk;
+console.log(JSON.stringify(lines));
+if (verb === "exit") process.exitCode = Number(value);
+if (verb === "die") process.kill(process.pid, value);
+if (verb === "wait") {
+  const idle = setInterval(() => {}, 1000);
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
+    process.on(signal, () => { console.log(signal); clearInterval(idle); process.exitCode = 5; });
+  }
+}
+`;
+
+let folder: string;
+let running: ChildProcess[];
+
+beforeEach(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), "croft launcher ")));
+  running = [];
+  await mkdir(join(folder, "bin"));
+  await mkdir(join(folder, "node_modules"));
+  await writeFile(join(folder, "package.json"), JSON.stringify({ type: "module" }));
+  await copyFile(join(root, "bin", "croft.js"), join(folder, "bin", "croft.js"));
+});
+
+afterEach(async () => {
+  for (const child of running) child.kill("SIGKILL");
+  await rm(folder, { recursive: true });
+});
+
+describe("on a Node that is new enough", () => {
+  test("the build runs in the same process", async () => {
+    await addBuild();
+    const { child, ended } = start(process.execPath, ["list", "--json"]);
+    const { stdout, code } = await ended;
+    expect(JSON.parse(stdout)).toMatchObject({ pid: child.pid, args: ["list", "--json"] });
+    expect(code).toBe(0);
+  });
+
+  test("without a build the sources run, JSX included", async () => {
+    await linkPackages("tsx");
+    await writeFile(
+      join(folder, "bin", "entry.ts"),
+      'import { word } from "./word.tsx";\nconsole.log(word satisfies string);\n',
+    );
+    await writeFile(
+      join(folder, "bin", "word.tsx"),
+      "const React = { createElement: (name: string): string => name };\nexport const word: string = <sources />;\n",
+    );
+    const { stdout, stderr, code } = await start(process.execPath, []).ended;
+    expect({ stdout, stderr, code }).toEqual({ stdout: "sources\n", stderr: "", code: 0 });
+  });
+
+  test("the build is preferred to the sources", async () => {
+    await addBuild();
+    await writeFile(join(folder, "bin", "entry.ts"), 'throw new Error("not this one");\n');
+    const { stdout } = await start(process.execPath, []).ended;
+    expect(JSON.parse(stdout).from).toContain("/dist/entry.js");
+  });
+
+  test("with neither build nor sources one line says what to run", async () => {
+    const { stdout, stderr, code } = await start(process.execPath, []).ended;
+    expect(stderr).toMatch(/^croft: there is no build in .*run "npm run build" in .*\n$/);
+    expect({ stdout, code }).toEqual({ stdout: "", code: 1 });
+  });
+
+  test("a link to the launcher finds the package it belongs to", async () => {
+    await addBuild();
+    const link = join(folder, "node_modules", "croft link");
+    await symlink(join(folder, "bin", "croft.js"), link);
+    const { stdout } = await start(process.execPath, ["a"], link).ended;
+    expect(JSON.parse(stdout).args).toEqual(["a"]);
+  });
+});
+
+withOldNode.describe("on a Node that is too old", () => {
+  beforeEach(addBuild);
+
+  describe("with the Node of the package's own node_modules", () => {
+    beforeEach(() => linkPackages("node"));
+
+    test("croft runs on that one, with the same arguments and standard input", async () => {
+      const args = ["stdin", "two words", "", "--flag=ü 🙂", "line\nbreak"];
+      const { child, ended } = start(oldNode ?? "", args);
+      child.stdin?.end("from a pipe");
+      const { stdout, stderr, code } = await ended;
+      expect(JSON.parse(stdout)).toMatchObject({
+        version: process.versions.node,
+        args,
+        stdin: "from a pipe",
+      });
+      expect({ stderr, code }).toEqual({ stderr: "", code: 0 });
+    });
+
+    test("its exit code is passed on", async () => {
+      const { code } = await start(oldNode ?? "", ["exit", "7"]).ended;
+      expect(code).toBe(7);
+    });
+
+    test.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)(
+      "%s reaches it and it ends in its own time",
+      async (signal) => {
+        const { child, firstLine, ended } = start(oldNode ?? "", ["wait"]);
+        const { pid } = JSON.parse(await firstLine);
+        expect(pid).not.toBe(child.pid);
+        child.kill(signal);
+        const { stdout, code } = await ended;
+        expect(stdout.trim().split("\n").slice(1)).toEqual([signal]);
+        expect(code).toBe(5);
+      },
+    );
+
+    test.each(["SIGKILL", "SIGTERM", "SIGSEGV"] as const)(
+      "dying of %s looks the same from outside",
+      async (signal) => {
+        const result = await start(oldNode ?? "", ["die", signal]).ended;
+        expect(result.signal).toBe(signal);
+      },
+    );
+
+    test("a link to the launcher finds it too", async () => {
+      const link = join(folder, "node_modules", "croft link");
+      await symlink(join(folder, "bin", "croft.js"), link);
+      const { stdout } = await start(oldNode ?? "", [], link).ended;
+      expect(JSON.parse(stdout).version).toBe(process.versions.node);
+    });
+  });
+
+  test("without another one, one line says what is needed", async () => {
+    const { stdout, stderr, code } = await start(oldNode ?? "", ["serve"]).ended;
+    expect(stderr).toMatch(
+      /^croft: needs Node 22\.19 or newer, this is \d+\.\d+\.\d+ \(.*\); install a newer Node, or run "npm ci" in .*\n$/,
+    );
+    expect({ stdout, code }).toEqual({ stdout: "", code: 1 });
+  });
+});
+
+test("the launcher asks for the Node that package.json asks for", async () => {
+  const manifest: { engines: { node: string } } = JSON.parse(
+    await readFile(join(root, "package.json"), "utf8"),
+  );
+  const launcher = await readFile(join(root, "bin", "croft.js"), "utf8");
+  const [, major, minor] = /oldestNode = \[(\d+), (\d+)\]/.exec(launcher) ?? [];
+  expect(manifest.engines.node).toBe(`>=${major}.${minor}`);
+});
+
+async function addBuild(): Promise<void> {
+  await mkdir(join(folder, "dist"));
+  await writeFile(join(folder, "dist", "entry.js"), program);
+}
+
+async function linkPackages(...names: string[]): Promise<void> {
+  for (const name of names)
+    await symlink(join(root, "node_modules", name), join(folder, "node_modules", name));
+}
+
+function start(node: string, args: readonly string[], launcher = join(folder, "bin", "croft.js")) {
+  const child = spawn(node, [launcher, ...args], {
+    cwd: tmpdir(),
+    env: { PATH: process.env["PATH"], XDG_CACHE_HOME: join(folder, "cache") },
+  });
+  running.push(child);
+  let stdout = "";
+  let stderr = "";
+  const firstLine = new Promise<string>((resolve) => {
+    child.stdout.on("data", (chunk: Buffer) => {
+      stdout += chunk.toString();
+      if (stdout.includes("\n")) resolve(stdout.slice(0, stdout.indexOf("\n")));
+    });
+  });
+  child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
+  const ended = once(child, "close").then(([code, signal]) => ({ stdout, stderr, code, signal }));
+  return { child, firstLine, ended };
+}

@@ -1,0 +1,192 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  chmod,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  realpath,
+  rm,
+  stat,
+  symlink,
+  truncate,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { cacheFolder, unpackRuntime } from "../../../bin/unpack.ts";
+import type { Runtime, Surroundings } from "../../../bin/unpack.ts";
+
+const contents: Record<string, string> = {
+  "entry.js": "console.log(1);",
+  "storage/migrations/0001_common.sql": "create table a (b);",
+};
+
+let folder: string;
+let cache: string;
+let surroundings: Surroundings;
+
+beforeEach(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), "croft-unpack-")));
+  cache = join(folder, "cache");
+  surroundings = {
+    env: { CROFT_CACHE_DIR: cache },
+    platform: process.platform,
+    homeFolder: join(folder, "home"),
+    temporaryFolder: join(folder, "tmp"),
+    userId: process.getuid?.(),
+  };
+  await mkdir(surroundings.temporaryFolder, { mode: 0o700 });
+});
+
+afterEach(() => rm(folder, { recursive: true }));
+
+test("the files come to lie in a private folder that carries the runtime's id", async () => {
+  const runtime = unpackRuntime(makeRuntime(), surroundings);
+  expect(runtime).toBe(join(cache, "runtime-one"));
+  await expectWhole(runtime);
+  expect((await stat(runtime)).mode & 0o777).toBe(0o700);
+  expect((await stat(join(runtime, "entry.js"))).mode & 0o777).toBe(0o600);
+  expect(await readdir(cache)).toEqual(["runtime-one"]);
+});
+
+test("a second start finds them and reads no asset", () => {
+  const first = unpackRuntime(makeRuntime(), surroundings);
+  const read = () => {
+    throw new Error("not needed");
+  };
+  expect(unpackRuntime({ ...makeRuntime(), read }, surroundings)).toBe(first);
+});
+
+test.each(["missing", "cut short"])("a file that is %s is put back", async (damage) => {
+  const runtime = unpackRuntime(makeRuntime(), surroundings);
+  if (damage === "missing") await rm(join(runtime, "entry.js"));
+  else await truncate(join(runtime, "entry.js"), 3);
+  expect(unpackRuntime(makeRuntime(), surroundings)).toBe(runtime);
+  await expectWhole(runtime);
+  expect(await readdir(cache)).toEqual(["runtime-one"]);
+});
+
+test("twenty processes that start at once share one folder, whole for each of them", async () => {
+  const started = Array.from({ length: 20 }, () => startUnpacking());
+  const folders = await Promise.all(started);
+  expect(new Set(folders)).toEqual(new Set([join(cache, "runtime-one")]));
+  expect(await readdir(cache)).toEqual(["runtime-one"]);
+});
+
+test("runtimes of earlier versions go, but for the three unpacked last", async () => {
+  for (const [index, id] of ["a", "b", "c", "d", "e"].entries()) {
+    const old = unpackRuntime(makeRuntime(id), surroundings);
+    await utimes(old, 1_000 + index, 1_000 + index);
+  }
+  unpackRuntime(makeRuntime(), surroundings);
+  expect((await readdir(cache)).toSorted()).toEqual(
+    ["c", "d", "e", "one"].map((id) => `runtime-${id}`),
+  );
+});
+
+test("what a crash left of an unpacking goes once it is old", async () => {
+  for (const name of [".unpacking-old", ".unpacking-fresh"])
+    await mkdir(join(cache, name), { recursive: true });
+  await chmod(cache, 0o700);
+  await utimes(join(cache, ".unpacking-old"), 1_000, 1_000);
+  unpackRuntime(makeRuntime(), surroundings);
+  expect((await readdir(cache)).toSorted()).toEqual([".unpacking-fresh", "runtime-one"]);
+});
+
+describe("somebody else plants code", () => {
+  test("by a link in the place of the folder: the temporary folder serves instead", async () => {
+    const planted = unpackRuntime(makeRuntime(), {
+      ...surroundings,
+      env: { CROFT_CACHE_DIR: join(folder, "planted") },
+    });
+    await mkdir(cache, { mode: 0o700 });
+    await symlink(planted, join(cache, "runtime-one"));
+    expect(unpackRuntime(makeRuntime(), surroundings)).toBe(temporaryRuntime());
+  });
+
+  test.each([0o770, 0o707, 0o750])(
+    "in a folder of mode %o: the temporary folder serves instead",
+    async (mode) => {
+      await chmod(unpackRuntime(makeRuntime(), surroundings), mode);
+      expect(unpackRuntime(makeRuntime(), surroundings)).toBe(temporaryRuntime());
+    },
+  );
+
+  test("by swapping the folder in a cache that others may write", async () => {
+    await mkdir(cache);
+    await chmod(cache, 0o777);
+    expect(unpackRuntime(makeRuntime(), surroundings)).toBe(temporaryRuntime());
+  });
+
+  test("in folders of their own, cache and temporary: croft does not start", () => {
+    const stranger = { ...surroundings, userId: (surroundings.userId ?? 0) + 1 };
+    expect(() => unpackRuntime(makeRuntime(), stranger)).toThrow(
+      /cannot unpack its files .*belongs to user/,
+    );
+  });
+});
+
+test("a cache folder that cannot be made leads to the temporary folder", async () => {
+  await writeFile(cache, "a file is in the way");
+  expect(unpackRuntime(makeRuntime(), surroundings)).toBe(temporaryRuntime());
+  await expectWhole(temporaryRuntime());
+});
+
+test("with no folder at all the error names both and the setting", async () => {
+  await writeFile(join(folder, "blocked"), "");
+  const blocked = join(folder, "blocked", "below");
+  const nowhere = { ...surroundings, env: { XDG_CACHE_HOME: blocked }, temporaryFolder: blocked };
+  expect(() => unpackRuntime(makeRuntime(), nowhere)).toThrow(
+    /ENOTDIR.*ENOTDIR.*set CROFT_CACHE_DIR/,
+  );
+});
+
+test.each([
+  ["linux", {}, "/home/mira/.cache/croft"],
+  ["darwin", {}, "/home/mira/Library/Caches/croft"],
+  ["linux", { XDG_CACHE_HOME: "/var/cache/mira" }, "/var/cache/mira/croft"],
+  ["linux", { XDG_CACHE_HOME: "/var/cache/mira", CROFT_CACHE_DIR: "/srv/croft" }, "/srv/croft"],
+] as const)("on %s with %o the cache is %s", (platform, env, expected) => {
+  expect(cacheFolder({ ...surroundings, platform, env, homeFolder: "/home/mira" })).toBe(expected);
+});
+
+function makeRuntime(id = "one"): Runtime {
+  const files = Object.entries(contents).map(([path, text]) => [path, text.length] as const);
+  return { id, files, read: (path) => new TextEncoder().encode(contents[path]) };
+}
+
+function temporaryRuntime(): string {
+  return join(surroundings.temporaryFolder, `croft-${surroundings.userId}`, "runtime-one");
+}
+
+async function expectWhole(runtime: string): Promise<void> {
+  for (const [path, text] of Object.entries(contents)) {
+    expect(await readFile(join(runtime, path), "utf8")).toBe(text);
+  }
+}
+
+/** Runs `unpackRuntime` in a process of its own and resolves to what it returned, once every file read back right there. */
+async function startUnpacking(): Promise<string> {
+  const script = `
+    import { readFileSync } from "node:fs";
+    import { unpackRuntime } from ${JSON.stringify(join(import.meta.dirname, "../../../bin/unpack.ts"))};
+    const contents = ${JSON.stringify(contents)};
+    const files = Object.entries(contents).map(([path, text]) => [path, text.length]);
+    const runtime = { id: "one", files, read: (path) => new TextEncoder().encode(contents[path]) };
+    const folder = unpackRuntime(runtime, ${JSON.stringify(surroundings)});
+    for (const [path, text] of Object.entries(contents)) {
+      if (readFileSync(folder + "/" + path, "utf8") !== text) throw new Error(path);
+    }
+    process.stdout.write(folder);
+  `;
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", script]);
+  let output = "";
+  child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  await once(child, "close");
+  return output;
+}
