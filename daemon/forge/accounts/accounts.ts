@@ -5,7 +5,7 @@ import type { Database, Transaction } from "../../../storage/engine/database.ts"
 import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
 import { AppError } from "../../errors.ts";
 import type { Route } from "../../http/handle.ts";
-import type { PasswordHasher } from "../../passwords.ts";
+import type { PasswordHasher } from "../../password-hasher.ts";
 import { adminUserRoutes } from "../admin/users.routes.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { accountRoutes } from "./accounts.routes.ts";

@@ -9,7 +9,7 @@ import {
 } from "../../../storage/tables/forge/users.ts";
 import { AppError } from "../../errors.ts";
 import type { ServerRequest } from "../../http/handle.ts";
-import type { PasswordHasher } from "../../passwords.ts";
+import type { PasswordHasher } from "../../password-hasher.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { bareRefusal, notFound } from "../refusals.ts";
 import { type ForgeUrls, toUrl } from "../urls.ts";
@@ -90,10 +90,10 @@ export function createAuthentication(deps: AuthenticationDeps): Authentication {
     if (isTokenAsName || Buffer.byteLength(password) > PASSWORD_BYTES_MAX) return undefined;
     const user = await findLogin(name.trim());
     // An unknown name takes as long as a known one.
-    const fits = await passwords.verify(user?.passwordHash || undefined, password);
+    const { fits, outdated } = await passwords.verify(user?.passwordHash ?? "", password);
     if (user === undefined || !fits || user.prohibitLogin) return undefined;
     if (user.twoFactorEnabled && !(await secondFactors.use(user, code))) return undefined;
-    if (passwords.needsRehash(user.passwordHash))
+    if (outdated)
       await replacePasswordHash(db, user.id, user.passwordHash, await passwords.hash(password));
     const now = clock();
     if (user.lastLoginAt === undefined || Math.abs(now - user.lastLoginAt) >= LOGIN_EVERY_MS)

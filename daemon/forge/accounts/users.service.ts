@@ -14,7 +14,7 @@ import {
   insertUser,
 } from "../../../storage/tables/forge/users.ts";
 import { AppError } from "../../errors.ts";
-import type { PasswordHasher } from "../../passwords.ts";
+import type { PasswordHasher } from "../../password-hasher.ts";
 import { emailTaken, nameTaken, userNotFound } from "../refusals.ts";
 import { assertUsableName, findEmailFault } from "./names.ts";
 import { toAvatarHash } from "./user.view.ts";
