@@ -1,0 +1,106 @@
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { StorageError } from "./database.ts";
+import type { Database, Queries } from "./database.ts";
+import { toDialect } from "./dialect.ts";
+import { toStatements } from "./sql-text.ts";
+
+/** One step of the schema: a file `NNNN_name.sql`. */
+export interface Migration {
+  readonly version: number;
+  readonly name: string;
+  readonly script: string;
+  /** SHA-256 of the script with `\n` line ends, in hex. */
+  readonly hash: string;
+}
+
+/** The migrations in `directory` (croft's own by default), by version. Throws `failed` for a bad or doubled number. */
+export function readMigrations(
+  directory = fileURLToPath(new URL("../migrations/", import.meta.url)),
+): Migration[] {
+  const migrations = readdirSync(directory)
+    .filter((file) => file.endsWith(".sql"))
+    .map((file) => readMigration(directory, file))
+    .sort((a, b) => a.version - b.version);
+  for (const [index, { version }] of migrations.entries())
+    if (migrations[index - 1]?.version === version)
+      throw new StorageError("failed", `two migrations have the number ${version}`);
+  return migrations;
+}
+
+function readMigration(directory: string, file: string): Migration {
+  const [, version, name] = /^(\d{4})_([a-z0-9_]+)\.sql$/.exec(file) ?? [];
+  if (version === undefined || name === undefined)
+    throw new StorageError("failed", `a migration is called NNNN_name.sql, not ${file}`);
+  // A checkout on Windows may have changed the line ends: that is no change of the migration.
+  const script = readFileSync(join(directory, file), "utf8").replaceAll("\r\n", "\n");
+  const hash = createHash("sha256").update(script).digest("hex");
+  return { version: Number(version), name, script, hash };
+}
+
+/**
+ * Brings the schema up to date: each step that `schema_migrations` does not hold, in order, in a transaction of its own.
+ * An interrupted run is completed by the next. Throws `failed`, having changed nothing, when the database was made
+ * by a later croft or an applied step has been edited. On PostgreSQL the caller holds a lock against other daemons.
+ */
+export async function migrate(db: Database, migrations: readonly Migration[]): Promise<void> {
+  await db.run(
+    toDialect(
+      `CREATE TABLE IF NOT EXISTS schema_migrations (
+        version INTEGER NOT NULL PRIMARY KEY,
+        name TEXT NOT NULL,
+        hash TEXT NOT NULL,
+        applied_at INTEGER NOT NULL
+      ) STRICT`,
+      db.dialect,
+    ),
+  );
+  const applied = await listApplied(db);
+  for (const row of applied) assertKnown(row, migrations);
+  const versions = new Set(applied.map((row) => row.version));
+  for (const migration of migrations)
+    if (!versions.has(migration.version)) await apply(db, migration);
+}
+
+interface Applied {
+  readonly version: number;
+  readonly name: string;
+  readonly hash: string;
+}
+
+function listApplied(db: Queries): Promise<Applied[]> {
+  return db.all<Applied>("SELECT version, name, hash FROM schema_migrations ORDER BY version");
+}
+
+function assertKnown(row: Applied, migrations: readonly Migration[]): void {
+  const known = migrations.find((migration) => migration.version === row.version);
+  const step = `${String(row.version).padStart(4, "0")}_${row.name}`;
+  if (known === undefined)
+    throw new StorageError(
+      "failed",
+      `the database was made by a later croft (it has ${step}, which this one does not know): ` +
+        "upgrade croft, or restore a backup with `croft daemon restore`",
+    );
+  if (known.hash !== row.hash)
+    throw new StorageError(
+      "failed",
+      `migration ${step} is not the one that made this database: ` +
+        "run the croft that made it, or restore a backup with `croft daemon restore`",
+    );
+}
+
+async function apply(db: Database, migration: Migration): Promise<void> {
+  const statements = toStatements(toDialect(migration.script, db.dialect));
+  await db.transaction(async (tx) => {
+    for (const statement of statements) await tx.run(statement);
+    await tx.run(
+      "INSERT INTO schema_migrations (version, name, hash, applied_at) VALUES (?, ?, ?, ?)",
+      migration.version,
+      migration.name,
+      migration.hash,
+      tx.now,
+    );
+  });
+}

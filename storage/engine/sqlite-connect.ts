@@ -1,0 +1,77 @@
+import { accessSync, closeSync, constants, openSync } from "node:fs";
+import { dirname } from "node:path";
+import Sqlite from "better-sqlite3";
+import { StorageError } from "./database.ts";
+import { toFileStorageError, toSqliteStorageError } from "./sqlite-errors.ts";
+import { claim } from "./sqlite-maintenance.ts";
+
+/** The two connections of a database; the same one twice when it is in memory. */
+export interface Connections {
+  readonly forWriting: Sqlite.Database;
+  readonly forReading: Sqlite.Database;
+}
+
+/** Opens and sets up both connections. Throws `StorageError` with a sentence that says what is wrong with the file. */
+export function connect(
+  { path, image }: { readonly path: string; readonly image?: Uint8Array | undefined },
+  busyTimeoutMs: number,
+): Connections {
+  if (path === ":memory:") {
+    const connection = new Sqlite(image === undefined ? path : Buffer.from(image));
+    configure(connection);
+    return { forWriting: connection, forReading: connection };
+  }
+  makeFile(path);
+  const opened: Sqlite.Database[] = [];
+  try {
+    const forWriting = new Sqlite(path, { timeout: busyTimeoutMs });
+    opened.push(forWriting);
+    claim(forWriting, path);
+    if (forWriting.pragma("journal_mode = WAL", { simple: true }) !== "wal")
+      throw new StorageError("failed", `the file system of ${path} has no shared memory, which SQLite's log needs`);
+    configure(forWriting);
+    const forReading = new Sqlite(path, { timeout: busyTimeoutMs, readonly: true });
+    opened.push(forReading);
+    configure(forReading);
+    return { forWriting, forReading };
+  } catch (error) {
+    for (const connection of opened) connection.close();
+    throw toOpenError(error, path);
+  }
+}
+
+function configure(connection: Sqlite.Database): void {
+  // A commit is on the disk when it is acknowledged, whatever default SQLite was built with.
+  connection.pragma("synchronous = FULL");
+  // macOS only: without it fsync leaves the data in the drive's cache.
+  connection.pragma("fullfsync = ON");
+  connection.pragma("foreign_keys = ON");
+  // The file may come from a restored backup: nothing in its schema may call functions with side effects.
+  connection.pragma("trusted_schema = OFF");
+  connection.pragma("cell_size_check = ON");
+  connection.pragma("temp_store = MEMORY");
+  // One great transaction does not leave a log of its size behind.
+  connection.pragma(`journal_size_limit = ${LOG_KEPT_BYTES}`);
+}
+
+const LOG_KEPT_BYTES = 64 * 1024 * 1024;
+
+/** Makes the file readable by its owner alone; its log and shared memory take over its mode. */
+function makeFile(path: string): void {
+  try {
+    closeSync(openSync(path, "a", 0o600));
+    accessSync(dirname(path), constants.W_OK);
+  } catch (error) {
+    throw toFileStorageError(error, path);
+  }
+}
+
+function toOpenError(error: unknown, path: string): StorageError {
+  const failure = toSqliteStorageError(error, `opening ${path}`);
+  if (failure.code !== "corrupt") return failure;
+  return new StorageError(
+    "corrupt",
+    `${path} is damaged or no SQLite database: restore a backup with \`croft daemon restore\``,
+    { cause: failure },
+  );
+}

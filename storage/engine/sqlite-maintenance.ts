@@ -1,0 +1,70 @@
+import { closeSync, openSync, rmSync } from "node:fs";
+import Sqlite from "better-sqlite3";
+import { StorageError } from "./database.ts";
+import { toFileStorageError, toSqliteStorageError } from "./sqlite-errors.ts";
+
+/** Runs one of SQLite's own checks and the check of foreign keys; empty when both find nothing. */
+export function findProblems(
+  connection: Sqlite.Database,
+  check: "integrity_check" | "quick_check",
+): string[] {
+  try {
+    const found = connection.prepare(`PRAGMA ${check}`).pluck().all() as string[];
+    const orphans = connection.pragma("foreign_key_check") as { table: string; parent: string }[];
+    return [
+      ...found.filter((line) => line !== "ok"),
+      ...orphans.map(({ table, parent }) => `a row of ${table} names an absent row of ${parent}`),
+    ];
+  } catch (error) {
+    const failure = toSqliteStorageError(error, check);
+    if (failure.code === "corrupt") return [failure.message];
+    throw failure;
+  }
+}
+
+/** Pages copied between two turns of the event loop. */
+const PAGES_PER_STEP = 256;
+
+/**
+ * Copies a database (a connection in memory, or the path of a file) to `toPath` as it is at this moment.
+ * Throws `failed` when `toPath` exists; removes what it wrote when it fails.
+ */
+export async function backupDatabase(from: Sqlite.Database | string, toPath: string): Promise<void> {
+  try {
+    closeSync(openSync(toPath, "wx", 0o600));
+  } catch (error) {
+    throw toFileStorageError(error, toPath);
+  }
+  try {
+    if (typeof from === "string") await copyFile(from, toPath);
+    else await from.backup(toPath, { progress: ({ remainingPages }) => remainingPages });
+  } catch (error) {
+    rmSync(toPath, { force: true });
+    throw toSqliteStorageError(error, `backup to ${toPath}`);
+  }
+}
+
+async function copyFile(path: string, toPath: string): Promise<void> {
+  const connection = new Sqlite(path, { readonly: true });
+  try {
+    // The open read pins one state of the log: without it every commit of another connection starts the copy anew.
+    connection.exec("BEGIN");
+    connection.prepare("SELECT count(*) FROM sqlite_schema").get();
+    await connection.backup(toPath, { progress: () => PAGES_PER_STEP });
+  } finally {
+    connection.close();
+  }
+}
+
+/** Refuses a file that holds another program's tables: croft's are marked. */
+export const APPLICATION_ID = 0x63726674;
+
+/** Marks an empty database as croft's; throws `corrupt` for one that belongs to another program. */
+export function claim(connection: Sqlite.Database, path: string): void {
+  const owner = connection.pragma("application_id", { simple: true });
+  if (owner === APPLICATION_ID) return;
+  const tables = connection.prepare("SELECT count(*) FROM sqlite_schema").pluck().get();
+  if (owner !== 0 || tables !== 0)
+    throw new StorageError("corrupt", `${path} is the database of another program`);
+  connection.pragma(`application_id = ${APPLICATION_ID}`);
+}

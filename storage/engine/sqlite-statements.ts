@@ -1,0 +1,93 @@
+import type Sqlite from "better-sqlite3";
+import { StorageError } from "./database.ts";
+import type { Changes, SqlValue } from "./database.ts";
+import { assertOrdinary } from "./sql-text.ts";
+import { toSqliteStorageError } from "./sqlite-errors.ts";
+import { assertExact, assertStorable } from "./values.ts";
+
+/** The statements of one connection, each prepared once. Every failure is a `StorageError`. */
+export interface Statements {
+  /** Whether the statement only reads. */
+  isRead(sql: string): boolean;
+  get<T extends object>(sql: string, values: SqlValue[]): T | undefined;
+  all<T extends object>(sql: string, values: SqlValue[]): T[];
+  run(sql: string, values: SqlValue[]): Changes;
+}
+
+type Statement = Sqlite.Statement<unknown[], object>;
+
+/** Prepares statements on `connection` and keeps at least the last `kept` texts and at most twice as many. */
+export function createStatements(connection: Sqlite.Database, kept = 512): Statements {
+  // Two generations instead of an exact order of use: a hit costs one look-up and moves nothing.
+  let young = new Map<string, Statement>();
+  let old = new Map<string, Statement>();
+
+  function prepare(sql: string): Statement {
+    const cached = young.get(sql);
+    if (cached !== undefined) return cached;
+    let statement = old.get(sql);
+    if (statement === undefined) {
+      assertOrdinary(sql);
+      statement = connection.prepare<unknown[], object>(sql);
+    }
+    if (young.size >= kept) {
+      old = young;
+      young = new Map();
+    }
+    young.set(sql, statement);
+    return statement;
+  }
+
+  function guarded<T>(sql: string, use: (statement: Statement) => T): T {
+    try {
+      return use(prepare(sql));
+    } catch (error) {
+      throw toSqliteStorageError(error, sql);
+    }
+  }
+
+  return {
+    isRead: (sql) => guarded(sql, (statement) => statement.readonly),
+    get<T extends object>(sql: string, values: SqlValue[]) {
+      return guarded(sql, (statement) => {
+        // The driver's `get` ignores what the reset after the first row reports. That is where a RETURNING statement
+        // commits, so a full disk would go unnoticed: changes are always run to their end.
+        const row = statement.readonly && statement.reader
+          ? statement.get(...toBound(values))
+          : rowsOf(statement, values)[0];
+        return row === undefined ? undefined : (assertExact(row) as T);
+      });
+    },
+    all<T extends object>(sql: string, values: SqlValue[]) {
+      return guarded(sql, (statement) => {
+        const rows = rowsOf(statement, values);
+        for (const row of rows) assertExact(row);
+        return rows as T[];
+      });
+    },
+    run: (sql, values) =>
+      guarded(sql, (statement) => {
+        if (!statement.reader) return { changes: statement.run(...toBound(values)).changes };
+        const rows = rowsOf(statement, values);
+        return { changes: statement.readonly ? 0 : rows.length };
+      }),
+  };
+}
+
+function rowsOf(statement: Statement, values: SqlValue[]): object[] {
+  if (statement.reader) return statement.all(...toBound(values));
+  statement.run(...toBound(values));
+  return [];
+}
+
+/** Whole numbers go as 64-bit integers: the driver binds a number as REAL, which divides and concatenates differently. */
+function toBound(values: SqlValue[]): unknown[] {
+  const bound: unknown[] = values;
+  for (let index = 0; index < values.length; index++) {
+    const value = values[index];
+    if (value === undefined) throw new StorageError("failed", `value ${index + 1} is undefined`);
+    assertStorable(value);
+    if (Number.isInteger(value)) bound[index] = BigInt(value as number);
+  }
+  return bound;
+}

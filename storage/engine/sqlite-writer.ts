@@ -1,0 +1,161 @@
+import type Sqlite from "better-sqlite3";
+import { StorageError } from "./database.ts";
+import { toSqliteStorageError } from "./sqlite-errors.ts";
+
+/** The one writer of a database: its members run one after the other, and those that wait together share a commit. */
+export interface Writer {
+  /** Runs one statement; resolves when it has committed. */
+  statement<T>(apply: () => T): Promise<T>;
+  /** Runs a transaction; resolves when it has committed, rejects when all of it was undone. */
+  transaction<T>(apply: () => Promise<T>): Promise<T>;
+  /** Whether a batch is open, so that the connection shows changes that have not committed. */
+  isOpen(): boolean;
+  /** Lets all that waits finish and takes nothing more. */
+  drain(): Promise<void>;
+}
+
+interface Member {
+  readonly isTransaction: boolean;
+  /** Set after a shared commit was refused by a deferred foreign key: the culprit is found one by one. */
+  alone: boolean;
+  /** A transaction's is awaited, a statement's is not. */
+  readonly apply: () => unknown;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** A member whose work is done and waits for the commit. */
+type Done = readonly [Member, value: unknown];
+
+/** How many members share a commit at most: bounds how long the thread is held and how much a failed commit undoes. */
+const MEMBERS_MAX = 256;
+
+/** Queues writes on `connection`, which nobody else writes on. */
+export function createWriter(connection: Sqlite.Database): Writer {
+  const begin = connection.prepare("BEGIN IMMEDIATE");
+  const commit = connection.prepare("COMMIT");
+  const rollback = connection.prepare("ROLLBACK");
+  const savepoint = connection.prepare("SAVEPOINT member");
+  const release = connection.prepare("RELEASE member");
+  const rollbackTo = connection.prepare("ROLLBACK TO member");
+
+  const queue: Member[] = [];
+  let state: "idle" | "scheduled" | "open" = "idle";
+  let closed = false;
+  let onIdle: (() => void) | undefined;
+
+  function enqueue<T>(isTransaction: boolean, apply: () => T | Promise<T>): Promise<T> {
+    if (closed) return Promise.reject(new StorageError("closed", "the database is closed"));
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    queue.push({ isTransaction, alone: false, apply, resolve: (value) => resolve(value as T), reject });
+    if (state === "idle") schedule();
+    return promise;
+  }
+
+  // Not at once: whatever else this turn of the event loop brings joins the batch, and between two batches input and
+  // output get their turn.
+  function schedule(): void {
+    state = "scheduled";
+    setImmediate(() => {
+      state = "open";
+      const only = queue.length === 1 ? queue[0] : undefined;
+      if (only !== undefined && !only.isTransaction) {
+        queue.shift();
+        applyAlone(only);
+        afterBatch();
+      } else {
+        runBatch().then(afterBatch, afterBatch);
+      }
+    });
+  }
+
+  function afterBatch(): void {
+    if (queue.length > 0) return schedule();
+    state = "idle";
+    onIdle?.();
+  }
+
+  /** One statement without BEGIN and COMMIT: SQLite commits it itself. */
+  function applyAlone(member: Member): void {
+    try {
+      member.resolve(member.apply());
+    } catch (error) {
+      member.reject(error);
+    }
+  }
+
+  async function runBatch(): Promise<void> {
+    try {
+      begin.run();
+    } catch (error) {
+      const failure = toSqliteStorageError(error, "BEGIN IMMEDIATE");
+      for (const member of queue.splice(0, MEMBERS_MAX)) member.reject(failure);
+      return;
+    }
+    const done: Done[] = [];
+    for (let taken = 0; taken < MEMBERS_MAX && connection.inTransaction; taken++) {
+      const member = queue[0];
+      if (member === undefined || (member.alone && taken > 0)) break;
+      queue.shift();
+      await applyMember(member, done);
+      if (member.alone) break;
+    }
+    if (connection.inTransaction) commitBatch(done);
+  }
+
+  async function applyMember(member: Member, done: Done[]): Promise<void> {
+    // A failed statement undoes itself, and a first transaction is undone by ROLLBACK: neither needs a savepoint.
+    const guarded = member.isTransaction && done.length > 0;
+    try {
+      if (guarded) savepoint.run();
+      const value = member.isTransaction ? await member.apply() : member.apply();
+      if (guarded) release.run();
+      done.push([member, value]);
+    } catch (error) {
+      member.reject(error);
+      if (!connection.inTransaction) return rejectAll(done, error); // a full disk makes SQLite roll back by itself
+      if (!member.isTransaction) return;
+      if (guarded) {
+        rollbackTo.run();
+        release.run();
+      } else {
+        rollback.run();
+      }
+    }
+  }
+
+  function commitBatch(done: readonly Done[]): void {
+    try {
+      commit.run();
+    } catch (error) {
+      if (connection.inTransaction) rollback.run();
+      const failure = toSqliteStorageError(error, "COMMIT");
+      if (failure.code === "conflict" && done.length > 1) return retryAlone(done);
+      return rejectAll(done, failure);
+    }
+    for (const [member, value] of done) member.resolve(value);
+  }
+
+  function retryAlone(done: readonly Done[]): void {
+    for (const [member] of done) member.alone = true;
+    queue.unshift(...done.map(([member]) => member));
+  }
+
+  return {
+    statement: (apply) => enqueue(false, apply),
+    transaction: (apply) => enqueue(true, apply),
+    isOpen: () => state === "open",
+    drain() {
+      closed = true;
+      if (state === "idle") return Promise.resolve();
+      return new Promise((resolve) => {
+        onIdle = resolve;
+      });
+    },
+  };
+}
+
+/** What one member's failure took down with it: the engine had rolled back the whole batch. */
+function rejectAll(done: readonly Done[], error: unknown): void {
+  for (const [member] of done) member.reject(error);
+}

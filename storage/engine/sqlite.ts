@@ -1,0 +1,175 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import Sqlite from "better-sqlite3";
+import { StorageError } from "./database.ts";
+import type { Database, SqlValue, Transaction } from "./database.ts";
+import { connect } from "./sqlite-connect.ts";
+import { backupDatabase, findProblems } from "./sqlite-maintenance.ts";
+import { createStatements } from "./sqlite-statements.ts";
+import type { Statements } from "./sqlite-statements.ts";
+import { createWriter } from "./sqlite-writer.ts";
+
+export interface SqliteOptions {
+  /** The file, made when absent in a directory that exists; `:memory:` for a database that ends with `close`. */
+  readonly path: string;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  /** A serialized database that `:memory:` starts with. */
+  readonly image?: Uint8Array | undefined;
+  /** Told of a transaction that was undone because it did not end. */
+  readonly onStuck?: ((message: string) => void) | undefined;
+  /** How long a transaction may be open before it is undone; 30,000. It only awaits statements, so it takes milliseconds. */
+  readonly transactionTimeoutMs?: number;
+  /** How long a statement waits for another process's lock, holding the thread; 2,000. */
+  readonly busyTimeoutMs?: number;
+}
+
+/** What only the embedded database can do besides. */
+export interface SqliteDatabase extends Database {
+  readonly dialect: "sqlite";
+  /** The file, or `:memory:`. */
+  readonly path: string;
+  /** What `integrity_check` and `foreign_key_check` find, one sentence each; empty when sound. Reads the whole file, holding the thread. */
+  integrityCheck(): Promise<string[]>;
+  /** What `quick_check` finds: as `integrityCheck`, without comparing indexes; for a start after an unclean stop. */
+  quickCheck(): Promise<string[]>;
+  /**
+   * Writes a consistent copy as of this moment to `toPath` (mode 0600) while others read and write.
+   * Refuses with `failed` when the file exists; leaves none when it fails.
+   */
+  backup(toPath: string): Promise<void>;
+  /** The whole database as bytes, to be an `image`. */
+  serialize(): Uint8Array;
+}
+
+/** One run of a transaction's callback. */
+interface Scope {
+  isOpen: boolean;
+  /** The first failed statement: it dooms the transaction, as it does on PostgreSQL. */
+  failure: unknown;
+}
+
+const TRANSACTION_TIMEOUT_MS = 30_000;
+const BUSY_TIMEOUT_MS = 2_000;
+
+/**
+ * Opens an SQLite database: durable commits (write-ahead log, `synchronous=FULL`), one connection that writes and
+ * one that reads. Throws `StorageError`: `corrupt` for a file that is no database, `readonly`, `full`, `busy`, `failed`.
+ */
+export function openSqlite(options: SqliteOptions): SqliteDatabase {
+  const { path, clock, transactionTimeoutMs = TRANSACTION_TIMEOUT_MS } = options;
+  const { forWriting, forReading } = connect(options, options.busyTimeoutMs ?? BUSY_TIMEOUT_MS);
+  const writer = createWriter(forWriting);
+  const writing = createStatements(forWriting);
+  const isShared = forReading === forWriting;
+  const reading = isShared ? writing : createStatements(forReading);
+  const current = new AsyncLocalStorage<Scope>();
+  let closing: Promise<void> | undefined;
+
+  /** Inside a callback only `tx` is used: the database itself would wait for the callback, which waits for it. */
+  function assertUsable(): void {
+    if (closing !== undefined) throw new StorageError("closed", "the database is closed");
+    if (current.getStore()?.isOpen === true)
+      throw new StorageError("failed", "a transaction's callback uses the database instead of its tx");
+  }
+
+  /** On a shared connection a read between the statements of a transaction would see what has not committed. */
+  function mustQueue(sql: string): boolean {
+    return !reading.isRead(sql) || (isShared && writer.isOpen());
+  }
+
+  async function runTransaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    const scope: Scope = { isOpen: true, failure: undefined };
+    const tx = createTransaction(writing, scope, clock());
+    try {
+      const result = await withinTime(
+        current.run(scope, async () => work(tx)),
+        transactionTimeoutMs,
+        options.onStuck,
+      );
+      if (scope.failure !== undefined) throw scope.failure;
+      return result;
+    } finally {
+      scope.isOpen = false;
+    }
+  }
+
+  return {
+    dialect: "sqlite",
+    path,
+    async get<T extends object>(sql: string, ...values: SqlValue[]) {
+      assertUsable();
+      if (!mustQueue(sql)) return reading.get<T>(sql, values);
+      return writer.statement(() => writing.get<T>(sql, values));
+    },
+    async all<T extends object>(sql: string, ...values: SqlValue[]) {
+      assertUsable();
+      if (!mustQueue(sql)) return reading.all<T>(sql, values);
+      return writer.statement(() => writing.all<T>(sql, values));
+    },
+    async run(sql, ...values) {
+      assertUsable();
+      return writer.statement(() => writing.run(sql, values));
+    },
+    async transaction(work) {
+      assertUsable();
+      return writer.transaction(() => runTransaction(work));
+    },
+    close: () =>
+      (closing ??= writer.drain().then(() => {
+        if (!isShared) forReading.close();
+        if (!isShared) forWriting.pragma("wal_checkpoint(TRUNCATE)");
+        forWriting.close();
+      })),
+    async integrityCheck() {
+      assertUsable();
+      return findProblems(forReading, "integrity_check");
+    },
+    async quickCheck() {
+      assertUsable();
+      return findProblems(forReading, "quick_check");
+    },
+    async backup(toPath) {
+      assertUsable();
+      await backupDatabase(isShared ? forReading : path, toPath);
+    },
+    serialize: () => forReading.serialize(),
+  };
+}
+
+function createTransaction(statements: Statements, scope: Scope, now: number): Transaction {
+  async function attempt<T>(apply: () => T): Promise<T> {
+    if (!scope.isOpen) throw new StorageError("failed", "the transaction has ended");
+    if (scope.failure !== undefined) throw scope.failure;
+    try {
+      return apply();
+    } catch (error) {
+      scope.failure = error;
+      throw error;
+    }
+  }
+  return {
+    dialect: "sqlite",
+    now,
+    get: <T extends object>(sql: string, ...values: SqlValue[]) =>
+      attempt(() => statements.get<T>(sql, values)),
+    all: <T extends object>(sql: string, ...values: SqlValue[]) =>
+      attempt(() => statements.all<T>(sql, values)),
+    run: (sql, ...values) => attempt(() => statements.run(sql, values)),
+  };
+}
+
+/** Rejects with `failed` when `running` awaits anything for so long that it can be no statement. */
+function withinTime<T>(
+  running: Promise<T>,
+  timeoutMs: number,
+  onStuck: ((message: string) => void) | undefined,
+): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  const timer = setTimeout(() => {
+    const message = `a transaction did not end within ${timeoutMs} ms and was undone: its callback may await nothing but its tx`;
+    onStuck?.(message);
+    reject(new StorageError("failed", message));
+  }, timeoutMs);
+  running.then(resolve, reject).finally(() => clearTimeout(timer));
+  return promise;
+}

@@ -1,0 +1,34 @@
+import { StorageError } from "./database.ts";
+import type { SqlValue } from "./database.ts";
+
+/**
+ * Throws `failed` unless both engines store `value` as it is: no NUL in text (PostgreSQL has none), no number beyond
+ * 2^53 - 1 or that is not finite, nothing but text, numbers, null and bytes. A lone surrogate in text becomes U+FFFD.
+ */
+export function assertStorable(value: SqlValue): void {
+  switch (typeof value) {
+    case "string":
+      if (value.includes("\0")) throw new StorageError("failed", "text with a NUL cannot be stored");
+      return;
+    case "number":
+      if (!(value <= Number.MAX_SAFE_INTEGER && value >= Number.MIN_SAFE_INTEGER))
+        throw new StorageError("failed", "a number beyond 2^53 - 1 cannot be stored");
+      return;
+    default:
+      if (value === null || value instanceof Uint8Array) return;
+      throw new StorageError("failed", `a value of type ${typeof value} cannot be stored`);
+  }
+}
+
+/** Throws `corrupt` when a row holds a number beyond 2^53 - 1: it has already lost digits. Returns the row. */
+export function assertExact<T extends object>(row: T): T {
+  for (const name in row) {
+    const value: unknown = row[name];
+    if (
+      typeof value === "number" &&
+      (value > Number.MAX_SAFE_INTEGER || value < Number.MIN_SAFE_INTEGER)
+    )
+      throw new StorageError("corrupt", `column ${name} holds a number beyond 2^53 - 1`);
+  }
+  return row;
+}
