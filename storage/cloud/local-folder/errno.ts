@@ -1,0 +1,66 @@
+import type { Failure, ReadFailure } from "../outcomes.ts";
+
+/** The errno of a failed system call, or undefined when the error is something else. */
+export function errnoOf(error: unknown): string | undefined {
+  return error instanceof Error && "syscall" in error && "code" in error
+    ? String(error.code)
+    : undefined;
+}
+
+/** The outcome that a failed system call amounts to. What is no failed system call is a bug and thrown on. */
+export function toFailure(error: unknown): Failure {
+  const note = errnoOf(error);
+  switch (note) {
+    case undefined:
+      throw error;
+    case "ENOENT":
+    case "ENOTDIR":
+      return { kind: "stale", note };
+    case "EEXIST":
+    case "ENOTEMPTY":
+      return { kind: "conflict", note };
+    case "EACCES":
+    case "EPERM":
+    case "EROFS":
+    case "ELOOP":
+      return { kind: "forbidden", note };
+    case "ENOSPC":
+    case "EDQUOT":
+    case "EFBIG":
+      return { kind: "quota_exceeded", note };
+    case "ENAMETOOLONG":
+    case "EILSEQ":
+      return { kind: "invalid_name", rule: note === "EILSEQ" ? "not_unicode" : "too_long", note };
+    case "ETXTBSY":
+      return { kind: "locked", note };
+    case "EXDEV":
+      return { kind: "unsupported", reason: "other_filesystem", note };
+    case "EMFILE":
+    case "ENFILE":
+    case "EAGAIN":
+    case "EBUSY":
+      return { kind: "offline", sent: false, note };
+    default:
+      return { kind: "offline", sent: true, note };
+  }
+}
+
+/** The same for looking and reading, where what is missing is simply not there. */
+export function toReadFailure(error: unknown): ReadFailure {
+  const failure = toFailure(error);
+  return failure.kind === "stale" ? { ...failure, kind: "not_found" } : failure;
+}
+
+/** Runs one system call whose failure with one of `codes` is an answer rather than an error. */
+export async function unless<T>(
+  codes: readonly string[],
+  call: Promise<T>,
+): Promise<{ readonly ok: true; readonly value: T } | { readonly ok: false; readonly code: string }> {
+  try {
+    return { ok: true, value: await call };
+  } catch (error) {
+    const code = errnoOf(error);
+    if (code === undefined || !codes.includes(code)) throw error;
+    return { ok: false, code };
+  }
+}

@@ -1,0 +1,311 @@
+import { lstat, mkdir, readdir, statfs } from "node:fs/promises";
+import { brokenNameRule, type Failure } from "../outcomes.ts";
+import {
+  LISTING_ITEMS_MAX,
+  type CloudProvider,
+  type ConnectOutcome,
+  type Facts,
+  type ItemOutcome,
+  type ListOutcome,
+  type Powers,
+  type ProviderDeps,
+  type ProviderItem,
+} from "../provider.ts";
+import { openBelow, type Folder } from "./anchor.ts";
+import { toFailure, toReadFailure, unless } from "./errno.ts";
+import { cleanUp } from "./clean-up.ts";
+import { isOwn, toPlace, toSegments } from "./paths.ts";
+import { relocate } from "./relocate.ts";
+import { openOwn, openRoot, placeRoot, probeRoot, RootGone, type RootPlace } from "./root.ts";
+import { openForReading, SourceFailed, streamOf, writeNew } from "./transfer.ts";
+import { discard } from "./trash.ts";
+import { toItem } from "./versions.ts";
+
+/** How many entries of a folder are looked at side by side. */
+const LOOKS_AT_ONCE = 64;
+
+/** What a local folder is opened with. */
+export interface LocalFolderRequest {
+  readonly root: string;
+  readonly facts: Facts | undefined;
+  readonly can: Powers;
+}
+
+/** Opens a folder of this machine as a storage. Every call walks from the allowed folder down, following no link. */
+export async function openLocalFolder(
+  request: LocalFolderRequest,
+  deps: ProviderDeps,
+): Promise<ConnectOutcome> {
+  const place = await placeRoot(request.root, deps.localRoots, deps.ownFolders);
+  if ("kind" in place) return place;
+  if (request.facts !== undefined)
+    return { kind: "ok", provider: createLocalFolder(place, request.facts, request.can, deps), facts: request.facts };
+  const looked = await lookAt(place, undefined, deps);
+  if (looked.kind === "ok")
+    return {
+      kind: "ok",
+      provider: createLocalFolder(place, looked.facts, request.can, deps),
+      facts: looked.facts,
+    };
+  return looked.kind === "stale"
+    ? { kind: "invalid_setting", setting: "root", reason: "folder_missing" }
+    : looked;
+}
+
+function createLocalFolder(
+  place: RootPlace,
+  facts: Facts,
+  powers: Powers,
+  deps: ProviderDeps,
+): CloudProvider {
+  const can: Powers = {
+    ...powers,
+    caseSensitive: facts["case_sensitive"] !== false,
+    normalisationSensitive: facts["normalisation_sensitive"] !== false,
+  };
+
+  /** Runs `work` with the root open; a failed system call becomes its outcome. */
+  async function below<T>(work: (root: Folder) => Promise<T>): Promise<T | Failure> {
+    try {
+      const root = await openRoot(place, facts);
+      try {
+        return await work(root);
+      } finally {
+        await root.close();
+      }
+    } catch (error) {
+      if (error instanceof RootGone) return { kind: "offline", sent: false, note: "root_gone" };
+      return toFailure(error);
+    }
+  }
+
+  /** Runs `work` with a folder open that an id names. */
+  function inFolder<T>(id: string, work: (folder: Folder, root: Folder) => Promise<T>) {
+    return below<T | Failure>(async (root) => {
+      const segments = toSegments(id);
+      if (segments === undefined) return { kind: "stale", note: "impossible_id" };
+      const folder = await openBelow(root, segments);
+      try {
+        return await work(folder, root);
+      } finally {
+        await folder.close();
+      }
+    });
+  }
+
+  function own<T>(root: Folder, kind: "tmp" | "trash" | "staging", work: (folder: Folder) => Promise<T>) {
+    return using(openOwn(root, kind), work);
+  }
+
+  return {
+    can,
+
+    list: ({ folder, signal }) =>
+      inFolder(folder, (opened) => listFolder(opened, folder, deps.clock(), signal)),
+
+    async stat({ id }) {
+      const where = toPlace(id);
+      if (where === undefined) return { kind: "not_found", note: "impossible_id" };
+      const found = await inFolder(where.parentId, async (folder) => {
+        await folder.verify();
+        const stats = await lstat(folder.at(where.name), { bigint: true });
+        return { kind: "ok", item: toItem(where.parentId, where.name, stats, deps.clock()) } as const;
+      });
+      return found.kind === "stale" ? { kind: "not_found" } : found;
+    },
+
+    async read({ id, range, version, signal }) {
+      const where = toPlace(id);
+      if (where === undefined) return { kind: "not_found", note: "impossible_id" };
+      const found = await inFolder(where.parentId, async (folder) => {
+        const opened = await openForReading({ folder, name: where.name });
+        if (opened === undefined) return { kind: "unsupported", reason: "no_bytes" } as const;
+        const item = toItem(where.parentId, where.name, opened.stats, deps.clock());
+        const size = item.size ?? 0;
+        const start = range?.start ?? 0;
+        const end = Math.min(range?.end ?? size - 1, size - 1);
+        const isOther = version !== undefined && version !== item.version;
+        if (isOther || (range !== undefined && start >= size)) {
+          await opened.handle.close();
+          return isOther
+            ? ({ kind: "changed" } as const)
+            : ({ kind: "range_not_satisfiable", size } as const);
+        }
+        const stream = streamOf(opened, { start, end }, signal);
+        return { kind: "ok", item, length: end + 1 - start, stream } as const;
+      });
+      return found.kind === "stale" ? { kind: "not_found" } : found;
+    },
+
+    async createFolder({ parent, name }) {
+      const refusal = refuseName(parent, name);
+      if (refusal !== undefined) return refusal;
+      return inFolder(parent, async (folder): Promise<ItemOutcome> => {
+        await folder.verify();
+        const made = await unless(["EEXIST"], mkdir(folder.at(name)));
+        if (!made.ok) return { kind: "conflict", existingName: name };
+        await folder.sync();
+        const stats = await lstat(folder.at(name), { bigint: true });
+        return { kind: "ok", item: toItem(parent, name, stats, deps.clock()) };
+      });
+    },
+
+    async upload({ parent, name, content, size, signal }) {
+      try {
+        const refusal = refuseName(parent, name);
+        if (refusal !== undefined) return refusal;
+        return await inFolder(parent, async (folder, root): Promise<ItemOutcome> => {
+          const taken = await unless(["ENOENT"], lstat(folder.at(name)));
+          if (taken.ok) return { kind: "conflict", existingName: name };
+          return own(root, "tmp", async (tmp): Promise<ItemOutcome> => {
+            const temporaryName = `upload-${process.pid}-${deps.newId()}`;
+            const to = { folder, name };
+            const written = await writeNew(content, size, to, tmp, temporaryName, signal);
+            if (written.kind !== "ok") return written;
+            return { kind: "ok", item: toItem(parent, name, written.stats, deps.clock()) };
+          });
+        });
+      } finally {
+        content.destroy();
+      }
+    },
+
+    async rename({ id, name, expected }) {
+      const where = toPlace(id);
+      if (where === undefined) return { kind: "stale", note: "impossible_id" };
+      const refusal = refuseName(where.parentId, name);
+      if (refusal !== undefined) return refusal;
+      return inFolder(where.parentId, (folder, root): Promise<ItemOutcome> =>
+        own(root, "staging", async (staging) => {
+          const from = { folder, name: where.name };
+          const moved = await relocate(from, { folder, name }, expected, staging, deps.newId);
+          if (moved.kind !== "ok") return moved;
+          return { kind: "ok", item: toItem(where.parentId, name, moved.stats, deps.clock()) };
+        }),
+      );
+    },
+
+    async move({ id, parent, expected }) {
+      const where = toPlace(id);
+      if (where === undefined) return { kind: "stale", note: "impossible_id" };
+      const refusal = await refuseDestination(id, parent);
+      if (refusal !== undefined) return refusal;
+      const name = where.name;
+      return inFolder(where.parentId, (source, root) =>
+        own(root, "staging", (staging) =>
+          using(openBelow(root, toSegments(parent) ?? []), async (target): Promise<ItemOutcome> => {
+            const moved = await relocate(
+              { folder: source, name },
+              { folder: target, name },
+              expected,
+              staging,
+              deps.newId,
+            );
+            if (moved.kind !== "ok") return moved;
+            return { kind: "ok", item: toItem(parent, name, moved.stats, deps.clock()) };
+          }),
+        ),
+      );
+    },
+
+    async delete({ id, expected, permanently }) {
+      const where = toPlace(id);
+      if (where === undefined) return { kind: "stale", note: "impossible_id" };
+      return inFolder(where.parentId, (folder, root) =>
+        own(root, "trash", (trash) => {
+          const record = { path: id, deleted_at: new Date(deps.clock()).toISOString() };
+          const from = { folder, name: where.name };
+          const how = permanently === true ? "permanently" : record;
+          return discard(from, expected, trash, deps.newId(), how);
+        }),
+      );
+    },
+
+    quota: () =>
+      below(async (root) => {
+        const { blocks, bfree, bsize } = await statfs(root.self);
+        return { kind: "ok", usedBytes: (blocks - bfree) * bsize, totalBytes: blocks * bsize } as const;
+      }),
+
+    check: () => lookAt(place, facts, deps),
+    close: async () => undefined,
+  };
+
+  async function refuseDestination(id: string, parent: string): Promise<Failure | undefined> {
+    const segments = toSegments(parent);
+    if (segments === undefined) return { kind: "stale", note: "impossible_id" };
+    if (parent === id) return { kind: "invalid_destination", reason: "self_destination" };
+    if (parent.startsWith(`${id}/`))
+      return { kind: "invalid_destination", reason: "descendant_destination" };
+    const where = toPlace(parent);
+    if (where === undefined) return undefined;
+    return below<Failure | undefined>(async (root) => {
+      const isFile = await using(openBelow(root, where.parent), async (folder) =>
+        (await lstat(folder.at(where.name))).isFile(),
+      );
+      return isFile ? { kind: "invalid_destination", reason: "not_a_folder" } : undefined;
+    });
+  }
+}
+
+async function lookAt(place: RootPlace, facts: Facts | undefined, deps: ProviderDeps) {
+  try {
+    return await using(openRoot(place, facts), async (root) => {
+      await readdir(root.self);
+      const found = await probeRoot(root, deps.newId);
+      if (found["writable"] === true) await cleanUp(root);
+      return { kind: "ok", facts: found } as const;
+    });
+  } catch (error) {
+    if (error instanceof RootGone) return { kind: "offline", sent: false, note: "root_gone" } as const;
+    return toFailure(error);
+  }
+}
+
+async function listFolder(
+  folder: Folder,
+  id: string,
+  now: number,
+  signal: AbortSignal,
+): Promise<ListOutcome> {
+  await folder.verify();
+  const names = (await readdir(folder.self, { encoding: "buffer" }))
+    .map(decodeName)
+    .filter((name) => name !== undefined && !(id === "" && isOwn(name)));
+  if (names.length > LISTING_ITEMS_MAX) return { kind: "unsupported", reason: "folder_too_large" };
+  const items: ProviderItem[] = [];
+  for (let at = 0; at < names.length; at += LOOKS_AT_ONCE) {
+    if (signal.aborted) return { kind: "offline", sent: false, note: "aborted" };
+    const looks = names.slice(at, at + LOOKS_AT_ONCE).map(async (name) => {
+      if (name === undefined) return undefined;
+      const found = await unless(["ENOENT"], lstat(folder.at(name), { bigint: true }));
+      // What vanishes between reading the folder and looking at it was not there.
+      return found.ok ? toItem(id, name, found.value, now) : undefined;
+    });
+    for (const item of await Promise.all(looks)) if (item !== undefined) items.push(item);
+  }
+  return { kind: "ok", items };
+}
+
+/** A name that is no Unicode cannot be written back unchanged: it is left out. */
+function decodeName(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+function refuseName(parent: string, name: string): Failure | undefined {
+  const rule = brokenNameRule(name) ?? (parent === "" && isOwn(name) ? "reserved_name" : undefined);
+  return rule === undefined ? undefined : { kind: "invalid_name", rule };
+}
+
+async function using<T>(opening: Promise<Folder>, work: (folder: Folder) => Promise<T>): Promise<T> {
+  const folder = await opening;
+  try {
+    return await work(folder);
+  } finally {
+    await folder.close();
+  }
+}

@@ -1,0 +1,37 @@
+// storage/cloud/local-folder: a folder of the daemon's own machine. May import: storage/cloud and node.
+// Start here, then local-folder.ts (the verbs), anchor.ts (why no link leads out), relocate.ts (why nothing is replaced).
+import type { CloudProviderType } from "../provider.ts";
+import { openLocalFolder } from "./local-folder.ts";
+
+/** A folder of the machine that the daemon runs on, below one of the folders that the administrator allows. */
+export const localFolder: CloudProviderType = {
+  type: "local_folder",
+  title: "Folder on the server",
+  settings: [
+    {
+      name: "root",
+      kind: "path",
+      required: true,
+      secret: false,
+      help: "The folder on the server, absolute or below the first folder that the administrator allows (local_roots)",
+    },
+  ],
+  can: {
+    trash: true,
+    permanentDelete: true,
+    guardedRename: "emulated",
+    guardedDelete: "emulated",
+    createOnly: "atomic",
+    folderMove: true,
+    ids: "path",
+    caseSensitive: true,
+    normalisationSensitive: true,
+    duplicateNames: false,
+    quota: true,
+    range: true,
+    versionResolutionMs: 0,
+    uploadNeedsSize: false,
+  },
+  connect: ({ settings, facts }, deps) =>
+    openLocalFolder({ root: settings["root"] ?? "", facts, can: localFolder.can }, deps),
+};

@@ -1,0 +1,176 @@
+import { access, lstat, mkdir, readFile, realpath, rmdir, unlink, writeFile } from "node:fs/promises";
+import { isAbsolute, relative, resolve, sep } from "node:path";
+import type { ConnectFailure } from "../outcomes.ts";
+import type { Facts } from "../provider.ts";
+import { openBelow, openTrusted, type Anchoring, type Folder } from "./anchor.ts";
+import { errnoOf, unless } from "./errno.ts";
+import { isOwn, OWN_FOLDER } from "./paths.ts";
+
+/** Where a connection's root lies: below which allowed folder, and by which segments. */
+export interface RootPlace {
+  readonly trusted: string;
+  readonly segments: readonly string[];
+  readonly anchoring: Anchoring;
+}
+
+/** The root is missing or is another folder than the one that was connected: unmounted, most likely. */
+export class RootGone extends Error {
+  constructor(cause?: unknown) {
+    super("the connected folder is not there", cause === undefined ? undefined : { cause });
+    this.name = "RootGone";
+  }
+}
+
+const MARKER = "connection-id";
+
+/**
+ * Finds the allowed folder that a setting lies in. Refused: a place outside all of them, and one that holds or
+ * lies in the daemon's own folders, unless the administrator allowed a folder in there.
+ */
+export async function placeRoot(
+  setting: string,
+  allowed: readonly string[],
+  ownFolders: readonly string[],
+): Promise<RootPlace | ConnectFailure> {
+  const [first] = allowed;
+  if (first === undefined) return refused("no_allowed_roots");
+  const wanted = resolve(first, setting);
+  for (const root of allowed) {
+    const real = await unless(["ENOENT", "ENOTDIR", "EACCES"], realpath(root));
+    if (!real.ok) continue;
+    const segments = segmentsBelow(root, wanted) ?? segmentsBelow(real.value, wanted);
+    if (segments === undefined) continue;
+    if (segments.some((segment) => isOwn(segment))) return refused("reserved_name");
+    const place = resolve(real.value, ...segments);
+    if (ownFolders.some((own) => touchesOwn(own, real.value, place))) return refused("own_folder");
+    return { trusted: real.value, segments, anchoring: await anchoringHere() };
+  }
+  return refused("outside_allowed_roots");
+}
+
+/** Opens the root. Throws `RootGone` when it is missing, or not the one that `facts` tell of. */
+export async function openRoot(place: RootPlace, facts: Facts | undefined): Promise<Folder> {
+  let root: Folder;
+  try {
+    const trusted = await openTrusted(place.trusted, place.anchoring);
+    try {
+      root = await openBelow(trusted, place.segments);
+    } finally {
+      await trusted.close();
+    }
+  } catch (error) {
+    if (facts !== undefined && ["ENOENT", "ENOTDIR"].includes(errnoOf(error) ?? ""))
+      throw new RootGone(error);
+    throw error;
+  }
+  // A restored backup has other numbers but the marker; an empty mount point has neither.
+  if (facts !== undefined && facts["ino"] !== String(root.ino)) {
+    const marker = await readMarker(root);
+    if (marker === undefined || marker !== facts["marker"]) {
+      await root.close();
+      throw new RootGone();
+    }
+  }
+  return root;
+}
+
+/** The part of the adapter's own folder that `kind` names; made when it is missing. Only its owner may look in. */
+export async function openOwn(root: Folder, kind: "tmp" | "trash" | "staging"): Promise<Folder> {
+  try {
+    return await openBelow(root, [OWN_FOLDER, kind]);
+  } catch (error) {
+    if (errnoOf(error) !== "ENOENT") throw error;
+  }
+  await unless(["EEXIST"], mkdir(root.at(OWN_FOLDER), { mode: 0o700 }));
+  const own = await openBelow(root, [OWN_FOLDER]);
+  try {
+    await unless(["EEXIST"], mkdir(own.at(kind), { mode: 0o700 }));
+    return await openBelow(own, [kind]);
+  } finally {
+    await own.close();
+  }
+}
+
+/** What is to be remembered of a root: who it is, and how its file system compares names. */
+export async function probeRoot(root: Folder, newId: () => string): Promise<Facts> {
+  const facts = { ino: String(root.ino), case_sensitive: true, normalisation_sensitive: true };
+  try {
+    const tmp = await openOwn(root, "tmp");
+    try {
+      const marker = await writeMarker(root, newId());
+      const compared = await compareNames(tmp, newId());
+      return { ...facts, ...compared, marker, writable: true };
+    } finally {
+      await tmp.close();
+    }
+  } catch (error) {
+    // A folder that may only be read is a fine connection, too.
+    if (!["EACCES", "EPERM", "EROFS"].includes(errnoOf(error) ?? "")) throw error;
+    return { ...facts, writable: false };
+  }
+}
+
+async function compareNames(tmp: Folder, id: string) {
+  const name = `probe-${id}-\u00e4`;
+  await mkdir(tmp.at(name));
+  try {
+    const isThere = async (other: string) => (await unless(["ENOENT"], lstat(tmp.at(other)))).ok;
+    return {
+      case_sensitive: !(await isThere(name.toUpperCase())),
+      normalisation_sensitive: !(await isThere(name.normalize("NFD"))),
+    };
+  } finally {
+    await rmdir(tmp.at(name));
+  }
+}
+
+async function writeMarker(root: Folder, id: string): Promise<string> {
+  const own = await openBelow(root, [OWN_FOLDER]);
+  try {
+    const written = await unless(["EEXIST"], writeFile(own.at(MARKER), id, { flag: "wx", mode: 0o600 }));
+    if (written.ok) return id;
+    const known = await readMarker(root);
+    if (known !== undefined) return known;
+    // Something else bears the name; it is the adapter's own folder, so it may go.
+    await unlink(own.at(MARKER));
+    await writeFile(own.at(MARKER), id, { flag: "wx", mode: 0o600 });
+    return id;
+  } finally {
+    await own.close();
+  }
+}
+
+async function readMarker(root: Folder): Promise<string | undefined> {
+  const codes = ["ENOENT", "ENOTDIR", "EACCES", "ELOOP"];
+  const own = await unless(codes, openBelow(root, [OWN_FOLDER]));
+  if (!own.ok) return undefined;
+  try {
+    const path = own.value.at(MARKER);
+    const found = await unless(codes, lstat(path));
+    if (!found.ok || !found.value.isFile() || found.value.size > 100) return undefined;
+    const text = await unless(codes, readFile(path, "utf8"));
+    return text.ok && text.value !== "" ? text.value : undefined;
+  } finally {
+    await own.value.close();
+  }
+}
+
+function segmentsBelow(root: string, path: string): readonly string[] | undefined {
+  const way = relative(root, path);
+  if (way === "") return [];
+  if (isAbsolute(way) || way === ".." || way.startsWith(`..${sep}`)) return undefined;
+  return way.split(sep);
+}
+
+function touchesOwn(own: string, allowedRoot: string, place: string): boolean {
+  if (segmentsBelow(place, own) !== undefined) return true;
+  return segmentsBelow(own, place) !== undefined && segmentsBelow(own, allowedRoot) === undefined;
+}
+
+async function anchoringHere(): Promise<Anchoring> {
+  return (await unless(["ENOENT", "EACCES"], access("/proc/self/fd"))).ok ? "handle" : "path";
+}
+
+function refused(reason: string): ConnectFailure {
+  return { kind: "invalid_setting", setting: "root", reason };
+}

@@ -1,0 +1,172 @@
+import { constants, type BigIntStats } from "node:fs";
+import { copyFile, lstat, open, unlink, type FileHandle } from "node:fs/promises";
+import { Readable } from "node:stream";
+import { BrokenOff, type Failure } from "../outcomes.ts";
+import type { ByteRange } from "../provider.ts";
+import type { Folder } from "./anchor.ts";
+import { errnoOf, toReadFailure, unless } from "./errno.ts";
+import { publish, publishByClaim, type Place } from "./relocate.ts";
+import { toVersion } from "./versions.ts";
+
+const READ_BYTES = 256 * 1024;
+
+/** A file opened for reading. */
+export interface Opened {
+  readonly handle: FileHandle;
+  readonly stats: BigIntStats;
+}
+
+/** Opens a file without following a link and without waiting for a pipe's other end. Undefined: it has no bytes. */
+export async function openForReading(place: Place): Promise<Opened | undefined> {
+  await place.folder.verify();
+  const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+  // A link refuses with ELOOP, a socket with ENXIO.
+  const opened = await unless(["ELOOP", "ENXIO"], open(place.folder.at(place.name), flags));
+  if (!opened.ok) return undefined;
+  const handle = opened.value;
+  try {
+    const stats = await handle.stat({ bigint: true });
+    if (stats.isFile()) return { handle, stats };
+    await handle.close();
+    return undefined;
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+/**
+ * The bytes of `range`. Before the last of them is given the file is looked at again: when it changed meanwhile the
+ * stream breaks off, so that nobody takes a mixture for the whole. Closes the file in any case.
+ */
+export function streamOf({ handle, stats }: Opened, range: ByteRange, signal: AbortSignal): Readable {
+  const version = toVersion(stats);
+  let position = range.start;
+  const readNext = async (): Promise<Buffer | null> => {
+    const left = range.end + 1 - position;
+    if (left <= 0) return null;
+    const chunk = Buffer.allocUnsafe(Math.min(left, READ_BYTES));
+    const { bytesRead } = await handle.read(chunk, 0, chunk.length, position);
+    position += bytesRead;
+    const atEnd = position > range.end || bytesRead === 0;
+    if (atEnd && toVersion(await handle.stat({ bigint: true })) !== version)
+      throw new BrokenOff({ kind: "changed" });
+    if (bytesRead === 0) throw new BrokenOff({ kind: "changed", note: "short" });
+    return chunk.subarray(0, bytesRead);
+  };
+  const stream = new Readable({
+    highWaterMark: READ_BYTES,
+    read() {
+      readNext().then(
+        (chunk) => stream.push(chunk),
+        (error: unknown) => stream.destroy(toBrokenOff(error)),
+      );
+    },
+    destroy(error, done) {
+      signal.removeEventListener("abort", abort);
+      handle.close().then(
+        () => done(error),
+        (closing: unknown) => done(error ?? toBrokenOff(closing)),
+      );
+    },
+  });
+  const abort = () => stream.destroy(new BrokenOff({ kind: "offline", sent: false, note: "aborted" }));
+  signal.addEventListener("abort", abort, { once: true });
+  if (signal.aborted) abort();
+  return stream;
+}
+
+/** A source that gave other than what it declared, or failed. Thrown as it came, nothing is left behind. */
+export class SourceFailed extends Error {
+  constructor(message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = "SourceFailed";
+  }
+}
+
+/**
+ * Writes a stream to a new file in `tmp`, durably, and publishes it under a name that must be free. The temporary name is
+ * removed in any case. Throws what the source throws.
+ */
+export async function writeNew(
+  content: Readable,
+  size: number | undefined,
+  to: Place,
+  tmp: Folder,
+  temporaryName: string,
+  signal: AbortSignal,
+): Promise<{ readonly kind: "ok"; readonly stats: BigIntStats } | Failure> {
+  const path = tmp.at(temporaryName);
+  const handle = await open(path, "wx", 0o666);
+  try {
+    try {
+      await writeAll(handle, content, size, signal);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    const published = await publishAnywhere(path, to, temporaryName);
+    if (published.kind !== "ok") return published;
+  } finally {
+    content.destroy();
+    await unless(["ENOENT"], unlink(path));
+  }
+  await to.folder.sync();
+  return { kind: "ok", stats: await lstat(to.folder.at(to.name), { bigint: true }) };
+}
+
+async function writeAll(
+  handle: FileHandle,
+  content: Readable,
+  size: number | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  let written = 0;
+  for await (const chunk of content as AsyncIterable<Uint8Array>) {
+    signal.throwIfAborted();
+    let offset = 0;
+    while (offset < chunk.byteLength) {
+      const { bytesWritten } = await handle.write(chunk, offset, chunk.byteLength - offset, null);
+      offset += bytesWritten;
+    }
+    written += chunk.byteLength;
+    if (size !== undefined && written > size) throw new SourceFailed("longer than declared");
+  }
+  signal.throwIfAborted();
+  if (size !== undefined && written !== size) throw new SourceFailed("shorter than declared");
+}
+
+async function publishAnywhere(
+  path: string,
+  to: Place,
+  temporaryName: string,
+): Promise<{ readonly kind: "ok" } | Failure> {
+  await to.folder.verify();
+  try {
+    const published = await publish(path, to);
+    return published === "no_links" ? await publishByClaim(path, to) : published;
+  } catch (error) {
+    if (errnoOf(error) !== "EXDEV") throw error;
+  }
+  // Another file system is mounted below the root: the bytes have to be whole over there first.
+  const near = to.folder.at(`.croft-${temporaryName}`);
+  try {
+    await copyFile(path, near, constants.COPYFILE_EXCL);
+    const copy = await open(near, "r+");
+    try {
+      await copy.sync();
+    } finally {
+      await copy.close();
+    }
+    const published = await publish(near, to);
+    return published === "no_links" ? await publishByClaim(near, to) : published;
+  } finally {
+    await unless(["ENOENT"], unlink(near));
+  }
+}
+
+function toBrokenOff(error: unknown): Error {
+  if (error instanceof BrokenOff) return error;
+  if (errnoOf(error) === undefined) return error instanceof Error ? error : new Error(String(error));
+  return new BrokenOff(toReadFailure(error), error);
+}

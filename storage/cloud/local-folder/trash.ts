@@ -1,0 +1,109 @@
+import type { BigIntStats } from "node:fs";
+import { lstat, mkdir, readdir, rename, rmdir, unlink, writeFile } from "node:fs/promises";
+import type { DeleteOutcome, Expected } from "../provider.ts";
+import { openBelow, type Folder } from "./anchor.ts";
+import { errnoOf, unless } from "./errno.ts";
+import { putBack, type Place } from "./relocate.ts";
+import { isExpected } from "./versions.ts";
+
+/** What is kept beside a trashed item, so that it can be put back by hand. */
+export interface TrashRecord {
+  readonly path: string;
+  readonly deleted_at: string;
+}
+
+/**
+ * Moves an item to the trash, or removes it for good. Either way it is first taken where nobody can replace it and looked
+ * at there: an item that is not the expected one is put back, and the answer is `stale`.
+ */
+export async function discard(
+  from: Place,
+  expected: Expected,
+  trash: Folder,
+  id: string,
+  record: TrashRecord | "permanently",
+): Promise<DeleteOutcome> {
+  await from.folder.verify();
+  const before = await lstat(from.folder.at(from.name), { bigint: true });
+  if (!isExpected(before, expected)) return { kind: "stale" };
+  if (record !== "permanently")
+    await writeFile(trash.at(`${id}.json`), JSON.stringify(record), { flag: "wx", mode: 0o600 });
+  await mkdir(trash.at(id), { mode: 0o700 });
+  const bin = await openBelow(trash, [id]);
+  try {
+    const taken = await take(from, { folder: bin, name: from.name }, expected);
+    if (taken.kind === "ok" && record !== "permanently") {
+      await from.folder.sync();
+      return { kind: "ok", how: "trashed" };
+    }
+    if (taken.kind === "ok") await removeTree(bin, from.name, taken.stats);
+    await forget(trash, id);
+    if (taken.kind === "ok") return { kind: "ok", how: "permanent" };
+    return taken.kind === "elsewhere" ? await removeInPlace(from, expected, id) : taken;
+  } catch (error) {
+    await forget(trash, id);
+    throw error;
+  } finally {
+    await bin.close();
+  }
+}
+
+async function take(
+  from: Place,
+  to: Place,
+  expected: Expected,
+): Promise<
+  | { readonly kind: "ok"; readonly stats: BigIntStats }
+  | { readonly kind: "stale" }
+  | { readonly kind: "elsewhere" }
+> {
+  const moved = await unless(
+    ["EXDEV", "ENOENT"],
+    rename(from.folder.at(from.name), to.folder.at(to.name)),
+  );
+  if (!moved.ok) return { kind: moved.code === "EXDEV" ? "elsewhere" : "stale" };
+  const stats = await lstat(to.folder.at(to.name), { bigint: true });
+  if (isExpected(stats, expected)) return { kind: "ok", stats };
+  // Whatever took the name meanwhile stays; then this remains in the trash, whole.
+  await putBack(to, from, stats);
+  return { kind: "stale" };
+}
+
+/** Below another mounted file system nothing can be moved to the trash. */
+async function removeInPlace(from: Place, expected: Expected, id: string): Promise<DeleteOutcome> {
+  const hidden: Place = { folder: from.folder, name: `.croft-${id}` };
+  const taken = await take(from, hidden, expected);
+  if (taken.kind !== "ok") return { kind: "stale" };
+  await removeTree(hidden.folder, hidden.name, taken.stats);
+  await from.folder.sync();
+  return { kind: "ok", how: "permanent" };
+}
+
+/** Removes a file, or a folder with everything below it; a link is removed, never followed. */
+async function removeTree(folder: Folder, name: string, stats: BigIntStats): Promise<void> {
+  if (!stats.isDirectory()) {
+    await unlink(folder.at(name));
+    return;
+  }
+  const inner = await openBelow(folder, [name]);
+  try {
+    for (const entry of await readdir(inner.self)) {
+      const found = await unless(["ENOENT"], lstat(inner.at(entry), { bigint: true }));
+      if (found.ok) await removeTree(inner, entry, found.value);
+    }
+  } finally {
+    await inner.close();
+  }
+  await rmdir(folder.at(name));
+}
+
+/** Removes the record and the bin, unless something had to stay in it. */
+async function forget(trash: Folder, id: string): Promise<void> {
+  const removed = await unless(["ENOENT", "ENOTEMPTY", "EEXIST"], rmdir(trash.at(id)));
+  if (!removed.ok && removed.code !== "ENOENT") return;
+  try {
+    await unlink(trash.at(`${id}.json`));
+  } catch (error) {
+    if (errnoOf(error) !== "ENOENT") throw error;
+  }
+}

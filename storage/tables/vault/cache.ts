@@ -1,0 +1,125 @@
+import type { Queries, Transaction } from "../../engine/database.ts";
+
+/** One cached file. Times are epoch milliseconds. */
+export interface CacheEntry {
+  /** Names the file. */
+  readonly key: string;
+  readonly userId: string;
+  readonly connectionId: string;
+  readonly size: number;
+  /** SHA-256 of the bytes, in hex. */
+  readonly hash: string;
+  readonly lastUsedAt: number;
+}
+
+/** Adds an entry, or replaces the one of the same key. */
+export async function putCacheEntry(tx: Transaction, entry: CacheEntry): Promise<void> {
+  await tx.run(
+    `INSERT INTO vault_cache_entries (cache_key, user_id, connection_id, size, hash, last_used_at)
+     VALUES (?, ?, ?, ?, ?, ?)
+     ON CONFLICT (cache_key) DO UPDATE SET
+       size = excluded.size, hash = excluded.hash, last_used_at = excluded.last_used_at`,
+    entry.key,
+    entry.userId,
+    entry.connectionId,
+    entry.size,
+    entry.hash,
+    entry.lastUsedAt,
+  );
+}
+
+export async function findCacheEntry(db: Queries, key: string): Promise<CacheEntry | undefined> {
+  const row = await db.get<CacheRow>(
+    `SELECT ${columnList} FROM vault_cache_entries WHERE cache_key = ?`,
+    key,
+  );
+  return row && toEntry(row);
+}
+
+/** The bytes that a user's entries take. */
+export async function sumCacheBytes(db: Queries, userId: string): Promise<number> {
+  const row = await db.get<{ bytes: number }>(
+    "SELECT CAST(COALESCE(SUM(size), 0) AS BIGINT) AS bytes FROM vault_cache_entries WHERE user_id = ?",
+    userId,
+  );
+  return row?.bytes ?? 0;
+}
+
+/** A user's entries, least recently used first; everybody's without a user. */
+export async function listCacheEntries(
+  db: Queries,
+  userId: string | undefined,
+  limit: number,
+): Promise<CacheEntry[]> {
+  const rows =
+    userId === undefined
+      ? await db.all<CacheRow>(
+          `SELECT ${columnList} FROM vault_cache_entries ORDER BY last_used_at, cache_key LIMIT ?`,
+          limit,
+        )
+      : await db.all<CacheRow>(
+          `SELECT ${columnList} FROM vault_cache_entries WHERE user_id = ? ORDER BY last_used_at, cache_key LIMIT ?`,
+          userId,
+          limit,
+        );
+  return rows.map(toEntry);
+}
+
+/** The keys of a connection's entries. */
+export async function listCacheKeysOf(db: Queries, connectionId: string): Promise<string[]> {
+  const rows = await db.all<{ cache_key: string }>(
+    "SELECT cache_key FROM vault_cache_entries WHERE connection_id = ?",
+    connectionId,
+  );
+  return rows.map((row) => row.cache_key);
+}
+
+/** The keys and sizes behind `after`, in the order of the keys: for comparing them with the files. */
+export async function listCacheKeysAfter(
+  db: Queries,
+  after: string,
+  limit: number,
+): Promise<{ readonly key: string; readonly size: number }[]> {
+  const rows = await db.all<{ cache_key: string; size: number }>(
+    "SELECT cache_key, size FROM vault_cache_entries WHERE cache_key > ? ORDER BY cache_key LIMIT ?",
+    after,
+    limit,
+  );
+  return rows.map((row) => ({ key: row.cache_key, size: row.size }));
+}
+
+/** Removes entries; their files may go once this has committed. */
+export async function deleteCacheEntries(tx: Transaction, keys: readonly string[]): Promise<void> {
+  for (const key of keys) await tx.run("DELETE FROM vault_cache_entries WHERE cache_key = ?", key);
+}
+
+/** Notes when entries were last used. */
+export async function touchCacheEntries(
+  tx: Transaction,
+  used: Iterable<readonly [key: string, at: number]>,
+): Promise<void> {
+  for (const [key, at] of used)
+    await tx.run("UPDATE vault_cache_entries SET last_used_at = ? WHERE cache_key = ?", at, key);
+}
+
+interface CacheRow {
+  cache_key: string;
+  user_id: string;
+  connection_id: string;
+  size: number;
+  hash: string;
+  last_used_at: number;
+}
+
+const columnList = "cache_key, user_id, connection_id, size, hash, last_used_at";
+
+function toEntry(row: CacheRow): CacheEntry {
+  return {
+    key: row.cache_key,
+    userId: row.user_id,
+    connectionId: row.connection_id,
+    size: row.size,
+    hash: row.hash,
+    lastUsedAt: row.last_used_at,
+  };
+}

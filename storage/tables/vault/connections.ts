@@ -1,0 +1,186 @@
+import type { Queries, Transaction } from "../../engine/database.ts";
+
+export type ConnectionStatus = "connected" | "reauth_required" | "offline";
+
+/** One person's connection to a storage. Times are epoch milliseconds. */
+export interface Connection {
+  readonly id: string;
+  readonly userId: string;
+  readonly provider: string;
+  readonly displayName: string;
+  readonly settings: Readonly<Record<string, string>>;
+  /** Sealed. */
+  readonly credentials: string;
+  readonly facts: Readonly<Record<string, string | number | boolean>> | undefined;
+  readonly status: ConnectionStatus;
+  readonly generation: number;
+  readonly quotaUsedBytes: number | undefined;
+  readonly quotaTotalBytes: number | undefined;
+  readonly createdAt: number;
+  readonly lastCheckedAt: number | undefined;
+}
+
+/** What may change of a connection after it was made. */
+export type ConnectionChanges = Partial<
+  Pick<
+    Connection,
+    | "displayName"
+    | "settings"
+    | "credentials"
+    | "facts"
+    | "status"
+    | "generation"
+    | "quotaUsedBytes"
+    | "quotaTotalBytes"
+    | "lastCheckedAt"
+  >
+>;
+
+/** Adds a connection; its times and state are given, nothing is filled in. */
+export async function insertConnection(db: Queries, connection: Connection): Promise<void> {
+  const row = toRow(connection);
+  const columns = Object.keys(row);
+  await db.run(
+    `INSERT INTO vault_connections (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`,
+    ...Object.values(row),
+  );
+}
+
+/** The connection with this id if it is that user's, else undefined. */
+export async function findConnection(
+  db: Queries,
+  userId: string,
+  id: string,
+): Promise<Connection | undefined> {
+  const row = await db.get<ConnectionRow>(
+    `SELECT ${columnList} FROM vault_connections WHERE id = ? AND user_id = ?`,
+    id,
+    userId,
+  );
+  return row && toConnection(row);
+}
+
+/** The connection with this id, whoever owns it: for jobs, which act for its owner. */
+export async function findConnectionById(db: Queries, id: string): Promise<Connection | undefined> {
+  const row = await db.get<ConnectionRow>(
+    `SELECT ${columnList} FROM vault_connections WHERE id = ?`,
+    id,
+  );
+  return row && toConnection(row);
+}
+
+/** One page of a user's connections, oldest first, and how many there are. */
+export async function listConnections(
+  db: Queries,
+  userId: string,
+  page: { readonly limit: number; readonly offset: number },
+): Promise<{ readonly connections: Connection[]; readonly total: number }> {
+  const rows = await db.all<ConnectionRow>(
+    `SELECT ${columnList} FROM vault_connections WHERE user_id = ? ORDER BY created_at, id LIMIT ? OFFSET ?`,
+    userId,
+    page.limit,
+    page.offset,
+  );
+  const counted = await db.get<{ total: number }>(
+    "SELECT COUNT(*) AS total FROM vault_connections WHERE user_id = ?",
+    userId,
+  );
+  return { connections: rows.map(toConnection), total: counted?.total ?? 0 };
+}
+
+/** Writes the given members; false when the connection is gone. */
+export async function updateConnection(
+  db: Queries,
+  id: string,
+  changes: ConnectionChanges,
+): Promise<boolean> {
+  const row = toPartialRow(changes);
+  const columns = Object.keys(row);
+  if (columns.length === 0) return true;
+  const { changes: changed } = await db.run(
+    `UPDATE vault_connections SET ${columns.map((column) => `${column} = ?`).join(", ")} WHERE id = ?`,
+    ...Object.values(row),
+    id,
+  );
+  return changed > 0;
+}
+
+/** Forgets a connection with its items, folders and cache rows; false when it was gone. */
+export async function deleteConnection(tx: Transaction, id: string): Promise<boolean> {
+  return (await tx.run("DELETE FROM vault_connections WHERE id = ?", id)).changes > 0;
+}
+
+interface ConnectionRow {
+  id: string;
+  user_id: string;
+  provider: string;
+  display_name: string;
+  settings: string;
+  credentials: string;
+  facts: string | null;
+  status: ConnectionStatus;
+  generation: number;
+  quota_used_bytes: number | null;
+  quota_total_bytes: number | null;
+  created_at: number;
+  last_checked_at: number | null;
+}
+
+const columnList =
+  "id, user_id, provider, display_name, settings, credentials, facts, status, generation, " +
+  "quota_used_bytes, quota_total_bytes, created_at, last_checked_at";
+
+function toConnection(row: ConnectionRow): Connection {
+  return {
+    id: row.id,
+    userId: row.user_id,
+    provider: row.provider,
+    displayName: row.display_name,
+    settings: JSON.parse(row.settings) as Record<string, string>,
+    credentials: row.credentials,
+    facts: row.facts === null ? undefined : (JSON.parse(row.facts) as Connection["facts"]),
+    status: row.status,
+    generation: row.generation,
+    quotaUsedBytes: row.quota_used_bytes ?? undefined,
+    quotaTotalBytes: row.quota_total_bytes ?? undefined,
+    createdAt: row.created_at,
+    lastCheckedAt: row.last_checked_at ?? undefined,
+  };
+}
+
+function toRow(connection: Connection): Record<string, string | number | null> {
+  return {
+    id: connection.id,
+    user_id: connection.userId,
+    provider: connection.provider,
+    created_at: connection.createdAt,
+    ...toPartialRow({
+      displayName: connection.displayName,
+      settings: connection.settings,
+      credentials: connection.credentials,
+      facts: connection.facts,
+      status: connection.status,
+      generation: connection.generation,
+      quotaUsedBytes: connection.quotaUsedBytes,
+      quotaTotalBytes: connection.quotaTotalBytes,
+      lastCheckedAt: connection.lastCheckedAt,
+    }),
+  };
+}
+
+function toPartialRow(changes: {
+  readonly [M in keyof ConnectionChanges]: ConnectionChanges[M] | undefined;
+}): Record<string, string | number | null> {
+  const row: Record<string, string | number | null> = {};
+  if (changes.displayName !== undefined) row["display_name"] = changes.displayName;
+  if (changes.settings !== undefined) row["settings"] = JSON.stringify(changes.settings);
+  if (changes.credentials !== undefined) row["credentials"] = changes.credentials;
+  if ("facts" in changes)
+    row["facts"] = changes.facts === undefined ? null : JSON.stringify(changes.facts);
+  if (changes.status !== undefined) row["status"] = changes.status;
+  if (changes.generation !== undefined) row["generation"] = changes.generation;
+  if ("quotaUsedBytes" in changes) row["quota_used_bytes"] = changes.quotaUsedBytes ?? null;
+  if ("quotaTotalBytes" in changes) row["quota_total_bytes"] = changes.quotaTotalBytes ?? null;
+  if ("lastCheckedAt" in changes) row["last_checked_at"] = changes.lastCheckedAt ?? null;
+  return row;
+}

@@ -1,0 +1,115 @@
+import type { Queries, Transaction } from "../../engine/database.ts";
+
+export type RefreshState = "never" | "fresh" | "warning" | "failed";
+
+/** What is known of the listing of one folder. The root's `parentRef` is empty. */
+export interface FolderState {
+  readonly connectionId: string;
+  readonly parentRef: string;
+  readonly refreshState: RefreshState;
+  readonly errorCode: string | undefined;
+  readonly errorMessage: string | undefined;
+  /** Epoch milliseconds of the last listing that succeeded. */
+  readonly listedAt: number | undefined;
+  /** How many changes were made through the service. */
+  readonly mutations: number;
+}
+
+/** The state of a folder; one that was never listed has a state, too. */
+export async function getFolderState(
+  db: Queries,
+  connectionId: string,
+  parentRef: string,
+): Promise<FolderState> {
+  const row = await db.get<FolderRow>(
+    `SELECT refresh_state, error_code, error_message, listed_at, mutations
+     FROM vault_folders WHERE connection_id = ? AND parent_ref = ?`,
+    connectionId,
+    parentRef,
+  );
+  return {
+    connectionId,
+    parentRef,
+    refreshState: row?.refresh_state ?? "never",
+    errorCode: row?.error_code ?? undefined,
+    errorMessage: row?.error_message ?? undefined,
+    listedAt: row?.listed_at ?? undefined,
+    mutations: row?.mutations ?? 0,
+  };
+}
+
+/** Notes a listing that succeeded. */
+export async function markListed(
+  tx: Transaction,
+  folder: { readonly connectionId: string; readonly userId: string; readonly parentRef: string },
+): Promise<void> {
+  await tx.run(
+    `INSERT INTO vault_folders
+       (connection_id, user_id, parent_ref, refresh_state, error_code, error_message, listed_at, mutations)
+     VALUES (?, ?, ?, 'fresh', NULL, NULL, ?, 0)
+     ON CONFLICT (connection_id, parent_ref) DO UPDATE SET
+       refresh_state = 'fresh', error_code = NULL, error_message = NULL, listed_at = excluded.listed_at`,
+    folder.connectionId,
+    folder.userId,
+    folder.parentRef,
+    tx.now,
+  );
+}
+
+/** Notes that a folder must be listed again, and why. A `warning` counts as a change made through the service. */
+export async function markFolder(
+  tx: Transaction,
+  folder: { readonly connectionId: string; readonly userId: string; readonly parentRef: string },
+  refreshState: "warning" | "failed",
+  errorCode: string,
+  errorMessage: string,
+): Promise<void> {
+  const change = refreshState === "warning" ? 1 : 0;
+  await tx.run(
+    `INSERT INTO vault_folders
+       (connection_id, user_id, parent_ref, refresh_state, error_code, error_message, listed_at, mutations)
+     VALUES (?, ?, ?, ?, ?, ?, NULL, ?)
+     ON CONFLICT (connection_id, parent_ref) DO UPDATE SET
+       refresh_state = excluded.refresh_state, error_code = excluded.error_code,
+       error_message = excluded.error_message, mutations = vault_folders.mutations + excluded.mutations`,
+    folder.connectionId,
+    folder.userId,
+    folder.parentRef,
+    refreshState,
+    errorCode,
+    errorMessage,
+    change,
+  );
+}
+
+/** Gives the states of a folder and everything below it the new ids, where ids are paths. */
+export async function rekeyFolders(
+  tx: Transaction,
+  connectionId: string,
+  from: string,
+  to: string,
+): Promise<void> {
+  for (const operation of ["clear", "rekey"] as const) {
+    const below = operation === "clear" ? to : from;
+    const statement =
+      operation === "clear"
+        ? "DELETE FROM vault_folders"
+        : "UPDATE vault_folders SET parent_ref = ? || substr(parent_ref, length(?) + 1)";
+    await tx.run(
+      `${statement} WHERE connection_id = ? AND (parent_ref = ? OR substr(parent_ref, 1, length(?)) = ?)`,
+      ...(operation === "clear" ? [] : [to, from]),
+      connectionId,
+      below,
+      `${below}/`,
+      `${below}/`,
+    );
+  }
+}
+
+interface FolderRow {
+  refresh_state: RefreshState;
+  error_code: string | null;
+  error_message: string | null;
+  listed_at: number | null;
+  mutations: number;
+}

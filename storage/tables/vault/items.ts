@@ -1,0 +1,391 @@
+import type { Queries, SqlValue, Transaction } from "../../engine/database.ts";
+
+export type AnalysisStatus = "none" | "pending" | "processing" | "ready" | "failed" | "unsupported";
+export type IndexStatus = "none" | "pending" | "ready" | "failed" | "stale";
+
+/** What is known of one file or folder of a connection. Times are epoch milliseconds. */
+export interface CloudItem {
+  readonly id: string;
+  readonly connectionId: string;
+  readonly userId: string;
+  readonly providerItemId: string;
+  readonly name: string;
+  readonly kind: "file" | "folder";
+  /** Empty for the root. */
+  readonly parentRef: string;
+  readonly contentType: string | undefined;
+  readonly size: number | undefined;
+  readonly modifiedAt: number | undefined;
+  readonly etag: string | undefined;
+  readonly version: string | undefined;
+  /** Undefined while the item is live. */
+  readonly deletedAt: number | undefined;
+  readonly analysisStatus: AnalysisStatus;
+  readonly semanticIndexStatus: IndexStatus;
+}
+
+/** What an analysis left with an item. */
+export interface ItemAnalysis {
+  readonly extractedText: string | undefined;
+  readonly topics: readonly string[];
+  readonly unsupportedReason: string | undefined;
+}
+
+/** What a provider says about an item. */
+export interface SeenItem {
+  readonly providerItemId: string;
+  readonly name: string;
+  readonly kind: "file" | "folder";
+  readonly parentRef: string;
+  /** Undefined keeps what is known. */
+  readonly contentType: string | undefined;
+  readonly size: number | undefined;
+  readonly modifiedAt: number | undefined;
+  readonly etag: string | undefined;
+  readonly version: string | undefined;
+}
+
+/** Whose items, and how new ones are named. */
+export interface ItemOwner {
+  readonly connectionId: string;
+  readonly userId: string;
+  readonly newId: () => string;
+}
+
+/** The item with this id, deleted or not. */
+export async function findItem(
+  db: Queries,
+  connectionId: string,
+  providerItemId: string,
+): Promise<CloudItem | undefined> {
+  const row = await db.get<ItemRow>(
+    `SELECT ${columnList} FROM vault_items WHERE connection_id = ? AND provider_item_id = ?`,
+    connectionId,
+    providerItemId,
+  );
+  return row && toItem(row);
+}
+
+/** The live item with this id. */
+export async function findLiveItem(
+  db: Queries,
+  connectionId: string,
+  providerItemId: string,
+): Promise<CloudItem | undefined> {
+  const item = await findItem(db, connectionId, providerItemId);
+  return item?.deletedAt === undefined ? item : undefined;
+}
+
+/** The live item of a folder with exactly this name; the oldest where names may repeat. */
+export async function findItemByName(
+  db: Queries,
+  connectionId: string,
+  parentRef: string,
+  name: string,
+): Promise<CloudItem | undefined> {
+  const row = await db.get<ItemRow>(
+    `SELECT ${columnList} FROM vault_items
+     WHERE connection_id = ? AND parent_ref = ? AND name = ? AND deleted_at IS NULL
+     AND sort_key IN (?, ?) ORDER BY id LIMIT 1`,
+    connectionId,
+    parentRef,
+    name,
+    toSortKey("folder", name),
+    toSortKey("file", name),
+  );
+  return row && toItem(row);
+}
+
+/** Where a page of a folder begins: behind the item with this key. */
+export interface ItemCursor {
+  readonly sortKey: Uint8Array;
+  readonly id: string;
+}
+
+/** Live items of a folder, folders first, then by name without case. */
+export async function listItems(
+  db: Queries,
+  folder: { readonly connectionId: string; readonly parentRef: string },
+  page: { readonly after: ItemCursor | undefined; readonly limit: number },
+): Promise<CloudItem[]> {
+  const { after, limit } = page;
+  const rows = await db.all<ItemRow>(
+    `SELECT ${columnList} FROM vault_items
+     WHERE connection_id = ? AND parent_ref = ? AND deleted_at IS NULL
+     ${after === undefined ? "" : "AND (sort_key, id) > (?, ?)"}
+     ORDER BY sort_key, id LIMIT ?`,
+    folder.connectionId,
+    folder.parentRef,
+    ...(after === undefined ? [] : [after.sortKey, after.id]),
+    limit,
+  );
+  return rows.map(toItem);
+}
+
+/** What an analysis found out about an item. */
+export async function getItemAnalysis(db: Queries, id: string): Promise<ItemAnalysis> {
+  const row = await db.get<{
+    extracted_text: string | null;
+    topics: string;
+    unsupported_analysis_reason: string | null;
+  }>(
+    "SELECT extracted_text, topics, unsupported_analysis_reason FROM vault_items WHERE id = ?",
+    id,
+  );
+  return {
+    extractedText: row?.extracted_text ?? undefined,
+    topics: row === undefined ? [] : (JSON.parse(row.topics) as string[]),
+    unsupportedReason: row?.unsupported_analysis_reason ?? undefined,
+  };
+}
+
+/** Records what the provider said of one item: a new row, or the known one brought up to date and back to life. */
+export async function recordItem(
+  tx: Transaction,
+  owner: ItemOwner,
+  seen: SeenItem,
+): Promise<CloudItem> {
+  await tx.run(upsert(1), ...toValues(owner, seen));
+  const item = await findItem(tx, owner.connectionId, seen.providerItemId);
+  if (item === undefined) throw new Error("a recorded item is missing");
+  return item;
+}
+
+/** Marks an item as gone, and everything below it. */
+export async function softDeleteItem(tx: Transaction, item: CloudItem): Promise<void> {
+  await tx.run("UPDATE vault_items SET deleted_at = ? WHERE id = ?", tx.now, item.id);
+  if (item.kind === "file") return;
+  // UNION and not UNION ALL: a cycle of parents, which no provider should have, ends the walk.
+  await tx.run(
+    `WITH RECURSIVE below (ref) AS (
+       SELECT provider_item_id FROM vault_items WHERE connection_id = ? AND parent_ref = ?
+       UNION
+       SELECT child.provider_item_id FROM vault_items child JOIN below ON child.parent_ref = below.ref
+       WHERE child.connection_id = ?
+     )
+     UPDATE vault_items SET deleted_at = ?
+     WHERE connection_id = ? AND deleted_at IS NULL AND provider_item_id IN (SELECT ref FROM below)`,
+    item.connectionId,
+    item.providerItemId,
+    item.connectionId,
+    tx.now,
+    item.connectionId,
+  );
+}
+
+/**
+ * Gives an item its new id, and where ids are paths everything below it, too. What was known under the new ids is
+ * forgotten: the provider has just said that the place was free.
+ */
+export async function rekeyItems(
+  tx: Transaction,
+  connectionId: string,
+  from: string,
+  to: string,
+): Promise<void> {
+  const within = "connection_id = ? AND (provider_item_id = ? OR substr(provider_item_id, 1, length(?)) = ?)";
+  await tx.run(`DELETE FROM vault_items WHERE ${within}`, connectionId, to, `${to}/`, `${to}/`);
+  await tx.run(
+    `UPDATE vault_items SET provider_item_id = ? || substr(provider_item_id, length(?) + 1),
+       parent_ref = CASE WHEN provider_item_id = ? THEN parent_ref
+                         ELSE ? || substr(parent_ref, length(?) + 1) END
+     WHERE ${within}`,
+    to,
+    from,
+    from,
+    to,
+    from,
+    connectionId,
+    from,
+    `${from}/`,
+    `${from}/`,
+  );
+}
+
+/** The ids of the folders above an item, nearest first, as far as they are known; a cycle ends the walk. */
+export async function listAncestors(
+  db: Queries,
+  scope: { readonly connectionId: string; readonly userId: string },
+  providerItemId: string,
+): Promise<{ readonly ref: string; readonly name: string }[]> {
+  const seen = new Set<string>();
+  const ancestors: { ref: string; name: string }[] = [];
+  let ref = providerItemId;
+  while (!seen.has(ref)) {
+    seen.add(ref);
+    const row = await db.get<{ parent_ref: string; name: string }>(
+      "SELECT parent_ref, name FROM vault_items WHERE connection_id = ? AND user_id = ? AND provider_item_id = ?",
+      scope.connectionId,
+      scope.userId,
+      ref,
+    );
+    if (row === undefined) break;
+    if (ref !== providerItemId) ancestors.push({ ref, name: row.name });
+    if (row.parent_ref === "") break;
+    ref = row.parent_ref;
+  }
+  return ancestors;
+}
+
+/**
+ * Makes what is known of a folder what the provider says: new items are added, changed ones brought up to date, missing
+ * ones marked as gone. Only rows that differ are written.
+ */
+export async function replaceFolderItems(
+  tx: Transaction,
+  owner: ItemOwner,
+  parentRef: string,
+  items: readonly SeenItem[],
+): Promise<void> {
+  const known = new Map(
+    (
+      await tx.all<KnownRow>(
+        `SELECT id, provider_item_id, name, kind, content_type, provider_size, modified_at, etag, version
+         FROM vault_items WHERE connection_id = ? AND parent_ref = ? AND deleted_at IS NULL`,
+        owner.connectionId,
+        parentRef,
+      )
+    ).map((row) => [row.provider_item_id, row]),
+  );
+  const changed: SeenItem[] = [];
+  for (const seen of items) {
+    const row = known.get(seen.providerItemId);
+    known.delete(seen.providerItemId);
+    if (row === undefined || differs(row, seen)) changed.push(seen);
+  }
+  for (const gone of known.values()) {
+    await softDeleteItem(tx, {
+      id: gone.id,
+      connectionId: owner.connectionId,
+      providerItemId: gone.provider_item_id,
+      kind: gone.kind,
+    } as CloudItem);
+  }
+  // Two sizes of statement, so that few are prepared.
+  let at = 0;
+  for (; at + ROWS_AT_ONCE <= changed.length; at += ROWS_AT_ONCE) {
+    const rows = changed.slice(at, at + ROWS_AT_ONCE);
+    await tx.run(upsert(ROWS_AT_ONCE), ...rows.flatMap((seen) => toValues(owner, seen)));
+  }
+  for (const seen of changed.slice(at)) await tx.run(upsert(1), ...toValues(owner, seen));
+}
+
+/** Notes that an analysis was asked for; false when the item is gone. */
+export async function markAnalysisPending(tx: Transaction, id: string): Promise<boolean> {
+  const { changes } = await tx.run(
+    "UPDATE vault_items SET analysis_status = 'pending' WHERE id = ? AND deleted_at IS NULL",
+    id,
+  );
+  return changes > 0;
+}
+
+/** The key that a folder's items are sorted by: folders first, then names without case, then as they are written. */
+export function toSortKey(kind: "file" | "folder", name: string): Uint8Array {
+  const folded = name.normalize("NFC").toLowerCase();
+  return Buffer.from(`${kind === "folder" ? "a" : "b"}${folded}\0${name}`);
+}
+
+const ROWS_AT_ONCE = 100;
+
+interface ItemRow {
+  id: string;
+  connection_id: string;
+  user_id: string;
+  provider_item_id: string;
+  name: string;
+  kind: "file" | "folder";
+  parent_ref: string;
+  content_type: string | null;
+  provider_size: number | null;
+  modified_at: number | null;
+  etag: string | null;
+  version: string | null;
+  deleted_at: number | null;
+  analysis_status: AnalysisStatus;
+  semantic_index_status: IndexStatus;
+}
+
+type KnownRow = Pick<
+  ItemRow,
+  | "id"
+  | "provider_item_id"
+  | "name"
+  | "kind"
+  | "content_type"
+  | "provider_size"
+  | "modified_at"
+  | "etag"
+  | "version"
+>;
+
+const columnList =
+  "id, connection_id, user_id, provider_item_id, name, kind, parent_ref, content_type, provider_size, " +
+  "modified_at, etag, version, deleted_at, analysis_status, semantic_index_status";
+
+function differs(row: KnownRow, seen: SeenItem): boolean {
+  return (
+    row.name !== seen.name ||
+    row.kind !== seen.kind ||
+    row.etag !== (seen.etag ?? null) ||
+    row.version !== (seen.version ?? null) ||
+    row.provider_size !== (seen.size ?? null) ||
+    row.modified_at !== (seen.modifiedAt ?? null) ||
+    (seen.contentType !== undefined && row.content_type !== seen.contentType)
+  );
+}
+
+/** Text and topics of an earlier version stay and are marked stale; a deleted item that comes back starts anew. */
+function upsert(rows: number): string {
+  const one = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'none', 'none', '[]')";
+  return `INSERT INTO vault_items
+      (id, connection_id, user_id, provider_item_id, name, sort_key, kind, parent_ref, content_type, provider_size,
+       modified_at, etag, version, analysis_status, semantic_index_status, topics)
+    VALUES ${Array<string>(rows).fill(one).join(", ")}
+    ON CONFLICT (connection_id, provider_item_id) DO UPDATE SET
+      semantic_index_status = CASE
+        WHEN vault_items.semantic_index_status = 'ready'
+          AND vault_items.version IS DISTINCT FROM excluded.version THEN 'stale'
+        ELSE vault_items.semantic_index_status END,
+      name = excluded.name, sort_key = excluded.sort_key, kind = excluded.kind, parent_ref = excluded.parent_ref,
+      content_type = COALESCE(excluded.content_type, vault_items.content_type),
+      provider_size = excluded.provider_size, modified_at = excluded.modified_at,
+      etag = excluded.etag, version = excluded.version, deleted_at = NULL`;
+}
+
+function toValues(owner: ItemOwner, seen: SeenItem): SqlValue[] {
+  return [
+    owner.newId(),
+    owner.connectionId,
+    owner.userId,
+    seen.providerItemId,
+    seen.name,
+    toSortKey(seen.kind, seen.name),
+    seen.kind,
+    seen.parentRef,
+    seen.contentType ?? null,
+    seen.size ?? null,
+    seen.modifiedAt ?? null,
+    seen.etag ?? null,
+    seen.version ?? null,
+  ];
+}
+
+function toItem(row: ItemRow): CloudItem {
+  return {
+    id: row.id,
+    connectionId: row.connection_id,
+    userId: row.user_id,
+    providerItemId: row.provider_item_id,
+    name: row.name,
+    kind: row.kind,
+    parentRef: row.parent_ref,
+    contentType: row.content_type ?? undefined,
+    size: row.provider_size ?? undefined,
+    modifiedAt: row.modified_at ?? undefined,
+    etag: row.etag ?? undefined,
+    version: row.version ?? undefined,
+    deletedAt: row.deleted_at ?? undefined,
+    analysisStatus: row.analysis_status,
+    semanticIndexStatus: row.semantic_index_status,
+  };
+}
