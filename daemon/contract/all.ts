@@ -3,6 +3,7 @@ import { adminUserEndpoints } from "./forge/admin-users.ts";
 import { tokenEndpoints } from "./forge/tokens.ts";
 import { userEndpoints } from "./forge/users.ts";
 import { versionEndpoints } from "./forge/version.ts";
+import { accountEndpoints } from "./vault/auth.ts";
 
 /** Every operation that the daemon serves, in the order of the documents. Tests, OpenAPI and the command line read it. */
 export const allEndpoints: readonly AnyEndpoint[] = [
@@ -10,4 +11,5 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...versionEndpoints,
   ...userEndpoints,
   ...tokenEndpoints,
+  ...accountEndpoints,
 ];

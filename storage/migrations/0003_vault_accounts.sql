@@ -17,11 +17,11 @@ CREATE TABLE vault_users (
   token_version INTEGER NOT NULL,
   totp_enabled INTEGER NOT NULL CHECK (totp_enabled IN (0, 1)),
   -- sealed; present exactly while the second factor is on
-  totp_secret BLOB,
+  totp_secret TEXT,
   -- the newest time step that a code was accepted for: neither it nor an older one is accepted again
   totp_last_step INTEGER NOT NULL,
   -- sealed; the secret of a setup under way
-  totp_pending_secret BLOB,
+  totp_pending_secret TEXT,
   totp_pending_expires_at INTEGER,
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,

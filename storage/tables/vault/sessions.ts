@@ -138,7 +138,7 @@ export async function endSession(
 export async function endSessions(
   tx: Transaction,
   userId: string,
-  keepId?: string | undefined,
+  keepId?: string,
 ): Promise<number> {
   const ended = await tx.all<{ expires_at: number }>(
     `UPDATE vault_sessions SET ended_at = ? WHERE user_id = ? AND ended_at IS NULL AND id <> ?

@@ -4,7 +4,7 @@ import type { Transaction } from "../../engine/database.ts";
 export async function storePendingTotp(
   tx: Transaction,
   userId: string,
-  pending: { readonly secret: Uint8Array; readonly expiresAt: number },
+  pending: { readonly secret: string; readonly expiresAt: number },
 ): Promise<boolean> {
   const { changes } = await tx.run(
     "UPDATE vault_users SET totp_pending_secret = ?, totp_pending_expires_at = ? WHERE id = ? AND totp_enabled = 0",
@@ -22,7 +22,7 @@ export async function storePendingTotp(
 export async function enableTotp(
   tx: Transaction,
   userId: string,
-  enabled: { readonly secret: Uint8Array; readonly step: number },
+  enabled: { readonly secret: string; readonly step: number },
 ): Promise<boolean> {
   const { changes } = await tx.run(
     `UPDATE vault_users SET totp_enabled = 1, totp_secret = ?, totp_last_step = ?, totp_pending_secret = NULL,

@@ -12,7 +12,7 @@ export interface VaultUser {
   readonly handle: string;
   /** In lower case; unique. */
   readonly email: string;
-  /** PHC string. */
+  /** PHC string; empty when no password fits. */
   readonly passwordHash: string;
   readonly role: "user" | "admin";
   readonly isActive: boolean;
@@ -24,11 +24,11 @@ export interface VaultUser {
   readonly tokenVersion: number;
   readonly totpEnabled: boolean;
   /** Sealed; present exactly while `totpEnabled`. */
-  readonly totpSecret: Uint8Array | undefined;
+  readonly totpSecret: string | undefined;
   /** The newest time step that a code was accepted for. */
   readonly totpLastStep: number;
   /** Sealed; the secret of a setup under way. */
-  readonly totpPendingSecret: Uint8Array | undefined;
+  readonly totpPendingSecret: string | undefined;
   readonly totpPendingExpiresAt: number | undefined;
   readonly createdAt: number;
 }
@@ -244,9 +244,9 @@ function toKnownUser(row: Row): VaultUser {
     defaultStorageBackend: row["default_storage_backend"] as string,
     tokenVersion: row["token_version"] as number,
     totpEnabled: row["totp_enabled"] === 1,
-    totpSecret: (row["totp_secret"] ?? undefined) as Uint8Array | undefined,
+    totpSecret: (row["totp_secret"] ?? undefined) as string | undefined,
     totpLastStep: row["totp_last_step"] as number,
-    totpPendingSecret: (row["totp_pending_secret"] ?? undefined) as Uint8Array | undefined,
+    totpPendingSecret: (row["totp_pending_secret"] ?? undefined) as string | undefined,
     totpPendingExpiresAt: (row["totp_pending_expires_at"] ?? undefined) as number | undefined,
     createdAt: row["created_at"] as number,
   };

@@ -1,0 +1,265 @@
+import { z } from "zod";
+import { anyone, endpoint, perAddress, vaultAccount, type AnyEndpoint } from "../endpoint.ts";
+import { detail, email, handleName, message, password, text, time, uuid } from "./common.ts";
+
+/** The account routes' limit per client address (vault API, Limits). */
+const tenPerMinute = perAddress(10, 60);
+const fivePerHour = perAddress(5, 3600);
+
+export const role = z.enum(["user", "admin"]);
+
+/** The user as registration and `GET /api/auth/me` show it. */
+export const user = z.object({
+  id: uuid,
+  handle: z.string(),
+  email: z.string(),
+  role,
+  totp_enabled: z.boolean(),
+  created_at: time.nullable(),
+});
+
+/** What a sign-in and a refresh give. The refresh token is in a cookie. */
+export const signedIn = z.object({
+  access_token: z.string(),
+  user: user.omit({ created_at: true }),
+});
+
+/** What a sign-in answers instead while something is missing: no tokens, no cookie. */
+export const challenge = z.union([
+  z.object({ requires_totp: z.literal(true) }),
+  z.object({ requires_password_change: z.literal(true), user_id: uuid }),
+]);
+
+export const quota = z.object({ used_bytes: z.int().min(0), limit_bytes: z.int().min(0) });
+
+export const preferences = z.object({ pdf_open_mode: z.enum(["in_app", "new_tab"]) });
+
+/** A sign-in that can still be refreshed. */
+export const session = z.object({
+  id: uuid,
+  created_at: time,
+  last_used_at: time,
+  expires_at: time,
+  ip_address: z.string(),
+  user_agent: z.string(),
+  current: z.boolean(),
+});
+
+const sessionsRevoked = z.int().min(0);
+
+/** A code or nothing: null and blank text count as not given. */
+const optionalCode = text(64)
+  .nullish()
+  .transform((value) => (value ?? "").trim() || undefined);
+
+export const register = endpoint({
+  name: "auth.account.register",
+  method: "POST",
+  path: "/api/auth/register",
+  summary: "Register an account",
+  gate: anyone,
+  limit: tenPerMinute,
+  body: z.object({ handle: handleName, email, password }),
+  replies: { 201: user, 403: detail, 409: detail, 422: detail, 429: detail, 503: detail },
+});
+
+export const login = endpoint({
+  name: "auth.session.login",
+  method: "POST",
+  path: "/api/auth/login",
+  summary: "Sign in, or learn what is missing",
+  gate: anyone,
+  limit: tenPerMinute,
+  body: z.object({
+    email,
+    password,
+    totp_code: optionalCode,
+    backup_code: optionalCode,
+    remember_me: z.boolean().default(false),
+  }),
+  replies: {
+    200: z.union([signedIn, challenge]),
+    401: detail,
+    422: detail,
+    429: detail,
+    503: detail,
+  },
+});
+
+export const refresh = endpoint({
+  name: "auth.session.refresh",
+  method: "POST",
+  path: "/api/auth/refresh",
+  summary: "Exchange the refresh cookie for a new one and an access token",
+  gate: anyone,
+  limit: tenPerMinute,
+  replies: { 200: signedIn, 401: detail, 429: detail },
+});
+
+export const logout = endpoint({
+  name: "auth.session.logout",
+  method: "POST",
+  path: "/api/auth/logout",
+  summary: "Sign out of the session of the refresh cookie",
+  gate: anyone,
+  replies: { 200: message },
+});
+
+export const logoutAll = endpoint({
+  name: "auth.session.logout_all",
+  method: "POST",
+  path: "/api/auth/logout-all",
+  summary: "Sign out of every session",
+  gate: vaultAccount,
+  replies: {
+    200: z.object({ message: z.string(), sessions_revoked: sessionsRevoked }),
+    401: detail,
+  },
+});
+
+export const me = endpoint({
+  name: "auth.account.me",
+  method: "GET",
+  path: "/api/auth/me",
+  summary: "The caller's account",
+  gate: vaultAccount,
+  replies: { 200: user, 401: detail },
+});
+
+export const myQuota = endpoint({
+  name: "auth.quota.view",
+  method: "GET",
+  path: "/api/auth/me/quota",
+  summary: "The caller's storage quota",
+  gate: vaultAccount,
+  replies: { 200: quota, 401: detail, 404: detail },
+});
+
+export const changePassword = endpoint({
+  name: "auth.password.change",
+  method: "POST",
+  path: "/api/auth/change-password",
+  summary: "Change the password; other sessions and earlier access tokens end",
+  gate: vaultAccount,
+  body: z.object({ current_password: password, new_password: password }),
+  replies: {
+    200: z.object({ message: z.string(), sessions_revoked: sessionsRevoked }),
+    401: detail,
+    422: detail,
+    429: detail,
+    503: detail,
+  },
+});
+
+export const setupTotp = endpoint({
+  name: "auth.totp.setup",
+  method: "GET",
+  path: "/api/auth/totp/setup",
+  summary: "Begin to set up the second factor; the secret waits 15 minutes for its first code",
+  gate: vaultAccount,
+  replies: {
+    200: z.object({ provisioning_uri: z.string(), secret: z.string() }),
+    400: detail,
+    401: detail,
+  },
+});
+
+export const enableTotp = endpoint({
+  name: "auth.totp.enable",
+  method: "POST",
+  path: "/api/auth/totp/enable",
+  summary:
+    "Turn the second factor on with a code of the secret set up; gives ten backup codes, once",
+  gate: vaultAccount,
+  limit: tenPerMinute,
+  body: z.object({ code: z.string().regex(/^[0-9]{6}$/, "A code is 6 digits") }),
+  replies: {
+    200: z.object({ backup_codes: z.array(z.string()), sessions_revoked: sessionsRevoked }),
+    400: detail,
+    401: detail,
+    422: detail,
+    429: detail,
+  },
+});
+
+export const disableTotp = endpoint({
+  name: "auth.totp.disable",
+  method: "DELETE",
+  path: "/api/auth/totp",
+  summary: "Turn the second factor off; secret and backup codes are deleted",
+  gate: vaultAccount,
+  replies: {
+    200: z.object({ message: z.string(), sessions_revoked: sessionsRevoked }),
+    401: detail,
+  },
+});
+
+export const requestPasswordReset = endpoint({
+  name: "auth.password.reset",
+  method: "POST",
+  path: "/api/auth/password-reset",
+  summary: "Mail a reset link, if there is such an account",
+  gate: anyone,
+  limit: fivePerHour,
+  body: z.object({ email }),
+  replies: { 202: message, 422: detail, 429: detail },
+});
+
+export const confirmPasswordReset = endpoint({
+  name: "auth.password.confirm_reset",
+  method: "POST",
+  path: "/api/auth/password-reset/confirm",
+  summary: "Set another password with the token of a reset link",
+  gate: anyone,
+  body: z.object({ token: text(2048), new_password: password }),
+  replies: { 200: message, 400: detail, 422: detail, 503: detail },
+});
+
+export const viewPreferences = endpoint({
+  name: "auth.preference.view",
+  method: "GET",
+  path: "/api/auth/me/preferences",
+  summary: "The caller's preferences",
+  gate: vaultAccount,
+  replies: { 200: preferences, 401: detail },
+});
+
+export const editPreferences = endpoint({
+  name: "auth.preference.edit",
+  method: "PATCH",
+  path: "/api/auth/me/preferences",
+  summary: "Change the caller's preferences",
+  gate: vaultAccount,
+  body: preferences,
+  replies: { 200: preferences, 401: detail, 404: detail, 422: detail },
+});
+
+export const listSessions = endpoint({
+  name: "auth.session.list",
+  method: "GET",
+  path: "/api/auth/sessions",
+  summary: "The caller's sessions that can still be refreshed",
+  gate: vaultAccount,
+  replies: { 200: z.array(session), 401: detail },
+});
+
+export const deleteSession = endpoint({
+  name: "auth.session.delete",
+  method: "DELETE",
+  path: "/api/auth/sessions/:id",
+  summary: "End one of the caller's sessions",
+  gate: vaultAccount,
+  params: z.object({ id: uuid }),
+  replies: { 200: message, 401: detail, 404: detail, 422: detail },
+});
+
+/** The account routes in the order of the document. */
+export const accountEndpoints: readonly AnyEndpoint[] = [
+  register,
+  login,
+  refresh,
+  logout,
+  logoutAll,
+  me,
+  myQuota,
+];

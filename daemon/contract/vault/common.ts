@@ -1,0 +1,85 @@
+// daemon/contract/vault: the endpoints and wire schemas of the vault API, one file per area.
+// May import: zod, ../endpoint.ts and files of this folder. Pure values.
+// Start here: the shapes that every area uses.
+import { z } from "zod";
+
+/** An id: UUID, lower case on the wire. */
+export const uuid = z.uuid().toLowerCase();
+
+/** A time on the wire: ISO 8601, UTC, milliseconds. */
+export const time = z.iso.datetime();
+
+/** Text of a request: well-formed Unicode in NFC, at most `max` characters. */
+export const text = (max: number) =>
+  z.string().max(max).refine(isWellFormed, "Text must be well-formed Unicode").normalize("NFC");
+
+/** Text on one line, such as a name: no control characters. */
+export const line = (max: number) =>
+  text(max).refine((value) => !CONTROL.test(value), "Control characters are not allowed");
+
+/** An e-mail address as accounts keep it: trimmed, lower case, at most 254 characters. */
+export const email = z
+  .string()
+  .trim()
+  .toLowerCase()
+  .max(254)
+  .check(z.email({ error: "This is not an e-mail address" }));
+
+/** A handle: 3 to 32 letters of ASCII, digits, `_` and `-`, a letter first. Compared without case. */
+export const handleName = z
+  .string()
+  .regex(
+    /^[A-Za-z][A-Za-z0-9_-]{2,31}$/,
+    "A handle is 3 to 32 of a-z 0-9 _ - and starts with a letter",
+  );
+
+/** A password in a request; its strength is a rule of the service. */
+export const password = z
+  .string()
+  .refine(isWellFormed, "Text must be well-formed Unicode")
+  .normalize("NFC")
+  .refine(
+    (value) => new TextEncoder().encode(value).byteLength <= PASSWORD_BYTES_MAX,
+    `A password is at most 1024 bytes`,
+  );
+
+/** Longest password in bytes of UTF-8. */
+export const PASSWORD_BYTES_MAX = 1024;
+
+/** One value that did not fit. */
+const validationFailure = z.object({
+  loc: z.array(z.union([z.string(), z.number()])),
+  msg: z.string(),
+  type: z.string(),
+});
+
+/** The body of a refusal. Failed validation lists what did not fit. */
+export const detail = z.object({ detail: z.union([z.string(), z.array(validationFailure)]) });
+
+/** An answer that only says what was done. */
+export const message = z.object({ message: z.string() });
+
+/** The query of a list: `page` from 1, `per_page` up to 100. */
+export const paging = {
+  page: z.coerce.number<string | number>().int().min(1).max(1_000_000_000).default(1),
+  per_page: z.coerce.number<string | number>().int().min(1).max(100).default(30),
+};
+
+/** One page of a list. */
+export const pageOf = <T extends z.ZodType>(item: T) =>
+  z.object({
+    items: z.array(item),
+    total: z.int().min(0),
+    page: z.int().min(1),
+    per_page: z.int().min(1),
+  });
+
+/** A condition of a list that is `true` or `false` in the query. */
+export const queryFlag = z.enum(["true", "false"]).transform((value) => value === "true");
+
+// oxlint-disable-next-line no-control-regex -- the control characters are what it looks for
+const CONTROL = /[\u0000-\u001f\u007f]/;
+
+function isWellFormed(value: string): boolean {
+  return value.isWellFormed();
+}

@@ -1,0 +1,131 @@
+import { createSecretKey, hash, type KeyObject } from "node:crypto";
+import { type JWTPayload, jwtVerify, SignJWT } from "jose";
+import type { VaultRole } from "../caller.ts";
+
+/** What an access token says. */
+export interface AccessClaims {
+  readonly userId: string;
+  readonly role: VaultRole;
+  /** The refresh family. */
+  readonly sessionId: string;
+  /** The account's `token_version` at the time of issue. */
+  readonly tokenVersion: number;
+  /** Of the client that it was issued to; see `fingerprintOf`. */
+  readonly fingerprint: string;
+}
+
+/** Makes and reads access tokens: JWT, HS256, one key. */
+export interface AccessTokens {
+  issue(claims: AccessClaims): Promise<string>;
+  /** The claims of a token that this server issued and that has not run out; undefined for anything else. */
+  read(token: string): Promise<AccessClaims | undefined>;
+}
+
+export interface AccessTokenOptions {
+  /** 32 bytes each, newest first: the first signs, all are good for checking. */
+  readonly keys: readonly Uint8Array[];
+  readonly clock: () => number;
+  readonly newId: () => string;
+  readonly lifetimeSeconds: number;
+}
+
+/** Longest token that is looked at; issued ones have some 500 characters. */
+const TOKEN_LENGTH_MAX = 2048;
+/** How far a clock of another process may be ahead when it says that it issued a token just now. */
+const CLOCK_AHEAD_SECONDS = 5;
+/** How many tokens whose signature was checked are remembered; what they are worth is still asked each time. */
+const REMEMBERED_MAX = 2000;
+
+/** Ready to issue and read. Reading takes the signature once per token, then a look at the clock. */
+export function createAccessTokens(options: AccessTokenOptions): AccessTokens {
+  const keys = options.keys.map((bytes) => createSecretKey(bytes));
+  const [newest] = keys;
+  if (newest === undefined) throw new Error("access tokens need a key");
+  const seconds = () => Math.floor(options.clock() / 1000);
+  const remembered = new Map<string, { claims: AccessClaims; issued: number; expires: number }>();
+
+  return {
+    issue: ({ userId, role, sessionId, tokenVersion, fingerprint }) =>
+      new SignJWT({ role, sid: sessionId, ver: tokenVersion, fgp: fingerprint })
+        .setProtectedHeader({ alg: "HS256", typ: "JWT" })
+        .setSubject(userId)
+        .setIssuedAt(seconds())
+        .setExpirationTime(seconds() + options.lifetimeSeconds)
+        .setJti(options.newId())
+        .sign(newest),
+
+    async read(token) {
+      const now = seconds();
+      const known = remembered.get(token) ?? (await check(token));
+      if (known === undefined) return undefined;
+      const isCurrent = now < known.expires && known.issued <= now + CLOCK_AHEAD_SECONDS;
+      return isCurrent ? known.claims : undefined;
+    },
+  };
+
+  async function check(token: string) {
+    if (token.length > TOKEN_LENGTH_MAX || !isCanonical(token)) return undefined;
+    for (const key of keys) {
+      const payload = await payloadOf(token, key, options.clock());
+      const claims = payload && toClaims(payload);
+      if (claims === undefined) continue;
+      const entry = { claims, issued: payload?.iat as number, expires: payload?.exp as number };
+      if (remembered.size >= REMEMBERED_MAX)
+        remembered.delete(remembered.keys().next().value ?? "");
+      remembered.set(token, entry);
+      return entry;
+    }
+    return undefined;
+  }
+}
+
+/** What binds a token to its client: SHA-256 over the User-Agent and Accept-Language headers as sent. */
+export function fingerprintOf(client: {
+  readonly userAgent: string;
+  readonly acceptLanguage: string;
+}): string {
+  return hash("sha256", `${client.userAgent}\n${client.acceptLanguage}`, "base64url");
+}
+
+/** What a token says that `key` signed and that has not run out; undefined for anything else. */
+async function payloadOf(
+  token: string,
+  key: KeyObject,
+  now: number,
+): Promise<JWTPayload | undefined> {
+  try {
+    const { payload, protectedHeader } = await jwtVerify(token, key, {
+      algorithms: ["HS256"],
+      typ: "JWT",
+      requiredClaims: ["iat", "exp", "jti"],
+      currentDate: new Date(now),
+    });
+    return Object.keys(protectedHeader).length === 2 ? payload : undefined;
+  } catch {
+    // Whatever is wrong with a token, its bearer hears the same; jose throws one error per reason.
+    return undefined;
+  }
+}
+
+const CLAIM_NAMES = new Set(["sub", "role", "iat", "exp", "jti", "sid", "ver", "fgp"]);
+
+/** The claims when they are exactly those that `issue` writes. */
+function toClaims(payload: Readonly<Record<string, unknown>>): AccessClaims | undefined {
+  const { sub, role, sid, ver, fgp } = payload;
+  const isOurs =
+    Object.keys(payload).every((name) => CLAIM_NAMES.has(name)) &&
+    typeof sub === "string" &&
+    (role === "user" || role === "admin") &&
+    typeof sid === "string" &&
+    typeof ver === "number" &&
+    typeof fgp === "string";
+  if (!isOurs) return undefined;
+  return { userId: sub, role, sessionId: sid, tokenVersion: ver, fingerprint: fgp };
+}
+
+/** Three parts, the last one spelled as base64url spells it: other spellings of the same bytes are refused. */
+function isCanonical(token: string): boolean {
+  const signature = /^[\w-]+\.[\w-]+\.([\w-]{43})$/.exec(token)?.[1];
+  if (signature === undefined) return false;
+  return Buffer.from(signature, "base64url").toString("base64url") === signature;
+}

@@ -1,0 +1,74 @@
+// daemon/vault/accounts: registration, sign-in, sessions, passwords, second factor (vault API, /api/auth).
+// May import: daemon/contract/vault, daemon/errors.ts, daemon/password-hasher.ts, storage/engine, storage/tables/vault.
+// Services never see HTTP; only *.routes.ts, *.view.ts and client.ts know the wire.
+// Start here (what accounts consist of), then sign-in.service.ts, which reads in the order of the document.
+import type { Database } from "../../../storage/engine/database.ts";
+import type { PasswordHasher } from "../../password-hasher.ts";
+import { createAccessTokens } from "./access-tokens.ts";
+import { type Authentication, createAuthentication } from "./authentication.ts";
+import type { AttemptCounter } from "./attempts.ts";
+import type { BreachLookup } from "./password-rules.ts";
+import { createProfile, type Profile } from "./profile.service.ts";
+import { createRegistration, type Registration } from "./registration.service.ts";
+import { createSessionIssuer } from "./session-issue.ts";
+import { createSessions, type Sessions } from "./sessions.service.ts";
+import { createSignIn, type SignIn } from "./sign-in.service.ts";
+import { createTotpSecrets, type Sealer } from "./totp-secrets.ts";
+
+/** Seals secrets and gives the keys that tokens are signed with; see storage/keys. */
+export interface AccountKeys extends Sealer {
+  /** 32 bytes for each known master key, newest first. */
+  deriveAll(purpose: string): readonly Uint8Array[];
+}
+
+/** What accounts are told once, at start. */
+export interface AccountSettings {
+  readonly allowRegistration: boolean;
+  readonly accessTokenSeconds: number;
+  readonly defaultQuotaBytes: number;
+}
+
+/** What accounts stand on. */
+export interface VaultAccountsDeps {
+  readonly db: Database;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  /** A cryptographically strong source. */
+  readonly randomBytes: (length: number) => Uint8Array;
+  /** UUID v7. */
+  readonly newId: () => string;
+  readonly hasher: PasswordHasher;
+  readonly breaches: BreachLookup;
+  readonly attempts: AttemptCounter;
+  readonly keys: AccountKeys;
+  readonly settings: AccountSettings;
+}
+
+/** The services of the vault's accounts. */
+export interface VaultAccounts {
+  readonly authentication: Authentication;
+  readonly registration: Registration;
+  readonly signIn: SignIn;
+  readonly sessions: Sessions;
+  readonly profile: Profile;
+}
+
+/** Wires the services of accounts. Opens nothing and starts nothing. */
+export function createVaultAccounts(deps: VaultAccountsDeps): VaultAccounts {
+  const { db, clock, newId, randomBytes, hasher, breaches, attempts, keys, settings } = deps;
+  const accessTokens = createAccessTokens({
+    keys: keys.deriveAll("vault-access-token"),
+    clock,
+    newId,
+    lifetimeSeconds: settings.accessTokenSeconds,
+  });
+  const issuer = createSessionIssuer({ accessTokens, randomBytes, newId });
+  const totpSecrets = createTotpSecrets(keys);
+  return {
+    authentication: createAuthentication({ db, accessTokens }),
+    registration: createRegistration({ db, newId, hasher, breaches, ...settings }),
+    signIn: createSignIn({ db, hasher, attempts, totpSecrets, sessions: issuer }),
+    sessions: createSessions({ db, clock, sessions: issuer }),
+    profile: createProfile({ db }),
+  };
+}

@@ -1,0 +1,112 @@
+import type { z } from "zod";
+import type {
+  quota as quotaSchema,
+  session as sessionSchema,
+  signedIn as signedInSchema,
+  user as userSchema,
+} from "../../contract/vault/auth.ts";
+import type { VaultQuota } from "../../../storage/tables/vault/quotas.ts";
+import type { VaultSession } from "../../../storage/tables/vault/sessions.ts";
+import type { VaultUser } from "../../../storage/tables/vault/users.ts";
+import { assertNever } from "../../errors.ts";
+import type { Profile } from "./profile.service.ts";
+import { CLEAR_REFRESH_COOKIE, setRefreshCookie } from "./refresh-cookie.ts";
+import type { IssuedTokens } from "./session-issue.ts";
+import type { SignInOutcome } from "./sign-in.service.ts";
+
+/** A user as registration and `/me` show it. */
+export function toUser(user: VaultUser): z.output<typeof userSchema> {
+  return { ...toSignedInUser(user), created_at: toTime(user.createdAt) };
+}
+
+/** A quota as the wire has it. */
+export function toQuota({ usedBytes, limitBytes }: VaultQuota): z.output<typeof quotaSchema> {
+  return { used_bytes: usedBytes, limit_bytes: limitBytes };
+}
+
+/** The answer to a sign-in: tokens with their cookie, or what is missing. */
+export function signInAnswer(outcome: SignInOutcome) {
+  switch (outcome.kind) {
+    case "signed_in":
+      return tokensAnswer(outcome.tokens);
+    case "password_change_required":
+      return {
+        status: 200,
+        body: { requires_password_change: true, user_id: outcome.userId },
+      } as const;
+    case "totp_required":
+      return { status: 200, body: { requires_totp: true } } as const;
+    default:
+      return assertNever(outcome);
+  }
+}
+
+/** The answer that hands tokens out: the access token in the body, the refresh token in the cookie. */
+export function tokensAnswer({ accessToken, refreshToken, refreshSeconds, user }: IssuedTokens) {
+  return {
+    status: 200,
+    body: {
+      access_token: accessToken,
+      user: toSignedInUser(user),
+    } satisfies z.output<typeof signedInSchema>,
+    headers: { "Set-Cookie": setRefreshCookie(refreshToken, refreshSeconds), ...NOT_STORED },
+  } as const;
+}
+
+/** The answer to a sign-out: the cookie is taken back, known or not. */
+export function signedOutAnswer() {
+  return {
+    status: 200,
+    body: { message: "Signed out." },
+    headers: { "Set-Cookie": CLEAR_REFRESH_COOKIE },
+  } as const;
+}
+
+/** The answer to a sign-out of every session, with their count. */
+export function signedOutAllAnswer(count: number) {
+  const sessions = count === 1 ? "1 session" : `${count} sessions`;
+  return {
+    status: 200,
+    body: { message: `Signed out of ${sessions}.`, sessions_revoked: count },
+    headers: { "Set-Cookie": CLEAR_REFRESH_COOKIE },
+  } as const;
+}
+
+/** A session as its owner sees it. */
+export function toSession(
+  session: VaultSession,
+  currentId: string,
+): z.output<typeof sessionSchema> {
+  return {
+    id: session.id,
+    created_at: toTime(session.createdAt),
+    last_used_at: toTime(session.lastUsedAt),
+    expires_at: toTime(session.expiresAt),
+    ip_address: session.ipAddress,
+    user_agent: session.userAgent,
+    current: session.id === currentId,
+  };
+}
+
+/** The caller's preferences. */
+export function toPreferences(mode: Awaited<ReturnType<Profile["viewPdfOpenMode"]>>) {
+  return { pdf_open_mode: mode };
+}
+
+/** Answers with secrets are nobody's to keep. */
+export const NOT_STORED = { "Cache-Control": "no-store" } as const;
+
+/** A time on the wire: ISO 8601, UTC, milliseconds. */
+export function toTime(epochMs: number): string {
+  return new Date(epochMs).toISOString();
+}
+
+function toSignedInUser(user: VaultUser) {
+  return {
+    id: user.id,
+    handle: user.handle,
+    email: user.email,
+    role: user.role,
+    totp_enabled: user.totpEnabled,
+  };
+}

@@ -1,0 +1,37 @@
+import { hash } from "node:crypto";
+import { AppError } from "../../errors.ts";
+
+/** Counts in fixed windows that begin with the first count, for all processes and over restarts. */
+export interface AttemptCounter {
+  consume(
+    key: string,
+    limit: { readonly max: number; readonly seconds: number },
+  ): Promise<{ readonly allowed: boolean; readonly resetSeconds: number }>;
+}
+
+/** Ten attempts in 15 minutes (vault API, Limits). */
+const SIGN_IN_LIMIT = { max: 10, seconds: 900 } as const;
+
+/** Counts one attempt to sign in to an e-mail address, right or wrong. Throws `rate_limited` from the eleventh on. */
+export function countSignIn(attempts: AttemptCounter, email: string): Promise<void> {
+  // The address itself does not go into the table of counts: many of them belong to nobody here.
+  return count(
+    attempts,
+    `vault.login:${hash("sha256", email, "hex")}`,
+    "Too many login attempts. Try again in 15 minutes.",
+  );
+}
+
+/**
+ * Counts one wrong current password of a signed-in user, so that whoever got hold of an access token cannot try
+ * passwords with it. Throws `rate_limited` from the eleventh in 15 minutes on.
+ */
+export function countWrongPassword(attempts: AttemptCounter, userId: string): Promise<void> {
+  return count(attempts, `vault.password:${userId}`, "Too many attempts. Try again in 15 minutes.");
+}
+
+async function count(attempts: AttemptCounter, key: string, text: string): Promise<void> {
+  const { allowed, resetSeconds } = await attempts.consume(key, SIGN_IN_LIMIT);
+  if (!allowed)
+    throw new AppError("rate_limited", text, { headers: { "Retry-After": String(resetSeconds) } });
+}

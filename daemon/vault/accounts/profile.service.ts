@@ -1,0 +1,50 @@
+import type { Database } from "../../../storage/engine/database.ts";
+import { findQuota, type VaultQuota } from "../../../storage/tables/vault/quotas.ts";
+import {
+  findVaultUser,
+  type PdfOpenMode,
+  setPdfOpenMode,
+  type VaultUser,
+} from "../../../storage/tables/vault/users.ts";
+import { AppError } from "../../errors.ts";
+import type { VaultCaller } from "../caller.ts";
+import { badAccessToken } from "./refusals.ts";
+
+/** What a user may see and choose of the own account. */
+export interface Profile {
+  /** The caller's account. */
+  view(caller: VaultCaller): Promise<VaultUser>;
+  /** Throws `not_found` when the account has no quota row. */
+  viewQuota(caller: VaultCaller): Promise<VaultQuota>;
+  /** How PDF files open; `in_app` until the user chooses. */
+  viewPdfOpenMode(caller: VaultCaller): Promise<PdfOpenMode>;
+  /** Throws `not_found` when the account is gone. */
+  setPdfOpenMode(caller: VaultCaller, mode: PdfOpenMode): Promise<PdfOpenMode>;
+}
+
+export function createProfile({ db }: { readonly db: Database }): Profile {
+  return {
+    async view({ userId }) {
+      const user = await findVaultUser(db, userId);
+      // Deleted since the token was looked at.
+      if (user === undefined) throw badAccessToken();
+      return user;
+    },
+
+    async viewQuota({ userId }) {
+      const quota = await findQuota(db, userId);
+      if (quota === undefined) throw new AppError("not_found", "Quota not found");
+      return quota;
+    },
+
+    async viewPdfOpenMode({ userId }) {
+      return (await findVaultUser(db, userId))?.pdfOpenMode ?? "in_app";
+    },
+
+    async setPdfOpenMode({ userId }, mode) {
+      if (!(await setPdfOpenMode(db, userId, mode)))
+        throw new AppError("not_found", "User not found");
+      return mode;
+    },
+  };
+}

@@ -1,0 +1,92 @@
+import { type Database, isConflict } from "../../../storage/engine/database.ts";
+import { insertQuota } from "../../../storage/tables/vault/quotas.ts";
+import {
+  insertVaultUser,
+  isVaultNameTaken,
+  type VaultUser,
+} from "../../../storage/tables/vault/users.ts";
+import { AppError } from "../../errors.ts";
+import type { PasswordHasher } from "../../password-hasher.ts";
+import type { VaultRole } from "../caller.ts";
+import { assertNotBreached, assertStrong, type BreachLookup } from "./password-rules.ts";
+
+/** A new account's name, address and password, already shaped by the contract. */
+export interface NewAccount {
+  readonly handle: string;
+  readonly email: string;
+  readonly password: string;
+}
+
+/** Makes accounts. */
+export interface Registration {
+  /**
+   * Registers a regular user with an empty quota (vault API, Rules for /register). Throws `forbidden` when the server
+   * takes no registrations, `unprocessable` for a weak or breached password, `conflict` when e-mail or handle are taken.
+   */
+  register(account: NewAccount): Promise<VaultUser>;
+  /**
+   * The administrator of a fresh server. Whoever runs `croft init` owns the machine: no rule of strength, no look-up.
+   * Throws `conflict` when e-mail or handle are taken.
+   */
+  createFirstAdministrator(account: NewAccount): Promise<VaultUser>;
+}
+
+export interface RegistrationDeps {
+  readonly db: Database;
+  readonly newId: () => string;
+  readonly hasher: PasswordHasher;
+  readonly breaches: BreachLookup;
+  readonly allowRegistration: boolean;
+  readonly defaultQuotaBytes: number;
+}
+
+export function createRegistration(deps: RegistrationDeps): Registration {
+  return {
+    async register(account) {
+      if (!deps.allowRegistration)
+        throw new AppError("forbidden", "This server does not take registrations");
+      assertStrong(account.password);
+      await assertNotBreached(deps.breaches, account.password);
+      if (await isVaultNameTaken(deps.db, account.handle, account.email)) throw nameTaken();
+      return create(account, "user");
+    },
+
+    createFirstAdministrator: ({ handle, email, password }) =>
+      create({ handle, password, email: email.trim().toLowerCase() }, "admin"),
+  };
+
+  async function create(account: NewAccount, role: VaultRole): Promise<VaultUser> {
+    const passwordHash = await deps.hasher.hash(account.password);
+    return insertAccount(deps, { ...account, passwordHash, role, passwordMustChange: false });
+  }
+}
+
+/** What every way of making an account ends in: the user and the quota in one transaction. */
+export async function insertAccount(
+  deps: Pick<RegistrationDeps, "db" | "newId" | "defaultQuotaBytes">,
+  account: Pick<VaultUser, "handle" | "email" | "passwordHash" | "role" | "passwordMustChange">,
+): Promise<VaultUser> {
+  const { handle, email, passwordHash, role, passwordMustChange } = account;
+  const id = deps.newId();
+  try {
+    return await deps.db.transaction(async (tx) => {
+      const user = await insertVaultUser(tx, {
+        id,
+        handle,
+        email,
+        passwordHash,
+        role,
+        passwordMustChange,
+      });
+      await insertQuota(tx, id, deps.defaultQuotaBytes);
+      return user;
+    });
+  } catch (error) {
+    // Somebody else took the name since it was looked for.
+    throw isConflict(error) ? nameTaken() : error;
+  }
+}
+
+function nameTaken(): AppError {
+  return new AppError("conflict", "Email or handle already in use");
+}

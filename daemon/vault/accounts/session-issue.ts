@@ -1,0 +1,86 @@
+import { hash } from "node:crypto";
+import type { Transaction } from "../../../storage/engine/database.ts";
+import { insertSession } from "../../../storage/tables/vault/sessions.ts";
+import type { VaultUser } from "../../../storage/tables/vault/users.ts";
+import { type AccessTokens, fingerprintOf } from "./access-tokens.ts";
+import type { Client } from "./client.ts";
+
+/** What a successful sign-in or refresh hands out. */
+export interface IssuedTokens {
+  readonly accessToken: string;
+  readonly refreshToken: string;
+  readonly refreshSeconds: number;
+  readonly user: VaultUser;
+}
+
+/** A refresh token that the database has committed to, and the account as it was in that transaction. */
+export interface PendingTokens {
+  readonly sessionId: string;
+  readonly refreshToken: string;
+  readonly refreshSeconds: number;
+  readonly user: VaultUser;
+}
+
+/** Makes sessions and the tokens of their clients. */
+export interface SessionIssuer {
+  /** A refresh token that nobody has: 32 random bytes. */
+  newRefreshToken(): string;
+  /** Begins a session in the transaction of the sign-in. */
+  begin(
+    tx: Transaction,
+    given: { readonly user: VaultUser; readonly client: Client; readonly refreshSeconds: number },
+  ): Promise<PendingTokens>;
+  /** Adds the access token. After the commit: a token that carries an overtaken version is worth nothing. */
+  complete(pending: PendingTokens, client: Client): Promise<IssuedTokens>;
+}
+
+export function createSessionIssuer(deps: {
+  readonly accessTokens: AccessTokens;
+  readonly randomBytes: (length: number) => Uint8Array;
+  readonly newId: () => string;
+}): SessionIssuer {
+  const newRefreshToken = () => Buffer.from(deps.randomBytes(32)).toString("base64url");
+  return {
+    newRefreshToken,
+
+    async begin(tx, { user, client, refreshSeconds }) {
+      const sessionId = deps.newId();
+      const refreshToken = newRefreshToken();
+      const session = {
+        id: sessionId,
+        userId: user.id,
+        expiresAt: tx.now + refreshSeconds * 1000,
+        ...toTrace(client),
+      };
+      await insertSession(tx, session, hashRefreshToken(refreshToken));
+      return { sessionId, refreshToken, refreshSeconds, user };
+    },
+
+    async complete(pending, client) {
+      const { user, sessionId } = pending;
+      const accessToken = await deps.accessTokens.issue({
+        userId: user.id,
+        role: user.role,
+        sessionId,
+        tokenVersion: user.tokenVersion,
+        fingerprint: fingerprintOf(client),
+      });
+      return { accessToken, ...pending };
+    },
+  };
+}
+
+/** What is stored of a refresh token. It has 256 random bits: a plain hash cannot be searched. */
+export function hashRefreshToken(token: string): string {
+  return hash("sha256", token, "hex");
+}
+
+const USER_AGENT_LENGTH_MAX = 300;
+
+/** What a session keeps of the client that used it last. */
+export function toTrace(client: Client): {
+  readonly userAgent: string;
+  readonly ipAddress: string;
+} {
+  return { userAgent: client.userAgent.slice(0, USER_AGENT_LENGTH_MAX), ipAddress: client.address };
+}

@@ -1,0 +1,185 @@
+import type { Database, Transaction } from "../../../storage/engine/database.ts";
+import { insertAudit } from "../../../storage/tables/vault/audit.ts";
+import {
+  deleteSessionsExpiredBefore,
+  endSession,
+  endSessions,
+  findRefreshToken,
+  listLiveSessions,
+  rotateRefreshToken,
+  type VaultSession,
+} from "../../../storage/tables/vault/sessions.ts";
+import { findVaultUser } from "../../../storage/tables/vault/users.ts";
+import { AppError, assertNever } from "../../errors.ts";
+import type { VaultCaller } from "../caller.ts";
+import type { Client } from "./client.ts";
+import { REFRESH_SECONDS } from "./refresh-cookie.ts";
+import { badCredentials } from "./refusals.ts";
+import {
+  hashRefreshToken,
+  type IssuedTokens,
+  type PendingTokens,
+  type SessionIssuer,
+  toTrace,
+} from "./session-issue.ts";
+
+/** How long the rows of a session stay after it ran out, so that its tokens are still told from unknown ones. */
+const KEPT_MS = 30 * 86_400_000;
+
+/** What becomes of sessions after the sign-in. */
+export interface Sessions {
+  /**
+   * Exchanges the refresh token of the cookie (vault API, Rules for /refresh). Throws `invalid_credentials` with the
+   * document's text; a token that was exchanged before takes its whole session with it.
+   */
+  refresh(client: Client): Promise<IssuedTokens>;
+  /** Ends the session of the refresh token in the cookie, if there is one. */
+  signOut(client: Client): Promise<void>;
+  /** Ends all sessions of the caller and tells how many could still have been used. */
+  signOutAll(caller: VaultCaller): Promise<number>;
+  /** The caller's sessions that can still be refreshed, the one used last first. */
+  list(caller: VaultCaller): Promise<VaultSession[]>;
+  /** Ends one of the caller's sessions. Throws `not_found` when it is none of theirs or has ended. */
+  end(caller: VaultCaller, sessionId: string): Promise<void>;
+  /** Deletes what is left of sessions that ran out long ago, and tells how many. For a schedule. */
+  deleteExpired(): Promise<number>;
+}
+
+export interface SessionsDeps {
+  readonly db: Database;
+  readonly clock: () => number;
+  readonly sessions: SessionIssuer;
+}
+
+type Exchange =
+  | { readonly kind: "exchanged"; readonly tokens: PendingTokens }
+  | { readonly kind: "revoked" }
+  | { readonly kind: "invalid" }
+  | { readonly kind: "no_user" };
+
+export function createSessions({ db, clock, sessions }: SessionsDeps): Sessions {
+  return {
+    async refresh(client) {
+      const { refreshToken } = client;
+      if (refreshToken === undefined) throw badCredentials("No refresh token");
+      const successor = sessions.newRefreshToken();
+      const exchange = await db.transaction((tx) =>
+        exchangeToken(tx, refreshToken, successor, client),
+      );
+      switch (exchange.kind) {
+        case "exchanged":
+          return sessions.complete(exchange.tokens, client);
+        case "revoked":
+          throw badCredentials("Session revoked");
+        case "invalid":
+          throw badCredentials("Invalid or expired refresh token");
+        case "no_user":
+          throw badCredentials("User not found or deactivated");
+        default:
+          return assertNever(exchange);
+      }
+    },
+
+    async signOut({ refreshToken, address }) {
+      if (refreshToken === undefined) return;
+      await db.transaction(async (tx) => {
+        const token = await findRefreshToken(tx, hashRefreshToken(refreshToken));
+        if (token === undefined || !(await endSession(tx, token))) return;
+        const { userId, sessionId } = token;
+        await insertAudit(tx, {
+          eventType: "auth.logout",
+          userId,
+          actorId: userId,
+          resourceId: sessionId,
+          ipAddress: address,
+        });
+      });
+    },
+
+    signOutAll: ({ userId, address }) =>
+      db.transaction(async (tx) => {
+        const ended = await endSessions(tx, userId);
+        await insertAudit(tx, {
+          eventType: "auth.sign_out_all",
+          userId,
+          actorId: userId,
+          ipAddress: address,
+          metadata: { sessions_revoked: ended },
+        });
+        return ended;
+      }),
+
+    list: ({ userId }) => listLiveSessions(db, userId, clock()),
+
+    async end({ userId, address }, sessionId) {
+      const ended = await db.transaction(async (tx) => {
+        if (!(await endSession(tx, { sessionId, userId }))) return false;
+        await insertAudit(tx, {
+          eventType: "auth.session_revoked",
+          userId,
+          actorId: userId,
+          resourceId: sessionId,
+          ipAddress: address,
+        });
+        return true;
+      });
+      if (!ended) throw new AppError("not_found", "Session not found");
+    },
+
+    deleteExpired: () => deleteSessionsExpiredBefore(db, clock() - KEPT_MS),
+  };
+
+  async function exchangeToken(
+    tx: Transaction,
+    refreshToken: string,
+    successor: string,
+    client: Client,
+  ): Promise<Exchange> {
+    const token = await findRefreshToken(tx, hashRefreshToken(refreshToken));
+    if (token === undefined) return { kind: "invalid" };
+    if (token.isRevoked) {
+      await endSession(tx, token);
+      return { kind: "revoked" };
+    }
+    if (token.expiresAt <= tx.now) return { kind: "invalid" };
+    const user = await findVaultUser(tx, token.userId);
+    if (user === undefined || !user.isActive) return { kind: "no_user" };
+    const isMine = await rotateRefreshToken(tx, token, {
+      tokenHash: hashRefreshToken(successor),
+      expiresAt: tx.now + REFRESH_SECONDS * 1000,
+      ...toTrace(client),
+    });
+    if (!isMine) {
+      // Another process exchanged it between the look and the update.
+      await endSession(tx, token);
+      return { kind: "revoked" };
+    }
+    return {
+      kind: "exchanged",
+      tokens: {
+        user,
+        sessionId: token.sessionId,
+        refreshToken: successor,
+        refreshSeconds: REFRESH_SECONDS,
+      },
+    };
+  }
+}
+
+/**
+ * Ends the sessions of a user but the one whose refresh token the client sent along, and tells how many could still
+ * have been used. A token that is not theirs, or no longer good, spares nothing.
+ */
+export async function endOtherSessions(
+  tx: Transaction,
+  userId: string,
+  client: Client,
+): Promise<number> {
+  const token =
+    client.refreshToken === undefined
+      ? undefined
+      : await findRefreshToken(tx, hashRefreshToken(client.refreshToken));
+  const isMine =
+    token !== undefined && token.userId === userId && !token.isRevoked && token.expiresAt > tx.now;
+  return isMine ? endSessions(tx, userId, token.sessionId) : endSessions(tx, userId);
+}

@@ -1,0 +1,193 @@
+import { hash } from "node:crypto";
+import type { Database, Transaction } from "../../../storage/engine/database.ts";
+import { insertAudit } from "../../../storage/tables/vault/audit.ts";
+import { takeBackupCode } from "../../../storage/tables/vault/backup-codes.ts";
+import { takeTotpStep } from "../../../storage/tables/vault/totp.ts";
+import {
+  findVaultUser,
+  findVaultUserByEmail,
+  replacePasswordHash,
+  type VaultUser,
+} from "../../../storage/tables/vault/users.ts";
+import { assertNever } from "../../errors.ts";
+import type { PasswordHasher } from "../../password-hasher.ts";
+import { type AttemptCounter, countSignIn } from "./attempts.ts";
+import { hashBackupCode } from "./backup-codes.ts";
+import type { Client } from "./client.ts";
+import { REFRESH_SECONDS, REMEMBERED_SECONDS } from "./refresh-cookie.ts";
+import { badCredentials } from "./refusals.ts";
+import type { IssuedTokens, PendingTokens, SessionIssuer } from "./session-issue.ts";
+import { findTotpStep } from "./totp-codes.ts";
+import type { TotpSecrets } from "./totp-secrets.ts";
+
+/** What a sign-in brings. Codes are undefined when they were not given. */
+export interface SignInInput {
+  readonly email: string;
+  readonly password: string;
+  readonly totpCode: string | undefined;
+  readonly backupCode: string | undefined;
+  readonly rememberMe: boolean;
+}
+
+/** What a sign-in with the right password comes to. */
+export type SignInOutcome =
+  | { readonly kind: "signed_in"; readonly tokens: IssuedTokens }
+  | { readonly kind: "password_change_required"; readonly userId: string }
+  | { readonly kind: "totp_required" };
+
+export interface SignIn {
+  /**
+   * The eight steps of the vault API, Rules for /login, in their order. Throws `rate_limited` at step 1,
+   * `invalid_credentials` with the document's text at steps 2, 3, 6 and 7, `unavailable` when too many wait to be hashed.
+   */
+  signIn(input: SignInInput, client: Client): Promise<SignInOutcome>;
+}
+
+export interface SignInDeps {
+  readonly db: Database;
+  readonly hasher: PasswordHasher;
+  readonly attempts: AttemptCounter;
+  readonly totpSecrets: TotpSecrets;
+  readonly sessions: SessionIssuer;
+}
+
+/** What the transaction found: a refusal must not roll back the audit record that it leaves. */
+type Admission =
+  | { readonly kind: "admitted"; readonly tokens: PendingTokens }
+  | { readonly kind: "wrong_password" }
+  | { readonly kind: "refused"; readonly text: string }
+  | Exclude<SignInOutcome, { kind: "signed_in" }>;
+
+export function createSignIn(deps: SignInDeps): SignIn {
+  return {
+    async signIn(input, client) {
+      // 1. The counter goes first, whoever asks: a locked address learns nothing.
+      await countSignIn(deps.attempts, input.email);
+
+      // 2. Unknown address and wrong password are one case, in time as well.
+      const user = await findVaultUserByEmail(deps.db, input.email);
+      const { fits, outdated } = await deps.hasher.verify(user?.passwordHash ?? "", input.password);
+      if (user === undefined || !fits) return wrongPassword(user?.id, input, client);
+      const rehashed = outdated ? await deps.hasher.hash(input.password) : undefined;
+
+      const admission = await deps.db.transaction((tx) =>
+        admit(tx, { user, rehashed, input, client }),
+      );
+      switch (admission.kind) {
+        case "admitted":
+          return {
+            kind: "signed_in",
+            tokens: await deps.sessions.complete(admission.tokens, client),
+          };
+        case "password_change_required":
+        case "totp_required":
+          return admission;
+        case "refused":
+          throw badCredentials(admission.text);
+        case "wrong_password":
+          return wrongPassword(user.id, input, client);
+        default:
+          return assertNever(admission);
+      }
+    },
+  };
+
+  /** Steps 3 to 8, on the account as it is while nobody else can change it. */
+  async function admit(
+    tx: Transaction,
+    given: {
+      readonly user: VaultUser;
+      readonly rehashed: string | undefined;
+      readonly input: SignInInput;
+      readonly client: Client;
+    },
+  ): Promise<Admission> {
+    const { input, client, rehashed } = given;
+    const user = await findVaultUser(tx, given.user.id);
+    // The password was changed while it was being checked: what was right then is wrong by now.
+    if (user === undefined || user.passwordHash !== given.user.passwordHash)
+      return { kind: "wrong_password" };
+
+    // 3.
+    if (!user.isActive) return { kind: "refused", text: "Account deactivated" };
+    // 4.
+    if (user.passwordMustChange) return { kind: "password_change_required", userId: user.id };
+    if (user.totpEnabled) {
+      // 5.
+      if (input.totpCode === undefined && input.backupCode === undefined)
+        return { kind: "totp_required" };
+      // 6. A code from the app wins when both are given.
+      if (input.totpCode !== undefined) {
+        if (!(await takeTotpCode(tx, user, input.totpCode)))
+          return { kind: "refused", text: "Incorrect code" };
+      }
+      // 7.
+      else if (!(await takeCode(tx, user, input.backupCode ?? "", client)))
+        return { kind: "refused", text: "Invalid or already used code" };
+    }
+
+    // 8.
+    if (rehashed !== undefined)
+      await replacePasswordHash(tx, user.id, { from: user.passwordHash, to: rehashed });
+    await insertAudit(tx, {
+      eventType: "auth.login",
+      userId: user.id,
+      actorId: user.id,
+      ipAddress: client.address,
+      metadata: { totp_used: user.totpEnabled && input.totpCode !== undefined },
+    });
+    const refreshSeconds = input.rememberMe ? REMEMBERED_SECONDS : REFRESH_SECONDS;
+    return {
+      kind: "admitted",
+      tokens: await deps.sessions.begin(tx, { user, client, refreshSeconds }),
+    };
+  }
+
+  async function takeTotpCode(tx: Transaction, user: VaultUser, code: string): Promise<boolean> {
+    const secret = openSecret(user);
+    const step = findTotpStep({ secret, code, now: tx.now, lastStep: user.totpLastStep });
+    return step !== undefined && (await takeTotpStep(tx, user.id, step));
+  }
+
+  async function takeCode(
+    tx: Transaction,
+    user: VaultUser,
+    code: string,
+    client: Client,
+  ): Promise<boolean> {
+    const totpSecret = openSecret(user);
+    const taken = await takeBackupCode(
+      tx,
+      user.id,
+      hashBackupCode({ code, userId: user.id, totpSecret }),
+    );
+    if (taken)
+      await insertAudit(tx, {
+        eventType: "auth.backup_code_used",
+        userId: user.id,
+        actorId: user.id,
+        ipAddress: client.address,
+      });
+    return taken;
+  }
+
+  function openSecret(user: VaultUser): string {
+    return deps.totpSecrets.open(user.totpSecret ?? "", "totp_secret", user.id);
+  }
+
+  async function wrongPassword(
+    userId: string | undefined,
+    input: SignInInput,
+    client: Client,
+  ): Promise<never> {
+    await deps.db.transaction((tx) =>
+      insertAudit(tx, {
+        eventType: "auth.login_failed",
+        userId,
+        ipAddress: client.address,
+        metadata: { email_hash: hash("sha256", input.email, "hex").slice(0, 16) },
+      }),
+    );
+    throw badCredentials("Incorrect email or password");
+  }
+}

@@ -1,0 +1,24 @@
+/** Seals and opens what must not lie in the database as it is; see storage/keys. */
+export interface Sealer {
+  seal(purpose: string, plaintext: string, associatedData: string): string;
+  openText(purpose: string, sealed: string, associatedData: string): string;
+}
+
+const PURPOSE = "vault-totp";
+
+/** Keeps second-factor secrets sealed under the identity of their row and column. */
+export interface TotpSecrets {
+  seal(secret: string, place: TotpPlace, userId: string): string;
+  open(sealed: string, place: TotpPlace, userId: string): string;
+}
+
+/** The secret in use, and the one of a setup under way: a value of the one does not open as the other. */
+export type TotpPlace = "totp_secret" | "totp_pending_secret";
+
+export function createTotpSecrets(sealer: Sealer): TotpSecrets {
+  return {
+    seal: (secret, place, userId) => sealer.seal(PURPOSE, secret, `vault_users/${userId}/${place}`),
+    open: (sealed, place, userId) =>
+      sealer.openText(PURPOSE, sealed, `vault_users/${userId}/${place}`),
+  };
+}

@@ -1,0 +1,119 @@
+import { hash } from "node:crypto";
+import { createUuid7 } from "../../daemon/uuid7.ts";
+import {
+  createVaultAccounts,
+  type VaultAccounts,
+  type VaultAccountsDeps,
+} from "../../daemon/vault/accounts/accounts.ts";
+import type { Client } from "../../daemon/vault/accounts/client.ts";
+import type { SignInInput } from "../../daemon/vault/accounts/sign-in.service.ts";
+import type { SqliteDatabase } from "../../storage/engine/sqlite.ts";
+import { createKeyring } from "../../storage/keys/keyring.ts";
+import { openTestDatabase } from "./database.ts";
+
+export const STRONG = "correct Horse 7 battery";
+export const OTHER_STRONG = "another Horse 8 battery";
+
+/** The vault's accounts over a fresh database, with a clock that tests set and a hasher that costs nothing. */
+export interface TestAccounts extends VaultAccounts, AsyncDisposable {
+  readonly db: SqliteDatabase;
+  /** Epoch milliseconds; tests set it. */
+  now: number;
+  readonly deps: VaultAccountsDeps;
+  /** Passwords that the look-up knows. */
+  readonly breached: Set<string>;
+}
+
+/** Opens accounts for a test; `more` takes the place of single dependencies. */
+export async function openTestAccounts(
+  more: Partial<VaultAccountsDeps> = {},
+): Promise<TestAccounts> {
+  const state = { now: Date.UTC(2026, 10, 20, 9, 30) };
+  const clock = () => state.now;
+  const randomBytes = createTestRandom();
+  const db = await openTestDatabase({ clock });
+  const breached = new Set<string>();
+  const deps: VaultAccountsDeps = {
+    db,
+    clock,
+    randomBytes,
+    newId: createUuid7(clock, randomBytes),
+    hasher: cheapHasher,
+    breaches: { isBreached: async (password) => breached.has(password) },
+    attempts: createTestCounter(clock),
+    keys: createKeyring([{ version: 1, bytes: new Uint8Array(32).fill(7) }], randomBytes),
+    settings: { allowRegistration: true, accessTokenSeconds: 900, defaultQuotaBytes: 104_857_600 },
+    ...more,
+  };
+  return {
+    ...createVaultAccounts(deps),
+    db,
+    deps,
+    breached,
+    get now() {
+      return state.now;
+    },
+    set now(value) {
+      state.now = value;
+    },
+    [Symbol.asyncDispose]: () => db.close(),
+  };
+}
+
+/** A client with headers that stay the same; `more` changes them. */
+export function client(more: Partial<Client> = {}): Client {
+  return {
+    address: "203.0.113.7",
+    userAgent: "croft-test",
+    acceptLanguage: "en",
+    refreshToken: undefined,
+    ...more,
+  };
+}
+
+/** What a sign-in with a password alone brings. */
+export function credentials(more: Partial<SignInInput> = {}): SignInInput {
+  return {
+    email: "mira@example.org",
+    password: STRONG,
+    totpCode: undefined,
+    backupCode: undefined,
+    rememberMe: false,
+    ...more,
+  };
+}
+
+/** Counts as the daemon's limiter does, in memory. */
+export function createTestCounter(clock: () => number): VaultAccountsDeps["attempts"] {
+  const windows = new Map<string, { count: number; until: number }>();
+  return {
+    async consume(key, { max, seconds }) {
+      let window = windows.get(key);
+      if (window === undefined || window.until <= clock())
+        windows.set(key, (window = { count: 0, until: clock() + seconds * 1000 }));
+      window.count += 1;
+      return {
+        allowed: window.count <= max,
+        resetSeconds: Math.ceil((window.until - clock()) / 1000),
+      };
+    },
+  };
+}
+
+/** A plain hash in argon2's place, for tests that are not about it. */
+export const cheapHasher: VaultAccountsDeps["hasher"] = {
+  hash: async (password) => `cheap$${hash("sha256", password, "hex")}`,
+  verify: async (stored, password) => ({
+    fits: stored === `cheap$${hash("sha256", password, "hex")}`,
+    outdated: false,
+  }),
+};
+
+/** Bytes that never repeat and are the same in every run. */
+export function createTestRandom(seed = "seed"): (length: number) => Uint8Array {
+  let count = 0;
+  return (length) => {
+    count += 1;
+    return hash("shake256", `${seed} ${count}`, { outputLength: length, outputEncoding: "buffer" });
+  };
+}

@@ -1,0 +1,76 @@
+import { describe, expect, test } from "vitest";
+import { findQuota } from "../../../../../storage/tables/vault/quotas.ts";
+import { openTestAccounts, STRONG } from "../../../../support/vault-accounts.ts";
+
+const mira = { handle: "mira", email: "mira@example.org", password: STRONG };
+
+describe("registration", () => {
+  test("makes an active user with an empty quota", async () => {
+    await using accounts = await openTestAccounts();
+    const user = await accounts.registration.register(mira);
+    expect(user).toMatchObject({
+      handle: "mira",
+      email: "mira@example.org",
+      role: "user",
+      isActive: true,
+      passwordMustChange: false,
+      totpEnabled: false,
+    });
+    expect(await findQuota(accounts.db, user.id)).toEqual({
+      usedBytes: 0,
+      limitBytes: 104_857_600,
+    });
+  });
+
+  test("checks strength, then the look-up, then the names", async () => {
+    await using accounts = await openTestAccounts();
+    await accounts.registration.register(mira);
+    accounts.breached.add("weak").add(STRONG);
+    await expect(
+      accounts.registration.register({ ...mira, password: "weak" }),
+    ).rejects.toMatchObject({
+      code: "unprocessable",
+      message: "Password must be at least 12 characters long",
+    });
+    await expect(accounts.registration.register(mira)).rejects.toMatchObject({
+      code: "unprocessable",
+      message: "This password has appeared in a data breach. Please choose a different one.",
+    });
+    accounts.breached.clear();
+    await expect(accounts.registration.register(mira)).rejects.toMatchObject({
+      code: "conflict",
+      message: "Email or handle already in use",
+    });
+  });
+
+  test("takes a handle once, whatever its case, also when two race", async () => {
+    await using accounts = await openTestAccounts();
+    const results = await Promise.allSettled([
+      accounts.registration.register(mira),
+      accounts.registration.register({ ...mira, handle: "MIRA", email: "other@example.org" }),
+    ]);
+    expect(results.map((result) => result.status).toSorted()).toEqual(["fulfilled", "rejected"]);
+    const refused = results.find((result) => result.status === "rejected");
+    expect(refused?.reason).toMatchObject({
+      code: "conflict",
+      message: "Email or handle already in use",
+    });
+  });
+
+  test("is refused where the server takes none", async () => {
+    await using accounts = await openTestAccounts({
+      settings: { allowRegistration: false, accessTokenSeconds: 900, defaultQuotaBytes: 1 },
+    });
+    await expect(accounts.registration.register(mira)).rejects.toMatchObject({ code: "forbidden" });
+  });
+
+  test("makes the first administrator without the rules for users", async () => {
+    await using accounts = await openTestAccounts();
+    const admin = await accounts.registration.createFirstAdministrator({
+      handle: "admin",
+      email: "Admin@Example.org ",
+      password: "short",
+    });
+    expect(admin).toMatchObject({ role: "admin", email: "admin@example.org" });
+  });
+});
