@@ -1,0 +1,270 @@
+// storage/tables/common: rows that belong to neither API: jobs, rate limits, facts about the instance.
+// May import: storage/engine. Functions take `db` first and return camelCase records.
+// Start here; daemon/jobs/queue.ts is the one that calls these in the right order.
+import type { Queries, SqlValue, Transaction } from "../../engine/database.ts";
+
+export type JobState = "waiting" | "running" | "dead";
+
+/** A stored job. Times are epoch milliseconds. */
+export interface JobRecord {
+  readonly id: number;
+  readonly kind: string;
+  readonly payload: unknown;
+  readonly key: string | undefined;
+  readonly state: JobState;
+  readonly runAt: number;
+  /** Claims so far, the running one included. */
+  readonly attempts: number;
+  readonly lastError: string | undefined;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+export interface NewJob {
+  readonly kind: string;
+  /** Any JSON value. */
+  readonly payload: unknown;
+  readonly runAt: number;
+  readonly key: string | undefined;
+}
+
+/** Who runs a claimed job: it may settle it only while its claim is the last one. */
+export interface Claim {
+  readonly id: number;
+  readonly owner: string;
+  readonly attempts: number;
+}
+
+/** Adds a job. With a key that waits already, that job takes the payload and the earlier time instead. */
+export async function insertJob(tx: Transaction, job: NewJob): Promise<number> {
+  const row = await tx.get<{ id: number }>(
+    `INSERT INTO jobs (kind, payload, key, state, run_at, attempts, created_at, updated_at)
+     VALUES (?, ?, ?, 'waiting', ?, 0, ?, ?)
+     ON CONFLICT (kind, key) WHERE state = 'waiting' AND key IS NOT NULL DO UPDATE SET
+       payload = excluded.payload,
+       run_at = CASE WHEN excluded.run_at < jobs.run_at THEN excluded.run_at ELSE jobs.run_at END,
+       updated_at = excluded.updated_at
+     RETURNING id`,
+    job.kind,
+    JSON.stringify(job.payload ?? null),
+    job.key ?? null,
+    job.runAt,
+    tx.now,
+    tx.now,
+  );
+  if (row === undefined) {
+    throw new Error("an inserted job gives its id");
+  }
+  return row.id;
+}
+
+/** The next due time of each kind that has waiting jobs. */
+export async function listDueTimes(
+  db: Queries,
+): Promise<{ readonly kind: string; readonly runAt: number }[]> {
+  const rows = await db.all<{ kind: string; run_at: number }>(
+    "SELECT kind, MIN(run_at) AS run_at FROM jobs WHERE state = 'waiting' GROUP BY kind",
+  );
+  return rows.map((row) => ({ kind: row.kind, runAt: row.run_at }));
+}
+
+/**
+ * Claims up to `limit` due jobs of a kind, oldest first, until `leasedUntil`. A job whose key is already running is
+ * passed over. No job is ever claimed twice at one time, whoever else claims.
+ */
+export async function claimJobs(
+  tx: Transaction,
+  claim: {
+    readonly kind: string;
+    readonly owner: string;
+    readonly leasedUntil: number;
+    readonly limit: number;
+  },
+): Promise<JobRecord[]> {
+  const rows = await tx.all<JobRow>(
+    `UPDATE jobs SET state = 'running', lease_owner = ?, leased_until = ?, attempts = attempts + 1, updated_at = ?
+     WHERE state = 'waiting' AND id IN (
+       SELECT due.id FROM jobs AS due
+       WHERE due.kind = ? AND due.state = 'waiting' AND due.run_at <= ?
+         AND NOT EXISTS (
+           SELECT 1 FROM jobs AS other
+           WHERE other.state = 'running' AND other.kind = due.kind AND other.key = due.key)
+       ORDER BY due.run_at, due.id LIMIT ?)
+     RETURNING ${COLUMNS}`,
+    claim.owner,
+    claim.leasedUntil,
+    tx.now,
+    claim.kind,
+    tx.now,
+    claim.limit,
+  );
+  return rows.map(toJob).sort((a, b) => a.runAt - b.runAt || a.id - b.id);
+}
+
+/** Deletes a job that is done. False when the claim was lost in the meantime. */
+export async function deleteClaimed(db: Queries, claim: Claim): Promise<boolean> {
+  const { changes } = await db.run(`DELETE FROM jobs WHERE ${CLAIMED}`, ...claimValues(claim));
+  return changes > 0;
+}
+
+/**
+ * Lets a claimed job wait again until `runAt`. When another job of its key waits by now, that one does its work and
+ * this one is deleted. `countAttempt` false takes the claim back as if it had not been.
+ */
+export async function releaseClaimed(
+  tx: Transaction,
+  claim: Claim,
+  again: { readonly runAt: number; readonly error: string | undefined; readonly countAttempt: boolean },
+): Promise<void> {
+  const { changes } = await tx.run(
+    `DELETE FROM jobs WHERE ${CLAIMED} AND EXISTS (
+       SELECT 1 FROM jobs AS next
+       WHERE next.kind = jobs.kind AND next.key = jobs.key AND next.state = 'waiting')`,
+    ...claimValues(claim),
+  );
+  if (changes > 0) {
+    return;
+  }
+  await tx.run(
+    `UPDATE jobs SET state = 'waiting', lease_owner = NULL, leased_until = NULL, run_at = ?,
+       attempts = attempts - ?, last_error = COALESCE(?, last_error), updated_at = ?
+     WHERE ${CLAIMED}`,
+    again.runAt,
+    again.countAttempt ? 0 : 1,
+    again.error ?? null,
+    tx.now,
+    ...claimValues(claim),
+  );
+}
+
+/** Puts a claimed job aside for good. */
+export async function buryClaimed(tx: Transaction, claim: Claim, error: string): Promise<void> {
+  await tx.run(
+    `UPDATE jobs SET state = 'dead', lease_owner = NULL, leased_until = NULL, last_error = ?, updated_at = ?
+     WHERE ${CLAIMED}`,
+    error,
+    tx.now,
+    ...claimValues(claim),
+  );
+}
+
+/** Moves the end of all leases of `owner`. */
+export async function renewLeases(db: Queries, owner: string, leasedUntil: number): Promise<void> {
+  await db.run(
+    "UPDATE jobs SET leased_until = ? WHERE state = 'running' AND lease_owner = ?",
+    leasedUntil,
+    owner,
+  );
+}
+
+/** Claims whose lease ended at or before `until`: their process is gone, or hangs. */
+export async function listLapsedClaims(
+  db: Queries,
+  until: number,
+): Promise<(Claim & { readonly kind: string })[]> {
+  const rows = await db.all<{ id: number; kind: string; lease_owner: string; attempts: number }>(
+    "SELECT id, kind, lease_owner, attempts FROM jobs WHERE state = 'running' AND leased_until <= ?",
+    until,
+  );
+  return rows.map((row) => ({
+    id: row.id,
+    kind: row.kind,
+    owner: row.lease_owner,
+    attempts: row.attempts,
+  }));
+}
+
+/** Jobs by state, newest first; one page. */
+export async function listJobs(
+  db: Queries,
+  filter: { readonly state?: JobState | undefined; readonly kind?: string | undefined },
+  page: { readonly limit: number; readonly offset: number },
+): Promise<JobRecord[]> {
+  const conditions = [
+    ...(filter.state === undefined ? [] : [["state = ?", filter.state] as const]),
+    ...(filter.kind === undefined ? [] : [["kind = ?", filter.kind] as const]),
+  ];
+  const where = conditions.map(([condition]) => condition).join(" AND ") || "TRUE";
+  const values: SqlValue[] = conditions.map(([, value]) => value);
+  const rows = await db.all<JobRow>(
+    `SELECT ${COLUMNS} FROM jobs WHERE ${where} ORDER BY id DESC LIMIT ? OFFSET ?`,
+    ...values,
+    page.limit,
+    page.offset,
+  );
+  return rows.map(toJob);
+}
+
+/** How many jobs there are in each state. */
+export async function countJobs(db: Queries): Promise<Readonly<Record<JobState, number>>> {
+  const rows = await db.all<{ state: JobState; count: number }>(
+    "SELECT state, COUNT(*) AS count FROM jobs GROUP BY state",
+  );
+  const counts = { waiting: 0, running: 0, dead: 0 };
+  for (const { state, count } of rows) {
+    counts[state] = count;
+  }
+  return counts;
+}
+
+/**
+ * Lets a dead job wait again, as if it had never run. False when `id` is no dead job; when another of its key waits,
+ * it is deleted, for that one does its work.
+ */
+export async function reviveJob(tx: Transaction, id: number): Promise<boolean> {
+  const superseded = await tx.run(
+    `DELETE FROM jobs WHERE id = ? AND state = 'dead' AND EXISTS (
+       SELECT 1 FROM jobs AS next
+       WHERE next.kind = jobs.kind AND next.key = jobs.key AND next.state = 'waiting')`,
+    id,
+  );
+  const { changes } = await tx.run(
+    `UPDATE jobs SET state = 'waiting', attempts = 0, run_at = ?, updated_at = ?
+     WHERE id = ? AND state = 'dead'`,
+    tx.now,
+    tx.now,
+    id,
+  );
+  return superseded.changes + changes > 0;
+}
+
+/** Deletes dead jobs that died before `before`; returns how many. */
+export async function deleteDeadJobs(db: Queries, before: number): Promise<number> {
+  return (await db.run("DELETE FROM jobs WHERE state = 'dead' AND updated_at < ?", before)).changes;
+}
+
+const COLUMNS =
+  "id, kind, payload, key, state, run_at, attempts, last_error, created_at, updated_at";
+const CLAIMED = "id = ? AND state = 'running' AND lease_owner = ? AND attempts = ?";
+
+function claimValues({ id, owner, attempts }: Claim): SqlValue[] {
+  return [id, owner, attempts];
+}
+
+interface JobRow {
+  readonly id: number;
+  readonly kind: string;
+  readonly payload: string;
+  readonly key: string | null;
+  readonly state: JobState;
+  readonly run_at: number;
+  readonly attempts: number;
+  readonly last_error: string | null;
+  readonly created_at: number;
+  readonly updated_at: number;
+}
+
+function toJob(row: JobRow): JobRecord {
+  return {
+    id: row.id,
+    kind: row.kind,
+    payload: JSON.parse(row.payload) as unknown,
+    key: row.key ?? undefined,
+    state: row.state,
+    runAt: row.run_at,
+    attempts: row.attempts,
+    lastError: row.last_error ?? undefined,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}
