@@ -57,11 +57,12 @@ CREATE TABLE forge_user_facets (
   users INTEGER NOT NULL
 ) STRICT;
 
--- What a search term is looked for in: name, full name and address in lower case, one a line. Apart from the accounts
--- so that a search, which reads every row, reads as little as it can.
+-- What search terms are looked for in, in lower case: name and full name on two lines, and the primary address.
+-- Apart from the accounts so that a search, which reads every row, reads as little as it can.
 CREATE TABLE forge_user_search (
   user_id INTEGER PRIMARY KEY REFERENCES forge_users (id) ON DELETE CASCADE,
-  search_text TEXT NOT NULL
+  names TEXT NOT NULL,
+  email TEXT NOT NULL
 ) STRICT;
 
 -- One row. Ids are never used twice, even after the newest account is gone; `generation` grows with every change of

@@ -41,6 +41,44 @@ export async function replacePrimaryEmail(
   await insertEmail(tx, { userId, email, isVerified: true, isPrimary: true });
 }
 
+/** An address with the name of its owner. */
+export interface OwnedEmail extends ForgeEmail {
+  readonly userName: string;
+}
+
+/**
+ * A page of all addresses, by address, and the count of all matches. A term is looked for in the owner's names and
+ * the address whatever the case; `%` and `_` are wildcards; empty is everything.
+ */
+export async function listEmails(
+  db: Queries,
+  term: string,
+  window: { readonly limit: number; readonly offset: number },
+): Promise<{ readonly emails: readonly OwnedEmail[]; readonly total: number }> {
+  const pattern = `%${term.toLowerCase()}%`;
+  const matches =
+    "FROM forge_emails e JOIN forge_user_search s ON s.user_id = e.user_id WHERE s.names LIKE ? OR e.lower_email LIKE ?";
+  const [from, values] = term === "" ? ["FROM forge_emails e", []] : [matches, [pattern, pattern]];
+  const counted = await db.get<{ total: number }>(`SELECT COUNT(*) AS total ${from}`, ...values);
+  const total = counted?.total ?? 0;
+  const limit = Math.min(window.limit, total - window.offset);
+  if (limit <= 0) return { emails: [], total };
+  // The second half of the list is read from its end.
+  const fromEnd = total - window.offset - limit;
+  const backwards = fromEnd < window.offset;
+  const direction = backwards ? "DESC" : "ASC";
+  const rows = await db.all<EmailRow & { user_name: string }>(
+    `SELECT ${columns.replaceAll(/\w+/g, "e.$&")}, u.name AS user_name
+     FROM (SELECT e.id ${from} ORDER BY e.lower_email ${direction} LIMIT ? OFFSET ?) page
+     JOIN forge_emails e ON e.id = page.id JOIN forge_users u ON u.id = e.user_id
+     ORDER BY e.lower_email`,
+    ...values,
+    limit,
+    backwards ? fromEnd : window.offset,
+  );
+  return { emails: rows.map((row) => ({ ...toEmail(row), userName: row.user_name })), total };
+}
+
 interface EmailRow {
   id: number;
   user_id: number;

@@ -102,8 +102,11 @@ function toMatchStatement(query: UserListQuery, selection: FacetSelection): Stat
     values.push(query.loginName);
   }
   if (query.term !== "") {
-    conditions.push("id IN (SELECT user_id FROM forge_user_search WHERE search_text LIKE ?)");
-    values.push(`%${query.term.toLowerCase()}%`);
+    const pattern = `%${query.term.toLowerCase()}%`;
+    conditions.push(
+      "id IN (SELECT user_id FROM forge_user_search WHERE names LIKE ? OR email LIKE ?)",
+    );
+    values.push(pattern, pattern);
   }
   return { sql: `WHERE ${conditions.join(" AND ")}`, values };
 }

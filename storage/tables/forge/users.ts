@@ -70,9 +70,10 @@ export async function insertUser(tx: Transaction, user: NewForgeUser): Promise<F
   );
   await adjustFacet(tx, toFacet(record), 1);
   await tx.run(
-    "INSERT INTO forge_user_search (user_id, search_text) VALUES (?, ?)",
+    "INSERT INTO forge_user_search (user_id, names, email) VALUES (?, ?, ?)",
     record.id,
-    toSearchText(record),
+    toSearchNames(record),
+    record.email.toLowerCase(),
   );
   return record;
 }
@@ -93,10 +94,11 @@ export async function updateUser(
     ([column, value]) => oldRow[column] !== value,
   );
   if (changed.length === 0) return after;
-  if (toSearchText(before) !== toSearchText(after))
+  if (toSearchNames(before) !== toSearchNames(after) || before.email !== after.email)
     await tx.run(
-      "UPDATE forge_user_search SET search_text = ? WHERE user_id = ?",
-      toSearchText(after),
+      "UPDATE forge_user_search SET names = ?, email = ? WHERE user_id = ?",
+      toSearchNames(after),
+      after.email.toLowerCase(),
       before.id,
     );
   await tx.run(
@@ -186,9 +188,8 @@ export function toLowerName(name: string): string {
   return name.toLowerCase();
 }
 
-/** What a search term is looked for in. */
-function toSearchText(user: ForgeUser): string {
-  return `${user.name}\n${user.fullName}\n${user.email}`.toLowerCase();
+function toSearchNames(user: ForgeUser): string {
+  return `${user.name}\n${user.fullName}`.toLowerCase();
 }
 
 /** The columns of `UserRow`, for statements of other files of this folder; `prefix` is a table alias with its dot. */
