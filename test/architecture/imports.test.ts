@@ -1,0 +1,161 @@
+import { describe, expect, test } from "vitest";
+import { productRooms, readSources } from "./source-tree.ts";
+import type { Import, SourceFile } from "./source-tree.ts";
+
+/** What one part of the house may know. The first rule whose `of` matches a file holds, all others of that file too. */
+interface Rule {
+  readonly name: string;
+  /** Files that the rule is about. */
+  readonly of: RegExp;
+  /** Imports that it refuses. */
+  readonly refuses: (imported: Import, source: SourceFile) => boolean;
+  readonly because: string;
+}
+
+const rules: readonly Rule[] = [
+  {
+    name: "storage knows nobody",
+    of: /^storage\//,
+    refuses: ({ target }) => isOurs(target) && !target.startsWith("storage/"),
+    because:
+      "it keeps rows and bytes for whoever asks; what it knew of its callers would tie them together",
+  },
+  {
+    name: "the contract is pure",
+    of: /^daemon\/contract\//,
+    refuses: ({ target }) =>
+      target !== "zod" && target !== "node:path" && !target.startsWith("daemon/contract/"),
+    because:
+      "both ends of the wire load it; I/O or a feature in it would end up in the command line too",
+  },
+  {
+    name: "the transport knows endpoints, not features",
+    of: /^daemon\/http\//,
+    refuses: ({ target }) =>
+      target !== "storage/engine/database.ts" &&
+      /^(daemon\/(forge|vault|jobs|outbound)|storage)\//.test(target),
+    because: "routes are handed to it as values; a feature it knew could not change without it",
+  },
+  {
+    name: "forge and vault are strangers",
+    of: /(^|\/)forge\//,
+    refuses: ({ target }) => /(^|\/)vault\//.test(target),
+    because: "the two APIs share nothing, users included; what both need lies beside them",
+  },
+  {
+    name: "vault and forge are strangers",
+    of: /(^|\/)vault\//,
+    refuses: ({ target }) => /(^|\/)forge\//.test(target),
+    because: "the two APIs share nothing, users included; what both need lies beside them",
+  },
+  {
+    name: "services know no HTTP",
+    of: /^daemon\/.*\.service\.ts$/,
+    refuses: ({ target }) => target.startsWith("daemon/http/") || target === "h3",
+    because: "a rule must hold whoever asks: a route, a job or a test",
+  },
+  {
+    name: "views know no HTTP",
+    of: /^daemon\/.*\.view\.ts$/,
+    refuses: ({ target, typeOnly }) =>
+      (target.startsWith("daemon/http/") && !typeOnly) || target === "h3",
+    because: "a view turns a record into its wire form and does nothing else",
+  },
+  {
+    name: "routes know no storage",
+    of: /^daemon\/.*\.routes\.ts$/,
+    refuses: ({ target }) => target.startsWith("storage/"),
+    because: "a route calls one service and one view; rules and rows belong to the service",
+  },
+  {
+    name: "adapters are chosen in one place",
+    of: /^daemon\/.+\//,
+    refuses: ({ target, typeOnly }) =>
+      !typeOnly &&
+      /^storage\/(engine\/(sqlite|postgres|open)|cloud\/registry|keys\/open)/.test(target),
+    because:
+      "only the composition root (daemon/*.ts) names engines, providers and key sources; the rest is handed them",
+  },
+  {
+    name: "rows do not know which engine keeps them",
+    of: /^storage\/tables\//,
+    refuses: ({ target }) =>
+      target.startsWith("storage/") &&
+      !/^storage\/(tables\/|engine\/(database|values)\.ts)/.test(target),
+    because: "one SQL text serves both engines through the port",
+  },
+  {
+    name: "the daemon does not know the command line",
+    of: /^daemon\//,
+    refuses: ({ target }) => /^(cli|bin)\//.test(target),
+    because: "the daemon runs without it",
+  },
+  {
+    name: "the command line knows the contract only",
+    of: /^cli\//,
+    refuses: ({ target, dynamic, typeOnly }) =>
+      isOurs(target) &&
+      !/^(cli\/|daemon\/contract\/|package\.json$)/.test(target) &&
+      !(target === "daemon/main.ts" && (dynamic || typeOnly)),
+    because:
+      "it talks to daemons over the wire, of other versions too; serve and init load daemon/main.ts when they run",
+  },
+  {
+    name: "nothing of the product knows tests, benchmarks or the build",
+    of: /^(cli|daemon|storage)\//,
+    refuses: ({ target }) => /^(test|bench|bin)\//.test(target) || target === "vitest",
+    because: "they are not there in what a user installs",
+  },
+];
+
+const sources = readSources([...productRooms, "bin"]);
+
+describe("who may know whom", () => {
+  test.each(rules)("$name", ({ of, refuses, because }) => {
+    const refusals = sources
+      .filter(({ path }) => of.test(path))
+      .flatMap((source) =>
+        source.imports
+          .filter((imported) => refuses(imported, source))
+          .map(
+            ({ specifier, line }) =>
+              `${source.path}:${line} may not import ${specifier}: ${because}`,
+          ),
+      );
+    expect(refusals).toEqual([]);
+  });
+});
+
+test("imports of the project's own files are relative and carry the extension", () => {
+  const wrong = sources.flatMap(({ path, imports }) =>
+    imports
+      .filter(
+        ({ specifier }) =>
+          specifier.startsWith("/") || specifier.startsWith("#") || specifier.startsWith("~"),
+      )
+      .concat(
+        imports.filter(
+          ({ specifier }) => specifier.startsWith(".") && !/\.(tsx?|js|json)$/.test(specifier),
+        ),
+      )
+      .map(({ specifier, line }) => `${path}:${line} ${specifier}`),
+  );
+  expect(wrong).toEqual([]);
+});
+
+test("Node's own modules are named with their prefix", () => {
+  const wrong = sources.flatMap(({ path, imports }) =>
+    imports
+      .filter(({ specifier }) =>
+        /^(assert|buffer|child_process|crypto|events|fs|http|https|net|os|path|stream|url|util|zlib)(\/|$)/.test(
+          specifier,
+        ),
+      )
+      .map(({ specifier, line }) => `${path}:${line} ${specifier}`),
+  );
+  expect(wrong).toEqual([]);
+});
+
+function isOurs(target: string): boolean {
+  return /^(bench|bin|cli|daemon|storage|test)\//.test(target) || target === "package.json";
+}

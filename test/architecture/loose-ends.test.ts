@@ -1,0 +1,50 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { listPaths, productRooms, root } from "./source-tree.ts";
+
+const texts = listPaths([...productRooms, "bin", "test", "bench", "docs"])
+  .filter((path) => /\.(tsx?|js|sql|md|json|sh)$/.test(path))
+  .map((path) => ({ path, lines: readFileSync(join(root, path), "utf8").split("\n") }));
+
+test("a note about unfinished work carries the number of its issue", () => {
+  expect(linesLike(/\b(TO[D]O|FI[X]ME|X{3})\b(?!\(#\d+\))/, /\.(tsx?|js|sql)$/)).toEqual([]);
+});
+
+test("a switched-off lint rule says why on the same line", () => {
+  expect(linesLike(/(oxlint|eslint)-disable(?!.* -- \w)/)).toEqual([]);
+});
+
+test("no error of the compiler is silenced", () => {
+  expect(linesLike(/@ts-(ignore|expect-erro[r]|nocheck)/)).toEqual([]);
+});
+
+test("no test is singled out or put off", () => {
+  expect(linesLike(/\b(test|it|describe)(\.\w+)*\.(only|todo|skip)\(/, /\.test\.tsx?$/)).toEqual(
+    [],
+  );
+});
+
+test("no file names this machine's folders or a package registry's host", () => {
+  const machine = linesWhere((line) => line.includes(`${root}/`));
+  const registries = linesLike(/https?:\/\/(registry|deb)\.|resolved": "http/);
+  expect([...machine, ...registries]).toEqual([]);
+});
+
+test("the lock file names versions and hashes, not where they were downloaded", () => {
+  expect(readFileSync(join(root, "package-lock.json"), "utf8")).not.toContain('"resolved": "http');
+});
+
+function linesLike(pattern: RegExp, paths = /./): string[] {
+  return linesWhere((line, path) => paths.test(path) && pattern.test(line));
+}
+
+function linesWhere(accept: (line: string, path: string) => boolean): string[] {
+  return texts
+    .filter(({ path }) => path !== "test/architecture/loose-ends.test.ts")
+    .flatMap(({ path, lines }) =>
+      lines.flatMap((line, index) =>
+        accept(line, path) ? [`${path}:${index + 1} ${line.trim()}`] : [],
+      ),
+    );
+}

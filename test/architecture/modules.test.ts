@@ -1,0 +1,115 @@
+import { basename } from "node:path";
+import { expect, test } from "vitest";
+import { listPaths, productRooms, readSources, visitNodes } from "./source-tree.ts";
+
+/** The largest file that a reader still takes in as one thing. */
+const linesMax = 400;
+
+/** The abstract classes that a library demands to be extended. */
+const extendable = new Set([
+  "Error",
+  "TypeError",
+  "RangeError",
+  "Readable",
+  "Writable",
+  "Transform",
+  "Duplex",
+]);
+
+const sources = readSources([...productRooms, "bin"]);
+const everySource = readSources([...productRooms, "bin", "test", "bench"]);
+
+test("files and folders are named in kebab-case, roles as suffixes", () => {
+  const wrong = listPaths([...productRooms, "bin", "test", "bench"])
+    .filter((path) => /\.(tsx?|js|sql)$/.test(path))
+    .filter(
+      (path) =>
+        !/^([a-z0-9-]+\/)*[a-z0-9]+(-[a-z0-9]+|_[a-z0-9]+)*(\.[a-z0-9-]+)*\.(tsx?|js|sql)$/.test(
+          path,
+        ),
+    );
+  expect(wrong).toEqual([]);
+});
+
+test("migrations are numbered, each number once, and say what they are about", () => {
+  const names = listPaths(["storage/migrations"]).map((path) => basename(path));
+  expect(
+    names.filter((name) => !/^\d{4}_[a-z0-9_]+(\.(sqlite|postgres))?\.sql$/.test(name)),
+  ).toEqual([]);
+  const numbers = names
+    .filter((name) => !name.includes(".postgres."))
+    .map((name) => name.slice(0, 4));
+  expect(numbers).toEqual([...new Set(numbers)]);
+});
+
+test("there is no index file: an import names the file it means", () => {
+  expect(
+    everySource.map(({ path }) => path).filter((path) => /(^|\/)index\.[jt]sx?$/.test(path)),
+  ).toEqual([]);
+});
+
+test("nothing is exported a second time: a barrel hides who depends on whom", () => {
+  const wrong = everySource.flatMap(({ path, parsed, lineAt }) =>
+    parsed.module.staticExports
+      .filter(({ entries }) => entries.some(({ moduleRequest }) => moduleRequest !== null))
+      .map(({ start }) => `${path}:${lineAt(start)}`),
+  );
+  expect(wrong).toEqual([]);
+});
+
+test("there are no default exports: a thing has one name everywhere", () => {
+  const wrong = everySource.flatMap(({ path, parsed, lineAt }) =>
+    parsed.module.staticExports
+      .filter(({ entries }) => entries.some(({ exportName }) => exportName.kind === "Default"))
+      .map(({ start }) => `${path}:${lineAt(start)}`),
+  );
+  expect(wrong).toEqual([]);
+});
+
+test("classes extend nothing but errors and what a library demands", () => {
+  const wrong: string[] = [];
+  for (const source of sources) {
+    visitNodes(source, {
+      ClassDeclaration({ superClass, start }) {
+        if (superClass === null || superClass === undefined) return;
+        const name = superClass.type === "Identifier" ? superClass.name : "an expression";
+        if (!extendable.has(name))
+          wrong.push(`${source.path}:${source.lineAt(start)} extends ${name}`);
+      },
+    });
+  }
+  expect(wrong).toEqual([]);
+});
+
+test(`no file is longer than ${linesMax} lines`, () => {
+  const long = sources
+    .map(({ path, text }) => ({ path, lines: text.split("\n").length - 1 }))
+    .filter(({ lines }) => lines > linesMax)
+    .map(({ path, lines }) => `${path}: ${lines} lines`);
+  expect(long).toEqual([]);
+});
+
+test("no variable at the top of a module can be reassigned: state belongs to whoever creates it", () => {
+  const wrong = readSources(productRooms).flatMap(({ path, parsed, lineAt }) =>
+    parsed.program.body
+      .map((node) => (node.type === "ExportNamedDeclaration" ? node.declaration : node))
+      .filter((node) => node?.type === "VariableDeclaration" && node.kind !== "const")
+      .map((node) => `${path}:${lineAt(node?.start ?? 0)}`),
+  );
+  expect(wrong).toEqual([]);
+});
+
+test("a route is an expression: it calls a service and a view and decides nothing", () => {
+  const wrong: string[] = [];
+  for (const source of readSources(["daemon"]).filter(({ path }) => path.endsWith(".routes.ts"))) {
+    const report = ({ start }: { start: number }) =>
+      wrong.push(`${source.path}:${source.lineAt(start)}`);
+    visitNodes(source, {
+      IfStatement: report,
+      SwitchStatement: report,
+      ForOfStatement: report,
+      TryStatement: report,
+    });
+  }
+  expect(wrong).toEqual([]);
+});
