@@ -3,11 +3,11 @@
 // Services never see HTTP; only *.routes.ts, *.view.ts and client.ts know the wire.
 // Start here (what accounts consist of), then sign-in.service.ts, which reads in the order of the document.
 import type { Database } from "../../../storage/engine/database.ts";
+import type { BreachLookup } from "../../outbound/breach/lookup.ts";
 import type { PasswordHasher } from "../../password-hasher.ts";
 import { createAccessTokens } from "./access-tokens.ts";
 import { type Authentication, createAuthentication } from "./authentication.ts";
 import type { AttemptCounter } from "./attempts.ts";
-import type { BreachLookup } from "./password-rules.ts";
 import { createProfile, type Profile } from "./profile.service.ts";
 import { createRegistration, type Registration } from "./registration.service.ts";
 import { createSessionIssuer } from "./session-issue.ts";

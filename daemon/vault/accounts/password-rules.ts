@@ -1,4 +1,5 @@
 import { AppError } from "../../errors.ts";
+import type { BreachLookup } from "../../outbound/breach/lookup.ts";
 
 /** The rules of strength in the order in which they are checked, each with the text of its refusal. */
 export const STRENGTH_RULES: readonly {
@@ -29,11 +30,6 @@ export const STRENGTH_RULES: readonly {
 export function assertStrong(password: string): void {
   const broken = STRENGTH_RULES.find((rule) => !rule.holds(password));
   if (broken !== undefined) throw new AppError("unprocessable", broken.text);
-}
-
-/** Tells whether a password is known to people who try passwords. */
-export interface BreachLookup {
-  isBreached(password: string): Promise<boolean>;
 }
 
 /** Refuses a password that appeared in a data breach. */

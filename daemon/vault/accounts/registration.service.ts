@@ -6,9 +6,10 @@ import {
   type VaultUser,
 } from "../../../storage/tables/vault/users.ts";
 import { AppError } from "../../errors.ts";
+import type { BreachLookup } from "../../outbound/breach/lookup.ts";
 import type { PasswordHasher } from "../../password-hasher.ts";
 import type { VaultRole } from "../caller.ts";
-import { assertNotBreached, assertStrong, type BreachLookup } from "./password-rules.ts";
+import { assertNotBreached, assertStrong } from "./password-rules.ts";
 
 /** A new account's name, address and password, already shaped by the contract. */
 export interface NewAccount {

@@ -1,0 +1,94 @@
+// daemon/outbound/breach: asks whether a password appeared in a data breach, without telling anybody the password.
+// May import: undici, and the common-password list (lazily). Start here; common-passwords.ts is what decides off line.
+import { hash } from "node:crypto";
+import { request } from "undici";
+
+/** Tells whether a password is known from a breach. Never throws: without the service the bundled list decides. */
+export interface BreachLookup {
+  isBreached(password: string): Promise<boolean>;
+}
+
+export interface BreachLookupOptions {
+  /** Base address of the range protocol, or `off`: then the bundled list alone decides. */
+  readonly url: string;
+  /** Whether a password is on the bundled list. */
+  readonly isCommon: (password: string) => Promise<boolean>;
+  /** Told once when the service stops answering, and again only after it answered in between. */
+  readonly warn: (message: string, cause: unknown) => void;
+  readonly timeoutMs?: number;
+}
+
+const TIMEOUT_MS = 2_000;
+/** A range has some 1,000 lines of 40 characters; more than this is no range. */
+const ANSWER_BYTES_MAX = 1024 * 1024;
+const PREFIX_LENGTH = 5;
+
+/**
+ * Looks passwords up by the Pwned Passwords range protocol: of the SHA-1 in hex only the first five characters leave
+ * this machine, and the padded answer hides how many lines they have.
+ */
+export function createBreachLookup(options: BreachLookupOptions): BreachLookup {
+  let isDegraded = false;
+  return {
+    async isBreached(password) {
+      if (options.url === "off") return options.isCommon(password);
+      const digest = hash("sha1", password, "hex").toUpperCase();
+      try {
+        const range = await fetchRange(
+          `${options.url.replace(/\/+$/, "")}/range/${digest.slice(0, PREFIX_LENGTH)}`,
+          options.timeoutMs ?? TIMEOUT_MS,
+        );
+        isDegraded = false;
+        return isInRange(range, digest.slice(PREFIX_LENGTH));
+      } catch (error) {
+        if (!isDegraded)
+          options.warn(
+            "The breached-password look-up does not answer; the bundled list of common passwords decides until it does.",
+            error,
+          );
+        isDegraded = true;
+        return options.isCommon(password);
+      }
+    },
+  };
+}
+
+async function fetchRange(url: string, timeoutMs: number): Promise<string> {
+  // One signal for the whole exchange: a server that trickles its answer does not get more time.
+  const signal = AbortSignal.timeout(timeoutMs);
+  const { statusCode, body } = await request(url, {
+    signal,
+    headers: { "Add-Padding": "true", "User-Agent": "croft", Accept: "text/plain" },
+  });
+  try {
+    if (statusCode !== 200) throw new Error(`the range service answered ${statusCode}`);
+    const chunks: Buffer[] = [];
+    let size = 0;
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      size += chunk.byteLength;
+      if (size > ANSWER_BYTES_MAX) throw new Error("the range service answered too much");
+      chunks.push(chunk);
+    }
+    return assertRange(Buffer.concat(chunks).toString("latin1"));
+  } finally {
+    // A body that is not read to its end would hold the connection; its abort is of no interest.
+    body.on("error", ignore).destroy();
+  }
+}
+
+/** Refuses an answer that is no range, such as the page of a captive portal: it must not pass for "not found". */
+function assertRange(text: string): string {
+  const [first = ""] = text.split("\n", 1);
+  if (!/^[0-9A-F]{35}:\d+\s*$/i.test(first)) throw new Error("the range service answered no range");
+  return text;
+}
+
+/** Whether the range lists the suffix with a count; lines with count 0 are padding. */
+function isInRange(range: string, suffix: string): boolean {
+  return range.split("\n").some((line) => {
+    const [candidate = "", count = "0"] = line.trim().split(":");
+    return candidate.toUpperCase() === suffix && Number(count) > 0;
+  });
+}
+
+function ignore(): void {}
