@@ -1,6 +1,6 @@
 import { chmod, mkdtemp, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { parseArgs, stripVTControlCharacters } from "node:util";
 import { bundle } from "./bundle.ts";
 import { makeExecutable } from "./executable.ts";
 
@@ -26,7 +26,13 @@ const inputs = [
 const root = join(import.meta.dirname, "..");
 const dist = join(root, "dist");
 
-await main();
+try {
+  await main();
+} catch (error) {
+  const text = error instanceof Error ? error.message : String(error);
+  process.stderr.write(`${process.stderr.isTTY ? text : stripVTControlCharacters(text)}\n`);
+  process.exitCode = 1;
+}
 
 async function main(): Promise<void> {
   const { values } = parseArgs({

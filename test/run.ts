@@ -1,6 +1,7 @@
 // test: the suite, laid out like the source. unit/, api/, conformance/, cli/ and e2e/ are its layers, architecture/ its rules.
 // A test may import anything of the project; nothing imports a test.
-// Start here: this is `npm test`. `npm test -- test/unit/storage` runs a part, without the checks that come before the tests.
+// Start here: this is `npm test`. `npm test -- test/unit/storage` runs a part, without the checks that come before the tests;
+// `npm run test:executable` builds the single executable and runs the main job on it.
 import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -18,22 +19,33 @@ const checks: readonly Check[] = [
   { name: "format", command: ["oxfmt", "--check"], remedy: "npm run format" },
   { name: "lint", command: ["oxlint", "--deny-warnings"], remedy: "npm run lint -- --fix" },
   { name: "types", command: ["tsc", "--noEmit"] },
-  { name: "build", command: ["node", "bin/build.ts", "--no-executable"] },
+  { name: "build", command: ["node", "bin/build.ts", "--if-stale", "--no-executable"] },
 ];
+
+const executableCheck: Check = {
+  name: "executable",
+  command: ["node", "bin/build.ts", "--if-stale"],
+};
 
 const root = join(import.meta.dirname, "..");
 const environment = testEnvironment(process.env);
 
 process.exitCode = await main(process.argv.slice(2));
 
-async function main(filters: readonly string[]): Promise<number> {
+async function main(args: readonly string[]): Promise<number> {
+  const onExecutable = args.includes("--executable");
+  const filters = args.filter((arg) => arg !== "--executable");
   const failures: string[] = [];
   let passed = 0;
-  for (const check of filters.length === 0 ? checks : checks.filter(isBuild)) {
+  for (const check of checksBefore(onExecutable, filters)) {
     if (await runCheck(check)) passed += 1;
     else failures.push(check.name);
   }
-  const tests = await runTests(filters);
+  const tests = await runTests([
+    "--project",
+    onExecutable ? "executable" : "!executable",
+    ...filters,
+  ]);
   failures.push(...tests.failures);
   printSkipped(tests);
   if (failures.length > 0)
@@ -43,8 +55,10 @@ async function main(filters: readonly string[]): Promise<number> {
   return failures.length === 0 ? 0 : 1;
 }
 
-function isBuild(check: Check): boolean {
-  return check.name === "build";
+/** A part of the suite needs a build of the sources as they are, and no more. */
+function checksBefore(onExecutable: boolean, filters: readonly string[]): readonly Check[] {
+  if (onExecutable) return [executableCheck];
+  return filters.length === 0 ? checks : checks.filter(({ name }) => name === "build");
 }
 
 async function runCheck(check: Check): Promise<boolean> {
@@ -61,12 +75,12 @@ async function runCheck(check: Check): Promise<boolean> {
 }
 
 /** A run that ends without results (a crash, no such file) is one failure. */
-async function runTests(filters: readonly string[]): Promise<RunResults> {
+async function runTests(args: readonly string[]): Promise<RunResults> {
   const folder = await mkdtemp(join(tmpdir(), "croft-test-"));
   try {
     const resultsFile = join(folder, "results.json");
     environment["CROFT_TEST_RESULTS"] = resultsFile;
-    const { code } = await run(["vitest", "run", ...filters], "show");
+    const { code } = await run(["vitest", "run", ...args], "show");
     const text = await readFile(resultsFile, "utf8").catch(() => undefined);
     if (text === undefined) {
       return { passed: 0, failures: [`vitest ended early, with exit code ${code}`], skipped: [] };
