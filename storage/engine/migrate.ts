@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { StorageError } from "./database.ts";
 import type { Database, Queries } from "./database.ts";
-import { toDialect } from "./dialect.ts";
-import { toStatements } from "./sql-text.ts";
+import { toDialectStatements } from "./dialect.ts";
 
 /** One step of the schema: a file `NNNN_name.sql`. */
 export interface Migration {
@@ -46,23 +45,20 @@ function readMigration(directory: string, file: string): Migration {
  * by a later croft or an applied step has been edited. On PostgreSQL the caller holds a lock against other daemons.
  */
 export async function migrate(db: Database, migrations: readonly Migration[]): Promise<void> {
-  await db.run(
-    toDialect(
-      `CREATE TABLE IF NOT EXISTS schema_migrations (
-        version INTEGER NOT NULL PRIMARY KEY,
-        name TEXT NOT NULL,
-        hash TEXT NOT NULL,
-        applied_at INTEGER NOT NULL
-      ) STRICT`,
-      db.dialect,
-    ),
-  );
+  for (const statement of toDialectStatements(HISTORY, db.dialect)) await db.run(statement);
   const applied = await listApplied(db);
   for (const row of applied) assertKnown(row, migrations);
   const versions = new Set(applied.map((row) => row.version));
   for (const migration of migrations)
     if (!versions.has(migration.version)) await apply(db, migration);
 }
+
+const HISTORY = `CREATE TABLE IF NOT EXISTS schema_migrations (
+  version INTEGER NOT NULL PRIMARY KEY,
+  name TEXT NOT NULL,
+  hash TEXT NOT NULL,
+  applied_at INTEGER NOT NULL
+) STRICT`;
 
 interface Applied {
   readonly version: number;
@@ -92,8 +88,10 @@ function assertKnown(row: Applied, migrations: readonly Migration[]): void {
 }
 
 async function apply(db: Database, migration: Migration): Promise<void> {
-  const statements = toStatements(toDialect(migration.script, db.dialect));
+  const statements = toDialectStatements(migration.script, db.dialect);
   await db.transaction(async (tx) => {
+    // Rebuilding a great table or index takes longer than any request may.
+    if (tx.dialect === "postgres") await tx.run("SET LOCAL statement_timeout = 0");
     for (const statement of statements) await tx.run(statement);
     await tx.run(
       "INSERT INTO schema_migrations (version, name, hash, applied_at) VALUES (?, ?, ?, ?)",

@@ -56,7 +56,8 @@ export function toStatements(script: string): string[] {
   for (const token of toTokens(script)) {
     const word = token.kind === "word" ? token.text.toUpperCase() : "";
     if (word !== "") words.push(word);
-    if (isTrigger(words)) depth += word === "BEGIN" || word === "CASE" ? 1 : word === "END" ? -1 : 0;
+    if (isTrigger(words))
+      depth += word === "BEGIN" || word === "CASE" ? 1 : word === "END" ? -1 : 0;
     if (token.text === ";" && depth === 0) finish();
     else piece += token.text;
   }
@@ -73,8 +74,7 @@ function isTrigger(words: readonly string[]): boolean {
  * the port, and a connection's settings to the engine.
  */
 export function assertOrdinary(sql: string): void {
-  if (OF_THE_CONNECTION.test(sql))
-    throw new StorageError("failed", `not through the port: ${sql}`);
+  if (OF_THE_CONNECTION.test(sql)) throw new StorageError("failed", `not through the port: ${sql}`);
 }
 
 // `defer_foreign_keys` ends with the transaction; a migration that rebuilds a table needs it.

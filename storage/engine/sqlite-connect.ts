@@ -28,7 +28,10 @@ export function connect(
     opened.push(forWriting);
     claim(forWriting, path);
     if (forWriting.pragma("journal_mode = WAL", { simple: true }) !== "wal")
-      throw new StorageError("failed", `the file system of ${path} has no shared memory, which SQLite's log needs`);
+      throw new StorageError(
+        "failed",
+        `the file system of ${path} has no shared memory, which SQLite's log needs`,
+      );
     configure(forWriting);
     const forReading = new Sqlite(path, { timeout: busyTimeoutMs, readonly: true });
     opened.push(forReading);

@@ -29,7 +29,10 @@ const PAGES_PER_STEP = 256;
  * Copies a database (a connection in memory, or the path of a file) to `toPath` as it is at this moment.
  * Throws `failed` when `toPath` exists; removes what it wrote when it fails.
  */
-export async function backupDatabase(from: Sqlite.Database | string, toPath: string): Promise<void> {
+export async function backupDatabase(
+  from: Sqlite.Database | string,
+  toPath: string,
+): Promise<void> {
   try {
     closeSync(openSync(toPath, "wx", 0o600));
   } catch (error) {

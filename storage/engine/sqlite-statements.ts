@@ -3,6 +3,7 @@ import { StorageError } from "./database.ts";
 import type { Changes, SqlValue } from "./database.ts";
 import { assertOrdinary } from "./sql-text.ts";
 import { toSqliteStorageError } from "./sqlite-errors.ts";
+import { createTextCache } from "./text-cache.ts";
 import { assertExact, assertStorable } from "./values.ts";
 
 /** The statements of one connection, each prepared once. Every failure is a `StorageError`. */
@@ -16,27 +17,12 @@ export interface Statements {
 
 type Statement = Sqlite.Statement<unknown[], object>;
 
-/** Prepares statements on `connection` and keeps at least the last `kept` texts and at most twice as many. */
-export function createStatements(connection: Sqlite.Database, kept = 512): Statements {
-  // Two generations instead of an exact order of use: a hit costs one look-up and moves nothing.
-  let young = new Map<string, Statement>();
-  let old = new Map<string, Statement>();
-
-  function prepare(sql: string): Statement {
-    const cached = young.get(sql);
-    if (cached !== undefined) return cached;
-    let statement = old.get(sql);
-    if (statement === undefined) {
-      assertOrdinary(sql);
-      statement = connection.prepare<unknown[], object>(sql);
-    }
-    if (young.size >= kept) {
-      old = young;
-      young = new Map();
-    }
-    young.set(sql, statement);
-    return statement;
-  }
+/** Prepares statements on `connection` and keeps them by their text. */
+export function createStatements(connection: Sqlite.Database): Statements {
+  const prepare = createTextCache((sql): Statement => {
+    assertOrdinary(sql);
+    return connection.prepare<unknown[], object>(sql);
+  });
 
   function guarded<T>(sql: string, use: (statement: Statement) => T): T {
     try {
@@ -52,9 +38,10 @@ export function createStatements(connection: Sqlite.Database, kept = 512): State
       return guarded(sql, (statement) => {
         // The driver's `get` ignores what the reset after the first row reports. That is where a RETURNING statement
         // commits, so a full disk would go unnoticed: changes are always run to their end.
-        const row = statement.readonly && statement.reader
-          ? statement.get(...toBound(values))
-          : rowsOf(statement, values)[0];
+        const row =
+          statement.readonly && statement.reader
+            ? statement.get(...toBound(values))
+            : rowsOf(statement, values)[0];
         return row === undefined ? undefined : (assertExact(row) as T);
       });
     },

@@ -47,7 +47,13 @@ export function createWriter(connection: Sqlite.Database): Writer {
   function enqueue<T>(isTransaction: boolean, apply: () => T | Promise<T>): Promise<T> {
     if (closed) return Promise.reject(new StorageError("closed", "the database is closed"));
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    queue.push({ isTransaction, alone: false, apply, resolve: (value) => resolve(value as T), reject });
+    queue.push({
+      isTransaction,
+      alone: false,
+      apply,
+      resolve: (value) => resolve(value as T),
+      reject,
+    });
     if (state === "idle") schedule();
     return promise;
   }

@@ -1,7 +1,6 @@
-import { AsyncLocalStorage } from "node:async_hooks";
-import Sqlite from "better-sqlite3";
 import { StorageError } from "./database.ts";
-import type { Database, SqlValue, Transaction } from "./database.ts";
+import type { Database, Queries, SqlValue } from "./database.ts";
+import { createScopes } from "./scope.ts";
 import { connect } from "./sqlite-connect.ts";
 import { backupDatabase, findProblems } from "./sqlite-maintenance.ts";
 import { createStatements } from "./sqlite-statements.ts";
@@ -41,13 +40,6 @@ export interface SqliteDatabase extends Database {
   serialize(): Uint8Array;
 }
 
-/** One run of a transaction's callback. */
-interface Scope {
-  isOpen: boolean;
-  /** The first failed statement: it dooms the transaction, as it does on PostgreSQL. */
-  failure: unknown;
-}
-
 const TRANSACTION_TIMEOUT_MS = 30_000;
 const BUSY_TIMEOUT_MS = 2_000;
 
@@ -56,41 +48,28 @@ const BUSY_TIMEOUT_MS = 2_000;
  * one that reads. Throws `StorageError`: `corrupt` for a file that is no database, `readonly`, `full`, `busy`, `failed`.
  */
 export function openSqlite(options: SqliteOptions): SqliteDatabase {
-  const { path, clock, transactionTimeoutMs = TRANSACTION_TIMEOUT_MS } = options;
+  const { path, clock } = options;
   const { forWriting, forReading } = connect(options, options.busyTimeoutMs ?? BUSY_TIMEOUT_MS);
   const writer = createWriter(forWriting);
   const writing = createStatements(forWriting);
   const isShared = forReading === forWriting;
   const reading = isShared ? writing : createStatements(forReading);
-  const current = new AsyncLocalStorage<Scope>();
+  const scopes = createScopes({
+    dialect: "sqlite",
+    timeoutMs: options.transactionTimeoutMs ?? TRANSACTION_TIMEOUT_MS,
+    onStuck: options.onStuck,
+  });
+  const insideTransaction = toQueries(writing);
   let closing: Promise<void> | undefined;
 
-  /** Inside a callback only `tx` is used: the database itself would wait for the callback, which waits for it. */
   function assertUsable(): void {
     if (closing !== undefined) throw new StorageError("closed", "the database is closed");
-    if (current.getStore()?.isOpen === true)
-      throw new StorageError("failed", "a transaction's callback uses the database instead of its tx");
+    scopes.assertOutside();
   }
 
   /** On a shared connection a read between the statements of a transaction would see what has not committed. */
   function mustQueue(sql: string): boolean {
     return !reading.isRead(sql) || (isShared && writer.isOpen());
-  }
-
-  async function runTransaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    const scope: Scope = { isOpen: true, failure: undefined };
-    const tx = createTransaction(writing, scope, clock());
-    try {
-      const result = await withinTime(
-        current.run(scope, async () => work(tx)),
-        transactionTimeoutMs,
-        options.onStuck,
-      );
-      if (scope.failure !== undefined) throw scope.failure;
-      return result;
-    } finally {
-      scope.isOpen = false;
-    }
   }
 
   return {
@@ -112,7 +91,7 @@ export function openSqlite(options: SqliteOptions): SqliteDatabase {
     },
     async transaction(work) {
       assertUsable();
-      return writer.transaction(() => runTransaction(work));
+      return writer.transaction(() => scopes.run(insideTransaction, clock(), work));
     },
     close: () =>
       (closing ??= writer.drain().then(() => {
@@ -136,40 +115,13 @@ export function openSqlite(options: SqliteOptions): SqliteDatabase {
   };
 }
 
-function createTransaction(statements: Statements, scope: Scope, now: number): Transaction {
-  async function attempt<T>(apply: () => T): Promise<T> {
-    if (!scope.isOpen) throw new StorageError("failed", "the transaction has ended");
-    if (scope.failure !== undefined) throw scope.failure;
-    try {
-      return apply();
-    } catch (error) {
-      scope.failure = error;
-      throw error;
-    }
-  }
+/** The statements of a connection as the port's three verbs. */
+function toQueries(statements: Statements): Queries {
   return {
-    dialect: "sqlite",
-    now,
-    get: <T extends object>(sql: string, ...values: SqlValue[]) =>
-      attempt(() => statements.get<T>(sql, values)),
-    all: <T extends object>(sql: string, ...values: SqlValue[]) =>
-      attempt(() => statements.all<T>(sql, values)),
-    run: (sql, ...values) => attempt(() => statements.run(sql, values)),
+    get: async <T extends object>(sql: string, ...values: SqlValue[]) =>
+      statements.get<T>(sql, values),
+    all: async <T extends object>(sql: string, ...values: SqlValue[]) =>
+      statements.all<T>(sql, values),
+    run: async (sql, ...values) => statements.run(sql, values),
   };
-}
-
-/** Rejects with `failed` when `running` awaits anything for so long that it can be no statement. */
-function withinTime<T>(
-  running: Promise<T>,
-  timeoutMs: number,
-  onStuck: ((message: string) => void) | undefined,
-): Promise<T> {
-  const { promise, resolve, reject } = Promise.withResolvers<T>();
-  const timer = setTimeout(() => {
-    const message = `a transaction did not end within ${timeoutMs} ms and was undone: its callback may await nothing but its tx`;
-    onStuck?.(message);
-    reject(new StorageError("failed", message));
-  }, timeoutMs);
-  running.then(resolve, reject).finally(() => clearTimeout(timer));
-  return promise;
 }

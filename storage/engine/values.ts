@@ -8,7 +8,8 @@ import type { SqlValue } from "./database.ts";
 export function assertStorable(value: SqlValue): void {
   switch (typeof value) {
     case "string":
-      if (value.includes("\0")) throw new StorageError("failed", "text with a NUL cannot be stored");
+      if (value.includes("\0"))
+        throw new StorageError("failed", "text with a NUL cannot be stored");
       return;
     case "number":
       if (!(value <= Number.MAX_SAFE_INTEGER && value >= Number.MIN_SAFE_INTEGER))

@@ -1,0 +1,101 @@
+import { StorageError } from "./database.ts";
+import type { SqlValue } from "./database.ts";
+
+/** One connection to a server. `values` stand for `$1`, `$2`, …; without them `text` may be several statements. */
+export interface PostgresClient {
+  query(text: string, values?: SqlValue[]): Promise<PostgresResult>;
+}
+
+export interface PostgresResult {
+  readonly rows: object[];
+  /** How many rows were changed; 0 for a statement that only reads. */
+  readonly changes: number;
+}
+
+/** Lends connections, one borrower at a time. */
+export interface PostgresPool {
+  /** There is one connection and nobody else on the database: an embedded engine. */
+  readonly isSingle?: boolean;
+  /** Waits for a free connection. */
+  connect(): Promise<PostgresClient & { release(broken: boolean): void }>;
+  /** Closes all; none is lent any more. */
+  end(): Promise<void>;
+}
+
+/** How a column's text becomes a `SqlValue`, by type id: what SQLite gives as a number is a number here as well. */
+export const VALUE_PARSERS: Readonly<Record<number, (text: string) => SqlValue>> = {
+  16: (text) => (text === "t" ? 1 : 0), // bool
+  20: Number, // int8
+  21: Number, // int2
+  23: Number, // int4
+  26: Number, // oid
+  700: Number, // float4
+  701: Number, // float8
+  1700: Number, // numeric: the sum of a BIGINT column
+};
+
+/** The commands whose row count is a number of changes: the server counts the rows of a SELECT as well. */
+const CHANGING = new Set(["INSERT", "UPDATE", "DELETE", "MERGE"]);
+
+/** How many connections a daemon holds at most. */
+export const CONNECTIONS_MAX = 10;
+const CONNECT_TIMEOUT_MS = 10_000;
+const IDLE_TIMEOUT_MS = 60_000;
+/** A statement that takes longer has no plan; migrations lift the limit. */
+const STATEMENT_TIMEOUT_MS = 30_000;
+const LOCK_TIMEOUT_MS = 10_000;
+const IDLE_IN_TRANSACTION_TIMEOUT_MS = 60_000;
+
+/** A pool of connections to the server at `url`. Opens none yet. The driver is loaded by those who use it. */
+export async function createPool(url: string): Promise<PostgresPool> {
+  const { default: pg } = await import("pg");
+  const pool = new pg.Pool({
+    ...toConfig(url, pg.types),
+    max: CONNECTIONS_MAX,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    idleTimeoutMillis: IDLE_TIMEOUT_MS,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    lock_timeout: LOCK_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
+    application_name: "croft",
+    // Single statements as well: a transaction is only safe from writers that are serializable themselves.
+    options: "-c default_transaction_isolation=serializable",
+  });
+  // An idle connection that the server closes would end the process otherwise. The pool has dropped it already, and
+  // a statement that finds no server reports that itself.
+  pool.on("error", () => undefined);
+  return {
+    connect: async () => {
+      const client = await pool.connect();
+      return {
+        async query(text, values) {
+          const { rows, command, rowCount } = await client.query<object>(text, values);
+          return { rows, changes: CHANGING.has(command) ? (rowCount ?? 0) : 0 };
+        },
+        release: (broken) => client.release(broken),
+      };
+    },
+    end: () => pool.end(),
+  };
+}
+
+type DriverTypes = { getTypeParser(id: number, format: "text" | "binary"): unknown };
+
+function toConfig(url: string, driverTypes: DriverTypes): object {
+  if (!URL.canParse(url)) throw new StorageError("failed", "the database's address is no URL");
+  return {
+    connectionString: url,
+    types: {
+      getTypeParser: (id: number, format: "text" | "binary" = "text") =>
+        (format === "text" ? VALUE_PARSERS[id] : undefined) ??
+        driverTypes.getTypeParser(id, format),
+    },
+  };
+}
+
+/** Host, port and database of an address, for messages: never its user or password. */
+export function toServerName(url: string): string {
+  if (!URL.canParse(url)) return "the given address";
+  const { host, pathname } = new URL(url);
+  return `${host}${pathname}`;
+}

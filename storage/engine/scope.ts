@@ -1,0 +1,110 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { StorageError } from "./database.ts";
+import type { Database, Queries, SqlValue, Transaction } from "./database.ts";
+
+/** Keeps what runs inside a transaction's callback apart from what runs outside; the same rules for both engines. */
+export interface Scopes {
+  /** Throws `failed` inside a callback: the database would wait for the callback, and the callback for the database. */
+  assertOutside(): void;
+  /** Runs `work` with a `tx` on `queries` that ends with it. Rejects with the first failed statement even if `work` caught it. */
+  run<T>(queries: Queries, now: number, work: (tx: Transaction) => Promise<T>): Promise<T>;
+}
+
+export interface ScopesOptions {
+  readonly dialect: Database["dialect"];
+  /** How long a callback may take before its transaction is given up. */
+  readonly timeoutMs: number;
+  /** Told when one did. */
+  readonly onStuck?: ((message: string) => void) | undefined;
+  /** Whether a failed statement asks for the whole transaction again: it wins over what the callback makes of it. */
+  readonly mustRetry?: (failure: unknown) => boolean;
+}
+
+interface Scope {
+  isOpen: boolean;
+  /** The latest statement, which ends after all before it. */
+  last: Promise<unknown> | undefined;
+  /** PostgreSQL refuses every statement after a failed one; SQLite would go on, and a service tested on it would break. */
+  failure: unknown;
+}
+
+/** Creates the scopes of one database. */
+export function createScopes(options: ScopesOptions): Scopes {
+  const { dialect, timeoutMs, onStuck, mustRetry } = options;
+  const current = new AsyncLocalStorage<Scope>();
+  return {
+    assertOutside() {
+      if (current.getStore()?.isOpen === true)
+        throw new StorageError(
+          "failed",
+          "a transaction's callback uses the database instead of its tx",
+        );
+    },
+    async run(queries, now, work) {
+      const scope: Scope = { isOpen: true, last: undefined, failure: undefined };
+      const tx = createTransaction(dialect, queries, scope, now);
+      try {
+        const running = current.run(scope, async () => work(tx));
+        const result = await withinTime(running, timeoutMs, onStuck);
+        // A statement that the callback did not wait for still belongs to the transaction.
+        await scope.last;
+        if (scope.failure !== undefined) throw scope.failure;
+        return result;
+      } catch (error) {
+        throw mustRetry?.(scope.failure) === true ? scope.failure : error;
+      } finally {
+        scope.isOpen = false;
+      }
+    },
+  };
+}
+
+function createTransaction(
+  dialect: Database["dialect"],
+  queries: Queries,
+  scope: Scope,
+  now: number,
+): Transaction {
+  async function attempt<T>(apply: () => Promise<T>): Promise<T> {
+    if (!scope.isOpen) throw new StorageError("failed", "the transaction has ended");
+    if (scope.failure !== undefined) throw scope.failure;
+    const running = apply();
+    scope.last = running.catch((error: unknown) => {
+      scope.failure ??= error;
+    });
+    await scope.last;
+    return running;
+  }
+  return {
+    dialect,
+    now,
+    get: <T extends object>(sql: string, ...values: SqlValue[]) =>
+      attempt(() => queries.get<T>(sql, ...values)),
+    all: <T extends object>(sql: string, ...values: SqlValue[]) =>
+      attempt(() => queries.all<T>(sql, ...values)),
+    run: (sql, ...values) => attempt(() => queries.run(sql, ...values)),
+  };
+}
+
+/** Rejects with `failed` when `running` takes so long that it must await something else than statements. */
+function withinTime<T>(
+  running: Promise<T>,
+  timeoutMs: number,
+  onStuck: ((message: string) => void) | undefined,
+): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  const timer = setTimeout(() => {
+    const message = `a transaction did not end within ${timeoutMs} ms and is undone: its callback may await nothing but its tx`;
+    onStuck?.(message);
+    reject(new StorageError("failed", message));
+  }, timeoutMs);
+  const settle = (apply: () => void): void => {
+    clearTimeout(timer);
+    apply();
+  };
+  running.then(
+    (value) => settle(() => resolve(value)),
+    (error: unknown) => settle(() => reject(error)),
+  );
+  return promise;
+}
