@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import type { EnqueuedJob } from "../../daemon/jobs/queue.ts";
 import { createUuid7 } from "../../daemon/uuid7.ts";
 import {
   createVaultAccounts,
@@ -6,6 +7,7 @@ import {
   type VaultAccountsDeps,
 } from "../../daemon/vault/accounts/accounts.ts";
 import type { Client } from "../../daemon/vault/accounts/client.ts";
+import type { MailMessage } from "../../daemon/vault/accounts/reset-mails.ts";
 import type { SignInInput } from "../../daemon/vault/accounts/sign-in.service.ts";
 import type { SqliteDatabase } from "../../storage/engine/sqlite.ts";
 import { createKeyring } from "../../storage/keys/keyring.ts";
@@ -22,7 +24,18 @@ export interface TestAccounts extends VaultAccounts, AsyncDisposable {
   readonly deps: VaultAccountsDeps;
   /** Passwords that the look-up knows. */
   readonly breached: Set<string>;
+  /** What was queued to be mailed. */
+  readonly mails: readonly MailMessage[];
+  /** Does what was enqueued so far. */
+  runJobs(): Promise<void>;
 }
+
+export const TEST_SETTINGS: VaultAccountsDeps["settings"] = {
+  allowRegistration: true,
+  accessTokenSeconds: 900,
+  defaultQuotaBytes: 104_857_600,
+  instanceName: "croft",
+};
 
 /** Opens accounts for a test; `more` takes the place of single dependencies. */
 export async function openTestAccounts(
@@ -33,6 +46,8 @@ export async function openTestAccounts(
   const randomBytes = createTestRandom();
   const db = await openTestDatabase({ clock });
   const breached = new Set<string>();
+  const jobs: EnqueuedJob[] = [];
+  const mails: MailMessage[] = [];
   const deps: VaultAccountsDeps = {
     db,
     clock,
@@ -42,14 +57,27 @@ export async function openTestAccounts(
     breaches: { isBreached: async (password) => breached.has(password) },
     attempts: createTestCounter(clock),
     keys: createKeyring([{ version: 1, bytes: new Uint8Array(32).fill(7) }], randomBytes),
-    settings: { allowRegistration: true, accessTokenSeconds: 900, defaultQuotaBytes: 104_857_600 },
+    enqueue: async (_tx, job) => jobs.push(job),
+    queueMail: async (_tx, message) => mails.push(message),
+    frontendUrl: () => "https://vault.example.org",
+    settings: TEST_SETTINGS,
     ...more,
   };
+  const services = createVaultAccounts(deps);
   return {
-    ...createVaultAccounts(deps),
+    ...services,
     db,
     deps,
     breached,
+    mails,
+    async runJobs() {
+      for (const job of jobs.splice(0))
+        await services.resetMails.job.run(job.payload, {
+          id: 1,
+          attempt: 1,
+          signal: new AbortController().signal,
+        });
+    },
     get now() {
       return state.now;
     },

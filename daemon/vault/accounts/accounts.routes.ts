@@ -6,7 +6,8 @@ import * as view from "./accounts.view.ts";
 import { toClient } from "./client.ts";
 
 /** The account routes (vault API, Account routes). */
-export function accountRoutes({ registration, signIn, sessions, profile }: VaultAccounts): Route[] {
+export function accountRoutes(accounts: VaultAccounts): Route[] {
+  const { registration, signIn, sessions, passwords, totp, profile } = accounts;
   return [
     handle(contract.register, async ({ body }) => ({
       status: 201,
@@ -44,5 +45,49 @@ export function accountRoutes({ registration, signIn, sessions, profile }: Vault
       status: 200,
       body: view.toQuota(await profile.viewQuota(caller)),
     })),
+    handle(contract.changePassword, async ({ caller, body, request }) =>
+      view.passwordChangedAnswer(
+        await passwords.change(
+          caller,
+          { current: body.current_password, next: body.new_password },
+          toClient(request),
+        ),
+      ),
+    ),
+    handle(contract.setupTotp, async ({ caller }) => ({
+      status: 200,
+      body: view.toTotpSetup(await totp.setUp(caller)),
+    })),
+    handle(contract.enableTotp, async ({ caller, body, request }) => ({
+      status: 200,
+      body: view.toTotpEnrolment(await totp.enable(caller, body.code, toClient(request))),
+    })),
+    handle(contract.disableTotp, async ({ caller, request }) =>
+      view.totpDisabledAnswer(await totp.disable(caller, toClient(request))),
+    ),
+    handle(contract.requestPasswordReset, async ({ body }) => {
+      await passwords.requestReset(body.email);
+      return view.resetRequestedAnswer();
+    }),
+    handle(contract.confirmPasswordReset, async ({ body, request }) => {
+      await passwords.confirmReset(body.token, body.new_password, toClient(request));
+      return view.passwordResetAnswer();
+    }),
+    handle(contract.viewPreferences, async ({ caller }) => ({
+      status: 200,
+      body: view.toPreferences(await profile.viewPdfOpenMode(caller)),
+    })),
+    handle(contract.editPreferences, async ({ caller, body }) => ({
+      status: 200,
+      body: view.toPreferences(await profile.setPdfOpenMode(caller, body.pdf_open_mode)),
+    })),
+    handle(contract.listSessions, async ({ caller }) => ({
+      status: 200,
+      body: (await sessions.list(caller)).map((each) => view.toSession(each, caller.sessionId)),
+    })),
+    handle(contract.deleteSession, async ({ caller, params }) => {
+      await sessions.end(caller, params.id);
+      return view.sessionEndedAnswer();
+    }),
   ];
 }

@@ -4,15 +4,20 @@
 // Start here (what accounts consist of), then sign-in.service.ts, which reads in the order of the document.
 import type { Database } from "../../../storage/engine/database.ts";
 import type { BreachLookup } from "../../outbound/breach/lookup.ts";
+import type { Enqueue } from "../../jobs/queue.ts";
 import type { PasswordHasher } from "../../password-hasher.ts";
 import { createAccessTokens } from "./access-tokens.ts";
 import { type Authentication, createAuthentication } from "./authentication.ts";
 import type { AttemptCounter } from "./attempts.ts";
 import { createProfile, type Profile } from "./profile.service.ts";
 import { createRegistration, type Registration } from "./registration.service.ts";
+import { createPasswords, type Passwords } from "./passwords.service.ts";
+import { createResetMails, type QueueMail, type ResetMails } from "./reset-mails.ts";
+import { createResetTokens } from "./reset-tokens.ts";
 import { createSessionIssuer } from "./session-issue.ts";
 import { createSessions, type Sessions } from "./sessions.service.ts";
 import { createSignIn, type SignIn } from "./sign-in.service.ts";
+import { createTotp, type Totp } from "./totp.service.ts";
 import { createTotpSecrets, type Sealer } from "./totp-secrets.ts";
 
 /** Seals secrets and gives the keys that tokens are signed with; see storage/keys. */
@@ -26,6 +31,8 @@ export interface AccountSettings {
   readonly allowRegistration: boolean;
   readonly accessTokenSeconds: number;
   readonly defaultQuotaBytes: number;
+  /** What authenticator apps and mails call this server. */
+  readonly instanceName: string;
 }
 
 /** What accounts stand on. */
@@ -41,6 +48,10 @@ export interface VaultAccountsDeps {
   readonly breaches: BreachLookup;
   readonly attempts: AttemptCounter;
   readonly keys: AccountKeys;
+  readonly enqueue: Enqueue;
+  readonly queueMail: QueueMail;
+  /** Base of the reset link, without a trailing slash; known once the daemon listens. */
+  readonly frontendUrl: () => string;
   readonly settings: AccountSettings;
 }
 
@@ -50,12 +61,17 @@ export interface VaultAccounts {
   readonly registration: Registration;
   readonly signIn: SignIn;
   readonly sessions: Sessions;
+  readonly passwords: Passwords;
+  readonly totp: Totp;
   readonly profile: Profile;
+  /** Its job is to be registered with the queue. */
+  readonly resetMails: ResetMails;
 }
 
 /** Wires the services of accounts. Opens nothing and starts nothing. */
 export function createVaultAccounts(deps: VaultAccountsDeps): VaultAccounts {
   const { db, clock, newId, randomBytes, hasher, breaches, attempts, keys, settings } = deps;
+  const { instanceName } = settings;
   const accessTokens = createAccessTokens({
     keys: keys.deriveAll("vault-access-token"),
     clock,
@@ -64,11 +80,16 @@ export function createVaultAccounts(deps: VaultAccountsDeps): VaultAccounts {
   });
   const issuer = createSessionIssuer({ accessTokens, randomBytes, newId });
   const totpSecrets = createTotpSecrets(keys);
+  const resetTokens = createResetTokens({ keys: keys.deriveAll("vault-password-reset"), clock });
+  const resetMails = createResetMails({ ...deps, resetTokens, instanceName });
   return {
     authentication: createAuthentication({ db, accessTokens }),
     registration: createRegistration({ db, newId, hasher, breaches, ...settings }),
     signIn: createSignIn({ db, hasher, attempts, totpSecrets, sessions: issuer }),
     sessions: createSessions({ db, clock, sessions: issuer }),
+    passwords: createPasswords({ db, hasher, breaches, attempts, resetTokens, resetMails }),
+    totp: createTotp({ db, randomBytes, totpSecrets, instanceName }),
     profile: createProfile({ db }),
+    resetMails,
   };
 }

@@ -13,6 +13,7 @@ import type { Profile } from "./profile.service.ts";
 import { CLEAR_REFRESH_COOKIE, setRefreshCookie } from "./refresh-cookie.ts";
 import type { IssuedTokens } from "./session-issue.ts";
 import type { SignInOutcome } from "./sign-in.service.ts";
+import type { Totp } from "./totp.service.ts";
 
 /** A user as registration and `/me` show it. */
 export function toUser(user: VaultUser): z.output<typeof userSchema> {
@@ -70,6 +71,53 @@ export function signedOutAllAnswer(count: number) {
     body: { message: `Signed out of ${sessions}.`, sessions_revoked: count },
     headers: { "Set-Cookie": CLEAR_REFRESH_COOKIE },
   } as const;
+}
+
+/** The answer to a change of password. */
+export function passwordChangedAnswer(sessionsRevoked: number) {
+  return {
+    status: 200,
+    body: { message: "Password changed.", sessions_revoked: sessionsRevoked },
+  } as const;
+}
+
+/** The answer to a request for a reset link, whether or not somebody has the address. */
+export function resetRequestedAnswer() {
+  return {
+    status: 202,
+    body: { message: "If an account with this address exists, a link was sent to it." },
+  } as const;
+}
+
+/** The answer to a password set by a reset link (vault API, Rules for /password-reset/confirm). */
+export function passwordResetAnswer() {
+  return { status: 200, body: { message: "Password updated. Please sign in." } } as const;
+}
+
+/** What an authenticator app needs. */
+export function toTotpSetup(setup: Awaited<ReturnType<Totp["setUp"]>>) {
+  return { provisioning_uri: setup.provisioningUri, secret: setup.secret };
+}
+
+/** The backup codes, shown this once. */
+export function toTotpEnrolment(enrolment: Awaited<ReturnType<Totp["enable"]>>) {
+  return {
+    backup_codes: [...enrolment.backupCodes],
+    sessions_revoked: enrolment.sessionsRevoked,
+  };
+}
+
+/** The answer to turning the second factor off. */
+export function totpDisabledAnswer(sessionsRevoked: number) {
+  return {
+    status: 200,
+    body: { message: "TOTP disabled.", sessions_revoked: sessionsRevoked },
+  } as const;
+}
+
+/** The answer to ending one session. */
+export function sessionEndedAnswer() {
+  return { status: 200, body: { message: "Session revoked." } } as const;
 }
 
 /** A session as its owner sees it. */

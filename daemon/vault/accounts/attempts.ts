@@ -23,10 +23,10 @@ export function countSignIn(attempts: AttemptCounter, email: string): Promise<vo
 }
 
 /**
- * Counts one wrong current password of a signed-in user, so that whoever got hold of an access token cannot try
- * passwords with it. Throws `rate_limited` from the eleventh in 15 minutes on.
+ * Counts one check of a signed-in user's password, right or wrong, so that whoever got hold of an access token cannot
+ * try passwords with it. Throws `rate_limited` from the eleventh in 15 minutes on.
  */
-export function countWrongPassword(attempts: AttemptCounter, userId: string): Promise<void> {
+export function countPasswordCheck(attempts: AttemptCounter, userId: string): Promise<void> {
   return count(attempts, `vault.password:${userId}`, "Too many attempts. Try again in 15 minutes.");
 }
 

@@ -37,15 +37,16 @@ export async function enableTotp(
   return changes > 0;
 }
 
-/** Turns the second factor off, forgets its secret and ends the access tokens issued before. */
-export async function disableTotp(tx: Transaction, userId: string): Promise<void> {
-  await tx.run(
+/** Turns the second factor off, forgets its secret and ends the access tokens issued before. False when it is off. */
+export async function disableTotp(tx: Transaction, userId: string): Promise<boolean> {
+  const { changes } = await tx.run(
     `UPDATE vault_users SET totp_enabled = 0, totp_secret = NULL, totp_last_step = 0, totp_pending_secret = NULL,
        totp_pending_expires_at = NULL, token_version = token_version + 1, updated_at = ?
-     WHERE id = ?`,
+     WHERE id = ? AND totp_enabled = 1`,
     tx.now,
     userId,
   );
+  return changes > 0;
 }
 
 /** Takes a time step for one sign-in. False when it or a later one was taken before, by whichever process. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { findQuota } from "../../../../../storage/tables/vault/quotas.ts";
-import { openTestAccounts, STRONG } from "../../../../support/vault-accounts.ts";
+import { openTestAccounts, STRONG, TEST_SETTINGS } from "../../../../support/vault-accounts.ts";
 
 const mira = { handle: "mira", email: "mira@example.org", password: STRONG };
 
@@ -59,7 +59,7 @@ describe("registration", () => {
 
   test("is refused where the server takes none", async () => {
     await using accounts = await openTestAccounts({
-      settings: { allowRegistration: false, accessTokenSeconds: 900, defaultQuotaBytes: 1 },
+      settings: { ...TEST_SETTINGS, allowRegistration: false },
     });
     await expect(accounts.registration.register(mira)).rejects.toMatchObject({ code: "forbidden" });
   });

@@ -1,0 +1,115 @@
+import type { Database } from "../../../storage/engine/database.ts";
+import { insertAudit } from "../../../storage/tables/vault/audit.ts";
+import { endSessions } from "../../../storage/tables/vault/sessions.ts";
+import { changePassword, findVaultUser } from "../../../storage/tables/vault/users.ts";
+import { AppError } from "../../errors.ts";
+import type { BreachLookup } from "../../outbound/breach/lookup.ts";
+import type { PasswordHasher } from "../../password-hasher.ts";
+import type { VaultCaller } from "../caller.ts";
+import { type AttemptCounter, countPasswordCheck } from "./attempts.ts";
+import type { Client } from "./client.ts";
+import { assertNotBreached, assertStrong } from "./password-rules.ts";
+import { badCredentials } from "./refusals.ts";
+import { fingerprintOfHash, type ResetTokens } from "./reset-tokens.ts";
+import type { ResetMails } from "./reset-mails.ts";
+import { endOtherSessions } from "./sessions.service.ts";
+
+/** Changing and replacing passwords. */
+export interface Passwords {
+  /**
+   * Replaces the caller's password and tells how many other sessions it ended (vault API, Rules for
+   * /change-password). Throws `invalid_credentials` for a wrong current one, `unprocessable` for a breached or weak new
+   * one, `rate_limited` when too many were tried.
+   */
+  change(
+    caller: VaultCaller,
+    passwords: { readonly current: string; readonly next: string },
+    client: Client,
+  ): Promise<number>;
+  /** Has a reset link mailed, if somebody has this address. Takes the same time and says the same either way. */
+  requestReset(email: string): Promise<void>;
+  /**
+   * Replaces the password that a reset link is for (vault API, Rules for /password-reset/confirm). Throws
+   * `invalid_argument` for a link that is not good, any more or at all, `unprocessable` for a weak or breached password.
+   */
+  confirmReset(token: string, next: string, client: Client): Promise<void>;
+}
+
+export interface PasswordsDeps {
+  readonly db: Database;
+  readonly hasher: PasswordHasher;
+  readonly breaches: BreachLookup;
+  readonly attempts: AttemptCounter;
+  readonly resetTokens: ResetTokens;
+  readonly resetMails: ResetMails;
+}
+
+export function createPasswords(deps: PasswordsDeps): Passwords {
+  const { db, hasher, breaches } = deps;
+  return {
+    async change({ userId, address }, { current, next }, client) {
+      await countPasswordCheck(deps.attempts, userId);
+      const user = await findVaultUser(db, userId);
+      const { fits } = await hasher.verify(user?.passwordHash ?? "", current);
+      if (user === undefined || !fits) throw wrongCurrent();
+      await assertNotBreached(breaches, next);
+      assertStrong(next);
+      const to = await hasher.hash(next);
+
+      const ended = await db.transaction(async (tx) => {
+        const changed = await changePassword(tx, userId, { from: user.passwordHash, to });
+        if (!changed) return undefined;
+        const others = await endOtherSessions(tx, userId, client);
+        await insertAudit(tx, {
+          eventType: "auth.password_changed",
+          userId,
+          actorId: userId,
+          ipAddress: address,
+          metadata: { sessions_revoked: others },
+        });
+        return others;
+      });
+      // Somebody else changed it, or the account was deactivated, while the new one was hashed.
+      if (ended === undefined) throw wrongCurrent();
+      return ended;
+    },
+
+    requestReset: (email) =>
+      db.transaction((tx) => deps.resetMails.request(tx, { email, reason: "asked" })),
+
+    async confirmReset(token, next, { address }) {
+      const claims = await deps.resetTokens.read(token);
+      if (claims === undefined) throw badLink();
+      const user = await findVaultUser(db, claims.userId);
+      if (user !== undefined && fingerprintOfHash(user.passwordHash) !== claims.replaces)
+        throw badLink();
+      assertStrong(next);
+      await assertNotBreached(breaches, next);
+      if (user === undefined || !user.isActive) throw badLink();
+      const to = await hasher.hash(next);
+
+      const changed = await db.transaction(async (tx) => {
+        if (!(await changePassword(tx, user.id, { from: user.passwordHash, to }))) return false;
+        const ended = await endSessions(tx, user.id);
+        await insertAudit(tx, {
+          eventType: "auth.password_reset",
+          userId: user.id,
+          actorId: user.id,
+          ipAddress: address,
+          metadata: { sessions_revoked: ended },
+        });
+        return true;
+      });
+      // The link was used twice at once, and this was the second.
+      if (!changed) throw badLink();
+    },
+  };
+}
+
+function wrongCurrent(): AppError {
+  return badCredentials("Current password is incorrect");
+}
+
+function badLink(): AppError {
+  return new AppError("invalid_argument", "Invalid or expired reset link");
+}

@@ -1,0 +1,116 @@
+import type { Database } from "../../../storage/engine/database.ts";
+import { insertAudit } from "../../../storage/tables/vault/audit.ts";
+import {
+  deleteBackupCodes,
+  replaceBackupCodes,
+} from "../../../storage/tables/vault/backup-codes.ts";
+import { disableTotp, enableTotp, storePendingTotp } from "../../../storage/tables/vault/totp.ts";
+import { findVaultUser } from "../../../storage/tables/vault/users.ts";
+import { AppError } from "../../errors.ts";
+import type { VaultCaller } from "../caller.ts";
+import { createBackupCodes, hashBackupCode } from "./backup-codes.ts";
+import type { Client } from "./client.ts";
+import { endOtherSessions } from "./sessions.service.ts";
+import { createTotpSecret, findTotpStep, toProvisioningUri } from "./totp-codes.ts";
+import type { TotpSecrets } from "./totp-secrets.ts";
+
+/** The second factor. */
+export interface Totp {
+  /**
+   * A fresh secret that waits 15 minutes for its first code, in place of an earlier one. Throws `invalid_argument` when
+   * the second factor is on.
+   */
+  setUp(
+    caller: VaultCaller,
+  ): Promise<{ readonly secret: string; readonly provisioningUri: string }>;
+  /**
+   * Turns the second factor on when `code` is one of the secret set up. Gives the ten backup codes, which are never
+   * shown again, and how many other sessions it ended. Throws `invalid_argument` otherwise.
+   */
+  enable(
+    caller: VaultCaller,
+    code: string,
+    client: Client,
+  ): Promise<{ readonly backupCodes: readonly string[]; readonly sessionsRevoked: number }>;
+  /** Turns the second factor off and tells how many other sessions it ended; does nothing when it is off. */
+  disable(caller: VaultCaller, client: Client): Promise<number>;
+}
+
+export interface TotpDeps {
+  readonly db: Database;
+  readonly randomBytes: (length: number) => Uint8Array;
+  readonly totpSecrets: TotpSecrets;
+  readonly instanceName: string;
+}
+
+/** How long a secret that was set up waits for its first code. */
+const PENDING_MS = 15 * 60_000;
+
+export function createTotp({ db, randomBytes, totpSecrets, instanceName }: TotpDeps): Totp {
+  return {
+    async setUp({ userId, email }) {
+      const secret = createTotpSecret(randomBytes);
+      const sealed = totpSecrets.seal(secret, "totp_pending_secret", userId);
+      const stored = await db.transaction((tx) =>
+        storePendingTotp(tx, userId, { secret: sealed, expiresAt: tx.now + PENDING_MS }),
+      );
+      if (!stored) throw alreadyOn();
+      return {
+        secret,
+        provisioningUri: toProvisioningUri({ secret, issuer: instanceName, account: email }),
+      };
+    },
+
+    async enable({ userId, address }, code, client) {
+      const backupCodes = createBackupCodes(randomBytes);
+      const sessionsRevoked = await db.transaction(async (tx) => {
+        const user = await findVaultUser(tx, userId);
+        if (user?.totpEnabled === true) throw alreadyOn();
+        if (user?.totpPendingSecret === undefined || (user.totpPendingExpiresAt ?? 0) <= tx.now)
+          throw new AppError("invalid_argument", "Begin with the setup: no secret is waiting");
+        const secret = totpSecrets.open(user.totpPendingSecret, "totp_pending_secret", userId);
+        const step = findTotpStep({ secret, code, now: tx.now, lastStep: 0 });
+        if (step === undefined) throw wrongCode();
+        const sealed = totpSecrets.seal(secret, "totp_secret", userId);
+        if (!(await enableTotp(tx, userId, { secret: sealed, step }))) throw alreadyOn();
+        const hashes = backupCodes.map((each) =>
+          hashBackupCode({ code: each, userId, totpSecret: secret }),
+        );
+        await replaceBackupCodes(tx, userId, hashes);
+        const ended = await endOtherSessions(tx, userId, client);
+        await insertAudit(tx, {
+          eventType: "auth.totp_enrolled",
+          userId,
+          actorId: userId,
+          ipAddress: address,
+          metadata: { sessions_revoked: ended },
+        });
+        return ended;
+      });
+      return { backupCodes, sessionsRevoked };
+    },
+
+    disable: ({ userId, address }, client) =>
+      db.transaction(async (tx) => {
+        if (!(await disableTotp(tx, userId))) return 0;
+        await deleteBackupCodes(tx, userId);
+        const ended = await endOtherSessions(tx, userId, client);
+        await insertAudit(tx, {
+          eventType: "auth.totp_revoked",
+          userId,
+          actorId: userId,
+          ipAddress: address,
+          metadata: { sessions_revoked: ended },
+        });
+        return ended;
+      }),
+  };
+}
+
+function alreadyOn(): AppError {
+  return new AppError("invalid_argument", "TOTP is already enabled");
+}
+
+function wrongCode(): AppError {
+  return new AppError("invalid_argument", "Incorrect code");
+}
