@@ -1,11 +1,21 @@
 // daemon: the server process. This file is the composition root: settings in, a listening daemon out.
 // It alone names concrete adapters; everything it builds is handed what it needs.
 // The command line's `serve` and `init` import it; nothing else does.
+import { randomUUID } from "node:crypto";
+import { createAddresses } from "./addresses.ts";
+import { compose, type Composed } from "./compose.ts";
 import type { SettingPaths } from "./contract/setting-paths.ts";
-import type { Settings } from "./contract/settings.ts";
-import { composeDaemon } from "./compose.ts";
-import { createAdministrators, isInitialised, type Initialised } from "./first-start.ts";
-import { listenEverywhere } from "./listening.ts";
+import { listSettings, type Settings } from "./contract/settings.ts";
+import {
+  createAdministrators,
+  generatePassword,
+  type Initialised,
+  isInitialised,
+} from "./first-start.ts";
+import { listenEverywhere, type ListeningEverywhere } from "./listening.ts";
+import { createJobQueue } from "./jobs/queue.ts";
+import { createLogger } from "./logging.ts";
+import { createHasher, type ServiceDeps } from "./services.ts";
 import { openStores, type Stores } from "./stores.ts";
 
 /** What a daemon is made of: resolved settings and the process' surroundings. */
@@ -36,6 +46,9 @@ export interface RunningDaemon {
   stop(): Promise<void>;
 }
 
+/** Who administers a home that nobody initialised by hand. */
+const DEFAULT_ADMINISTRATOR = { username: "keeper", email: "keeper@croft.localhost" } as const;
+
 /** The administrators' names and secret that `croft init` was given. */
 export interface FirstAdministrator {
   readonly username: string;
@@ -45,29 +58,26 @@ export interface FirstAdministrator {
 
 /**
  * Starts a daemon on its data directory. On a home that was never initialised it makes both administrators
- * (user name `admin`) with a generated password first. Refuses with `AppError` `conflict` when another daemon
+ * (user name `keeper`) with a generated password first. Refuses with `AppError` `conflict` when another daemon
  * holds the directory, with `StorageError` or `DirectoryError` when it cannot be used, with `ListenError` when the port is taken.
  */
 export async function startDaemon(input: DaemonInput): Promise<RunningDaemon> {
   const stores = await openStores(input);
   try {
-    const composed = await composeDaemon(input, stores);
-    const firstStart = (await isInitialised(stores.db))
-      ? undefined
-      : await createAdministrators(composed, stores, {
-          username: "admin",
-          email: "admin@localhost.localdomain",
-          password: undefined,
-        });
-    const listening = await listenEverywhere(input, composed);
-    stores.lock.announce(listening.urls);
-    composed.start(listening.urls);
+    const deps = await toServiceDeps(input, stores);
+    const firstStart = await initialiseOnce(deps);
+    const composed = compose(deps);
+    const listening = await listenEverywhere(input.settings, composed.handler, undefined);
+    deps.addresses.listening(listening.urls);
+    await stores.lock.announce(listening.urls);
+    await composed.start();
+    deps.log.info({ urls: listening.urls, version: input.version }, "croft is ready");
     let stopping: Promise<void> | undefined;
     return {
       urls: listening.urls,
       dataDirectory: input.paths.dataDirectory,
       firstStart,
-      stop: () => (stopping ??= stopAll(input, stores, composed, listening)),
+      stop: () => (stopping ??= stopAll(deps, composed, listening)),
     };
   } catch (error) {
     await stores.close();
@@ -86,21 +96,62 @@ export async function initialise(
 ): Promise<Initialised> {
   const stores = await openStores(input);
   try {
-    const composed = await composeDaemon(input, stores);
-    return await createAdministrators(composed, stores, first);
+    return await createAdministrators(await toServiceDeps(input, stores), first);
   } finally {
     await stores.close();
   }
 }
 
+async function toServiceDeps(input: DaemonInput, stores: Stores): Promise<ServiceDeps> {
+  const { settings, clock, logTo } = input;
+  const log = await createLogger({
+    level: settings.logLevel,
+    format: settings.logFormat,
+    to: logTo,
+    clock,
+    secrets: secretsOf(settings),
+  });
+  return {
+    input,
+    stores,
+    db: stores.db,
+    hasher: createHasher(),
+    addresses: createAddresses(settings),
+    queue: createJobQueue({
+      db: stores.db,
+      clock,
+      random: Math.random,
+      log,
+      owner: randomUUID(),
+      alone: stores.db.dialect === "sqlite",
+    }),
+    log,
+  };
+}
+
+/** Values that must never reach the log, wherever they turn up. */
+function secretsOf(settings: Settings): string[] {
+  return listSettings()
+    .filter(([, setting]) => setting.secret)
+    .map(([name]) => settings[name])
+    .filter((value) => typeof value === "string");
+}
+
+async function initialiseOnce(deps: ServiceDeps): Promise<RunningDaemon["firstStart"]> {
+  if (await isInitialised(deps.db)) return undefined;
+  const password = generatePassword();
+  const made = await createAdministrators(deps, { ...DEFAULT_ADMINISTRATOR, password });
+  return { ...made, password };
+}
+
 async function stopAll(
-  input: DaemonInput,
-  stores: Stores,
-  composed: Awaited<ReturnType<typeof composeDaemon>>,
-  listening: Awaited<ReturnType<typeof listenEverywhere>>,
+  deps: ServiceDeps,
+  composed: Composed,
+  listening: ListeningEverywhere,
 ): Promise<void> {
+  deps.log.info({}, "croft is stopping");
   composed.beginStop();
-  await listening.stop(input.settings.shutdownSeconds * 1000);
+  await listening.stop(deps.input.settings.shutdownSeconds * 1000);
   await composed.stop();
-  await stores.close();
+  await deps.stores.close();
 }

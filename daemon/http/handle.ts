@@ -19,6 +19,8 @@ import type { AppError } from "../errors.ts";
 export interface ServerRequest {
   /** Unique; sent back as `X-Request-Id` and written on every log line of the request. */
   readonly id: string;
+  /** When its head had arrived, on the clock of `performance.now()`. */
+  readonly startedAt: number;
   /** As sent; HEAD is served by the GET handler. */
   readonly method: string;
   /** Path and query as sent. */

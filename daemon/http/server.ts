@@ -132,6 +132,7 @@ export function createServerRequest(
     let id: string | undefined;
     let address: string | undefined;
     return {
+      startedAt: performance.now(),
       // Made when first asked for: most requests need neither a signal nor an id.
       get id() {
         return (id ??= randomUUID().replaceAll("-", "").slice(0, ID_LENGTH));

@@ -1,0 +1,17 @@
+import { spawn } from "node:child_process";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+
+// `npm run bench`: every benchmark in turn, each in a process of its own. `npm run bench -- storage` runs those named so.
+const wanted = process.argv.slice(2);
+const names = (await readdir(import.meta.dirname))
+  .filter((name) => name.endsWith(".bench.ts"))
+  .filter((name) => wanted.length === 0 || wanted.some((part) => name.includes(part)))
+  .toSorted();
+
+for (const name of names) {
+  console.log(`\n== ${name.replace(".bench.ts", "")}`);
+  const child = spawn(process.execPath, ["--import", "tsx", join(import.meta.dirname, name)], { stdio: "inherit" });
+  const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
+  if (code !== 0) process.exitCode = 1;
+}

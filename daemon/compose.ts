@@ -1,0 +1,134 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Addresses } from "./addresses.ts";
+import { createForgeApi } from "./forge/api.ts";
+import { peopleRoutes } from "./forge/accounts/accounts.ts";
+import { bindRoutes, type BinderOptions, type RateLimiter, type RequestReport } from "./http/bind.ts";
+import type { Api, Route } from "./http/handle.ts";
+import { createClientAddress } from "./http/client-address.ts";
+import { createMetrics } from "./http/metrics.ts";
+import { createNodeHandler, createServerRequest, type MountedApi, type NodeHandler } from "./http/server.ts";
+import type { Log } from "./logging.ts";
+import type { DaemonInput } from "./main.ts";
+import { createPages } from "./pages.ts";
+import { createPeople, type ServiceDeps } from "./services.ts";
+import type { Stores } from "./stores.ts";
+import { accountRoutes } from "./vault/accounts/accounts.routes.ts";
+import { createVaultApi } from "./vault/api.ts";
+
+/** How long running jobs may take to notice that the daemon stops. */
+const JOBS_GRACE_MS = 5_000;
+
+/** Both APIs as one request handler, and the work that goes on beside requests. */
+export interface Composed {
+  readonly handler: NodeHandler;
+  /** Begins the work beside requests: jobs and schedules. */
+  start(): Promise<void>;
+  /** From here on connections are not kept and `/readyz` says no. */
+  beginStop(): void;
+  /** Ends the work beside requests; what was under way goes back to its queue. */
+  stop(): Promise<void>;
+}
+
+/** Joins services, routes and transport. Nothing listens yet. */
+export function compose(deps: ServiceDeps): Composed {
+  const { input, stores, addresses, log } = deps;
+  const { forge, vault, limiter } = createPeople(deps);
+  const metrics = createMetrics(input.version);
+  const toServerRequest = createRequestMaker(input);
+  let accepts = true;
+
+  const report = createReporter(log, metrics.observe);
+  const binder = toBinderOptions(input, stores, { limiter, addresses, toServerRequest, report });
+  const mount = <Caller>(api: Api<Caller>, routes: Route[], owns: MountedApi["owns"]): MountedApi => ({
+    api,
+    app: bindRoutes(api, routes, binder),
+    owns,
+  });
+  const forgeApi = createForgeApi({ db: deps.db, authentication: forge.authentication, urls: forge.urls });
+  const vaultApi = createVaultApi(vault.authentication);
+  const pages = createPages({ db: deps.db, metrics, version: input.version, accepts: () => accepts });
+  return {
+    handler: createNodeHandler({
+      apis: [
+        mount(forgeApi, peopleRoutes(forge), (path) => path.startsWith("/api/v1/") || path === "/api/v1"),
+        mount(vaultApi, accountRoutes(vault), (path) => path.startsWith("/api/") && !pages.has(path)),
+      ],
+      pages,
+      checkHost: addresses.checkHost,
+      toServerRequest,
+      onRequest: (_message, response) => {
+        metrics.requestStarted();
+        response.once("close", metrics.requestEnded);
+        if (!accepts) response.setHeader("Connection", "close");
+      },
+      onBug: (error, request) => log.error({ err: error, request_id: request.id }, "a page failed"),
+    }),
+    start: () => deps.queue.start(),
+    beginStop: () => {
+      accepts = false;
+    },
+    stop: () => deps.queue.stop(JOBS_GRACE_MS),
+  };
+}
+
+function createRequestMaker({ settings }: DaemonInput) {
+  const clientAddress = createClientAddress(settings.trustedProxies);
+  return createServerRequest((message: IncomingMessage) => {
+    const forwarded = message.headers["x-forwarded-for"];
+    return clientAddress(
+      message.socket.remoteAddress,
+      Array.isArray(forwarded) ? forwarded.join(",") : forwarded,
+    );
+  });
+}
+
+function toBinderOptions(
+  { settings, checkReplies }: DaemonInput,
+  { directory }: Stores,
+  rest: {
+    readonly limiter: RateLimiter;
+    readonly addresses: Addresses;
+    readonly toServerRequest: (message: IncomingMessage, response: ServerResponse) => ReturnType<BinderOptions["toServerRequest"]>;
+    readonly report: BinderOptions["report"];
+  },
+): BinderOptions {
+  return {
+    limiter: rest.limiter,
+    publicUrl: rest.addresses.publicUrl,
+    maxJsonBytes: settings.maxBodyBytes,
+    maxUploadBytes: settings.maxUploadBytes,
+    temporaryDirectory: directory.tmp,
+    checkReplies: checkReplies ?? false,
+    toServerRequest: rest.toServerRequest,
+    report: rest.report,
+  };
+}
+
+/** One log line a request: bugs as errors, what failed or changed something as news, the rest for those who debug. */
+function createReporter(
+  log: Log,
+  observe: (what: { route: string; method: string; status: number; seconds: number }) => void,
+): (what: RequestReport) => void {
+  return ({ request, route, status, error }) => {
+    const seconds = (performance.now() - request.startedAt) / 1000;
+    const { method } = request;
+    observe({ route, method, status, seconds });
+    const level = levelOf(method, status);
+    if (!log.isLevelEnabled(level)) return;
+    const facts = {
+      request_id: request.id,
+      route,
+      method,
+      status,
+      ms: Math.round(seconds * 1000),
+      address: request.address,
+    };
+    log[level](error === undefined || status < 500 ? facts : { ...facts, err: error }, "request");
+  };
+}
+
+function levelOf(method: string, status: number): "error" | "info" | "debug" {
+  if (status === 500) return "error";
+  const isRead = method === "GET" || method === "HEAD";
+  return isRead && status < 400 ? "debug" : "info";
+}

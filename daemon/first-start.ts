@@ -1,0 +1,88 @@
+import { randomInt } from "node:crypto";
+import type { Database, Queries, Transaction } from "../storage/engine/database.ts";
+import { claimInstanceValue, findInstanceValue } from "../storage/tables/common/instance.ts";
+import { AppError } from "./errors.ts";
+import type { FirstAdministrator } from "./main.ts";
+import type { PasswordHasher } from "./password-hasher.ts";
+import { createPeople, type ServiceDeps } from "./services.ts";
+
+/** What the first start made, as `croft init --json` prints it. */
+export interface Initialised {
+  readonly home: string;
+  readonly forge: { readonly username: string; readonly token: string };
+  readonly vault: { readonly handle: string; readonly email: string };
+}
+
+/** The fact that is stored with the administrators, in the same transaction. */
+const INITIALISED_AT = "initialised_at";
+
+/** Whether the home has its administrators. */
+export async function isInitialised(db: Queries): Promise<boolean> {
+  return (await findInstanceValue(db, INITIALISED_AT)) !== undefined;
+}
+
+/**
+ * Makes the forge's site administrator with a token of scope `all` and the vault's administrator, with one e-mail
+ * and password, in one transaction: a home has all of it or nothing. Refuses with `conflict` on an initialised home.
+ */
+export async function createAdministrators(
+  deps: ServiceDeps,
+  first: FirstAdministrator,
+): Promise<Initialised> {
+  if (await isInitialised(deps.db)) throw alreadyInitialised(deps);
+  const hash = await deps.hasher.hash(first.password);
+  return deps.db.transaction(async (tx) => {
+    const now = String(tx.now);
+    if ((await claimInstanceValue(tx, INITIALISED_AT, now, tx.now)) !== now) throw alreadyInitialised(deps);
+    const { forge, vault } = createPeople({ ...deps, db: toDatabase(tx), hasher: readyHash(hash) });
+    const { user, token } = await forge.createFirstSiteAdministrator(first);
+    const { handle, email } = await vault.registration.createFirstAdministrator({
+      handle: first.username,
+      email: first.email,
+      password: first.password,
+    });
+    return {
+      home: deps.input.paths.dataDirectory,
+      forge: { username: user.name, token },
+      vault: { handle, email },
+    };
+  });
+}
+
+/** A password that nobody has to invent: five groups of letters and digits without look-alikes, and a sign. */
+export function generatePassword(): string {
+  const letters = "abcdefghjkmnpqrstuvwxyz";
+  const digits = "23456789";
+  const pick = (from: string) => from.charAt(randomInt(from.length));
+  const group = () => Array.from({ length: 5 }, () => pick(letters)).join("");
+  const capitalised = group().replace(/^./, (letter) => letter.toUpperCase());
+  return [capitalised, group(), group(), group() + pick(digits)].join("-");
+}
+
+function alreadyInitialised(deps: ServiceDeps): AppError {
+  const home = deps.input.paths.dataDirectory;
+  return new AppError(
+    "conflict",
+    `${home} is initialised already; nothing was changed. Start it with \`croft serve\`, or choose another folder with CROFT_HOME.`,
+  );
+}
+
+/** A transaction as a database: what services begin inside it becomes part of it. */
+function toDatabase(tx: Transaction): Database {
+  return {
+    dialect: tx.dialect,
+    get: (sql, ...values) => tx.get(sql, ...values),
+    all: (sql, ...values) => tx.all(sql, ...values),
+    run: (sql, ...values) => tx.run(sql, ...values),
+    transaction: (work) => work(tx),
+    close: () => Promise.reject(new Error("a transaction is not closed by those inside it")),
+  };
+}
+
+/** Hashing takes milliseconds that a transaction must not last: it is done before. */
+function readyHash(hash: string): PasswordHasher {
+  return {
+    hash: async () => hash,
+    verify: () => Promise.reject(new Error("nobody signs in on the first start")),
+  };
+}

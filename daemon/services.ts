@@ -1,0 +1,66 @@
+import { randomBytes } from "node:crypto";
+import { availableParallelism } from "node:os";
+import type { Database } from "../storage/engine/database.ts";
+import type { Addresses } from "./addresses.ts";
+import { createForgeAccounts } from "./forge/accounts/accounts.ts";
+import { createLimiter, createNoLimiter } from "./http/limits.ts";
+import type { JobQueue } from "./jobs/queue.ts";
+import type { Log } from "./logging.ts";
+import type { DaemonInput } from "./main.ts";
+import { createCommonPasswords } from "./outbound/breach/common-passwords.ts";
+import { createBreachLookup } from "./outbound/breach/lookup.ts";
+import { createPasswordHasher, type PasswordHasher } from "./password-hasher.ts";
+import type { Stores } from "./stores.ts";
+import { createUuid7 } from "./uuid7.ts";
+import { createVaultAccounts } from "./vault/accounts/accounts.ts";
+
+/** How many sign-ins may wait for their turn to be hashed; beyond that clients are asked to come back. */
+const HASHES_WAITING_MAX = 64;
+
+/** What every service is made from. */
+export interface ServiceDeps {
+  readonly input: DaemonInput;
+  readonly stores: Stores;
+  readonly db: Database;
+  readonly hasher: PasswordHasher;
+  readonly addresses: Addresses;
+  readonly queue: JobQueue;
+  readonly log: Log;
+}
+
+/** The one hasher of the process: both APIs share its bound on memory. */
+export function createHasher(): PasswordHasher {
+  return createPasswordHasher({ concurrency: availableParallelism(), queueMax: HASHES_WAITING_MAX });
+}
+
+/** The people of both APIs, over any database: the daemon's own, or one transaction of it. */
+export function createPeople({ input, stores, db, hasher, addresses, queue, log }: ServiceDeps) {
+  const { settings, clock } = input;
+  const limiter = settings.rateLimits ? createLimiter({ db, clock }) : createNoLimiter();
+  const forge = createForgeAccounts({
+    db,
+    clock,
+    random: randomBytes,
+    passwords: hasher,
+    publicUrl: addresses.publicUrl,
+  });
+  const vault = createVaultAccounts({
+    db,
+    clock,
+    randomBytes,
+    newId: createUuid7(clock, randomBytes),
+    hasher,
+    breaches: createBreachLookup({
+      url: settings.breachUrl,
+      isCommon: createCommonPasswords(),
+      warn: (message, cause) => log.warn({ err: cause }, message),
+    }),
+    attempts: limiter,
+    keys: stores.keyring,
+    enqueue: queue.enqueue,
+    queueMail: () => Promise.reject(new Error("mail is not there yet")),
+    frontendUrl: addresses.frontendUrl,
+    settings,
+  });
+  return { forge, vault, limiter };
+}
