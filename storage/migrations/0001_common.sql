@@ -20,6 +20,7 @@ CREATE TABLE jobs (
 ) STRICT;
 
 CREATE UNIQUE INDEX jobs_waiting_key ON jobs (kind, key) WHERE state = 'waiting' AND key IS NOT NULL;
+CREATE UNIQUE INDEX jobs_running_key ON jobs (kind, key) WHERE state = 'running' AND key IS NOT NULL;
 CREATE INDEX jobs_due ON jobs (kind, run_at, id) WHERE state = 'waiting';
 CREATE INDEX jobs_running ON jobs (leased_until) WHERE state = 'running';
 CREATE INDEX jobs_dead ON jobs (updated_at) WHERE state = 'dead';

@@ -1,0 +1,470 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import {
+  createJobQueue,
+  type EnqueuedJob,
+  type JobContext,
+  type JobKind,
+  type JobQueue,
+  type JobQueueOptions,
+  PAYLOAD_CHARACTERS_MAX,
+  PermanentJobError,
+} from "../../../../daemon/jobs/queue.ts";
+import { createSchedules, everyMs } from "../../../../daemon/jobs/schedule.ts";
+import type { Log } from "../../../../daemon/logging.ts";
+import type { Database } from "../../../../storage/engine/database.ts";
+import {
+  countJobs,
+  deleteDeadJobs,
+  listJobs,
+  reviveJob,
+} from "../../../../storage/tables/common/jobs.ts";
+import { migrate, readMigrations } from "../../../../storage/engine/migrate.ts";
+import { openSqlite } from "../../../../storage/engine/sqlite.ts";
+import { openTestDatabase } from "../../../support/database.ts";
+
+let db: Database;
+let now: number;
+let logged: string[];
+let queues: JobQueue[];
+
+beforeEach(async () => {
+  now = 1_000_000;
+  logged = [];
+  queues = [];
+  db = await openTestDatabase({ clock: () => now });
+});
+afterEach(async () => {
+  await Promise.all(queues.map((queue) => queue.stop(1000)));
+  await db.close();
+});
+
+const note = (_facts: unknown, message?: string) => void logged.push(message ?? "");
+const log: Log = {
+  debug: note,
+  info: note,
+  warn: note,
+  error: note,
+  fatal: note,
+  child: () => log,
+  isLevelEnabled: () => true,
+};
+
+function makeQueue(changes: Partial<JobQueueOptions> = {}): JobQueue {
+  const clock = () => now;
+  const queue = createJobQueue({
+    db,
+    clock,
+    random: () => 0,
+    log,
+    owner: "a",
+    alone: true,
+    ...changes,
+  });
+  queues.push(queue);
+  return queue;
+}
+
+const add = (queue: JobQueue, job: Partial<EnqueuedJob> = {}) =>
+  db.transaction((tx) => queue.enqueue(tx, { kind: "test", payload: null, ...job }));
+
+/** A kind that notes its payloads and does what it is told. */
+function recording(
+  act: (payload: unknown, context: JobContext) => Promise<void> | void = () => undefined,
+) {
+  const seen: unknown[] = [];
+  const kind = (changes: Partial<JobKind> = {}): JobKind => ({
+    kind: "test",
+    run: async (payload, context) => {
+      seen.push(payload);
+      await act(payload, context);
+    },
+    ...changes,
+  });
+  return { seen, kind };
+}
+
+const fail = () => Promise.reject(new Error("no"));
+
+describe("a job", () => {
+  test("runs once, oldest first, and is gone when it is done", async () => {
+    const queue = makeQueue();
+    const { seen, kind } = recording();
+    queue.register(kind());
+    await add(queue, { payload: { n: 1 } });
+    await add(queue, { payload: { n: 2 } });
+    expect(await queue.runDue()).toBe(2);
+    expect(seen).toEqual([{ n: 1 }, { n: 2 }]);
+    expect(await countJobs(db)).toEqual({ waiting: 0, running: 0, dead: 0 });
+  });
+
+  test("does not exist when its transaction is rolled back", async () => {
+    const queue = makeQueue();
+    const { seen, kind } = recording();
+    queue.register(kind());
+    const undone = db.transaction(async (tx) => {
+      await queue.enqueue(tx, { kind: "test", payload: 1 });
+      throw new Error("undo");
+    });
+    await expect(undone).rejects.toThrow("undo");
+    expect(await queue.runDue()).toBe(0);
+    expect(seen).toEqual([]);
+  });
+
+  test("waits for its time", async () => {
+    const queue = makeQueue();
+    const { seen, kind } = recording();
+    queue.register(kind());
+    await add(queue, { runAt: now + 10 });
+    expect(await queue.runDue()).toBe(0);
+    now += 10;
+    expect(await queue.runDue()).toBe(1);
+    expect(seen).toHaveLength(1);
+  });
+
+  test("of a kind that nobody knows waits", async () => {
+    const queue = makeQueue();
+    await add(queue, { kind: "unknown" });
+    expect(await queue.runDue()).toBe(0);
+    expect(await countJobs(db)).toMatchObject({ waiting: 1 });
+  });
+
+  test("with a payload that is too long is refused", async () => {
+    const queue = makeQueue();
+    await expect(add(queue, { payload: "x".repeat(PAYLOAD_CHARACTERS_MAX) })).rejects.toThrow(
+      "too long",
+    );
+  });
+
+  test("two kinds of one name are a mistake", () => {
+    const queue = makeQueue();
+    queue.register(recording().kind());
+    expect(() => queue.register(recording().kind())).toThrow("called test");
+  });
+});
+
+describe("a key", () => {
+  test("makes waiting jobs one, with the last payload and the earliest time", async () => {
+    const queue = makeQueue();
+    const { seen, kind } = recording();
+    queue.register(kind());
+    const id = await add(queue, { key: "k", payload: 1, runAt: now });
+    expect(await add(queue, { key: "k", payload: 2, runAt: now + 99 })).toBe(id);
+    await add(queue, { key: "other", payload: 3 });
+    expect(await queue.runDue()).toBe(2);
+    expect(seen).toEqual([2, 3]);
+  });
+
+  test("lets a job that comes while the first runs run after it", async () => {
+    const queue = makeQueue();
+    const order: string[] = [];
+    queue.register({
+      kind: "test",
+      concurrency: 5,
+      run: async (payload) => {
+        order.push(`begin ${String(payload)}`);
+        if (payload === 1) {
+          await add(queue, { key: "k", payload: 2 });
+        }
+        order.push(`end ${String(payload)}`);
+      },
+    });
+    await add(queue, { key: "k", payload: 1 });
+    await queue.runDue();
+    expect(order).toEqual(["begin 1", "end 1", "begin 2", "end 2"]);
+  });
+
+  test("leaves one job when the first fails while the next waits", async () => {
+    const queue = makeQueue();
+    let tries = 0;
+    queue.register({
+      kind: "test",
+      run: async () => {
+        tries += 1;
+        if (tries === 1) {
+          await add(queue, { key: "k", payload: 2 });
+          throw new Error("first");
+        }
+      },
+    });
+    await add(queue, { key: "k", payload: 1 });
+    await queue.runDue();
+    expect(tries).toBe(2);
+    expect(await countJobs(db)).toEqual({ waiting: 0, running: 0, dead: 0 });
+  });
+});
+
+describe("a failure", () => {
+  test("is tried again after waits that double up to a bound, then the job is put aside", async () => {
+    const queue = makeQueue();
+    const { seen, kind } = recording(fail);
+    queue.register(kind({ attemptsMax: 5, retryFirstMs: 100, retryMaxMs: 300 }));
+    await add(queue);
+    const waits: number[] = [];
+    for (let attempt = 1; attempt < 5; attempt++) {
+      await queue.runDue();
+      const [job] = await listJobs(db, { state: "waiting" }, { limit: 1, offset: 0 });
+      waits.push((job?.runAt ?? 0) - now);
+      now = job?.runAt ?? 0;
+    }
+    expect(waits).toEqual([100, 200, 300, 300]);
+    await queue.runDue();
+    expect(seen).toHaveLength(5);
+    const [dead] = await listJobs(db, { state: "dead", kind: "test" }, { limit: 9, offset: 0 });
+    expect(dead).toMatchObject({ attempts: 5, lastError: "Error: no", payload: null });
+    expect(logged.at(-1)).toBe("a job failed for good");
+  });
+
+  test("has jitter that takes off up to half of the wait", async () => {
+    const queue = makeQueue({ random: () => 0.9999 });
+    queue.register(recording(fail).kind({ retryFirstMs: 1000 }));
+    await add(queue);
+    await queue.runDue();
+    const [job] = await listJobs(db, {}, { limit: 1, offset: 0 });
+    expect((job?.runAt ?? 0) - now).toBe(500);
+  });
+
+  test("that is permanent puts the job aside at once", async () => {
+    const queue = makeQueue();
+    const { seen, kind } = recording(() => Promise.reject(new PermanentJobError("never")));
+    queue.register(kind());
+    await add(queue);
+    await queue.runDue();
+    expect(seen).toHaveLength(1);
+    expect(await countJobs(db)).toEqual({ waiting: 0, running: 0, dead: 1 });
+  });
+
+  test("for good can be revived, or is deleted after a while", async () => {
+    const queue = makeQueue();
+    let isBroken = true;
+    queue.register(recording(() => (isBroken ? fail() : undefined)).kind({ attemptsMax: 1 }));
+    const id = await add(queue);
+    await queue.runDue();
+    isBroken = false;
+    expect(await db.transaction((tx) => reviveJob(tx, id))).toBe(true);
+    expect(await queue.runDue()).toBe(1);
+    expect(await db.transaction((tx) => reviveJob(tx, id))).toBe(false);
+    isBroken = true;
+    await add(queue);
+    await queue.runDue();
+    expect(await deleteDeadJobs(db, now)).toBe(0);
+    expect(await deleteDeadJobs(db, now + 1)).toBe(1);
+  });
+});
+
+describe("concurrency", () => {
+  test("is bounded for each kind, and kinds do not hold each other up", async () => {
+    const queue = makeQueue({ pollMs: 5 });
+    const gate = Promise.withResolvers<void>();
+    const slow = recording(() => gate.promise);
+    const quick = recording();
+    queue.register(slow.kind({ concurrency: 2 }));
+    const done = Promise.withResolvers<void>();
+    queue.register(quick.kind({ kind: "quick", run: async () => done.resolve() }));
+    for (let n = 0; n < 5; n++) {
+      await add(queue);
+    }
+    await queue.start();
+    await add(queue, { kind: "quick" });
+    await done.promise;
+    expect(slow.seen).toHaveLength(2);
+    gate.resolve();
+  });
+
+  test("a thousand jobs and two processes: each job runs exactly once", async () => {
+    const counts = new Map<unknown, number>();
+    const count = (payload: unknown) => void counts.set(payload, (counts.get(payload) ?? 0) + 1);
+    const first = makeQueue({ alone: false, owner: "a" });
+    const second = makeQueue({ alone: false, owner: "b" });
+    for (const queue of [first, second]) {
+      queue.register(recording(count).kind({ concurrency: 20 }));
+    }
+    await db.transaction(async (tx) => {
+      for (let n = 0; n < 1000; n++) {
+        await first.enqueue(tx, { kind: "test", payload: n });
+      }
+    });
+    const ran = await Promise.all([first.runDue(), second.runDue()]);
+    expect(ran[0] + ran[1]).toBe(1000);
+    expect(counts.size).toBe(1000);
+    expect(new Set(counts.values())).toEqual(new Set([1]));
+  });
+});
+
+describe("a started queue", () => {
+  test("runs a job as soon as its transaction has committed, without waiting for the next look", async () => {
+    // On a file, for there a second connection reads the state before the commit.
+    const folder = await mkdtemp(join(tmpdir(), "croft-jobs-"));
+    const onDisk = openSqlite({ path: join(folder, "croft.db"), clock: () => now });
+    await migrate(onDisk, readMigrations());
+    const queue = makeQueue({ db: onDisk, pollMs: 3_600_000 });
+    const ran = Promise.withResolvers<unknown>();
+    queue.register(recording((payload) => ran.resolve(payload)).kind());
+    await queue.start();
+    await onDisk.transaction(async (tx) => {
+      await queue.enqueue(tx, { kind: "test", payload: "soon" });
+      // The look that this began must not miss what is not yet committed.
+      for (let n = 0; n < 200; n++) {
+        await tx.get("SELECT 1");
+      }
+    });
+    expect(await ran.promise).toBe("soon");
+    await queue.stop(1000);
+    await onDisk.close();
+    await rm(folder, { recursive: true });
+  });
+
+  test("finds what another process enqueued at its next look", async () => {
+    const other = makeQueue({ owner: "b", alone: false });
+    const queue = makeQueue({ pollMs: 5 });
+    const ran = Promise.withResolvers<void>();
+    queue.register(recording(() => ran.resolve()).kind());
+    await queue.start();
+    await add(other);
+    await ran.promise;
+  });
+
+  test("gives running jobs back when it stops, without counting the try", async () => {
+    const queue = makeQueue();
+    const begun = Promise.withResolvers<void>();
+    queue.register(
+      recording(async (_payload, { signal }) => {
+        begun.resolve();
+        const aborted = Promise.withResolvers<void>();
+        signal.addEventListener("abort", () => aborted.reject(new Error("stopped")));
+        await aborted.promise;
+      }).kind(),
+    );
+    await queue.start();
+    await add(queue);
+    await begun.promise;
+    await queue.stop(60_000);
+    const [job] = await listJobs(db, {}, { limit: 1, offset: 0 });
+    expect(job).toMatchObject({ state: "waiting", attempts: 0, runAt: now, lastError: undefined });
+  });
+
+  test("gives back what does not end in time, and its late end changes nothing", async () => {
+    const queue = makeQueue();
+    const begun = Promise.withResolvers<void>();
+    const gate = Promise.withResolvers<void>();
+    queue.register(
+      recording(() => {
+        begun.resolve();
+        return gate.promise;
+      }).kind(),
+    );
+    await queue.start();
+    await add(queue);
+    await begun.promise;
+    await queue.stop(1);
+    gate.resolve();
+    await db.transaction(async () => undefined);
+    expect(await countJobs(db)).toEqual({ waiting: 1, running: 0, dead: 0 });
+  });
+
+  test("waits for a job that ends when it is asked to", async () => {
+    const queue = makeQueue();
+    const begun = Promise.withResolvers<void>();
+    queue.register(
+      recording(async (_payload, { signal }) => {
+        begun.resolve();
+        const aborted = Promise.withResolvers<void>();
+        signal.addEventListener("abort", () => aborted.resolve());
+        await aborted.promise;
+      }).kind(),
+    );
+    await queue.start();
+    await add(queue);
+    await begun.promise;
+    await queue.stop(60_000);
+    expect(await countJobs(db)).toEqual({ waiting: 0, running: 0, dead: 0 });
+  });
+});
+
+describe("a crash", () => {
+  /** A queue whose process ends in the middle of a job. */
+  async function crashInTheMiddle(owner = "gone"): Promise<void> {
+    const crashed = createJobQueue({
+      db,
+      clock: () => now,
+      random: () => 0,
+      log,
+      owner,
+      alone: false,
+    });
+    const begun = Promise.withResolvers<void>();
+    const { promise: never } = Promise.withResolvers<void>();
+    crashed.register({
+      kind: "test",
+      run: () => {
+        begun.resolve();
+        return never;
+      },
+    });
+    void crashed.runDue();
+    await begun.promise;
+  }
+
+  test("lets the next start run the job again at once, when nobody else runs jobs", async () => {
+    await add(makeQueue());
+    await crashInTheMiddle();
+    const queue = makeQueue({ owner: "b" });
+    const ran = Promise.withResolvers<number>();
+    queue.register(recording((_payload, { attempt }) => ran.resolve(attempt)).kind());
+    await queue.start();
+    expect(await ran.promise).toBe(2);
+  });
+
+  test("lets another process run the job when the lease has ended, not before", async () => {
+    await add(makeQueue());
+    await crashInTheMiddle();
+    const queue = makeQueue({ owner: "b", alone: false });
+    queue.register(recording().kind());
+    expect(await queue.runDue()).toBe(0);
+    now += 60_000;
+    expect(await queue.runDue()).toBe(1);
+  });
+
+  test("by the job itself, again and again, puts it aside", async () => {
+    await add(makeQueue());
+    for (let n = 0; n < 8; n++) {
+      await crashInTheMiddle(`gone ${n}`);
+      now += 60_000;
+      await makeQueue({ owner: `after ${n}` }).runDue();
+    }
+    expect(await countJobs(db)).toEqual({ waiting: 0, running: 0, dead: 1 });
+  });
+});
+
+describe("a schedule", () => {
+  test("runs at its times, catches up once, and outlives a failure", async () => {
+    const queue = makeQueue();
+    let runs = 0;
+    const schedule = {
+      name: "tidy",
+      next: everyMs(1000),
+      run: () => {
+        runs += 1;
+        return runs === 1 ? fail() : Promise.resolve();
+      },
+    };
+    const schedules = createSchedules({ queue, db, clock: () => now }, [schedule]);
+    await schedules.start();
+    await schedules.start();
+    await queue.runDue();
+    expect(runs).toBe(0);
+    now += 5000;
+    await queue.runDue();
+    expect(runs).toBe(1);
+    now += 1000;
+    await queue.runDue();
+    expect(runs).toBe(2);
+    expect(await schedules.runNow("tidy")).toBe(true);
+    expect(await schedules.runNow("none")).toBe(false);
+    await queue.runDue();
+    expect(runs).toBe(3);
+    expect(await countJobs(db)).toEqual({ waiting: 1, running: 0, dead: 0 });
+  });
+});
