@@ -3,6 +3,7 @@ import { adminUserEndpoints } from "./forge/admin-users.ts";
 import { tokenEndpoints } from "./forge/tokens.ts";
 import { userEndpoints } from "./forge/users.ts";
 import { versionEndpoints } from "./forge/version.ts";
+import { vaultAdminEndpoints } from "./vault/admin.ts";
 import { accountEndpoints } from "./vault/auth.ts";
 
 /** Every operation that the daemon serves, in the order of the documents. Tests, OpenAPI and the command line read it. */
@@ -12,4 +13,5 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...userEndpoints,
   ...tokenEndpoints,
   ...accountEndpoints,
+  ...vaultAdminEndpoints,
 ];

@@ -9,7 +9,7 @@ import {
 import type { Client } from "../../daemon/vault/accounts/client.ts";
 import type { MailMessage } from "../../daemon/vault/accounts/reset-mails.ts";
 import type { SignInInput } from "../../daemon/vault/accounts/sign-in.service.ts";
-import type { SqliteDatabase } from "../../storage/engine/sqlite.ts";
+import type { Database } from "../../storage/engine/database.ts";
 import { createKeyring } from "../../storage/keys/keyring.ts";
 import { openTestDatabase } from "./database.ts";
 
@@ -18,7 +18,7 @@ export const OTHER_STRONG = "another Horse 8 battery";
 
 /** The vault's accounts over a fresh database, with a clock that tests set and a hasher that costs nothing. */
 export interface TestAccounts extends VaultAccounts, AsyncDisposable {
-  readonly db: SqliteDatabase;
+  readonly db: Database;
   /** Epoch milliseconds; tests set it. */
   now: number;
   readonly deps: VaultAccountsDeps;

@@ -1,4 +1,4 @@
-import { type Database, isConflict } from "../../../storage/engine/database.ts";
+import { type Database, isConflict, type Transaction } from "../../../storage/engine/database.ts";
 import { insertQuota } from "../../../storage/tables/vault/quotas.ts";
 import {
   insertVaultUser,
@@ -62,10 +62,14 @@ export function createRegistration(deps: RegistrationDeps): Registration {
   }
 }
 
-/** What every way of making an account ends in: the user and the quota in one transaction. */
+/**
+ * What every way of making an account ends in: the user, the quota and what `also` adds, in one transaction.
+ * Throws `conflict` when e-mail or handle are taken.
+ */
 export async function insertAccount(
   deps: Pick<RegistrationDeps, "db" | "newId" | "defaultQuotaBytes">,
   account: Pick<VaultUser, "handle" | "email" | "passwordHash" | "role" | "passwordMustChange">,
+  also?: (tx: Transaction, user: VaultUser) => Promise<void>,
 ): Promise<VaultUser> {
   const { handle, email, passwordHash, role, passwordMustChange } = account;
   const id = deps.newId();
@@ -80,11 +84,12 @@ export async function insertAccount(
         passwordMustChange,
       });
       await insertQuota(tx, id, deps.defaultQuotaBytes);
+      await also?.(tx, user);
       return user;
     });
   } catch (error) {
     // Somebody else took the name since it was looked for.
-    throw isConflict(error) ? nameTaken() : error;
+    throw isConflict(error) && error.constraint?.startsWith("vault_users") ? nameTaken() : error;
   }
 }
 

@@ -1,0 +1,143 @@
+import { z } from "zod";
+import { endpoint, vaultAdministrator, type AnyEndpoint } from "../endpoint.ts";
+import { quota, role, user } from "./auth.ts";
+import {
+  detail,
+  email,
+  handleName,
+  line,
+  message,
+  pageOf,
+  paging,
+  queryFlag,
+  time,
+  uuid,
+} from "./common.ts";
+
+/** A user as administrators see it. */
+export const managedUser = user.extend({
+  is_active: z.boolean(),
+  password_must_change: z.boolean(),
+});
+
+/** The kinds of event that the audit list can be narrowed to: an event type is one of them, a dot, and the rest. */
+export const eventPrefix = z.enum(["auth", "cloud", "document", "share", "admin", "system"]);
+
+/** One audit record with the names of those it is about, where they still exist. */
+export const auditEntry = z.object({
+  id: z.int(),
+  event_type: z.string(),
+  user_id: uuid.nullable(),
+  user_handle: z.string().nullable(),
+  user_email: z.string().nullable(),
+  actor_id: uuid.nullable(),
+  actor_handle: z.string().nullable(),
+  resource_id: z.string().nullable(),
+  ip_address: z.string().nullable(),
+  metadata: z.record(z.string(), z.unknown()),
+  created_at: time,
+});
+
+/** A time in a query: with a zone, or a day, which begins at midnight UTC. */
+const queryTime = z
+  .union([z.iso.datetime({ offset: true }), z.iso.date()])
+  .transform((text) => Date.parse(text));
+
+/** What narrows the audit list and its export. */
+export const auditFilter = {
+  user_handle: line(64).optional(),
+  event_type: eventPrefix.optional(),
+  from: queryTime.optional(),
+  to: queryTime.optional(),
+};
+
+const userParams = z.object({ id: uuid });
+const refusals = { 401: detail, 403: detail, 422: detail } as const;
+
+export const listUsers = endpoint({
+  name: "admin.user.list",
+  method: "GET",
+  path: "/api/admin/users",
+  summary: "Users of the vault, oldest first",
+  gate: vaultAdministrator,
+  query: z.object({
+    q: line(254).optional(),
+    role: role.optional(),
+    is_active: queryFlag.optional(),
+    ...paging,
+  }),
+  replies: { 200: pageOf(managedUser), ...refusals },
+});
+
+export const createUser = endpoint({
+  name: "admin.user.create",
+  method: "POST",
+  path: "/api/admin/users",
+  summary: "Make an account; a link to choose its password is mailed",
+  gate: vaultAdministrator,
+  body: z.object({ handle: handleName, email, role: role.default("user") }),
+  replies: { 201: managedUser, ...refusals, 409: detail },
+});
+
+export const setUserStatus = endpoint({
+  name: "admin.user.set_status",
+  method: "PATCH",
+  path: "/api/admin/users/:id/status",
+  summary: "Activate or deactivate an account",
+  gate: vaultAdministrator,
+  params: userParams,
+  body: z.object({ is_active: z.boolean() }),
+  replies: { 200: managedUser, ...refusals, 404: detail, 409: detail },
+});
+
+export const resetUserPassword = endpoint({
+  name: "admin.user.reset_password",
+  method: "POST",
+  path: "/api/admin/users/:id/password-reset",
+  summary: "Demand another password: the user's sessions end and a link is mailed",
+  gate: vaultAdministrator,
+  params: userParams,
+  replies: { 202: message, ...refusals, 404: detail },
+});
+
+export const viewUserQuota = endpoint({
+  name: "admin.quota.view",
+  method: "GET",
+  path: "/api/admin/users/:id/quota",
+  summary: "A user's storage quota",
+  gate: vaultAdministrator,
+  params: userParams,
+  replies: { 200: quota, ...refusals, 404: detail },
+});
+
+export const setUserQuota = endpoint({
+  name: "admin.quota.edit",
+  method: "PUT",
+  path: "/api/admin/users/:id/quota",
+  summary: "Set the limit of a user's storage quota",
+  gate: vaultAdministrator,
+  params: userParams,
+  body: z.object({ limit_bytes: z.int().min(0) }),
+  replies: { 200: quota, ...refusals, 404: detail },
+});
+
+export const listAudit = endpoint({
+  name: "admin.audit.list",
+  method: "GET",
+  path: "/api/admin/audit",
+  summary: "Audit records, newest first; from is included, to is not",
+  gate: vaultAdministrator,
+  query: z.object({ ...auditFilter, ...paging }),
+  replies: { 200: pageOf(auditEntry), ...refusals },
+});
+
+/** The administration of accounts and the audit list. */
+export const vaultAdminEndpoints: readonly AnyEndpoint[] = [
+  listUsers,
+  createUser,
+  setUserStatus,
+  resetUserPassword,
+  viewUserQuota,
+  setUserQuota,
+  listAudit,
+];

@@ -1,0 +1,156 @@
+// daemon/vault/admin: what administrators do with accounts, and the audit trail (vault API, /api/admin).
+// May import: daemon/contract/vault, daemon/errors.ts, daemon/vault/accounts, storage/engine, storage/tables/vault.
+// The gate of the routes lets only administrators in; the rules here are about whom they act on.
+// Start here, then audit.service.ts.
+import type { Database, Transaction } from "../../../storage/engine/database.ts";
+import { insertAudit } from "../../../storage/tables/vault/audit.ts";
+import { findQuota, setQuotaLimit, type VaultQuota } from "../../../storage/tables/vault/quotas.ts";
+import { endSessions } from "../../../storage/tables/vault/sessions.ts";
+import {
+  countActiveAdministrators,
+  demandPasswordChange,
+  findVaultUser,
+  listVaultUsers,
+  setVaultUserActive,
+  type VaultUser,
+  type VaultUserFilter,
+} from "../../../storage/tables/vault/users.ts";
+import { AppError } from "../../errors.ts";
+import { insertAccount } from "../accounts/registration.service.ts";
+import type { ResetMails } from "../accounts/reset-mails.ts";
+import type { VaultCaller, VaultRole } from "../caller.ts";
+
+/** Which part of a list is asked for; pages count from 1. */
+export interface PageRequest {
+  readonly page: number;
+  readonly perPage: number;
+}
+
+/** Managing accounts. Every method that names a user throws `not_found` when there is none. */
+export interface UserAdministration {
+  list(
+    filter: VaultUserFilter,
+    page: PageRequest,
+  ): Promise<{ readonly users: readonly VaultUser[]; readonly total: number }>;
+  /** Makes an account that nobody can sign in to until its owner chose a password by the mailed link. Throws `conflict`. */
+  create(
+    caller: VaultCaller,
+    account: { readonly handle: string; readonly email: string; readonly role: VaultRole },
+  ): Promise<VaultUser>;
+  /**
+   * Activates or deactivates. Deactivating ends the user's access tokens with the next request, wherever it goes.
+   * Throws `conflict` for oneself and for the last active administrator.
+   */
+  setActive(caller: VaultCaller, userId: string, isActive: boolean): Promise<VaultUser>;
+  /** Demands another password: ends all sessions and mails a link. */
+  resetPassword(caller: VaultCaller, userId: string): Promise<void>;
+  viewQuota(userId: string): Promise<VaultQuota>;
+  setQuota(caller: VaultCaller, userId: string, limitBytes: number): Promise<VaultQuota>;
+}
+
+export interface UserAdministrationDeps {
+  readonly db: Database;
+  readonly newId: () => string;
+  readonly resetMails: ResetMails;
+  readonly defaultQuotaBytes: number;
+}
+
+export function createUserAdministration(deps: UserAdministrationDeps): UserAdministration {
+  const { db } = deps;
+  return {
+    list: (filter, { page, perPage }) =>
+      listVaultUsers(db, filter, { limit: perPage, offset: (page - 1) * perPage }),
+
+    create: (caller, account) =>
+      insertAccount(
+        deps,
+        // An empty hash fits no password; checking one against it takes as long as against any other.
+        { ...account, passwordHash: "", passwordMustChange: true },
+        async (tx, user) => {
+          await deps.resetMails.request(tx, { email: user.email, reason: "created" });
+          await record(tx, caller, "admin.user_created", user.id, { role: user.role });
+        },
+      ),
+
+    setActive: (caller, userId, isActive) =>
+      db.transaction(async (tx) => {
+        const user = await getUser(tx, userId);
+        if (!isActive) await assertDispensable(tx, caller, user);
+        if (!(await setVaultUserActive(tx, userId, isActive))) return user;
+        // Sessions from before the deactivation must not come back to life with the account.
+        if (isActive) await endSessions(tx, userId);
+        await record(tx, caller, "admin.user_status_changed", userId, { is_active: isActive });
+        return { ...user, isActive };
+      }),
+
+    resetPassword: (caller, userId) =>
+      db.transaction(async (tx) => {
+        const user = await getUser(tx, userId);
+        await demandPasswordChange(tx, userId);
+        const ended = await endSessions(tx, userId);
+        await deps.resetMails.request(tx, { email: user.email, reason: "demanded" });
+        await record(tx, caller, "admin.password_reset", userId, { sessions_revoked: ended });
+      }),
+
+    async viewQuota(userId) {
+      await getUser(db, userId);
+      return getQuota(db, userId);
+    },
+
+    setQuota: (caller, userId, limitBytes) =>
+      db.transaction(async (tx) => {
+        await getUser(tx, userId);
+        const before = await getQuota(tx, userId);
+        await setQuotaLimit(tx, userId, limitBytes);
+        await record(tx, caller, "admin.quota_changed", userId, {
+          limit_bytes: limitBytes,
+          previous_limit_bytes: before.limitBytes,
+        });
+        return { ...before, limitBytes };
+      }),
+  };
+}
+
+type Db = Parameters<typeof findVaultUser>[0];
+
+async function getUser(db: Db, userId: string): Promise<VaultUser> {
+  const user = await findVaultUser(db, userId);
+  if (user === undefined) throw new AppError("not_found", "User not found");
+  return user;
+}
+
+async function getQuota(db: Db, userId: string): Promise<VaultQuota> {
+  const quota = await findQuota(db, userId);
+  if (quota === undefined) throw new AppError("not_found", "Quota not found");
+  return quota;
+}
+
+/** Refuses to lock out oneself or the last one who could let others in again. */
+async function assertDispensable(
+  tx: Transaction,
+  caller: VaultCaller,
+  user: VaultUser,
+): Promise<void> {
+  if (user.id === caller.userId)
+    throw new AppError("conflict", "You cannot deactivate your own account");
+  const isLast =
+    user.role === "admin" && user.isActive && (await countActiveAdministrators(tx)) <= 1;
+  if (isLast) throw new AppError("conflict", "The last active administrator cannot be deactivated");
+}
+
+function record(
+  tx: Transaction,
+  caller: VaultCaller,
+  eventType: string,
+  userId: string,
+  metadata: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  return insertAudit(tx, {
+    eventType,
+    userId,
+    actorId: caller.userId,
+    resourceId: userId,
+    ipAddress: caller.address,
+    metadata,
+  });
+}
