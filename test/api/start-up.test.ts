@@ -1,0 +1,111 @@
+import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Sqlite from "better-sqlite3";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { initialise, startDaemon } from "../../daemon/main.ts";
+import { startTestDaemon, testInput } from "../support/daemon.ts";
+import { skipUnless } from "../support/skip.ts";
+
+let home: string;
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), "croft-start-"));
+});
+afterEach(() => rm(home, { recursive: true, force: true }));
+
+const input = (env: Record<string, string> = {}, at = home) => testInput(at, { env }, []);
+const start = (env?: Record<string, string>) => startDaemon(input(env));
+const first = { username: "ann", email: "ann@example.org", password: "Correct-Horse-7-Battery" };
+
+/** Starts and stops once, so that there is something to damage. */
+async function startOnce(): Promise<void> {
+  await (await start()).stop();
+}
+
+describe("a home", () => {
+  test("is initialised once; a second time changes nothing", async () => {
+    const made = await initialise(input(), first);
+    expect(made.vault).toEqual({ handle: "ann", email: "ann@example.org" });
+    const before = await readFile(join(home, "croft.db"));
+    await expect(initialise(input(), { ...first, username: "bob" })).rejects.toMatchObject({
+      code: "conflict",
+      message: expect.stringContaining("croft serve"),
+    });
+    expect((await readFile(join(home, "croft.db"))).equals(before)).toBe(true);
+    await using daemon = await startTestDaemon({ home });
+    expect(daemon.first).toBeUndefined();
+  });
+
+  test("that could not be initialised can be initialised later", async () => {
+    await expect(initialise(input(), { ...first, username: "-no-name-" })).rejects.toThrow();
+    expect((await initialise(input(), first)).forge.username).toBe("ann");
+  });
+
+  test("belongs to one daemon at a time; the second learns who has it", async () => {
+    const running = await start();
+    const second = start();
+    await expect(second).rejects.toMatchObject({
+      code: "conflict",
+      message: expect.stringContaining(running.urls[0] ?? "no address"),
+    });
+    await running.stop();
+    await (await start()).stop();
+  });
+});
+
+describe("a start that cannot be", () => {
+  test("with a taken port says so and leaves the home free", async () => {
+    const other = createServer().listen(0, "127.0.0.1");
+    await new Promise((resolve) => other.once("listening", resolve));
+    const { port } = other.address() as AddressInfo;
+    await expect(start({ CROFT_PORT: String(port) })).rejects.toThrow(/is taken.*--port/);
+    other.close();
+    await (await start()).stop();
+  });
+
+  test("off loopback without TLS names both ways out", async () => {
+    await expect(start({ CROFT_HOST: "0.0.0.0" })).rejects.toThrow(/--tls self.*--insecure-http/);
+  });
+
+  test("on an address that is not ours says so", async () => {
+    await expect(start({ CROFT_HOST: "192.0.2.1", CROFT_INSECURE_HTTP: "true" })).rejects.toThrow(
+      /no address of this machine/,
+    );
+  });
+
+  test("on a damaged database says so and leaves it alone", async () => {
+    await startOnce();
+    const garbage = Buffer.alloc(8192, "not a database ");
+    await writeFile(join(home, "croft.db"), garbage);
+    await expect(start()).rejects.toMatchObject({ code: "corrupt" });
+    expect((await readFile(join(home, "croft.db"))).equals(garbage)).toBe(true);
+  });
+
+  test("on a database from the future names what helps", async () => {
+    await startOnce();
+    const db = new Sqlite(join(home, "croft.db"));
+    db.prepare("INSERT INTO schema_migrations (version, name, hash, applied_at) VALUES (9999, 'later', 'x', 0)").run();
+    db.close();
+    await expect(start()).rejects.toThrow(/croft daemon restore/);
+  });
+
+  test("on a database whose key is gone says so instead of making a new one", async () => {
+    await startOnce();
+    await rm(join(home, "keys"), { recursive: true });
+    await expect(start()).rejects.toThrow(/key/i);
+  });
+
+  test("in a folder that is missing its parent names it", async () => {
+    const missing = join(home, "no", "such", "folder");
+    await expect(startDaemon(input({}, missing))).rejects.toThrow(/no\/such/);
+  });
+
+  skipUnless(process.getuid?.() !== 0, "root may write into read-only folders")(
+    "in a read-only folder says so",
+    async () => {
+      await chmod(home, 0o500);
+      await expect(start()).rejects.toMatchObject({ code: "readonly" });
+    },
+  );
+});

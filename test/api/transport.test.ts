@@ -1,0 +1,112 @@
+import { connect } from "node:net";
+import { request as plainRequest } from "undici";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
+
+let daemon: TestDaemon;
+beforeAll(async () => {
+  daemon = await startTestDaemon();
+});
+afterAll(() => daemon[Symbol.asyncDispose]());
+
+/** Sends bytes as they stand and returns what comes back until the connection is closed. */
+async function sendRaw(text: string): Promise<string> {
+  const { port } = new URL(daemon.url);
+  const socket = connect(Number(port), "127.0.0.1");
+  socket.setTimeout(3000, () => socket.destroy());
+  socket.end(text);
+  let answer = "";
+  for await (const chunk of socket) answer += (chunk as Buffer).toString();
+  return answer;
+}
+
+describe("pages outside both APIs", () => {
+  test("/healthz and /readyz say that the daemon lives and can read its database", async () => {
+    expect((await daemon.request("/healthz")).json).toEqual({ status: "ok" });
+    expect((await daemon.request("/readyz")).json).toEqual({ status: "ready" });
+  });
+
+  test("/metrics counts requests by operation, in Prometheus' format", async () => {
+    await daemon.request("/api/v1/version");
+    const { text, headers } = await daemon.request("/metrics");
+    expect(headers.get("content-type")).toContain("text/plain");
+    expect(text).toMatch(/croft_http_requests_total\{route="forge\.version[^"]*",method="GET",status="200"\} \d/);
+    expect(text).toContain("croft_process_resident_memory_bytes");
+  });
+
+  test.each(["forge", "vault"])("/openapi/%s.json describes that API and not the other", async (api) => {
+    const { json } = await daemon.request(`/openapi/${api}.json`);
+    expect(json.openapi).toBe("3.1.0");
+    const paths = Object.keys(json.paths);
+    expect(paths.length).toBeGreaterThan(3);
+    for (const path of paths) expect(path.startsWith("/api/v1/")).toBe(api === "forge");
+    for (const path of paths) expect(path).not.toContain(":");
+  });
+
+  test("anything else is a plain 404, a wrong method a plain 405", async () => {
+    expect(await daemon.request("/nothing")).toMatchObject({ status: 404, text: "404 page not found\n" });
+    expect((await daemon.request("/healthz", { method: "POST", body: "" })).status).toBe(405);
+  });
+});
+
+describe("two APIs that share nothing", () => {
+  test("each has its own 404, in its own words", async () => {
+    const forge = await daemon.request("/api/v1/nothing");
+    expect([forge.status, forge.text]).toEqual([404, "404 page not found\n"]);
+    const vault = await daemon.request("/api/auth/nothing");
+    expect([vault.status, vault.json]).toEqual([404, { detail: "Not Found" }]);
+  });
+
+  test("forge paths are normalised, vault paths are not", async () => {
+    expect((await daemon.request("/api/v1//version/")).json).toEqual({ version: "28.2.0" });
+    expect((await daemon.request("/api//auth/me")).status).toBe(404);
+  });
+
+  test("a broken escape is refused by both", async () => {
+    const forge = await sendRaw(`GET /api/v1/users/%zz HTTP/1.1\r\nHost: ${new URL(daemon.url).host}\r\n\r\n`);
+    expect(forge).toContain("400 Bad Request: unable to unescape path");
+    const vault = await sendRaw(`GET /api/auth/%zz HTTP/1.1\r\nHost: ${new URL(daemon.url).host}\r\n\r\n`);
+    expect(vault).toMatch(/^HTTP\/1\.1 4\d\d /);
+  });
+});
+
+describe("attack: another site or another name", () => {
+  test("a foreign Host is 421 before any route sees it", async () => {
+    const { statusCode, body } = await plainRequest(`${daemon.url}/api/v1/version`, {
+      headers: { host: "evil.example" },
+    });
+    expect(statusCode).toBe(421);
+    expect(await body.json()).toEqual({ message: expect.stringContaining("CROFT_ALLOWED_HOSTS") });
+  });
+
+  test("a foreign page cannot post, and no answer carries CORS headers", async () => {
+    const answer = await daemon.request("/api/auth/login", {
+      json: { email: "a@example.org", password: "x" },
+      headers: { Origin: "http://evil.example" },
+    });
+    expect(answer.status).toBe(403);
+    const read = await daemon.request("/api/v1/version", { headers: { Origin: "http://evil.example" } });
+    expect(read.headers.get("access-control-allow-origin")).toBeNull();
+  });
+});
+
+describe("attack: request smuggling and malformed HTTP", () => {
+  const host = () => `Host: ${new URL(daemon.url).host}\r\n`;
+
+  test.each([
+    ["both lengths", "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\n\r\n"],
+    ["two lengths", "Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello"],
+    ["a folded header", "X-Folded: a\r\n b\r\nTransfer-Encoding: \r\n chunked\r\n\r\n0\r\n\r\n"],
+    ["an unknown coding", "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n"],
+    ["a broken chunk size", "Transfer-Encoding: chunked\r\n\r\nzz\r\n"],
+  ])("%s is refused and the connection closed", async (_name, rest) => {
+    const answer = await sendRaw(`POST /api/auth/login HTTP/1.1\r\n${host()}Content-Type: application/json\r\n${rest}`);
+    expect(answer).toMatch(/^HTTP\/1\.1 4\d\d /);
+    expect(answer.match(/HTTP\/1\.1 /g)).toHaveLength(1);
+  });
+
+  test("a header without end and a huge header are cut off", async () => {
+    const answer = await sendRaw(`GET /healthz HTTP/1.1\r\n${host()}X-Big: ${"x".repeat(40_000)}\r\n\r\n`);
+    expect(answer).toMatch(/^HTTP\/1\.1 431 /);
+  });
+});
