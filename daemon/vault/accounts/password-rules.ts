@@ -1,35 +1,26 @@
 import { AppError } from "../../errors.ts";
 import type { BreachLookup } from "../../outbound/breach/lookup.ts";
 
-/** The rules of strength in the order in which they are checked, each with the text of its refusal. */
-export const STRENGTH_RULES: readonly {
-  readonly text: string;
-  readonly holds: (password: string) => boolean;
-}[] = [
-  {
-    text: "Password must be at least 12 characters long",
-    // Characters are code points: an emoji is one, not two.
-    holds: (password) => Array.from(password).length >= 12,
-  },
-  {
-    text: "Password must contain an upper-case letter",
-    holds: (password) => /\p{Lu}/u.test(password),
-  },
-  {
-    text: "Password must contain a lower-case letter",
-    holds: (password) => /\p{Ll}/u.test(password),
-  },
-  { text: "Password must contain a digit", holds: (password) => /\p{Nd}/u.test(password) },
-  {
-    text: "Password must contain a special character",
-    holds: (password) => /[^\p{L}\p{M}\p{N}]/u.test(password),
-  },
+/** One rule of strength: what a password must have, to end the sentence "Password must have …". */
+export interface StrengthRule {
+  readonly wish: string;
+  readonly pattern: RegExp;
+}
+
+/** The rules of strength in the order in which they are checked. Characters are code points: an emoji is one. */
+export const STRENGTH_RULES: readonly StrengthRule[] = [
+  { wish: "at least 12 characters", pattern: /^.{12,}$/su },
+  { wish: "an upper-case letter", pattern: /\p{Lu}/u },
+  { wish: "a lower-case letter", pattern: /\p{Ll}/u },
+  { wish: "a digit", pattern: /\p{Nd}/u },
+  { wish: "a special character", pattern: /[^\p{L}\p{M}\p{N}]/u },
 ];
 
-/** Refuses a password that is too weak with the text of the first rule that it breaks. */
+/** Refuses a password that is too weak and names the first rule that it breaks. */
 export function assertStrong(password: string): void {
-  const broken = STRENGTH_RULES.find((rule) => !rule.holds(password));
-  if (broken !== undefined) throw new AppError("unprocessable", broken.text);
+  const broken = STRENGTH_RULES.find((rule) => !rule.pattern.test(password));
+  if (broken !== undefined)
+    throw new AppError("unprocessable", `Password must have ${broken.wish}`);
 }
 
 /** Refuses a password that appeared in a data breach. */

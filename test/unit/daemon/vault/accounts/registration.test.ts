@@ -30,7 +30,7 @@ describe("registration", () => {
       accounts.registration.register({ ...mira, password: "weak" }),
     ).rejects.toMatchObject({
       code: "unprocessable",
-      message: "Password must be at least 12 characters long",
+      message: "Password must have at least 12 characters",
     });
     await expect(accounts.registration.register(mira)).rejects.toMatchObject({
       code: "unprocessable",

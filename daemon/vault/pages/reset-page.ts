@@ -1,0 +1,96 @@
+import { STRENGTH_RULES } from "../accounts/password-rules.ts";
+import { createPage, escapeHtml, type Page } from "./page.ts";
+
+/** Where reset links lead, below the frontend's address. */
+export const RESET_PAGE_PATH = "/password-reset/confirm";
+
+/**
+ * The page that a reset link opens: it takes a password twice, shows which rules it meets, and hands it to the API
+ * with the token of the link. The token leaves the address bar at once and is sent to nobody else.
+ */
+export function createResetPage(instanceName: string): Page {
+  const rules = STRENGTH_RULES.map(
+    ({ wish }) => `<li data-met="no">${escapeHtml(wish)}<span hidden>, met</span></li>`,
+  );
+  return createPage({
+    title: `Choose a password: ${instanceName}`,
+    script: SCRIPT,
+    body: `<h1>Choose a password for ${escapeHtml(instanceName)}</h1>
+<noscript><p>This page needs JavaScript to hand your password over. Without it, use the command line: <code>croft vault password reset</code></p></noscript>
+<p id="done" role="status" tabindex="-1" hidden></p>
+<form id="form" method="post" action="../api/auth/password-reset/confirm" novalidate>
+<label for="password">New password</label>
+<input id="password" name="new_password" type="password" autocomplete="new-password" required aria-describedby="rules problem">
+<div id="rules"><ul aria-label="A password has">
+${rules.join("\n")}
+</ul></div>
+<label for="again">New password again</label>
+<input id="again" type="password" autocomplete="new-password" required aria-describedby="problem">
+<label class="check"><input id="show" type="checkbox"> Show passwords</label>
+<p id="problem" role="alert"></p>
+<button id="send" type="submit" disabled>Set password</button>
+</form>`,
+  });
+}
+
+/** The rules as the page's script takes them: the same patterns that the API holds a password against. */
+const RULES = JSON.stringify(STRENGTH_RULES.map(({ pattern }) => [pattern.source, pattern.flags]));
+
+const SCRIPT = `
+const byId = (id) => document.getElementById(id);
+const form = byId("form"), password = byId("password"), again = byId("again"), send = byId("send"), problem = byId("problem"), done = byId("done");
+const patterns = ${RULES}.map(([source, flags]) => new RegExp(source, flags));
+const items = [...document.querySelectorAll("#rules li")];
+const api = new URL("../api/auth/password-reset/confirm", location.href);
+const token = new URLSearchParams(location.search).get("token");
+history.replaceState(null, "", location.pathname);
+
+const meets = (value) => patterns.map((pattern) => pattern.test(value.normalize("NFC")));
+const complain = (text, field) => {
+  problem.textContent = text;
+  for (const each of [password, again]) each.removeAttribute("aria-invalid");
+  field?.setAttribute("aria-invalid", "true");
+  field?.focus();
+};
+const show = () => {
+  meets(password.value).forEach((met, index) => {
+    items[index].dataset.met = met ? "yes" : "no";
+    items[index].firstElementChild.hidden = !met;
+  });
+};
+const textOf = (detail) => (Array.isArray(detail) ? detail.map((each) => each.msg).join(". ") : detail);
+
+password.addEventListener("input", show);
+byId("show").addEventListener("change", (event) => {
+  for (const field of [password, again]) field.type = event.target.checked ? "text" : "password";
+});
+form.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  if (meets(password.value).includes(false)) return complain("This password does not meet all rules yet.", password);
+  if (password.value !== again.value) return complain("The two passwords differ.", again);
+  complain("");
+  send.disabled = true;
+  try {
+    const response = await fetch(api, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ token, new_password: password.value }),
+      credentials: "omit",
+      redirect: "error",
+    });
+    const answer = await response.json();
+    if (!response.ok) throw new Error(textOf(answer.detail));
+    form.hidden = true;
+    done.textContent = answer.message;
+    done.hidden = false;
+    done.focus();
+  } catch (error) {
+    complain(error instanceof TypeError ? "The server does not answer. Try again in a moment." : error.message, password);
+  } finally {
+    send.disabled = false;
+  }
+});
+
+if (token === null || token === "") complain("This link is incomplete. Open it once more from the mail.");
+else send.disabled = false;
+`;
