@@ -29,12 +29,16 @@ export interface Composed {
   stop(): Promise<void>;
 }
 
+function isForgePath(path: string): boolean {
+  return path.startsWith("/api/v1/") || path === "/api/v1" || path.startsWith("/avatars/");
+}
+
 /** Joins services, routes and transport. Nothing listens yet. */
 export function compose(deps: ServiceDeps): Composed {
   const { input, stores, addresses, log } = deps;
   const { forge, vault, limiter } = createPeople(deps);
   const metrics = createMetrics(input.version);
-  const toServerRequest = createRequestMaker(input);
+  const toServerRequest = createServerRequest(createClientAddress(input.settings.trustedProxies));
   let accepts = true;
 
   const report = createReporter(log, metrics.observe);
@@ -50,7 +54,7 @@ export function compose(deps: ServiceDeps): Composed {
   return {
     handler: createNodeHandler({
       apis: [
-        mount(forgeApi, peopleRoutes(forge), (path) => path.startsWith("/api/v1/") || path === "/api/v1"),
+        mount(forgeApi, peopleRoutes(forge), isForgePath),
         mount(vaultApi, accountRoutes(vault), (path) => path.startsWith("/api/") && !pages.has(path)),
       ],
       pages,
@@ -69,17 +73,6 @@ export function compose(deps: ServiceDeps): Composed {
     },
     stop: () => deps.queue.stop(JOBS_GRACE_MS),
   };
-}
-
-function createRequestMaker({ settings }: DaemonInput) {
-  const clientAddress = createClientAddress(settings.trustedProxies);
-  return createServerRequest((message: IncomingMessage) => {
-    const forwarded = message.headers["x-forwarded-for"];
-    return clientAddress(
-      message.socket.remoteAddress,
-      Array.isArray(forwarded) ? forwarded.join(",") : forwarded,
-    );
-  });
 }
 
 function toBinderOptions(

@@ -3,7 +3,7 @@ import { availableParallelism } from "node:os";
 import type { Database } from "../storage/engine/database.ts";
 import type { Addresses } from "./addresses.ts";
 import { createForgeAccounts } from "./forge/accounts/accounts.ts";
-import { createLimiter, createNoLimiter } from "./http/limits.ts";
+import { createLimiter } from "./http/limits.ts";
 import type { JobQueue } from "./jobs/queue.ts";
 import type { Log } from "./logging.ts";
 import type { DaemonInput } from "./main.ts";
@@ -36,13 +36,17 @@ export function createHasher(): PasswordHasher {
 /** The people of both APIs, over any database: the daemon's own, or one transaction of it. */
 export function createPeople({ input, stores, db, hasher, addresses, queue, log }: ServiceDeps) {
   const { settings, clock } = input;
-  const limiter = settings.rateLimits ? createLimiter({ db, clock }) : createNoLimiter();
+  const limiter = createLimiter({ db, clock, enabled: settings.rateLimits });
   const forge = createForgeAccounts({
     db,
     clock,
     random: randomBytes,
     passwords: hasher,
     publicUrl: addresses.publicUrl,
+    sealer: stores.keyring,
+    instanceName: settings.instanceName,
+    addressKey: limiter.addressKey,
+    limitSignIns: settings.rateLimits,
   });
   const vault = createVaultAccounts({
     db,

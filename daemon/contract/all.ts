@@ -1,6 +1,12 @@
 import type { AnyEndpoint } from "./endpoint.ts";
+import { adminBadgeEndpoints } from "./forge/admin-badges.ts";
+import { adminEmailEndpoints } from "./forge/admin-emails.ts";
+import { adminKeyEndpoints } from "./forge/admin-keys.ts";
+import { adminOrgEndpoints } from "./forge/admin-orgs.ts";
 import { adminUserEndpoints } from "./forge/admin-users.ts";
+import { avatarEndpoints } from "./forge/avatars.ts";
 import { tokenEndpoints } from "./forge/tokens.ts";
+import { twoFactorEndpoints } from "./forge/two-factor.ts";
 import { userEndpoints } from "./forge/users.ts";
 import { versionEndpoints } from "./forge/version.ts";
 import { vaultAdminEndpoints } from "./vault/admin.ts";
@@ -8,10 +14,16 @@ import { accountEndpoints } from "./vault/auth.ts";
 
 /** Every operation that the daemon serves, in the order of the documents. Tests, OpenAPI and the command line read it. */
 export const allEndpoints: readonly AnyEndpoint[] = [
+  ...adminEmailEndpoints,
+  ...adminOrgEndpoints,
   ...adminUserEndpoints,
+  ...adminBadgeEndpoints,
+  ...adminKeyEndpoints,
   ...versionEndpoints,
   ...userEndpoints,
   ...tokenEndpoints,
+  ...twoFactorEndpoints,
+  ...avatarEndpoints,
   ...accountEndpoints,
   ...vaultAdminEndpoints,
 ];

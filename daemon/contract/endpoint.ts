@@ -153,7 +153,7 @@ export type AnswerOf<E extends AnyEndpoint> = {
 
 /** Which API an endpoint belongs to, by its prefix. */
 export function apiOf(declared: { readonly path: string }): "forge" | "vault" {
-  return declared.path.startsWith("/api/v1/") ? "forge" : "vault";
+  return /^\/api\/(?:auth|cloud|documents|admin)\//.test(declared.path) ? "vault" : "forge";
 }
 
 /** The JSON schema of a reply, or undefined when it carries bytes, text or nothing. */

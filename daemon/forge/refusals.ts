@@ -36,8 +36,18 @@ export const formerUserGone = (): AppError =>
 export const bareRefusal = (message: string): AppError =>
   new AppError("forbidden", message, { body: { message } });
 
-export const nameTaken = (name: string): AppError =>
-  new AppError("conflict", `user already exists [name: ${name}]`);
+export const nameTakenText = (name: string): string => `user already exists [name: ${name}]`;
+
+export const nameTaken = (name: string): AppError => new AppError("conflict", nameTakenText(name));
+
+/** The last site administrator can be neither deleted nor demoted. */
+export const lastAdmin = (
+  code: "invalid_argument" | "unprocessable",
+  user: { readonly id: number },
+): AppError => new AppError(code, `can not delete the last admin user [uid: ${user.id}]`);
+
+export const targetIsOrganization = (): AppError =>
+  new AppError("unprocessable", "target is an organization but not user");
 
 export const emailTaken = (email: string): AppError =>
   new AppError("conflict", `e-mail already in use [email: ${email}]`);

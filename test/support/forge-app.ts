@@ -3,18 +3,27 @@ import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { toNodeHandler } from "h3";
-import { createForgeAccounts, type ForgeAccounts, type ForgeAccountsDeps, peopleRoutes } from "../../daemon/forge/accounts/accounts.ts";
+import {
+  createForgeAccounts,
+  type ForgeAccounts,
+  type ForgeAccountsDeps,
+  peopleRoutes,
+} from "../../daemon/forge/accounts/accounts.ts";
 import { createForgeApi } from "../../daemon/forge/api.ts";
 import { bindRoutes, type RequestReport } from "../../daemon/http/bind.ts";
 import { createServerRequest } from "../../daemon/http/server.ts";
 import type { PasswordHasher } from "../../daemon/password-hasher.ts";
 import type { Database } from "../../storage/engine/database.ts";
 import { openDatabase } from "../../storage/engine/open.ts";
+import { createKeyring } from "../../storage/keys/keyring.ts";
 
 /** Passwords as plain digests: the tests that use it are not about hashing. */
 export const quickHasher: PasswordHasher = {
   hash: async (password) => `quick:${createHash("sha256").update(password).digest("hex")}`,
-  verify: async (stored, password) => ({ fits: stored === (await quickHasher.hash(password)), outdated: false }),
+  verify: async (stored, password) => ({
+    fits: stored === (await quickHasher.hash(password)),
+    outdated: false,
+  }),
 };
 
 export interface ForgeRequest {
@@ -70,13 +79,21 @@ export async function startForgeApp(deps: Partial<ForgeAccountsDeps> = {}): Prom
     random,
     passwords: quickHasher,
     publicUrl: () => "http://croft.example:7420",
+    sealer: createKeyring([{ version: 1, bytes: new Uint8Array(32) }], random),
+    instanceName: "croft",
+    addressKey: (address) => address,
+    limitSignIns: true,
     ...deps,
   });
   const reports: RequestReport[] = [];
   const api = createForgeApi({ db, authentication: accounts.authentication, urls: accounts.urls });
   const app = bindRoutes(api, peopleRoutes(accounts), {
     limiter: {
-      consume: async (_key, { max, seconds }) => ({ allowed: true, remaining: max, resetSeconds: seconds }),
+      consume: async (_key, { max, seconds }) => ({
+        allowed: true,
+        remaining: max,
+        resetSeconds: seconds,
+      }),
       addressKey: (address) => address,
     },
     publicUrl: () => "http://croft.example:7420",
@@ -84,7 +101,9 @@ export async function startForgeApp(deps: Partial<ForgeAccountsDeps> = {}): Prom
     maxUploadBytes: 1 << 20,
     temporaryDirectory: tmpdir(),
     checkReplies: true,
-    toServerRequest: createServerRequest((message: IncomingMessage) => message.socket.remoteAddress ?? ""),
+    toServerRequest: createServerRequest(
+      (message: IncomingMessage) => message.socket.remoteAddress ?? "",
+    ),
     report: (what) => reports.push(what),
   });
   const server = createServer(toNodeHandler(app) as never);
@@ -135,7 +154,8 @@ export async function startForgeApp(deps: Partial<ForgeAccountsDeps> = {}): Prom
       await closed;
       await db.close();
       const bug = reports.find(({ status }) => status >= 500);
-      if (bug !== undefined) throw new Error(`${bug.route} answered ${bug.status}`, { cause: bug.error });
+      if (bug !== undefined)
+        throw new Error(`${bug.route} answered ${bug.status}`, { cause: bug.error });
     },
   };
 }
@@ -155,5 +175,10 @@ async function send(url: string, path: string, init: ForgeRequest = {}): Promise
   });
   const text = await response.text();
   const isJson = response.headers.get("content-type")?.includes("json") === true && text !== "";
-  return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : undefined };
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    json: isJson ? JSON.parse(text) : undefined,
+  };
 }

@@ -1,7 +1,8 @@
 import { z } from "zod";
-import { endpoint, siteAdmin } from "../endpoint.ts";
+import { empty, endpoint, siteAdmin } from "../endpoint.ts";
 import {
   apiError,
+  bindingNames,
   optionalFlag,
   optionalInteger,
   optionalQueryFlag,
@@ -9,14 +10,16 @@ import {
   optionalTime,
   optionalVisibility,
   paging,
+  queryFlag,
   queryInteger,
   queryWord,
   requiredText,
   signedInReplies,
   trimmedQueryText,
+  usernameParams,
   visibilityWords,
 } from "./common.ts";
-import { isEmailShape, isUserName } from "./rules.ts";
+import { isEmailShape, isUserName, isWebUrl } from "./rules.ts";
 import { userShape } from "./users.ts";
 
 export const userSortWords = ["name", "created", "updated", "id"] as const;
@@ -77,4 +80,65 @@ export const createUser = endpoint({
   replies: { 201: userShape, 400: apiError, ...signedInReplies, 409: apiError, 422: apiError },
 });
 
-export const adminUserEndpoints = [listUsers, createUser];
+export const editUser = endpoint({
+  name: "forge.admin.users.edit",
+  method: "PATCH",
+  path: "/api/v1/admin/users/:username",
+  summary: "Edit a user; members that are absent or null stay as they are",
+  gate: siteAdmin,
+  params: usernameParams,
+  body: z.object({
+    source_id: optionalInteger,
+    login_name: requiredText(),
+    email: optionalText({ max: 254 }),
+    full_name: optionalText({ max: 100 }),
+    password: optionalText({ max: 255 }),
+    must_change_password: optionalFlag,
+    website: optionalText({ max: 255, rules: [["Url", isWebUrl]] }),
+    location: optionalText({ max: 50 }),
+    description: optionalText({ max: 255 }),
+    active: optionalFlag,
+    admin: optionalFlag,
+    allow_git_hook: optionalFlag,
+    allow_import_local: optionalFlag,
+    max_repo_creation: optionalInteger,
+    prohibit_login: optionalFlag,
+    allow_create_organization: optionalFlag,
+    restricted: optionalFlag,
+    visibility: optionalVisibility,
+  }),
+  replies: {
+    200: userShape,
+    400: apiError,
+    ...signedInReplies,
+    404: apiError,
+    409: apiError,
+    422: apiError,
+  },
+});
+
+export const deleteUser = endpoint({
+  name: "forge.admin.users.delete",
+  method: "DELETE",
+  path: "/api/v1/admin/users/:username",
+  summary: "Delete a user; with purge also everything that the user owns",
+  gate: siteAdmin,
+  params: usernameParams,
+  query: z.object({ purge: queryFlag }),
+  replies: { 204: empty, ...signedInReplies, 404: apiError, 422: apiError },
+});
+
+export const renameUser = endpoint({
+  name: "forge.admin.users.rename",
+  method: "POST",
+  path: "/api/v1/admin/users/:username/rename",
+  summary: "Rename a user; the old name redirects to the new one",
+  gate: siteAdmin,
+  params: usernameParams,
+  body: z.object({
+    new_username: requiredText().register(bindingNames, { field: "NewName", form: "new_name" }),
+  }),
+  replies: { 204: empty, ...signedInReplies, 404: apiError, 422: apiError },
+});
+
+export const adminUserEndpoints = [listUsers, createUser, deleteUser, editUser, renameUser];

@@ -49,4 +49,4 @@ export const getUser = endpoint({
   replies: { 200: userShape, ...signedInReplies, 404: apiError },
 });
 
-export const userEndpoints = [getCurrentUser];
+export const userEndpoints = [getCurrentUser, getUser];

@@ -1,24 +1,53 @@
 import { createToken, deleteToken, listTokens } from "../../contract/forge/tokens.ts";
-import { getCurrentUser } from "../../contract/forge/users.ts";
+import {
+  confirmTwoFactor,
+  disableTwoFactor,
+  getTwoFactor,
+  resetUserTwoFactor,
+  startTwoFactor,
+} from "../../contract/forge/two-factor.ts";
+import { getCurrentUser, getUser } from "../../contract/forge/users.ts";
 import { forgeVersion } from "../../contract/forge/version.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
+import type { SecondFactors } from "./second-factors.service.ts";
 import { toMadeTokenView, toTokenView } from "./token.view.ts";
 import type { Tokens } from "./tokens.service.ts";
 import { toUserView } from "./user.view.ts";
+import type { Users } from "./users.service.ts";
 
 /** The version of the interface that this forge speaks. */
 const API_VERSION = "28.2.0";
 
-/** Routes about the caller: version, own account, tokens. */
-export function accountRoutes({ tokens, urls }: { tokens: Tokens; urls: ForgeUrls }): Route[] {
+interface AccountServices {
+  readonly users: Users;
+  readonly tokens: Tokens;
+  readonly secondFactors: SecondFactors;
+  readonly urls: ForgeUrls;
+}
+
+/** Routes about the caller: version, own account, tokens, second factor. */
+export function accountRoutes(services: AccountServices): Route[] {
+  return [...userRoutes(services), ...tokenRoutes(services), ...twoFactorRoutes(services)];
+}
+
+function userRoutes({ users, urls }: AccountServices): Route[] {
   return [
     handle(forgeVersion, async () => ({ status: 200, body: { version: API_VERSION } })),
     handle(getCurrentUser, async ({ caller }) => ({
       status: 200,
       body: toUserView(caller.user, caller.user, urls),
     })),
+    handle(getUser, async ({ caller, params }) => ({
+      status: 200,
+      body: toUserView(await users.get(params.username, caller.user), caller.user, urls),
+    })),
+  ];
+}
+
+function tokenRoutes({ tokens }: AccountServices): Route[] {
+  return [
     handle(listTokens, async ({ params, query }) => {
       const { tokens: page, total } = await tokens.list(params.username, query);
       return { status: 200, body: page.map(toTokenView), total };
@@ -31,6 +60,31 @@ export function accountRoutes({ tokens, urls }: { tokens: Tokens; urls: ForgeUrl
     })),
     handle(deleteToken, async ({ params }) => {
       await tokens.delete(params.username, params.token);
+      return { status: 204 };
+    }),
+  ];
+}
+
+function twoFactorRoutes({ secondFactors }: AccountServices): Route[] {
+  return [
+    handle(getTwoFactor, async ({ caller }) => ({
+      status: 200,
+      body: { enabled: caller.user.twoFactorEnabled },
+    })),
+    handle(startTwoFactor, async ({ caller }) => {
+      const { secret, otpauthUrl } = await secondFactors.start(caller);
+      return { status: 200, body: { secret, otpauth_url: otpauthUrl } };
+    }),
+    handle(confirmTwoFactor, async ({ caller, body }) => {
+      await secondFactors.confirm(caller, body.code);
+      return { status: 204 };
+    }),
+    handle(disableTwoFactor, async ({ caller }) => {
+      await secondFactors.disable(caller);
+      return { status: 204 };
+    }),
+    handle(resetUserTwoFactor, async ({ params }) => {
+      await secondFactors.reset(params.username);
       return { status: 204 };
     }),
   ];

@@ -6,10 +6,18 @@ import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
 import { AppError } from "../../errors.ts";
 import type { Route } from "../../http/handle.ts";
 import type { PasswordHasher } from "../../password-hasher.ts";
+import { adminPeopleRoutes } from "../admin/people.routes.ts";
 import { adminUserRoutes } from "../admin/users.routes.ts";
+import { avatarRoutes } from "../avatars/avatars.routes.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { accountRoutes } from "./accounts.routes.ts";
 import { type Authentication, createAuthentication } from "./authentication.ts";
+import { type Badges, createBadges } from "./badges.service.ts";
+import type { AccountDependents } from "./dependents.ts";
+import { createPublicKeys, type PublicKeys } from "./keys.service.ts";
+import { createOrganizations, type Organizations } from "./organizations.service.ts";
+import { createSecondFactors, type Sealer, type SecondFactors } from "./second-factors.service.ts";
+import { createSignInAttempts, type SignInAttempts } from "./sign-in-attempts.ts";
 import { createTokens, type Tokens } from "./tokens.service.ts";
 import { createUsers, type Users } from "./users.service.ts";
 
@@ -22,14 +30,36 @@ export interface ForgeAccountsDeps {
   readonly passwords: PasswordHasher;
   /** The configured public address without a trailing slash. */
   readonly publicUrl: () => string;
+  /** Seals the secrets of second factors. */
+  readonly sealer: Sealer;
+  /** The server's name in authenticator apps. */
+  readonly instanceName: string;
+  /** What of an address counts as one caller, when failed sign-ins are counted. */
+  readonly addressKey: (address: string) => string;
+  /** False only for measurements: failed sign-ins are not counted. */
+  readonly limitSignIns: boolean;
   /** Has a person told of a new account by mail, in the transaction that makes it. Absent: nobody is told. */
   readonly announceAccount?: (tx: Transaction, user: ForgeUser) => Promise<void>;
+  /** Has hooks told of a new organization, in the transaction that makes it. */
+  readonly announceOrganization?: (
+    tx: Transaction,
+    organization: ForgeUser,
+    owner: ForgeUser,
+  ) => Promise<void>;
+  /** The repositories of accounts; absent while there are none. */
+  readonly repositories?: AccountDependents;
+  /** The packages of accounts; absent while there are none. */
+  readonly packages?: AccountDependents;
 }
 
 /** The forge's people. */
 export interface ForgeAccounts {
   readonly users: Users;
+  readonly organizations: Organizations;
   readonly tokens: Tokens;
+  readonly secondFactors: SecondFactors;
+  readonly publicKeys: PublicKeys;
+  readonly badges: Badges;
   readonly authentication: Authentication;
   readonly urls: ForgeUrls;
   /** Whether nobody has an account yet. */
@@ -49,11 +79,16 @@ export function createForgeAccounts(deps: ForgeAccountsDeps): ForgeAccounts {
   const urls: ForgeUrls = { publicUrl: deps.publicUrl };
   const users = createUsers(deps);
   const tokens = createTokens(deps);
-  const secondFactors = { use: async () => false };
-  const authentication = createAuthentication({ ...deps, tokens, secondFactors, urls });
+  const secondFactors = createSecondFactors(deps);
+  const attempts = deps.limitSignIns ? createSignInAttempts(deps) : uncounted;
+  const authentication = createAuthentication({ ...deps, tokens, secondFactors, attempts, urls });
   return {
     users,
+    organizations: createOrganizations(deps),
     tokens,
+    secondFactors,
+    publicKeys: createPublicKeys(deps),
+    badges: createBadges(deps.db),
     authentication,
     urls,
     isEmpty: () => users.isEmpty(),
@@ -82,7 +117,18 @@ export function createForgeAccounts(deps: ForgeAccountsDeps): ForgeAccounts {
   };
 }
 
-/** Every route of people, tokens and their administration. */
+/** Every route of people, organizations, tokens, pictures and their administration. */
 export function peopleRoutes(accounts: ForgeAccounts): Route[] {
-  return [...accountRoutes(accounts), ...adminUserRoutes(accounts)];
+  return [
+    ...accountRoutes(accounts),
+    ...adminUserRoutes(accounts),
+    ...adminPeopleRoutes(accounts),
+    ...avatarRoutes(),
+  ];
 }
+
+const uncounted: SignInAttempts = {
+  assertAllowed: async () => {},
+  fail: async () => {},
+  succeed: async () => {},
+};

@@ -13,6 +13,7 @@ import type { PasswordHasher } from "../../password-hasher.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { bareRefusal, notFound } from "../refusals.ts";
 import { type ForgeUrls, toUrl } from "../urls.ts";
+import type { SignInAttempts } from "./sign-in-attempts.ts";
 import type { Tokens } from "./tokens.service.ts";
 
 /** Checks the code of a second factor where one is enrolled. */
@@ -27,6 +28,7 @@ export interface AuthenticationDeps {
   readonly passwords: PasswordHasher;
   readonly tokens: Tokens;
   readonly secondFactors: SecondFactorCheck;
+  readonly attempts: SignInAttempts;
   readonly urls: ForgeUrls;
 }
 
@@ -46,7 +48,7 @@ const LOGIN_EVERY_MS = 60_000;
 const PASSWORD_BYTES_MAX = 4096;
 
 export function createAuthentication(deps: AuthenticationDeps): Authentication {
-  const { db, clock, passwords, tokens, secondFactors, urls } = deps;
+  const { db, clock, passwords, tokens, secondFactors, attempts, urls } = deps;
   return {
     async authenticate(request) {
       const found = await findCredentials(request);
@@ -77,28 +79,46 @@ export function createAuthentication(deps: AuthenticationDeps): Authentication {
     }
     const basic = basicPair(request);
     if (basic === undefined) return given ? "wrong" : undefined;
-    return (await findByBasic(basic, headerOf(request, "x-gitea-otp"))) ?? "wrong";
+    return (await findByBasic(basic, request)) ?? "wrong";
   }
 
   async function findByBasic(
     { name, password }: { readonly name: string; readonly password: string },
-    code: string,
+    request: ServerRequest,
   ): Promise<Method | undefined> {
     const isTokenAsName = password === "" || password === "x-oauth-basic";
     const owner = await tokens.find(isTokenAsName ? name : password);
     if (owner !== undefined) return { ...owner, method: "basic_token" };
     if (isTokenAsName || Buffer.byteLength(password) > PASSWORD_BYTES_MAX) return undefined;
-    const user = await findLogin(name.trim());
-    // An unknown name takes as long as a known one.
+    const login = name.trim();
+    const attempt = { of: "password", name: login, address: request.address } as const;
+    await attempts.assertAllowed(attempt);
+    const user = await findLogin(login);
     const { fits, outdated } = await passwords.verify(user?.passwordHash ?? "", password);
-    if (user === undefined || !fits || user.prohibitLogin) return undefined;
-    if (user.twoFactorEnabled && !(await secondFactors.use(user, code))) return undefined;
+    if (user === undefined || !fits) {
+      await attempts.fail(attempt);
+      return undefined;
+    }
+    await attempts.succeed(attempt);
+    if (user.prohibitLogin) return undefined;
+    if (user.twoFactorEnabled && !(await fitsCode(user, headerOf(request, "x-gitea-otp"))))
+      return undefined;
     if (outdated)
       await replacePasswordHash(db, user.id, user.passwordHash, await passwords.hash(password));
     const now = clock();
     if (user.lastLoginAt === undefined || Math.abs(now - user.lastLoginAt) >= LOGIN_EVERY_MS)
       await touchLastLogin(db, user.id, now);
     return { user, method: "basic_password", scope: undefined };
+  }
+
+  async function fitsCode(user: ForgeUser, code: string): Promise<boolean> {
+    // A request without a code, such as a client's first try, is wrong but no guess.
+    if (code === "") return false;
+    const attempt = { of: "code", userId: user.id } as const;
+    await attempts.assertAllowed(attempt);
+    const fits = await secondFactors.use(user, code);
+    await (fits ? attempts.succeed(attempt) : attempts.fail(attempt));
+    return fits;
   }
 
   async function findLogin(name: string): Promise<ForgeUser | undefined> {

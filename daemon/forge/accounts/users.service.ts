@@ -1,5 +1,5 @@
 import { type Database, isConflict, type Transaction } from "../../../storage/engine/database.ts";
-import { findEmail, insertEmail } from "../../../storage/tables/forge/emails.ts";
+import { findEmail, insertEmail, listEmails, type OwnedEmail } from "../../../storage/tables/forge/emails.ts";
 import { deleteRedirect } from "../../../storage/tables/forge/redirects.ts";
 import {
   listUsers,
@@ -16,7 +16,11 @@ import {
 import { AppError } from "../../errors.ts";
 import type { PasswordHasher } from "../../password-hasher.ts";
 import { emailTaken, nameTaken, userNotFound } from "../refusals.ts";
+import type { AccountDependents } from "./dependents.ts";
+import { editUser, type UserEdit } from "./edit-user.ts";
 import { assertUsableName, findEmailFault } from "./names.ts";
+import { removeUser } from "./remove-user.ts";
+import { renameUser } from "./rename-user.ts";
 import { toAvatarHash } from "./user.view.ts";
 
 /** What a person's account is made of. */
@@ -49,8 +53,22 @@ export interface Users {
    * and the address, `conflict` for a taken name or address.
    */
   create(wanted: WantedUser): Promise<ForgeUser>;
-  /** The account of this name. Refuses with `not_found`. */
-  get(username: string): Promise<ForgeUser>;
+  /** Changes an account, see `editUser`. */
+  edit(username: string, edit: UserEdit): Promise<ForgeUser>;
+  /** Renames a person, see `renameUser`. */
+  rename(username: string, newName: string): Promise<void>;
+  /** Deletes a person, see `removeUser`. */
+  remove(
+    username: string,
+    how: { readonly callerId: number; readonly purge: boolean },
+  ): Promise<void>;
+  /** A page of all addresses whose text or owner fits the term, and the count of all of those. */
+  searchEmails(
+    term: string,
+    window: { readonly page: number; readonly limit: number },
+  ): Promise<{ readonly emails: readonly OwnedEmail[]; readonly total: number }>;
+  /** The account of this name, as far as the viewer may know of it. Refuses with `not_found`. */
+  get(username: string, viewer: ForgeUser): Promise<ForgeUser>;
   /** Whether nobody has an account yet. */
   isEmpty(): Promise<boolean>;
 }
@@ -60,16 +78,18 @@ export interface UsersDeps {
   readonly clock: () => number;
   readonly passwords: PasswordHasher;
   /** Has a person told of a new account, in the transaction that makes it. */
-  readonly announceAccount?: (tx: Transaction, user: ForgeUser) => Promise<void>;
+  readonly announceAccount?: ((tx: Transaction, user: ForgeUser) => Promise<void>) | undefined;
+  readonly repositories?: AccountDependents | undefined;
+  readonly packages?: AccountDependents | undefined;
 }
 
 const PASSWORD_BYTES_MIN = 8;
 
-export function createUsers({ db, clock, passwords, announceAccount }: UsersDeps): Users {
+export function createUsers(deps: UsersDeps): Users {
+  const { db, clock, passwords, announceAccount, repositories, packages } = deps;
   return {
     search: (query, { page, limit }) =>
-      // A page number so large that its offset is no exact number is past every end.
-      listUsers(db, query, { limit, offset: Math.min((page - 1) * limit, Number.MAX_SAFE_INTEGER) }),
+      listUsers(db, query, { limit, offset: toOffset(page, limit) }),
 
     async create(wanted) {
       if (wanted.sourceId !== 0)
@@ -87,13 +107,22 @@ export function createUsers({ db, clock, passwords, announceAccount }: UsersDeps
         return await db.transaction((tx) => insertPerson(tx, wanted, passwordHash));
       } catch (error) {
         if (!isConflict(error)) throw error;
-        throw error.constraint?.includes("email") ? emailTaken(wanted.email) : nameTaken(wanted.username);
+        if (error.constraint?.includes("lower_email")) throw emailTaken(wanted.email);
+        throw error.constraint?.includes("lower_name") ? nameTaken(wanted.username) : error;
       }
     },
 
-    async get(username) {
+    edit: (username, edit) => editUser(deps, username, edit),
+    rename: (username, newName) =>
+      renameUser({ db, dependents: [repositories, packages].filter((each) => each !== undefined) }, username, newName),
+    remove: (username, how) => removeUser({ db, repositories, packages }, username, how),
+
+    searchEmails: (term, { page, limit }) => listEmails(db, term, { limit, offset: toOffset(page, limit) }),
+
+    async get(username, viewer) {
       const user = await findUserByName(db, username);
-      if (user === undefined) throw userNotFound(username);
+      const isHidden = user?.visibility === "private" && !viewer.isAdmin && viewer.id !== user.id;
+      if (user === undefined || isHidden) throw userNotFound(username);
       return user;
     },
 
@@ -140,4 +169,9 @@ export function createUsers({ db, clock, passwords, announceAccount }: UsersDeps
     if (wanted.notify) await announceAccount?.(tx, user);
     return user;
   }
+}
+
+/** Where a page begins. A page number so large that this is no exact number is past every end. */
+function toOffset(page: number, limit: number): number {
+  return Math.min((page - 1) * limit, Number.MAX_SAFE_INTEGER);
 }

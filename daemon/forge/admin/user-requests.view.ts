@@ -2,9 +2,13 @@
 // May import: ../accounts, daemon/contract, daemon/errors.ts, daemon/http/handle.ts (types), storage.
 // Start in users.routes.ts; rules of an account itself live in ../accounts.
 import type { UserListQuery, UserSort } from "../../../storage/tables/forge/user-lists.ts";
+import type { ForgeVisibility } from "../../../storage/tables/forge/users.ts";
 import type { BodyOf, QueryOf } from "../../contract/endpoint.ts";
-import type { createUser, listUsers } from "../../contract/forge/admin-users.ts";
+import type { createOrganization } from "../../contract/forge/admin-orgs.ts";
+import type { createUser, editUser, listUsers } from "../../contract/forge/admin-users.ts";
 import { isVisibility } from "../../contract/forge/common.ts";
+import type { UserEdit } from "../accounts/edit-user.ts";
+import type { WantedOrganization } from "../accounts/organizations.service.ts";
 import type { WantedUser } from "../accounts/users.service.ts";
 
 /** The list query of a search; words that the contract let through stand for themselves, empty ones for the default. */
@@ -14,7 +18,7 @@ export function toUserListQuery(query: QueryOf<typeof listUsers>): UserListQuery
     term: query.q,
     loginName: query.login_name,
     loginSource: query.source_id > 0 ? query.source_id : undefined,
-    visibility: isVisibility(query.visibility) ? query.visibility : undefined,
+    visibility: toVisibility(query.visibility),
     isActive: query.is_active,
     isAdmin: query.is_admin,
     isRestricted: query.is_restricted,
@@ -37,8 +41,50 @@ export function toWantedUser(body: BodyOf<typeof createUser>): WantedUser {
     mustChangePassword: body.must_change_password ?? true,
     notify: body.send_notify ?? false,
     restricted: body.restricted ?? false,
-    visibility: isVisibility(body.visibility ?? "") ? (body.visibility as WantedUser["visibility"]) : "public",
+    visibility: toVisibility(body.visibility) ?? "public",
     isAdmin: false,
     createdAt: body.created_at == null ? undefined : Date.parse(body.created_at),
   };
+}
+
+/** What an edit changes: absent and null members stay as they are, an empty text clears (forge behaviour, 8.3). */
+export function toUserEdit(body: BodyOf<typeof editUser>): UserEdit {
+  return {
+    sourceId: body.source_id ?? undefined,
+    loginName: body.login_name,
+    email: body.email ?? undefined,
+    password: body.password ?? undefined,
+    changes: {
+      fullName: body.full_name ?? undefined,
+      mustChangePassword: body.must_change_password ?? undefined,
+      website: body.website ?? undefined,
+      location: body.location ?? undefined,
+      description: body.description ?? undefined,
+      isActive: body.active ?? undefined,
+      isAdmin: body.admin ?? undefined,
+      allowGitHook: body.allow_git_hook ?? undefined,
+      allowImportLocal: body.allow_import_local ?? undefined,
+      maxRepoCreation: body.max_repo_creation == null ? undefined : Math.max(body.max_repo_creation, -1),
+      prohibitLogin: body.prohibit_login ?? undefined,
+      allowCreateOrganization: body.allow_create_organization ?? undefined,
+      isRestricted: body.restricted ?? undefined,
+      visibility: toVisibility(body.visibility),
+    },
+  };
+}
+
+/** The organization that a creation asks for; the address and team access of the body are not kept (forge behaviour, 10.2). */
+export function toWantedOrganization(body: BodyOf<typeof createOrganization>): WantedOrganization {
+  return {
+    name: body.username,
+    fullName: body.full_name ?? "",
+    description: body.description ?? "",
+    website: body.website ?? "",
+    location: body.location ?? "",
+    visibility: toVisibility(body.visibility) ?? "public",
+  };
+}
+
+function toVisibility(word: string | null | undefined): ForgeVisibility | undefined {
+  return word != null && isVisibility(word) ? word : undefined;
 }

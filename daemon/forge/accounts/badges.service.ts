@@ -1,0 +1,85 @@
+import { type Database, isConflict } from "../../../storage/engine/database.ts";
+import {
+  deleteBadge,
+  findBadge,
+  type ForgeBadge,
+  giveBadge,
+  insertBadge,
+  listBadges,
+  listBadgesOfUser,
+  takeBadge,
+} from "../../../storage/tables/forge/badges.ts";
+import { findUserByName } from "../../../storage/tables/forge/users.ts";
+import { AppError } from "../../errors.ts";
+import { userNotFound } from "../refusals.ts";
+
+export interface Badges {
+  /** A user's badges in the order in which they were given. */
+  listOf(username: string): Promise<readonly ForgeBadge[]>;
+  /** Gives all the badges or none: `not_found` for an unknown slug, `conflict` for a badge that the user has. */
+  give(username: string, slugs: readonly string[]): Promise<void>;
+  /** Takes badges; slugs that do not exist or that the user does not have are ignored. */
+  take(username: string, slugs: readonly string[]): Promise<void>;
+  /** A page of the definitions by slug, and the count of all. */
+  list(window: {
+    readonly page: number;
+    readonly limit: number;
+  }): Promise<{ readonly badges: readonly ForgeBadge[]; readonly total: number }>;
+  /** Defines a badge; `conflict` when the slug is taken. */
+  create(badge: Omit<ForgeBadge, "id">): Promise<ForgeBadge>;
+  /** Deletes a definition and takes the badge from everybody; `not_found` when there is none. */
+  delete(slug: string): Promise<void>;
+}
+
+export function createBadges(db: Database): Badges {
+  const unknown = (slug: string) => new AppError("not_found", `badge does not exist [slug: ${slug}]`);
+  const idOf = async (username: string) => {
+    const user = await findUserByName(db, username);
+    if (user === undefined) throw userNotFound(username);
+    return user.id;
+  };
+  return {
+    listOf: async (username) => listBadgesOfUser(db, await idOf(username)),
+
+    async give(username, slugs) {
+      const userId = await idOf(username);
+      await db.transaction(async (tx) => {
+        const owned = new Set((await listBadgesOfUser(tx, userId)).map(({ id }) => id));
+        for (const slug of slugs) {
+          const badge = await findBadge(tx, slug);
+          if (badge === undefined) throw unknown(slug);
+          if (owned.has(badge.id))
+            throw new AppError(
+              "conflict",
+              `user badge already exists [user_id: ${userId}, badge_id: ${badge.id}]`,
+            );
+          owned.add(badge.id);
+          await giveBadge(tx, userId, badge.id);
+        }
+      });
+    },
+
+    async take(username, slugs) {
+      const userId = await idOf(username);
+      await db.transaction(async (tx) => {
+        for (const slug of slugs) await takeBadge(tx, userId, slug);
+      });
+    },
+
+    list: ({ page, limit }) =>
+      listBadges(db, { limit, offset: Math.min((page - 1) * limit, Number.MAX_SAFE_INTEGER) }),
+
+    async create(badge) {
+      try {
+        return await db.transaction((tx) => insertBadge(tx, badge));
+      } catch (error) {
+        if (!isConflict(error)) throw error;
+        throw new AppError("conflict", `badge already exists [slug: ${badge.slug}]`);
+      }
+    },
+
+    async delete(slug) {
+      if (!(await deleteBadge(db, slug))) throw unknown(slug);
+    },
+  };
+}

@@ -1,0 +1,128 @@
+import { type Database, isConflict, type Transaction } from "../../../storage/engine/database.ts";
+import { findEmail, replacePrimaryEmail } from "../../../storage/tables/forge/emails.ts";
+import {
+  findUserByName,
+  type ForgeUser,
+  type ForgeUserChanges,
+  type ForgeVisibility,
+  hasOtherSiteAdmin,
+  updateUser,
+} from "../../../storage/tables/forge/users.ts";
+import { AppError } from "../../errors.ts";
+import type { PasswordHasher } from "../../password-hasher.ts";
+import { emailTaken, lastAdmin, targetIsOrganization, userNotFound } from "../refusals.ts";
+import { findEmailFault } from "./names.ts";
+import { toAvatarHash } from "./user.view.ts";
+
+/** What shall change of an account; undefined leaves a member as it is. */
+export interface UserEdit {
+  readonly sourceId: number | undefined;
+  readonly loginName: string;
+  readonly email: string | undefined;
+  /** Empty leaves the password as it is. */
+  readonly password: string | undefined;
+  readonly changes: Pick<
+    Partial<Undefinable<ForgeUser>>,
+    | "fullName"
+    | "mustChangePassword"
+    | "website"
+    | "location"
+    | "description"
+    | "isActive"
+    | "isAdmin"
+    | "allowGitHook"
+    | "allowImportLocal"
+    | "maxRepoCreation"
+    | "prohibitLogin"
+    | "allowCreateOrganization"
+    | "isRestricted"
+  > & { readonly visibility?: ForgeVisibility | undefined };
+}
+
+type Undefinable<T> = { readonly [K in keyof T]: T[K] | undefined };
+
+const PASSWORD_BYTES_MIN = 8;
+
+/**
+ * Changes an account as a site administrator asks (forge behaviour, 8.3), all of it or nothing. Refuses with
+ * `unprocessable` for an unknown login source, `invalid_argument` for the password, a malformed address and the
+ * last administrator, `conflict` for an address in use.
+ */
+export async function editUser(
+  { db, passwords }: { readonly db: Database; readonly passwords: PasswordHasher },
+  username: string,
+  edit: UserEdit,
+): Promise<ForgeUser> {
+  if (edit.sourceId !== undefined && edit.sourceId !== 0)
+    throw new AppError("unprocessable", `login source does not exist [id: ${edit.sourceId}]`);
+  const { password = "" } = edit;
+  if (password !== "" && Buffer.byteLength(password) < PASSWORD_BYTES_MIN)
+    throw new AppError(
+      "invalid_argument",
+      `password must be at least ${PASSWORD_BYTES_MIN} characters`,
+    );
+  const passwordHash = password === "" ? undefined : await passwords.hash(password);
+  try {
+    return await db.transaction((tx) => applyEdit(tx, username, edit, passwordHash));
+  } catch (error) {
+    if (isConflict(error) && error.constraint?.includes("lower_email")) throw emailTaken(edit.email ?? "");
+    throw error;
+  }
+}
+
+async function applyEdit(
+  tx: Transaction,
+  username: string,
+  edit: UserEdit,
+  passwordHash: string | undefined,
+): Promise<ForgeUser> {
+  const before = await findUserByName(tx, username);
+  if (before === undefined) throw userNotFound(username);
+  if (before.kind === "organization") return updateOrganization(tx, before, edit);
+  const email = await toNewEmail(tx, before, edit.email);
+  if (edit.changes.isAdmin === false && before.isAdmin && !(await hasOtherSiteAdmin(tx, before.id)))
+    throw lastAdmin("invalid_argument", before);
+  if (email !== undefined) await replacePrimaryEmail(tx, before.id, email);
+  return updateUser(tx, before, {
+    ...definedOf(edit.changes),
+    loginName: edit.loginName,
+    ...(email === undefined ? {} : { email, avatarHash: toFollowingAvatar(before, email) }),
+    ...(passwordHash === undefined ? {} : { passwordHash }),
+    updatedAt: tx.now,
+  });
+}
+
+/** Only the profile of an organization changes; it has no address, no password and no rights. */
+function updateOrganization(tx: Transaction, before: ForgeUser, edit: UserEdit): Promise<ForgeUser> {
+  if (edit.email !== undefined && edit.email.toLowerCase() !== before.email.toLowerCase())
+    throw targetIsOrganization();
+  const { fullName, website, location, description, visibility } = edit.changes;
+  return updateUser(tx, before, {
+    ...definedOf({ fullName, website, location, description, visibility }),
+    updatedAt: tx.now,
+  });
+}
+
+/** The address to change to, or undefined when it is the one that the person has. */
+async function toNewEmail(
+  tx: Transaction,
+  before: ForgeUser,
+  email: string | undefined,
+): Promise<string | undefined> {
+  if (email === undefined || email.toLowerCase() === before.email.toLowerCase()) return undefined;
+  const fault = findEmailFault(email);
+  if (fault !== undefined) throw new AppError("invalid_argument", fault);
+  // A secondary address of the same person is in use, too.
+  if ((await findEmail(tx, email)) !== undefined) throw emailTaken(email);
+  return email;
+}
+
+/** A picture that was made of the old address follows the new one; any other stays. */
+function toFollowingAvatar(before: ForgeUser, email: string): string {
+  const isDefault = before.avatarHash === toAvatarHash(before.email);
+  return isDefault ? toAvatarHash(email) : before.avatarHash;
+}
+
+function definedOf(changes: UserEdit["changes"]): ForgeUserChanges {
+  return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
+}

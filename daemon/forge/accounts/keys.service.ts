@@ -1,0 +1,77 @@
+import { type Database, isConflict } from "../../../storage/engine/database.ts";
+import {
+  deletePublicKey,
+  findPublicKey,
+  type ForgePublicKey,
+  hasFingerprint,
+  hasKeyTitle,
+  insertPublicKey,
+} from "../../../storage/tables/forge/keys.ts";
+import { findUserByName, type ForgeUser } from "../../../storage/tables/forge/users.ts";
+import { AppError } from "../../errors.ts";
+import { notFound, userNotFound } from "../refusals.ts";
+import { readPublicKey } from "./public-key.ts";
+
+export interface OwnedKey {
+  readonly key: ForgePublicKey;
+  readonly owner: ForgeUser;
+}
+
+export interface PublicKeys {
+  /** Adds a key (forge behaviour, 9.1). Refuses with `unprocessable` text that is no usable key, a known key, a used title. */
+  add(
+    username: string,
+    wanted: { readonly title: string; readonly key: string },
+  ): Promise<OwnedKey>;
+  /**
+   * Deletes a key as the user of the path may: a site administrator any, others their own. Refuses with `not_found`
+   * for an unknown id, `forbidden` for another's key (forge behaviour, 9.2).
+   */
+  delete(username: string, id: number): Promise<void>;
+}
+
+export function createPublicKeys({ db, clock }: { readonly db: Database; readonly clock: () => number }): PublicKeys {
+  const ownerOf = async (username: string) => {
+    const user = await findUserByName(db, username);
+    if (user === undefined) throw userNotFound(username);
+    return user;
+  };
+  return {
+    async add(username, { title, key: text }) {
+      const owner = await ownerOf(username);
+      const read = readPublicKey(text);
+      if (read.kind === "refused") throw new AppError("unprocessable", read.message);
+      const now = clock();
+      try {
+        const key = await db.transaction(async (tx) => {
+          if (await hasFingerprint(tx, read.fingerprint)) throw contentUsed();
+          if (await hasKeyTitle(tx, owner.id, title)) throw titleUsed();
+          return insertPublicKey(tx, {
+            userId: owner.id,
+            title,
+            content: read.content,
+            fingerprint: read.fingerprint,
+            createdAt: now,
+            lastUsedAt: now,
+          });
+        });
+        return { key, owner };
+      } catch (error) {
+        if (!isConflict(error)) throw error;
+        throw error.constraint?.includes("fingerprint") ? contentUsed() : titleUsed();
+      }
+    },
+
+    async delete(username, id) {
+      const user = await ownerOf(username);
+      const key = await findPublicKey(db, id);
+      if (key === undefined) throw notFound();
+      if (!user.isAdmin && key.userId !== user.id)
+        throw new AppError("forbidden", "You do not have access to this key");
+      await deletePublicKey(db, id);
+    },
+  };
+}
+
+const contentUsed = () => new AppError("unprocessable", "Key content has been used as non-deploy key");
+const titleUsed = () => new AppError("unprocessable", "Key title has been used");

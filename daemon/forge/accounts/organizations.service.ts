@@ -1,0 +1,121 @@
+import { type Database, isConflict, type Transaction } from "../../../storage/engine/database.ts";
+import { insertOwnersTeam, isMember } from "../../../storage/tables/forge/orgs.ts";
+import { deleteRedirect } from "../../../storage/tables/forge/redirects.ts";
+import { listUsers, type UserPage } from "../../../storage/tables/forge/user-lists.ts";
+import {
+  findUserByName,
+  type ForgeUser,
+  type ForgeVisibility,
+  insertUser,
+} from "../../../storage/tables/forge/users.ts";
+import { AppError } from "../../errors.ts";
+import { nameTakenText, notFound, targetIsOrganization, userNotFound } from "../refusals.ts";
+import { assertUsableName } from "./names.ts";
+
+export interface WantedOrganization {
+  readonly name: string;
+  readonly fullName: string;
+  readonly description: string;
+  readonly website: string;
+  readonly location: string;
+  readonly visibility: ForgeVisibility;
+}
+
+export interface Organizations {
+  /** A page of all organizations by name, and the count of all. */
+  list(window: { readonly page: number; readonly limit: number }): Promise<UserPage>;
+  /**
+   * Creates an organization that a person owns (forge behaviour, 10.2). Refuses with `unprocessable` for an owner
+   * that is an organization, an unusable name and a taken one, `forbidden` for a person who may not create any.
+   */
+  create(ownerName: string, wanted: WantedOrganization): Promise<ForgeUser>;
+  /** The organization of this name as far as the viewer may know of it. Refuses with `not_found`. */
+  get(name: string, viewer: ForgeUser): Promise<ForgeUser>;
+}
+
+export interface OrganizationsDeps {
+  readonly db: Database;
+  readonly random: (bytes: number) => Uint8Array;
+  /** Has others told of a new organization, in the transaction that makes it. */
+  readonly announceOrganization?:
+    | ((tx: Transaction, organization: ForgeUser, owner: ForgeUser) => Promise<void>)
+    | undefined;
+}
+
+const AVATAR_BYTES = 16;
+
+export function createOrganizations({ db, random, announceOrganization }: OrganizationsDeps): Organizations {
+  return {
+    list: ({ page, limit }) =>
+      listUsers(
+        db,
+        { kind: "organization", term: "", loginName: "", sort: "name", descending: false },
+        { limit, offset: Math.min((page - 1) * limit, Number.MAX_SAFE_INTEGER) },
+      ),
+
+    async create(ownerName, wanted) {
+      const taken = () => new AppError("unprocessable", nameTakenText(wanted.name));
+      const avatarHash = Buffer.from(random(AVATAR_BYTES)).toString("hex");
+      try {
+        return await db.transaction(async (tx) => {
+          const owner = await findUserByName(tx, ownerName);
+          if (owner === undefined) throw userNotFound(ownerName);
+          if (owner.kind === "organization") throw targetIsOrganization();
+          if (!owner.isAdmin && !owner.allowCreateOrganization)
+            throw new AppError("forbidden", "user is not allowed to create organizations");
+          assertUsableName(wanted.name);
+          if ((await findUserByName(tx, wanted.name)) !== undefined) throw taken();
+          await deleteRedirect(tx, wanted.name);
+          const organization = await insertUser(tx, toNewOrganization(wanted, avatarHash, tx.now));
+          await insertOwnersTeam(tx, organization.id, owner.id);
+          await announceOrganization?.(tx, organization, owner);
+          return organization;
+        });
+      } catch (error) {
+        throw isConflict(error) && error.constraint?.includes("lower_name") ? taken() : error;
+      }
+    },
+
+    async get(name, viewer) {
+      const found = await findUserByName(db, name);
+      if (found?.kind !== "organization") throw notFound();
+      const isHidden =
+        found.visibility === "private" &&
+        !viewer.isAdmin &&
+        !(await isMember(db, found.id, viewer.id));
+      if (isHidden) throw notFound();
+      return found;
+    },
+  };
+}
+
+function toNewOrganization(
+  wanted: WantedOrganization,
+  avatarHash: string,
+  now: number,
+): Parameters<typeof insertUser>[1] {
+  return {
+    ...wanted,
+    kind: "organization",
+    email: "",
+    keepEmailPrivate: false,
+    loginSource: 0,
+    loginName: "",
+    passwordHash: "",
+    mustChangePassword: false,
+    isActive: true,
+    isAdmin: false,
+    isRestricted: false,
+    prohibitLogin: false,
+    twoFactorEnabled: false,
+    allowGitHook: false,
+    allowImportLocal: false,
+    allowCreateOrganization: false,
+    maxRepoCreation: -1,
+    language: "",
+    avatarHash,
+    repoAdminChangeTeamAccess: false,
+    createdAt: now,
+    updatedAt: now,
+  };
+}

@@ -1,0 +1,74 @@
+import type { Database, Transaction } from "../../../storage/engine/database.ts";
+import { countOrganizationsOf, listOrganizationsOnlyOwnedBy } from "../../../storage/tables/forge/orgs.ts";
+import {
+  deleteUser,
+  findUserByName,
+  type ForgeUser,
+  hasOtherSiteAdmin,
+} from "../../../storage/tables/forge/users.ts";
+import { AppError } from "../../errors.ts";
+import { lastAdmin, targetIsOrganization, userNotFound } from "../refusals.ts";
+import type { AccountDependents } from "./dependents.ts";
+
+export interface RemoveUserDeps {
+  readonly db: Database;
+  readonly repositories: AccountDependents | undefined;
+  readonly packages: AccountDependents | undefined;
+}
+
+/**
+ * Deletes a person and everything that is the person's own (forge behaviour, 8.4), in one transaction. Refuses with
+ * `unprocessable`, in this order: an organization, the caller, the last administrator, and unless `purge` owned
+ * repositories, memberships, owned packages. A purge takes those along, and organizations left without an owner.
+ */
+export async function removeUser(
+  deps: RemoveUserDeps,
+  username: string,
+  { callerId, purge }: { readonly callerId: number; readonly purge: boolean },
+): Promise<void> {
+  await deps.db.transaction(async (tx) => {
+    const user = await findUserByName(tx, username);
+    if (user === undefined) throw userNotFound(username);
+    if (user.kind === "organization") throw targetIsOrganization();
+    if (user.id === callerId) throw new AppError("unprocessable", "you cannot delete yourself");
+    if (user.isAdmin && user.isActive && !(await hasOtherSiteAdmin(tx, user.id)))
+      throw lastAdmin("unprocessable", user);
+    if (purge) await removeBelongings(deps, tx, user);
+    else await assertNoBelongings(deps, tx, user);
+    await deps.repositories?.forget?.(tx, user);
+    await deps.packages?.forget?.(tx, user);
+    // Tokens, addresses, keys, badges, memberships, the second factor and redirects go by their foreign keys.
+    await deleteUser(tx, user);
+  });
+}
+
+async function assertNoBelongings(
+  { repositories, packages }: RemoveUserDeps,
+  tx: Transaction,
+  user: ForgeUser,
+): Promise<void> {
+  await repositories?.assertNoneOwned(tx, user);
+  if ((await countOrganizationsOf(tx, user.id)) > 0)
+    throw new AppError(
+      "unprocessable",
+      `user still has membership of organizations [uid: ${user.id}]`,
+    );
+  await packages?.assertNoneOwned(tx, user);
+}
+
+async function removeBelongings(
+  { repositories, packages }: RemoveUserDeps,
+  tx: Transaction,
+  user: ForgeUser,
+): Promise<void> {
+  const orphaned = await listOrganizationsOnlyOwnedBy(tx, user.id);
+  for (const owner of [user, ...orphaned]) {
+    await repositories?.removeAll(tx, owner);
+    await packages?.removeAll(tx, owner);
+  }
+  for (const organization of orphaned) {
+    await repositories?.forget?.(tx, organization);
+    await packages?.forget?.(tx, organization);
+    await deleteUser(tx, organization);
+  }
+}

@@ -1,0 +1,115 @@
+import {
+  addUserBadges,
+  createBadge,
+  deleteBadge,
+  listBadges,
+  listUserBadges,
+  removeUserBadges,
+} from "../../contract/forge/admin-badges.ts";
+import { listEmails, searchEmails } from "../../contract/forge/admin-emails.ts";
+import { addUserKey, deleteUserKey } from "../../contract/forge/admin-keys.ts";
+import { createOrganization, getOrganization, listOrganizations } from "../../contract/forge/admin-orgs.ts";
+import type { Route } from "../../http/handle.ts";
+import type { Badges } from "../accounts/badges.service.ts";
+import type { PublicKeys } from "../accounts/keys.service.ts";
+import { toOrganizationView } from "../accounts/organization.view.ts";
+import type { Organizations } from "../accounts/organizations.service.ts";
+import type { Users } from "../accounts/users.service.ts";
+import { handle } from "../handle.ts";
+import type { ForgeUrls } from "../urls.ts";
+import { toBadgeView, toEmailView, toPublicKeyView } from "./people.view.ts";
+import { toWantedOrganization } from "./user-requests.view.ts";
+
+interface PeopleServices {
+  readonly users: Users;
+  readonly organizations: Organizations;
+  readonly publicKeys: PublicKeys;
+  readonly badges: Badges;
+  readonly urls: ForgeUrls;
+}
+
+/** Routes of e-mail addresses, organizations, public keys and badges. */
+export function adminPeopleRoutes(services: PeopleServices): Route[] {
+  return [...emailRoutes(services), ...organizationRoutes(services), ...keyRoutes(services), ...badgeRoutes(services)];
+}
+
+function emailRoutes({ users }: PeopleServices): Route[] {
+  return [
+    handle(listEmails, async ({ query }) => {
+      const { emails, total } = await users.searchEmails("", query);
+      return { status: 200, body: emails.map(toEmailView), total };
+    }),
+    handle(searchEmails, async ({ query }) => {
+      const { emails, total } = await users.searchEmails(query.q, query);
+      return { status: 200, body: emails.map(toEmailView), total };
+    }),
+  ];
+}
+
+function organizationRoutes({ organizations, urls }: PeopleServices): Route[] {
+  return [
+    handle(listOrganizations, async ({ query }) => {
+      const { users: found, total } = await organizations.list(query);
+      return { status: 200, body: found.map((each) => toOrganizationView(each, urls)), total };
+    }),
+    handle(createOrganization, async ({ params, body }) => ({
+      status: 201,
+      body: toOrganizationView(
+        await organizations.create(params.username, toWantedOrganization(body)),
+        urls,
+      ),
+    })),
+    handle(getOrganization, async ({ caller, params }) => ({
+      status: 200,
+      body: toOrganizationView(await organizations.get(params.org, caller.user), urls),
+    })),
+  ];
+}
+
+function keyRoutes({ publicKeys, urls }: PeopleServices): Route[] {
+  return [
+    handle(addUserKey, async ({ caller, params, body }) => ({
+      status: 201,
+      body: toPublicKeyView(await publicKeys.add(params.username, body), caller.user, urls),
+    })),
+    handle(deleteUserKey, async ({ params }) => {
+      await publicKeys.delete(params.username, params.id);
+      return { status: 204 };
+    }),
+  ];
+}
+
+function badgeRoutes({ badges }: PeopleServices): Route[] {
+  return [
+    handle(listUserBadges, async ({ params }) => {
+      const owned = await badges.listOf(params.username);
+      return { status: 200, body: owned.map(toBadgeView), total: owned.length };
+    }),
+    handle(addUserBadges, async ({ params, body }) => {
+      await badges.give(params.username, body.badge_slugs);
+      return { status: 204 };
+    }),
+    handle(removeUserBadges, async ({ params, body }) => {
+      await badges.take(params.username, body.badge_slugs);
+      return { status: 204 };
+    }),
+    handle(listBadges, async ({ query }) => {
+      const { badges: page, total } = await badges.list(query);
+      return { status: 200, body: page.map(toBadgeView), total };
+    }),
+    handle(createBadge, async ({ body }) => ({
+      status: 201,
+      body: toBadgeView(
+        await badges.create({
+          slug: body.slug,
+          description: body.description ?? "",
+          imageUrl: body.image_url ?? "",
+        }),
+      ),
+    })),
+    handle(deleteBadge, async ({ params }) => {
+      await badges.delete(params.slug);
+      return { status: 204 };
+    }),
+  ];
+}
