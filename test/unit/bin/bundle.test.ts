@@ -1,0 +1,102 @@
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readdir, realpath, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { bundle } from "../../../bin/bundle.ts";
+
+let root: string;
+let output: string;
+
+beforeEach(async () => {
+  root = await realpath(await mkdtemp(join(tmpdir(), "croft bundle ")));
+  output = join(root, "dist");
+  await mkdir(output);
+  await addFile(
+    "bin/entry.ts",
+    'const { main } = await import("../daemon/main.ts");\nawait main();\n',
+  );
+});
+
+afterEach(() => rm(root, { recursive: true }));
+
+test("a folder named beside the code is the same folder in the bundle", async () => {
+  await addFile("storage/migrations/0001_common.sql", "select 1;");
+  await addFile(
+    "daemon/main.ts",
+    `import { readdirSync, readFileSync } from "node:fs";
+     const folder = new URL("../storage/migrations/", import.meta.url);
+     export function main(): void {
+       for (const name of readdirSync(folder)) console.log(name, readFileSync(new URL(name, folder), "utf8"));
+     }`,
+  );
+  expect(await runBundle()).toBe("0001_common.sql select 1;\n");
+});
+
+test("a file named beside the code is copied alone", async () => {
+  await addFile("daemon/words.txt", "common words");
+  await addFile("daemon/secret.txt", "not asked for");
+  await addFile(
+    "daemon/main.ts",
+    `import { readFileSync } from "node:fs";
+     export function main(): void {
+       console.log(readFileSync(new URL("./words.txt", import.meta.url), "utf8"));
+     }`,
+  );
+  expect(await runBundle()).toBe("common words\n");
+  expect(await readdir(join(output, "daemon"))).toEqual(["words.txt"]);
+});
+
+test("a script named beside the code is a worker thread's entry, bundled like the rest", async () => {
+  await addFile("daemon/answer.ts", "export const answer: number = 42;");
+  await addFile(
+    "daemon/answer.worker.ts",
+    `import { parentPort } from "node:worker_threads";
+     import { answer } from "./answer.ts";
+     parentPort?.postMessage(answer);`,
+  );
+  await addFile(
+    "daemon/main.ts",
+    `import { Worker } from "node:worker_threads";
+     export async function main(): Promise<void> {
+       const worker = new Worker(new URL("./answer.worker.ts", import.meta.url));
+       console.log(await new Promise((resolve) => worker.once("message", resolve)));
+     }`,
+  );
+  expect(await runBundle()).toBe("42\n");
+});
+
+test("what is named but not there fails the build", async () => {
+  await addFile(
+    "daemon/main.ts",
+    'export const main = () => new URL("./gone.txt", import.meta.url);',
+  );
+  await expect(bundle(root, output)).rejects.toThrow(/gone\.txt/);
+});
+
+test.each(["import.meta.dirname", "new URL(name, import.meta.url)", "import.meta.filename"])(
+  "%s fails the build: it would mean another place in a chunk",
+  async (expression) => {
+    await addFile(
+      "daemon/main.ts",
+      `export const main = (name = "x"): unknown => [name, ${expression}];`,
+    );
+    await expect(bundle(root, output)).rejects.toThrow(
+      /daemon\/main\.ts: import\.meta is of use only as/,
+    );
+  },
+);
+
+async function addFile(path: string, text: string): Promise<void> {
+  await mkdir(dirname(join(root, path)), { recursive: true });
+  await writeFile(join(root, path), text);
+}
+
+async function runBundle(): Promise<string> {
+  await bundle(root, output);
+  const { stdout } = await promisify(execFile)(process.execPath, [join(output, "entry.js")], {
+    cwd: tmpdir(),
+  });
+  return stdout;
+}
