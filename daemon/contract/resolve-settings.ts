@@ -270,12 +270,12 @@ function parseConfigFile(
 }
 
 function reportUnknownVariables(env: SettingsInput["env"], problems: SettingProblem[]): void {
-  const known = new Set(Object.keys(otherVariables));
+  const known = new Set<string>();
   for (const [name] of listSettings()) {
     known.add(toVariable(name)).add(`${toVariable(name)}_FILE`);
   }
   for (const variable of Object.keys(env)) {
-    if (variable.startsWith("CROFT_") && !known.has(variable)) {
+    if (variable.startsWith("CROFT_") && !known.has(variable) && !isOtherVariable(variable)) {
       const hint = suggest(
         variable,
         [...known].filter((name) => !name.endsWith("_FILE")),
@@ -287,6 +287,12 @@ function reportUnknownVariables(env: SettingsInput["env"], problems: SettingProb
       });
     }
   }
+}
+
+function isOtherVariable(variable: string): boolean {
+  return Object.keys(otherVariables).some((other) =>
+    other.endsWith("*") ? variable.startsWith(other.slice(0, -1)) : variable === other,
+  );
 }
 
 function toPrinted(declared: Setting<unknown>, value: unknown): unknown {

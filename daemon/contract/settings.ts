@@ -284,10 +284,10 @@ export const settingDeclarations = {
   }),
 };
 
-/** Variables that other programs of croft read, and which are therefore no mistakes. */
+/** Variables that other programs of croft read, and which are therefore no mistakes. A `*` stands for any ending. */
 export const otherVariables: Readonly<Record<string, string>> = {
   CROFT_NODE: "the Node that the launcher shall use",
-  CROFT_TEST_POSTGRES_URL: "a PostgreSQL server for the tests",
+  "CROFT_TEST_*": "the tests'",
 };
 
 export type SettingName = keyof typeof settingDeclarations;

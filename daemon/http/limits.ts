@@ -1,34 +1,91 @@
+import { createHash } from "node:crypto";
 import type { Database } from "../../storage/engine/database.ts";
-import { countHit } from "../../storage/tables/common/rate-limits.ts";
-import type { RateLimiter } from "./bind.ts";
-import { toLimitKey } from "./client-address.ts";
+import {
+  countHit,
+  deleteEndedWindows,
+  deleteRateWindow,
+  findRateWindow,
+  type RateWindow,
+} from "../../storage/tables/common/rate-limits.ts";
+import { limitAddress } from "./client-address.ts";
 
-const MS = 1000;
+/** A fixed window: at most `max` hits in `seconds` from the first hit on. */
+export interface LimitRule {
+  readonly max: number;
+  readonly seconds: number;
+}
+
+/** What became of one hit. */
+export interface LimitOutcome {
+  readonly allowed: boolean;
+  /** Hits left in this window; 0 when refused. */
+  readonly remaining: number;
+  /** Whole seconds until the window ends, at least 1. */
+  readonly resetSeconds: number;
+}
+
+export interface Limiter {
+  /** Counts one hit of `key` and says whether it is within the rule. A key belongs to one rule. */
+  consume(key: string, rule: LimitRule): Promise<LimitOutcome>;
+  /** Forgets the hits of `key`. */
+  reset(key: string): Promise<void>;
+  /** Deletes what has ended; returns how much. For a schedule. */
+  prune(): Promise<number>;
+  /** The key of an address: an IPv6 network counts as one caller. */
+  addressKey(address: string): string;
+}
+
+export interface LimiterOptions {
+  readonly db: Database;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  /** False lets everything pass uncounted: for measurements. */
+  readonly enabled?: boolean;
+}
 
 /**
- * Fixed windows, counted in the database: exact for any number of requests at once and any number of daemons, and
- * a restart forgets nothing. One statement per hit, not a library: the ones at hand read, add and write in
- * separate steps, or count in one process' memory, and then eleven of ten pass.
+ * Limits counted in the database, so that a restart forgets nothing and several daemons count as one. Each hit is one
+ * atomic statement: of any number that come together exactly `max` pass. Refused hits are not counted further, so
+ * that a flood costs reads and no writes. Keys are stored hashed: they may hold e-mail addresses and be of any length.
+ *
+ * An own statement and no rate-limiter library: those keep the time themselves, and their windows could be tested
+ * with sleeps only; what is left of them with an own store is the arithmetic below.
  */
-export function createLimiter(deps: { readonly db: Database; readonly clock: () => number }): RateLimiter {
+export function createLimiter({ db, clock, enabled = true }: LimiterOptions): Limiter {
   return {
     async consume(key, { max, seconds }) {
-      const now = deps.clock();
-      const { points, expiresAt } = await countHit(deps.db, key, now, seconds * MS);
+      if (!enabled) {
+        return { allowed: true, remaining: max, resetSeconds: seconds };
+      }
+      const now = clock();
+      const windowMs = seconds * 1000;
+      const name = toStoredKey(key);
+      const known = await findRateWindow(db, name);
+      if (known !== undefined && known.points >= max && endsWithin(known, now, windowMs)) {
+        return { allowed: false, remaining: 0, resetSeconds: secondsLeft(known, now) };
+      }
+      const counted = await countHit(db, name, now, windowMs);
       return {
-        allowed: points <= max,
-        remaining: Math.max(0, max - points),
-        resetSeconds: Math.max(1, Math.ceil((expiresAt - now) / MS)),
+        allowed: counted.points <= max,
+        remaining: Math.max(0, max - counted.points),
+        resetSeconds: secondsLeft(counted, now),
       };
     },
-    addressKey: toLimitKey,
+    reset: (key) => deleteRateWindow(db, toStoredKey(key)),
+    prune: () => deleteEndedWindows(db, clock()),
+    addressKey: limitAddress,
   };
 }
 
-/** Lets everything through: for measurements, where the limits would be what is measured. */
-export function createNoLimiter(): RateLimiter {
-  return {
-    consume: async (_key, { max, seconds }) => ({ allowed: true, remaining: max, resetSeconds: seconds }),
-    addressKey: toLimitKey,
-  };
+/** A window that ends later than one opened now was opened by a clock that was ahead; counting mends it. */
+function endsWithin({ expiresAt }: RateWindow, now: number, windowMs: number): boolean {
+  return expiresAt > now && expiresAt <= now + windowMs;
+}
+
+function secondsLeft({ expiresAt }: RateWindow, now: number): number {
+  return Math.max(1, Math.ceil((expiresAt - now) / 1000));
+}
+
+function toStoredKey(key: string): string {
+  return createHash("sha256").update(key).digest("base64url");
 }

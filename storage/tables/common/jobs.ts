@@ -114,7 +114,11 @@ export async function deleteClaimed(db: Queries, claim: Claim): Promise<boolean>
 export async function releaseClaimed(
   tx: Transaction,
   claim: Claim,
-  again: { readonly runAt: number; readonly error: string | undefined; readonly countAttempt: boolean },
+  again: {
+    readonly runAt: number;
+    readonly error: string | undefined;
+    readonly countAttempt: boolean;
+  },
 ): Promise<void> {
   const { changes } = await tx.run(
     `DELETE FROM jobs WHERE ${CLAIMED} AND EXISTS (

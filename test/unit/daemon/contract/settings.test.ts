@@ -161,6 +161,10 @@ describe("mistakes", () => {
     );
   });
 
+  test("variables of the launcher and the tests are none", () => {
+    expect(problemsOf({ env: { CROFT_NODE: "/n", CROFT_TEST_ANYTHING: "1" } })).toEqual([]);
+  });
+
   test("a variable and its twin together are refused", () => {
     expect(problemsOf({ env: { CROFT_PORT: "1", CROFT_PORT_FILE: "/p" } })).toEqual([
       "CROFT_PORT and CROFT_PORT_FILE are both set; unset one of them",

@@ -1,39 +1,107 @@
 import { describe, expect, test } from "vitest";
-import { createClientAddress, toLimitKey } from "../../../../daemon/http/client-address.ts";
+import { createClientAddress, limitAddress } from "../../../../daemon/http/client-address.ts";
 
-const clientAddress = createClientAddress(["127.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "::1/128"]);
+const DEFAULTS = ["127.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "::1/128"];
 
-describe("attack: a forged X-Forwarded-For", () => {
+function clientOf(
+  peer: string | undefined,
+  forwarded?: string | string[],
+  trusted = DEFAULTS,
+): string {
+  const message = {
+    socket: { remoteAddress: peer },
+    headers: forwarded === undefined ? {} : { "x-forwarded-for": forwarded },
+  };
+  return createClientAddress(trusted)(message as never);
+}
+
+describe("the client's address", () => {
   test.each([
-    // peer, header, client
-    ["203.0.113.9", undefined, "203.0.113.9"],
-    ["203.0.113.9", "198.51.100.1", "203.0.113.9"],
-    ["10.0.0.1", "198.51.100.1", "10.0.0.1"],
-    ["127.0.0.1", undefined, "127.0.0.1"],
-    ["127.0.0.1", "198.51.100.1", "198.51.100.1"],
-    ["::ffff:127.0.0.1", "198.51.100.1", "198.51.100.1"],
-    ["::ffff:203.0.113.9", "198.51.100.1", "203.0.113.9"],
-    ["::1", "2001:db8::1", "2001:db8::1"],
-    ["127.0.0.1", "1.1.1.1, 198.51.100.1", "198.51.100.1"],
-    ["127.0.0.1", "1.1.1.1, 198.51.100.1, 192.168.1.4", "198.51.100.1"],
-    ["127.0.0.1", "192.168.1.4, 172.16.0.9", "192.168.1.4"],
-    ["127.0.0.1", "1.1.1.1, nonsense", "127.0.0.1"],
-    ["127.0.0.1", "1.1.1.1, nonsense, 192.168.1.4", "192.168.1.4"],
-    ["127.0.0.1", "", "127.0.0.1"],
-    ["127.0.0.1", "0x7f.1", "127.0.0.1"],
-    ["127.0.0.1", "198.51.100.1:4711", "127.0.0.1"],
-    [undefined, "198.51.100.1", ""],
-  ])("peer %s, header %j: %s", (peer, header, client) => {
-    expect(clientAddress(peer, header)).toBe(client);
+    ["203.0.113.7", "203.0.113.7"],
+    ["::ffff:203.0.113.7", "203.0.113.7"],
+    ["2001:db8::1", "2001:db8::1"],
+    ["fe80::1%eth0", "fe80::1"],
+    ["127.0.0.1", "127.0.0.1"],
+    [undefined, "unknown"],
+  ])("is the peer's without a header: %s", (peer, address) => {
+    expect(clientOf(peer)).toBe(address);
   });
 
-  test("with no trusted peers the header never counts", () => {
-    expect(createClientAddress([])("127.0.0.1", "198.51.100.1")).toBe("127.0.0.1");
+  test.each([
+    ["127.0.0.1", "198.51.100.4"],
+    ["::1", "198.51.100.4"],
+    ["::ffff:127.0.0.1", "198.51.100.4"],
+    ["172.31.255.255", "198.51.100.4"],
+    ["192.168.1.1", "198.51.100.4"],
+    ["172.32.0.1", "172.32.0.1"],
+    ["10.0.0.1", "10.0.0.1"],
+    ["203.0.113.7", "203.0.113.7"],
+  ])("is the header's from a trusted peer only: %s", (peer, address) => {
+    expect(clientOf(peer, "198.51.100.4")).toBe(address);
+  });
+
+  test.each([
+    ["198.51.100.4", "198.51.100.4"],
+    ["1.1.1.1, 198.51.100.4", "198.51.100.4"],
+    ["1.1.1.1, 198.51.100.4, 192.168.1.9, 127.0.0.1", "198.51.100.4"],
+    ["192.168.1.9, 192.168.1.8", "192.168.1.9"],
+    ["2001:db8::5", "2001:db8::5"],
+    ["[2001:db8::5]:4711", "2001:db8::5"],
+    ["198.51.100.4:4711", "198.51.100.4"],
+    ["::ffff:198.51.100.4", "198.51.100.4"],
+    [" 198.51.100.4 ", "198.51.100.4"],
+  ])("is the right-most untrusted hop of %j", (header, address) => {
+    expect(clientOf("127.0.0.1", header)).toBe(address);
+  });
+
+  test.each([
+    ["", "127.0.0.1"],
+    ["garbage", "127.0.0.1"],
+    ["198.51.100.4, garbage", "127.0.0.1"],
+    ["garbage, 198.51.100.4", "198.51.100.4"],
+    ["198.51.100.4, garbage, 192.168.1.9", "192.168.1.9"],
+    ["unknown", "127.0.0.1"],
+    ["0x7f.1", "127.0.0.1"],
+    ["010.1.1.1", "127.0.0.1"],
+    ["3232235777", "127.0.0.1"],
+    ["1.2.3.4\r\nx", "127.0.0.1"],
+    ["198.51.100.4,", "127.0.0.1"],
+  ])("ignores what is no address and all left of it: %j", (header, address) => {
+    expect(clientOf("127.0.0.1", header)).toBe(address);
+  });
+
+  test("reads several headers as one list", () => {
+    expect(clientOf("127.0.0.1", ["1.1.1.1", "198.51.100.4"])).toBe("198.51.100.4");
+  });
+
+  test("looks at a bounded number of hops", () => {
+    const header = `198.51.100.4,${"127.0.0.1,".repeat(100_000)}127.0.0.1`;
+    expect(clientOf("127.0.0.1", header)).toBe("127.0.0.1");
+  });
+
+  test("is never the header's when no proxy is trusted", () => {
+    expect(clientOf("127.0.0.1", "198.51.100.4", [])).toBe("127.0.0.1");
+  });
+
+  test("trusts single addresses and mapped ranges too, and refuses what is no range", () => {
+    expect(clientOf("10.1.2.3", "198.51.100.4", ["10.1.2.3"])).toBe("198.51.100.4");
+    expect(clientOf("10.1.2.3", "198.51.100.4", ["::ffff:10.0.0.0/104"])).toBe("198.51.100.4");
+    expect(clientOf("2001:db8::1", "198.51.100.4", ["2001:db8::/32"])).toBe("198.51.100.4");
+    expect(() => createClientAddress(["everyone"])).toThrow();
   });
 });
 
-test("one IPv6 network is one caller, an IPv4 address is one however it is written", () => {
-  expect(toLimitKey("2001:db8:1:2::1")).toBe(toLimitKey("2001:db8:1:2:ffff::9"));
-  expect(toLimitKey("2001:db8:1:2::1")).not.toBe(toLimitKey("2001:db8:1:3::1"));
-  expect(toLimitKey("::ffff:198.51.100.1")).toBe("198.51.100.1");
+describe("the address that limits count", () => {
+  test.each([
+    ["203.0.113.7", "203.0.113.7"],
+    ["::ffff:203.0.113.7", "203.0.113.7"],
+    ["::ffff:cb00:7107", "203.0.113.7"],
+    ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
+    ["2001:db8:1:2:ffff::1", "2001:db8:1:2::/64"],
+    ["2001:db8:1:3::1", "2001:db8:1:3::/64"],
+    ["::1", "::/64"],
+    ["garbage", "unknown"],
+  ])("%s counts as %s", (address, key) => {
+    expect(limitAddress(address)).toBe(key);
+  });
 });
