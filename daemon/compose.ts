@@ -13,6 +13,8 @@ import { createPages } from "./pages.ts";
 import { createPeople, type ServiceDeps } from "./services.ts";
 import type { Stores } from "./stores.ts";
 import { accountRoutes } from "./vault/accounts/accounts.routes.ts";
+import { createVaultAdministration } from "./vault/admin/admin.ts";
+import { adminRoutes } from "./vault/admin/admin.routes.ts";
 import { createVaultApi } from "./vault/api.ts";
 
 /** How long running jobs may take to notice that the daemon stops. */
@@ -36,10 +38,17 @@ function isForgePath(path: string): boolean {
 /** Joins services, routes and transport. Nothing listens yet. */
 export function compose(deps: ServiceDeps): Composed {
   const { input, stores, addresses, log } = deps;
-  const { forge, vault, limiter } = createPeople(deps);
+  const { forge, vault, limiter, newId } = createPeople(deps);
+  const administration = createVaultAdministration({
+    db: deps.db,
+    newId,
+    resetMails: vault.resetMails,
+    settings: input.settings,
+  });
   const metrics = createMetrics(input.version);
   const toServerRequest = createServerRequest(createClientAddress(input.settings.trustedProxies));
   let accepts = true;
+  deps.queue.register(vault.resetMails.job);
 
   const report = createReporter(log, metrics.observe);
   const binder = toBinderOptions(input, stores, { limiter, addresses, toServerRequest, report });
@@ -55,7 +64,7 @@ export function compose(deps: ServiceDeps): Composed {
     handler: createNodeHandler({
       apis: [
         mount(forgeApi, peopleRoutes(forge), isForgePath),
-        mount(vaultApi, accountRoutes(vault), (path) => path.startsWith("/api/") && !pages.has(path)),
+        mount(vaultApi, [...accountRoutes(vault), ...adminRoutes(administration)], (path) => path.startsWith("/api/") && !pages.has(path)),
       ],
       pages,
       checkHost: addresses.checkHost,

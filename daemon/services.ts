@@ -48,11 +48,12 @@ export function createPeople({ input, stores, db, hasher, addresses, queue, log 
     addressKey: limiter.addressKey,
     limitSignIns: settings.rateLimits,
   });
+  const newId = createUuid7(clock, randomBytes);
   const vault = createVaultAccounts({
     db,
     clock,
     randomBytes,
-    newId: createUuid7(clock, randomBytes),
+    newId,
     hasher,
     breaches: createBreachLookup({
       url: settings.breachUrl,
@@ -66,5 +67,5 @@ export function createPeople({ input, stores, db, hasher, addresses, queue, log 
     frontendUrl: addresses.frontendUrl,
     settings,
   });
-  return { forge, vault, limiter };
+  return { forge, vault, limiter, newId };
 }

@@ -55,7 +55,7 @@ const userParams = z.object({ id: uuid });
 const refusals = { 401: detail, 403: detail, 422: detail } as const;
 
 export const listUsers = endpoint({
-  name: "admin.user.list",
+  name: "vault.admin.user.list",
   method: "GET",
   path: "/api/admin/users",
   summary: "Users of the vault, oldest first",
@@ -70,7 +70,7 @@ export const listUsers = endpoint({
 });
 
 export const createUser = endpoint({
-  name: "admin.user.create",
+  name: "vault.admin.user.create",
   method: "POST",
   path: "/api/admin/users",
   summary: "Make an account; a link to choose its password is mailed",
@@ -80,7 +80,7 @@ export const createUser = endpoint({
 });
 
 export const setUserStatus = endpoint({
-  name: "admin.user.set_status",
+  name: "vault.admin.user.set_status",
   method: "PATCH",
   path: "/api/admin/users/:id/status",
   summary: "Activate or deactivate an account",
@@ -91,7 +91,7 @@ export const setUserStatus = endpoint({
 });
 
 export const resetUserPassword = endpoint({
-  name: "admin.user.reset_password",
+  name: "vault.admin.user.reset_password",
   method: "POST",
   path: "/api/admin/users/:id/password-reset",
   summary: "Demand another password: the user's sessions end and a link is mailed",
@@ -101,7 +101,7 @@ export const resetUserPassword = endpoint({
 });
 
 export const viewUserQuota = endpoint({
-  name: "admin.quota.view",
+  name: "vault.admin.quota.view",
   method: "GET",
   path: "/api/admin/users/:id/quota",
   summary: "A user's storage quota",
@@ -111,7 +111,7 @@ export const viewUserQuota = endpoint({
 });
 
 export const setUserQuota = endpoint({
-  name: "admin.quota.edit",
+  name: "vault.admin.quota.edit",
   method: "PUT",
   path: "/api/admin/users/:id/quota",
   summary: "Set the limit of a user's storage quota",
@@ -122,7 +122,7 @@ export const setUserQuota = endpoint({
 });
 
 export const listAudit = endpoint({
-  name: "admin.audit.list",
+  name: "vault.admin.audit.list",
   method: "GET",
   path: "/api/admin/audit",
   summary: "Audit records, newest first; from is included, to is not",

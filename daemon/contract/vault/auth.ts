@@ -53,7 +53,7 @@ const optionalCode = text(64)
   .transform((value) => (value ?? "").trim() || undefined);
 
 export const register = endpoint({
-  name: "auth.account.register",
+  name: "vault.auth.account.register",
   method: "POST",
   path: "/api/auth/register",
   summary: "Register an account",
@@ -64,7 +64,7 @@ export const register = endpoint({
 });
 
 export const login = endpoint({
-  name: "auth.session.login",
+  name: "vault.auth.session.login",
   method: "POST",
   path: "/api/auth/login",
   summary: "Sign in, or learn what is missing",
@@ -87,7 +87,7 @@ export const login = endpoint({
 });
 
 export const refresh = endpoint({
-  name: "auth.session.refresh",
+  name: "vault.auth.session.refresh",
   method: "POST",
   path: "/api/auth/refresh",
   summary: "Exchange the refresh cookie for a new one and an access token",
@@ -97,7 +97,7 @@ export const refresh = endpoint({
 });
 
 export const logout = endpoint({
-  name: "auth.session.logout",
+  name: "vault.auth.session.logout",
   method: "POST",
   path: "/api/auth/logout",
   summary: "Sign out of the session of the refresh cookie",
@@ -106,7 +106,7 @@ export const logout = endpoint({
 });
 
 export const logoutAll = endpoint({
-  name: "auth.session.logout_all",
+  name: "vault.auth.session.logout_all",
   method: "POST",
   path: "/api/auth/logout-all",
   summary: "Sign out of every session",
@@ -118,7 +118,7 @@ export const logoutAll = endpoint({
 });
 
 export const me = endpoint({
-  name: "auth.account.me",
+  name: "vault.auth.account.me",
   method: "GET",
   path: "/api/auth/me",
   summary: "The caller's account",
@@ -127,7 +127,7 @@ export const me = endpoint({
 });
 
 export const myQuota = endpoint({
-  name: "auth.quota.view",
+  name: "vault.auth.quota.view",
   method: "GET",
   path: "/api/auth/me/quota",
   summary: "The caller's storage quota",
@@ -136,7 +136,7 @@ export const myQuota = endpoint({
 });
 
 export const changePassword = endpoint({
-  name: "auth.password.change",
+  name: "vault.auth.password.change",
   method: "POST",
   path: "/api/auth/change-password",
   summary: "Change the password; other sessions and earlier access tokens end",
@@ -152,7 +152,7 @@ export const changePassword = endpoint({
 });
 
 export const setupTotp = endpoint({
-  name: "auth.totp.setup",
+  name: "vault.auth.totp.setup",
   method: "GET",
   path: "/api/auth/totp/setup",
   summary: "Begin to set up the second factor; the secret waits 15 minutes for its first code",
@@ -165,7 +165,7 @@ export const setupTotp = endpoint({
 });
 
 export const enableTotp = endpoint({
-  name: "auth.totp.enable",
+  name: "vault.auth.totp.enable",
   method: "POST",
   path: "/api/auth/totp/enable",
   summary:
@@ -183,7 +183,7 @@ export const enableTotp = endpoint({
 });
 
 export const disableTotp = endpoint({
-  name: "auth.totp.disable",
+  name: "vault.auth.totp.disable",
   method: "DELETE",
   path: "/api/auth/totp",
   summary: "Turn the second factor off; secret and backup codes are deleted",
@@ -195,7 +195,7 @@ export const disableTotp = endpoint({
 });
 
 export const requestPasswordReset = endpoint({
-  name: "auth.password.reset",
+  name: "vault.auth.password.reset",
   method: "POST",
   path: "/api/auth/password-reset",
   summary: "Mail a reset link, if there is such an account",
@@ -206,7 +206,7 @@ export const requestPasswordReset = endpoint({
 });
 
 export const confirmPasswordReset = endpoint({
-  name: "auth.password.confirm_reset",
+  name: "vault.auth.password.confirm_reset",
   method: "POST",
   path: "/api/auth/password-reset/confirm",
   summary: "Set another password with the token of a reset link",
@@ -216,7 +216,7 @@ export const confirmPasswordReset = endpoint({
 });
 
 export const viewPreferences = endpoint({
-  name: "auth.preference.view",
+  name: "vault.auth.preference.view",
   method: "GET",
   path: "/api/auth/me/preferences",
   summary: "The caller's preferences",
@@ -225,7 +225,7 @@ export const viewPreferences = endpoint({
 });
 
 export const editPreferences = endpoint({
-  name: "auth.preference.edit",
+  name: "vault.auth.preference.edit",
   method: "PATCH",
   path: "/api/auth/me/preferences",
   summary: "Change the caller's preferences",
@@ -235,7 +235,7 @@ export const editPreferences = endpoint({
 });
 
 export const listSessions = endpoint({
-  name: "auth.session.list",
+  name: "vault.auth.session.list",
   method: "GET",
   path: "/api/auth/sessions",
   summary: "The caller's sessions that can still be refreshed",
@@ -244,7 +244,7 @@ export const listSessions = endpoint({
 });
 
 export const deleteSession = endpoint({
-  name: "auth.session.delete",
+  name: "vault.auth.session.delete",
   method: "DELETE",
   path: "/api/auth/sessions/:id",
   summary: "End one of the caller's sessions",

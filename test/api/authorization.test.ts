@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { allEndpoints } from "../../daemon/contract/all.ts";
+import { apiOf, type AnyEndpoint, type Endpoint } from "../../daemon/contract/endpoint.ts";
+import { startTestDaemon, type TestDaemon, type TestRequest } from "../support/daemon.ts";
+
+// The matrix of who may call what, made from the endpoint table: a route that nobody classified cannot exist, and one
+// that is open to the wrong caller fails here without anybody having thought of it.
+
+const PASSWORD = "Correct-Horse-7-Battery";
+
+let daemon: TestDaemon;
+let callers: { siteAdmin: string; forgeUser: string; administrator: string; vaultUser: string };
+
+beforeAll(async () => {
+  daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
+  const siteAdmin = daemon.first?.forge.token ?? "";
+  await daemon.request("/api/v1/admin/users", {
+    token: siteAdmin,
+    json: { username: "mira", email: "mira@example.org", password: PASSWORD, must_change_password: false },
+  });
+  const made = await daemon.request("/api/v1/users/mira/tokens", {
+    basic: `mira:${PASSWORD}`,
+    json: { name: "matrix", scopes: ["all"] },
+  });
+  await daemon.request("/api/auth/register", {
+    json: { handle: "mira", email: "mira@example.org", password: PASSWORD },
+  });
+  callers = {
+    siteAdmin,
+    forgeUser: made.json.sha1,
+    administrator: await signIn("keeper@croft.localhost", daemon.first?.password ?? ""),
+    vaultUser: await signIn("mira@example.org", PASSWORD),
+  };
+});
+afterAll(() => daemon[Symbol.asyncDispose]());
+
+async function signIn(email: string, password: string): Promise<string> {
+  return (await daemon.request("/api/auth/login", { json: { email, password } })).json.access_token;
+}
+
+const endpoints = allEndpoints as readonly Endpoint[];
+const of = (...whos: Endpoint["gate"]["who"][]) =>
+  endpoints.filter(({ gate }) => whos.includes(gate.who)).map((declared) => [declared.name, declared] as const);
+
+/** Calls an endpoint with a body of the right kind but no content: only who calls is of interest. */
+async function statusOf(declared: AnyEndpoint, as: TestRequest): Promise<number> {
+  const path = (declared as Endpoint).path.replace(/\*{0,2}:(\w+)/g, (_, name: string) => PARAMETERS[name] ?? "1");
+  const withBody = declared.method !== "GET" && declared.body !== undefined;
+  const answer = await daemon.request(path, {
+    method: declared.method,
+    ...(withBody ? { json: {} } : {}),
+    ...as,
+  });
+  return answer.status;
+}
+
+const PARAMETERS: Readonly<Record<string, string>> = {
+  username: "keeper",
+  connection_id: "01970000-0000-7000-8000-000000000000",
+};
+
+describe("nobody signed in", () => {
+  test.each(of("forge_user", "forge_site_admin", "vault_account", "vault_user", "vault_administrator"))(
+    "%s is 401",
+    async (_name, declared) => expect(await statusOf(declared, {})).toBe(401),
+  );
+
+  test.each(of("forge_basic"))("%s is 403", async (_name, declared) =>
+    expect(await statusOf(declared, {})).toBe(403),
+  );
+
+  test.each(of("anyone"))("%s is open", async (_name, declared) => {
+    const status = await statusOf(declared, {});
+    expect(status).not.toBe(403);
+    expect(status).toBeLessThan(500);
+  });
+});
+
+describe("wrong credentials", () => {
+  test.each(endpoints.filter((each) => apiOf(each) === "forge").map((each) => [each.name, each] as const))(
+    "%s of the forge is 401 even where none are needed",
+    async (_name, declared) => {
+      expect(await statusOf(declared, { token: "0123456789abcdef0123456789abcdef01234567" })).toBe(401);
+    },
+  );
+
+  test.each(of("vault_account", "vault_user", "vault_administrator"))("%s of the vault is 401", async (_name, declared) => {
+    expect(await statusOf(declared, { bearer: "eyJhbGciOiJub25lIn0.e30." })).toBe(401);
+    expect(await statusOf(declared, { token: callers.siteAdmin })).toBe(401);
+  });
+});
+
+describe("somebody without the right", () => {
+  test.each(of("forge_site_admin"))("%s is 403 for an ordinary user", async (_name, declared) =>
+    expect(await statusOf(declared, { token: callers.forgeUser })).toBe(403),
+  );
+
+  test.each(of("forge_basic"))("%s is 403 for another user", async (_name, declared) =>
+    expect(await statusOf(declared, { basic: `mira:${PASSWORD}` })).toBe(403),
+  );
+
+  test.each(of("vault_administrator"))("%s is 403 for a regular user", async (_name, declared) =>
+    expect(await statusOf(declared, { bearer: callers.vaultUser })).toBe(403),
+  );
+
+  test.each(of("vault_user"))("%s is 403 for an administrator", async (_name, declared) =>
+    expect(await statusOf(declared, { bearer: callers.administrator })).toBe(403),
+  );
+});
+
+describe("somebody with the right", () => {
+  const refusals = [401, 403];
+
+  test.each(of("forge_site_admin"))("%s lets a site administrator in", async (_name, declared) => {
+    const status = await statusOf(declared, { token: callers.siteAdmin });
+    expect(refusals).not.toContain(status);
+    expect(status).toBeLessThan(500);
+  });
+
+  test.each(of("vault_user"))("%s lets a regular user in", async (_name, declared) => {
+    const status = await statusOf(declared, { bearer: callers.vaultUser });
+    expect(refusals).not.toContain(status);
+    expect(status).toBeLessThan(500);
+  });
+
+  test.each(of("vault_administrator"))("%s lets an administrator in", async (_name, declared) => {
+    const status = await statusOf(declared, { bearer: callers.administrator });
+    expect(refusals).not.toContain(status);
+    expect(status).toBeLessThan(500);
+  });
+});
