@@ -28,6 +28,8 @@ export function createForgeApi({ db, authentication, urls }: ForgeApiDeps): Api<
       "X-Content-Type-Options": "nosniff",
       "X-Frame-Options": "SAMEORIGIN",
     },
+    headersFor: ({ query }): Readonly<Record<string, string>> =>
+      query.has("token") || query.has("access_token") ? { "X-Gitea-Warning": queryTokenWarning } : {},
     // Credentials are looked at on every route: wrong ones are refused even where none are needed.
     authenticate: (request) => authentication.authenticate(request),
     authorize: createAuthorization(db),
@@ -45,6 +47,10 @@ export function createForgeApi({ db, authentication, urls }: ForgeApiDeps): Api<
     internalError: () => ({ status: 500, headers: {}, body: toBody("") }),
   };
 }
+
+const queryTokenWarning =
+  "token and access_token API authentication is deprecated and will be removed in gitea 1.23. " +
+  "Please use AuthorizationHeaderToken instead. Existing queries will continue to work but without authorization.";
 
 /** The first thing wrong, as the reference words it: what cannot be decoded before any rule (forge behaviour, 1.2). */
 function toValidationError(
