@@ -1,0 +1,97 @@
+import type { CliContext } from "../context.ts";
+import { CliError } from "../errors.ts";
+import { findTarget, type Target, toTarget } from "./target.ts";
+import type { IncomingAnswer } from "./transport.ts";
+import { createVaultSession, type VaultSession } from "./vault-session.ts";
+
+export type Service = "forge" | "vault";
+
+/** What goes into a request so that it is signed in. */
+export interface Authorization {
+  /** The value of the `Authorization` header. */
+  readonly header: string;
+  /** Gives another header after this one was refused; absent when there is no other. */
+  readonly renew?: () => Promise<string>;
+}
+
+/** Who requests are made as. */
+export interface Authorizer {
+  target(): Promise<Target>;
+  /** @throws CliError `not_signed_in` */
+  authorization(service: Service): Promise<Authorization>;
+  readonly vaultSession: VaultSession;
+}
+
+type Needs = Pick<
+  CliContext,
+  "config" | "profiles" | "credentials" | "flags" | "system" | "clock" | "signal"
+>;
+
+export function createAuthorizer(
+  cli: Needs,
+  refresh: (target: Target, cookie: string) => Promise<IncomingAnswer>,
+): Authorizer {
+  let known: Promise<Target> | undefined;
+  const target = () => (known ??= findTarget(cli));
+  let present: Target | undefined;
+  const vaultSession = createVaultSession(
+    cli,
+    async (cookie) => refresh(await target(), cookie),
+    (url) => present === undefined || belongsTo(url, present),
+  );
+  return {
+    target,
+    vaultSession,
+    async authorization(service) {
+      present = await target();
+      const fixed = await fixedToken(cli, service);
+      if (fixed !== undefined)
+        return { header: service === "forge" ? `token ${fixed}` : `Bearer ${fixed}` };
+      if (service === "forge") return { header: `token ${await storedForgeToken(cli, present)}` };
+      const token = await vaultSession.accessToken();
+      return {
+        header: `Bearer ${token}`,
+        renew: async () => `Bearer ${await vaultSession.renewedToken(token)}`,
+      };
+    },
+  };
+}
+
+/** A token of the environment, or of the command that it names. */
+async function fixedToken(cli: Needs, service: Service): Promise<string | undefined> {
+  const { forgeToken, vaultToken, tokenCommand } = await cli.config();
+  const token = service === "forge" ? forgeToken : vaultToken;
+  if (token !== undefined || tokenCommand === undefined) return token;
+  const { runTokenCommand } = await import("./token-command.ts");
+  return runTokenCommand(tokenCommand, service, cli);
+}
+
+async function storedForgeToken(cli: Needs, target: Target): Promise<string> {
+  const profile = await cli.profiles.inUse();
+  const stored = (await cli.credentials.read(profile, "forge")) as
+    | { readonly token?: unknown; readonly url?: unknown }
+    | undefined;
+  if (typeof stored?.token !== "string")
+    throw new CliError("not_signed_in", "not signed in to the forge", {
+      hint: '"croft login forge" signs in',
+      service: "forge",
+    });
+  if (typeof stored.url === "string" && !belongsTo(stored.url, target))
+    throw new CliError("not_signed_in", `the forge token belongs to ${stored.url}`, {
+      hint: '"croft login forge" signs in to this daemon; profiles keep several',
+      service: "forge",
+    });
+  return stored.token;
+}
+
+/**
+ * Whether credentials from one address may go to another: to the same origin only, so that a changed address does not
+ * carry them away. On this machine ports change with each start, so all of loopback is one.
+ */
+function belongsTo(url: string, target: Target): boolean {
+  const issuer = toTarget(url);
+  return (
+    (issuer.isLoopback && target.isLoopback) ||
+    new URL(issuer.url).origin === new URL(target.url).origin
+  );
+}

@@ -1,0 +1,278 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { AnswerOf, AnyEndpoint, InputOf } from "../../daemon/contract/endpoint.ts";
+import type { CliContext } from "../context.ts";
+import { CliError, DryRun } from "../errors.ts";
+import { type Authorizer, createAuthorizer, type Service } from "./authorize.ts";
+import type { ByteDownload, ByteUpload } from "./bytes.ts";
+import type { AnyOperation, Operation } from "./operation.ts";
+import { toFailure } from "./outcomes.ts";
+import { toAddress, toPreview } from "./request.ts";
+import type { Target } from "./target.ts";
+import { createTransport, type IncomingAnswer, type Transport } from "./transport.ts";
+import { parseJson } from "./vault-session.ts";
+
+/** Values for one call; what the endpoint requires, the type requires. */
+export type CallInput<E extends AnyEndpoint> = InputOf<E>;
+
+/** How a call differs from the usual. */
+export interface CallOptions {
+  /** `none` sends no credentials; a text is the `Authorization` header itself. The endpoint's service signs in otherwise. */
+  readonly authorization?: "none" | string;
+  /** Answers with these statuses or typed failures are given back instead of thrown. */
+  readonly accept?: (answer: { readonly status: number; readonly body: unknown }) => boolean;
+}
+
+/** An answer that was not a failure. */
+export type Answer<E extends AnyEndpoint> = AnswerOf<E> & {
+  readonly headers: IncomingHttpHeaders;
+  /** The answer as it came. */
+  readonly raw: IncomingAnswer;
+};
+
+/** A request of any shape, for `croft api`. */
+export interface FreeRequest {
+  readonly service: Service;
+  readonly method: string;
+  /** With query, from the server's origin. */
+  readonly path: string;
+  readonly body: string | Uint8Array | undefined;
+  readonly contentType: string | undefined;
+}
+
+/** Sends requests to the daemon as the profile in use. Every failure is a `CliError`. */
+export interface Client {
+  /** Where requests go. */
+  target(): Promise<Target>;
+  readonly authorizer: Authorizer;
+  /** Calls an operation. With `--dry-run` one that writes is not sent: its request is thrown as `DryRun`. */
+  call<E extends AnyEndpoint>(
+    operation: Operation<E>,
+    input?: CallInput<E>,
+    options?: CallOptions,
+  ): Promise<Answer<E>>;
+  /** Calls an operation whose answer is bytes, as a stream. */
+  download<E extends AnyEndpoint>(
+    operation: Operation<E>,
+    input: CallInput<E>,
+  ): Promise<ByteDownload>;
+  /** Calls an operation that takes a multipart form with a file at its end. */
+  upload<E extends AnyEndpoint>(
+    operation: Operation<E>,
+    input: Omit<CallInput<E>, "body">,
+    form: ByteUpload,
+  ): Promise<Answer<E>>;
+  /** Sends any request; any status is an answer. */
+  send(request: FreeRequest): Promise<IncomingAnswer>;
+  /** Whether the daemon answers at this path without credentials, and what. */
+  probe(path: string): Promise<IncomingAnswer>;
+}
+
+/** Constant: access tokens of the vault are bound to both, and a version would end every session at an upgrade. */
+export const clientHeaders = { "User-Agent": "croft-cli", "Accept-Language": "en" } as const;
+
+/** Routes that spare the session whose refresh cookie comes with the request, or end it. */
+const cookieRoutes: ReadonlySet<string> = new Set([
+  "/api/auth/logout",
+  "/api/auth/logout-all",
+  "/api/auth/change-password",
+  "/api/auth/totp",
+  "/api/auth/totp/enable",
+]);
+
+const refreshPath = "/api/auth/refresh";
+
+export function createClient(cli: CliContext, transport?: Transport): Client {
+  const { system, signal } = cli;
+  const sendRaw = transport ?? createTransport(system.env);
+  const authorizer = createAuthorizer(cli, (target, cookie) =>
+    sendRaw({
+      method: "POST",
+      url: `${target.url}${refreshPath}`,
+      headers: { ...clientHeaders, Accept: "application/json", Cookie: cookie },
+      body: undefined,
+      signal,
+    }),
+  );
+
+  const client: Client = {
+    target: () => authorizer.target(),
+    authorizer,
+    async call<E extends AnyEndpoint>(
+      operation: Operation<E>,
+      input: CallInput<E> = {},
+      options: CallOptions = {},
+    ) {
+      const path = toAddress(operation.path, input.params, input.query);
+      const isText = typeof input.body === "string";
+      const body =
+        input.body === undefined
+          ? undefined
+          : isText
+            ? String(input.body)
+            : JSON.stringify(input.body);
+      await stopDryRun(operation, path, input.body);
+      const contentType = isText ? "text/plain; charset=utf-8" : "application/json";
+      const answer = await sendSigned(
+        serviceOf(operation),
+        operation.method,
+        path,
+        body === undefined ? {} : { "Content-Type": contentType },
+        body,
+        options.authorization,
+      );
+      return toAnswer<E>(operation, answer, options.accept);
+    },
+    async download(operation, input) {
+      const path = toAddress(operation.path, input.params, input.query);
+      const { openDownload } = await import("./bytes.ts");
+      return withRenewal(serviceOf(operation), undefined, async (headers) =>
+        openDownload({
+          url: `${(await authorizer.target()).url}${path}`,
+          headers: { ...clientHeaders, Accept: "*/*", ...headers },
+          env: system.env,
+          signal,
+          service: serviceOf(operation),
+        }),
+      );
+    },
+    async upload<E extends AnyEndpoint>(
+      operation: Operation<E>,
+      input: Omit<CallInput<E>, "body">,
+      form: ByteUpload,
+    ) {
+      const path = toAddress(operation.path, input.params, input.query);
+      await stopDryRun(operation, path, {
+        ...form.fields,
+        [form.fileField]: { filename: form.filename, size: form.size ?? null },
+      });
+      const { sendUpload } = await import("./bytes.ts");
+      const answer = await withRenewal(serviceOf(operation), form.canRestart, async (headers) =>
+        sendUpload({
+          method: operation.method,
+          url: `${(await authorizer.target()).url}${path}`,
+          headers: { ...clientHeaders, Accept: "application/json", ...headers },
+          env: system.env,
+          signal,
+          form,
+          boundary: Buffer.from(system.random(16)).toString("hex"),
+        }),
+      );
+      return toAnswer<E>(operation, answer, undefined);
+    },
+    async send({ service, method, path, body, contentType }) {
+      if (cli.flags.dryRun && method !== "GET" && method !== "HEAD")
+        throw new DryRun(await preview(method, path, body));
+      const headers = contentType === undefined ? {} : { "Content-Type": contentType };
+      return sendSigned(service, method, path, headers, body, undefined);
+    },
+    async probe(path) {
+      const { url } = await authorizer.target();
+      const headers = { ...clientHeaders, Accept: "*/*" };
+      return sendRaw({ method: "GET", url: `${url}${path}`, headers, body: undefined, signal });
+    },
+  };
+  return client;
+
+  async function sendSigned(
+    service: Service,
+    method: string,
+    path: string,
+    headers: Readonly<Record<string, string>>,
+    body: string | Uint8Array | undefined,
+    authorization: "none" | string | undefined,
+  ): Promise<IncomingAnswer> {
+    const { url } = await authorizer.target();
+    const pathOnly = path.split("?")[0] ?? path;
+    const cookie =
+      service === "vault" && cookieRoutes.has(pathOnly)
+        ? await authorizer.vaultSession.cookie()
+        : undefined;
+    const send = (signed: Readonly<Record<string, string>>) =>
+      sendRaw({
+        method,
+        url: `${url}${path}`,
+        headers: {
+          ...clientHeaders,
+          Accept: "application/json, */*;q=0.5",
+          ...headers,
+          ...(cookie === undefined ? {} : { Cookie: cookie }),
+          ...signed,
+        },
+        body,
+        signal,
+      });
+    if (authorization === "none") return send({});
+    if (authorization !== undefined) return send({ Authorization: authorization });
+    return withRenewal(service, undefined, send);
+  }
+
+  /** Sends with credentials, and once more with renewed ones when the first were refused. */
+  async function withRenewal<T extends { readonly status: number; readonly body?: unknown }>(
+    service: Service,
+    canRepeat: boolean | undefined,
+    send: (headers: Readonly<Record<string, string>>) => Promise<T>,
+  ): Promise<T> {
+    const authorization = await authorizer.authorization(service);
+    const first = await send({ Authorization: authorization.header });
+    const { renew } = authorization;
+    if (first.status !== 401 || renew === undefined || canRepeat === false) return first;
+    // A 401 with a kind is the cloud provider's refusal, not the vault's.
+    if (Buffer.isBuffer(first.body) && !isTokenRefusal(first.body)) return first;
+    return send({ Authorization: await renew() });
+  }
+
+  async function stopDryRun(operation: AnyOperation, path: string, body: unknown): Promise<void> {
+    if (!cli.flags.dryRun || operation.method === "GET") return;
+    throw new DryRun(await preview(operation.method, path, body));
+  }
+
+  async function preview(method: string, path: string, body: unknown) {
+    const { url } = await authorizer.target();
+    return { request: toPreview(method, `${url}${path}`, body) };
+  }
+}
+
+/** The service that an operation belongs to. */
+export function serviceOf(operation: { readonly path: string }): Service {
+  return operation.path.startsWith("/api/v1/") ? "forge" : "vault";
+}
+
+/** The failure in an answer that is no JSON of ours, or in a typed outcome; undefined when it is a success. */
+export function failureOf(service: Service, answer: IncomingAnswer): CliError | undefined {
+  const requestId = answer.headers["x-request-id"];
+  return toFailure({
+    service,
+    status: answer.status,
+    body: isJson(answer.headers) ? parseJson(answer.body) : undefined,
+    requestId: typeof requestId === "string" ? requestId : undefined,
+    retryAfter: answer.headers["retry-after"],
+  });
+}
+
+function toAnswer<E extends AnyEndpoint>(
+  operation: AnyOperation,
+  answer: IncomingAnswer,
+  accept: CallOptions["accept"],
+): Answer<E> {
+  const body = isJson(answer.headers) ? parseJson(answer.body) : toText(answer.body);
+  const failure = failureOf(serviceOf(operation), answer);
+  if (failure !== undefined && accept?.({ status: answer.status, body }) !== true) throw failure;
+  if (isJson(answer.headers) && body === undefined && answer.body.byteLength > 0)
+    throw new CliError("unexpected_answer", "the daemon's answer is damaged");
+  return { status: answer.status, body, headers: answer.headers, raw: answer } as Answer<E>;
+}
+
+function toText(body: Buffer): string | undefined {
+  return body.byteLength === 0 ? undefined : body.toString("utf8");
+}
+
+function isJson(headers: IncomingHttpHeaders): boolean {
+  return /^application\/(?:[\w.+-]*\+)?json\b/i.test(headers["content-type"] ?? "");
+}
+
+function isTokenRefusal(body: Buffer): boolean {
+  const value = parseJson(body) as
+    | { readonly kind?: unknown; readonly detail?: unknown }
+    | undefined;
+  return value?.kind === undefined && !/reconnect/i.test(String(value?.detail ?? ""));
+}

@@ -1,0 +1,162 @@
+import { CliError, type CliErrorDetails } from "../errors.ts";
+import type { CliErrorCode } from "../exit-codes.ts";
+
+/** The facts of an answer that decide what became of a request. */
+export interface AnswerFacts {
+  readonly service: "forge" | "vault";
+  readonly status: number;
+  /** The parsed body; undefined when it is no JSON. */
+  readonly body: unknown;
+  readonly requestId: string | undefined;
+  readonly retryAfter: string | undefined;
+}
+
+/** A typed outcome's `kind` to code. The vault sends some of them with a 2xx status, so they come before the status. */
+const codeOfKind: Readonly<Record<string, CliErrorCode>> = {
+  stale: "stale",
+  conflict: "conflict",
+  invalid_destination: "invalid_destination",
+  invalid_name: "invalid",
+  reauth: "reauth_required",
+  reauth_required: "reauth_required",
+  unsupported: "unsupported",
+  unsupported_operation: "unsupported",
+  offline: "provider_offline",
+  provider_error: "provider_failed",
+  recording_failed: "provider_failed",
+  error: "provider_failed",
+};
+
+const codeOfStatus: Readonly<Record<number, CliErrorCode>> = {
+  400: "invalid",
+  401: "invalid_credentials",
+  403: "forbidden",
+  404: "not_found",
+  405: "unsupported",
+  409: "conflict",
+  410: "not_found",
+  413: "too_large",
+  415: "invalid",
+  416: "invalid",
+  421: "invalid",
+  422: "invalid",
+  429: "rate_limited",
+  501: "unsupported",
+  507: "storage_full",
+};
+
+/**
+ * The failure that an answer amounts to, or undefined when the request succeeded: the one table from answers to error
+ * codes. A success status with a failed outcome is a failure; a sign-in challenge is `challenge_required`.
+ */
+export function toFailure(facts: AnswerFacts): CliError | undefined {
+  const { status, body } = facts;
+  const fields = isObject(body) ? body : {};
+  const isSuccess = status >= 200 && status < 300;
+  const kind = textOf(fields["kind"]);
+  const reason = textOf(fields["reason"]);
+  const byKind = facts.service === "vault" && kind !== undefined ? codeOfKind[kind] : undefined;
+  if (byKind !== undefined)
+    return toError(byKind === "conflict" && reason === "name_collision" ? reason : byKind);
+  if (isSuccess) {
+    if (fields["success"] === false) return toError("provider_failed");
+    if (fields["requires_totp"] === true || fields["requires_password_change"] === true)
+      return toError("challenge_required");
+    return undefined;
+  }
+  return toError(codeByStatus(facts));
+
+  function toError(code: CliErrorCode): CliError {
+    const seconds = toSeconds(facts.retryAfter);
+    const details: CliErrorDetails = {
+      httpStatus: status,
+      service: facts.service,
+      kind,
+      reason,
+      requestId: facts.requestId,
+      retryAfterSeconds: seconds,
+      hint: hintOf(code, facts.service, seconds),
+    };
+    return new CliError(code, messageOf(fields, code, status), details);
+  }
+}
+
+function codeByStatus({ service, status, body }: AnswerFacts): CliErrorCode {
+  const detail = isObject(body) ? textOf(body["detail"]) : undefined;
+  if (status === 401 && detail === "Session revoked") return "session_revoked";
+  if (status === 401 && service === "vault" && /reconnect/i.test(detail ?? ""))
+    return "reauth_required";
+  if (status === 413 && /quota/i.test(detail ?? "")) return "quota_exceeded";
+  if (service === "vault" && (status === 502 || (status === 503 && /provider/i.test(detail ?? ""))))
+    return "provider_failed";
+  const known = codeOfStatus[status];
+  if (known !== undefined) return known;
+  if (status >= 500) return "server_error";
+  return status >= 400 ? "invalid" : "unexpected_answer";
+}
+
+function messageOf(
+  fields: Readonly<Record<string, unknown>>,
+  code: CliErrorCode,
+  status: number,
+): string {
+  const { detail } = fields;
+  const text = textOf(detail) ?? textOf(fields["message"]);
+  if (text !== undefined && text !== "") return text;
+  if (Array.isArray(detail)) return detail.map(problemOf).join("; ");
+  const kind = textOf(fields["kind"]);
+  const reason = textOf(fields["reason"]);
+  if (code === "name_collision") {
+    const name = textOf(fields["existing_name"]);
+    return name === undefined ? "the name is taken" : `${JSON.stringify(name)} is there already`;
+  }
+  if (code === "challenge_required")
+    return fields["requires_totp"] === true
+      ? "a code of the second factor is needed"
+      : "the password must be changed first";
+  if (kind !== undefined) return reason === undefined ? kind : `${kind}: ${reason}`;
+  if (fields["cloud_delete_failed"] === true) return "the provider did not delete its copy";
+  return `the server answered ${status}`;
+}
+
+/** One line of a failed validation: `body.email: not an e-mail address`. */
+function problemOf(problem: unknown): string {
+  if (!isObject(problem)) return String(problem);
+  const where = Array.isArray(problem["loc"]) ? problem["loc"].join(".") : "";
+  return `${where}: ${textOf(problem["msg"]) ?? "invalid"}`;
+}
+
+function hintOf(
+  code: CliErrorCode,
+  service: "forge" | "vault",
+  seconds: number | undefined,
+): string | undefined {
+  switch (code) {
+    case "invalid_credentials":
+    case "session_revoked":
+      return `"croft login ${service}" signs in`;
+    case "rate_limited":
+      return seconds === undefined ? undefined : `try again in ${seconds} s`;
+    case "stale":
+      return "list the folder again and repeat";
+    case "reauth_required":
+      return '"croft vault connection edit" renews the connection\'s credentials';
+    case "challenge_required":
+      return "give --totp, or sign in on a terminal";
+    default:
+      return undefined;
+  }
+}
+
+/** Seconds of a `Retry-After` header that counts them. */
+function toSeconds(retryAfter: string | undefined): number | undefined {
+  return retryAfter !== undefined && /^\d{1,9}$/.test(retryAfter) ? Number(retryAfter) : undefined;
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

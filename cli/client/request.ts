@@ -1,0 +1,70 @@
+import { usageError } from "../errors.ts";
+
+/**
+ * The path of a request: `:name` is one segment, encoded whole; `**:name` keeps its slashes and encodes what is
+ * between them. Query values that are undefined or null are left out, lists repeat their name.
+ * @throws CliError `usage` for a name that a path cannot carry: empty, `.` or `..`
+ */
+export function toAddress(
+  path: string,
+  params: Readonly<Record<string, unknown>> | undefined,
+  query: Readonly<Record<string, unknown>> | undefined,
+): string {
+  const filled = path.replace(/(\*\*)?:(\w+)/g, (_, many: string | undefined, name: string) => {
+    const value = params?.[name];
+    if (value === undefined || value === null) throw new Error(`${path} takes ${name}`);
+    const text = toText(value);
+    return many === undefined
+      ? encodeSegment(text, name)
+      : text
+          .split("/")
+          .map((part) => encodeSegment(part, name))
+          .join("/");
+  });
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query ?? {}))
+    for (const one of Array.isArray(value) ? (value as readonly unknown[]) : [value])
+      if (one !== undefined && one !== null) search.append(name, toText(one));
+  const text = search.toString();
+  return text === "" ? filled : `${filled}?${text}`;
+}
+
+/** A request for people and scripts to look at; secrets in its body are left out. */
+export function toPreview(
+  method: string,
+  url: string,
+  body: unknown,
+): Readonly<Record<string, unknown>> {
+  if (body === undefined) return { method, url, body: null };
+  if (body instanceof Uint8Array) return { method, url, body: { bytes: body.byteLength } };
+  return { method, url, body: hideSecrets(body) };
+}
+
+const secretNames = /password|secret|token|api_key|credential|^(?:totp_|backup_)?codes?$/i;
+
+function hideSecrets(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(hideSecrets);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [
+      name,
+      secretNames.test(name) && isSecret(inner) ? "(secret)" : hideSecrets(inner),
+    ]),
+  );
+}
+
+/** Switches such as `must_change_password` have secret names and no secret values. */
+function isSecret(value: unknown): boolean {
+  return value !== null && typeof value !== "boolean";
+}
+
+/** URL parsers take `.` and `..` out of a path, even encoded: the request would go to another address. */
+function encodeSegment(text: string, name: string): string {
+  if (text === "" || text === "." || text === "..")
+    throw usageError(`${name.replaceAll("_", " ")} cannot be ${JSON.stringify(text)}`);
+  return encodeURIComponent(text);
+}
+
+function toText(value: unknown): string {
+  return value instanceof Date ? value.toISOString() : String(value);
+}

@@ -1,0 +1,34 @@
+import { spawn } from "node:child_process";
+import type { CliContext } from "../context.ts";
+import { CliError } from "../errors.ts";
+
+/**
+ * The first line that the command prints. It runs in the system's shell, with the name of the service in
+ * `CROFT_SERVICE`, and may talk to the person on standard error.
+ * @throws CliError `invalid_credentials` when it fails or prints nothing
+ */
+export async function runTokenCommand(
+  command: string,
+  service: "forge" | "vault",
+  cli: Pick<CliContext, "system" | "signal">,
+): Promise<string> {
+  const { env } = cli.system;
+  const child = spawn(command, {
+    shell: true,
+    env: { ...env, CROFT_SERVICE: service },
+    stdio: ["ignore", "pipe", "inherit"],
+    signal: cli.signal,
+  });
+  const chunks: Buffer[] = [];
+  child.stdout.on("data", (chunk: Buffer) => chunks.push(chunk));
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.on("error", reject);
+    child.on("close", resolve);
+  });
+  const token = Buffer.concat(chunks).toString("utf8").split(/\r?\n/)[0]?.trim() ?? "";
+  if (code === 0 && token !== "") return token;
+  const what = code === 0 ? "printed nothing" : `ended with ${code ?? "a signal"}`;
+  throw new CliError("invalid_credentials", `the command of CROFT_TOKEN_COMMAND ${what}`, {
+    service,
+  });
+}

@@ -1,0 +1,118 @@
+import type { IncomingHttpHeaders, RequestOptions } from "node:http";
+import { CliError } from "../errors.ts";
+import { isLoopbackHost } from "./target.ts";
+
+/** One request as it goes out. */
+export interface OutgoingRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Uint8Array | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** A whole answer. */
+export interface IncomingAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+/** Sends one request and reads its answer whole. */
+export type Transport = (request: OutgoingRequest) => Promise<IncomingAnswer>;
+
+/** A daemon that sends nothing for so long has hung; its slowest work answers within a minute. */
+const silenceMs = 120_000;
+
+/**
+ * Requests of text and JSON over Node's own HTTP, which starts faster than undici (streams of bytes use that, see
+ * bytes.ts). Bodies of 205 answers are kept. Connections are not reused: a command makes a request or two.
+ */
+export function createTransport(env: Readonly<Record<string, string | undefined>>): Transport {
+  return async (request) => {
+    const url = new URL(request.url);
+    if (proxyOf(url, env) !== undefined) {
+      const { sendThroughProxy } = await import("./bytes.ts");
+      return sendThroughProxy(request, env);
+    }
+    const { request: send } = url.protocol === "https:" ? await https() : await http();
+    return new Promise<IncomingAnswer>((resolve, reject) => {
+      const options: RequestOptions = {
+        method: request.method,
+        headers: withLength(request),
+        agent: false,
+        signal: request.signal,
+        timeout: silenceMs,
+      };
+      const outgoing = send(url, options, (answer) => {
+        const chunks: Buffer[] = [];
+        answer.on("data", (chunk: Buffer) => chunks.push(chunk));
+        answer.on("error", fail);
+        answer.on("end", () =>
+          resolve({
+            status: answer.statusCode ?? 0,
+            headers: answer.headers,
+            body: Buffer.concat(chunks),
+          }),
+        );
+      });
+      outgoing.on("timeout", () => outgoing.destroy(new Error("it sent nothing for two minutes")));
+      outgoing.on("error", fail);
+      outgoing.end(request.body);
+
+      function fail(error: Error): void {
+        reject(toNetworkError(error, url, request.signal));
+      }
+    });
+  };
+}
+
+/** The proxy that the environment names for this address; never one for this machine. */
+export function proxyOf(
+  url: URL,
+  env: Readonly<Record<string, string | undefined>>,
+): string | undefined {
+  if (isLoopbackHost(url.hostname)) return undefined;
+  const read = (name: string) => env[name] ?? env[name.toUpperCase()] ?? "";
+  const proxy = read(url.protocol === "https:" ? "https_proxy" : "http_proxy");
+  if (proxy === "") return undefined;
+  const exempt = read("no_proxy").split(/[\s,]+/);
+  const host = url.hostname.toLowerCase();
+  const isExempt = exempt.some((entry) => {
+    const name = entry.toLowerCase().replace(/^\*?\./, "");
+    return entry === "*" || (name !== "" && (host === name || host.endsWith(`.${name}`)));
+  });
+  return isExempt ? undefined : proxy;
+}
+
+/** What a failed connection amounts to. */
+export function toNetworkError(error: unknown, url: URL, signal: AbortSignal): Error {
+  if (signal.aborted) return signal.reason as Error;
+  const code = (error as NodeJS.ErrnoException).code ?? "";
+  const reason = error instanceof Error && error.message !== "" ? error.message : code;
+  if (/CERT|SELF_SIGNED|UNABLE_TO_(GET|VERIFY)/.test(code))
+    return new CliError(
+      "daemon_unreachable",
+      `${url.origin} has a certificate that is not trusted`,
+      {
+        hint: "NODE_EXTRA_CA_CERTS names a file with certificates to trust",
+        cause: error,
+      },
+    );
+  const text = code === "ECONNREFUSED" ? "nothing listens there" : reason;
+  return new CliError("daemon_unreachable", `cannot reach the daemon at ${url.origin}: ${text}`, {
+    hint: isLoopbackHost(url.hostname)
+      ? '"croft serve" starts it'
+      : "check the address with --url, CROFT_URL or the profile",
+    cause: error,
+  });
+}
+
+// Imported when first used: a bundler would otherwise load both at the start of every command.
+const http = () => import("node:http");
+const https = () => import("node:https");
+
+function withLength({ headers, body, method }: OutgoingRequest): Record<string, string | number> {
+  if (body !== undefined) return { ...headers, "Content-Length": Buffer.byteLength(body) };
+  return method === "GET" || method === "HEAD" ? headers : { ...headers, "Content-Length": 0 };
+}

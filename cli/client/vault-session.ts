@@ -1,0 +1,164 @@
+import type { CliContext } from "../context.ts";
+import { CliError } from "../errors.ts";
+import { withFileLock } from "../profile/lock.ts";
+import type { NamedProfile } from "../profile/profiles.ts";
+import type { IncomingAnswer } from "./transport.ts";
+
+/** A vault session as it is stored: one entry, so that its parts always belong together. */
+export interface StoredSession {
+  readonly access_token: string;
+  /** Epoch milliseconds. */
+  readonly access_expires_at: number;
+  readonly refresh_token: string;
+  /** Epoch milliseconds; null when the cookie did not say. */
+  readonly refresh_expires_at: number | null;
+  /** The daemon that issued it: it is sent to no other. */
+  readonly url: string;
+}
+
+/** Access tokens of the vault, renewed before they end. */
+export interface VaultSession {
+  /**
+   * A token with some life left. @throws CliError `not_signed_in` without a session, `session_revoked` when it has ended
+   */
+  accessToken(): Promise<string>;
+  /** A token other than `refused`, which the server did not accept. */
+  renewedToken(refused: string): Promise<string>;
+  /** The value of the `Cookie` header for routes that spare or end the caller's own session; undefined without one. */
+  cookie(): Promise<string | undefined>;
+}
+
+/** A token is renewed when it has less left than a request may need. */
+const leastLifeMs = 30_000;
+
+type Needs = Pick<CliContext, "profiles" | "credentials" | "system" | "clock">;
+
+/**
+ * The session of the profile in use. Refresh tokens work once, and a second use ends the session. So reading,
+ * refreshing and storing happen under a lock across processes, and whoever waited for it reads again first: of many
+ * processes that need a new token at once, one asks for it.
+ * @param refresh sends the refresh request with this cookie and gives the answer, whatever its status
+ * @param accept whether a session of this address may be used for the present target
+ */
+export function createVaultSession(
+  cli: Needs,
+  refresh: (cookie: string) => Promise<IncomingAnswer>,
+  accept: (url: string) => boolean,
+): VaultSession {
+  return {
+    async accessToken() {
+      const stored = await read();
+      if (isFresh(stored)) return stored.access_token;
+      return renew(undefined);
+    },
+    renewedToken: (refused) => renew(refused),
+    async cookie() {
+      const stored = toSession(await cli.credentials.read(await cli.profiles.inUse(), "vault"));
+      return stored === undefined ? undefined : toCookie(stored.refresh_token);
+    },
+  };
+
+  async function renew(refused: string | undefined): Promise<string> {
+    const profile = await cli.profiles.inUse();
+    const lock = await cli.credentials.lockPath(profile, "vault");
+    return withFileLock(lock, cli.system, async () => {
+      const stored = await read();
+      if (isFresh(stored) && stored.access_token !== refused) return stored.access_token;
+      const answer = await refresh(toCookie(stored.refresh_token));
+      if (answer.status !== 200) return refuse(profile, answer);
+      const session = toStoredSession(answer, stored.url, cli.clock());
+      await cli.credentials.write(profile, "vault", session);
+      return session.access_token;
+    });
+  }
+
+  async function read(): Promise<StoredSession> {
+    const stored = toSession(await cli.credentials.read(await cli.profiles.inUse(), "vault"));
+    if (stored === undefined) throw notSignedIn();
+    if (!accept(stored.url))
+      throw new CliError("not_signed_in", `the vault session belongs to ${stored.url}`, {
+        hint: '"croft login vault" signs in to this daemon; profiles keep several',
+        service: "vault",
+      });
+    return stored;
+  }
+
+  function isFresh(stored: StoredSession): boolean {
+    return stored.access_expires_at - cli.clock() > leastLifeMs;
+  }
+
+  /** A refused refresh token will not be accepted later either; anything else may be. */
+  async function refuse(profile: NamedProfile, answer: IncomingAnswer): Promise<never> {
+    const { toFailure } = await import("./outcomes.ts");
+    const failure = toFailure({
+      service: "vault",
+      status: answer.status,
+      body: parseJson(answer.body),
+      requestId: undefined,
+      retryAfter: answer.headers["retry-after"],
+    });
+    if (answer.status !== 401)
+      throw failure ?? new CliError("unexpected_answer", "the session could not be renewed");
+    await cli.credentials.remove(profile, "vault");
+    throw new CliError("session_revoked", failure?.message ?? "the session has ended", {
+      httpStatus: 401,
+      service: "vault",
+      hint: '"croft login vault" signs in again',
+    });
+  }
+}
+
+/** The session in a sign-in or refresh answer. @throws CliError `unexpected_answer` when it holds none */
+export function toStoredSession(answer: IncomingAnswer, url: string, now: number): StoredSession {
+  const body = parseJson(answer.body) as { readonly access_token?: unknown } | undefined;
+  const cookie = (answer.headers["set-cookie"] ?? []).find((one) => one.startsWith(cookiePrefix));
+  const refreshToken = cookie?.slice(cookiePrefix.length).split(";")[0] ?? "";
+  if (typeof body?.access_token !== "string" || refreshToken === "")
+    throw new CliError("unexpected_answer", "the answer holds no session", { service: "vault" });
+  const maxAge = /;\s*max-age=(\d+)/i.exec(cookie ?? "")?.[1];
+  return {
+    access_token: body.access_token,
+    access_expires_at: expiryOf(body.access_token) ?? now + unknownLifeMs,
+    refresh_token: refreshToken,
+    refresh_expires_at: maxAge === undefined ? null : now + Number(maxAge) * 1000,
+    url,
+  };
+}
+
+const cookiePrefix = "refresh_token=";
+/** For a token that does not tell when it ends; a refusal renews it anyway. */
+const unknownLifeMs = 5 * 60_000;
+
+function toCookie(refreshToken: string): string {
+  return `${cookiePrefix}${refreshToken}`;
+}
+
+/** When a JWT ends, in epoch milliseconds. It is the server's to check the signature. */
+function expiryOf(token: string): number | undefined {
+  const payload = parseJson(Buffer.from(token.split(".")[1] ?? "", "base64url"));
+  const { exp } = (payload ?? {}) as { readonly exp?: unknown };
+  return typeof exp === "number" ? exp * 1000 : undefined;
+}
+
+function toSession(value: unknown): StoredSession | undefined {
+  const session = value as Partial<StoredSession> | undefined;
+  return typeof session?.refresh_token === "string" && typeof session.access_token === "string"
+    ? (session as StoredSession)
+    : undefined;
+}
+
+function notSignedIn(): CliError {
+  return new CliError("not_signed_in", "not signed in to the vault", {
+    hint: '"croft login vault" signs in',
+    service: "vault",
+  });
+}
+
+/** The value that a body holds; undefined when it is no JSON. */
+export function parseJson(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString("utf8")) as unknown;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,54 @@
+import type { Command } from "commander";
+import type { CliContext } from "../../context.ts";
+import { defineScript, scriptOutput } from "./define.ts";
+import { type CompletionRow, flagValues } from "./table.ts";
+
+export const operations = [] as const;
+export const output = scriptOutput;
+
+export function define(command: Command, cli: CliContext): void {
+  command.addHelpText(
+    "after",
+    "\nTo load it in every session: croft completion fish > ~/.config/fish/completions/croft.fish",
+  );
+  defineScript(command, cli, "fish", toFishScript);
+}
+
+/** A script that completes words with their descriptions. */
+export function toFishScript(rows: readonly CompletionRow[]): string {
+  const paths = rows.filter(({ path }) => path !== "").map(({ path }) => quote(path));
+  const lines = rows.flatMap(({ path, words, flags, values }) => {
+    const at = `-n ${quote(`__croft_at ${quote(path)}`)}`;
+    return [
+      ...words.map(
+        ({ word, description }) =>
+          `complete -c croft ${at} -f -a ${quote(word)} -d ${quote(description)}`,
+      ),
+      ...flags.map(({ word, description }) => {
+        const choices = flagValues[word];
+        const values = choices === undefined ? "" : ` -x -a ${quote(choices.join(" "))}`;
+        return `complete -c croft ${at} -l ${word.replace(/^--/, "")}${values} -d ${quote(description)}`;
+      }),
+      ...(values === undefined
+        ? []
+        : [`complete -c croft ${at} -f -a ${quote(`(croft __complete ${values} 2>/dev/null)`)}`]),
+    ];
+  });
+  return `# fish completion for croft
+function __croft_at
+  set -l at
+  for word in (commandline -opc)[2..]
+    string match -q -- '-*' $word; and continue
+    set -l next (string join ' ' -- $at $word)
+    contains -- $next ${paths.join(" ")}; and set at $next
+  end
+  test "$at" = "$argv[1]"
+end
+complete -c croft -l profile -x -a '(croft __complete profiles 2>/dev/null)'
+${lines.join("\n")}
+`;
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
+}

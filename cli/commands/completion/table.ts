@@ -1,0 +1,64 @@
+import type { CompletionKind } from "../../command.ts";
+import { type CliContext, createContext } from "../../context.ts";
+import { loadAllCommands, type LoadedCommand } from "../../tree.ts";
+import { neverStopping } from "../../report.ts";
+
+/** A word with what it means. */
+export interface Described {
+  readonly word: string;
+  readonly description: string;
+}
+
+/** What may follow one path of words, such as `admin user`. */
+export interface CompletionRow {
+  readonly path: string;
+  /** Groups and commands below it; empty for a command. */
+  readonly words: readonly Described[];
+  readonly flags: readonly Described[];
+  /** What its arguments are; undefined for files. */
+  readonly values: CompletionKind | undefined;
+}
+
+/** What follows flags with a fixed set of values. */
+export const flagValues: Readonly<Record<string, readonly string[]>> = {
+  "--format": ["json", "csv", "tsv", "yaml"],
+  "--progress": ["bar", "json", "none"],
+  "--credential-store": ["auto", "keyring", "file"],
+  "--service": ["forge", "vault"],
+};
+
+/** The whole tree as a table, for scripts that need no process to complete a word. */
+export async function toCompletionTable(cli: CliContext): Promise<readonly CompletionRow[]> {
+  const loaded = await loadAllCommands(createContext(cli.system, neverStopping));
+  const visible = loaded.filter(({ hidden }) => !hidden);
+  const groups = new Map<string, Described[]>([["", []]]);
+  for (const { line, summary } of visible) addWords(groups, line, summary);
+  return [
+    ...[...groups].map(([path, words]) => ({ path, words, flags: [], values: undefined })),
+    ...visible.map(toLeafRow),
+  ];
+}
+
+function addWords(groups: Map<string, Described[]>, line: string, summary: string): void {
+  const words = line.split(" ");
+  words.forEach((word, index) => {
+    const path = words.slice(0, index).join(" ");
+    const below = groups.get(path) ?? [];
+    groups.set(path, below);
+    if (below.some((known) => known.word === word)) return;
+    below.push({ word, description: index === words.length - 1 ? summary : "" });
+  });
+}
+
+function toLeafRow({ line, module, command }: LoadedCommand): CompletionRow {
+  const flags = command.options
+    .filter((option) => !option.hidden && option.long !== undefined)
+    .map((option) => ({ word: option.long ?? "", description: option.description }));
+  const argument = command.registeredArguments[0]?.name();
+  return {
+    path: line,
+    words: [],
+    flags: [...flags, { word: "--help", description: "show this help" }],
+    values: argument === undefined ? undefined : module.completions?.[argument],
+  };
+}

@@ -1,0 +1,68 @@
+import type { Command } from "commander";
+import type { CliContext } from "../../context.ts";
+import { defineScript, scriptOutput } from "./define.ts";
+import { type CompletionRow, type Described, flagValues } from "./table.ts";
+
+export const operations = [] as const;
+export const output = scriptOutput;
+
+export function define(command: Command, cli: CliContext): void {
+  command.addHelpText(
+    "after",
+    '\nTo load it in every session: croft completion zsh > "${fpath[1]}/_croft"',
+  );
+  defineScript(command, cli, "zsh", toZshScript);
+}
+
+/** A script that completes words with their descriptions. */
+export function toZshScript(rows: readonly CompletionRow[]): string {
+  const paths = rows.filter(({ path }) => path !== "").map(({ path }) => quote(path));
+  const cases = rows.map(
+    ({ path, words, flags, values }) =>
+      `    ${quote(path)}) words_here=(${words.map(describe).join(" ")});` +
+      ` flags_here=(${flags.map(describe).join(" ")}); kind=${quote(values ?? "")} ;;`,
+  );
+  const fixed = Object.entries(flagValues).map(
+    ([flag, values]) => `    ${flag}) compadd -- ${values.join(" ")}; return ;;`,
+  );
+  return `#compdef croft
+_croft() {
+  local at="" next word kind="" index
+  local -a words_here flags_here found
+  for ((index = 2; index < CURRENT; index++)); do
+    word=\${words[index]}
+    [[ $word == -* ]] && continue
+    next="\${at:+$at }$word"
+    case "$next" in
+    ${paths.join("|")}) at=$next ;;
+    esac
+  done
+  case "\${words[CURRENT-1]}" in
+${fixed.join("\n")}
+    --profile) found=("\${(@f)$(croft __complete profiles 2>/dev/null | cut -f1)}"); compadd -a found; return ;;
+  esac
+  case "$at" in
+${cases.join("\n")}
+  esac
+  if [[ \${words[CURRENT]} == -* ]]; then
+    _describe 'flag' flags_here
+  elif (( \${#words_here} )); then
+    _describe 'command' words_here
+  elif [[ -n $kind ]]; then
+    found=("\${(@f)$(croft __complete "$kind" 2>/dev/null | cut -f1)}")
+    compadd -a found
+  else
+    _files
+  fi
+}
+if [[ $funcstack[1] == _croft ]]; then _croft "$@"; else compdef _croft croft; fi
+`;
+}
+
+function describe({ word, description }: Described): string {
+  return quote(`${word.replaceAll(":", "\\:")}:${description}`);
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}

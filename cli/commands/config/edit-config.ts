@@ -1,0 +1,52 @@
+import { isSeq, parseDocument } from "yaml";
+import type { CliContext } from "../../context.ts";
+import { CliError, usageError } from "../../errors.ts";
+import { readTextFile } from "../../profile/config.ts";
+import { readAllSettings } from "../../profile/settings.ts";
+
+/** The value that a line of `config set` gives; undefined to unset. */
+export async function toSettingValue(
+  cli: CliContext,
+  key: string,
+  value: string | undefined,
+  flags: { readonly unset?: true; readonly stdin?: true },
+): Promise<string | undefined> {
+  const ways = [value !== undefined, flags.unset === true, flags.stdin === true].filter(Boolean);
+  if (ways.length !== 1)
+    throw usageError(
+      `give a value for ${key}, or --stdin, or --unset`,
+      `croft config set ${key} VALUE`,
+    );
+  return flags.stdin === true ? cli.io.readInput() : value;
+}
+
+/** The config file with one setting changed, proven to be usable, and the setting as it will print. */
+export function editConfig(
+  cli: CliContext,
+  path: string,
+  key: string,
+  value: string | undefined,
+): { readonly text: string; readonly printed: unknown } {
+  const document = parseDocument(readTextFile(path) ?? "");
+  if (document.errors.length > 0)
+    throw new CliError(
+      "invalid_config",
+      `${path} is not valid YAML: ${document.errors[0]?.message}`,
+    );
+  const before = document.get(key, true);
+  if (value === undefined) document.delete(key);
+  else if (isSeq(before)) document.set(key, document.createNode(value.split(",")));
+  else document.set(key, value);
+  const isEmpty = document.contents === null || document.toJS() === null;
+  const text = isEmpty ? "" : document.toString({ lineWidth: 0 });
+  // Without the environment: a variable must not hide that the file's own value is wrong.
+  const { HOME, ...rest } = cli.system.env;
+  const env = Object.fromEntries(
+    Object.entries({ HOME, ...rest }).filter(
+      ([name]) => !name.startsWith("CROFT_") || name === "CROFT_HOME" || name === "CROFT_CONFIG",
+    ),
+  );
+  const { values } = readAllSettings({ ...cli.system, env }, cli.flags, {}, text);
+  const printed = values.find((one) => one.key === key)?.value ?? null;
+  return { text, printed: value === undefined ? null : printed };
+}

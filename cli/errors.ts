@@ -1,0 +1,97 @@
+import { type CliErrorCode, errorCodes, type ExitCode } from "./exit-codes.ts";
+
+/** What an error may tell besides its code and message. */
+export interface CliErrorDetails {
+  /** What the person can do about it. */
+  readonly hint?: string | undefined;
+  readonly httpStatus?: number | undefined;
+  readonly service?: "forge" | "vault" | undefined;
+  /** The server's own words for a typed failure. */
+  readonly kind?: string | undefined;
+  readonly reason?: string | undefined;
+  readonly requestId?: string | undefined;
+  readonly retryAfterSeconds?: number | undefined;
+  readonly cause?: unknown;
+}
+
+/** A failure with a code of the closed list; it decides the exit code. Never carries a secret. */
+export class CliError extends Error {
+  readonly code: CliErrorCode;
+  readonly details: CliErrorDetails;
+
+  constructor(code: CliErrorCode, message: string, details: CliErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.name = "CliError";
+    this.code = code;
+    this.details = details;
+  }
+}
+
+/** A write that `--dry-run` stopped just before it would have happened. `would` is printed as the result. */
+export class DryRun extends Error {
+  readonly would: Readonly<Record<string, unknown>>;
+
+  constructor(would: Readonly<Record<string, unknown>>) {
+    super("dry run");
+    this.name = "DryRun";
+    this.would = would;
+  }
+}
+
+/** A wrong or missing flag or argument. */
+export function usageError(message: string, hint?: string): CliError {
+  return new CliError("usage", message, { hint });
+}
+
+/** The exit code of `error`. */
+export function exitCodeOf(error: CliError): ExitCode {
+  return errorCodes[error.code].exit;
+}
+
+/** The error as machine modes print it: one line of JSON, every key always there. */
+export function toErrorLine(error: CliError): string {
+  const { details } = error;
+  return JSON.stringify({
+    error: {
+      code: error.code,
+      exit_code: exitCodeOf(error),
+      http_status: details.httpStatus ?? null,
+      message: error.message,
+      hint: details.hint ?? null,
+      service: details.service ?? null,
+      kind: details.kind ?? null,
+      reason: details.reason ?? null,
+      request_id: details.requestId ?? null,
+      retry_after_s: details.retryAfterSeconds ?? null,
+    },
+  });
+}
+
+/** The failure that `error` amounts to; what nobody foresaw is `unexpected` and keeps its cause. */
+export function toCliError(error: unknown): CliError {
+  if (error instanceof CliError) return error;
+  const systemCode = (error as NodeJS.ErrnoException | undefined)?.code;
+  const message = error instanceof Error ? error.message : String(error);
+  if (systemCode === "EPIPE")
+    return new CliError("closed_pipe", "the reader of the output went away");
+  if (systemCode === "ENOSPC" || systemCode === "EDQUOT")
+    return new CliError("storage_full", `no room left on the disk (${message})`, { cause: error });
+  if (systemCode !== undefined && fileErrors.has(systemCode))
+    return new CliError("file_error", message, { cause: error });
+  return new CliError("unexpected", message === "" ? "unexpected error" : message, {
+    cause: error,
+  });
+}
+
+const fileErrors: ReadonlySet<string> = new Set([
+  "EACCES",
+  "EEXIST",
+  "EISDIR",
+  "ENOENT",
+  "ENOTDIR",
+  "ENOTEMPTY",
+  "EPERM",
+  "EROFS",
+  "EMFILE",
+  "ENAMETOOLONG",
+]);

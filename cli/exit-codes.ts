@@ -1,0 +1,92 @@
+/** Every exit code with what it means. `croft help exit-codes` and docs/exit-codes.md are made from it. */
+export const exitCodes = {
+  0: "done; an empty list too",
+  1: "unexpected error, or a 5xx answer without a kind",
+  2: "usage: flag, argument, missing input, configuration",
+  3: "cancelled by the person",
+  4: "not signed in, credentials refused, session revoked",
+  5: "forbidden",
+  6: "not found",
+  7: "conflict: stale, name collision, invalid destination, already initialised, already running",
+  8: "not finished yet (--check)",
+  9: "rate limited",
+  10: "daemon unreachable",
+  11: "provider failed or offline",
+  12: "invalid: the server refused the values",
+  13: "the cloud connection must be reconnected",
+  14: "partly done (batches)",
+  15: "unsupported",
+  16: "a challenge needs an answer and nobody can be asked",
+  17: "storage: disk full, permission, quota",
+  130: "interrupted",
+  141: "the reader of the output went away",
+  143: "terminated",
+} as const;
+
+export type ExitCode = keyof typeof exitCodes;
+
+interface ErrorCodeFacts {
+  readonly exit: ExitCode;
+  readonly meaning: string;
+}
+
+const code = (exit: ExitCode, meaning: string): ErrorCodeFacts => ({ exit, meaning });
+
+/**
+ * The closed list of `error.code` in machine output, each with its exit code. The list may grow; an entry never
+ * changes its meaning.
+ */
+export const errorCodes = {
+  unexpected: code(1, "a bug of croft, or something nobody foresaw"),
+  server_error: code(1, "the daemon answered 5xx without saying what kind of failure it is"),
+  unexpected_answer: code(1, "what answered does not speak croft's API"),
+  checks_failed: code(1, "`croft doctor --check` found something broken"),
+
+  usage: code(2, "an unknown or incomplete flag or argument, or two that exclude each other"),
+  unknown_command: code(2, "there is no such command"),
+  missing_input: code(2, "something must be given, and nobody can be asked"),
+  unknown_field: code(2, "the output has no such field"),
+  invalid_config: code(2, "a setting, profile or config file cannot be used"),
+
+  cancelled: code(3, "the person answered no, or left the prompt"),
+
+  not_signed_in: code(4, "there are no credentials for this service"),
+  invalid_credentials: code(4, "the credentials were refused"),
+  session_revoked: code(4, "the session has ended; sign in again"),
+  credential_store_unavailable: code(4, "the keyring cannot be used"),
+
+  forbidden: code(5, "signed in, but not allowed"),
+  not_found: code(6, "there is no such thing, or not for this account"),
+
+  conflict: code(7, "the change contradicts what is there"),
+  stale: code(7, "the item has changed since it was seen"),
+  name_collision: code(7, "the name is taken"),
+  invalid_destination: code(7, "the item cannot be moved there"),
+  already_initialised: code(7, "this home has been initialised"),
+  already_running: code(7, "another daemon holds this data directory, or the address is taken"),
+
+  not_finished: code(8, "what `--check` or `wait` asks about is still under way"),
+  rate_limited: code(9, "too many requests; retry_after_s says when to try again"),
+  daemon_unreachable: code(10, "nothing answers at the daemon's address"),
+
+  provider_failed: code(11, "the cloud provider failed"),
+  provider_offline: code(11, "the cloud provider cannot be reached"),
+
+  invalid: code(12, "the server refused the values"),
+  too_large: code(12, "the request is larger than the server takes"),
+
+  reauth_required: code(13, "the cloud connection must be reconnected"),
+  partial: code(14, "some of several were done; the results say which"),
+  unsupported: code(15, "the server or the provider cannot do this"),
+  challenge_required: code(16, "a code or a new password is needed"),
+
+  storage_full: code(17, "no room left on a disk"),
+  quota_exceeded: code(17, "the account's storage is used up"),
+  file_error: code(17, "a local file or folder cannot be read or written"),
+
+  interrupted: code(130, "stopped by Ctrl-C"),
+  closed_pipe: code(141, "the reader of the output went away"),
+  terminated: code(143, "stopped by SIGTERM"),
+} as const satisfies Record<string, ErrorCodeFacts>;
+
+export type CliErrorCode = keyof typeof errorCodes;

@@ -1,0 +1,199 @@
+import type { Command } from "commander";
+import { usageError } from "./errors.ts";
+
+/** The flags that every command takes, and those that only some kinds of commands take, as they were given. */
+export interface CommonFlags {
+  /** `--json`: true, or the chosen fields. */
+  readonly json: true | readonly string[] | undefined;
+  readonly jq: string | undefined;
+  readonly ndjson: boolean;
+  readonly format: OutputFormat | undefined;
+  readonly template: string | undefined;
+  readonly meta: boolean;
+  /** Lists: follow the pages. */
+  readonly all: boolean;
+  readonly page: number | undefined;
+  readonly limit: number | undefined;
+  /** False with `--no-input`. */
+  readonly input: boolean;
+  readonly yes: boolean;
+  /** The typed name of what shall be destroyed. */
+  readonly confirm: string | undefined;
+  readonly dryRun: boolean;
+  readonly progress: ProgressMode | undefined;
+  readonly quiet: boolean;
+  /** False with `--no-color`. */
+  readonly color: boolean;
+  /** Bytes may go to a terminal, existing files may be replaced. */
+  readonly force: boolean;
+  readonly profile: string | undefined;
+  readonly url: string | undefined;
+  readonly home: string | undefined;
+  readonly config: string | undefined;
+  readonly credentialStore: string | undefined;
+}
+
+export type OutputFormat = "json" | "csv" | "tsv" | "yaml";
+export type ProgressMode = "bar" | "json" | "none";
+
+/** Which groups of flags a command takes besides those of every command. */
+export interface FlagGroups {
+  /** It prints a list of pages. */
+  readonly list: boolean;
+  /** It changes something. */
+  readonly write: boolean;
+  /** It destroys something and asks first. */
+  readonly destructive: boolean;
+  /** It writes bytes to standard output or to files. */
+  readonly bytes: boolean;
+}
+
+/** Flags of every command that take a value, for finding the command's words among them. */
+export const valueFlags: ReadonlySet<string> = new Set([
+  "--jq",
+  "--format",
+  "--template",
+  "--progress",
+  "--profile",
+  "--url",
+  "--home",
+  "--config",
+  "--credential-store",
+]);
+
+/** Adds the common flags to a command. The help shows them in a group of their own. */
+export function addCommonFlags(command: Command, groups: FlagGroups): void {
+  if (groups.list) {
+    command.optionsGroup("List flags:");
+    command
+      .option("--page <number>", "which page, from 1", toCount("--page"))
+      .option("--limit <number>", "items on a page", toCount("--limit"))
+      .option("--all", "follow the pages and print all items")
+      .option("--meta", "print {items, page, limit, total, has_more} around the list");
+  }
+  if (groups.write || groups.destructive || groups.bytes) command.optionsGroup("Safety flags:");
+  if (groups.write) command.option("--dry-run", "print what would be sent or written, and stop");
+  if (groups.destructive) {
+    command
+      .option("--yes", "do not ask before destroying")
+      .option("--confirm <name>", "answer the question for the name of what is destroyed");
+  }
+  if (groups.bytes) command.option("--force", "replace existing files, send bytes to a terminal");
+  command.optionsGroup("Output flags:");
+  command
+    .option("--json <fields>", "print JSON; --json=a,b prints only these fields")
+    .option("--jq <expression>", "print what a jq expression makes of the JSON")
+    .option("--ndjson", "print one JSON document a line")
+    .option("--format <format>", "json, csv, tsv or yaml", toFormat)
+    .option("--template <text>", "print text with {{.field}} filled in for each item")
+    .option("--progress <mode>", "bar, json or none", toProgressMode)
+    .option("-q, --quiet", "no notes and no progress on standard error")
+    .option("--no-color", "no colours");
+  command.optionsGroup("Common flags:");
+  command
+    .option("--no-input", "never ask; name the missing flag instead")
+    .option("--profile <name>", "the profile to use")
+    .option("--url <url>", "the daemon to talk to")
+    .option("--home <folder>", "one folder for configuration, data, state and cache")
+    .option("--config <file>", "the config file")
+    .option("--credential-store <store>", "where login keeps credentials: auto, keyring or file")
+    .helpOption("-h, --help", "show this help");
+}
+
+/** Reads the common flags off a parsed command. A flag that the command does not take is as if not given. */
+export function readCommonFlags(options: Readonly<Record<string, unknown>>): CommonFlags {
+  const text = (name: string) => options[name] as string | undefined;
+  const isOn = (name: string) => options[name] === true;
+  const flags: CommonFlags = {
+    json: toJsonFields(text("json")),
+    jq: text("jq"),
+    ndjson: isOn("ndjson"),
+    format: options["format"] as OutputFormat | undefined,
+    template: text("template"),
+    meta: isOn("meta"),
+    all: isOn("all"),
+    page: options["page"] as number | undefined,
+    limit: options["limit"] as number | undefined,
+    input: options["input"] !== false,
+    yes: isOn("yes"),
+    confirm: text("confirm"),
+    dryRun: isOn("dryRun"),
+    progress: options["progress"] as ProgressMode | undefined,
+    quiet: isOn("quiet"),
+    color: options["color"] !== false,
+    force: isOn("force"),
+    profile: text("profile"),
+    url: text("url"),
+    home: text("home"),
+    config: text("config"),
+    credentialStore: text("credentialStore"),
+  };
+  assertOneMode(flags);
+  return flags;
+}
+
+/** The flags before anything was parsed. */
+export const noFlags: CommonFlags = readCommonFlags({});
+
+/** Whether the output is for a machine, so that nothing is asked and failures are JSON. */
+export function isMachineOutput(flags: CommonFlags): boolean {
+  return (
+    flags.json !== undefined ||
+    flags.jq !== undefined ||
+    flags.ndjson ||
+    flags.format !== undefined ||
+    flags.template !== undefined ||
+    flags.meta
+  );
+}
+
+/** The same question to a line that could not be parsed. */
+export function asksForMachineOutput(argv: readonly string[]): boolean {
+  const end = argv.indexOf("--");
+  return (end < 0 ? argv : argv.slice(0, end)).some((word) =>
+    /^--(json|jq|ndjson|format|template|meta)(=|$)/.test(word),
+  );
+}
+
+/** What `--json` without fields stands for once its value is made explicit; see `parse-line.ts`. */
+export const allFields = "*";
+
+function toJsonFields(given: string | undefined): true | readonly string[] | undefined {
+  if (given === undefined) return undefined;
+  if (given === allFields) return true;
+  const fields = given.split(",").map((field) => field.trim());
+  if (fields.some((field) => field === ""))
+    throw usageError("--json=FIELDS takes field names separated by commas");
+  return fields;
+}
+
+function assertOneMode(flags: CommonFlags): void {
+  const given = [
+    flags.jq !== undefined && "--jq",
+    flags.template !== undefined && "--template",
+    flags.format !== undefined && flags.format !== "json" && "--format",
+  ].filter((flag) => flag !== false);
+  if (flags.ndjson && flags.format !== undefined) given.push("--ndjson");
+  if (given.length > 1) throw usageError(`${given.join(" and ")} exclude each other`);
+  if (flags.page !== undefined && flags.all)
+    throw usageError("--page and --all exclude each other");
+}
+
+function toCount(flag: string): (given: string) => number {
+  return (given) => {
+    const value = Number(given);
+    if (!/^\d{1,9}$/.test(given) || value < 1)
+      throw usageError(`${flag} takes a whole number from 1, not ${JSON.stringify(given)}`);
+    return value;
+  };
+}
+
+function toFormat(given: string): OutputFormat {
+  if (given === "json" || given === "csv" || given === "tsv" || given === "yaml") return given;
+  throw usageError(`--format takes json, csv, tsv or yaml, not ${JSON.stringify(given)}`);
+}
+
+function toProgressMode(given: string): ProgressMode {
+  if (given === "bar" || given === "json" || given === "none") return given;
+  throw usageError(`--progress takes bar, json or none, not ${JSON.stringify(given)}`);
+}

@@ -1,0 +1,110 @@
+import type { Writable } from "node:stream";
+import { CliError } from "./errors.ts";
+import type { System } from "./system.ts";
+
+/** Terminal colours; identity functions when there is to be no colour. */
+export interface Style {
+  bold(text: string): string;
+  dim(text: string): string;
+  red(text: string): string;
+  green(text: string): string;
+  yellow(text: string): string;
+}
+
+/** The three streams, and what they are attached to. */
+export interface Io {
+  readonly isInputTerminal: boolean;
+  readonly isOutputTerminal: boolean;
+  readonly isErrorTerminal: boolean;
+  /** Width of the terminal in cells; 80 when it does not tell. */
+  readonly columns: number;
+  /** For standard output. */
+  readonly style: Style;
+  /** For standard error. */
+  readonly errorStyle: Style;
+  /** Writes to standard output and waits until more may be written. A closed pipe is `closed_pipe`. */
+  write(chunk: string | Uint8Array): Promise<void>;
+  /** A line of information on standard error; silent with `--quiet`. */
+  note(line: string): void;
+  /** A warning or error on standard error. */
+  warn(line: string): void;
+  /** The whole of standard input as text, without its last line end. `limit` is in bytes. */
+  readInput(limit?: number): Promise<string>;
+}
+
+/** What of the flags decides how the streams are used. */
+export interface IoFlags {
+  readonly quiet: boolean;
+  readonly color: boolean;
+}
+
+const mebibyte = 1024 * 1024;
+
+export function createIo(system: System, flags: () => IoFlags): Io {
+  const { stdin, stdout, stderr, env } = system;
+  const colourful = (isTerminal: boolean) =>
+    isTerminal && flags().color && !isSet(env["NO_COLOR"]) && env["TERM"] !== "dumb";
+  return {
+    isInputTerminal: stdin.isTTY === true,
+    isOutputTerminal: stdout.isTTY === true,
+    isErrorTerminal: stderr.isTTY === true,
+    get columns() {
+      return stdout.columns ?? 80;
+    },
+    get style() {
+      return toStyle(colourful(stdout.isTTY === true));
+    },
+    get errorStyle() {
+      return toStyle(colourful(stderr.isTTY === true));
+    },
+    write: (chunk) => writeTo(stdout, chunk),
+    note(line) {
+      if (!flags().quiet) stderr.write(`${line}\n`);
+    },
+    warn(line) {
+      stderr.write(`${line}\n`);
+    },
+    async readInput(limit = 16 * mebibyte) {
+      const chunks: Buffer[] = [];
+      let length = 0;
+      for await (const chunk of stdin) {
+        const bytes = Buffer.from(chunk as Uint8Array | string);
+        length += bytes.byteLength;
+        if (length > limit)
+          throw new CliError("too_large", `standard input holds more than ${limit} bytes`);
+        chunks.push(bytes);
+      }
+      return Buffer.concat(chunks)
+        .toString("utf8")
+        .replace(/\r?\n$/, "");
+    },
+  };
+}
+
+/** Whether an environment variable is set to something. */
+export function isSet(value: string | undefined): value is string {
+  return value !== undefined && value !== "";
+}
+
+function writeTo(stream: Writable, chunk: string | Uint8Array): Promise<void> {
+  return new Promise((resolve, reject) => {
+    stream.write(chunk, (error) => {
+      if (error === null || error === undefined) resolve();
+      else if ((error as NodeJS.ErrnoException).code === "EPIPE" || stream.destroyed)
+        reject(new CliError("closed_pipe", "the reader of the output went away", { cause: error }));
+      else reject(error);
+    });
+  });
+}
+
+function toStyle(colourful: boolean): Style {
+  const paint = (on: number, off: number) => (text: string) =>
+    colourful ? `\u001b[${on}m${text}\u001b[${off}m` : text;
+  return {
+    bold: paint(1, 22),
+    dim: paint(2, 22),
+    red: paint(31, 39),
+    green: paint(32, 39),
+    yellow: paint(33, 39),
+  };
+}

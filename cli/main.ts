@@ -1,0 +1,113 @@
+// cli: the command line process. May import daemon/contract; `serve` and `init` import daemon/main.ts when they run.
+// The road of a line: main.ts (run) -> program.ts (finds, loads and parses the command) -> commands/** (does it with
+// context.ts) -> client/** (requests) and output/** (prints). Folders: profile (config, profiles, credentials), ui (Ink).
+// Start here, then program.ts, which holds the recipe for a new command.
+import { exitCodeOf, toCliError, toErrorLine } from "./errors.ts";
+import type { OutputStream, StopSignal, System } from "./system.ts";
+import { version } from "./version.ts";
+
+/**
+ * Runs one command line, without the program's name, and resolves to its exit code when everything is written.
+ * Never throws and never exits the process by itself.
+ */
+export async function run(argv: readonly string[], system: System): Promise<number> {
+  const onlyArgument = argv.length === 1 ? argv[0] : undefined;
+  if (onlyArgument === "--version" || onlyArgument === "-V") {
+    system.stdout.write(`croft ${version}\n`);
+    return 0;
+  }
+  watchForClosedPipes(system.stdout, system.stderr);
+  try {
+    const { runProgram } = await import("./program.ts");
+    const { exitCode, isStuck } = await runProgram(argv, system);
+    if (isStuck) system.exitNow(exitCode);
+    return exitCode;
+  } catch (error) {
+    // `runProgram` reports failures itself: only one of its own comes here.
+    const failure = toCliError(error);
+    if (failure.code !== "closed_pipe") system.stderr.write(`${toErrorLine(failure)}\n`);
+    return exitCodeOf(failure);
+  }
+}
+
+/** The real process. */
+export function processSystem(): System {
+  return {
+    env: process.env,
+    get workingDirectory() {
+      return process.cwd();
+    },
+    get homeDirectory() {
+      return homeOf(process.env, process.platform);
+    },
+    platform: process.platform,
+    pid: process.pid,
+    nodeVersion: process.version,
+    get stdin() {
+      return process.stdin;
+    },
+    stdout: process.stdout,
+    stderr: process.stderr,
+    clock: () => Date.now(),
+    random: (length) => crypto.getRandomValues(new Uint8Array(length)),
+    sleep,
+    isProcessAlive: (pid) => canSignal(pid, 0),
+    stopProcess: (pid) => canSignal(pid, "SIGTERM"),
+    onStop(listener) {
+      const listeners = stopSignals.map((signal) => ({ signal, call: () => listener(signal) }));
+      for (const { signal, call } of listeners) process.on(signal, call);
+      return () => {
+        for (const { signal, call } of listeners) process.off(signal, call);
+      };
+    },
+    exitNow,
+  };
+}
+
+const stopSignals: readonly StopSignal[] = ["SIGINT", "SIGTERM"];
+
+/** A write error is reported by the write that caused it; without a listener the stream's event would end the process. */
+function watchForClosedPipes(...streams: readonly OutputStream[]): void {
+  for (const stream of streams) stream.on("error", () => undefined);
+}
+
+/**
+ * Ends the process whatever its threads do. `process.exit` joins the thread pool, and so waits for a native call that
+ * never returns (a keyring that hangs); becoming another program does not. Windows ends all threads by itself.
+ */
+function exitNow(code: number): void {
+  if (process.platform !== "win32" && typeof process.execve === "function")
+    process.execve("/bin/sh", ["sh", "-c", `exit ${code}`], {});
+  process.exit(code);
+}
+
+function canSignal(pid: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(pid, signal);
+  } catch (error) {
+    // EPERM: it lives, under another user.
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
+function homeOf(env: NodeJS.ProcessEnv, platform: NodeJS.Platform): string {
+  const home = platform === "win32" ? env["USERPROFILE"] : env["HOME"];
+  if (home !== undefined && home !== "") return home;
+  // Loaded only when the environment does not say, as under some service managers.
+  return process.getBuiltinModule("node:os").homedir();
+}
+
+function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const abort = () => {
+      clearTimeout(timer);
+      reject(signal?.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", abort);
+      resolve();
+    }, milliseconds);
+    if (signal?.aborted === true) abort();
+    else signal?.addEventListener("abort", abort, { once: true });
+  });
+}

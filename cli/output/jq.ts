@@ -1,0 +1,36 @@
+import { usageError } from "../errors.ts";
+import { compileSmallJq, JqTypeError } from "./small-jq.ts";
+
+/**
+ * Evaluates a jq expression and prints as `jq -r` does: strings bare, everything else as JSON on one line.
+ * The small evaluator answers common expressions; the real engine is loaded for all others and for type errors.
+ */
+export async function applyJq(expression: string, input: unknown): Promise<string> {
+  const small = compileSmallJq(expression);
+  if (small !== undefined) {
+    try {
+      return small(input)
+        .map((value) => `${typeof value === "string" ? value : JSON.stringify(value)}\n`)
+        .join("");
+    } catch (error) {
+      if (!(error instanceof JqTypeError)) throw error;
+    }
+  }
+  const { raw } = await import("jq-wasm");
+  try {
+    const printed = await raw(JSON.stringify(input), expression, ["-r", "-c"]);
+    return printed === "" || printed.endsWith("\n") ? printed : `${printed}\n`;
+  } catch (error) {
+    throw usageError(`--jq: ${toReason(error)}`);
+  }
+}
+
+function toReason(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text
+    .replaceAll(/^(?:Failed to execute raw query: |jq: error(?: \(at [^)]*\))?: )/gm, "")
+    .trim()
+    .split("\n")
+    .filter((line) => !line.startsWith("jq: "))
+    .join(" ");
+}

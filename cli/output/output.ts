@@ -1,0 +1,225 @@
+import { usageError } from "../errors.ts";
+import { type CommonFlags, isMachineOutput } from "../flags.ts";
+import type { Io } from "../io.ts";
+import { type Column, toExactCell, toHumanCell } from "./cells.ts";
+import { type Page, type PageSource, readPages } from "./pages.ts";
+import { assertKnownFields, selectFields } from "./select.ts";
+import type { OutputSpec } from "./spec.ts";
+import { toRowField, toVisible, toVisibleLine } from "./visible.ts";
+
+/** Prints results on standard output, in the way that the flags and the terminal ask for. */
+export interface Output {
+  /** Whether a script reads: nothing is asked, and failures are one line of JSON. */
+  readonly isMachine: boolean;
+  /** Refuses flags that the command's output does not have. Called before the command does anything. */
+  prepare(spec: OutputSpec): Promise<void>;
+  /** One resource. People see the columns as lines, scripts without a flag see `header<TAB>value` rows. */
+  resource<T extends object>(value: T, columns: readonly Column<T>[]): Promise<void>;
+  /** A list, page by page. */
+  list<T extends object>(source: PageSource<T>, columns: readonly Column<T>[]): Promise<void>;
+  /** What a command without a resource did: a small object for scripts, a sentence for people. */
+  done(what: Readonly<Record<string, unknown>>, sentence: string): Promise<void>;
+  /** A text that is the result itself; machine modes print `value` instead. */
+  text(text: string, value: unknown): Promise<void>;
+}
+
+export interface OutputDependencies {
+  readonly io: Io;
+  readonly flags: CommonFlags;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+}
+
+export function createOutput({ io, flags, clock }: OutputDependencies): Output {
+  const fields = flags.json === true ? undefined : flags.json;
+  const isMachine = isMachineOutput(flags);
+
+  const choose = (value: unknown) => (fields === undefined ? value : selectFields(value, fields));
+
+  return { isMachine, prepare, resource, list, done, text };
+
+  async function prepare(spec: OutputSpec): Promise<void> {
+    if (spec.kind === "bytes" && isMachine && flags.format !== undefined)
+      throw usageError("--format does not go with bytes");
+    if (fields === undefined) return;
+    const { toFieldNames } = await import("./schema.ts");
+    const known = toFieldNames(spec);
+    if (known.length > 0) assertKnownFields(fields, known);
+  }
+
+  async function resource<T extends object>(value: T, columns: readonly Column<T>[]) {
+    if (isMachine) return printDocument(choose(value));
+    if (!io.isOutputTerminal) {
+      const rows = columns.map(({ header, cell }) => [header, toExactCell(cell(value))]);
+      return io.write(rows.map(toRow).join(""));
+    }
+    const { toCard } = await import("./table.ts");
+    const lines = columns.map(
+      ({ header, cell }) => [header, toVisibleLine(toHumanCell(cell(value), clock()))] as const,
+    );
+    return io.write(toCard(lines, io.style.bold));
+  }
+
+  async function list<T extends object>(source: PageSource<T>, columns: readonly Column<T>[]) {
+    const pages = readPages(source, flags);
+    if (flags.ndjson || flags.template !== undefined) return printEach(pages);
+    if (flags.format === "csv" || flags.format === "tsv") return printSeparated(pages);
+    if (!isMachine && !io.isOutputTerminal) return printRows(pages, columns);
+    const { items, last } = await collect(pages);
+    if (isMachine) return printDocument(flags.meta ? toMeta(items, last) : choose(items));
+    return printTable(items, last, columns);
+  }
+
+  async function done(what: Readonly<Record<string, unknown>>, sentence: string) {
+    if (isMachine) return printDocument(choose(what));
+    if (io.isOutputTerminal) return io.write(`${toVisible(sentence)}\n`);
+    const rows = Object.entries(what).map(([name, value]) => [name, toPlain(value)]);
+    return io.write(rows.map(toRow).join(""));
+  }
+
+  async function text(shown: string, value: unknown) {
+    if (isMachine) return printDocument(choose(value));
+    return io.write(shown);
+  }
+
+  /** One document in the machine mode of the flags. */
+  async function printDocument(value: unknown): Promise<void> {
+    if (flags.jq !== undefined) {
+      const { applyJq } = await import("./jq.ts");
+      return io.write(await applyJq(flags.jq, value));
+    }
+    if (flags.template !== undefined || flags.ndjson) {
+      const items = Array.isArray(value) ? (value as readonly unknown[]) : [value];
+      const print = await itemPrinter();
+      for (const item of items) await io.write(await print(item));
+      return;
+    }
+    if (flags.format === "csv" || flags.format === "tsv") {
+      const items = Array.isArray(value) ? (value as readonly unknown[]) : [value];
+      const print = await separatedPrinter();
+      return io.write(print(items, true));
+    }
+    if (flags.format === "yaml") {
+      const { stringify } = await import("yaml");
+      return io.write(stringify(value, { lineWidth: 0, aliasDuplicateObjects: false }));
+    }
+    // Indented for people's eyes only; a pipe gets one line.
+    return io.write(`${JSON.stringify(value, null, io.isOutputTerminal ? 2 : undefined)}\n`);
+  }
+
+  async function printEach<T extends object>(pages: AsyncIterable<Page<T>>): Promise<void> {
+    const print = await itemPrinter();
+    for await (const page of pages)
+      for (const item of page.items) await io.write(await print(choose(item)));
+  }
+
+  /** How `--template` and `--ndjson` print one item; `--jq` is applied to each. */
+  async function itemPrinter(): Promise<(item: unknown) => Promise<string>> {
+    const { template, jq } = flags;
+    if (template !== undefined) {
+      const { compileTemplate } = await import("./template.ts");
+      const fill = compileTemplate(template);
+      return async (item) => `${io.isOutputTerminal ? toVisible(fill(item)) : fill(item)}\n`;
+    }
+    if (jq !== undefined) {
+      const { applyJq } = await import("./jq.ts");
+      return (item) => applyJq(jq, item);
+    }
+    return async (item) => `${JSON.stringify(item)}\n`;
+  }
+
+  async function printSeparated<T extends object>(pages: AsyncIterable<Page<T>>): Promise<void> {
+    const print = await separatedPrinter();
+    let isFirst = true;
+    for await (const page of pages) {
+      await io.write(print(page.items, isFirst));
+      isFirst = false;
+    }
+  }
+
+  /** How `--format csv|tsv` prints: a header line, then one line an item. The first item names the columns. */
+  async function separatedPrinter() {
+    const { toCsvLine, toTsvLine } = await import("./separated.ts");
+    const toLine = flags.format === "csv" ? toCsvLine : toTsvLine;
+    let names: readonly string[] | undefined = fields;
+    return (items: readonly unknown[], withHeader: boolean): string => {
+      const rows = items.map((item) =>
+        typeof item === "object" && item !== null && !Array.isArray(item)
+          ? (item as Readonly<Record<string, unknown>>)
+          : { value: item },
+      );
+      names ??= rows[0] === undefined ? undefined : Object.keys(rows[0]);
+      if (names === undefined) return "";
+      const columns = names;
+      const lines = rows.map((row) => toLine(columns.map((name) => row[name])));
+      return (withHeader ? toLine(columns) : "") + lines.join("");
+    };
+  }
+
+  async function printRows<T extends object>(
+    pages: AsyncIterable<Page<T>>,
+    columns: readonly Column<T>[],
+  ): Promise<void> {
+    for await (const page of pages) {
+      const rows = page.items.map((item) =>
+        toRow(columns.map(({ cell }) => toExactCell(cell(item)))),
+      );
+      if (rows.length > 0) await io.write(rows.join(""));
+    }
+  }
+
+  async function printTable<T extends object>(
+    items: readonly T[],
+    last: Page<T>,
+    columns: readonly Column<T>[],
+  ): Promise<void> {
+    if (items.length === 0) {
+      io.note("Nothing to show.");
+      return;
+    }
+    const { toTable } = await import("./table.ts");
+    const now = clock();
+    const rows = items.map((item) =>
+      columns.map(({ cell }) => toVisibleLine(toHumanCell(cell(item), now))),
+    );
+    const headers = columns.map(({ header }) => header.toUpperCase());
+    await io.write(toTable({ headers, rows, width: io.columns, paintHeader: io.style.bold }));
+    if (last.hasMore) {
+      const of = last.total === null ? "" : ` of ${last.total}`;
+      io.note(
+        `Showing ${items.length}${of}; --all shows all, --page ${(last.page ?? 1) + 1} the next.`,
+      );
+    }
+  }
+
+  function toMeta<T>(items: readonly T[], last: Page<T>) {
+    return {
+      items: choose(items),
+      page: last.page,
+      limit: last.limit,
+      total: last.total,
+      has_more: last.hasMore,
+    };
+  }
+}
+
+async function collect<T>(
+  pages: AsyncIterable<Page<T>>,
+): Promise<{ readonly items: readonly T[]; readonly last: Page<T> }> {
+  const items: T[] = [];
+  let last: Page<T> = { items: [], page: 1, limit: null, total: 0, hasMore: false };
+  for await (const page of pages) {
+    items.push(...page.items);
+    last = page;
+  }
+  return { items, last };
+}
+
+function toRow(fields: readonly string[]): string {
+  return `${fields.map(toRowField).join("\t")}\n`;
+}
+
+function toPlain(value: unknown): string {
+  if (value === null || value === undefined) return "";
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}

@@ -1,0 +1,52 @@
+/** One page of a list, as the output needs it. */
+export interface Page<T> {
+  readonly items: readonly T[];
+  /** Number of this page, from 1; null where the list goes on by a cursor. */
+  readonly page: number | null;
+  /** Items on a full page; null when unknown. */
+  readonly limit: number | null;
+  /** Number of all items; null when the server does not say. */
+  readonly total: number | null;
+  readonly hasMore: boolean;
+}
+
+/** A list by pages. `first` gives the page that the flags ask for, `next` the one after `page`. */
+export interface PageSource<T> {
+  first(wanted: {
+    readonly page: number | undefined;
+    readonly limit: number | undefined;
+  }): Promise<Page<T>>;
+  next(page: Page<T>): Promise<Page<T>>;
+}
+
+/** A list that is whole from the start. `--page` and `--limit` cut it. */
+export function wholeList<T>(items: readonly T[]): PageSource<T> {
+  const cut = (page: number, limit: number): Page<T> => ({
+    items: items.slice((page - 1) * limit, page * limit),
+    page,
+    limit,
+    total: items.length,
+    hasMore: page * limit < items.length,
+  });
+  return {
+    first: async ({ page, limit }) => cut(page ?? 1, limit ?? Math.max(1, items.length)),
+    next: async (page) => cut((page.page ?? 1) + 1, page.limit ?? Math.max(1, items.length)),
+  };
+}
+
+/** The pages that the flags ask for, one after the other. */
+export async function* readPages<T>(
+  source: PageSource<T>,
+  flags: {
+    readonly page: number | undefined;
+    readonly limit: number | undefined;
+    readonly all: boolean;
+  },
+): AsyncGenerator<Page<T>> {
+  let page = await source.first(flags);
+  yield page;
+  while (flags.all && page.hasMore) {
+    page = await source.next(page);
+    yield page;
+  }
+}

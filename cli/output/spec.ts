@@ -1,0 +1,69 @@
+import type { AnyOperation } from "../client/operation.ts";
+
+/** A JSON Schema, as far as croft makes them by hand. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/**
+ * What a command prints in machine modes. `reply`: an answer of an operation as it stands, or the array inside it.
+ * `shape`: an object, or a list of them, of croft's own. `bytes`: a file. `any`: whatever the server sends.
+ */
+export type OutputSpec =
+  | {
+      readonly kind: "reply";
+      readonly operation: AnyOperation;
+      readonly status: number;
+      readonly list: boolean;
+      /** The field of the answer that holds the list; absent when the answer itself is one. */
+      readonly itemsIn?: string;
+    }
+  | { readonly kind: "shape"; readonly list: boolean; readonly schema: JsonSchema }
+  | { readonly kind: "bytes" }
+  | { readonly kind: "any" };
+
+/** The answer of `operation` with this status, as one resource. */
+export function resourceOf(operation: AnyOperation, status = 200): OutputSpec {
+  return { kind: "reply", operation, status, list: false };
+}
+
+/** The list that `operation` answers; `itemsIn` names the field that holds it. */
+export function listOf(operation: AnyOperation, itemsIn?: string): OutputSpec {
+  const spec = { kind: "reply", operation, status: 200, list: true } as const;
+  return itemsIn === undefined ? spec : { ...spec, itemsIn };
+}
+
+/** A type of a field of croft's own objects: a JSON type, with `?` when it may be null, or a schema. */
+export type FieldType =
+  | "string"
+  | "string?"
+  | "integer"
+  | "integer?"
+  | "boolean"
+  | "boolean?"
+  | JsonSchema;
+
+/** An object of croft's own with these fields, all always there. */
+export function shape(fields: Readonly<Record<string, FieldType>>): OutputSpec {
+  return { kind: "shape", list: false, schema: toObjectSchema(fields) };
+}
+
+/** A list of such objects. */
+export function shapeList(fields: Readonly<Record<string, FieldType>>): OutputSpec {
+  return { kind: "shape", list: true, schema: toObjectSchema(fields) };
+}
+
+/** The schema of an object with these fields. */
+export function toObjectSchema(fields: Readonly<Record<string, FieldType>>): JsonSchema {
+  return {
+    type: "object",
+    properties: Object.fromEntries(
+      Object.entries(fields).map(([name, type]) => [name, toFieldSchema(type)]),
+    ),
+    required: Object.keys(fields),
+    additionalProperties: true,
+  };
+}
+
+function toFieldSchema(type: FieldType): JsonSchema {
+  if (typeof type !== "string") return type;
+  return type.endsWith("?") ? { type: [type.slice(0, -1), "null"] } : { type };
+}

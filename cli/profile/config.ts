@@ -1,0 +1,160 @@
+// cli/profile: which daemon, which account: the client's settings, profiles, credential stores.
+// May import: daemon/contract, errors, flags, system. Files are written atomically with mode 0600.
+// Start here, then profiles.ts (what is remembered) and credentials.ts (which token a request gets).
+import { readFileSync } from "node:fs";
+import {
+  type SettingPaths,
+  type Surroundings,
+  toAbsolutePath,
+  toSettingPaths,
+} from "../../daemon/contract/setting-paths.ts";
+import type { CommonFlags } from "../flags.ts";
+import { isSet } from "../io.ts";
+import type { System } from "../system.ts";
+
+/** What the command line itself takes from flags, environment and config file. */
+export interface ClientConfig {
+  readonly paths: SettingPaths;
+  /** The daemon's address when a flag, the environment or the config file gives one, with which of them. */
+  readonly url: string | undefined;
+  readonly urlSource: "flag" | "environment" | "file" | undefined;
+  /** Where the daemon listens when it is not running and nobody says otherwise. */
+  readonly defaultUrl: string;
+  readonly profile: string | undefined;
+  readonly forgeToken: string | undefined;
+  readonly vaultToken: string | undefined;
+  readonly tokenCommand: string | undefined;
+  readonly credentialStore: "auto" | "keyring" | "file";
+  readonly noInput: boolean;
+}
+
+/** The parts of a system that settings depend on. */
+export type ConfigSystem = Pick<System, "env" | "platform" | "homeDirectory" | "workingDirectory">;
+
+/**
+ * Reads the client's settings. Without a config file and with only the client's own variables set, which is the
+ * usual case, the declarations of all settings (and the validation library below them) are not loaded.
+ * @throws CliError `invalid_config`, naming every mistake.
+ */
+export async function readClientConfig(
+  system: ConfigSystem,
+  flags: CommonFlags,
+): Promise<ClientConfig> {
+  return readLightConfig(system, flags) ?? (await readFullConfig(system, flags));
+}
+
+const clientVariables: ReadonlySet<string> = new Set([
+  "CROFT_HOME",
+  "CROFT_URL",
+  "CROFT_PROFILE",
+  "CROFT_FORGE_TOKEN",
+  "CROFT_VAULT_TOKEN",
+  "CROFT_TOKEN_COMMAND",
+  "CROFT_CREDENTIAL_STORE",
+  "CROFT_NO_INPUT",
+  "CROFT_NODE",
+]);
+
+/** The same answer as the full way, or undefined when anything is not plain; the full way then words the mistake. */
+function readLightConfig(system: ConfigSystem, flags: CommonFlags): ClientConfig | undefined {
+  const { env } = system;
+  for (const name of Object.keys(env))
+    if (name.startsWith("CROFT_") && !clientVariables.has(name)) return undefined;
+  if (flags.config !== undefined) return undefined;
+  const around = toSurroundings(system);
+  const home = flags.home ?? given(env["CROFT_HOME"]);
+  if (home?.includes("\0") === true) return undefined;
+  const paths = toSettingPaths(
+    {
+      home: home === undefined ? undefined : toAbsolutePath(home, system.workingDirectory, around),
+      config: undefined,
+    },
+    around,
+  );
+  if (readTextFile(paths.configFile) !== undefined) return undefined;
+  const url = flags.url ?? given(env["CROFT_URL"]);
+  const store = flags.credentialStore ?? given(env["CROFT_CREDENTIAL_STORE"]) ?? "auto";
+  const noInput = given(env["CROFT_NO_INPUT"]) ?? "false";
+  const texts = [
+    flags.profile ?? env["CROFT_PROFILE"],
+    env["CROFT_FORGE_TOKEN"],
+    env["CROFT_VAULT_TOKEN"],
+    env["CROFT_TOKEN_COMMAND"],
+  ];
+  if (texts.some((text) => isSet(text) && !isOneLine(text))) return undefined;
+  if (store !== "auto" && store !== "keyring" && store !== "file") return undefined;
+  if (noInput !== "true" && noInput !== "false" && noInput !== "1" && noInput !== "0")
+    return undefined;
+  if (url !== undefined && !isPlainAddress(url)) return undefined;
+  return {
+    paths,
+    url: url?.replace(/\/+$/, ""),
+    urlSource: url === undefined ? undefined : flags.url === undefined ? "environment" : "flag",
+    defaultUrl: "http://127.0.0.1:7420",
+    profile: flags.profile ?? given(env["CROFT_PROFILE"]),
+    forgeToken: given(env["CROFT_FORGE_TOKEN"]),
+    vaultToken: given(env["CROFT_VAULT_TOKEN"]),
+    tokenCommand: given(env["CROFT_TOKEN_COMMAND"]),
+    credentialStore: store,
+    noInput: noInput === "true" || noInput === "1",
+  };
+}
+
+async function readFullConfig(system: ConfigSystem, flags: CommonFlags): Promise<ClientConfig> {
+  const { readAllSettings } = await import("./settings.ts");
+  const { settings, values, paths } = readAllSettings(system, flags, {});
+  const source = values.find(({ key }) => key === "url")?.source;
+  return {
+    paths,
+    url: settings.url,
+    urlSource:
+      settings.url === undefined
+        ? undefined
+        : source === "flag" || source === "file"
+          ? source
+          : "environment",
+    defaultUrl: toDefaultUrl(settings.host, settings.port),
+    profile: settings.profile,
+    forgeToken: settings.forgeToken,
+    vaultToken: settings.vaultToken,
+    tokenCommand: settings.tokenCommand,
+    credentialStore: settings.credentialStore,
+    noInput: settings.noInput,
+  };
+}
+
+/** A daemon that listens everywhere is reached on loopback. */
+function toDefaultUrl(host: string, port: number): string {
+  const name = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
+  return `http://${name.includes(":") ? `[${name}]` : name}:${port}`;
+}
+
+/** Where settings say they start from, of this system. */
+export function toSurroundings(system: ConfigSystem): Surroundings {
+  const { env, platform, homeDirectory, workingDirectory } = system;
+  return { env, platform, homeDirectory, workingDirectory };
+}
+
+/** A file's text, or undefined when there is none. */
+export function readTextFile(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+    throw error;
+  }
+}
+
+function given(value: string | undefined): string | undefined {
+  return isSet(value) ? value : undefined;
+}
+
+function isOneLine(text: string): boolean {
+  // oxlint-disable-next-line no-control-regex -- control characters are what is refused
+  return text.trim() !== "" && !/[\u0000-\u001f\u007f]/.test(text);
+}
+
+function isPlainAddress(text: string): boolean {
+  return /^https?:\/\/[a-z0-9.:[\]-]+\/*$/.test(text) && URL.parse(text) !== null;
+}

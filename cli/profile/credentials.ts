@@ -1,0 +1,102 @@
+import { join } from "node:path";
+import type { CliContext } from "../context.ts";
+import { CliError } from "../errors.ts";
+import { createMachineKeyring } from "./keyring.ts";
+import type { NamedProfile } from "./profiles.ts";
+import { type CredentialStore, createFileStore, probeStore, type StoreKind } from "./stores.ts";
+
+export type Service = "forge" | "vault";
+
+/** The secrets of the profile in use. Values are what the services gave, kept as JSON text. */
+export interface Credentials {
+  /** The store that holds this profile's entries. */
+  storeOf(profile: NamedProfile): Promise<CredentialStore>;
+  /**
+   * The store that a login shall use, after proving that it works. The choice is remembered with the profile; that
+   * secrets go to a file is said once. @throws CliError `credential_store_unavailable` when the keyring was demanded
+   */
+  chooseStore(profile: NamedProfile): Promise<CredentialStore>;
+  read(profile: NamedProfile, service: Service): Promise<unknown>;
+  write(profile: NamedProfile, service: Service, value: object): Promise<void>;
+  /** False when there was none. */
+  remove(profile: NamedProfile, service: Service): Promise<boolean>;
+  /** Where the file that guards changes of a session lies. */
+  lockPath(profile: NamedProfile, service: Service): Promise<string>;
+}
+
+type Needs = Pick<CliContext, "config" | "io" | "profiles" | "system" | "markStuck">;
+
+export function createCredentials(cli: Needs): Credentials {
+  const key = (profile: NamedProfile, service: Service) => `${profile.id}.${service}`;
+  const folder = async () => join((await cli.config()).paths.configDirectory, "credentials");
+
+  const open = async (kind: StoreKind): Promise<CredentialStore> =>
+    kind === "file" ? createFileStore(await folder()) : createMachineKeyring(cli);
+
+  const credentials: Credentials = {
+    async storeOf(profile) {
+      const wanted = (await cli.config()).credentialStore;
+      // What was chosen at login holds, unless this run says otherwise.
+      return open(wanted === "auto" ? (profile.store ?? "file") : wanted);
+    },
+    async chooseStore(profile) {
+      const store = await choose();
+      await cli.profiles.updateProfile(profile.name, (known) => ({
+        ...known,
+        id: profile.id,
+        store: store.kind,
+      }));
+      return store;
+    },
+    async read(profile, service) {
+      const store = await credentials.storeOf(profile);
+      const text = await store.get(key(profile, service));
+      return text === undefined ? undefined : parseEntry(text, service);
+    },
+    async write(profile, service, value) {
+      const store = await credentials.storeOf(profile);
+      await store.set(key(profile, service), JSON.stringify(value));
+    },
+    async remove(profile, service) {
+      const store = await credentials.storeOf(profile);
+      return store.delete(key(profile, service));
+    },
+    async lockPath(profile, service) {
+      return join(await folder(), `${key(profile, service)}.lock`);
+    },
+  };
+  return credentials;
+
+  async function choose(): Promise<CredentialStore> {
+    const wanted = (await cli.config()).credentialStore;
+    if (wanted === "file") return open("file");
+    const keyring = await open("keyring");
+    try {
+      await probeStore(keyring, Buffer.from(cli.system.random(16)).toString("hex"));
+      return keyring;
+    } catch (error) {
+      if (wanted === "keyring") throw error;
+      await sayOnce(error);
+      return open("file");
+    }
+  }
+
+  async function sayOnce(error: unknown): Promise<void> {
+    if ((await cli.profiles.read()).fileStoreNoticeGiven) return;
+    const reason = error instanceof Error ? error.message : String(error);
+    cli.io.note(`Credentials are kept in files of mode 0600 in ${await folder()}: ${reason}.`);
+    await cli.profiles.update((file) => ({ ...file, fileStoreNoticeGiven: true }));
+  }
+}
+
+function parseEntry(text: string, service: Service): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    throw new CliError("not_signed_in", `the stored ${service} credentials are damaged`, {
+      hint: `"croft login ${service}" replaces them`,
+      service,
+      cause: error,
+    });
+  }
+}

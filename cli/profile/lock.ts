@@ -1,0 +1,113 @@
+import { randomUUID } from "node:crypto";
+import { link, mkdir, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
+import { dirname } from "node:path";
+import { CliError } from "../errors.ts";
+import type { System } from "../system.ts";
+
+type Needs = Pick<System, "pid" | "clock" | "sleep" | "isProcessAlive">;
+
+/** While the work runs, the lock file's time is renewed this often. */
+const heartbeatMs = 5_000;
+/** A holder that lives but has been silent this long is another process with the same id. */
+const silentMs = 60_000;
+const pollMs = 25;
+const patienceMs = 45_000;
+
+/**
+ * Runs `work` while no other process does so under the same `path`.
+ *
+ * The lock is a file that says who holds it. It appears whole, by a hard link, so nobody ever reads half a holder, and
+ * only one of several links succeeds. A holder that died is recognised by its process id at once; one whose id was
+ * given to another process by its silence. Whoever removes a dead holder's file does so under a second lock of the
+ * same kind, and looks again first: otherwise two that saw the same dead holder could remove the file of the one
+ * that had meanwhile taken its place.
+ * @throws CliError `conflict` when a living holder does not finish within 45 seconds
+ */
+export async function withFileLock<T>(
+  path: string,
+  system: Needs,
+  work: () => Promise<T>,
+): Promise<T> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const mine = `${path}.${randomUUID()}`;
+  const holder: Holder = { pid: system.pid, host: hostname() };
+  await writeFile(mine, JSON.stringify(holder), { mode: 0o600, flag: "wx" });
+  const touch = (file: string) => {
+    const now = new Date(system.clock());
+    return utimes(file, now, now);
+  };
+  try {
+    await touch(mine);
+    await acquire(path, mine, system);
+    const beat = setInterval(() => {
+      // A missed beat is made up for by the next one.
+      touch(path).catch(() => undefined);
+    }, heartbeatMs);
+    beat.unref();
+    try {
+      return await work();
+    } finally {
+      clearInterval(beat);
+      await rm(path, { force: true });
+    }
+  } finally {
+    await rm(mine, { force: true });
+  }
+}
+
+interface Holder {
+  readonly pid: number;
+  readonly host: string;
+}
+
+async function acquire(path: string, mine: string, system: Needs): Promise<void> {
+  const deadline = system.clock() + patienceMs;
+  while (!(await tryLink(mine, path))) {
+    if (await isAbandoned(path, system)) await removeAbandoned(path, mine, system);
+    else if (system.clock() > deadline)
+      throw new CliError("conflict", "another croft process has been signing in for too long", {
+        hint: `if there is none, remove ${path}`,
+      });
+    else await system.sleep(pollMs + Math.floor(system.pid % pollMs));
+  }
+}
+
+async function tryLink(from: string, to: string): Promise<boolean> {
+  try {
+    await link(from, to);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
+  }
+}
+
+async function isAbandoned(path: string, system: Needs): Promise<boolean> {
+  try {
+    const holder = JSON.parse(await readFile(path, "utf8")) as Holder;
+    const { mtimeMs } = await stat(path);
+    const isSilent = system.clock() - mtimeMs > silentMs;
+    return isSilent || (holder.host === hostname() && !system.isProcessAlive(holder.pid));
+  } catch (error) {
+    // Given back in this moment.
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
+    if (error instanceof SyntaxError) return true;
+    throw error;
+  }
+}
+
+async function removeAbandoned(path: string, mine: string, system: Needs): Promise<void> {
+  const broom = `${path}.broom`;
+  if (!(await tryLink(mine, broom))) {
+    // Whoever holds it needs a moment only; a dead one is swept away by its silence or its id.
+    if (await isAbandoned(broom, system)) await rm(broom, { force: true });
+    await system.sleep(pollMs);
+    return;
+  }
+  try {
+    if (await isAbandoned(path, system)) await rm(path, { force: true });
+  } finally {
+    await rm(broom, { force: true });
+  }
+}

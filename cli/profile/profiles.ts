@@ -1,0 +1,129 @@
+import { join } from "node:path";
+import type { CliContext } from "../context.ts";
+import { CliError } from "../errors.ts";
+import { readPrivateFile, writePrivateFile } from "./atomic-file.ts";
+import type { StoreKind } from "./stores.ts";
+
+/** One remembered daemon with the accounts there. Secrets are in the credential store, under `id`. */
+export interface Profile {
+  /** Names the profile's entries in a keyring that several homes share. */
+  readonly id: string;
+  /** The daemon's address; null for the daemon of this machine, wherever it listens. */
+  readonly url: string | null;
+  /** Where its credentials are; null before the first login. */
+  readonly store: StoreKind | null;
+  readonly forge: { readonly username: string } | null;
+  readonly vault: { readonly email: string; readonly handle: string | null } | null;
+}
+
+/** A profile with its name. */
+export interface NamedProfile extends Profile {
+  readonly name: string;
+}
+
+export interface ProfileFile {
+  /** The profile in use. */
+  readonly current: string;
+  readonly profiles: Readonly<Record<string, Profile>>;
+  /** Whether it was said that credentials are in a file. */
+  readonly fileStoreNoticeGiven: boolean;
+}
+
+/** The remembered profiles, in `profiles.json` of the configuration folder. */
+export interface Profiles {
+  read(): Promise<ProfileFile>;
+  /** The profile of this run: `--profile`, else the one in use. @throws CliError `invalid_config` when it is missing. */
+  inUse(): Promise<NamedProfile>;
+  /** Changes the file. `change` gets what is there and gives what shall be. */
+  update(change: (file: ProfileFile) => ProfileFile): Promise<void>;
+  /** Changes one profile, which is made when it is missing. */
+  updateProfile(name: string, change: (profile: Profile) => Profile): Promise<Profile>;
+}
+
+/** The name of the profile that everybody has. */
+export const defaultProfile = "default";
+
+/** What a name of a profile looks like: it names files. */
+export function isProfileName(name: string): boolean {
+  return /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name);
+}
+
+type Needs = Pick<CliContext, "config" | "system">;
+
+export function createProfiles(cli: Needs): Profiles {
+  const path = async () => join((await cli.config()).paths.configDirectory, "profiles.json");
+  const newProfile = (): Profile => ({
+    id: Buffer.from(cli.system.random(6)).toString("hex"),
+    url: null,
+    store: null,
+    forge: null,
+    vault: null,
+  });
+
+  const profiles: Profiles = {
+    async read() {
+      const text = await readPrivateFile(await path());
+      return text === undefined ? emptyFile : parseFile(text, await path());
+    },
+    async inUse() {
+      const file = await profiles.read();
+      const name = (await cli.config()).profile ?? file.current;
+      const found = file.profiles[name];
+      if (found !== undefined) return { name, ...found };
+      if (name === defaultProfile) return { name, ...newProfile() };
+      const known = Object.keys(file.profiles);
+      throw new CliError("invalid_config", `there is no profile ${JSON.stringify(name)}`, {
+        hint:
+          known.length === 0
+            ? `"croft profile add ${name}" makes it`
+            : `the profiles are: ${known.join(", ")}`,
+      });
+    },
+    async update(change) {
+      const wire = toWire(change(await profiles.read()));
+      await writePrivateFile(await path(), `${JSON.stringify(wire, null, 2)}\n`);
+    },
+    async updateProfile(name, change) {
+      let changed = newProfile();
+      await profiles.update((file) => {
+        changed = change(file.profiles[name] ?? changed);
+        return { ...file, profiles: { ...file.profiles, [name]: changed } };
+      });
+      return changed;
+    },
+  };
+  return profiles;
+}
+
+const emptyFile: ProfileFile = {
+  current: defaultProfile,
+  profiles: {},
+  fileStoreNoticeGiven: false,
+};
+
+function toWire(file: ProfileFile) {
+  const { current, profiles, fileStoreNoticeGiven } = file;
+  return { version: 1, current, file_store_notice_given: fileStoreNoticeGiven, profiles };
+}
+
+function parseFile(text: string, path: string): ProfileFile {
+  try {
+    const value = JSON.parse(text) as ReturnType<typeof toWire>;
+    if (typeof value.current === "string" && typeof value.profiles === "object")
+      return {
+        current: value.current,
+        profiles: value.profiles,
+        fileStoreNoticeGiven: value.file_store_notice_given,
+      };
+  } catch (error) {
+    throw damaged(path, error);
+  }
+  throw damaged(path, undefined);
+}
+
+function damaged(path: string, cause: unknown): CliError {
+  return new CliError("invalid_config", `${path} is damaged`, {
+    hint: "mend it, or remove it and sign in again",
+    cause,
+  });
+}

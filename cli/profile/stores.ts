@@ -1,0 +1,103 @@
+import { join } from "node:path";
+import { CliError } from "../errors.ts";
+import { readPrivateFile, removeFile, writePrivateFile } from "./atomic-file.ts";
+
+export type StoreKind = "keyring" | "file";
+
+/** Where secrets are kept between runs. An entry is one short text. */
+export interface CredentialStore {
+  readonly kind: StoreKind;
+  /** The entry, or undefined when there is none. @throws CliError `credential_store_unavailable` */
+  get(key: string): Promise<string | undefined>;
+  set(key: string, value: string): Promise<void>;
+  /** False when there was none. */
+  delete(key: string): Promise<boolean>;
+}
+
+/** A file of mode 0600 for each entry, below `folder`. */
+export function createFileStore(folder: string): CredentialStore {
+  const path = (key: string) => join(folder, `${key.replaceAll(/[^A-Za-z0-9._-]/g, "_")}.json`);
+  return {
+    kind: "file",
+    get: (key) => readPrivateFile(path(key)),
+    set: (key, value) => writePrivateFile(path(key), value),
+    delete: (key) => removeFile(path(key)),
+  };
+}
+
+/** What the keyring library offers; handed in, so that tests have one that hangs or lies. */
+export interface KeyringLibrary {
+  getPassword(service: string, account: string): Promise<string | null>;
+  setPassword(service: string, account: string, password: string): Promise<void>;
+  deletePassword(service: string, account: string): Promise<boolean>;
+}
+
+export interface KeyringOptions {
+  /** Loads the library; throws where the system has none. */
+  readonly load: () => Promise<KeyringLibrary>;
+  readonly sleep: (milliseconds: number, signal?: AbortSignal) => Promise<void>;
+  /** Called when the library does not come back. */
+  readonly onStuck: () => void;
+}
+
+/** A keyring that waits for a person or a bus that is not there must not stop the command. */
+const keyringPatienceMs = 3_000;
+/** Windows keeps at most 2,560 bytes in an entry. */
+const entryMaxBytes = 2_500;
+const service = "croft";
+
+/** The operating system's keyring. Each call takes three seconds at most. */
+export function createKeyringStore({ load, sleep, onStuck }: KeyringOptions): CredentialStore {
+  return {
+    kind: "keyring",
+    async get(key) {
+      return (await bounded((library) => library.getPassword(service, key))) ?? undefined;
+    },
+    async set(key, value) {
+      if (Buffer.byteLength(value) > entryMaxBytes)
+        throw unavailable(`the secret is longer than ${entryMaxBytes} bytes`);
+      await bounded((library) => library.setPassword(service, key, value));
+    },
+    delete: (key) => bounded((library) => library.deletePassword(service, key)),
+  };
+
+  async function bounded<T>(work: (library: KeyringLibrary) => Promise<T>): Promise<T> {
+    const done = new AbortController();
+    const tooLate = sleep(keyringPatienceMs, done.signal).then(() => {
+      onStuck();
+      throw unavailable("it did not answer within 3 seconds");
+    });
+    const wait = tooLate.catch((error: unknown) => {
+      if (done.signal.aborted) return new Promise<never>(() => undefined);
+      throw error;
+    });
+    try {
+      return await Promise.race([load().then(work), wait]);
+    } catch (error) {
+      if (error instanceof CliError) throw error;
+      throw unavailable(error instanceof Error ? error.message : String(error), error);
+    } finally {
+      done.abort();
+    }
+  }
+}
+
+/**
+ * Proves that a store keeps what it is given: writes, reads and deletes a random value. Before a password is asked for,
+ * so that no fresh token is lost. @throws CliError `credential_store_unavailable`
+ */
+export async function probeStore(store: CredentialStore, secret: string): Promise<void> {
+  const key = "probe";
+  await store.set(key, secret);
+  const read = await store.get(key);
+  await store.delete(key);
+  if (read !== secret) throw unavailable("it did not give back what it was given");
+  if ((await store.get(key)) !== undefined) throw unavailable("it keeps what was deleted");
+}
+
+function unavailable(reason: string, cause?: unknown): CliError {
+  return new CliError("credential_store_unavailable", `the keyring cannot be used: ${reason}`, {
+    hint: "--credential-store file keeps credentials in a file of mode 0600",
+    cause,
+  });
+}

@@ -1,0 +1,139 @@
+// Runs a line: finds its command, loads that command's file only, parses, runs, reports. The tree itself is in tree.ts.
+//
+// Recipe: a new command, say `croft admin user rename`
+// 1. One file, cli/commands/admin/user-rename.ts, with the exports of `CommandModule` (command.ts):
+//      const renameUser = operation<typeof renameUserEndpoint>("forge.admin.users.rename", "POST", "/api/v1/…");
+//      export const operations = [renameUser];        what it calls: `--dry-run` and the coverage test follow from it
+//      export const output = shape({ … }) | resourceOf(renameUser, 201) | listOf(renameUser);   what --json prints
+//      export function define(command: Command, cli: CliContext, run = runRename) {
+//        command.argument("<username>", "…").argument("<new-name>", "…")
+//          .action((username, newName) => run(cli, { username, newName }));
+//      }
+//    and below it `runRename(cli, options)`: ask `cli.client.call(renameUser, input)`, print with `cli.output`.
+//    Import contract values as types only. `export const destructive = true` adds --yes and --confirm; ask with
+//    `cli.prompts.confirm(…)`.
+// 2. One line in cli/commands/admin/admin.ts (or the noun's own file, listed in cli/commands.ts):
+//      verb("rename", "Rename a forge user", () => import("./user-rename.ts")),
+// 3. Two tests in test/cli/commands/admin/user-rename.test.ts: the line becomes options (`define` with a `run` that
+//    captures), and options become requests, standard output, standard error and exit code (`runLine`).
+// The walk over the tree (test/cli/tree.test.ts) checks help, the JSON and the error contract of every command, and
+// `npx vitest run test/cli/reference.test.ts -u` writes docs/cli.
+import { type Command, CommanderError } from "commander";
+import type { Noun } from "./command.ts";
+import { commands } from "./commands.ts";
+import { type CliRun, createContext } from "./context.ts";
+import { usageError } from "./errors.ts";
+import { findCommand } from "./find-command.ts";
+import {
+  asksForMachineOutput,
+  type CommonFlags,
+  isMachineOutput,
+  readCommonFlags,
+} from "./flags.ts";
+import { markPlainJson } from "./parse-line.ts";
+import { listenForStops, reportFailure } from "./report.ts";
+import type { System } from "./system.ts";
+import {
+  attach,
+  createGroup,
+  createLeaf,
+  createRoot,
+  defineCommand,
+  isCommonFlag,
+  lineOf,
+} from "./tree.ts";
+import { version } from "./version.ts";
+
+/** How a run ended. */
+export interface ProgramEnd {
+  readonly exitCode: number;
+  /** A native call does not come back: the process must be ended by force. */
+  readonly isStuck: boolean;
+}
+
+/** Runs a line; failures are printed here. */
+export async function runProgram(argv: readonly string[], system: System): Promise<ProgramEnd> {
+  const stopping = listenForStops(system);
+  const cli = createContext(system, stopping);
+  let flags: CommonFlags | undefined;
+  const onFlags = (read: CommonFlags) => {
+    flags = read;
+    cli.useFlags(read);
+  };
+  try {
+    await Promise.race([runLine(argv, cli, onFlags), stopping.stopped]);
+    return { exitCode: cli.exitCode, isStuck: cli.isStuck };
+  } catch (error) {
+    const isMachine = flags === undefined ? asksForMachineOutput(argv) : isMachineOutput(flags);
+    const exitCode = await reportFailure(error, cli, isMachine);
+    return { exitCode, isStuck: cli.isStuck };
+  } finally {
+    stopping.forget();
+  }
+}
+
+async function runLine(
+  argv: readonly string[],
+  cli: CliRun,
+  onFlags: (flags: CommonFlags) => void,
+): Promise<void> {
+  const { path, verb, rest } = await findCommand(argv, commands);
+  if (verb === undefined) return runGroup(path, rest, cli);
+  const module = await verb.load();
+  const leaf = createLeaf(verb);
+  attach(attachGroups(path, cli), leaf);
+  defineCommand(leaf, module, cli);
+  leaf.hook("preAction", async () => {
+    onFlags(readCommonFlags(leaf.opts()));
+    await cli.output.prepare(module.output);
+  });
+  await parse(leaf, markPlainJson(rest, leaf), cli);
+}
+
+/** A line that names a group: help when asked for it, else the command is missing. */
+async function runGroup(
+  path: readonly Noun[],
+  rest: readonly string[],
+  cli: CliRun,
+): Promise<void> {
+  if (path.length === 0 && rest[0] === "--version") return cli.io.write(`croft ${version}\n`);
+  const group = attachGroups(path, cli);
+  const asksForHelp = rest.includes("--help") || rest.includes("-h");
+  if (asksForHelp || (path.length === 0 && rest.length === 0)) {
+    for (const entry of (await path.at(-1)?.load())?.entries ?? commands)
+      if (entry.kind === "noun" || !entry.hidden) attach(group, createGroup(entry));
+    return cli.io.write(group.helpInformation());
+  }
+  const flag = rest.find((word) => word.startsWith("-") && !isCommonFlag(word));
+  if (flag !== undefined)
+    throw usageError(`unknown flag ${flag}`, "flags of a command come after it");
+  throw usageError(`"${lineOf(group)}" takes a command`, `"${lineOf(group)} --help" lists them`);
+}
+
+/** The groups on the way to a command, so that its help names them. */
+function attachGroups(path: readonly Noun[], cli: CliRun): Command {
+  return path.reduce((parent, group) => {
+    const command = createGroup(group);
+    attach(parent, command);
+    return command;
+  }, createRoot(cli));
+}
+
+async function parse(leaf: Command, words: readonly string[], cli: CliRun): Promise<void> {
+  try {
+    await leaf.parseAsync([...words], { from: "user" });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.code === "commander.helpDisplayed") return;
+    throw usageError(toMessage(error), `see "${lineOf(leaf)} --help"`);
+  } finally {
+    await cli.flush();
+  }
+}
+
+function toMessage(error: CommanderError): string {
+  return error.message
+    .replace(/^error: /, "")
+    .replaceAll(/\boption(?= ')/g, "flag")
+    .replaceAll("\n(", " (");
+}

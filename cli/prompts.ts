@@ -1,0 +1,91 @@
+import type { CliContext } from "./context.ts";
+import { CliError } from "./errors.ts";
+
+/** Questions to the person, on standard error. Each refuses with `missing_input` when nobody can be asked. */
+export interface Prompts {
+  /** Whether somebody can be asked: terminals on both ends, no machine output, no `--no-input`. */
+  canAsk(): Promise<boolean>;
+  /** A line of text. `flag` is what the refusal names. */
+  text(question: string, flag: string): Promise<string>;
+  /** A line that is not shown. */
+  secret(question: string, flag: string): Promise<string>;
+  /**
+   * Before something is destroyed: yes or no, or `--yes`. With `name` the person types that name, or gives it with
+   * `--confirm`. @throws CliError `cancelled` when the answer is no.
+   */
+  confirm(question: string, name?: string): Promise<void>;
+}
+
+/** What prompts need of a run. */
+type Needs = Pick<CliContext, "io" | "flags" | "config" | "system" | "signal" | "output">;
+
+export function createPrompts(cli: Needs): Prompts {
+  const { io, flags } = cli;
+  const prompts: Prompts = {
+    async canAsk() {
+      return (
+        flags.input &&
+        !cli.output.isMachine &&
+        io.isInputTerminal &&
+        io.isErrorTerminal &&
+        !(await cli.config()).noInput
+      );
+    },
+    async text(question, flag) {
+      await assertCanAsk(question, flag);
+      const { input } = await import("@inquirer/prompts");
+      return ask(() => input({ message: question, required: true }, streams()));
+    },
+    async secret(question, flag) {
+      await assertCanAsk(question, flag);
+      const { password } = await import("@inquirer/prompts");
+      return ask(() => password({ message: question, mask: false }, streams()));
+    },
+    async confirm(question, name) {
+      if (name !== undefined) return confirmName(question, name);
+      if (flags.yes) return;
+      await assertCanAsk(question, "--yes");
+      const { confirm } = await import("@inquirer/prompts");
+      const agreed = await ask(() => confirm({ message: question, default: false }, streams()));
+      if (!agreed) throw new CliError("cancelled", "cancelled");
+    },
+  };
+  return prompts;
+
+  async function confirmName(question: string, name: string): Promise<void> {
+    if (flags.confirm !== undefined) {
+      if (flags.confirm === name) return;
+      throw new CliError("usage", `--confirm takes the name ${JSON.stringify(name)}`);
+    }
+    await assertCanAsk(question, `--confirm ${name}`);
+    const typed = await prompts.text(
+      `${question} Type ${JSON.stringify(name)} to go on:`,
+      "--confirm",
+    );
+    if (typed !== name)
+      throw new CliError("cancelled", "the name does not match; nothing was done");
+  }
+
+  async function assertCanAsk(question: string, flag: string): Promise<void> {
+    if (await prompts.canAsk()) return;
+    throw new CliError("missing_input", `${question.replace(/[?:]$/, "")}: nobody can be asked`, {
+      hint: `give ${flag}`,
+    });
+  }
+
+  /** Prompts are talk, so they go to standard error: standard output may be a file. */
+  function streams() {
+    return { input: cli.system.stdin, output: cli.system.stderr, signal: cli.signal };
+  }
+
+  async function ask<T>(question: () => Promise<T>): Promise<T> {
+    try {
+      return await question();
+    } catch (error) {
+      // The prompt reads Ctrl-C as a key, so no signal comes with it.
+      if (error instanceof Error && error.name === "ExitPromptError")
+        throw new CliError("interrupted", "interrupted", { cause: error });
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,103 @@
+import type { CliRun } from "./context.ts";
+import { CliError, DryRun, exitCodeOf, toCliError, toErrorLine } from "./errors.ts";
+import { toVisible } from "./output/visible.ts";
+import type { StopSignal, System } from "./system.ts";
+
+/** How a run learns that it shall stop. */
+export interface Stopping {
+  /** Aborted by the first stop signal; its reason is the `CliError`. */
+  readonly signal: AbortSignal;
+  /** Rejects when a command has not ended within the time it has to clean up. */
+  readonly stopped: Promise<never>;
+  /** The command sees to the signal itself, however long it takes. */
+  hold(): void;
+  /** Ends the listening. */
+  forget(): void;
+}
+
+/** How long a command may clean up after a stop signal: remove a half file, give back a lock. */
+const cleanUpMs = 3_000;
+
+/** Listens for stop signals. The second one ends the process at once. */
+export function listenForStops(system: System): Stopping {
+  const controller = new AbortController();
+  const finished = new AbortController();
+  let isHeld = false;
+  let giveUp: (error: CliError) => void = () => undefined;
+  const stopped = new Promise<never>((_, reject) => {
+    giveUp = reject;
+  });
+  // Nobody waits for it any more once the command has ended.
+  stopped.catch(() => undefined);
+  const off = system.onStop((signal) => {
+    const error = toStopError(signal);
+    if (controller.signal.aborted) {
+      system.exitNow(exitCodeOf(error));
+      return;
+    }
+    controller.abort(error);
+    if (isHeld) return;
+    system.sleep(cleanUpMs, finished.signal).then(
+      () => giveUp(error),
+      () => undefined,
+    );
+  });
+  return {
+    signal: controller.signal,
+    stopped,
+    hold() {
+      isHeld = true;
+    },
+    forget() {
+      off();
+      finished.abort();
+    },
+  };
+}
+
+/** For a context that only reads the tree. */
+export const neverStopping: Stopping = {
+  signal: new AbortController().signal,
+  stopped: new Promise<never>(() => undefined),
+  hold: () => undefined,
+  forget: () => undefined,
+};
+
+/** Prints a failure on standard error and resolves to the exit code. */
+export async function reportFailure(
+  error: unknown,
+  cli: CliRun,
+  isMachine: boolean,
+): Promise<number> {
+  if (error instanceof DryRun) {
+    await cli.output.done({ dry_run: true, ...error.would }, toDryRunText(error.would));
+    return 0;
+  }
+  // Whatever a stop signal tore apart failed because of the signal.
+  const failure = cli.signal.aborted ? toCliError(cli.signal.reason) : toCliError(error);
+  const { io } = cli;
+  if (failure.code === "closed_pipe") return exitCodeOf(failure);
+  if (isMachine) io.warn(toErrorLine(failure));
+  else if (failure.code !== "interrupted" && failure.code !== "terminated") {
+    io.warn(`${io.errorStyle.red("croft:")} ${forPeople(failure.message, io.isErrorTerminal)}`);
+    const { hint, requestId } = failure.details;
+    if (hint !== undefined) io.warn(forPeople(hint, io.isErrorTerminal));
+    if (requestId !== undefined && failure.code === "server_error")
+      io.warn(`The daemon's log has more under request ${requestId}.`);
+  }
+  return exitCodeOf(failure);
+}
+
+function toStopError(signal: StopSignal): CliError {
+  return signal === "SIGINT"
+    ? new CliError("interrupted", "interrupted")
+    : new CliError("terminated", "terminated");
+}
+
+function forPeople(text: string, isTerminal: boolean): string {
+  return isTerminal ? toVisible(text) : text;
+}
+
+function toDryRunText(would: Readonly<Record<string, unknown>>): string {
+  return `Would do, without --dry-run:\n${JSON.stringify(would, null, 2)}`;
+}

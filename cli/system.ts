@@ -1,0 +1,43 @@
+import type { Readable, Writable } from "node:stream";
+
+/** A stream that may be a terminal to read from. */
+export type InputStream = Readable & {
+  readonly isTTY?: boolean;
+  setRawMode?(raw: boolean): unknown;
+};
+
+/** A stream that may be a terminal to write to. */
+export type OutputStream = Writable & {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  readonly rows?: number;
+};
+
+export type StopSignal = "SIGINT" | "SIGTERM";
+
+/** Everything that the command line takes from its process. Nothing else below `main.ts` touches `process`. */
+export interface System {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly workingDirectory: string;
+  readonly homeDirectory: string;
+  readonly platform: NodeJS.Platform;
+  readonly pid: number;
+  /** `v26.10.0`. */
+  readonly nodeVersion: string;
+  readonly stdin: InputStream;
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  /** That many random bytes. */
+  readonly random: (length: number) => Uint8Array;
+  /** Waits; rejects with the signal's reason when it is aborted. */
+  readonly sleep: (milliseconds: number, signal?: AbortSignal) => Promise<void>;
+  readonly isProcessAlive: (pid: number) => boolean;
+  /** Asks a process to stop; false when there is none. */
+  readonly stopProcess: (pid: number) => boolean;
+  /** Calls `listener` for each stop signal until the returned function is called. */
+  readonly onStop: (listener: (signal: StopSignal) => void) => () => void;
+  /** Ends the process at once: for a second stop signal, and when a native call does not come back. */
+  readonly exitNow: (code: number) => void;
+}
