@@ -70,13 +70,14 @@ function isTrigger(words: readonly string[]): boolean {
 }
 
 /**
- * Throws `failed` for a statement that would act on the connection instead of the data: transactions belong to
- * the port, and a connection's settings to the engine.
+ * Throws `failed` for a statement that would act on the connection instead of the data (transactions belong to the
+ * port, and a connection's settings to the engine) and for none at all.
  */
 export function assertOrdinary(sql: string): void {
-  if (OF_THE_CONNECTION.test(sql)) throw new StorageError("failed", `not through the port: ${sql}`);
+  if (OF_THE_CONNECTION.test(sql))
+    throw new StorageError("failed", `not through the port: ${sql || "an empty statement"}`);
 }
 
 // `defer_foreign_keys` ends with the transaction; a migration that rebuilds a table needs it.
 const OF_THE_CONNECTION =
-  /^\s*(?:(?:BEGIN|START|COMMIT|END|ROLLBACK|SAVEPOINT|RELEASE|ATTACH|DETACH|VACUUM)\b|PRAGMA\s+(?!defer_foreign_keys\b))/i;
+  /^\s*(?:$|(?:BEGIN|START|COMMIT|END|ROLLBACK|SAVEPOINT|RELEASE|ATTACH|DETACH|VACUUM)\b|PRAGMA\s+(?!defer_foreign_keys\b))/i;

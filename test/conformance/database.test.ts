@@ -1,0 +1,69 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe } from "vitest";
+import type { Database } from "../../storage/engine/database.ts";
+import { migrate } from "../../storage/engine/migrate.ts";
+import type { Migration } from "../../storage/engine/migrate.ts";
+import { openPostgres } from "../../storage/engine/postgres.ts";
+import type { PostgresDatabase } from "../../storage/engine/postgres.ts";
+import { openSqlite } from "../../storage/engine/sqlite.ts";
+import type { SqliteDatabase } from "../../storage/engine/sqlite.ts";
+import { createPglitePool } from "../support/pglite.ts";
+import type { PglitePool } from "../support/pglite.ts";
+import { createServerDatabases } from "../support/postgres-server.ts";
+import { skipUnless } from "../support/skip.ts";
+import { databaseSuite } from "./database.suite.ts";
+
+describe("SQLite", () => {
+  const directory = mkdtemp(join(tmpdir(), "croft-database-"));
+  let files = 0;
+  afterAll(async () => rm(await directory, { recursive: true, force: true }));
+
+  databaseSuite("SQLite in a file", {
+    open: async (options, tables) =>
+      withTables(openSqlite({ ...options, path: join(await directory, `${files++}.db`) }), tables),
+  });
+
+  databaseSuite("SQLite in memory", {
+    open: async (options, tables) =>
+      withTables(openSqlite({ ...options, path: ":memory:" }), tables),
+    isSingle: true,
+  });
+});
+
+describe("PostgreSQL", () => {
+  let pool: Promise<PglitePool> | undefined;
+
+  databaseSuite("PGlite", {
+    async open(options, tables) {
+      pool ??= createPglitePool();
+      await (await pool).clear();
+      return withTables(await openPostgres({ ...options, url: await pool }), tables);
+    },
+    isSingle: true,
+  });
+
+  const serverUrl = process.env["CROFT_TEST_POSTGRES_URL"];
+  skipUnless(serverUrl, "CROFT_TEST_POSTGRES_URL names no PostgreSQL server").describe(
+    "a server",
+    () => {
+      const databases = createServerDatabases(serverUrl ?? "");
+      afterAll(() => databases.dropAll());
+
+      databaseSuite("PostgreSQL server", {
+        open: async (options, tables) =>
+          withTables(await openPostgres({ ...options, url: await databases.create() }), tables),
+      });
+    },
+  );
+});
+
+async function withTables(
+  db: SqliteDatabase | PostgresDatabase,
+  tables: Migration,
+): Promise<Database> {
+  if (db.dialect === "sqlite") await migrate(db, [tables]);
+  else await db.exclusively(() => migrate(db, [tables]));
+  return db;
+}

@@ -1,0 +1,38 @@
+import { randomUUID } from "node:crypto";
+import pg from "pg";
+
+/** Databases of its own on a running server, so that tests never touch what is there. */
+export interface ServerDatabases {
+  /** Makes an empty database and gives its address. */
+  create(): Promise<string>;
+  /** Drops what `create` made. */
+  dropAll(): Promise<void>;
+}
+
+/** `serverUrl` names any database of a user who may create others. */
+export function createServerDatabases(serverUrl: string): ServerDatabases {
+  const made: string[] = [];
+
+  async function administer(...statements: string[]): Promise<void> {
+    if (statements.length === 0) return;
+    const client = new pg.Client({ connectionString: serverUrl });
+    await client.connect();
+    try {
+      for (const statement of statements) await client.query(statement);
+    } finally {
+      await client.end();
+    }
+  }
+
+  return {
+    async create() {
+      const name = `croft_test_${randomUUID().replaceAll("-", "")}`;
+      await administer(`CREATE DATABASE ${name}`);
+      made.push(name);
+      const url = new URL(serverUrl);
+      url.pathname = name;
+      return url.href;
+    },
+    dropAll: () => administer(...made.map((name) => `DROP DATABASE ${name} WITH (FORCE)`)),
+  };
+}
