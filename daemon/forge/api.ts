@@ -29,7 +29,9 @@ export function createForgeApi({ db, authentication, urls }: ForgeApiDeps): Api<
       "X-Frame-Options": "SAMEORIGIN",
     },
     headersFor: ({ query }): Readonly<Record<string, string>> =>
-      query.has("token") || query.has("access_token") ? { "X-Gitea-Warning": queryTokenWarning } : {},
+      query.has("token") || query.has("access_token")
+        ? { "X-Gitea-Warning": queryTokenWarning }
+        : {},
     // Credentials are looked at on every route: wrong ones are refused even where none are needed.
     authenticate: (request) => authentication.authenticate(request),
     authorize: createAuthorization(db),
@@ -42,7 +44,11 @@ export function createForgeApi({ db, authentication, urls }: ForgeApiDeps): Api<
       return { status, headers: {}, body: error.body ?? toBody(error.message) };
     },
     notFound: () => plain(404, "404 page not found\n"),
-    methodNotAllowed: (allowed) => ({ status: 405, headers: { Allow: [...allowed] }, body: undefined }),
+    methodNotAllowed: (allowed) => ({
+      status: 405,
+      headers: { Allow: [...allowed] },
+      body: undefined,
+    }),
     // The text of a bug may hold anything, so nobody gets it; the log has it under the request's id.
     internalError: () => ({ status: 500, headers: {}, body: toBody("") }),
   };
@@ -68,5 +74,7 @@ function toValidationError(
 
 function plain(status: number, text: string | undefined): RenderedError {
   const headers = { "Content-Type": "text/plain; charset=utf-8" };
-  return text === undefined ? { status, headers: {}, body: undefined } : { status, headers, body: text };
+  return text === undefined
+    ? { status, headers: {}, body: undefined }
+    : { status, headers, body: text };
 }

@@ -19,7 +19,8 @@ export async function decodeBody(
   const shape = shapeOf(declared);
   const type = request.headers["content-type"] ?? "";
   if (type === "") {
-    if (declared.method === "POST" || declared.method === "PUT") throw undecodable("Empty Content-Type");
+    if (declared.method === "POST" || declared.method === "PUT")
+      throw undecodable("Empty Content-Type");
     return fromForm(shape, request.query);
   }
   if (type.includes("json")) return fromJson(shape, await readBody());
@@ -51,12 +52,14 @@ function fromJson(shape: Shape, bytes: Buffer): unknown {
   if (text.trim() === "") return {};
   const value = parseJson(text);
   if (value === null) return {};
-  if (typeof value !== "object" || Array.isArray(value)) throw undecodable("a JSON object is expected");
+  if (typeof value !== "object" || Array.isArray(value))
+    throw undecodable("a JSON object is expected");
   const members = new Map(Object.keys(shape).map((name) => [name.toLowerCase(), name]));
   const known: Record<string, unknown> = {};
   for (const [name, member] of Object.entries(value)) {
     const exact = Object.hasOwn(shape, name) ? name : members.get(name.toLowerCase());
-    if (exact !== undefined && (exact === name || !Object.hasOwn(value, exact))) known[exact] = member;
+    if (exact !== undefined && (exact === name || !Object.hasOwn(value, exact)))
+      known[exact] = member;
   }
   return known;
 }
@@ -97,7 +100,11 @@ function fromWord(schema: z.ZodType, name: string, word: string, all: readonly s
 }
 
 function innermost(schema: z.ZodType): z.ZodType {
-  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault)
+  if (
+    schema instanceof z.ZodOptional ||
+    schema instanceof z.ZodNullable ||
+    schema instanceof z.ZodDefault
+  )
     return innermost(schema.unwrap() as z.ZodType);
   return schema;
 }
@@ -105,7 +112,9 @@ function innermost(schema: z.ZodType): z.ZodType {
 async function readParts(type: string, bytes: Buffer): Promise<URLSearchParams> {
   const form = new URLSearchParams();
   try {
-    const parts = await new Response(new Uint8Array(bytes), { headers: { "content-type": type } }).formData();
+    const parts = await new Response(new Uint8Array(bytes), {
+      headers: { "content-type": type },
+    }).formData();
     for (const [name, part] of parts) if (typeof part === "string") form.append(name, part);
   } catch (error) {
     throw undecodable("invalid multipart form", error);

@@ -9,7 +9,12 @@ export interface PlainAnswer {
 
 /** Whether an `AppError`'s body asks for an answer outside the usual error body. */
 export function isPlainAnswer(body: unknown): body is PlainAnswer {
-  return typeof body === "object" && body !== null && "kind" in body && body.kind === "forge_plain_answer";
+  return (
+    typeof body === "object" &&
+    body !== null &&
+    "kind" in body &&
+    body.kind === "forge_plain_answer"
+  );
 }
 
 /** 404 `not found`. */
@@ -29,7 +34,11 @@ export const movedTo = (location: string): AppError =>
 /** 404 in plain text, for a former name whose owner is gone or hidden from strangers. */
 export const formerUserGone = (): AppError =>
   new AppError("not_found", "user does not exist", {
-    body: { kind: "forge_plain_answer", status: 404, text: "user does not exist\n" } satisfies PlainAnswer,
+    body: {
+      kind: "forge_plain_answer",
+      status: 404,
+      text: "user does not exist\n",
+    } satisfies PlainAnswer,
   });
 
 /** A refusal whose body has no `url` member: account state and sudo (forge behaviour, 3). */

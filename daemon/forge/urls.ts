@@ -8,7 +8,8 @@ export interface ForgeUrls {
 export const toUrl = (urls: ForgeUrls, path: string): string => `${urls.publicUrl()}${path}`;
 
 /** Absolute address below `/api/v1`. */
-export const toApiUrl = (urls: ForgeUrls, path: string): string => `${urls.publicUrl()}/api/v1${path}`;
+export const toApiUrl = (urls: ForgeUrls, path: string): string =>
+  `${urls.publicUrl()}/api/v1${path}`;
 
 /** The host that placeholder addresses are made with. */
 export function toDomain(urls: ForgeUrls): string {

@@ -50,10 +50,13 @@ export const createOrganization = endpoint({
   gate: siteAdmin,
   params: usernameParams,
   body: z.object({
-    username: requiredText({ max: 40, rules: [["invalid username", isUserName]] }).register(bindingNames, {
-      field: "UserName",
-      form: "user_name",
-    }),
+    username: requiredText({ max: 40, rules: [["invalid username", isUserName]] }).register(
+      bindingNames,
+      {
+        field: "UserName",
+        form: "user_name",
+      },
+    ),
     full_name: optionalText({ max: 100 }),
     email: optionalText({ max: 255 }),
     description: optionalText({ max: 255 }),

@@ -51,9 +51,7 @@ export function optionalText({ max, rules = [] }: TextRules = {}) {
 
 export const optionalFlag = z.boolean({ error: notA("boolean") }).nullish();
 
-export const optionalInteger = z
-  .int({ error: notA("integer") })
-  .nullish();
+export const optionalInteger = z.int({ error: notA("integer") }).nullish();
 
 /** A moment as RFC 3339; anything else cannot be decoded. */
 export const optionalTime = z.iso.datetime({ offset: true, error: notA("time") }).nullish();
@@ -63,7 +61,9 @@ export const requiredWords = z.array(z.string({ error: notA("string") }), {
   error: (issue) => (issue.input == null ? "Required" : notA("array")),
 });
 
-export const optionalWords = z.array(z.string({ error: notA("string") }), { error: notA("array") }).nullish();
+export const optionalWords = z
+  .array(z.string({ error: notA("string") }), { error: notA("array") })
+  .nullish();
 
 /** `public`, `limited`, `private`, or nothing. */
 export const optionalVisibility = z
@@ -106,7 +106,13 @@ export const trimmedQueryText = z.preprocess(
 
 /** A word of a closed list, which the route itself checks; documented as one. */
 export const queryWord = (words: readonly string[]) =>
-  z.preprocess(first, z.string().default("").meta({ enum: [...words] }));
+  z.preprocess(
+    first,
+    z
+      .string()
+      .default("")
+      .meta({ enum: [...words] }),
+  );
 
 /** Everything but the words for true is false (forge behaviour, 1.3). */
 export const queryFlag = z.preprocess(
@@ -127,10 +133,7 @@ export const queryInteger = z.preprocess(
 );
 
 /** A number in a path; anything that is no integer is 0, which names nothing (forge behaviour, 1.1). */
-export const pathInteger = z.preprocess(
-  (value: string | number) => toInteger(value) ?? 0,
-  z.int(),
-);
+export const pathInteger = z.preprocess((value: string | number) => toInteger(value) ?? 0, z.int());
 
 /** The path of a route below a user's name. */
 export const usernameParams = z.object({ username: z.string() });

@@ -1,6 +1,13 @@
 import { z } from "zod";
 import { endpoint, forgeUser } from "../endpoint.ts";
-import { apiError, signedInReplies, usernameParams, visibilityWords, wireId, wireTime } from "./common.ts";
+import {
+  apiError,
+  signedInReplies,
+  usernameParams,
+  visibilityWords,
+  wireId,
+  wireTime,
+} from "./common.ts";
 
 /** A user as the viewer may see it (forge behaviour, 7.1). No member is ever left out. */
 export const userShape = z.object({

@@ -55,7 +55,10 @@ function tokenRoutes({ tokens }: AccountServices): Route[] {
     handle(createToken, async ({ caller, params, body }) => ({
       status: 201,
       body: toMadeTokenView(
-        await tokens.create(caller, params.username, { name: body.name, scopes: body.scopes ?? [] }),
+        await tokens.create(caller, params.username, {
+          name: body.name,
+          scopes: body.scopes ?? [],
+        }),
       ),
     })),
     handle(deleteToken, async ({ params }) => {

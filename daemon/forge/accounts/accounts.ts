@@ -93,7 +93,8 @@ export function createForgeAccounts(deps: ForgeAccountsDeps): ForgeAccounts {
     urls,
     isEmpty: () => users.isEmpty(),
     async createFirstSiteAdministrator({ username, email, password }) {
-      if (!(await users.isEmpty())) throw new AppError("conflict", "The forge has accounts already.");
+      if (!(await users.isEmpty()))
+        throw new AppError("conflict", "The forge has accounts already.");
       const user = await users.create({
         sourceId: 0,
         loginName: "",

@@ -71,7 +71,11 @@ export function createAuthentication(deps: AuthenticationDeps): Authentication {
   /** Tries the methods in their order; a later one may succeed where an earlier one failed. */
   async function findCredentials(request: ServerRequest): Promise<Method | "wrong" | undefined> {
     let given = false;
-    for (const secret of [request.query.get("token"), request.query.get("access_token"), headerToken(request)]) {
+    for (const secret of [
+      request.query.get("token"),
+      request.query.get("access_token"),
+      headerToken(request),
+    ]) {
       if (!secret) continue;
       given = true;
       const owner = await tokens.find(secret);
@@ -143,7 +147,9 @@ function assertMayUse(user: ForgeUser, urls: ForgeUrls): void {
 const onlyAdministrators = () => bareRefusal("Only administrators allowed to sudo.");
 
 function headerToken(request: ServerRequest): string | undefined {
-  const parts = headerOf(request, "authorization").split(/\s+/).filter((part) => part !== "");
+  const parts = headerOf(request, "authorization")
+    .split(/\s+/)
+    .filter((part) => part !== "");
   const [scheme = "", secret] = parts;
   return parts.length === 2 && /^(?:token|bearer)$/i.test(scheme) ? secret : undefined;
 }
@@ -153,9 +159,7 @@ function basicPair(request: ServerRequest): { name: string; password: string } |
   if (match?.[1] === undefined) return undefined;
   const text = Buffer.from(match[1], "base64").toString();
   const colon = text.indexOf(":");
-  return colon === -1
-    ? undefined
-    : { name: text.slice(0, colon), password: text.slice(colon + 1) };
+  return colon === -1 ? undefined : { name: text.slice(0, colon), password: text.slice(colon + 1) };
 }
 
 function headerOf(request: ServerRequest, name: string): string {

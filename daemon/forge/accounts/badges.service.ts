@@ -32,7 +32,8 @@ export interface Badges {
 }
 
 export function createBadges(db: Database): Badges {
-  const unknown = (slug: string) => new AppError("not_found", `badge does not exist [slug: ${slug}]`);
+  const unknown = (slug: string) =>
+    new AppError("not_found", `badge does not exist [slug: ${slug}]`);
   const idOf = async (username: string) => {
     const user = await findUserByName(db, username);
     if (user === undefined) throw userNotFound(username);

@@ -65,7 +65,8 @@ export async function editUser(
   try {
     return await db.transaction((tx) => applyEdit(tx, username, edit, passwordHash));
   } catch (error) {
-    if (isConflict(error) && error.constraint?.includes("lower_email")) throw emailTaken(edit.email ?? "");
+    if (isConflict(error) && error.constraint?.includes("lower_email"))
+      throw emailTaken(edit.email ?? "");
     throw error;
   }
 }
@@ -93,7 +94,11 @@ async function applyEdit(
 }
 
 /** Only the profile of an organization changes; it has no address, no password and no rights. */
-function updateOrganization(tx: Transaction, before: ForgeUser, edit: UserEdit): Promise<ForgeUser> {
+function updateOrganization(
+  tx: Transaction,
+  before: ForgeUser,
+  edit: UserEdit,
+): Promise<ForgeUser> {
   if (edit.email !== undefined && edit.email.toLowerCase() !== before.email.toLowerCase())
     throw targetIsOrganization();
   const { fullName, website, location, description, visibility } = edit.changes;

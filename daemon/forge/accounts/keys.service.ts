@@ -30,7 +30,13 @@ export interface PublicKeys {
   delete(username: string, id: number): Promise<void>;
 }
 
-export function createPublicKeys({ db, clock }: { readonly db: Database; readonly clock: () => number }): PublicKeys {
+export function createPublicKeys({
+  db,
+  clock,
+}: {
+  readonly db: Database;
+  readonly clock: () => number;
+}): PublicKeys {
   const ownerOf = async (username: string) => {
     const user = await findUserByName(db, username);
     if (user === undefined) throw userNotFound(username);
@@ -73,5 +79,6 @@ export function createPublicKeys({ db, clock }: { readonly db: Database; readonl
   };
 }
 
-const contentUsed = () => new AppError("unprocessable", "Key content has been used as non-deploy key");
+const contentUsed = () =>
+  new AppError("unprocessable", "Key content has been used as non-deploy key");
 const titleUsed = () => new AppError("unprocessable", "Key title has been used");

@@ -44,7 +44,11 @@ export interface OrganizationsDeps {
 
 const AVATAR_BYTES = 16;
 
-export function createOrganizations({ db, random, announceOrganization }: OrganizationsDeps): Organizations {
+export function createOrganizations({
+  db,
+  random,
+  announceOrganization,
+}: OrganizationsDeps): Organizations {
   return {
     list: ({ page, limit }) =>
       listUsers(

@@ -17,7 +17,8 @@ const SECURITY_KEY_BITS = 256;
  */
 export function readPublicKey(text: string): ReadPublicKey {
   const content = text.trim();
-  if (Buffer.byteLength(content) > CONTENT_BYTES_MAX) return invalid("SSH public key content is too long");
+  if (Buffer.byteLength(content) > CONTENT_BYTES_MAX)
+    return invalid("SSH public key content is too long");
   const line = toLine(content);
   if (typeof line !== "string") return line;
   const [first = "", second, comment = ""] = splitLine(line);
@@ -125,7 +126,9 @@ function splitLine(line: string): string[] {
 function fromBase64(text: string): Buffer | undefined {
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return undefined;
   const bytes = Buffer.from(text, "base64");
-  return bytes.toString("base64").replace(/=+$/, "") === text.replace(/=+$/, "") ? bytes : undefined;
+  return bytes.toString("base64").replace(/=+$/, "") === text.replace(/=+$/, "")
+    ? bytes
+    : undefined;
 }
 
 /** A string of the SSH wire format: its length in four bytes, then its bytes. */

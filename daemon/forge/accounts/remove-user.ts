@@ -1,5 +1,8 @@
 import type { Database, Transaction } from "../../../storage/engine/database.ts";
-import { countOrganizationsOf, listOrganizationsOnlyOwnedBy } from "../../../storage/tables/forge/orgs.ts";
+import {
+  countOrganizationsOf,
+  listOrganizationsOnlyOwnedBy,
+} from "../../../storage/tables/forge/orgs.ts";
 import {
   deleteUser,
   findUserByName,

@@ -60,7 +60,11 @@ export function isEmptyScope(scope: TokenScope): boolean {
 }
 
 /** Whether `scope` allows `level` on a category. */
-export function allows(scope: TokenScope, level: "read" | "write", category: ScopeCategory): boolean {
+export function allows(
+  scope: TokenScope,
+  level: "read" | "write",
+  category: ScopeCategory,
+): boolean {
   const granted = scope.levels.get(category);
   return granted === "write" || (granted === "read" && level === "read");
 }

@@ -8,7 +8,12 @@ import {
   startTwoFactor,
   useStep,
 } from "../../../storage/tables/forge/two-factors.ts";
-import { findUserById, findUserByName, type ForgeUser, updateUser } from "../../../storage/tables/forge/users.ts";
+import {
+  findUserById,
+  findUserByName,
+  type ForgeUser,
+  updateUser,
+} from "../../../storage/tables/forge/users.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { notFound, userNotFound } from "../refusals.ts";

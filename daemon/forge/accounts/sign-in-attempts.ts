@@ -33,7 +33,11 @@ export interface SignInAttemptsDeps {
 const FAILURES_MAX = 10;
 const WINDOW_MS = 15 * 60_000;
 
-export function createSignInAttempts({ db, clock, addressKey }: SignInAttemptsDeps): SignInAttempts {
+export function createSignInAttempts({
+  db,
+  clock,
+  addressKey,
+}: SignInAttemptsDeps): SignInAttempts {
   const keyOf = (kind: AttemptKind) =>
     kind.of === "code"
       ? `forge.code:${kind.userId}`
@@ -43,10 +47,17 @@ export function createSignInAttempts({ db, clock, addressKey }: SignInAttemptsDe
       const window = await findRateWindow(db, keyOf(kind));
       const now = clock();
       if (window === undefined || window.points < FAILURES_MAX || window.expiresAt <= now) return;
-      const seconds = Math.max(1, Math.ceil((Math.min(window.expiresAt, now + WINDOW_MS) - now) / 1000));
-      throw new AppError("rate_limited", `too many failed sign-ins, try again in ${seconds} seconds`, {
-        headers: { "Retry-After": String(seconds) },
-      });
+      const seconds = Math.max(
+        1,
+        Math.ceil((Math.min(window.expiresAt, now + WINDOW_MS) - now) / 1000),
+      );
+      throw new AppError(
+        "rate_limited",
+        `too many failed sign-ins, try again in ${seconds} seconds`,
+        {
+          headers: { "Retry-After": String(seconds) },
+        },
+      );
     },
     async fail(kind) {
       await countHit(db, keyOf(kind), clock(), WINDOW_MS);

@@ -18,5 +18,10 @@ export function toTokenView(token: ForgeToken): WireToken {
 
 /** A token as the answer that made it shows it: with its secret, and without times (forge behaviour, 21.3). */
 export function toMadeTokenView({ token, secret }: MadeToken): WireToken {
-  return { ...toTokenView(token), sha1: secret, created_at: unfilledTime, last_used_at: unfilledTime };
+  return {
+    ...toTokenView(token),
+    sha1: secret,
+    created_at: unfilledTime,
+    last_used_at: unfilledTime,
+  };
 }

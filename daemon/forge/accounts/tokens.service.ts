@@ -10,7 +10,11 @@ import {
   listTokensOfUser,
   touchToken,
 } from "../../../storage/tables/forge/tokens.ts";
-import { findUserById, findUserByName, type ForgeUser } from "../../../storage/tables/forge/users.ts";
+import {
+  findUserById,
+  findUserByName,
+  type ForgeUser,
+} from "../../../storage/tables/forge/users.ts";
 import { AppError } from "../../errors.ts";
 import { notFound, userNotFound } from "../refusals.ts";
 import { isEmptyScope, isWithin, parseScope, toScopeWords, type TokenScope } from "./scopes.ts";
@@ -75,7 +79,8 @@ export function createTokens({ db, clock, random }: TokensDeps): Tokens {
 
     async create(maker, username, { name, scopes }) {
       const owner = await ownerOf(username);
-      const nameUsed = () => new AppError("invalid_argument", "access token name has been used already");
+      const nameUsed = () =>
+        new AppError("invalid_argument", "access token name has been used already");
       if ((await findTokenByName(db, owner.id, name)) !== undefined) throw nameUsed();
       const scope = toScopeFor(maker, scopes);
       const secret = toHex(random(SECRET_BYTES));

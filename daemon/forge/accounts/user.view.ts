@@ -13,11 +13,19 @@ export function toUserView(
   urls: ForgeUrls,
 ): WireUser {
   const seesAll = viewer !== undefined && (viewer.isAdmin || viewer.id === user.id);
-  return toView(user, { seesAll, seesEmail: seesAll || (viewer !== undefined && !user.keepEmailPrivate) }, urls);
+  return toView(
+    user,
+    { seesAll, seesEmail: seesAll || (viewer !== undefined && !user.keepEmailPrivate) },
+    urls,
+  );
 }
 
 /** A user embedded in another resource: as somebody signed in sees it, or a stranger, but never with private members. */
-export function toEmbeddedUserView(user: ForgeUser, isSignedIn: boolean, urls: ForgeUrls): WireUser {
+export function toEmbeddedUserView(
+  user: ForgeUser,
+  isSignedIn: boolean,
+  urls: ForgeUrls,
+): WireUser {
   return toView(user, { seesAll: false, seesEmail: isSignedIn && !user.keepEmailPrivate }, urls);
 }
 

@@ -1,5 +1,10 @@
 import { type Database, isConflict, type Transaction } from "../../../storage/engine/database.ts";
-import { findEmail, insertEmail, listEmails, type OwnedEmail } from "../../../storage/tables/forge/emails.ts";
+import {
+  findEmail,
+  insertEmail,
+  listEmails,
+  type OwnedEmail,
+} from "../../../storage/tables/forge/emails.ts";
 import { deleteRedirect } from "../../../storage/tables/forge/redirects.ts";
 import {
   listUsers,
@@ -100,7 +105,8 @@ export function createUsers(deps: UsersDeps): Users {
       const fault = findEmailFault(wanted.email);
       if (fault !== undefined) throw new AppError("unprocessable", fault);
       // Asked before the costly hash, and once more by the constraints.
-      if ((await findUserByName(db, wanted.username)) !== undefined) throw nameTaken(wanted.username);
+      if ((await findUserByName(db, wanted.username)) !== undefined)
+        throw nameTaken(wanted.username);
       if ((await findEmail(db, wanted.email)) !== undefined) throw emailTaken(wanted.email);
       const passwordHash = await passwords.hash(wanted.password);
       try {
@@ -114,10 +120,15 @@ export function createUsers(deps: UsersDeps): Users {
 
     edit: (username, edit) => editUser(deps, username, edit),
     rename: (username, newName) =>
-      renameUser({ db, dependents: [repositories, packages].filter((each) => each !== undefined) }, username, newName),
+      renameUser(
+        { db, dependents: [repositories, packages].filter((each) => each !== undefined) },
+        username,
+        newName,
+      ),
     remove: (username, how) => removeUser({ db, repositories, packages }, username, how),
 
-    searchEmails: (term, { page, limit }) => listEmails(db, term, { limit, offset: toOffset(page, limit) }),
+    searchEmails: (term, { page, limit }) =>
+      listEmails(db, term, { limit, offset: toOffset(page, limit) }),
 
     async get(username, viewer) {
       const user = await findUserByName(db, username);
@@ -165,7 +176,12 @@ export function createUsers(deps: UsersDeps): Users {
       createdAt,
       updatedAt: createdAt,
     });
-    await insertEmail(tx, { userId: user.id, email: user.email, isVerified: true, isPrimary: true });
+    await insertEmail(tx, {
+      userId: user.id,
+      email: user.email,
+      isVerified: true,
+      isPrimary: true,
+    });
     if (wanted.notify) await announceAccount?.(tx, user);
     return user;
   }

@@ -8,7 +8,11 @@ import {
 } from "../../contract/forge/admin-badges.ts";
 import { listEmails, searchEmails } from "../../contract/forge/admin-emails.ts";
 import { addUserKey, deleteUserKey } from "../../contract/forge/admin-keys.ts";
-import { createOrganization, getOrganization, listOrganizations } from "../../contract/forge/admin-orgs.ts";
+import {
+  createOrganization,
+  getOrganization,
+  listOrganizations,
+} from "../../contract/forge/admin-orgs.ts";
 import type { Route } from "../../http/handle.ts";
 import type { Badges } from "../accounts/badges.service.ts";
 import type { PublicKeys } from "../accounts/keys.service.ts";
@@ -30,7 +34,12 @@ interface PeopleServices {
 
 /** Routes of e-mail addresses, organizations, public keys and badges. */
 export function adminPeopleRoutes(services: PeopleServices): Route[] {
-  return [...emailRoutes(services), ...organizationRoutes(services), ...keyRoutes(services), ...badgeRoutes(services)];
+  return [
+    ...emailRoutes(services),
+    ...organizationRoutes(services),
+    ...keyRoutes(services),
+    ...badgeRoutes(services),
+  ];
 }
 
 function emailRoutes({ users }: PeopleServices): Route[] {

@@ -30,7 +30,11 @@ export function toBadgeView(badge: ForgeBadge): WireBadge {
 }
 
 /** A public key with its owner (forge behaviour, 7.6). */
-export function toPublicKeyView({ key, owner }: OwnedKey, viewer: ForgeUser, urls: ForgeUrls): WirePublicKey {
+export function toPublicKeyView(
+  { key, owner }: OwnedKey,
+  viewer: ForgeUser,
+  urls: ForgeUrls,
+): WirePublicKey {
   return {
     id: key.id,
     key: key.content,

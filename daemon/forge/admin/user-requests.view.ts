@@ -64,7 +64,8 @@ export function toUserEdit(body: BodyOf<typeof editUser>): UserEdit {
       isAdmin: body.admin ?? undefined,
       allowGitHook: body.allow_git_hook ?? undefined,
       allowImportLocal: body.allow_import_local ?? undefined,
-      maxRepoCreation: body.max_repo_creation == null ? undefined : Math.max(body.max_repo_creation, -1),
+      maxRepoCreation:
+        body.max_repo_creation == null ? undefined : Math.max(body.max_repo_creation, -1),
       prohibitLogin: body.prohibit_login ?? undefined,
       allowCreateOrganization: body.allow_create_organization ?? undefined,
       isRestricted: body.restricted ?? undefined,

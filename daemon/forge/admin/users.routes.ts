@@ -1,4 +1,10 @@
-import { createUser, deleteUser, editUser, listUsers, renameUser } from "../../contract/forge/admin-users.ts";
+import {
+  createUser,
+  deleteUser,
+  editUser,
+  listUsers,
+  renameUser,
+} from "../../contract/forge/admin-users.ts";
 import type { Route } from "../../http/handle.ts";
 import { toUserView } from "../accounts/user.view.ts";
 import type { Users } from "../accounts/users.service.ts";

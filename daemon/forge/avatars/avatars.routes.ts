@@ -2,8 +2,7 @@ import { Readable } from "node:stream";
 import { getAvatar } from "../../contract/forge/avatars.ts";
 import type { ByteSource, Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
-import { notFound } from "../refusals.ts";
-import { isAvatarHash, toIdenticon } from "./identicon.ts";
+import { getIdenticon } from "./identicon.ts";
 
 const DAY_SECONDS = 86_400;
 
@@ -23,8 +22,7 @@ export function avatarRoutes(): Route[] {
 }
 
 function toPicture(hash: string): ByteSource {
-  if (!isAvatarHash(hash)) throw notFound();
-  const buffer = toIdenticon(hash);
+  const buffer = getIdenticon(hash);
   return {
     size: buffer.byteLength,
     contentType: "image/svg+xml",

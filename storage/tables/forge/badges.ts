@@ -10,7 +10,10 @@ export interface ForgeBadge {
 }
 
 /** Defines a badge. Throws `conflict` when the slug is taken. */
-export async function insertBadge(tx: Transaction, badge: Omit<ForgeBadge, "id">): Promise<ForgeBadge> {
+export async function insertBadge(
+  tx: Transaction,
+  badge: Omit<ForgeBadge, "id">,
+): Promise<ForgeBadge> {
   const row = await tx.get<{ id: number }>(
     "INSERT INTO forge_badges (slug, description, image_url) VALUES (?, ?, ?) RETURNING id",
     badge.slug,
@@ -58,11 +61,7 @@ export async function listBadgesOfUser(db: Queries, userId: number): Promise<For
 
 /** Gives a person a badge. Throws `conflict` when the person has it. */
 export async function giveBadge(tx: Transaction, userId: number, badgeId: number): Promise<void> {
-  await tx.run(
-    "INSERT INTO forge_user_badges (user_id, badge_id) VALUES (?, ?)",
-    userId,
-    badgeId,
-  );
+  await tx.run("INSERT INTO forge_user_badges (user_id, badge_id) VALUES (?, ?)", userId, badgeId);
 }
 
 /** Takes a badge from a person; nothing happens when the person does not have it. */

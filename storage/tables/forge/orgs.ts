@@ -2,7 +2,11 @@ import type { Queries, Transaction } from "../../engine/database.ts";
 import { type ForgeUser, toUser, toUserColumns, type UserRow } from "./users.ts";
 
 /** Adds the team whose members own the organization, with its first member. */
-export async function insertOwnersTeam(tx: Transaction, orgId: number, ownerId: number): Promise<void> {
+export async function insertOwnersTeam(
+  tx: Transaction,
+  orgId: number,
+  ownerId: number,
+): Promise<void> {
   const team = await tx.get<{ id: number }>(
     `INSERT INTO forge_teams (org_id, name, lower_name, access, includes_all_repositories, can_create_repositories)
      VALUES (?, 'Owners', 'owners', ?, 1, 1) RETURNING id`,
@@ -33,7 +37,10 @@ export async function countOrganizationsOf(db: Queries, userId: number): Promise
 }
 
 /** The organizations that would have no owner without this person. */
-export async function listOrganizationsOnlyOwnedBy(db: Queries, userId: number): Promise<ForgeUser[]> {
+export async function listOrganizationsOnlyOwnedBy(
+  db: Queries,
+  userId: number,
+): Promise<ForgeUser[]> {
   const rows = await db.all<UserRow>(
     `SELECT ${toUserColumns("u.")} FROM forge_users u
      WHERE u.id IN (SELECT m.org_id FROM forge_team_members m JOIN forge_teams t ON t.id = m.team_id

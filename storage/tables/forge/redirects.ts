@@ -1,7 +1,11 @@
 import type { Queries, Transaction } from "../../engine/database.ts";
 
 /** Remembers a former name of an account; a former owner of the name is forgotten. */
-export async function putRedirect(tx: Transaction, formerName: string, userId: number): Promise<void> {
+export async function putRedirect(
+  tx: Transaction,
+  formerName: string,
+  userId: number,
+): Promise<void> {
   await tx.run(
     `INSERT INTO forge_user_redirects (lower_name, user_id) VALUES (?, ?)
      ON CONFLICT (lower_name) DO UPDATE SET user_id = excluded.user_id`,

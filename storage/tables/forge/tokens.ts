@@ -17,7 +17,10 @@ export interface ForgeToken {
 }
 
 /** Adds a token. Throws `conflict` when its owner has one of that name. */
-export async function insertToken(tx: Transaction, token: Omit<ForgeToken, "id">): Promise<ForgeToken> {
+export async function insertToken(
+  tx: Transaction,
+  token: Omit<ForgeToken, "id">,
+): Promise<ForgeToken> {
   const row = await tx.get<TokenRow>(
     `INSERT INTO forge_access_tokens (user_id, name, last_eight, salt, hash, scope, created_at, last_used_at)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING ${columns}`,

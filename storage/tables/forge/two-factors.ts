@@ -26,18 +26,23 @@ export async function startTwoFactor(
   );
 }
 
-export async function findTwoFactor(db: Queries, userId: number): Promise<ForgeTwoFactor | undefined> {
+export async function findTwoFactor(
+  db: Queries,
+  userId: number,
+): Promise<ForgeTwoFactor | undefined> {
   const row = await db.get<TwoFactorRow>(
     "SELECT user_id, sealed_secret, last_step, created_at, confirmed_at FROM forge_two_factors WHERE user_id = ?",
     userId,
   );
-  return row && {
-    userId: row.user_id,
-    sealedSecret: row.sealed_secret,
-    lastStep: row.last_step,
-    createdAt: row.created_at,
-    confirmedAt: row.confirmed_at ?? undefined,
-  };
+  return (
+    row && {
+      userId: row.user_id,
+      sealedSecret: row.sealed_secret,
+      lastStep: row.last_step,
+      createdAt: row.created_at,
+      confirmedAt: row.confirmed_at ?? undefined,
+    }
+  );
 }
 
 /**
