@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import type { EnqueuedJob } from "../../daemon/jobs/queue.ts";
+import { generateSync } from "otplib";
 import { createUuid7 } from "../../daemon/uuid7.ts";
 import {
   createVaultAccounts,
@@ -8,8 +9,10 @@ import {
 } from "../../daemon/vault/accounts/accounts.ts";
 import type { Client } from "../../daemon/vault/accounts/client.ts";
 import type { MailMessage } from "../../daemon/vault/accounts/reset-mails.ts";
+import type { IssuedTokens } from "../../daemon/vault/accounts/session-issue.ts";
 import type { SignInInput } from "../../daemon/vault/accounts/sign-in.service.ts";
 import type { Database } from "../../storage/engine/database.ts";
+import { type AuditRecord, listAudit } from "../../storage/tables/vault/audit.ts";
 import { createKeyring } from "../../storage/keys/keyring.ts";
 import { openTestDatabase } from "./database.ts";
 
@@ -109,6 +112,58 @@ export function credentials(more: Partial<SignInInput> = {}): SignInInput {
     rememberMe: false,
     ...more,
   };
+}
+
+/** Registers `mira`, or whom `more` says. */
+export function register(
+  accounts: TestAccounts,
+  more: Partial<{ handle: string; email: string; password: string }> = {},
+) {
+  return accounts.registration.register({
+    handle: "mira",
+    email: "mira@example.org",
+    password: STRONG,
+    ...more,
+  });
+}
+
+/** Signs in and gives the tokens; fails when something is missing. */
+export async function signIn(
+  accounts: TestAccounts,
+  more: Partial<SignInInput> = {},
+  who: Partial<Client> = {},
+): Promise<IssuedTokens> {
+  const outcome = await accounts.signIn.signIn(credentials(more), client(who));
+  if (outcome.kind !== "signed_in") throw new Error(`signing in came to ${outcome.kind}`);
+  return outcome.tokens;
+}
+
+/** The caller that an access token speaks for. */
+export function identify(
+  accounts: TestAccounts,
+  { accessToken }: { readonly accessToken: string },
+) {
+  return accounts.authentication.identify(accessToken, client());
+}
+
+/** The code that an authenticator app shows at `now`, in epoch milliseconds. */
+export function totpCode(secret: string, now: number): string {
+  return generateSync({ secret, epoch: Math.floor(now / 1000) });
+}
+
+/** Signs in, turns the second factor on and moves on by a step, so that a fresh code can be used. */
+export async function enrol(accounts: TestAccounts, more: Partial<SignInInput> = {}) {
+  const caller = await identify(accounts, await signIn(accounts, more));
+  const { secret } = await accounts.totp.setUp(caller);
+  const enrolled = await accounts.totp.enable(caller, totpCode(secret, accounts.now), client());
+  accounts.now += 30_000;
+  return { ...enrolled, secret, userId: caller.userId };
+}
+
+/** The event types that were recorded so far, oldest first. */
+export async function auditTrail(accounts: TestAccounts): Promise<AuditRecord[]> {
+  const { records } = await listAudit(accounts.db, {}, { limit: 1000, offset: 0 });
+  return records.toReversed();
 }
 
 /** Counts as the daemon's limiter does, in memory. */
