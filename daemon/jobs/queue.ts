@@ -16,6 +16,7 @@ import {
   renewLeases,
 } from "../../storage/tables/common/jobs.ts";
 import type { Log } from "../logging.ts";
+import { createScrubber } from "../scrub.ts";
 
 /** A job to be done after the transaction that enqueues it has committed. */
 export interface EnqueuedJob {
@@ -371,9 +372,11 @@ function retryDelay(kind: Kind, attempt: number, random: number): number {
   return Math.round(full * (1 - random / 2));
 }
 
+const scrub = createScrubber([]);
+
 function textOf(error: unknown): string {
   const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  return text.slice(0, ERROR_CHARACTERS_MAX);
+  return scrub(text).slice(0, ERROR_CHARACTERS_MAX);
 }
 
 /** Waits for `work`, but not longer than `ms`. */

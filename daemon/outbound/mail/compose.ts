@@ -1,0 +1,76 @@
+/** A mail of plain text. */
+export interface MailMessage {
+  /** One e-mail address. */
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+}
+
+/** A mail ready to be sent: RFC 5322 source with CRLF line ends. */
+export interface ComposedMail {
+  readonly id: string;
+  readonly date: Date;
+  readonly envelope: { readonly from: string; readonly to: string };
+  readonly source: Buffer;
+}
+
+/** The longest line that a mail may have (RFC 5322, 2.1.1), in octets. */
+const LINE_MAX = 998;
+const ADDRESS = /^[^\s<>()[\],;:"\\@]{1,64}@[^\s<>()[\],;:"\\@]{1,253}$/;
+
+/**
+ * The MIME source of a mail; undefined when the recipient is no e-mail address. Nothing that is in recipient, subject
+ * or text can become a header or an address of its own. ASCII text goes unencoded, so that a long link stays in one
+ * piece for whoever reads the source; the composer would break it.
+ */
+export async function composeMail(
+  message: MailMessage,
+  about: { readonly id: string; readonly from: string; readonly date: Date },
+): Promise<ComposedMail | undefined> {
+  const to = message.to.trim();
+  // oxlint-disable-next-line no-control-regex -- control characters are what is refused
+  if (!ADDRESS.test(to) || /[\u0000-\u001f\u007f]/.test(to)) {
+    return undefined;
+  }
+  const { default: MailComposer } = await import("nodemailer/lib/mail-composer");
+  const text = withCrlf(message.text);
+  const asItIs = isPlain(text);
+  const node = new MailComposer({
+    from: oneLine(about.from),
+    to: { name: "", address: to },
+    subject: oneLine(message.subject),
+    date: about.date,
+    messageId: `<${about.id}@${domainOf(about.from)}>`,
+    // Out-of-office programs leave it alone (RFC 3834).
+    headers: { "Auto-Submitted": "auto-generated" },
+    text: asItIs ? "x" : text,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  }).compile();
+  const source = asItIs ? Buffer.from(`${node.buildHeaders()}\r\n\r\n${text}`) : await node.build();
+  const { from } = node.getEnvelope();
+  return { id: about.id, date: about.date, envelope: { from: from || "", to }, source };
+}
+
+function withCrlf(text: string): string {
+  return `${text
+    .replace(/\r\n?|\n/g, "\n")
+    .replace(/\n+$/, "")
+    .replaceAll("\n", "\r\n")}\r\n`;
+}
+
+function isPlain(text: string): boolean {
+  return (
+    /^[\t\r\n\u0020-\u007e]*$/.test(text) &&
+    text.split("\r\n").every((line) => line.length <= LINE_MAX)
+  );
+}
+
+function oneLine(text: string): string {
+  // oxlint-disable-next-line no-control-regex -- control characters are what is taken out
+  return text.replace(/[\u0000-\u001f\u007f\u2028\u2029]+/g, " ").trim();
+}
+
+function domainOf(from: string): string {
+  return /@([\w.-]+)>?\s*$/.exec(from)?.[1] ?? "localhost";
+}

@@ -1,0 +1,102 @@
+// daemon/outbound/mail: mails, written in the transaction of the change that they tell of and sent afterwards by a job.
+// May import: storage, daemon/jobs, node; nodemailer, loaded when the first mail is sent.
+// Start here; compose.ts makes the message, outbox.ts keeps it as a file where there is no server.
+import type { Transaction } from "../../../storage/engine/database.ts";
+import type { Keyring } from "../../../storage/keys/keyring.ts";
+import { type Enqueue, type JobKind, PermanentJobError } from "../../jobs/queue.ts";
+import { type ComposedMail, composeMail, type MailMessage } from "./compose.ts";
+import { writeMail } from "./outbox.ts";
+
+/** Queues and sends mails. */
+export interface Mailer {
+  /** Adds a mail in the caller's transaction. Never fails because of the mail, its address or the server. */
+  queueMail(tx: Transaction, message: MailMessage): Promise<void>;
+  /** The job that sends; for `JobQueue.register`. */
+  readonly job: JobKind;
+}
+
+export interface MailerOptions {
+  readonly enqueue: Enqueue;
+  /** The queue's rows hold mails sealed: reset links are in them. */
+  readonly keyring: Pick<Keyring, "seal" | "openText">;
+  /** `smtp://` or `smtps://`; undefined writes mails to the outbox. */
+  readonly smtpUrl: string | undefined;
+  /** The sender, as `Name <address>` or an address. */
+  readonly from: string;
+  /** `outbox/` and `tmp/` of the data directory. */
+  readonly outbox: string;
+  readonly tmp: string;
+  /** A cryptographically strong source. */
+  readonly randomBytes: (size: number) => Uint8Array;
+}
+
+const KIND = "mail.send";
+const PURPOSE = "mail";
+const CONNECT_TIMEOUT_MS = 15_000;
+const SILENCE_TIMEOUT_MS = 30_000;
+
+interface QueuedMail {
+  readonly id: string;
+  readonly sealed: string;
+}
+
+/**
+ * Sends by SMTP when there is a server, else into the outbox. A server that fails or is away is tried again for about
+ * half a day; an address that it refuses for good ends the job at once. A mail is never lost, and after a crash in
+ * the wrong moment may be sent twice, under one Message-ID.
+ */
+export function createMailer(options: MailerOptions): Mailer {
+  const { enqueue, keyring, smtpUrl, from } = options;
+  return {
+    async queueMail(tx, message) {
+      const id = Buffer.from(options.randomBytes(12)).toString("hex");
+      const content = JSON.stringify({ ...message, queuedAt: tx.now });
+      const payload: QueuedMail = { id, sealed: keyring.seal(PURPOSE, content, `mail/${id}`) };
+      await enqueue(tx, { kind: KIND, payload });
+    },
+    job: {
+      kind: KIND,
+      concurrency: 2,
+      attemptsMax: 18,
+      retryFirstMs: 10_000,
+      retryMaxMs: 3_600_000,
+      timeoutMs: 120_000,
+      async run(payload, { signal }) {
+        const { id, sealed } = payload as QueuedMail;
+        const content = keyring.openText(PURPOSE, sealed, `mail/${id}`);
+        const { queuedAt, ...message } = JSON.parse(content) as MailMessage & { queuedAt: number };
+        const mail = await composeMail(message, { id, from, date: new Date(queuedAt) });
+        if (mail === undefined) {
+          throw new PermanentJobError("the recipient is no e-mail address");
+        }
+        await (smtpUrl === undefined ? writeMail(options, mail) : sendMail(smtpUrl, mail, signal));
+      },
+    },
+  };
+}
+
+async function sendMail(url: string, mail: ComposedMail, signal: AbortSignal): Promise<void> {
+  const { createTransport } = await import("nodemailer");
+  const transport = createTransport({
+    url,
+    connectionTimeout: CONNECT_TIMEOUT_MS,
+    greetingTimeout: CONNECT_TIMEOUT_MS,
+    socketTimeout: SILENCE_TIMEOUT_MS,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  const close = () => transport.close();
+  signal.addEventListener("abort", close, { once: true });
+  try {
+    await transport.sendMail({ envelope: mail.envelope, raw: mail.source });
+  } catch (error) {
+    const { code, responseCode = 0 } = error as { code?: string; responseCode?: number };
+    if (code === "EENVELOPE" && responseCode >= 500) {
+      throw new PermanentJobError(`the mail server refuses the address (${responseCode})`, error);
+    }
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", close);
+    close();
+  }
+}
