@@ -38,7 +38,8 @@ export function findTotpStep(given: {
     token: given.code,
     epoch: Math.floor(given.now / 1000),
     epochTolerance: STEP_SECONDS,
-    ...(given.lastStep > 0 ? { afterTimeStep: given.lastStep } : {}),
   });
-  return result.valid && "timeStep" in result ? result.timeStep : undefined;
+  const step = result.valid && "timeStep" in result ? result.timeStep : undefined;
+  // Compared here: the library throws when the last step lies ahead of a clock that went back.
+  return step !== undefined && step > given.lastStep ? step : undefined;
 }
