@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { StorageError } from "./database.ts";
-import type { Database, Queries } from "./database.ts";
+import type { Database, Queries, Transaction } from "./database.ts";
 import { toDialectStatements } from "./dialect.ts";
 
 /** One step of the schema: a file `NNNN_name.sql`. */
@@ -39,12 +39,25 @@ function readMigration(directory: string, file: string): Migration {
   return { version: Number(version), name, script, hash };
 }
 
+/** What an engine offers migrations besides. */
+export interface MigratableDatabase extends Database {
+  /**
+   * Runs `work` while nobody else migrates this database. Foreign keys may be unchecked meanwhile: SQLite cannot
+   * rebuild a table that others refer to otherwise.
+   */
+  whileMigrating(work: () => Promise<void>): Promise<void>;
+}
+
 /**
  * Brings the schema up to date: each step that `schema_migrations` does not hold, in order, in a transaction of its own.
  * An interrupted run is completed by the next. Throws `failed`, having changed nothing, when the database was made
- * by a later croft or an applied step has been edited. On PostgreSQL the caller holds a lock against other daemons.
+ * by a later croft or an applied step has been edited.
  */
-export async function migrate(db: Database, migrations: readonly Migration[]): Promise<void> {
+export function migrate(db: MigratableDatabase, migrations: readonly Migration[]): Promise<void> {
+  return db.whileMigrating(() => applyMissing(db, migrations));
+}
+
+async function applyMissing(db: Database, migrations: readonly Migration[]): Promise<void> {
   for (const statement of toDialectStatements(HISTORY, db.dialect)) await db.run(statement);
   const applied = await listApplied(db);
   for (const row of applied) assertKnown(row, migrations);
@@ -93,6 +106,7 @@ async function apply(db: Database, migration: Migration): Promise<void> {
     // Rebuilding a great table or index takes longer than any request may.
     if (tx.dialect === "postgres") await tx.run("SET LOCAL statement_timeout = 0");
     for (const statement of statements) await tx.run(statement);
+    if (tx.dialect === "sqlite") await assertNoOrphans(tx, migration);
     await tx.run(
       "INSERT INTO schema_migrations (version, name, hash, applied_at) VALUES (?, ?, ?, ?)",
       migration.version,
@@ -101,4 +115,15 @@ async function apply(db: Database, migration: Migration): Promise<void> {
       tx.now,
     );
   });
+}
+
+async function assertNoOrphans(tx: Transaction, { version, name }: Migration): Promise<void> {
+  const orphan = await tx.get<{ table: string; parent: string }>(
+    'SELECT "table", parent FROM pragma_foreign_key_check LIMIT 1',
+  );
+  if (orphan !== undefined)
+    throw new StorageError(
+      "failed",
+      `migration ${version} ${name} leaves rows in ${orphan.table} without theirs in ${orphan.parent}`,
+    );
 }

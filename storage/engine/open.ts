@@ -37,7 +37,7 @@ export async function openDatabase(
   if (/^postgres(?:ql)?:\/\//.test(url)) {
     const { openPostgres } = await import("./postgres.ts");
     const db = await openPostgres({ url, clock: options.clock, onStuck: options.onStuck });
-    return closingOnFailure(db, () => db.exclusively(() => migrate(db, migrations)));
+    return closingOnFailure(db, () => migrate(db, migrations));
   }
   throw new StorageError("failed", "a database's address begins with postgres:// or is :memory:");
 }

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { StorageError } from "./database.ts";
-import type { Changes, Database, Queries, SqlValue, Transaction } from "./database.ts";
+import type { Changes, Queries, SqlValue, Transaction } from "./database.ts";
+import type { MigratableDatabase } from "./migrate.ts";
 import { hasGivenWay, hasLostConnection, toPostgresStorageError } from "./postgres-errors.ts";
 import type { UniqueIndexes } from "./postgres-errors.ts";
 import { CONNECTIONS_MAX, createPool, toServerName } from "./postgres-pool.ts";
@@ -24,10 +25,8 @@ export interface PostgresOptions {
 }
 
 /** A database on a PostgreSQL server, which several daemons may share. */
-export interface PostgresDatabase extends Database {
+export interface PostgresDatabase extends MigratableDatabase {
   readonly dialect: "postgres";
-  /** Runs `work` while no other daemon runs one on the same database; waits for its turn. */
-  exclusively<T>(work: () => Promise<T>): Promise<T>;
 }
 
 const TRANSACTION_TIMEOUT_MS = 30_000;
@@ -143,11 +142,10 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresDa
       read((queries) => queries.all<T>(sql, ...values)),
     run: (sql, ...values) => write((client) => queriesOn(client).run(sql, ...values)),
     transaction: (work) => write((client) => runTransaction(client, work)),
-    async exclusively(work) {
-      const result =
-        pool.isSingle === true ? await work() : await withClient((client) => alone(client, work));
+    async whileMigrating(work) {
+      if (pool.isSingle === true) await work();
+      else await withClient((client) => alone(client, work));
       await loadUniqueIndexes();
-      return result;
     },
     close: () => (closing ??= running.none().then(() => pool.end())),
   };

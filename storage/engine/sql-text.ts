@@ -78,6 +78,5 @@ export function assertOrdinary(sql: string): void {
     throw new StorageError("failed", `not through the port: ${sql || "an empty statement"}`);
 }
 
-// `defer_foreign_keys` ends with the transaction; a migration that rebuilds a table needs it.
 const OF_THE_CONNECTION =
-  /^\s*(?:$|(?:BEGIN|START|COMMIT|END|ROLLBACK|SAVEPOINT|RELEASE|ATTACH|DETACH|VACUUM)\b|PRAGMA\s+(?!defer_foreign_keys\b))/i;
+  /^\s*(?:$|(?:BEGIN|START|COMMIT|END|ROLLBACK|SAVEPOINT|RELEASE|ATTACH|DETACH|VACUUM|PRAGMA)\b)/i;

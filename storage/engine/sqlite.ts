@@ -1,5 +1,6 @@
 import { StorageError } from "./database.ts";
-import type { Database, Queries, SqlValue } from "./database.ts";
+import type { Queries, SqlValue } from "./database.ts";
+import type { MigratableDatabase } from "./migrate.ts";
 import { createScopes } from "./scope.ts";
 import { connect } from "./sqlite-connect.ts";
 import { backupDatabase, findProblems } from "./sqlite-maintenance.ts";
@@ -23,7 +24,7 @@ export interface SqliteOptions {
 }
 
 /** What only the embedded database can do besides. */
-export interface SqliteDatabase extends Database {
+export interface SqliteDatabase extends MigratableDatabase {
   readonly dialect: "sqlite";
   /** The file, or `:memory:`. */
   readonly path: string;
@@ -99,6 +100,14 @@ export function openSqlite(options: SqliteOptions): SqliteDatabase {
         if (!isShared) forWriting.pragma("wal_checkpoint(TRUNCATE)");
         forWriting.close();
       })),
+    async whileMigrating(work) {
+      forWriting.pragma("foreign_keys = OFF");
+      try {
+        await work();
+      } finally {
+        forWriting.pragma("foreign_keys = ON");
+      }
+    },
     async integrityCheck() {
       assertUsable();
       return findProblems(forReading, "integrity_check");

@@ -2,13 +2,10 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe } from "vitest";
-import type { Database } from "../../storage/engine/database.ts";
 import { migrate } from "../../storage/engine/migrate.ts";
-import type { Migration } from "../../storage/engine/migrate.ts";
+import type { MigratableDatabase, Migration } from "../../storage/engine/migrate.ts";
 import { openPostgres } from "../../storage/engine/postgres.ts";
-import type { PostgresDatabase } from "../../storage/engine/postgres.ts";
 import { openSqlite } from "../../storage/engine/sqlite.ts";
-import type { SqliteDatabase } from "../../storage/engine/sqlite.ts";
 import { createPglitePool } from "../support/pglite.ts";
 import type { PglitePool } from "../support/pglite.ts";
 import { createServerDatabases } from "../support/postgres-server.ts";
@@ -59,11 +56,7 @@ describe("PostgreSQL", () => {
   );
 });
 
-async function withTables(
-  db: SqliteDatabase | PostgresDatabase,
-  tables: Migration,
-): Promise<Database> {
-  if (db.dialect === "sqlite") await migrate(db, [tables]);
-  else await db.exclusively(() => migrate(db, [tables]));
+async function withTables<T extends MigratableDatabase>(db: T, tables: Migration): Promise<T> {
+  await migrate(db, [tables]);
   return db;
 }

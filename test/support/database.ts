@@ -47,6 +47,6 @@ async function openOnPostgres(clock: () => number): Promise<PostgresDatabase> {
   const pool = await server;
   await pool.clear();
   const db = await openPostgres({ url: pool, clock });
-  await db.exclusively(() => migrate(db, readMigrations()));
+  await migrate(db, readMigrations());
   return db;
 }
