@@ -38,7 +38,7 @@ function isForgePath(path: string): boolean {
 /** Joins services, routes and transport. Nothing listens yet. */
 export function compose(deps: ServiceDeps): Composed {
   const { input, stores, addresses, log } = deps;
-  const { forge, vault, limiter, newId } = createPeople(deps);
+  const { forge, vault, limiter, newId, mailer } = createPeople(deps);
   const administration = createVaultAdministration({
     db: deps.db,
     newId,
@@ -49,6 +49,7 @@ export function compose(deps: ServiceDeps): Composed {
   const toServerRequest = createServerRequest(createClientAddress(input.settings.trustedProxies));
   let accepts = true;
   deps.queue.register(vault.resetMails.job);
+  deps.queue.register(mailer.job);
 
   const report = createReporter(log, metrics.observe);
   const binder = toBinderOptions(input, stores, { limiter, addresses, toServerRequest, report });
@@ -59,7 +60,13 @@ export function compose(deps: ServiceDeps): Composed {
   });
   const forgeApi = createForgeApi({ db: deps.db, authentication: forge.authentication, urls: forge.urls });
   const vaultApi = createVaultApi(vault.authentication);
-  const pages = createPages({ db: deps.db, metrics, version: input.version, accepts: () => accepts });
+  const pages = createPages({
+    db: deps.db,
+    metrics,
+    version: input.version,
+    instanceName: input.settings.instanceName,
+    accepts: () => accepts,
+  });
   return {
     handler: createNodeHandler({
       apis: [

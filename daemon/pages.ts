@@ -5,6 +5,7 @@ import { allEndpoints } from "./contract/all.ts";
 import { isLoopback, type PlainRoute } from "./http/server.ts";
 import type { Metrics } from "./http/metrics.ts";
 import { writeAnswer } from "./http/replies.ts";
+import { createResetPage, RESET_PAGE_PATH } from "./vault/pages/reset-page.ts";
 
 const NO_STORE = { "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff" } as const;
 const TEXT = { ...NO_STORE, "Content-Type": "text/plain; charset=utf-8" } as const;
@@ -14,12 +15,14 @@ export interface PageDeps {
   readonly db: Database;
   readonly metrics: Metrics;
   readonly version: string;
+  readonly instanceName: string;
   /** False from the moment that the daemon stops. */
   readonly accepts: () => boolean;
 }
 
-/** The pages outside both APIs: what watches the daemon, and what describes its APIs. */
-export function createPages({ db, metrics, version, accepts }: PageDeps): Map<string, PlainRoute> {
+/** The pages outside both APIs: what watches the daemon, what describes its APIs, and what reset links open. */
+export function createPages({ db, metrics, version, instanceName, accepts }: PageDeps): Map<string, PlainRoute> {
+  const resetPage = createResetPage(instanceName);
   const documents = createDocuments(version);
   return new Map<string, PlainRoute>([
     [
@@ -54,6 +57,10 @@ export function createPages({ db, metrics, version, accepts }: PageDeps): Map<st
     ],
     ["/openapi/forge.json", async (_request, response) => writeAnswer(response, 200, NO_STORE, await documents.forge(), JSON_TYPE)],
     ["/openapi/vault.json", async (_request, response) => writeAnswer(response, 200, NO_STORE, await documents.vault(), JSON_TYPE)],
+    [
+      RESET_PAGE_PATH,
+      (_request, response) => writeAnswer(response, 200, resetPage.headers, resetPage.html, ""),
+    ],
     [
       // The address that every error of the forge names.
       "/api/swagger",

@@ -9,6 +9,7 @@ import type { Log } from "./logging.ts";
 import type { DaemonInput } from "./main.ts";
 import { createCommonPasswords } from "./outbound/breach/common-passwords.ts";
 import { createBreachLookup } from "./outbound/breach/lookup.ts";
+import { createMailer } from "./outbound/mail/mailer.ts";
 import { createPasswordHasher, type PasswordHasher } from "./password-hasher.ts";
 import type { Stores } from "./stores.ts";
 import { createUuid7 } from "./uuid7.ts";
@@ -49,6 +50,15 @@ export function createPeople({ input, stores, db, hasher, addresses, queue, log 
     limitSignIns: settings.rateLimits,
   });
   const newId = createUuid7(clock, randomBytes);
+  const mailer = createMailer({
+    enqueue: queue.enqueue,
+    keyring: stores.keyring,
+    smtpUrl: settings.smtpUrl,
+    from: settings.mailFrom,
+    outbox: stores.directory.outbox,
+    tmp: stores.directory.tmp,
+    randomBytes,
+  });
   const vault = createVaultAccounts({
     db,
     clock,
@@ -63,9 +73,9 @@ export function createPeople({ input, stores, db, hasher, addresses, queue, log 
     attempts: limiter,
     keys: stores.keyring,
     enqueue: queue.enqueue,
-    queueMail: () => Promise.reject(new Error("mail is not there yet")),
+    queueMail: mailer.queueMail,
     frontendUrl: addresses.frontendUrl,
     settings,
   });
-  return { forge, vault, limiter, newId };
+  return { forge, vault, limiter, newId, mailer };
 }
