@@ -18,6 +18,7 @@ export function connect(
 ): Connections {
   if (path === ":memory:") {
     const connection = new Sqlite(image === undefined ? path : Buffer.from(image));
+    claim(connection, path);
     configure(connection);
     return { forWriting: connection, forReading: connection };
   }
@@ -70,6 +71,7 @@ function makeFile(path: string): void {
 }
 
 function toOpenError(error: unknown, path: string): StorageError {
+  if (error instanceof StorageError) return error;
   const failure = toSqliteStorageError(error, `opening ${path}`);
   if (failure.code !== "corrupt") return failure;
   return new StorageError(

@@ -1,5 +1,4 @@
 import type Sqlite from "better-sqlite3";
-import { StorageError } from "./database.ts";
 import type { Changes, SqlValue } from "./database.ts";
 import { assertOrdinary } from "./sql-text.ts";
 import { toSqliteStorageError } from "./sqlite-errors.ts";
@@ -10,9 +9,9 @@ import { assertExact, assertStorable } from "./values.ts";
 export interface Statements {
   /** Whether the statement only reads. */
   isRead(sql: string): boolean;
-  get<T extends object>(sql: string, values: SqlValue[]): T | undefined;
-  all<T extends object>(sql: string, values: SqlValue[]): T[];
-  run(sql: string, values: SqlValue[]): Changes;
+  get<T extends object>(sql: string, values: readonly SqlValue[]): T | undefined;
+  all<T extends object>(sql: string, values: readonly SqlValue[]): T[];
+  run(sql: string, values: readonly SqlValue[]): Changes;
 }
 
 type Statement = Sqlite.Statement<unknown[], object>;
@@ -34,7 +33,7 @@ export function createStatements(connection: Sqlite.Database): Statements {
 
   return {
     isRead: (sql) => guarded(sql, (statement) => statement.readonly),
-    get<T extends object>(sql: string, values: SqlValue[]) {
+    get<T extends object>(sql: string, values: readonly SqlValue[]) {
       return guarded(sql, (statement) => {
         // The driver's `get` ignores what the reset after the first row reports. That is where a RETURNING statement
         // commits, so a full disk would go unnoticed: changes are always run to their end.
@@ -45,7 +44,7 @@ export function createStatements(connection: Sqlite.Database): Statements {
         return row === undefined ? undefined : (assertExact(row) as T);
       });
     },
-    all<T extends object>(sql: string, values: SqlValue[]) {
+    all<T extends object>(sql: string, values: readonly SqlValue[]) {
       return guarded(sql, (statement) => {
         const rows = rowsOf(statement, values);
         for (const row of rows) assertExact(row);
@@ -61,20 +60,21 @@ export function createStatements(connection: Sqlite.Database): Statements {
   };
 }
 
-function rowsOf(statement: Statement, values: SqlValue[]): object[] {
+function rowsOf(statement: Statement, values: readonly SqlValue[]): object[] {
   if (statement.reader) return statement.all(...toBound(values));
   statement.run(...toBound(values));
   return [];
 }
 
-/** Whole numbers go as 64-bit integers: the driver binds a number as REAL, which divides and concatenates differently. */
-function toBound(values: SqlValue[]): unknown[] {
-  const bound: unknown[] = values;
-  for (let index = 0; index < values.length; index++) {
-    const value = values[index];
-    if (value === undefined) throw new StorageError("failed", `value ${index + 1} is undefined`);
+/**
+ * Whole numbers go as 64-bit integers: the driver binds a number as REAL, which divides and concatenates differently.
+ * A copy, for a statement may run again.
+ */
+function toBound(values: readonly SqlValue[]): unknown[] {
+  const bound: unknown[] = [];
+  for (const value of values) {
     assertStorable(value);
-    if (Number.isInteger(value)) bound[index] = BigInt(value as number);
+    bound.push(Number.isInteger(value) ? BigInt(value as number) : value);
   }
   return bound;
 }

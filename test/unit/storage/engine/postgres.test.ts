@@ -1,0 +1,121 @@
+import { describe, expect, test } from "vitest";
+import { openPostgres } from "../../../../storage/engine/postgres.ts";
+import type { PostgresPool } from "../../../../storage/engine/postgres-pool.ts";
+
+/** A server that answers every statement with no rows, unless `refuse` has an error for it. */
+function createFakeServer(refuse: (text: string, times: number) => string | undefined) {
+  const log: string[] = [];
+  const discarded: boolean[] = [];
+  const times = new Map<string, number>();
+  const pool: PostgresPool = {
+    isSingle: true,
+    connect: async () => ({
+      async query(text) {
+        if (text.includes("pg_index")) return { rows: [], changes: 0 };
+        log.push(text);
+        const count = (times.get(text) ?? 0) + 1;
+        times.set(text, count);
+        const code = refuse(text, count);
+        if (code !== undefined) throw Object.assign(new Error(`refused ${text}`), { code });
+        return { rows: [], changes: 1 };
+      },
+      release: (broken) => void discarded.push(broken),
+    }),
+    end: async () => void log.push("end"),
+  };
+  return { pool, log, discarded };
+}
+
+const BEGIN = "BEGIN ISOLATION LEVEL SERIALIZABLE";
+
+describe("a transaction that gives way", () => {
+  test.each(["40001", "40P01"])("at a statement (%s) runs again from its start", async (code) => {
+    const server = createFakeServer((text, times) =>
+      text === "work" && times < 3 ? code : undefined,
+    );
+    const db = await openPostgres({ url: server.pool, clock: () => 5 });
+    let runs = 0;
+    const result = await db.transaction(async (tx) => {
+      runs++;
+      await tx.run("first");
+      await tx.run("work");
+      return "done";
+    });
+    expect([result, runs]).toEqual(["done", 3]);
+    const attempt = [BEGIN, "first", "work", "ROLLBACK"];
+    expect(server.log).toEqual([...attempt, ...attempt, BEGIN, "first", "work", "COMMIT"]);
+  });
+
+  test("at its commit runs again", async () => {
+    const server = createFakeServer((text, times) =>
+      text === "COMMIT" && times === 1 ? "40001" : undefined,
+    );
+    const db = await openPostgres({ url: server.pool, clock: () => 5 });
+    let runs = 0;
+    await db.transaction(async (tx) => {
+      runs++;
+      await tx.run("work");
+    });
+    expect(runs).toBe(2);
+  });
+
+  test("runs again even when its callback makes something else of the failure", async () => {
+    const server = createFakeServer((text, times) =>
+      text === "work" && times === 1 ? "40001" : undefined,
+    );
+    const db = await openPostgres({ url: server.pool, clock: () => 5 });
+    const result = await db.transaction(async (tx) => {
+      try {
+        return await tx.run("work");
+      } catch {
+        throw new Error("name taken");
+      }
+    });
+    expect(result).toEqual({ changes: 1 });
+  });
+
+  test("fails as busy when it always has to", async () => {
+    const server = createFakeServer((text) =>
+      text === "UPDATE t SET n = 1" ? "40001" : undefined,
+    );
+    const db = await openPostgres({ url: server.pool, clock: () => 5 });
+    await expect(db.run("UPDATE t SET n = 1")).rejects.toMatchObject({ code: "busy" });
+    expect(server.log.length).toBeGreaterThan(10);
+    expect(server.log.length).toBeLessThan(50);
+  });
+});
+
+describe("a connection", () => {
+  test("that broke is thrown away, one whose statement failed is not", async () => {
+    const server = createFakeServer((text) => ({ lost: "ECONNRESET", wrong: "42601" })[text]);
+    const db = await openPostgres({ url: server.pool, clock: () => 5 });
+    server.discarded.length = 0;
+    await expect(db.get("wrong")).rejects.toMatchObject({ code: "failed" });
+    await expect(db.get("lost")).rejects.toThrow(
+      "no answer from the PostgreSQL server (ECONNRESET)",
+    );
+    await expect(db.transaction((tx) => tx.run("lost"))).rejects.toMatchObject({ code: "failed" });
+    expect(server.discarded).toEqual([false, true, true]);
+    expect(server.log).toEqual(["wrong", "lost", BEGIN, "lost"]);
+  });
+
+  test("whose rollback fails is thrown away", async () => {
+    const server = createFakeServer((text) => (text === "ROLLBACK" ? "ECONNRESET" : undefined));
+    const db = await openPostgres({ url: server.pool, clock: () => 5 });
+    server.discarded.length = 0;
+    const running = db.transaction(() => Promise.reject(new Error("mine")));
+    await expect(running).rejects.toMatchObject({ code: "failed" });
+    expect(server.discarded).toEqual([true]);
+  });
+});
+
+describe("an address", () => {
+  test("that is none, or that nobody answers at, fails without its password", async () => {
+    const clock = () => 0;
+    const none = openPostgres({ url: "postgres://croft:pass word@[", clock });
+    await expect(none).rejects.toThrow("the database's address is no URL");
+    const nobody = openPostgres({ url: "postgres://croft:hunter2@127.0.0.1:1/croft", clock });
+    await expect(nobody).rejects.toThrow("(ECONNREFUSED): connecting to 127.0.0.1:1/croft");
+    await expect(nobody).rejects.not.toThrow("hunter2");
+  });
+});
