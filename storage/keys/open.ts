@@ -1,6 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { createKeyring, type Keyring } from "./keyring.ts";
-import { type KeySource, openMasterKeys } from "./master-key.ts";
+import type { Database } from "../engine/database.ts";
+import { claimInstanceValue, putInstanceValue } from "../tables/common/instance.ts";
+import { createKeyring, type Keyring, toCheckValue } from "./keyring.ts";
+import { type KeySource, MasterKeyError, openMasterKeys } from "./master-key.ts";
 import { createSystemKeyring, type Keytar } from "./system-keyring.ts";
 
 export interface OpenKeyringOptions {
@@ -15,10 +17,15 @@ export interface OpenKeyringOptions {
   readonly loadKeytar?: () => Promise<Keytar>;
 }
 
+/** A keyring and what is known of where its key comes from. */
+export interface OpenedKeyring extends Keyring {
+  readonly source: KeySource;
+  /** A check value of each known master key, newest first; nothing of a key can be learnt from it. */
+  readonly checks: readonly string[];
+}
+
 /** The keyring of a data directory with node's random source and the system's key store. @throws MasterKeyError */
-export async function openKeyring(
-  options: OpenKeyringOptions,
-): Promise<Keyring & { readonly source: KeySource }> {
+export async function openKeyring(options: OpenKeyringOptions): Promise<OpenedKeyring> {
   const { masters, source } = await openMasterKeys(
     {
       folder: options.directory,
@@ -29,8 +36,39 @@ export async function openKeyring(
     },
     options.mayCreate,
   );
-  return { ...createKeyring(masters, randomBytes), source };
+  const checks = masters.map((master) => toCheckValue(master.bytes));
+  return { ...createKeyring(masters, randomBytes), source, checks };
 }
+
+/**
+ * Makes sure that the database was sealed with one of these master keys, and marks a fresh one with the newest:
+ * a database on a server outlives a lost data directory, and must not meet a new key.
+ * @throws MasterKeyError `different`
+ */
+export async function assertKeyOfDatabase(
+  db: Database,
+  checks: readonly string[],
+  now: number,
+): Promise<void> {
+  const [newest] = checks;
+  if (newest === undefined) {
+    return;
+  }
+  const marked = await claimInstanceValue(db, MARK, newest, now);
+  if (!checks.includes(marked)) {
+    throw new MasterKeyError(
+      "different",
+      "the database was sealed with another master key than the one in the data folder; " +
+        "restore keys/ from a backup, or hand the key in with CROFT_MASTER_KEY_FILE",
+    );
+  }
+  if (marked !== newest) {
+    // From here on something may be sealed with the newest key, and the older ones alone are not enough.
+    await putInstanceValue(db, MARK, newest, now);
+  }
+}
+
+const MARK = "master_key";
 
 async function loadKeytar(): Promise<Keytar> {
   const loaded = (await import("keytar")) as unknown as { default?: Keytar } & Keytar;

@@ -9,13 +9,14 @@ import {
   type MasterKeyOptions,
   openMasterKeys,
 } from "../../../../storage/keys/master-key.ts";
-import { openKeyring } from "../../../../storage/keys/open.ts";
+import { assertKeyOfDatabase, openKeyring } from "../../../../storage/keys/open.ts";
 import {
   createSystemKeyring,
   type Keytar,
   probeSecretStore,
   type SecretStore,
 } from "../../../../storage/keys/system-keyring.ts";
+import { openTestDatabase } from "../../../support/database.ts";
 
 let folder: string;
 beforeEach(async () => {
@@ -256,5 +257,18 @@ describe("the system's keyring", () => {
     expect((await openKeyring({ ...at, mayCreate: false })).openText("totp", sealed, "row")).toBe(
       "secret",
     );
+  });
+});
+
+describe("a database", () => {
+  test("is marked with the key that it is first opened with, and refuses another", async () => {
+    const db = await openTestDatabase();
+    await assertKeyOfDatabase(db, ["first"], 1);
+    await assertKeyOfDatabase(db, ["second", "first"], 2);
+    await assertKeyOfDatabase(db, ["second"], 3);
+    await expect(assertKeyOfDatabase(db, ["first"], 4)).rejects.toMatchObject({
+      code: "different",
+    });
+    await db.close();
   });
 });
