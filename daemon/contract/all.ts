@@ -11,6 +11,7 @@ import { userEndpoints } from "./forge/users.ts";
 import { versionEndpoints } from "./forge/version.ts";
 import { vaultAdminEndpoints } from "./vault/admin.ts";
 import { accountEndpoints } from "./vault/auth.ts";
+import { cloudEndpoints } from "./vault/cloud.ts";
 
 /** Every operation that the daemon serves, in the order of the documents. Tests, OpenAPI and the command line read it. */
 export const allEndpoints: readonly AnyEndpoint[] = [
@@ -26,4 +27,5 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...avatarEndpoints,
   ...accountEndpoints,
   ...vaultAdminEndpoints,
+  ...cloudEndpoints,
 ];

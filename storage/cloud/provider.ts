@@ -183,10 +183,10 @@ export interface Expected {
   readonly parent?: string | undefined;
 }
 
-/** First and last byte, both included. */
+/** First and last byte, both included; up to the end without a last one. */
 export interface ByteRange {
   readonly start: number;
-  readonly end: number;
+  readonly end?: number | undefined;
 }
 
 /** Most items that a listing may have; a larger folder is answered `unsupported`, never cut. */

@@ -65,17 +65,20 @@ CREATE TABLE vault_folders (
 ) STRICT;
 
 CREATE TABLE vault_cache_entries (
+  -- the cache folder that holds the file: each machine that shares the database has its own
+  store TEXT NOT NULL,
   -- names the file: made of the user, the connection and the version of the item
-  cache_key TEXT PRIMARY KEY,
+  cache_key TEXT NOT NULL,
   user_id TEXT NOT NULL REFERENCES vault_users (id) ON DELETE CASCADE,
   connection_id TEXT NOT NULL REFERENCES vault_connections (id) ON DELETE CASCADE,
   size INTEGER NOT NULL,
   -- SHA-256 in hex
   hash TEXT NOT NULL,
-  last_used_at INTEGER NOT NULL
+  last_used_at INTEGER NOT NULL,
+  PRIMARY KEY (store, cache_key)
 ) STRICT;
 
-CREATE INDEX vault_cache_entries_user ON vault_cache_entries (user_id, last_used_at);
+CREATE INDEX vault_cache_entries_user ON vault_cache_entries (store, user_id, last_used_at);
 CREATE INDEX vault_cache_entries_connection ON vault_cache_entries (connection_id);
 
 CREATE TABLE vault_analysis_settings (

@@ -2,7 +2,6 @@ import { constants, type BigIntStats } from "node:fs";
 import { copyFile, lstat, open, unlink, type FileHandle } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { BrokenOff, type Failure } from "../outcomes.ts";
-import type { ByteRange } from "../provider.ts";
 import type { Folder } from "./anchor.ts";
 import { errnoOf, toReadFailure, unless } from "./errno.ts";
 import { publish, publishByClaim, type Place } from "./relocate.ts";
@@ -39,7 +38,7 @@ export async function openForReading(place: Place): Promise<Opened | undefined> 
  * The bytes of `range`. Before the last of them is given the file is looked at again: when it changed meanwhile the
  * stream breaks off, so that nobody takes a mixture for the whole. Closes the file in any case.
  */
-export function streamOf({ handle, stats }: Opened, range: ByteRange, signal: AbortSignal): Readable {
+export function streamOf({ handle, stats }: Opened, range: { readonly start: number; readonly end: number }, signal: AbortSignal): Readable {
   const version = toVersion(stats);
   let position = range.start;
   const readNext = async (): Promise<Buffer | null> => {

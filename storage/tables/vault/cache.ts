@@ -12,13 +12,18 @@ export interface CacheEntry {
   readonly lastUsedAt: number;
 }
 
-/** Adds an entry, or replaces the one of the same key. */
-export async function putCacheEntry(tx: Transaction, entry: CacheEntry): Promise<void> {
+/** Adds an entry to a store, or replaces the one of the same key. */
+export async function putCacheEntry(
+  tx: Transaction,
+  store: string,
+  entry: CacheEntry,
+): Promise<void> {
   await tx.run(
-    `INSERT INTO vault_cache_entries (cache_key, user_id, connection_id, size, hash, last_used_at)
-     VALUES (?, ?, ?, ?, ?, ?)
-     ON CONFLICT (cache_key) DO UPDATE SET
+    `INSERT INTO vault_cache_entries (store, cache_key, user_id, connection_id, size, hash, last_used_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (store, cache_key) DO UPDATE SET
        size = excluded.size, hash = excluded.hash, last_used_at = excluded.last_used_at`,
+    store,
     entry.key,
     entry.userId,
     entry.connectionId,
@@ -28,47 +33,71 @@ export async function putCacheEntry(tx: Transaction, entry: CacheEntry): Promise
   );
 }
 
-export async function findCacheEntry(db: Queries, key: string): Promise<CacheEntry | undefined> {
+export async function findCacheEntry(
+  db: Queries,
+  store: string,
+  key: string,
+): Promise<CacheEntry | undefined> {
   const row = await db.get<CacheRow>(
-    `SELECT ${columnList} FROM vault_cache_entries WHERE cache_key = ?`,
+    `SELECT ${columnList} FROM vault_cache_entries WHERE store = ? AND cache_key = ?`,
+    store,
     key,
   );
   return row && toEntry(row);
 }
 
-/** The bytes that a user's entries take. */
-export async function sumCacheBytes(db: Queries, userId: string): Promise<number> {
+/** The bytes that a user's entries take in a store. */
+export async function sumCacheBytes(db: Queries, store: string, userId: string): Promise<number> {
   const row = await db.get<{ bytes: number }>(
-    "SELECT CAST(COALESCE(SUM(size), 0) AS BIGINT) AS bytes FROM vault_cache_entries WHERE user_id = ?",
+    `SELECT CAST(COALESCE(SUM(size), 0) AS BIGINT) AS bytes FROM vault_cache_entries
+     WHERE store = ? AND user_id = ?`,
+    store,
     userId,
   );
   return row?.bytes ?? 0;
 }
 
-/** A user's entries, least recently used first; everybody's without a user. */
+/** A user's entries, least recently used first. */
 export async function listCacheEntries(
   db: Queries,
-  userId: string | undefined,
+  store: string,
+  userId: string,
   limit: number,
 ): Promise<CacheEntry[]> {
-  const rows =
-    userId === undefined
-      ? await db.all<CacheRow>(
-          `SELECT ${columnList} FROM vault_cache_entries ORDER BY last_used_at, cache_key LIMIT ?`,
-          limit,
-        )
-      : await db.all<CacheRow>(
-          `SELECT ${columnList} FROM vault_cache_entries WHERE user_id = ? ORDER BY last_used_at, cache_key LIMIT ?`,
-          userId,
-          limit,
-        );
+  const rows = await db.all<CacheRow>(
+    `SELECT ${columnList} FROM vault_cache_entries
+     WHERE store = ? AND user_id = ? ORDER BY last_used_at, cache_key LIMIT ?`,
+    store,
+    userId,
+    limit,
+  );
+  return rows.map(toEntry);
+}
+
+/** Everybody's entries, least recently used first. */
+export async function listOldestCacheEntries(
+  db: Queries,
+  store: string,
+  limit: number,
+): Promise<CacheEntry[]> {
+  const rows = await db.all<CacheRow>(
+    `SELECT ${columnList} FROM vault_cache_entries
+     WHERE store = ? ORDER BY last_used_at, cache_key LIMIT ?`,
+    store,
+    limit,
+  );
   return rows.map(toEntry);
 }
 
 /** The keys of a connection's entries. */
-export async function listCacheKeysOf(db: Queries, connectionId: string): Promise<string[]> {
+export async function listCacheKeysOf(
+  db: Queries,
+  store: string,
+  connectionId: string,
+): Promise<string[]> {
   const rows = await db.all<{ cache_key: string }>(
-    "SELECT cache_key FROM vault_cache_entries WHERE connection_id = ?",
+    "SELECT cache_key FROM vault_cache_entries WHERE store = ? AND connection_id = ?",
+    store,
     connectionId,
   );
   return rows.map((row) => row.cache_key);
@@ -77,11 +106,14 @@ export async function listCacheKeysOf(db: Queries, connectionId: string): Promis
 /** The keys and sizes behind `after`, in the order of the keys: for comparing them with the files. */
 export async function listCacheKeysAfter(
   db: Queries,
+  store: string,
   after: string,
   limit: number,
 ): Promise<{ readonly key: string; readonly size: number }[]> {
   const rows = await db.all<{ cache_key: string; size: number }>(
-    "SELECT cache_key, size FROM vault_cache_entries WHERE cache_key > ? ORDER BY cache_key LIMIT ?",
+    `SELECT cache_key, size FROM vault_cache_entries
+     WHERE store = ? AND cache_key > ? ORDER BY cache_key LIMIT ?`,
+    store,
     after,
     limit,
   );
@@ -89,17 +121,28 @@ export async function listCacheKeysAfter(
 }
 
 /** Removes entries; their files may go once this has committed. */
-export async function deleteCacheEntries(tx: Transaction, keys: readonly string[]): Promise<void> {
-  for (const key of keys) await tx.run("DELETE FROM vault_cache_entries WHERE cache_key = ?", key);
+export async function deleteCacheEntries(
+  tx: Transaction,
+  store: string,
+  keys: readonly string[],
+): Promise<void> {
+  for (const key of keys)
+    await tx.run("DELETE FROM vault_cache_entries WHERE store = ? AND cache_key = ?", store, key);
 }
 
 /** Notes when entries were last used. */
 export async function touchCacheEntries(
   tx: Transaction,
+  store: string,
   used: Iterable<readonly [key: string, at: number]>,
 ): Promise<void> {
   for (const [key, at] of used)
-    await tx.run("UPDATE vault_cache_entries SET last_used_at = ? WHERE cache_key = ?", at, key);
+    await tx.run(
+      "UPDATE vault_cache_entries SET last_used_at = ? WHERE store = ? AND cache_key = ?",
+      at,
+      store,
+      key,
+    );
 }
 
 interface CacheRow {

@@ -102,15 +102,20 @@ export interface ItemCursor {
   readonly id: string;
 }
 
+/** An item with its place in the order of its folder. */
+export interface ListedItem extends CloudItem {
+  readonly cursor: ItemCursor;
+}
+
 /** Live items of a folder, folders first, then by name without case. */
 export async function listItems(
   db: Queries,
   folder: { readonly connectionId: string; readonly parentRef: string },
   page: { readonly after: ItemCursor | undefined; readonly limit: number },
-): Promise<CloudItem[]> {
+): Promise<ListedItem[]> {
   const { after, limit } = page;
-  const rows = await db.all<ItemRow>(
-    `SELECT ${columnList} FROM vault_items
+  const rows = await db.all<ItemRow & { sort_key: Uint8Array }>(
+    `SELECT sort_key, ${columnList} FROM vault_items
      WHERE connection_id = ? AND parent_ref = ? AND deleted_at IS NULL
      ${after === undefined ? "" : "AND (sort_key, id) > (?, ?)"}
      ORDER BY sort_key, id LIMIT ?`,
@@ -119,7 +124,7 @@ export async function listItems(
     ...(after === undefined ? [] : [after.sortKey, after.id]),
     limit,
   );
-  return rows.map(toItem);
+  return rows.map((row) => ({ ...toItem(row), cursor: { sortKey: row.sort_key, id: row.id } }));
 }
 
 /** What an analysis found out about an item. */
@@ -152,7 +157,10 @@ export async function recordItem(
 }
 
 /** Marks an item as gone, and everything below it. */
-export async function softDeleteItem(tx: Transaction, item: CloudItem): Promise<void> {
+export async function softDeleteItem(
+  tx: Transaction,
+  item: Pick<CloudItem, "id" | "connectionId" | "providerItemId" | "kind">,
+): Promise<void> {
   await tx.run("UPDATE vault_items SET deleted_at = ? WHERE id = ?", tx.now, item.id);
   if (item.kind === "file") return;
   // UNION and not UNION ALL: a cycle of parents, which no provider should have, ends the walk.
@@ -259,7 +267,7 @@ export async function replaceFolderItems(
       connectionId: owner.connectionId,
       providerItemId: gone.provider_item_id,
       kind: gone.kind,
-    } as CloudItem);
+    });
   }
   // Two sizes of statement, so that few are prepared.
   let at = 0;

@@ -1,0 +1,109 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { createByteCache, type ByteCache } from "../storage/bytes/cache.ts";
+import type { ProviderDeps, ServerSettings } from "../storage/cloud/provider.ts";
+import { cloudProviderTypes } from "../storage/cloud/registry.ts";
+import type { DataDirectory } from "../storage/data-directory.ts";
+import type { Database } from "../storage/engine/database.ts";
+import type { Keyring } from "../storage/keys/keyring.ts";
+import { getCacheLimit } from "../storage/tables/vault/analysis-settings.ts";
+import type { Settings } from "./contract/settings.ts";
+import type { JobQueue } from "./jobs/queue.ts";
+import type { Log } from "./logging.ts";
+import { createCloud, type Cloud } from "./vault/cloud/cloud.ts";
+
+/** What the cloud side needs of the daemon. */
+export interface CloudSurroundings {
+  readonly db: Database;
+  readonly settings: Settings;
+  readonly directory: DataDirectory;
+  readonly keys: Keyring;
+  readonly jobs: Pick<JobQueue, "enqueue" | "register">;
+  readonly log: Log;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  /** From 0 up to 1. */
+  readonly random: () => number;
+  readonly newId: () => string;
+  /** Base of the links that are handed out, without a trailing slash. */
+  readonly publicUrl: () => string;
+  /** The daemon's own addresses, which nobody may be made to call. */
+  readonly ownAddresses: ProviderDeps["ownAddresses"];
+}
+
+/** The cloud side with its cache. */
+export interface OpenCloud {
+  readonly cloud: Cloud;
+  readonly cache: ByteCache;
+  /** Begins the work beside requests: index and files of the cache are made to agree. */
+  start(): void;
+  close(): Promise<void>;
+}
+
+/** Memory for small cached files. */
+const CACHE_MEMORY_BYTES = 32 * 1024 * 1024;
+
+/** Opens the byte cache and builds the cloud side on it. */
+export async function openCloud(around: CloudSurroundings): Promise<OpenCloud> {
+  const { db, settings, directory, log, clock, newId } = around;
+  const cache = await createByteCache({
+    db,
+    folder: directory.cache,
+    clock,
+    newId,
+    limitOf: (userId) => getCacheLimit(db, userId, settings.byteCacheBytes),
+    memoryBytes: CACHE_MEMORY_BYTES,
+    onError: (error, what) => log.warn({ err: error }, `byte cache: ${what} failed`),
+  });
+  const cloud = createCloud({
+    db,
+    clock,
+    random: around.random,
+    newId,
+    keys: around.keys,
+    providerTypes: cloudProviderTypes,
+    providerDeps: {
+      clock,
+      newId,
+      sleep: (ms, signal) => sleep(ms, undefined, signal === undefined ? {} : { signal }),
+      server: toServerSettings(settings),
+      localRoots: settings.localRoots,
+      ownFolders: [directory.root],
+      addressPolicy: settings.addressPolicy,
+      ownAddresses: around.ownAddresses,
+    },
+    cache,
+    jobs: around.jobs,
+    log,
+    listingMaxAgeMs: settings.listingMaxAgeSeconds * 1000,
+    temporaryDirectory: directory.tmp,
+    defaultCacheBytes: settings.byteCacheBytes,
+    publicUrl: around.publicUrl,
+  });
+  return {
+    cloud,
+    cache,
+    start: () => {
+      cache.reconcile().catch((error: unknown) => log.warn({ err: error }, "byte cache: reconciling failed"));
+    },
+    async close() {
+      await cloud.close();
+      await cache.close();
+    },
+  };
+}
+
+/** The settings that adapters may ask for by name. */
+function toServerSettings(settings: Settings): ServerSettings {
+  return {
+    googleClientId: settings.googleClientId,
+    googleClientSecret: settings.googleClientSecret,
+    googleBaseUrl: settings.googleBaseUrl,
+    onedriveClientId: settings.onedriveClientId,
+    onedriveClientSecret: settings.onedriveClientSecret,
+    onedriveTenantId: settings.onedriveTenantId,
+    onedriveBaseUrl: settings.onedriveBaseUrl,
+    dropboxClientId: settings.dropboxClientId,
+    dropboxClientSecret: settings.dropboxClientSecret,
+    dropboxBaseUrl: settings.dropboxBaseUrl,
+  };
+}

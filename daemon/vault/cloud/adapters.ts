@@ -1,0 +1,224 @@
+import type { ConnectFailure, Failure, ReadFailure } from "../../../storage/cloud/outcomes.ts";
+import type {
+  CloudProvider,
+  CloudProviderType,
+  ConnectOutcome,
+  Credentials,
+  Facts,
+} from "../../../storage/cloud/provider.ts";
+import { withRetries } from "../../../storage/cloud/retrying.ts";
+import {
+  findConnection,
+  updateConnection,
+  type Connection,
+  type ConnectionStatus,
+} from "../../../storage/tables/vault/connections.ts";
+import { SealError } from "../../../storage/keys/keyring.ts";
+import { AppError } from "../../errors.ts";
+import type { CloudDeps } from "./cloud.ts";
+
+/** Open storages of connections: one each, with its credentials unsealed. */
+export interface Adapters {
+  /** The caller's connection. Refuses with `not_found`: somebody else's is as good as none. */
+  own(userId: string, connectionId: string): Promise<Connection>;
+  /** Refuses what cannot be opened at all (vault API, Adapter construction): 401 and 422. */
+  open(connection: Connection): Promise<CloudProvider>;
+  /**
+   * Opens a storage and makes one call on it; a connection whose credentials were refused before is not asked again. What
+   * the outcome tells of the connection is kept as its status.
+   */
+  call<T extends { readonly kind: string }>(
+    connection: Connection,
+    work: (provider: CloudProvider) => Promise<T>,
+  ): Promise<T | Extract<Failure, { kind: "reauth" }>>;
+  /** Tries settings and credentials for the first time, or anew. */
+  connect(input: {
+    readonly connectionId: string;
+    readonly type: CloudProviderType;
+    readonly settings: Readonly<Record<string, string>>;
+    readonly credentials: Credentials;
+    readonly saveCredentials: (credentials: Credentials) => Promise<void>;
+  }): Promise<ConnectOutcome>;
+  findType(type: string): CloudProviderType | undefined;
+  seal(connectionId: string, credentials: Credentials): string;
+  /** Closes what was opened with a connection's earlier credentials. */
+  forget(connectionId: string): Promise<void>;
+  /** Runs changes of one connection one after the other: outside the provider nothing else keeps them apart. */
+  inTurn<T>(connectionId: string, work: () => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+/** The text of 401 when credentials cannot be unsealed (vault API, Adapter construction). */
+export const UNREADABLE_CREDENTIALS = "Credential decryption failed — reconnect this connection";
+const SEAL_PURPOSE = "cloud-credentials";
+
+interface Opened {
+  readonly generation: number;
+  readonly provider: Promise<CloudProvider>;
+}
+
+export function createAdapters(deps: CloudDeps): Adapters {
+  const { db, keys, providerDeps } = deps;
+  const types = new Map(deps.providerTypes.map((type) => [type.type, type]));
+  const opened = new Map<string, Opened>();
+  const turns = new Map<string, Promise<unknown>>();
+
+  async function open(connection: Connection): Promise<CloudProvider> {
+    const known = opened.get(connection.id);
+    if (known?.generation === connection.generation) return known.provider;
+    const provider = openNew(connection);
+    opened.set(connection.id, { generation: connection.generation, provider });
+    provider.catch(() => {
+      if (opened.get(connection.id)?.provider === provider) opened.delete(connection.id);
+    });
+    if (known !== undefined) await closeQuietly(known.provider);
+    return provider;
+  }
+
+  async function openNew(connection: Connection): Promise<CloudProvider> {
+    const type = types.get(connection.provider);
+    if (type === undefined)
+      throw new AppError("unprocessable", `This server has no adapter for ${connection.provider}.`);
+    const outcome = await connect({
+      connectionId: connection.id,
+      type,
+      settings: connection.settings,
+      credentials: unseal(connection),
+      facts: connection.facts,
+      saveCredentials: async (credentials) => {
+        await updateConnection(db, connection.id, { credentials: seal(connection.id, credentials) });
+      },
+    });
+    if (outcome.kind === "ok") return outcome.provider;
+    throw toRefusal(outcome);
+  }
+
+  async function connect(
+    input: Parameters<Adapters["connect"]>[0] & { readonly facts?: Facts | undefined },
+  ): Promise<ConnectOutcome> {
+    const { connectionId, settings, credentials, saveCredentials } = input;
+    const outcome = await input.type.connect(
+      {
+        connectionId,
+        settings,
+        credentials,
+        facts: input.facts,
+        saveCredentials,
+        signal: new AbortController().signal,
+      },
+      providerDeps,
+    );
+    if (outcome.kind !== "ok") return outcome;
+    const retries = { sleep: providerDeps.sleep, random: deps.random };
+    return { ...outcome, provider: withRetries(outcome.provider, retries) };
+  }
+
+  function unseal(connection: Connection): Credentials {
+    try {
+      const text = keys.openText(SEAL_PURPOSE, connection.credentials, rowOf(connection.id));
+      return JSON.parse(text) as Credentials;
+    } catch (error) {
+      if (!(error instanceof SealError)) throw error;
+      throw new AppError("reauth_required", UNREADABLE_CREDENTIALS, { cause: error });
+    }
+  }
+
+  function seal(connectionId: string, credentials: Credentials): string {
+    return keys.seal(SEAL_PURPOSE, JSON.stringify(credentials), rowOf(connectionId));
+  }
+
+  async function noteStatus(connection: Connection, outcome: string): Promise<void> {
+    const status = statusAfter(outcome);
+    if (status === undefined || status === connection.status) return;
+    await updateConnection(db, connection.id, { status });
+  }
+
+  return {
+    async own(userId, connectionId) {
+      const connection = await findConnection(db, userId, connectionId);
+      if (connection === undefined) throw new AppError("not_found", "Connection not found");
+      return connection;
+    },
+
+    open,
+
+    async call(connection, work) {
+      const provider = await open(connection);
+      if (connection.status === "reauth_required") return { kind: "reauth", note: "not asked again" };
+      const outcome = await work(provider);
+      await noteStatus(connection, outcome.kind);
+      return outcome;
+    },
+
+    connect,
+    findType: (type) => types.get(type),
+    seal,
+
+    async forget(connectionId) {
+      const known = opened.get(connectionId);
+      opened.delete(connectionId);
+      if (known !== undefined) await closeQuietly(known.provider);
+    },
+
+    inTurn(connectionId, work) {
+      const before = turns.get(connectionId) ?? Promise.resolve();
+      const mine = before.then(work, work);
+      const settled = mine.then(
+        () => undefined,
+        () => undefined,
+      );
+      turns.set(connectionId, settled);
+      void settled.then(() => {
+        if (turns.get(connectionId) === settled) turns.delete(connectionId);
+      });
+      return mine;
+    },
+
+    async close() {
+      const all = [...opened.values()];
+      opened.clear();
+      for (const { provider } of all) await closeQuietly(provider);
+    },
+  };
+
+  async function closeQuietly(provider: Promise<CloudProvider>): Promise<void> {
+    try {
+      await (await provider).close();
+    } catch (error) {
+      deps.log.debug({ err: error }, "a storage was not closed cleanly");
+    }
+  }
+}
+
+/** What an outcome tells of the connection as a whole; undefined when nothing. */
+function statusAfter(outcome: string): ConnectionStatus | undefined {
+  switch (outcome as (Failure | ReadFailure | { kind: "ok" })["kind"]) {
+    case "reauth":
+      return "reauth_required";
+    case "offline":
+      return "offline";
+    case "ok":
+    case "stale":
+    case "conflict":
+    case "not_found":
+      return "connected";
+    default:
+      return undefined;
+  }
+}
+
+/** A connection that cannot be opened any more, as a refusal of whatever was to be done with it. */
+function toRefusal(failure: ConnectFailure): AppError {
+  if (failure.kind === "reauth")
+    return new AppError("reauth_required", "This storage must be connected again.");
+  if (failure.kind === "invalid_setting")
+    return new AppError(
+      "unprocessable",
+      `This connection's ${failure.setting} is no longer allowed on this server (${failure.reason}).`,
+    );
+  return new AppError("unavailable", "The storage is temporarily unavailable.");
+}
+
+function rowOf(connectionId: string): string {
+  return `vault_connections/${connectionId}`;
+}

@@ -1,0 +1,215 @@
+import type { CachedBytes } from "../../../storage/bytes/cache.ts";
+import type { Fetched } from "../../../storage/bytes/fill.ts";
+import { BrokenOff, type ReadFailure } from "../../../storage/cloud/outcomes.ts";
+import type { ProviderItem } from "../../../storage/cloud/provider.ts";
+import { insertAudit } from "../../../storage/tables/vault/audit.ts";
+import type { Connection } from "../../../storage/tables/vault/connections.ts";
+import {
+  findLiveItem,
+  getItemAnalysis,
+  listAncestors,
+  recordItem,
+  type CloudItem,
+  type ItemAnalysis,
+} from "../../../storage/tables/vault/items.ts";
+import { AppError } from "../../errors.ts";
+import type { VaultCaller } from "../caller.ts";
+import type { Adapters } from "./adapters.ts";
+import type { CloudDeps } from "./cloud.ts";
+import { warnFolder } from "./folder-marks.ts";
+import { isPreviewable } from "./previewable.ts";
+import { toSeenItem } from "./seen-item.ts";
+import { toCacheKey, toEntityTag, toVersionKey } from "./version-key.ts";
+
+/** Where a route's item is. */
+export interface ItemPlace {
+  readonly connection_id: string;
+  readonly item_id: string;
+}
+
+/** Bytes of an item, ready to be sent. */
+export interface ItemBytes {
+  readonly kind: "bytes";
+  readonly name: string;
+  readonly contentType: string | undefined;
+  readonly entityTag: string;
+  readonly modifiedAt: number | undefined;
+  readonly bytes: CachedBytes;
+}
+
+/** Everything that is known of an item without asking the provider. */
+export interface ItemDetail {
+  readonly item: CloudItem;
+  readonly analysis: ItemAnalysis;
+  readonly connection: Connection;
+  /** Names of the folders above it, outermost first. */
+  readonly folders: readonly string[];
+}
+
+export type PreviewResult =
+  | ItemBytes
+  | { readonly kind: "unsupported_preview"; readonly reason: "unsupported_format" | "provider_error" };
+
+/** Looking at items and reading them. */
+export interface CloudBytes {
+  /** Notes that an item was opened. The provider is not asked. */
+  open(caller: VaultCaller, place: ItemPlace): Promise<CloudItem>;
+  detail(caller: VaultCaller, place: ItemPlace): Promise<ItemDetail>;
+  /** The bytes of a type that may be shown in place; what cannot be shown says why. */
+  preview(caller: VaultCaller, place: ItemPlace): Promise<PreviewResult>;
+  /** The bytes, or the provider's failure. An item that was never listed is asked for all the same. */
+  download(caller: VaultCaller, place: ItemPlace): Promise<ItemBytes | ReadFailure>;
+}
+
+/** What the bytes that were fetched turned out to be. */
+interface FetchedItem {
+  readonly item: ProviderItem;
+  readonly contentType: string | undefined;
+  readonly versionKey: string;
+}
+
+export function createBytes(deps: CloudDeps, adapters: Adapters): CloudBytes {
+  const { db, cache } = deps;
+
+  async function getItem(caller: VaultCaller, place: ItemPlace) {
+    const connection = await adapters.own(caller.userId, place.connection_id);
+    const item = await findLiveItem(db, connection.id, place.item_id);
+    if (item === undefined) throw new AppError("not_found", "Cloud item not found");
+    return { connection, item };
+  }
+
+  /** Through the cache; a miss asks the provider, and what it then sends may be a newer version than is recorded. */
+  async function read(
+    connection: Connection,
+    itemId: string,
+    item: CloudItem | undefined,
+  ): Promise<ItemBytes | ReadFailure> {
+    const known = item === undefined ? undefined : toVersionKey(item);
+    const { userId, id: connectionId } = connection;
+    const key = known === undefined ? undefined : toCacheKey(userId, connectionId, known);
+    let outcome;
+    try {
+      outcome = await cache.open<FetchedItem, ReadFailure>({
+        userId,
+        connectionId,
+        key,
+        flight: `${connectionId}/${key ?? ""}/${itemId}`,
+        fetch: (from, signal) => fetch(connection, itemId, item, from, signal),
+      });
+    } catch (error) {
+      if (error instanceof BrokenOff) return error.failure;
+      throw error;
+    }
+    if (outcome.kind !== "ok") {
+      if (outcome.kind === "not_found" && item !== undefined) await noteMissing(connection, item);
+      return outcome;
+    }
+    const { bytes, meta } = outcome;
+    const versionKey = meta?.versionKey ?? known ?? "";
+    return {
+      kind: "bytes",
+      name: item?.name ?? itemId,
+      contentType: meta === undefined ? item?.contentType : meta.contentType,
+      entityTag: toEntityTag(versionKey),
+      modifiedAt: meta === undefined ? item?.modifiedAt : meta.item.modifiedAt,
+      bytes,
+    };
+  }
+
+  async function fetch(
+    connection: Connection,
+    itemId: string,
+    known: CloudItem | undefined,
+    from: { readonly start: number; readonly end: number | undefined; readonly meta: FetchedItem } | undefined,
+    signal: AbortSignal,
+  ): Promise<Fetched<FetchedItem> | ReadFailure> {
+    const outcome = await adapters.call(connection, (provider) =>
+      provider.read({
+        id: itemId,
+        range: from && { start: from.start, end: from.end },
+        version: from?.meta.item.version,
+        signal,
+      }),
+    );
+    if (outcome.kind !== "ok") return outcome;
+    const { item, stream, length } = outcome;
+    const contentType = item.contentType ?? known?.contentType;
+    const versionKey = toVersionKey({ ...toSeenItem(item), providerItemId: itemId, contentType });
+    if (from === undefined && known !== undefined && versionKey !== toVersionKey(known)) {
+      // The recorded version is no more: these bytes go under their own key, never under the old one.
+      await updateItem(connection, { ...item, id: itemId }).catch((error: unknown) => {
+        stream.destroy();
+        throw error;
+      });
+    }
+    return {
+      kind: "ok",
+      key: item.unsettled === true ? undefined : toCacheKey(connection.userId, connection.id, versionKey),
+      size: from === undefined ? (length ?? item.size) : undefined,
+      meta: { item, contentType, versionKey },
+      stream,
+    };
+  }
+
+  async function updateItem(connection: Connection, item: ProviderItem): Promise<void> {
+    const owner = { connectionId: connection.id, userId: connection.userId, newId: deps.newId };
+    await db.transaction(async (tx) => {
+      // Renamed or deleted meanwhile through the service: then that is newer than what was read.
+      const still = await findLiveItem(tx, connection.id, item.id);
+      if (still === undefined || item.kind !== "file") return;
+      await recordItem(tx, owner, { ...toSeenItem(item), name: still.name, parentRef: still.parentRef });
+    });
+  }
+
+  async function noteMissing(connection: Connection, item: CloudItem): Promise<void> {
+    const owner = { connectionId: connection.id, userId: connection.userId };
+    await db.transaction((tx) => warnFolder(tx, owner, item.parentRef, "stale_listing"));
+  }
+
+  return {
+    async open(caller, place) {
+      const { connection, item } = await getItem(caller, place);
+      await db.transaction((tx) =>
+        insertAudit(tx, {
+          eventType: "cloud.file_opened",
+          userId: caller.userId,
+          actorId: caller.userId,
+          resourceId: item.id,
+          ipAddress: caller.address,
+          metadata: { connection_id: connection.id, provider_item_id: item.providerItemId },
+        }),
+      );
+      return item;
+    },
+
+    async detail(caller, place) {
+      const { connection, item } = await getItem(caller, place);
+      const [analysis, ancestors] = await Promise.all([
+        getItemAnalysis(db, item.id),
+        listAncestors(db, { connectionId: connection.id, userId: caller.userId }, item.providerItemId),
+      ]);
+      return { item, analysis, connection, folders: ancestors.map(({ name }) => name).reverse() };
+    },
+
+    async preview(caller, place) {
+      const { connection, item } = await getItem(caller, place);
+      if (item.kind === "folder" || !isPreviewable(item.contentType))
+        return { kind: "unsupported_preview", reason: "unsupported_format" };
+      // Credentials that cannot be read and missing adapters are refusals of their own.
+      await adapters.open(connection);
+      const result = await read(connection, item.providerItemId, item);
+      if (result.kind !== "bytes") return { kind: "unsupported_preview", reason: "provider_error" };
+      if (isPreviewable(result.contentType)) return result;
+      result.bytes.release();
+      return { kind: "unsupported_preview", reason: "unsupported_format" };
+    },
+
+    async download(caller, place) {
+      const connection = await adapters.own(caller.userId, place.connection_id);
+      const item = await findLiveItem(db, connection.id, place.item_id);
+      if (item?.kind === "folder") return { kind: "unsupported", reason: "folder" };
+      await adapters.open(connection);
+      return read(connection, place.item_id, item);
+    },
+  };
+}

@@ -1,0 +1,74 @@
+// daemon/vault/cloud: connected storage: connections, their items, uploads and downloads through the byte cache.
+// May import: daemon/contract, daemon/errors.ts, daemon/vault/{caller,handle}.ts, storage. Never an adapter by name.
+// Start here (what it is made of), then items.routes.ts, then changes.service.ts or bytes.service.ts.
+import type { ByteCache } from "../../../storage/bytes/cache.ts";
+import type { CloudProviderType, ProviderDeps } from "../../../storage/cloud/provider.ts";
+import type { Database } from "../../../storage/engine/database.ts";
+import type { Keyring } from "../../../storage/keys/keyring.ts";
+import type { Route } from "../../http/handle.ts";
+import type { JobQueue } from "../../jobs/queue.ts";
+import type { Log } from "../../logging.ts";
+import { createAdapters } from "./adapters.ts";
+import { createBytes, type CloudBytes } from "./bytes.service.ts";
+import { createChanges, type CloudChanges } from "./changes.service.ts";
+import { connectionRoutes } from "./connections.routes.ts";
+import { createConnections, type CloudConnections } from "./connections.service.ts";
+import { itemRoutes } from "./items.routes.ts";
+import { createListings, type CloudListings } from "./listings.service.ts";
+import { createUploads, type CloudUploads } from "./uploads.service.ts";
+
+/** What the cloud side is made of. */
+export interface CloudDeps {
+  readonly db: Database;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  /** From 0 up to 1, for the jitter of retries. */
+  readonly random: () => number;
+  /** Makes ids of rows. */
+  readonly newId: () => string;
+  readonly keys: Pick<Keyring, "seal" | "openText">;
+  readonly providerTypes: readonly CloudProviderType[];
+  readonly providerDeps: ProviderDeps;
+  readonly cache: ByteCache;
+  readonly jobs: Pick<JobQueue, "enqueue" | "register">;
+  readonly log: Log;
+  /** Age in milliseconds at which a listing is fetched again. */
+  readonly listingMaxAgeMs: number;
+  /** Where uploads wait whose provider must know the length first. */
+  readonly temporaryDirectory: string;
+  /** Byte cache of a user who has not set an own limit. */
+  readonly defaultCacheBytes: number;
+  /** Base of the links that are handed out, without a trailing slash. */
+  readonly publicUrl: () => string;
+}
+
+/** The cloud side of the vault. */
+export interface Cloud {
+  readonly connections: CloudConnections;
+  readonly listings: CloudListings;
+  readonly bytes: CloudBytes;
+  readonly changes: CloudChanges;
+  readonly uploads: CloudUploads;
+  /** Closes open storages. Requests must have ended. */
+  close(): Promise<void>;
+}
+
+/** Builds the cloud side and registers its jobs. */
+export function createCloud(deps: CloudDeps): Cloud {
+  const adapters = createAdapters(deps);
+  const connections = createConnections(deps, adapters);
+  const listings = createListings(deps, adapters);
+  return {
+    connections,
+    listings,
+    bytes: createBytes(deps, adapters),
+    changes: createChanges(deps, adapters),
+    uploads: createUploads(deps, adapters, listings),
+    close: () => adapters.close(),
+  };
+}
+
+/** The routes of the cloud side. */
+export function cloudRoutes(cloud: Cloud): Route[] {
+  return [...connectionRoutes(cloud.connections), ...itemRoutes(cloud)];
+}

@@ -1,0 +1,257 @@
+import type { ConnectFailure, Failure } from "../../../storage/cloud/outcomes.ts";
+import type {
+  CloudProvider,
+  CloudProviderType,
+  Credentials,
+  ServerSettings,
+} from "../../../storage/cloud/provider.ts";
+import {
+  deleteConnection,
+  findConnection,
+  insertConnection,
+  listConnections,
+  updateConnection,
+  type Connection,
+  type ConnectionChanges,
+} from "../../../storage/tables/vault/connections.ts";
+import { AppError } from "../../errors.ts";
+import type { VaultCaller } from "../caller.ts";
+import type { Adapters } from "./adapters.ts";
+import type { CloudDeps } from "./cloud.ts";
+import { toBodyError } from "./body-error.ts";
+
+/** A kind of storage, and which of the server's settings it misses. */
+export interface AvailableProvider {
+  readonly type: CloudProviderType;
+  readonly missingSettings: readonly string[];
+}
+
+export type ConnectResult =
+  | { readonly kind: "connected"; readonly connection: Connection }
+  | ConnectFailure;
+
+/** Connections of accounts to storage. */
+export interface CloudConnections {
+  listProviders(): readonly AvailableProvider[];
+  /**
+   * Connects a storage after a look at it. Refuses with `unprocessable` what does not fit the provider's settings,
+   * `invalid_argument` a kind of storage that is not set up on this server.
+   */
+  create(
+    caller: VaultCaller,
+    input: {
+      readonly provider: string;
+      readonly display_name: string;
+      readonly settings: Readonly<Record<string, string>>;
+      readonly credentials: Credentials;
+    },
+  ): Promise<ConnectResult>;
+  list(
+    caller: VaultCaller,
+    paging: { readonly page: number; readonly per_page: number },
+  ): Promise<{ readonly connections: readonly Connection[]; readonly total: number }>;
+  get(caller: VaultCaller, id: string): Promise<Connection>;
+  /** New credentials are tried before they take the place of the old ones. */
+  update(
+    caller: VaultCaller,
+    id: string,
+    input: {
+      readonly display_name?: string | undefined;
+      readonly credentials?: Credentials | undefined;
+    },
+  ): Promise<ConnectResult>;
+  /** Forgets credentials, items and cached bytes; the storage's own files stay. */
+  remove(caller: VaultCaller, id: string): Promise<string>;
+  /** Looks at the storage now and keeps what it says as the connection's status. */
+  test(caller: VaultCaller, id: string): Promise<Connection>;
+}
+
+export function createConnections(deps: CloudDeps, adapters: Adapters): CloudConnections {
+  const { db, clock } = deps;
+  const server = deps.providerDeps.server;
+
+  async function readQuota(provider: CloudProvider): Promise<ConnectionChanges> {
+    if (!provider.can.quota) return {};
+    const outcome = await provider.quota({ signal: new AbortController().signal });
+    if (outcome.kind !== "ok") return {};
+    const changes: ConnectionChanges = {
+      ...(outcome.usedBytes === undefined ? {} : { quotaUsedBytes: outcome.usedBytes }),
+      ...(outcome.totalBytes === undefined ? {} : { quotaTotalBytes: outcome.totalBytes }),
+    };
+    return changes;
+  }
+
+  async function getAgain(connection: Connection): Promise<Connection> {
+    const current = await findConnection(db, connection.userId, connection.id);
+    if (current === undefined) throw new AppError("not_found", "Connection not found");
+    return current;
+  }
+
+  return {
+    listProviders: () =>
+      deps.providerTypes.map((type) => ({ type, missingSettings: missingOf(type, server) })),
+
+    async create(caller, input) {
+      const type = adapters.findType(input.provider);
+      if (type === undefined)
+        throw toBodyError(["provider"], `This server has no adapter for ${input.provider}.`, "unknown_provider");
+      assertAvailable(type, server);
+      if (type.oauth !== undefined)
+        throw toBodyError(
+          ["provider"],
+          `${type.title} is connected by signing in at its own page: GET /api/cloud/authorize/${type.type}`,
+          "oauth_only",
+        );
+      const settings = readSettings(type, input.settings, false);
+      const credentials = readSettings(type, input.credentials, true);
+      const id = deps.newId();
+      let saved = credentials;
+      const outcome = await adapters.connect({
+        connectionId: id,
+        type,
+        settings,
+        credentials,
+        saveCredentials: async (renewed) => {
+          saved = renewed;
+        },
+      });
+      if (outcome.kind !== "ok") return outcome;
+      try {
+        const now = clock();
+        const connection: Connection = {
+          id,
+          userId: caller.userId,
+          provider: type.type,
+          displayName: input.display_name,
+          settings,
+          credentials: adapters.seal(id, saved),
+          facts: outcome.facts,
+          status: "connected",
+          generation: 1,
+          quotaUsedBytes: undefined,
+          quotaTotalBytes: undefined,
+          createdAt: now,
+          lastCheckedAt: now,
+          ...(await readQuota(outcome.provider)),
+        };
+        await insertConnection(db, connection);
+        return { kind: "connected", connection };
+      } finally {
+        await outcome.provider.close();
+      }
+    },
+
+    list: (caller, { page, per_page }) =>
+      listConnections(db, caller.userId, { limit: per_page, offset: (page - 1) * per_page }),
+
+    get: (caller, id) => adapters.own(caller.userId, id),
+
+    async update(caller, id, input) {
+      const connection = await adapters.own(caller.userId, id);
+      const name = input.display_name === undefined ? {} : { displayName: input.display_name };
+      if (input.credentials === undefined) {
+        await updateConnection(db, id, name);
+        return { kind: "connected", connection: await getAgain(connection) };
+      }
+      const type = adapters.findType(connection.provider);
+      if (type === undefined)
+        throw new AppError("unprocessable", `This server has no adapter for ${connection.provider}.`);
+      const credentials = readSettings(type, input.credentials, true);
+      let saved = credentials;
+      const outcome = await adapters.connect({
+        connectionId: id,
+        type,
+        settings: connection.settings,
+        credentials,
+        saveCredentials: async (renewed) => {
+          saved = renewed;
+        },
+      });
+      if (outcome.kind !== "ok") return outcome;
+      await outcome.provider.close();
+      await updateConnection(db, id, {
+        ...name,
+        credentials: adapters.seal(id, saved),
+        facts: outcome.facts,
+        status: "connected",
+        generation: connection.generation + 1,
+        lastCheckedAt: clock(),
+      });
+      await adapters.forget(id);
+      return { kind: "connected", connection: await getAgain(connection) };
+    },
+
+    async remove(caller, id) {
+      const connection = await adapters.own(caller.userId, id);
+      const cached = await deps.cache.keysOf(connection.id);
+      await db.transaction((tx) => deleteConnection(tx, connection.id));
+      await adapters.forget(connection.id);
+      await deps.cache.forget(cached);
+      return connection.id;
+    },
+
+    async test(caller, id) {
+      const connection = await adapters.own(caller.userId, id);
+      const provider = await adapters.open(connection);
+      const outcome = await provider.check({ signal: new AbortController().signal });
+      const quota = outcome.kind === "ok" ? await readQuota(provider) : {};
+      await updateConnection(db, id, {
+        ...quota,
+        ...(outcome.kind === "ok" ? { facts: outcome.facts } : {}),
+        status: statusOf(outcome),
+        lastCheckedAt: clock(),
+      });
+      return getAgain(connection);
+    },
+  };
+}
+
+function statusOf(outcome: { readonly kind: "ok" } | ConnectFailure | Failure) {
+  if (outcome.kind === "ok") return "connected";
+  return outcome.kind === "reauth" ? "reauth_required" : "offline";
+}
+
+/** The names of the server's settings that a kind of storage still needs. */
+function missingOf(type: CloudProviderType, server: ServerSettings): string[] {
+  return (type.oauth?.serverSettings ?? []).filter((name) => !server[name]).map(toVariable);
+}
+
+/** A kind of storage that this server is not set up for is refused with the settings that are missing. */
+export function assertAvailable(type: CloudProviderType, server: ServerSettings): void {
+  const missing = missingOf(type, server);
+  if (missing.length === 0) return;
+  throw new AppError(
+    "invalid_argument",
+    `${type.title} is not set up on this server. The administrator has to set ${missing.join(" and ")}.`,
+  );
+}
+
+/** `googleClientId` as the administrator knows it: `CROFT_GOOGLE_CLIENT_ID`. */
+function toVariable(name: string): string {
+  return `CROFT_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
+}
+
+/** The settings of one half (secret or not) as the provider declares them, defaults filled in. */
+function readSettings(
+  type: CloudProviderType,
+  given: Readonly<Record<string, string>>,
+  secret: boolean,
+): Record<string, string> {
+  const half = secret ? "credentials" : "settings";
+  const declared = type.settings.filter((spec) => spec.secret === secret);
+  const known = new Set(declared.map(({ name }) => name));
+  for (const name of Object.keys(given))
+    if (!known.has(name)) throw toBodyError([half, name], `${type.title} has no such setting.`, "unknown_setting");
+  const read: Record<string, string> = {};
+  for (const spec of declared) {
+    const value = given[spec.name] ?? spec.default;
+    if (value === undefined || value === "") {
+      if (spec.required) throw toBodyError([half, spec.name], `${spec.help} is needed.`, "missing");
+      continue;
+    }
+    if (spec.choices !== undefined && !spec.choices.includes(value))
+      throw toBodyError([half, spec.name], `One of: ${spec.choices.join(", ")}.`, "not_a_choice");
+    read[spec.name] = value;
+  }
+  return read;
+}

@@ -1,0 +1,110 @@
+import type { z } from "zod";
+import type {
+  connectFailure,
+  connection as connectionSchema,
+  provider as providerSchema,
+} from "../../contract/vault/cloud.ts";
+import type { ConnectFailure } from "../../../storage/cloud/outcomes.ts";
+import type { Powers } from "../../../storage/cloud/provider.ts";
+import type { Connection } from "../../../storage/tables/vault/connections.ts";
+import type { AvailableProvider, ConnectResult } from "./connections.service.ts";
+import { toFailureReply } from "./outcome.view.ts";
+
+type WireConnection = z.input<typeof connectionSchema>;
+type WireProvider = z.input<typeof providerSchema>;
+
+/** A connection on the wire: neither settings nor credentials. */
+export function toConnectionView(connection: Connection): WireConnection {
+  const { quotaUsedBytes: used, quotaTotalBytes: total, lastCheckedAt } = connection;
+  return {
+    id: connection.id,
+    provider: connection.provider,
+    display_name: connection.displayName,
+    status: connection.status,
+    created_at: new Date(connection.createdAt).toISOString(),
+    last_checked_at: lastCheckedAt === undefined ? null : new Date(lastCheckedAt).toISOString(),
+    quota:
+      used === undefined && total === undefined
+        ? null
+        : { used_bytes: used ?? null, total_bytes: total ?? null },
+  };
+}
+
+export function toProviderView({ type, missingSettings }: AvailableProvider): WireProvider {
+  return {
+    type: type.type,
+    title: type.title,
+    sign_in: type.oauth === undefined ? "settings" : "oauth",
+    available: missingSettings.length === 0,
+    missing_settings: [...missingSettings],
+    settings: type.settings.map((spec) => ({
+      name: spec.name,
+      type: spec.kind,
+      required: spec.required,
+      secret: spec.secret,
+      help: spec.help,
+      choices: spec.choices === undefined ? null : [...spec.choices],
+      default: spec.default ?? null,
+    })),
+    can: toPowersView(type.can),
+  };
+}
+
+/** The answer to connecting: the connection with `status`, or why it could not be made. */
+export function toConnectReply<S extends 200 | 201>(status: S, result: ConnectResult) {
+  if (result.kind === "connected") return { status, body: toConnectionView(result.connection) } as const;
+  return toConnectFailureReply(result);
+}
+
+export function toRemovedReply(id: string) {
+  return { status: 200, body: { kind: "deleted", id } } as const;
+}
+
+function toConnectFailureReply(failure: ConnectFailure) {
+  if (failure.kind === "invalid_setting") {
+    const body: z.input<typeof connectFailure> = {
+      kind: "invalid_setting",
+      reason: failure.reason,
+      setting: failure.setting,
+      detail: settingTexts[failure.reason] ?? `The ${failure.setting} cannot be used.`,
+    };
+    return { status: 422, body } as const;
+  }
+  const reply = toFailureReply(failure);
+  const detail = connectTexts[reply.body.kind] ?? "The storage could not be connected.";
+  // Nothing is stored yet, so there is nothing to be in conflict with: what is not the credentials' fault is the storage's.
+  const status = reply.status === 409 ? 503 : reply.status;
+  return { ...reply, status, body: { ...reply.body, detail } } as const;
+}
+
+const settingTexts: Readonly<Record<string, string>> = {
+  outside_allowed_roots:
+    "This folder does not lie below one that the administrator allows (local_roots).",
+  no_allowed_roots: "The administrator allows no folders (local_roots).",
+  folder_missing: "This folder does not exist on the server. Make it there first.",
+  own_folder: "This folder holds the server's own data.",
+  reserved_name: "This folder is the server's own.",
+};
+
+const connectTexts: Readonly<Record<string, string>> = {
+  reauth_required: "The storage refused the credentials.",
+  offline: "The storage cannot be reached.",
+  unsupported_operation: "The storage cannot do what is needed.",
+};
+
+function toPowersView(can: Powers): WireProvider["can"] {
+  return {
+    trash: can.trash,
+    permanent_delete: can.permanentDelete,
+    guarded_rename: can.guardedRename,
+    guarded_delete: can.guardedDelete,
+    create_only: can.createOnly,
+    folder_move: can.folderMove,
+    ids: can.ids,
+    case_sensitive: can.caseSensitive,
+    normalisation_sensitive: can.normalisationSensitive,
+    duplicate_names: can.duplicateNames,
+    quota: can.quota,
+    range: can.range,
+  };
+}

@@ -1,0 +1,30 @@
+/** Types that may be shown in place (vault API, preview). SVG and HTML are never among them: they can run. */
+const previewable: ReadonlySet<string> = new Set([
+  "application/json",
+  "application/pdf",
+  "audio/mpeg",
+  "audio/ogg",
+  "audio/wav",
+  "audio/x-wav",
+  "image/avif",
+  "image/bmp",
+  "image/gif",
+  "image/jpeg",
+  "image/png",
+  "image/webp",
+  "text/csv",
+  "text/markdown",
+  "text/plain",
+  "video/mp4",
+  "video/webm",
+]);
+
+/** Whether bytes of this type may be shown in place. */
+export function isPreviewable(contentType: string | undefined): boolean {
+  return previewable.has(toEssence(contentType));
+}
+
+/** A type without its parameters, in lower case. */
+export function toEssence(contentType: string | undefined): string {
+  return (contentType ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
+}

@@ -1,0 +1,148 @@
+import { createHash } from "node:crypto";
+import { constants, type BigIntStats } from "node:fs";
+import {
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  unlink,
+  writeFile,
+  type FileHandle,
+} from "node:fs/promises";
+import { dirname, join } from "node:path";
+
+/** The files of a cache: `<first two>/<next two>/<key>` below its folder, and `tmp/` for what is being written. */
+export interface CacheFiles {
+  /** Names this folder in the index, which several machines may share. */
+  readonly store: string;
+  /** Opens a finished file, following no link; undefined when there is none or it is no file. */
+  open(key: string): Promise<FileHandle | undefined>;
+  /** Opens a new temporary file for writing and reading. */
+  createTemporary(id: string): Promise<FileHandle>;
+  /** Gives a written and synced temporary file its final name, durably. */
+  publish(id: string, key: string): Promise<void>;
+  removeTemporary(id: string): Promise<void>;
+  remove(key: string): Promise<void>;
+  /** The keys of all finished files, folder by folder; what is no cache file at all is removed on the way. */
+  keys(): AsyncIterable<string>;
+}
+
+const KEY = /^[0-9a-f]{64}$/;
+
+/** Opens the folder of a cache, making it where it is missing. Everything below `tmp/` is removed: nobody writes it. */
+export async function openCacheFiles(folder: string, newId: () => string): Promise<CacheFiles> {
+  const tmp = join(folder, "tmp");
+  await rm(tmp, { recursive: true, force: true });
+  await mkdir(tmp, { recursive: true, mode: 0o700 });
+  const store = await readStoreId(join(folder, "store-id"), newId);
+  const pathOf = (key: string) => join(folder, key.slice(0, 2), key.slice(2, 4), key);
+
+  return {
+    store,
+
+    async open(key) {
+      const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+      let handle: FileHandle;
+      try {
+        handle = await open(pathOf(key), flags);
+      } catch (error) {
+        if (["ENOENT", "ENOTDIR", "ELOOP", "ENXIO"].includes(codeOf(error))) return undefined;
+        throw error;
+      }
+      if ((await handle.stat()).isFile()) return handle;
+      await handle.close();
+      return undefined;
+    },
+
+    createTemporary: (id) => open(join(tmp, id), "wx+", 0o600),
+
+    async publish(id, key) {
+      const path = pathOf(key);
+      try {
+        await rename(join(tmp, id), path);
+      } catch (error) {
+        if (codeOf(error) !== "ENOENT") throw error;
+        await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+        await rename(join(tmp, id), path);
+      }
+      await syncFolder(dirname(path));
+    },
+
+    removeTemporary: (id) => removeFile(join(tmp, id)),
+    remove: (key) => removeFile(pathOf(key)),
+
+    async *keys() {
+      for (const first of await listFolders(folder))
+        for (const second of await listFolders(join(folder, first)))
+          for (const name of await readdir(join(folder, first, second))) {
+            if (KEY.test(name) && name.startsWith(first + second)) yield name;
+            else await rm(join(folder, first, second, name), { recursive: true, force: true });
+          }
+    },
+  };
+}
+
+/** What of a file's state tells that nobody has touched it. */
+export function toFingerprint(stats: BigIntStats): string {
+  return [stats.dev, stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(":");
+}
+
+const HASH_BYTES = 1024 * 1024;
+
+/** SHA-256 of an open file, in hex. */
+export async function hashFile(handle: FileHandle): Promise<string> {
+  const hash = createHash("sha256");
+  const chunk = Buffer.allocUnsafe(HASH_BYTES);
+  for (let position = 0; ; ) {
+    const { bytesRead } = await handle.read(chunk, 0, HASH_BYTES, position);
+    if (bytesRead === 0) return hash.digest("hex");
+    hash.update(chunk.subarray(0, bytesRead));
+    position += bytesRead;
+  }
+}
+
+async function listFolders(path: string): Promise<string[]> {
+  const entries = await readdir(path, { withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isDirectory() && /^[0-9a-f]{2}$/.test(entry.name))
+    .map((entry) => entry.name);
+}
+
+async function readStoreId(path: string, newId: () => string): Promise<string> {
+  try {
+    const known = await readFile(path, "utf8");
+    if (known !== "") return known;
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") throw error;
+  }
+  const id = newId();
+  await writeFile(path, id, { mode: 0o600 });
+  return id;
+}
+
+async function removeFile(path: string): Promise<void> {
+  try {
+    await unlink(path);
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === "EISDIR" || code === "EPERM") await rm(path, { recursive: true, force: true });
+    else if (code !== "ENOENT" && code !== "ENOTDIR") throw error;
+  }
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, "r");
+  try {
+    await folder.sync();
+  } catch (error) {
+    if (codeOf(error) !== "EINVAL" && codeOf(error) !== "EPERM") throw error;
+  } finally {
+    await folder.close();
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
+}

@@ -1,0 +1,59 @@
+import type { Queries } from "../../engine/database.ts";
+
+/** What a user chose for the cache and for the analysis of items. */
+export interface AnalysisSettings {
+  readonly byteCacheLimitBytes: number;
+  readonly autoAnalyze: boolean;
+  readonly maxAnalyzeBytes: number;
+}
+
+/** A user's choices; undefined before the first. */
+export async function findAnalysisSettings(
+  db: Queries,
+  userId: string,
+): Promise<AnalysisSettings | undefined> {
+  const row = await db.get<{
+    byte_cache_limit_bytes: number;
+    auto_analyze: number;
+    max_analyze_bytes: number;
+  }>(
+    `SELECT byte_cache_limit_bytes, auto_analyze, max_analyze_bytes
+     FROM vault_analysis_settings WHERE user_id = ?`,
+    userId,
+  );
+  return (
+    row && {
+      byteCacheLimitBytes: row.byte_cache_limit_bytes,
+      autoAnalyze: row.auto_analyze === 1,
+      maxAnalyzeBytes: row.max_analyze_bytes,
+    }
+  );
+}
+
+/** The bytes that a user's cache may take: chosen, or the server's default. */
+export async function getCacheLimit(
+  db: Queries,
+  userId: string,
+  byDefault: number,
+): Promise<number> {
+  return (await findAnalysisSettings(db, userId))?.byteCacheLimitBytes ?? byDefault;
+}
+
+/** Keeps a user's choices in place of the earlier ones. */
+export async function putAnalysisSettings(
+  db: Queries,
+  userId: string,
+  settings: AnalysisSettings,
+): Promise<void> {
+  await db.run(
+    `INSERT INTO vault_analysis_settings (user_id, byte_cache_limit_bytes, auto_analyze, max_analyze_bytes)
+     VALUES (?, ?, ?, ?)
+     ON CONFLICT (user_id) DO UPDATE SET
+       byte_cache_limit_bytes = excluded.byte_cache_limit_bytes,
+       auto_analyze = excluded.auto_analyze, max_analyze_bytes = excluded.max_analyze_bytes`,
+    userId,
+    settings.byteCacheLimitBytes,
+    Number(settings.autoAnalyze),
+    settings.maxAnalyzeBytes,
+  );
+}
