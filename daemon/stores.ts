@@ -1,4 +1,3 @@
-import { stat } from "node:fs/promises";
 import type { Database } from "../storage/engine/database.ts";
 import { openDatabase } from "../storage/engine/open.ts";
 import {
@@ -10,7 +9,7 @@ import {
 } from "../storage/data-directory.ts";
 import { acquireInstanceLock, type InstanceHolder, type InstanceLock } from "../storage/instance-lock.ts";
 import type { Keyring } from "../storage/keys/keyring.ts";
-import { openKeyring } from "../storage/keys/open.ts";
+import { assertKeyOfDatabase, openKeyring } from "../storage/keys/open.ts";
 import { AppError } from "./errors.ts";
 import type { DaemonInput } from "./main.ts";
 
@@ -53,21 +52,12 @@ export async function openStores({ settings, paths, clock, process }: DaemonInpu
     });
     const db = await openDatabase(settings.databaseUrl, { dataDirectory: directory.root, clock });
     opened.push(() => db.close());
+    await assertKeyOfDatabase(db, keyring.checks, clock());
     return { directory, lock, db, keyring, close };
   } catch (error) {
     await close();
     throw error;
   }
-}
-
-async function hasDatabase(directory: DataDirectory): Promise<boolean> {
-  return stat(directory.database).then(
-    () => true,
-    (error: NodeJS.ErrnoException) => {
-      if (error.code === "ENOENT") return false;
-      throw error;
-    },
-  );
 }
 
 async function takeLock(

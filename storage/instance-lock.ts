@@ -86,6 +86,8 @@ async function openLockFile(path: string): Promise<Sqlite.Database | undefined> 
   try {
     await createOnce(path);
     db = new Sqlite(path, { timeout: 0 });
+    // Nothing is ever written, so a journal would only lie about.
+    db.pragma("journal_mode = MEMORY");
     db.exec("BEGIN IMMEDIATE");
     return db;
   } catch (error) {
