@@ -50,7 +50,7 @@ export function tokensAnswer({ accessToken, refreshToken, refreshSeconds, user }
       access_token: accessToken,
       user: toSignedInUser(user),
     } satisfies z.output<typeof signedInSchema>,
-    headers: { "Set-Cookie": setRefreshCookie(refreshToken, refreshSeconds), ...NOT_STORED },
+    headers: { "Set-Cookie": setRefreshCookie(refreshToken, refreshSeconds) },
   } as const;
 }
 
@@ -140,9 +140,6 @@ export function toSession(
 export function toPreferences(mode: Awaited<ReturnType<Profile["viewPdfOpenMode"]>>) {
   return { pdf_open_mode: mode };
 }
-
-/** Answers with secrets are nobody's to keep. */
-export const NOT_STORED = { "Cache-Control": "no-store" } as const;
 
 /** A time on the wire: ISO 8601, UTC, milliseconds. */
 export function toTime(epochMs: number): string {
