@@ -58,6 +58,19 @@ function configure(connection: Sqlite.Database): void {
   connection.pragma(`journal_size_limit = ${LOG_KEPT_BYTES}`);
 }
 
+/**
+ * Moves the log into the file and empties it, so that the file is complete by itself. On a full disk the log stays:
+ * it holds every commit, and the next start reads it.
+ */
+export function foldLog(connection: Sqlite.Database): void {
+  try {
+    connection.pragma("wal_checkpoint(TRUNCATE)");
+  } catch (error) {
+    const failure = toSqliteStorageError(error, "wal_checkpoint");
+    if (failure.code !== "full" && failure.code !== "readonly") throw failure;
+  }
+}
+
 const LOG_KEPT_BYTES = 64 * 1024 * 1024;
 
 /** Makes the file readable by its owner alone; its log and shared memory take over its mode. */

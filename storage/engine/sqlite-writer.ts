@@ -92,6 +92,7 @@ export function createWriter(connection: Sqlite.Database): Writer {
 
   async function runBatch(): Promise<void> {
     try {
+      if (connection.inTransaction) rollback.run();
       begin.run();
     } catch (error) {
       const failure = toSqliteStorageError(error, "BEGIN IMMEDIATE");
@@ -99,14 +100,24 @@ export function createWriter(connection: Sqlite.Database): Writer {
       return;
     }
     const done: Done[] = [];
+    try {
+      await applyMembers(done);
+      if (connection.inTransaction) commitBatch(done);
+    } catch (error) {
+      // Not even ROLLBACK worked; the next batch begins with another one.
+      rejectAll(done, toSqliteStorageError(error, "ROLLBACK"));
+    }
+  }
+
+  /** Those that come while a transaction is running join in. */
+  async function applyMembers(done: Done[]): Promise<void> {
     for (let taken = 0; taken < MEMBERS_MAX && connection.inTransaction; taken++) {
       const member = queue[0];
-      if (member === undefined || (member.alone && taken > 0)) break;
+      if (member === undefined || (member.alone && taken > 0)) return;
       queue.shift();
       await applyMember(member, done);
-      if (member.alone) break;
+      if (member.alone) return;
     }
-    if (connection.inTransaction) commitBatch(done);
   }
 
   async function applyMember(member: Member, done: Done[]): Promise<void> {

@@ -2,7 +2,7 @@ import { StorageError } from "./database.ts";
 import type { Queries, SqlValue } from "./database.ts";
 import type { MigratableDatabase } from "./migrate.ts";
 import { createScopes } from "./scope.ts";
-import { connect } from "./sqlite-connect.ts";
+import { connect, foldLog } from "./sqlite-connect.ts";
 import { backupDatabase, findProblems } from "./sqlite-maintenance.ts";
 import { createStatements } from "./sqlite-statements.ts";
 import type { Statements } from "./sqlite-statements.ts";
@@ -97,8 +97,11 @@ export function openSqlite(options: SqliteOptions): SqliteDatabase {
     close: () =>
       (closing ??= writer.drain().then(() => {
         if (!isShared) forReading.close();
-        if (!isShared) forWriting.pragma("wal_checkpoint(TRUNCATE)");
-        forWriting.close();
+        try {
+          foldLog(forWriting);
+        } finally {
+          forWriting.close();
+        }
       })),
     async whileMigrating(work) {
       forWriting.pragma("foreign_keys = OFF");
