@@ -33,7 +33,12 @@ export function createForgeApi({ db, authentication, urls }: ForgeApiDeps): Api<
         ? { "X-Gitea-Warning": queryTokenWarning }
         : {},
     // Credentials are looked at on every route: wrong ones are refused even where none are needed.
-    authenticate: (request) => authentication.authenticate(request),
+    async authenticate(request) {
+      // No name, token or term has a NUL in it, and no database takes one.
+      if (request.target.includes("%00"))
+        throw new AppError("invalid_argument", "the address contains a NUL character");
+      return authentication.authenticate(request);
+    },
     authorize: createAuthorization(db),
     accountKey: (caller) => caller && String(caller.actor.id),
     decodeBody,

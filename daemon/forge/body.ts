@@ -51,6 +51,7 @@ function fromJson(shape: Shape, bytes: Buffer): unknown {
   const text = toText(bytes);
   if (text.trim() === "") return {};
   const value = parseJson(text);
+  if (/\0|\\u(?:0000|[dD][89a-fA-F])/.test(text)) assertStorable(value);
   if (value === null) return {};
   if (typeof value !== "object" || Array.isArray(value))
     throw undecodable("a JSON object is expected");
@@ -62,6 +63,14 @@ function fromJson(shape: Shape, bytes: Buffer): unknown {
       known[exact] = member;
   }
   return known;
+}
+
+/** Refuses text that no database keeps as it is, anywhere in a value: NUL and halves of surrogate pairs. */
+function assertStorable(value: unknown): void {
+  if (typeof value === "string" && (value.includes("\0") || !value.isWellFormed()))
+    throw undecodable("a text contains a character that cannot be stored");
+  if (typeof value !== "object" || value === null) return;
+  for (const member of Object.values(value)) assertStorable(member);
 }
 
 function parseJson(text: string): unknown {
@@ -77,6 +86,7 @@ function fromForm(shape: Shape, form: URLSearchParams): unknown {
   for (const [member, schema] of Object.entries(shape)) {
     const name = bindingNames.get(schema)?.form ?? member;
     const values = form.getAll(name);
+    assertStorable(values);
     const [first] = values;
     if (first !== undefined) value[member] = fromWord(innermost(schema), name, first, values);
   }

@@ -55,12 +55,15 @@ describe("credentials", () => {
     },
   );
 
-  test.each(["token", "access_token"])("a %s in the query is taken with a warning", async (name) => {
-    const answer = await app.request(`${me}?${name}=${token}`);
-    expect(answer.status).toBe(200);
-    expect(answer.headers.get("x-gitea-warning")).toMatch(/deprecated/);
-    expect((await app.request(me, { token })).headers.has("x-gitea-warning")).toBe(false);
-  });
+  test.each(["token", "access_token"])(
+    "a %s in the query is taken with a warning",
+    async (name) => {
+      const answer = await app.request(`${me}?${name}=${token}`);
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get("x-gitea-warning")).toMatch(/deprecated/);
+      expect((await app.request(me, { token })).headers.has("x-gitea-warning")).toBe(false);
+    },
+  );
 
   test("a later method succeeds where an earlier one failed", async () => {
     expect((await app.request(`${me}?token=wrong-wrong`, { token })).status).toBe(200);
@@ -83,7 +86,11 @@ describe("account state", () => {
     await app.addUser();
     const token = await app.tokenOf("mira");
     const edit = { login_name: "x", [member]: value };
-    await app.request("/api/v1/admin/users/mira", { token: app.token, method: "PATCH", json: edit });
+    await app.request("/api/v1/admin/users/mira", {
+      token: app.token,
+      method: "PATCH",
+      json: edit,
+    });
     for (const path of [me, "/api/v1/version"]) {
       const answer = await app.request(path, { token });
       expect(answer).toMatchObject({
@@ -152,7 +159,8 @@ describe("guessing", () => {
     await app.addUser();
     const token = await app.tokenOf("mira");
     const guess = (password: string) => app.request(me, { basic: `mira:${password}` });
-    for (let round = 0; round < 10; round += 1) expect((await guess(`wrong-${round}`)).status).toBe(401);
+    for (let round = 0; round < 10; round += 1)
+      expect((await guess(`wrong-${round}`)).status).toBe(401);
     const locked = await guess("user-password");
     expect(locked.status).toBe(429);
     expect(locked.headers.get("retry-after")).toBe("900");
@@ -184,8 +192,7 @@ describe("second factor", () => {
     const secret: string = json.secret;
     const enable = { basic, json: { code: codeAt(secret, START) } };
     expect((await app.request(`${me}/2fa/enable`, enable)).status).toBe(204);
-    const withCode = (code: string) =>
-      app.request(me, { basic, headers: { "X-Gitea-OTP": code } });
+    const withCode = (code: string) => app.request(me, { basic, headers: { "X-Gitea-OTP": code } });
     return { app, basic, secret, withCode };
   }
 
@@ -230,7 +237,10 @@ describe("second factor", () => {
     const { app } = await enrolled();
     await using _app = app;
     const token = await app.tokenOf("mira");
-    for (const [path, method] of [["/2fa/setup", "POST"], ["/2fa", "DELETE"]] as const)
+    for (const [path, method] of [
+      ["/2fa/setup", "POST"],
+      ["/2fa", "DELETE"],
+    ] as const)
       expect((await app.request(me + path, { token, method })).status).toBe(403);
   });
 
@@ -301,7 +311,11 @@ describe("tokens", () => {
     expect(made.json.token_last_eight).toBe(made.json.sha1.slice(-8));
     const listed = await app.request(of("mira"), { basic });
     expectWireShape("AccessToken", listed.json);
-    expect(listed.json[0]).toMatchObject({ name: "first", sha1: "", created_at: "2026-03-01T12:00:00Z" });
+    expect(listed.json[0]).toMatchObject({
+      name: "first",
+      sha1: "",
+      created_at: "2026-03-01T12:00:00Z",
+    });
     expect(listed.headers.get("x-total-count")).toBe("1");
     expect(listed.headers.has("link")).toBe(false);
     const rows = await app.db.all("SELECT * FROM forge_access_tokens");
@@ -329,12 +343,21 @@ describe("tokens", () => {
 
   test.each([
     [{ scopes: ["all"] }, 422, "[Name]: Required"],
-    [{ name: "bad", scopes: ["read:nothing"] }, 400, "invalid access token scope provided: invalid access token scope: read:nothing"],
-    [{ name: "bad", scopes: ["all", "ALL"] }, 400, "invalid access token scope provided: invalid access token scope: ALL"],
+    [
+      { name: "bad", scopes: ["read:nothing"] },
+      400,
+      "invalid access token scope provided: invalid access token scope: read:nothing",
+    ],
+    [
+      { name: "bad", scopes: ["all", "ALL"] },
+      400,
+      "invalid access token scope provided: invalid access token scope: ALL",
+    ],
     [{ name: "bad", scopes: [""] }, 400, "access token must have a scope"],
     [{ name: "bad" }, 400, "access token must have a scope"],
   ])("%j is refused", async (json, status, message) =>
-    expect(await create(json)).toMatchObject({ status, json: { message } }));
+    expect(await create(json)).toMatchObject({ status, json: { message } }),
+  );
 
   test("a name can be used once", async () => {
     expect((await create({ name: "once", scopes: ["all"] })).status).toBe(201);
@@ -353,8 +376,7 @@ describe("tokens", () => {
     expect(await by("broader", ["write:admin"])).toMatchObject({
       status: 403,
       json: {
-        message:
-          "cannot create an access token with a broader scope than the authenticating token",
+        message: "cannot create an access token with a broader scope than the authenticating token",
       },
     });
     expect((await by("narrower", ["read:user"])).json.scopes).toEqual(["public-only", "read:user"]);

@@ -167,7 +167,12 @@ describe("GET /admin/users", () => {
     expect(first.headers.get("access-control-expose-headers")).toBe("Link, X-Total-Count");
     const middle = await list("q=a&limit=2&page=2");
     expect(middle.headers.get("link")).toBe(
-      [`${at(3)}; rel="next"`, `${at(3)}; rel="last"`, `${at(1)}; rel="first"`, `${at(1)}; rel="prev"`].join(","),
+      [
+        `${at(3)}; rel="next"`,
+        `${at(3)}; rel="last"`,
+        `${at(1)}; rel="first"`,
+        `${at(1)}; rel="prev"`,
+      ].join(","),
     );
     const past = await list("q=a&limit=2&page=9");
     expect(past.json).toEqual([]);
@@ -214,7 +219,12 @@ describe("POST /admin/users", () => {
   const valid = { username: "nora", email: "nora@croft.example", password: "12345678" };
 
   test("creates an active account that must change its password", async () => {
-    const answer = await post({ ...valid, full_name: "Nora", visibility: "limited", login_name: "n" });
+    const answer = await post({
+      ...valid,
+      full_name: "Nora",
+      visibility: "limited",
+      login_name: "n",
+    });
     expect(answer.status).toBe(201);
     expectWireShape("User", answer.json);
     expect(answer.json).toMatchObject({
@@ -288,10 +298,18 @@ describe("POST /admin/users", () => {
     [{ ...valid, username: "x1", password: "1234567" }, 400, "PasswordIsRequired"],
     [{ ...valid, username: "Admin", email: "n@x.de" }, 409, "user already exists [name: Admin]"],
     [{ ...valid, username: "TAKEN", email: "n@x.de" }, 409, "user already exists [name: TAKEN]"],
-    [{ ...valid, username: "x1", email: "TAKEN@croft.example" }, 409, "e-mail already in use [email: TAKEN@croft.example]"],
+    [
+      { ...valid, username: "x1", email: "TAKEN@croft.example" },
+      409,
+      "e-mail already in use [email: TAKEN@croft.example]",
+    ],
     [{ ...valid, username: "Api" }, 422, "name is reserved [name: api]"],
     [{ ...valid, username: "my.KEYS" }, 422, "name pattern is not allowed [pattern: *.keys]"],
-    [{ ...valid, username: "x1", email: "-233@qq.com" }, 422, "e-mail invalid [email: -233@qq.com]"],
+    [
+      { ...valid, username: "x1", email: "-233@qq.com" },
+      422,
+      "e-mail invalid [email: -233@qq.com]",
+    ],
   ])("%j is refused", async (json, status, message) => {
     expect(await post(json)).toMatchObject({ status, json: { message, url: swagger } });
   });

@@ -153,7 +153,7 @@ export async function startForgeApp(deps: Partial<ForgeAccountsDeps> = {}): Prom
       server.closeAllConnections();
       await closed;
       await db.close();
-      const bug = reports.find(({ status }) => status >= 500);
+      const bug = reports.find(({ status }) => status === 500);
       if (bug !== undefined)
         throw new Error(`${bug.route} answered ${bug.status}`, { cause: bug.error });
     },

@@ -159,6 +159,8 @@ function basicPair(request: ServerRequest): { name: string; password: string } |
   if (match?.[1] === undefined) return undefined;
   const text = Buffer.from(match[1], "base64").toString();
   const colon = text.indexOf(":");
+  // No database takes a NUL, and no name or password has one.
+  if (text.includes("\0")) return undefined;
   return colon === -1 ? undefined : { name: text.slice(0, colon), password: text.slice(colon + 1) };
 }
 
