@@ -14,8 +14,8 @@ import { bindRoutes, type RequestReport } from "../../daemon/http/bind.ts";
 import { createServerRequest } from "../../daemon/http/server.ts";
 import type { PasswordHasher } from "../../daemon/password-hasher.ts";
 import type { Database } from "../../storage/engine/database.ts";
-import { openDatabase } from "../../storage/engine/open.ts";
 import { createKeyring } from "../../storage/keys/keyring.ts";
+import { openTestDatabase } from "./database.ts";
 
 /** Passwords as plain digests: the tests that use it are not about hashing. */
 export const quickHasher: PasswordHasher = {
@@ -72,7 +72,7 @@ export async function startForgeApp(deps: Partial<ForgeAccountsDeps> = {}): Prom
     drawn += 1;
     return createHash("shake256", { outputLength: size }).update(`draw ${drawn}`).digest();
   };
-  const db = await openDatabase(":memory:", { dataDirectory: tmpdir(), clock });
+  const db = await openTestDatabase({ clock });
   const accounts = createForgeAccounts({
     db,
     clock,

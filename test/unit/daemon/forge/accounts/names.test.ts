@@ -1,0 +1,131 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { isEmailShape, isUserName, isWebUrl } from "../../../../../daemon/contract/forge/rules.ts";
+import { assertUsableName, findEmailFault } from "../../../../../daemon/forge/accounts/names.ts";
+
+describe("names", () => {
+  test.each(["a", "abc", "0.b-c", "a.b-c_d", "foo.wiki", "foo.git"])("%s may be used", (name) => {
+    expect(isUserName(name)).toBe(true);
+    expect(() => assertUsableName(name)).not.toThrow();
+  });
+
+  test.each([
+    "",
+    ".abc",
+    "abc.",
+    "a..bc",
+    "a.-bc",
+    "a._bc",
+    "a_-bc",
+    "a--b",
+    "a/bc",
+    "-",
+    "--diff",
+    "-im-here",
+    "a space",
+    "\u{1F600}",
+    "größe",
+    "a\nb",
+    "a\u0000",
+    "..",
+    "../etc",
+    "a\\b",
+  ])("%j may not", (name) => {
+    expect(isUserName(name)).toBe(false);
+    expect(() => assertUsableName(name)).toThrow(/^name is invalid/);
+  });
+
+  test.each(["API", "user", "Ghost", "gitea-actions", "swagger.v1.json", "healthz"])(
+    "%s is reserved in every case",
+    (name) =>
+      expect(() => assertUsableName(name)).toThrow(`name is reserved [name: ${name.toLowerCase()}]`),
+  );
+
+  test.each([".keys", ".GPG", ".rss", ".atom", ".Png"])("no name ends in %s", (suffix) =>
+    expect(() => assertUsableName(`a${suffix}`)).toThrow(
+      `name pattern is not allowed [pattern: *${suffix.toLowerCase()}]`,
+    ),
+  );
+
+  test("a usable name is one safe segment of a path and an address", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary", maxLength: 12 }), (name) => {
+        if (!isUserName(name)) return;
+        expect(encodeURIComponent(name)).toBe(name);
+        expect(name).not.toMatch(/^\.|\.\.|[/\\]|[-._]$/);
+      }),
+    );
+  });
+
+  test("the same rule, letter by letter", () => {
+    const letters = fc.string({ unit: fc.constantFrom("a", "Z", "0", "-", ".", "_", " ", "/"), maxLength: 8 });
+    fc.assert(
+      fc.property(letters, (name) => {
+        const byHand =
+          /^[A-Za-z0-9]/.test(name) &&
+          /^[A-Za-z0-9._-]*$/.test(name) &&
+          !/[-._]{2}/.test(name) &&
+          !/[-._]$/.test(name);
+        expect(isUserName(name)).toBe(byHand);
+      }),
+    );
+  });
+
+  test("the time to judge a name grows with its length and no faster", () => {
+    expect(isUserName(`${"a-".repeat(50_000)}-`)).toBe(false);
+    expect(isEmailShape(`${"a.".repeat(50_000)}@`)).toBe(false);
+    expect(isEmailShape(`a@${"a-".repeat(50_000)}`)).toBe(false);
+  });
+});
+
+describe("addresses", () => {
+  test.each([
+    "132@hotmail.com",
+    "first!last@iana.org",
+    "first+last@iana.org",
+    "first/last@iana.org",
+    "+233@qq.com",
+    "_233@qq.com",
+  ])("%s may be used", (email) => {
+    expect(findEmailFault(email)).toBeUndefined();
+    expect(isEmailShape(email)).toBe(true);
+  });
+
+  test.each([
+    ["first;last@iana.org", "e-mail address contains unsupported character"],
+    ["Foo <foo@bar.com>", "e-mail address contains unsupported character"],
+    ["a@b@c.de", "e-mail address contains unsupported character"],
+    ["a@-b.de", "e-mail address contains unsupported character"],
+    ["a@b..de", "e-mail address contains unsupported character"],
+    ["a@", "e-mail address contains unsupported character"],
+    [`a@${"b".repeat(64)}.de`, "e-mail address contains unsupported character"],
+    ["ä@b.de", "e-mail address contains unsupported character"],
+    ["-233@qq.com", "e-mail invalid"],
+    [".233@qq.com", "e-mail invalid"],
+    ["a..b@qq.com", "e-mail invalid"],
+    ["@qq.com", "e-mail invalid"],
+    ["", "e-mail invalid"],
+  ])("%j may not", (email, why) => expect(findEmailFault(email)).toBe(`${why} [email: ${email}]`));
+
+  test("a domain of one label is for administrators' edits only", () => {
+    expect(findEmailFault("a@localhost")).toBeUndefined();
+    expect(isEmailShape("a@localhost")).toBe(false);
+  });
+
+  test("whatever creation lets through is one address without blanks or line breaks", () => {
+    fc.assert(
+      fc.property(fc.emailAddress(), (email) => {
+        if (isEmailShape(email)) expect(email).toMatch(/^[^\s@<>,;]+@[^\s@<>,;]+$/);
+      }),
+    );
+  });
+});
+
+describe("web addresses", () => {
+  test.each(["http://a.b", "https://a.b:8080/c?d#e", "HTTPS://A"])("%s is one", (url) =>
+    expect(isWebUrl(url)).toBe(true));
+  test.each(["a.b", "ftp://a.b", "javascript:alert(1)", "http://", "http:///a", "http://a:b/", "//a.b"])(
+    "%s is none",
+    (url) => expect(isWebUrl(url)).toBe(false),
+  );
+});

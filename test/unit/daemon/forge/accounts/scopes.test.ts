@@ -1,0 +1,79 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  allows,
+  isWithin,
+  parseScope,
+  scopeCategories,
+  toScopeWords,
+  type TokenScope,
+} from "../../../../../daemon/forge/accounts/scopes.ts";
+
+const words = fc.array(
+  fc.oneof(
+    fc.constantFrom("all", "public-only", ""),
+    fc
+      .tuple(fc.constantFrom("read", "write"), fc.constantFrom(...scopeCategories))
+      .map((pair) => pair.join(":")),
+  ),
+  { maxLength: 12 },
+);
+
+const scopeOf = (list: readonly string[]): TokenScope => {
+  const parsed = parseScope(list);
+  if (parsed.kind === "invalid") throw new Error(`invalid: ${parsed.word}`);
+  return parsed.scope;
+};
+
+describe("scopes", () => {
+  test.each([
+    [["read:user", "write:user", "public-only"], ["public-only", "write:user"]],
+    [["write:user", "read:user"], ["write:user"]],
+    [["read:user", "write:admin"], ["write:admin", "read:user"]],
+    [["all", "read:user"], ["all"]],
+    [["all", "public-only"], ["public-only", "all"]],
+    [scopeCategories.map((category) => `write:${category}`), ["all"]],
+    [["", "read:misc"], ["read:misc"]],
+    [[], []],
+  ])("%j is %j", (given, normal) => expect(toScopeWords(scopeOf(given))).toEqual(normal));
+
+  test.each(["ALL", "read", "read:", ":user", "read:users", "delete:user", "read:user:x", " all", "sudo", "__proto__"])(
+    "%j is no scope",
+    (word) => expect(parseScope(["all", word])).toEqual({ kind: "invalid", word }),
+  );
+
+  test("the normal form is stable and means the same", () => {
+    fc.assert(
+      fc.property(words, (given) => {
+        const scope = scopeOf(given);
+        const normal = toScopeWords(scope);
+        expect(toScopeWords(scopeOf(normal))).toEqual(normal);
+        expect(scopeOf(normal)).toEqual(scope);
+      }),
+    );
+  });
+
+  test("write contains read, and nothing is granted that was not asked for", () => {
+    fc.assert(
+      fc.property(words, fc.constantFrom(...scopeCategories), (given, category) => {
+        const scope = scopeOf(given);
+        const isAll = given.includes("all");
+        const writes = isAll || given.includes(`write:${category}`);
+        expect(allows(scope, "write", category)).toBe(writes);
+        expect(allows(scope, "read", category)).toBe(writes || given.includes(`read:${category}`));
+      }),
+    );
+  });
+
+  test("a part is within the whole, and together they are no more than the whole", () => {
+    fc.assert(
+      fc.property(words, words, (one, other) => {
+        const whole = scopeOf([...one, ...other]);
+        expect(isWithin(scopeOf(one), whole)).toBe(true);
+        const fits = isWithin(whole, scopeOf(one));
+        const strip = (scope: TokenScope) => toScopeWords({ ...scope, publicOnly: false });
+        expect(fits).toBe(JSON.stringify(strip(whole)) === JSON.stringify(strip(scopeOf(one))));
+      }),
+    );
+  });
+});
