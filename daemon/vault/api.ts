@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import type { Endpoint, Gate } from "../contract/endpoint.ts";
+import { MISSING } from "../contract/vault/common.ts";
 import { AppError, assertNever } from "../errors.ts";
 import type { AnswerHeaders, Api, RenderedError, ServerRequest } from "../http/handle.ts";
 import { statusOfCode } from "../http/replies.ts";
@@ -86,7 +87,7 @@ async function decodeJson(
   // A page of another origin can send text and forms unasked, JSON only after a preflight (CORS).
   const type = request.headers["content-type"]?.split(";")[0]?.trim().toLowerCase();
   const bytes = await readBody();
-  if (bytes.byteLength === 0) throw malformed("Field required", "missing");
+  if (bytes.byteLength === 0) throw malformed(MISSING, "missing");
   if (type === undefined || !/^application\/(json|[\w.-]+\+json)$/.test(type))
     throw unprocessable([
       {
@@ -109,25 +110,28 @@ interface ValidationFailure {
   readonly type: string;
 }
 
+/** What does not fit, each place once: a value that breaks two rules is told of the first. */
 function toValidationError(where: "path" | "query" | "body", error: z.ZodError): AppError {
-  return unprocessable(
-    error.issues.map((issue) => ({
-      loc: [where, ...issue.path.map((part) => (typeof part === "number" ? part : String(part)))],
-      ...toReason(issue),
-    })),
-  );
+  const failures = new Map<string, ValidationFailure>();
+  for (const issue of error.issues) {
+    const path = issue.path.map((part) => (typeof part === "number" ? part : String(part)));
+    const name = JSON.stringify(path);
+    if (!failures.has(name)) failures.set(name, { loc: [where, ...path], ...toReason(issue) });
+  }
+  return unprocessable([...failures.values()]);
 }
 
 function toReason(issue: z.core.$ZodIssue): { msg: string; type: string } {
-  switch (issue.code) {
+  const { code, message } = issue;
+  if (message === MISSING || (code === "invalid_type" && message.endsWith("received undefined")))
+    return { msg: MISSING, type: "missing" };
+  switch (code) {
     case "invalid_type":
-      return issue.message.endsWith("received undefined")
-        ? { msg: "Field required", type: "missing" }
-        : { msg: issue.message, type: `${issue.expected}_type` };
+      return { msg: message, type: `${issue.expected}_type` };
     case "custom":
-      return { msg: issue.message, type: "value_error" };
+      return { msg: message, type: "value_error" };
     default:
-      return { msg: issue.message, type: issue.code };
+      return { msg: message, type: code };
   }
 }
 

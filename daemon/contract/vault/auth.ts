@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { anyone, endpoint, perAddress, vaultAccount, type AnyEndpoint } from "../endpoint.ts";
-import { detail, email, handleName, message, password, text, time, uuid } from "./common.ts";
+import { detail, email, handleName, message, oneOf, password, text, time, uuid } from "./common.ts";
 
 /** The account routes' limit per client address (vault API, Limits). */
 const tenPerMinute = perAddress(10, 60);
@@ -32,7 +32,7 @@ export const challenge = z.union([
 
 export const quota = z.object({ used_bytes: z.int().min(0), limit_bytes: z.int().min(0) });
 
-export const preferences = z.object({ pdf_open_mode: z.enum(["in_app", "new_tab"]) });
+export const preferences = z.object({ pdf_open_mode: oneOf(["in_app", "new_tab"]) });
 
 /** A sign-in that can still be refreshed. */
 export const session = z.object({

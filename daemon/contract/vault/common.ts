@@ -17,6 +17,13 @@ export const text = (max: number) =>
 export const line = (max: number) =>
   text(max).refine((value) => !CONTROL.test(value), "Control characters are not allowed");
 
+/** One of a few words; a value that is missing is told as missing. */
+export const oneOf = <const Words extends readonly [string, ...string[]]>(words: Words) =>
+  z.enum(words, { error: ({ input }) => (input === undefined ? MISSING : undefined) });
+
+/** What a failed validation says of a value that is not there. */
+export const MISSING = "Field required";
+
 /** An e-mail address as accounts keep it: trimmed, lower case, at most 254 characters. */
 export const email = z
   .string()
