@@ -1,4 +1,6 @@
 import { processSystem, run } from "../cli/main.ts";
 
-/** The process: everything that croft may know of it is in `processSystem()`, and its exit code is what `run` resolves to. */
+// The process: all that croft may know of it is in `processSystem()`, and its exit code is what `run` resolves to.
+// Until then it is 1: a promise that never settles lets the process end by itself, and that is no success.
+process.exitCode = 1;
 process.exitCode = await run(process.argv.slice(2), processSystem());

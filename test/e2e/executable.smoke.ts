@@ -33,7 +33,7 @@ test("the main job runs end to end", { timeout: twoMinutesMs }, () => mainJob(co
 test("it says its version and leaves a private, whole runtime in the cache folder", async () => {
   const { stdout, stderr, code } = await runCroft(command, ["--version"], { home });
   expect({ stderr, code }).toEqual({ stderr: "", code: 0 });
-  expect(stdout).toMatch(/^\S*\d+\.\d+\.\d+\S*\n$/);
+  expect(stdout).toMatch(/^croft \d+\.\d+\.\d+\n$/);
   const [runtime = "", ...more] = await readdir(join(home, ".cache", "croft"));
   expect(runtime).toMatch(/^runtime-[0-9a-f]{16}$/);
   expect(more).toEqual([]);
