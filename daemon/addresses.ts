@@ -10,6 +10,10 @@ export interface Addresses {
   publicUrl(): string;
   /** Base of the links to pages, such as the one in a password-reset mail. */
   frontendUrl(): string;
+  /** The names and addresses that a certificate of this daemon is for. */
+  names(): readonly string[];
+  /** Where the daemon itself listens: nobody may have it call these. */
+  own(): readonly { readonly address: string; readonly port: number }[];
   /** Whether a request is for this daemon and comes from where it may. */
   checkHost(request: IncomingMessage): HostRefusal | undefined;
 }
@@ -24,9 +28,23 @@ export function createAddresses(settings: Settings): Addresses {
       check = toCheck(settings, urls);
     },
     publicUrl,
+    names: () => namesOf(settings),
+    own: () =>
+      urls.map((url) => new URL(url)).map((url) => ({ address: bareHost(url), port: portOf(url) })),
     frontendUrl: () => trimmed(settings.frontendUrl ?? publicUrl()),
     checkHost: (request) => check(request),
   };
+}
+
+function namesOf(settings: Settings): string[] {
+  const named = [settings.publicUrl, settings.frontendUrl].filter((url) => url !== undefined);
+  const hosts = settings.allowedHosts.map((host) => host.replace(/:\d+$/, ""));
+  return [...new Set([settings.host, ...named.map((url) => bareHost(new URL(url))), ...hosts])];
+}
+
+/** The host without the brackets that an address of IPv6 has in a URL. */
+function bareHost(url: URL): string {
+  return url.hostname.replace(/^\[|\]$/g, "");
 }
 
 function toCheck(settings: Settings, urls: readonly string[]) {

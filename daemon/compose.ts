@@ -1,14 +1,18 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Addresses } from "./addresses.ts";
-import { createForgeApi } from "./forge/api.ts";
 import { peopleRoutes } from "./forge/accounts/accounts.ts";
+import { createForgeApi } from "./forge/api.ts";
+import type { ForgeCaller } from "./forge/caller.ts";
 import { bindRoutes, type BinderOptions, type RateLimiter, type RequestReport } from "./http/bind.ts";
 import type { Api, Route } from "./http/handle.ts";
 import { createClientAddress } from "./http/client-address.ts";
 import { createMetrics } from "./http/metrics.ts";
-import { createNodeHandler, createServerRequest, type MountedApi, type NodeHandler } from "./http/server.ts";
+import { createNodeHandler, createServerRequest, type NodeHandler } from "./http/server.ts";
+import { maintenanceSchedules } from "./jobs/maintenance.ts";
+import { createSchedules } from "./jobs/schedule.ts";
 import type { Log } from "./logging.ts";
 import type { DaemonInput } from "./main.ts";
+import { openCloud } from "./open-cloud.ts";
 import { createPages } from "./pages.ts";
 import { createPeople, type ServiceDeps } from "./services.ts";
 import type { Stores } from "./stores.ts";
@@ -16,6 +20,8 @@ import { accountRoutes } from "./vault/accounts/accounts.routes.ts";
 import { createVaultAdministration } from "./vault/admin/admin.ts";
 import { adminRoutes } from "./vault/admin/admin.routes.ts";
 import { createVaultApi } from "./vault/api.ts";
+import type { VaultCaller } from "./vault/caller.ts";
+import { cloudRoutes } from "./vault/cloud/cloud.ts";
 
 /** How long running jobs may take to notice that the daemon stops. */
 const JOBS_GRACE_MS = 5_000;
@@ -35,43 +41,86 @@ function isForgePath(path: string): boolean {
   return path.startsWith("/api/v1/") || path === "/api/v1" || path.startsWith("/avatars/");
 }
 
-/** Joins services, routes and transport. Nothing listens yet. */
-export function compose(deps: ServiceDeps): Composed {
-  const { input, stores, addresses, log } = deps;
-  const { forge, vault, limiter, newId, mailer } = createPeople(deps);
+/** Joins services, routes and transport. Nothing listens yet, and no job runs. */
+export async function compose(deps: ServiceDeps): Promise<Composed> {
+  const { input, stores, addresses, queue, log } = deps;
+  const { clock, settings } = input;
+  const people = createPeople(deps);
+  const { forge, vault, limiter, newId, mailer } = people;
   const administration = createVaultAdministration({
     db: deps.db,
     newId,
     resetMails: vault.resetMails,
-    settings: input.settings,
+    settings,
   });
+  const cloud = await openCloud({
+    db: deps.db,
+    settings,
+    directory: stores.directory,
+    keys: stores.keyring,
+    jobs: queue,
+    log,
+    clock,
+    random: Math.random,
+    newId,
+    publicUrl: addresses.publicUrl,
+    ownAddresses: addresses.own,
+  });
+  queue.register(vault.resetMails.job);
+  queue.register(mailer.job);
+  const schedules = createSchedules(
+    { queue, db: deps.db, clock },
+    maintenanceSchedules({ db: deps.db, clock, limiter }),
+  );
+  const transport = createTransport(deps, limiter, {
+    forge: { api: createForgeApi({ db: deps.db, ...forge }), routes: peopleRoutes(forge) },
+    vault: {
+      api: createVaultApi(vault.authentication),
+      routes: [...accountRoutes(vault), ...adminRoutes(administration), ...cloudRoutes(cloud.cloud)],
+    },
+  });
+  return {
+    ...transport,
+    start: async () => {
+      await queue.start();
+      await schedules.start();
+      cloud.start();
+    },
+    stop: async () => {
+      await queue.stop(JOBS_GRACE_MS);
+      await cloud.close();
+    },
+  };
+}
+
+interface ApiParts<Caller> {
+  readonly api: Api<Caller>;
+  readonly routes: readonly Route[];
+}
+
+function createTransport(
+  { db, input, stores, addresses, log }: ServiceDeps,
+  limiter: RateLimiter,
+  { forge, vault }: { readonly forge: ApiParts<ForgeCaller>; readonly vault: ApiParts<VaultCaller> },
+): Pick<Composed, "handler" | "beginStop"> {
+  let accepts = true;
   const metrics = createMetrics(input.version);
   const toServerRequest = createServerRequest(createClientAddress(input.settings.trustedProxies));
-  let accepts = true;
-  deps.queue.register(vault.resetMails.job);
-  deps.queue.register(mailer.job);
-
   const report = createReporter(log, metrics.observe);
   const binder = toBinderOptions(input, stores, { limiter, addresses, toServerRequest, report });
-  const mount = <Caller>(api: Api<Caller>, routes: Route[], owns: MountedApi["owns"]): MountedApi => ({
-    api,
-    app: bindRoutes(api, routes, binder),
-    owns,
-  });
-  const forgeApi = createForgeApi({ db: deps.db, authentication: forge.authentication, urls: forge.urls });
-  const vaultApi = createVaultApi(vault.authentication);
   const pages = createPages({
-    db: deps.db,
+    db,
     metrics,
     version: input.version,
     instanceName: input.settings.instanceName,
     accepts: () => accepts,
   });
+  const isVaultPath = (path: string) => path.startsWith("/api/") && !pages.has(path);
   return {
     handler: createNodeHandler({
       apis: [
-        mount(forgeApi, peopleRoutes(forge), isForgePath),
-        mount(vaultApi, [...accountRoutes(vault), ...adminRoutes(administration)], (path) => path.startsWith("/api/") && !pages.has(path)),
+        { api: forge.api, app: bindRoutes(forge.api, forge.routes, binder), owns: isForgePath },
+        { api: vault.api, app: bindRoutes(vault.api, vault.routes, binder), owns: isVaultPath },
       ],
       pages,
       checkHost: addresses.checkHost,
@@ -83,11 +132,9 @@ export function compose(deps: ServiceDeps): Composed {
       },
       onBug: (error, request) => log.error({ err: error, request_id: request.id }, "a page failed"),
     }),
-    start: () => deps.queue.start(),
     beginStop: () => {
       accepts = false;
     },
-    stop: () => deps.queue.stop(JOBS_GRACE_MS),
   };
 }
 

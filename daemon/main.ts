@@ -13,6 +13,7 @@ import {
   isInitialised,
 } from "./first-start.ts";
 import { listenEverywhere, type ListeningEverywhere } from "./listening.ts";
+import { openCertificate } from "./http/tls.ts";
 import { createJobQueue } from "./jobs/queue.ts";
 import { createLogger } from "./logging.ts";
 import { createHasher, type ServiceDeps } from "./services.ts";
@@ -66,8 +67,13 @@ export async function startDaemon(input: DaemonInput): Promise<RunningDaemon> {
   try {
     const deps = await toServiceDeps(input, stores);
     const firstStart = await initialiseOnce(deps);
-    const composed = compose(deps);
-    const listening = await listenEverywhere(input.settings, composed.handler, undefined);
+    const composed = await compose(deps);
+    const certificate = await openCertificate(input.settings.tls, {
+      keysDirectory: stores.directory.keys,
+      hosts: deps.addresses.names(),
+      clock: input.clock,
+    });
+    const listening = await listenEverywhere(input.settings, composed.handler, certificate);
     deps.addresses.listening(listening.urls);
     await stores.lock.announce(listening.urls);
     await composed.start();
