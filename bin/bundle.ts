@@ -2,6 +2,7 @@ import { cp, mkdir, readdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
 import { build } from "rolldown";
 import type { Plugin } from "rolldown";
+import { collectLicenses } from "./licenses.ts";
 
 /** Packages that stay packages at run time, because they load a native addon that lies beside their code. */
 export const nativePackages = ["better-sqlite3", "argon2", "keytar"];
@@ -19,7 +20,7 @@ const absentPackages = ["pg-native"];
  */
 export async function bundle(root: string, output: string): Promise<void> {
   const dataFiles = new Set<string>();
-  await build({
+  const result = await build({
     cwd: root,
     input: { entry: join(root, "bin", "entry.ts") },
     platform: "node",
@@ -47,6 +48,8 @@ export async function bundle(root: string, output: string): Promise<void> {
       },
     },
   });
+  const modules = result.output.flatMap((file) => (file.type === "chunk" ? file.moduleIds : []));
+  await writeFile(join(output, "third-party-licenses.txt"), `${await collectLicenses(modules)}\n`);
   await writeFile(join(output, "package.json"), `${JSON.stringify({ type: "module" })}\n`);
   for (const path of dataFiles) {
     await mkdir(dirname(join(output, path)), { recursive: true });

@@ -60,6 +60,19 @@ test("of all packages only the runtime itself may run a script when it is instal
   expect(allowed).toEqual([["node", true]]);
 });
 
+test("whatever ends up in the executable may be passed on under terms that ask for no more than a notice", () => {
+  const permissive =
+    /^\(?(MIT|MIT-0|ISC|0BSD|BSD-[23]-Clause|Apache-2\.0|BlueOak-1\.0\.0|CC0-1\.0|Unlicense|PSF-2\.0|Python-2\.0)\b/;
+  const lock: { packages: Record<string, { dev?: boolean; license?: string }> } = JSON.parse(
+    readFileSync(join(root, "package-lock.json"), "utf8"),
+  );
+  const wrong = Object.entries(lock.packages)
+    .filter(([path, { dev }]) => path !== "" && dev !== true)
+    .filter(([, { license = "none" }]) => !permissive.test(license))
+    .map(([path, { license }]) => `${path}: ${license}`);
+  expect(wrong).toEqual([]);
+});
+
 test("the build, the tests and the start are what the README says", () => {
   expect(Object.keys(manifest.scripts)).toEqual(
     expect.arrayContaining(["start", "test", "build", "bench"]),

@@ -2,8 +2,14 @@ import { expect, test } from "vitest";
 import { productRooms, readSources, visitNodes } from "./source-tree.ts";
 import type { SourceFile } from "./source-tree.ts";
 
-/** The only files that see the process; everything below them is handed what it needs. */
-const entryFiles = new Set(["daemon/main.ts", "cli/main.ts", "cli/context.ts", "cli/system.ts"]);
+/** The only files that see the process, the clock and chance; everything below them is handed what it needs. */
+const entryFiles = new Set([
+  "daemon/main.ts",
+  "daemon/compose.ts",
+  "cli/main.ts",
+  "cli/context.ts",
+  "cli/system.ts",
+]);
 
 const processMembers = new Set([
   "env",
