@@ -61,9 +61,10 @@ export async function createPool(url: string): Promise<PostgresPool> {
     // Single statements as well: a transaction is only safe from writers that are serializable themselves.
     options: "-c default_transaction_isolation=serializable",
   });
-  // An idle connection that the server closes would end the process otherwise. The pool has dropped it already, and
-  // a statement that finds no server reports that itself.
+  // A connection that the server closes between two statements would end the process otherwise, lent or not.
+  // The statement that finds it closed reports that, and the pool drops it.
   pool.on("error", () => undefined);
+  pool.on("connect", (client) => client.on("error", () => undefined));
   return {
     connect: async () => {
       const client = await pool.connect();

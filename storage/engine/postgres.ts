@@ -143,8 +143,9 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresDa
     run: (sql, ...values) => write((client) => queriesOn(client).run(sql, ...values)),
     transaction: (work) => write((client) => runTransaction(client, work)),
     async whileMigrating(work) {
-      if (pool.isSingle === true) await work();
-      else await withClient((client) => alone(client, work));
+      const unlimited = (): Promise<void> => scopes.withoutLimit(work);
+      if (pool.isSingle === true) await unlimited();
+      else await withClient((client) => alone(client, unlimited));
       await loadUniqueIndexes();
     },
     close: () => (closing ??= running.none().then(() => pool.end())),

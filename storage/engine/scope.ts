@@ -8,6 +8,8 @@ export interface Scopes {
   assertOutside(): void;
   /** Runs `work` with a `tx` on `queries` that ends with it. Rejects with the first failed statement even if `work` caught it. */
   run<T>(queries: Queries, now: number, work: (tx: Transaction) => Promise<T>): Promise<T>;
+  /** Lifts the limit of time while `work` runs: a migration takes as long as it takes. */
+  withoutLimit(work: () => Promise<void>): Promise<void>;
 }
 
 export interface ScopesOptions {
@@ -31,6 +33,7 @@ interface Scope {
 /** Creates the scopes of one database. */
 export function createScopes(options: ScopesOptions): Scopes {
   const { dialect, timeoutMs, onStuck, mustRetry } = options;
+  let isLimited = true;
   const current = new AsyncLocalStorage<Scope>();
   return {
     assertOutside() {
@@ -45,7 +48,7 @@ export function createScopes(options: ScopesOptions): Scopes {
       const tx = createTransaction(dialect, queries, scope, now);
       try {
         const running = current.run(scope, async () => work(tx));
-        const result = await withinTime(running, timeoutMs, onStuck);
+        const result = await (isLimited ? withinTime(running, timeoutMs, onStuck) : running);
         // A statement that the callback did not wait for still belongs to the transaction.
         await scope.last;
         if (scope.failure !== undefined) throw scope.failure;
@@ -54,6 +57,14 @@ export function createScopes(options: ScopesOptions): Scopes {
         throw mustRetry?.(scope.failure) === true ? scope.failure : error;
       } finally {
         scope.isOpen = false;
+      }
+    },
+    async withoutLimit(work) {
+      isLimited = false;
+      try {
+        await work();
+      } finally {
+        isLimited = true;
       }
     },
   };

@@ -106,7 +106,7 @@ export function openSqlite(options: SqliteOptions): SqliteDatabase {
     async whileMigrating(work) {
       forWriting.pragma("foreign_keys = OFF");
       try {
-        await work();
+        await scopes.withoutLimit(work);
       } finally {
         forWriting.pragma("foreign_keys = ON");
       }

@@ -46,11 +46,15 @@ describe("PostgreSQL", () => {
     "a server",
     () => {
       const databases = createServerDatabases(serverUrl ?? "");
+      let url: Promise<string> | undefined;
       afterAll(() => databases.dropAll());
 
       databaseSuite("PostgreSQL server", {
-        open: async (options, tables) =>
-          withTables(await openPostgres({ ...options, url: await databases.create() }), tables),
+        async open(options, tables) {
+          url ??= databases.create();
+          await databases.clear(await url);
+          return withTables(await openPostgres({ ...options, url: await url }), tables);
+        },
       });
     },
   );

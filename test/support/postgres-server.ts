@@ -5,6 +5,8 @@ import pg from "pg";
 export interface ServerDatabases {
   /** Makes an empty database and gives its address. */
   create(): Promise<string>;
+  /** Throws all tables of one of them away: a new schema takes a tenth of the time of a new database. */
+  clear(url: string): Promise<void>;
   /** Drops what `create` made. */
   dropAll(): Promise<void>;
 }
@@ -13,9 +15,9 @@ export interface ServerDatabases {
 export function createServerDatabases(serverUrl: string): ServerDatabases {
   const made: string[] = [];
 
-  async function administer(...statements: string[]): Promise<void> {
+  async function administer(url: string, statements: readonly string[]): Promise<void> {
     if (statements.length === 0) return;
-    const client = new pg.Client({ connectionString: serverUrl });
+    const client = new pg.Client({ connectionString: url });
     await client.connect();
     try {
       for (const statement of statements) await client.query(statement);
@@ -27,12 +29,17 @@ export function createServerDatabases(serverUrl: string): ServerDatabases {
   return {
     async create() {
       const name = `croft_test_${randomUUID().replaceAll("-", "")}`;
-      await administer(`CREATE DATABASE ${name}`);
+      await administer(serverUrl, [`CREATE DATABASE ${name}`]);
       made.push(name);
       const url = new URL(serverUrl);
       url.pathname = name;
       return url.href;
     },
-    dropAll: () => administer(...made.map((name) => `DROP DATABASE ${name} WITH (FORCE)`)),
+    clear: (url) => administer(url, ["DROP SCHEMA public CASCADE", "CREATE SCHEMA public"]),
+    dropAll: () =>
+      administer(
+        serverUrl,
+        made.map((name) => `DROP DATABASE ${name} WITH (FORCE)`),
+      ),
   };
 }
