@@ -1,0 +1,101 @@
+import type { RenderMode } from "./modes.ts";
+
+/** Where a document stands: what its relative links, images and references are resolved against. */
+export interface RenderContext {
+  /** The instance's public address, with a slash at its end. */
+  readonly root: string;
+  /** The repository of the document, when its context names one. */
+  readonly repository: { readonly owner: string; readonly name: string } | undefined;
+  /** Absolute base of links between pages; without a slash at its end. */
+  readonly pageBase: string;
+  /** Absolute base of images and videos; without a slash at its end. */
+  readonly mediaBase: string;
+  /** The folder of the document below both bases, such as `docs/guide`, or empty. */
+  readonly folder: string;
+}
+
+/**
+ * Makes sense of the `Context` and `FilePath` of a request (forge behaviour, 18.3): `/{owner}/{repo}` or
+ * `/{owner}/{repo}/src/{branch|commit|tag}/{ref…}`; anything else means that no repository is known.
+ */
+export function toRenderContext(input: {
+  readonly root: string;
+  readonly mode: RenderMode;
+  readonly context: string;
+  readonly filePath: string;
+}): RenderContext {
+  const { root, mode } = input;
+  const base = root.replace(/\/$/, "");
+  const folder = input.filePath.includes("/") ? cleanPath(input.filePath.slice(0, input.filePath.lastIndexOf("/"))) : "";
+  const place = toPlace(stripSubPath(input.context, new URL(root).pathname), folder);
+  const repository = place === undefined ? "" : `/${place.owner}/${place.name}`;
+  const known = place === undefined ? undefined : { owner: place.owner, name: place.name };
+  const shared = { root: `${base}/`, repository: known };
+  switch (mode) {
+    case "wiki":
+      return { ...shared, pageBase: `${base}${repository}/wiki`, mediaBase: `${base}${repository}/wiki/raw`, folder: "" };
+    case "comment":
+      return { ...shared, pageBase: `${base}${repository}`, mediaBase: `${base}${repository}`, folder: "" };
+    case "markdown":
+    case "gfm":
+    case "file": {
+      const ref = place?.ref === undefined ? "" : `/${place.ref}`;
+      const media = place === undefined ? "/src" : `${repository}/media${ref}`;
+      return { ...shared, pageBase: `${base}${repository}/src${ref}`, mediaBase: `${base}${media}`, folder };
+    }
+  }
+}
+
+/**
+ * The absolute address of a link in a document (forge behaviour, 18.3): relative to the document's folder, or to the
+ * base when it begins with a slash, and never above the base. Addresses with a scheme or host, empty and unparsable
+ * ones stay as they are.
+ */
+export function resolveLink(context: RenderContext, kind: "page" | "media", link: string): string {
+  if (link === "" || /^[a-z][a-z0-9+.-]*:/i.test(link) || link.startsWith("//") || /%(?![0-9a-f]{2})/i.test(link))
+    return link;
+  const base = kind === "page" ? context.pageBase : context.mediaBase;
+  const [, path = "", rest = ""] = /^([^?#]*)(.*)$/s.exec(link) ?? [];
+  const { origin, pathname } = new URL(base);
+  const basePath = base.slice(origin.length);
+  if (path.startsWith("/")) {
+    const isBelowBase = path === basePath || path.startsWith(`${basePath}/`);
+    if (isBelowBase && pathname.split("/").length > 4) return `${origin}${path}${rest}`;
+    return join(base, cleanPath(path)) + rest;
+  }
+  return join(base, cleanPath(`${context.folder}/${path}`)) + rest;
+}
+
+/** A fragment as it is reached in rendered HTML, where every id of the author is prefixed. */
+export function toFragment(name: string): string {
+  return /^(?:fn(?:ref)?:)?user-content-/.test(name) ? name : `user-content-${name}`;
+}
+
+function join(base: string, path: string): string {
+  return path === "" ? base : `${base}/${path}`;
+}
+
+function cleanPath(path: string): string {
+  const kept: string[] = [];
+  for (const segment of path.split("/")) {
+    if (segment === "" || segment === ".") continue;
+    if (segment === "..") kept.pop();
+    else kept.push(segment);
+  }
+  return kept.join("/");
+}
+
+function stripSubPath(context: string, subPath: string): string {
+  const prefix = subPath.replace(/\/$/, "");
+  return prefix !== "" && context.startsWith(`${prefix}/`) ? context.slice(prefix.length) : context;
+}
+
+function toPlace(context: string, folder: string) {
+  const segment = "[\\w.-]+";
+  const found = new RegExp(`^/(${segment})/(${segment})(?:/src/((?:branch|commit|tag)/[^\\s?#"<>]+))?/?$`).exec(context);
+  if (found === null) return undefined;
+  const [, owner = "", name = "", ref] = found;
+  const cleaned = ref?.replace(/\/+$/, "");
+  const isTail = folder !== "" && cleaned?.endsWith(`/${folder}`) === true;
+  return { owner, name, ref: isTail ? cleaned?.slice(0, -folder.length - 1) : cleaned };
+}

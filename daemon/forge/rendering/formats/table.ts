@@ -1,0 +1,74 @@
+// daemon/forge/rendering/formats: what is not Markdown. Each turns a text into HTML that is still to be sanitized.
+// May import: the library of its format, ../html/flat.ts, ../markdown/code.ts. Pure functions.
+// Start in table.ts; org.ts and asciidoc.ts carry libraries and are loaded only when such a file is shown.
+import { escapeText } from "../html/flat.ts";
+
+/** What is shown of a table; the rest is announced, not rendered (forge behaviour, 18.7). */
+const ROWS_MAX = 2_500;
+const LENGTH_MAX = 512 * 1024;
+
+/** Comma- or otherwise separated values as a table with numbered lines; the first row is the head. */
+export function renderTable(
+  text: string,
+  options: { readonly className: (names: string) => string; readonly fileName: string },
+): string {
+  if (text.trim() === "") return "";
+  const { className } = options;
+  const delimiter = options.fileName.toLowerCase().endsWith(".tsv") ? "\t" : detectDelimiter(text);
+  const shown = text.slice(0, LENGTH_MAX);
+  const rows = parseRows(shown, delimiter, ROWS_MAX + 1);
+  const isCut = rows.length > ROWS_MAX || shown.length < text.length;
+  let out = `<table ${className("data-table")}>`;
+  for (const [index, cells] of rows.slice(0, ROWS_MAX).entries()) {
+    const tag = index === 0 ? "th" : "td";
+    out += `<tr><${tag} ${className("line-num")}>${index + 1}</${tag}>`;
+    for (const cell of cells) out += `<${tag}>${escapeText(cell)}</${tag}>`;
+    out += "</tr>";
+  }
+  out += "</table>";
+  return isCut ? `${out}<table ${className("data-table")}><tr><td>The file is too large to be shown in full.</td></tr></table>` : out;
+}
+
+/** The separator that the first lines have most of, the earlier of two with as many. */
+function detectDelimiter(text: string): string {
+  const sample = text.slice(0, 10_000).replace(/"(?:[^"]|"")*"/g, "");
+  const counted = [",", ";", "\t", "|", "@"].map((mark) => ({ mark, times: sample.split(mark).length - 1 }));
+  return counted.reduce((best, next) => (next.times > best.times ? next : best)).mark;
+}
+
+/** Rows by RFC 4180: a quoted cell may hold the delimiter, line ends and doubled quotes. */
+function parseRows(text: string, delimiter: string, max: number): string[][] {
+  const rows: string[][] = [];
+  let row: string[] = [];
+  let at = 0;
+  while (at <= text.length && rows.length < max) {
+    const cell = text.charAt(at) === '"' ? readQuoted(text, at) : readPlain(text, at, delimiter);
+    row.push(cell.text);
+    at = cell.end;
+    if (text.charAt(at) === delimiter) {
+      at += 1;
+      continue;
+    }
+    rows.push(row);
+    row = [];
+    if (at >= text.length - 1) break;
+    at += 1;
+  }
+  return rows;
+}
+
+function readPlain(text: string, start: number, delimiter: string): { text: string; end: number } {
+  let end = start;
+  while (end < text.length && text.charAt(end) !== delimiter && text.charAt(end) !== "\n") end += 1;
+  return { text: text.slice(start, end), end };
+}
+
+function readQuoted(text: string, start: number): { text: string; end: number } {
+  const quoted = /"((?:[^"]|"")*)"?/y;
+  quoted.lastIndex = start;
+  const found = quoted.exec(text);
+  let end = start + (found?.[0].length ?? 0);
+  // What stands between the closing quote and the delimiter belongs to nothing.
+  while (end < text.length && !/[,;\t|@\n]/.test(text.charAt(end))) end += 1;
+  return { text: (found?.[1] ?? "").replaceAll('""', '"'), end };
+}

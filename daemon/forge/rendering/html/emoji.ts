@@ -1,0 +1,74 @@
+import { gemoji } from "gemoji";
+import { escapeAttribute, escapeText } from "./flat.ts";
+
+export interface Emoji {
+  /** Text as flat HTML in which emoji characters and `:alias:` codes are marked up; `undefined` when it has neither. */
+  markUp(text: string): string | undefined;
+}
+
+/** Aliases that stand for a logo instead of a character. */
+const logos: ReadonlySet<string> = new Set(["git", "gitea", "codeberg", "gitlab", "github", "gogs"]);
+
+/**
+ * Emoji of the gemoji data set. `className` makes the class attribute of the marks.
+ * `root` is the instance's public address with a slash at its end.
+ */
+export function createEmoji(className: (name: string) => string): (root: string) => Emoji {
+  const aliases = new Map<string, { readonly character: string; readonly description: string }>();
+  const byFirst = new Map<string, { readonly character: string; readonly description: string }[]>();
+  for (const { emoji: character, names, description } of gemoji) {
+    const entry = { character, description };
+    for (const name of names) aliases.set(name, entry);
+    const first = character.charAt(0) + (isHighSurrogate(character.charCodeAt(0)) ? character.charAt(1) : "");
+    byFirst.set(first, [...(byFirst.get(first) ?? []), entry]);
+  }
+  for (const entries of byFirst.values()) entries.sort((one, other) => other.character.length - one.character.length);
+
+  const mark = (label: string, content: string) =>
+    `<span ${className("emoji")} aria-label="${escapeAttribute(label)}">${content}</span>`;
+  const fromAlias = (alias: string, root: string): string | undefined => {
+    if (logos.has(alias))
+      return mark(alias, `<img alt=":${alias}:" src="${escapeAttribute(root)}assets/img/emoji/${alias}.png">`);
+    const known = aliases.get(alias);
+    return known && mark(known.description, known.character);
+  };
+
+  return (root) => ({
+    markUp(text) {
+      if (!mayHaveEmoji.test(text)) return undefined;
+      let out = "";
+      let end = 0;
+      const candidates = new RegExp(candidate);
+      for (let found = candidates.exec(text); found !== null; found = candidates.exec(text)) {
+        const [source, alias] = found;
+        // `std::thread::sleep` names no emoji, `:a::b:` may name two.
+        const isAfterColon = alias !== undefined && text.charAt(found.index - 1) === ":" && found.index !== end;
+        if (isAfterColon) {
+          candidates.lastIndex -= 1;
+          continue;
+        }
+        const entry =
+          alias === undefined
+            ? byFirst.get(source)?.find(({ character }) => text.startsWith(character, found?.index ?? 0))
+            : undefined;
+        const html = alias === undefined ? entry && mark(entry.description, entry.character) : fromAlias(alias, root);
+        if (html === undefined) {
+          // The closing colon of what is no alias may open the next one.
+          if (alias !== undefined) candidates.lastIndex -= 1;
+          continue;
+        }
+        out += escapeText(text.slice(end, found.index)) + html;
+        end = found.index + (entry?.character.length ?? source.length);
+        candidates.lastIndex = end;
+      }
+      return end === 0 ? undefined : out + escapeText(text.slice(end));
+    },
+  });
+}
+
+const mayHaveEmoji = /:[-+\w]{1,64}:|[\xA9\xAE\u203C-\u3299\uD83C-\uD83E]|[#*0-9]\uFE0F?\u20E3/;
+
+const candidate =
+  /(?<![A-Za-z0-9`]):([-+\w]{1,64}):(?![A-Za-z0-9])|[\uD83C-\uD83E][\uDC00-\uDFFF]|[\xA9\xAE\u203C-\u3299]|[#*0-9](?=\uFE0F?\u20E3)/g;
+
+const isHighSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff;

@@ -1,0 +1,211 @@
+// The allowlist of forge behaviour, 18.6: what may be in rendered HTML. Whatever is not named here is not let through.
+
+const words = (list: string): readonly string[] => list.trim().split(/\s+/);
+
+const commonElements = words(`
+  p a code pre span li ul ol img strong em br h1 h2 h3 h4 h5 h6 h7 h8 div table thead tbody tfoot tr td th blockquote
+  b i center tt ins del sup sub label dl dt dd kbd q samp var hr ruby rt rp s strike summary details caption figure
+  figcaption abbr bdo cite dfn mark small time video wbr picture source`);
+
+const bareElements = words(`
+  hgroup u acronym bdi article aside section map area meter progress input colgroup col svg path`);
+
+const mathElements = words(`
+  math mi mn mo mtext mspace ms mrow mfrac msqrt mroot mstyle merror mpadded mphantom msub msup msubsup munder mover
+  munderover mmultiscripts mprescripts none mtable mtr mtd semantics annotation annotation-xml`);
+
+/** Every element that may be written; any other tag is removed and its text stays. */
+export const allowedElements: readonly string[] = [...commonElements, ...bareElements, ...mathElements];
+
+const everywhere = words("id lang dir title class data-attr-class");
+
+const commonAttributes = words(`
+  href rel target align alt width height name start checked disabled colspan rowspan abbr accept accept-charset
+  accesskey action aria-describedby aria-hidden aria-label aria-labelledby axis border cellpadding cellspacing char
+  charoff charset clear cols color compact coords datetime enctype for frame headers hreflang hspace ismap label
+  maxlength media method multiple nohref noshade nowrap open prompt readonly rev rows rules scope selected shape size
+  span summary tabindex type usemap valign value vspace itemprop itemscope itemtype
+  data-markdown-generated-content`).filter((name) => name !== "href");
+
+const mathAttributes = words(`
+  accent accentunder columnalign columnlines columnspacing columnspan depth dir display displaystyle encoding fence
+  frame framespacing height linethickness lspace mathbackground mathcolor mathsize mathvariant maxsize minsize
+  movablelimits rowalign rowlines rowspacing rowspan rspace scriptlevel separator stretchy symmetric voffset width`);
+
+const particular: Readonly<Record<string, readonly string[]>> = {
+  a: ["href"],
+  area: ["href", "alt", "coords", "shape", "target", "rel"],
+  map: ["name"],
+  img: ["src", "loading"],
+  video: ["src", "autoplay", "controls"],
+  source: ["src", "media", "srcset"],
+  blockquote: ["cite"],
+  q: ["cite"],
+  ins: ["cite"],
+  del: ["cite"],
+  meter: ["value", "min", "max", "low", "high", "optimum"],
+  progress: ["value", "max"],
+  input: ["type", "checked", "disabled", "data-source-position"],
+  span: ["data-line-number", "style"],
+  div: ["style"],
+  p: ["style"],
+  tr: ["style"],
+  th: ["style"],
+  td: ["style"],
+  col: ["span", "width", "align", "valign"],
+  colgroup: ["span", "width", "align", "valign"],
+  svg: ["viewbox", "width", "height", "aria-hidden"],
+  path: ["d", "fill-rule"],
+  math: ["alttext"],
+};
+
+/** Element to the attributes that may be written on it. What their values may be, `vetAttributes` decides. */
+export const allowedAttributes: Readonly<Record<string, string[]>> = Object.fromEntries(
+  allowedElements.map((element) => [
+    element,
+    [
+      ...(particular[element] ?? []),
+      ...everywhere,
+      ...(commonElements.includes(element) ? commonAttributes : []),
+      ...(mathElements.includes(element) ? mathAttributes : []),
+    ],
+  ]),
+);
+
+/** Elements that say nothing without an attribute: they vanish when none is left. */
+export const needAttribute: ReadonlySet<string> = new Set(["a", "img", "input"]);
+
+/** Attributes whose value is an address. */
+const addressAttributes: ReadonlySet<string> = new Set(["href", "src", "cite"]);
+
+/** Addresses with these schemes run or carry code. */
+const refusedSchemes: ReadonlySet<string> = new Set(["javascript", "vbscript", "data"]);
+
+/** The classes that the engine itself writes; an author's are removed. */
+const engineClasses: ReadonlySet<string> = new Set(
+  words(`
+    code-block-container code-overflow-scroll code-block is-loading chroma display language-math task-list-item
+    attention-header attention-note attention-tip attention-important attention-warning attention-caution
+    attention-icon svg octicon-info octicon-light-bulb octicon-report octicon-alert octicon-stop octicon-table-of-contents
+    frontmatter-content emoji color-preview ref-issue commit issue-keyword data-table line-num notebook-cell
+    notebook-prompt notebook-output plain-text`),
+);
+
+const isEngineClass = (name: string): boolean =>
+  engineClasses.has(name) || /^language-[\w.+#-]{1,40}$/.test(name);
+
+/** How the classes of the engine are told from an author's. */
+export type ClassPolicy =
+  /** Only `data-attr-class` values that begin with this secret become classes. */
+  | { readonly kind: "protected"; readonly secret: string }
+  /** An author's HTML or a mode without protection: none of the engine's classes survives. */
+  | { readonly kind: "author" }
+  /** Rendered HTML that is checked once more. */
+  | { readonly kind: "rendered" };
+
+/**
+ * What is left of an element's attributes, in their order.
+ * Links get `rel="nofollow"`, and `noopener` when they open elsewhere.
+ */
+export function vetAttributes(
+  element: string,
+  attributes: Readonly<Record<string, string>>,
+  classes: ClassPolicy,
+): Record<string, string> {
+  const allowed = allowedAttributes[element] ?? [];
+  const kept: Record<string, string> = {};
+  for (const [name, value] of Object.entries(attributes)) {
+    if (!allowed.includes(name)) continue;
+    const vetted = vetValue(element, name, value, classes);
+    if (vetted !== undefined) kept[vetted.name] = vetted.value;
+  }
+  if ((element === "a" || element === "area") && kept["href"] !== undefined) addRelations(kept);
+  return kept;
+}
+
+function vetValue(
+  element: string,
+  name: string,
+  value: string,
+  classes: ClassPolicy,
+): { readonly name: string; readonly value: string } | undefined {
+  const keep = (is: boolean) => (is ? { name, value } : undefined);
+  if (addressAttributes.has(name)) return keep(isSafeAddress(value));
+  switch (name) {
+    case "id":
+      return keep(/[A-Za-z0-9:\-_.]/.test(value));
+    case "dir":
+      return keep(/^(?:ltr|rtl|auto)$/i.test(value));
+    case "lang":
+      return keep(/^[A-Za-z0-9-]{1,35}$/.test(value));
+    case "class":
+      return vetClasses(element, value, classes);
+    case "data-attr-class":
+      if (classes.kind !== "protected" || !value.startsWith(classes.secret)) return { name, value };
+      return vetClasses(element, value.slice(classes.secret.length), { kind: "rendered" });
+    case "style":
+      return vetStyle(value);
+    case "srcset":
+      return keep(value.split(/[\s,]+/).every(isSafeAddress));
+    case "name":
+      // A named image would stand in front of a property of the page's document, such as `cookie`.
+      return keep(element !== "img");
+    case "type":
+      return keep(element !== "input" || value === "checkbox");
+    case "title":
+      return keep(commonElements.includes(element) || /^[\p{L}\p{N}\s\-_',[\]!./\\()]*$/u.test(value));
+    default:
+      return { name, value };
+  }
+}
+
+function vetClasses(element: string, value: string, policy: ClassPolicy) {
+  const isAuthors = (name: string) =>
+    (element === "span" && /^\w{1,2}$/.test(name)) ||
+    (element === "li" && /^(?:checked|unchecked|indeterminate)$/.test(name));
+  const names = value.split(/\s+/).filter((name) => name !== "");
+  const kept =
+    policy.kind === "rendered"
+      ? names.filter((name) => isEngineClass(name) || isAuthors(name))
+      : names.every(isAuthors)
+        ? names.slice(0, 1)
+        : [];
+  return kept.length === 0 ? undefined : { name: "class", value: kept.join(" ") };
+}
+
+const colourValue =
+  /^(?:#[0-9a-f]{3,8}|[a-z]{1,30}|(?:rgb|hsl)a?\(\s{0,3}[\d.]{1,8}(?:deg)?%?(?:[\s,/]{1,3}[\d.]{1,8}%?){2,3}\s{0,3}\))$/i;
+
+function vetStyle(value: string) {
+  const kept: string[] = [];
+  for (const declaration of value.slice(0, 1000).split(";")) {
+    const [property = "", ...rest] = declaration.split(":");
+    const name = property.trim().toLowerCase();
+    const colour = rest.join(":").trim();
+    if ((name === "color" || name === "background-color") && colourValue.test(colour)) kept.push(`${name}: ${colour}`);
+  }
+  return kept.length === 0 ? undefined : { name: "style", value: kept.join("; ") };
+}
+
+/**
+ * Whether an address may be followed or loaded: relative, or of a scheme that carries no code, and read alike by
+ * everybody (no blanks, no control characters, no port or host that does not parse).
+ */
+export function isSafeAddress(address: string): boolean {
+  const trimmed = address.trim();
+  if (/[\s\p{Cc}\p{Zl}\p{Zp}]/u.test(trimmed)) return false;
+  const scheme = /^([^/?#:]*):/.exec(trimmed)?.[1];
+  if (scheme !== undefined) {
+    if (!/^[a-z][a-z0-9+.-]*$/i.test(scheme)) return false;
+    return !refusedSchemes.has(scheme.toLowerCase()) && URL.canParse(trimmed);
+  }
+  return !/^[/\\]{2}/.test(trimmed) || URL.canParse(trimmed, "https://host.invalid/");
+}
+
+function addRelations(attributes: Record<string, string>): void {
+  const { rel, target } = attributes;
+  const relations = rel === undefined ? [] : rel.split(/\s+/).filter((word) => word !== "");
+  for (const needed of target === "_blank" ? ["nofollow", "noopener"] : ["nofollow"])
+    if (!relations.includes(needed)) relations.push(needed);
+  attributes["rel"] = relations.join(" ");
+}

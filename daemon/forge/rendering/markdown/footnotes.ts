@@ -1,0 +1,138 @@
+import type { MarkdownIt, StateBlock, StateCore, StateInline, Token } from "markdown-it";
+import { escapeAttribute } from "../html/flat.ts";
+import { dialectOf } from "./env.ts";
+
+/** `[^1]` and `[^1]: text`; the texts are put together at the end in the order of their first reference (18.4). */
+export function footnotes(engine: MarkdownIt): void {
+  engine.block.ruler.before("reference", "footnote_text", definition, { alt: ["paragraph", "reference"] });
+  engine.inline.ruler.before("link", "footnote_reference", reference);
+  engine.core.ruler.after("inline", "footnote_list", collect);
+
+  const { rules } = engine.renderer;
+  const idOf = (tokens: Token[], index: number, suffix: string) =>
+    `user-content-${escapeAttribute(String(tokens[index]?.meta?.["name"] ?? ""))}${suffix}`;
+  rules["footnote_reference"] = (tokens, index, _options, env) => {
+    const id = idOf(tokens, index, dialectOf(env).footnoteSuffix);
+    return `<sup id="fnref:${id}"><a href="#fn:${id}">${Number(tokens[index]?.meta?.["number"])} </a></sup>`;
+  };
+  rules["footnote_back"] = (tokens, index, _options, env) =>
+    ` <a href="#fnref:${idOf(tokens, index, dialectOf(env).footnoteSuffix)}">\u21a9\ufe0e</a>`;
+  rules["footnote_list_open"] = () => "<div>\n<hr>\n<ol>\n";
+  rules["footnote_list_close"] = () => "</ol>\n</div>\n";
+  rules["footnote_open"] = (tokens, index, _options, env) =>
+    `<li id="fn:${idOf(tokens, index, dialectOf(env).footnoteSuffix)}">\n`;
+  rules["footnote_close"] = () => "</li>\n";
+}
+
+/** Labels longer than this are text. */
+const LABEL_LENGTH_MAX = 200;
+
+const labelEnd = /[\]\s]/g;
+
+/** The label of `[^label]` at `start`, when there is one that ends before `max`. */
+function readLabel(src: string, start: number, max: number): string | undefined {
+  if (!src.startsWith("[^", start)) return undefined;
+  labelEnd.lastIndex = start + 2;
+  const end = labelEnd.exec(src.slice(0, Math.min(max, start + LABEL_LENGTH_MAX)))?.index;
+  return end === undefined || end === start + 2 || src.charAt(end) !== "]" ? undefined : src.slice(start + 2, end);
+}
+
+function definition(state: StateBlock, startLine: number, endLine: number, silent: boolean): boolean {
+  const start = (state.bMarks[startLine] ?? 0) + (state.tShift[startLine] ?? 0);
+  const max = state.eMarks[startLine] ?? 0;
+  const label = readLabel(state.src, start, max);
+  const afterLabel = start + 3 + (label?.length ?? 0);
+  if (label === undefined || state.src.charAt(afterLabel) !== ":") return false;
+  if ((state.sCount[startLine] ?? 0) - state.blkIndent >= 4) return false;
+  if (silent) return true;
+
+  const { footnotes: known } = dialectOf(state.env);
+  const isFirst = !known.has(label);
+  if (isFirst) known.set(label, -1);
+
+  const open = state.push("footnote_text_open", "", 1);
+  // The first of two texts for one label counts.
+  open.meta = { label: isFirst ? label : undefined };
+
+  const before = {
+    bMark: state.bMarks[startLine] ?? 0,
+    tShift: state.tShift[startLine] ?? 0,
+    sCount: state.sCount[startLine] ?? 0,
+    parentType: state.parentType,
+  };
+  const textStart = state.skipSpaces(afterLabel + 1);
+  state.bMarks[startLine] = textStart;
+  state.tShift[startLine] = 0;
+  state.blkIndent += 4;
+  state.sCount[startLine] = state.blkIndent;
+  state.parentType = "footnote";
+  state.md.block.tokenize(state, startLine, endLine);
+  state.parentType = before.parentType;
+  state.blkIndent -= 4;
+  state.bMarks[startLine] = before.bMark;
+  state.tShift[startLine] = before.tShift;
+  state.sCount[startLine] = before.sCount;
+
+  state.push("footnote_text_close", "", -1);
+  return true;
+}
+
+function reference(state: StateInline, silent: boolean): boolean {
+  const label = readLabel(state.src, state.pos, state.posMax);
+  if (label === undefined) return false;
+  const { footnotes: known, footnoteOrder } = dialectOf(state.env);
+  let number = known.get(label);
+  if (number === undefined) return false;
+  if (!silent) {
+    if (number === -1) {
+      footnoteOrder.push(label);
+      number = footnoteOrder.length;
+      known.set(label, number);
+    }
+    state.push("footnote_reference", "", 0).meta = { number, name: toName(label, number) };
+  }
+  state.pos += label.length + 3;
+  return true;
+}
+
+/** Takes the texts out of where they were written and puts those that are referred to at the end. */
+function collect(state: StateCore): void {
+  const { footnotes: known, footnoteOrder } = dialectOf(state.env);
+  if (known.size === 0) return;
+  const texts = new Map<string, Token[]>();
+  const open: (Token[] | undefined)[] = [];
+  const rest: Token[] = [];
+  for (const token of state.tokens) {
+    if (token.type === "footnote_text_open") {
+      const label = token.meta?.["label"];
+      const text: Token[] = [];
+      if (typeof label === "string") texts.set(label, text);
+      open.push(text);
+    } else if (token.type === "footnote_text_close") open.pop();
+    else (open.at(-1) ?? rest).push(token);
+  }
+  state.tokens = rest;
+  if (footnoteOrder.length === 0) return;
+  rest.push(new state.Token("footnote_list_open", "", 1));
+  for (const [index, label] of footnoteOrder.entries()) {
+    const meta = { name: toName(label, index + 1) };
+    const item = new state.Token("footnote_open", "", 1);
+    const back = new state.Token("footnote_back", "", 0);
+    item.meta = meta;
+    back.meta = meta;
+    const text = texts.get(label) ?? [];
+    const last = text.at(-1);
+    rest.push(item);
+    for (const token of last?.type === "paragraph_close" ? text.slice(0, -1) : text) rest.push(token);
+    rest.push(back);
+    if (last?.type === "paragraph_close") rest.push(last);
+    rest.push(new state.Token("footnote_close", "", -1));
+  }
+  rest.push(new state.Token("footnote_list_close", "", -1));
+}
+
+/** What a label is called in ids: its letters, numbers and `-_.:`, or its number when it has none. */
+function toName(label: string, number: number): string {
+  const name = label.replace(/[^\p{L}\p{N}\-_.:]/gu, "").toLowerCase();
+  return name === "" ? String(number) : name;
+}
