@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readdir, rename, rm, stat } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs, stripVTControlCharacters } from "node:util";
 import { bundle } from "./bundle.ts";
@@ -55,17 +55,28 @@ async function main(): Promise<void> {
   }
 }
 
-/** The build appears whole or not at all; what a failed one leaves is the build before it. */
+/** The build appears whole or not at all; what a failed one leaves is the build before it. Two at once do no harm. */
 async function replaceBundle(): Promise<void> {
-  const fresh = await mkdtemp(join(root, ".dist-"));
+  // Beside dist, so that a rename is enough, and where neither git nor the tools look.
+  const workshop = await mkdtemp(join(root, "node_modules", ".croft-build-"));
   try {
-    await chmod(fresh, 0o755);
+    const fresh = join(workshop, "fresh");
+    await mkdir(fresh);
     await bundle(root, fresh);
-    await rm(dist, { recursive: true, force: true });
-    await rename(fresh, dist);
+    for (let attempt = 0; ; attempt += 1) {
+      await rename(dist, join(workshop, `before-${attempt}`)).catch(ignore("ENOENT"));
+      if (await rename(fresh, dist).then(() => true, ignore("ENOTEMPTY", "EEXIST"))) return;
+    }
   } finally {
-    await rm(fresh, { recursive: true, force: true });
+    await rm(workshop, { recursive: true });
   }
+}
+
+/** For what another build may have done in the meantime. */
+function ignore(...codes: readonly string[]) {
+  return (error: NodeJS.ErrnoException): undefined => {
+    if (error.code === undefined || !codes.includes(error.code)) throw error;
+  };
 }
 
 async function builtAt(name: string): Promise<number> {
