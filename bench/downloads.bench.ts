@@ -1,0 +1,99 @@
+import { randomBytes } from "node:crypto";
+import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { spawn } from "node:child_process";
+import { built, makeHome, PASSWORD } from "./daemon.ts";
+import { atLeast, atMost, findProgram, load, ratio, report, residentMiB, type Figure } from "./measure.ts";
+import { croftJson } from "../test/support/croft.ts";
+
+// Cached downloads against nginx with sendfile, serving the same files from the same disk.
+
+const ROUNDS = 5;
+const MEMORY_AIM_MIB = 200;
+const SIZES = [
+  { name: "1 KiB", bytes: 1024, aim: 0.4, connections: 32 },
+  { name: "100 KiB", bytes: 100 * 1024, aim: 0.6, connections: 32 },
+  { name: "10 MiB", bytes: 10 * 1024 ** 2, aim: 0.7, connections: 8 },
+  { name: "512 MiB", bytes: 512 * 1024 ** 2, aim: 0.4, connections: 2 },
+] as const;
+
+const nginx = await findProgram("nginx", "/usr/sbin/nginx");
+if (nginx === undefined || (await findProgram("wrk")) === undefined) {
+  console.log("\nDownloads: skipped, nginx or wrk is not installed");
+} else await measure(nginx);
+
+async function measure(nginxProgram: string): Promise<void> {
+  await using home = await makeHome();
+  const papers = join(home.home, "files", "Papers");
+  await mkdir(papers, { recursive: true });
+  for (const { name, bytes } of SIZES) await writeFile(join(papers, `${name}.bin`), randomBytes(bytes));
+  const daemon = await home.serve({ CROFT_ACCESS_TOKEN_SECONDS: "86400", CROFT_BYTE_CACHE_BYTES: "2147483648" });
+  const web = await serveWithNginx(nginxProgram, papers);
+  try {
+    const around = { home: home.home, env: { CROFT_URL: daemon.url } };
+    const account = { handle: "mira", email: "mira@example.org", password: PASSWORD };
+    await post(`${daemon.url}/api/auth/register`, account);
+    const { access_token } = await post<{ access_token: string }>(`${daemon.url}/api/auth/login`, account);
+    const headers = { Authorization: `Bearer ${access_token}` };
+    const { id } = await post<{ id: string }>(
+      `${daemon.url}/api/cloud/connections`,
+      { provider: "local_folder", display_name: "Papers", settings: { root: papers }, credentials: {} },
+      headers,
+    );
+    await fetch(`${daemon.url}/api/cloud/connections/${id}/items`, { headers });
+    const figures: Figure[] = [];
+    let peak = 0;
+    for (const { name, aim, connections } of SIZES) {
+      const item = `${daemon.url}/api/cloud/connections/${id}/items/${encodeURIComponent(`${name}.bin`)}/download`;
+      await (await fetch(item, { headers })).arrayBuffer();
+      const measured = await ratio(
+        ROUNDS,
+        () => load(item, { headers, connections }),
+        () => load(`${web.url}/${encodeURIComponent(`${name}.bin`)}`, { connections }),
+      );
+      peak = Math.max(peak, await residentMiB(daemon.pid));
+      figures.push(
+        { what: `${name}: croft, nginx`, value: `${measured.a.toFixed(1)}, ${measured.b.toFixed(1)} req/s` },
+        atLeast(`${name}: ratio`, measured.ratio, aim),
+      );
+    }
+    report("Cached downloads against nginx", [
+      ...figures,
+      atMost("resident memory meanwhile", peak, MEMORY_AIM_MIB, "MiB"),
+    ]);
+    await croftJson(built, ["daemon", "stop"], around);
+  } finally {
+    web.stop();
+  }
+}
+
+async function post<T = unknown>(url: string, body: object, headers: Record<string, string> = {}): Promise<T> {
+  const answer = await fetch(url, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", ...headers },
+    body: JSON.stringify(body),
+  });
+  if (!answer.ok) throw new Error(`${url}: ${answer.status} ${await answer.text()}`);
+  return (await answer.json()) as T;
+}
+
+/** nginx in the foreground with a configuration of its own; nothing of the system's is read. */
+async function serveWithNginx(program: string, root: string): Promise<{ url: string; stop: () => void }> {
+  const folder = await mkdtemp(join(tmpdir(), "croft-nginx-"));
+  const port = 20_000 + Math.floor(Math.random() * 20_000);
+  await writeFile(
+    join(folder, "nginx.conf"),
+    `daemon off; user root; pid ${folder}/pid; error_log ${folder}/error.log; worker_processes 1;
+     events { worker_connections 256; }
+     http { access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000; default_type application/octet-stream;
+            server { listen 127.0.0.1:${port}; root ${root}; } }`,
+  );
+  const child = spawn(program, ["-p", folder, "-c", join(folder, "nginx.conf")], { stdio: "ignore" });
+  const url = `http://127.0.0.1:${port}`;
+  for (let i = 0; i < 50; i += 1) {
+    if (await fetch(url).then(() => true, () => false)) break;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  return { url, stop: () => child.kill("SIGTERM") };
+}

@@ -1,0 +1,104 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Sqlite from "better-sqlite3";
+import { expect } from "vitest";
+import { croftJson, runCroft, serveCroft, type CroftCommand } from "../support/croft.ts";
+import { skipUnless } from "../support/skip.ts";
+
+const PASSWORD = "Correct-Horse-7-Battery";
+const command: CroftCommand = [process.execPath, join(import.meta.dirname, "../../bin/croft.js")];
+
+/** A file system of 24 MiB, or undefined where this user may not mount one. */
+function mountSmallDisk(): string | undefined {
+  if (process.platform !== "linux" || process.getuid?.() !== 0) return undefined;
+  const folder = mkdtempSync(join(tmpdir(), "croft-small-disk-"));
+  try {
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=24m,mode=700", "none", folder]);
+    return folder;
+  } catch {
+    rmSync(folder, { recursive: true });
+    return undefined;
+  }
+}
+
+const probe = mountSmallDisk();
+if (probe !== undefined) execFileSync("umount", [probe]);
+
+skipUnless(probe !== undefined, "mounting a small file system takes root on Linux")(
+  "a full disk is told, loses nothing, and is over when there is room again",
+  async () => {
+    const home = mountSmallDisk() ?? "";
+    try {
+      const papers = join(home, "files", "Papers");
+      const around = { home };
+      const { forge } = await croftJson<{ forge: { token: string } }>(
+        command,
+        ["init", "--username", "keeper", "--email", "keeper@example.org", "--password-stdin"],
+        around,
+        PASSWORD,
+      );
+      mkdirSync(papers, { recursive: true });
+      await using daemon = await serveCroft(command, { home, env: { CROFT_RATE_LIMITS: "off" } });
+      const cli = { home, env: { CROFT_URL: daemon.url } };
+      await croftJson(command, ["vault", "register", "--handle", "mira", "--email", "mira@example.org", "--password-stdin"], cli, PASSWORD);
+      await croftJson(command, ["login", "vault", "--email", "mira@example.org", "--password-stdin"], cli, PASSWORD);
+      await croftJson(command, ["vault", "connection", "add", "local_folder", "--name", "Papers", "--setting", `root=${papers}`], cli);
+
+      const elsewhere = mkdtempSync(join(tmpdir(), "croft-upload-"));
+      const large = join(elsewhere, "large.bin");
+      writeFileSync(large, Buffer.alloc(32 * 1024 * 1024, 7));
+      const upload = await runCroft(command, ["vault", "item", "upload", large, "Papers:/", "--json"], cli);
+      expect(upload.code).not.toBe(0);
+      expect(upload.stdout).toBe("");
+      expect(JSON.parse(upload.stderr.trim().split("\n").at(-1) ?? "")).toHaveProperty("error");
+      // What was written of it is gone, and so is the shortage: small things still work.
+      expect(await readdir(papers)).toEqual([]);
+
+      writeFileSync(join(home, "ballast"), fillingOf(home));
+      const refused = await createUser(daemon.url, forge.token, "nobody-has-room");
+      expect([500, 503, 507]).toContain(refused);
+      expect(await createdUsers(daemon.url, forge.token)).toEqual(["keeper"]);
+
+      await rm(join(home, "ballast"));
+      expect(await createUser(daemon.url, forge.token, "room-again")).toBe(201);
+      expect(await createdUsers(daemon.url, forge.token)).toEqual(["keeper", "room-again"]);
+      expect(await daemon.end("SIGTERM")).toBe(0);
+      const db = new Sqlite(join(home, "croft.db"), { readonly: true });
+      expect(db.pragma("integrity_check", { simple: true })).toBe("ok");
+      db.close();
+    } finally {
+      execFileSync("umount", ["-l", home]);
+      rmSync(home, { recursive: true });
+    }
+  },
+  120_000,
+);
+
+/** As much as is left, in bytes of nothing. */
+function fillingOf(folder: string): Buffer {
+  const free = execFileSync("df", ["--output=avail", "-B1", folder]).toString().split("\n")[1];
+  return Buffer.alloc(Number(free));
+}
+
+async function createUser(url: string, token: string, username: string): Promise<number> {
+  const { status } = await fetch(`${url}/api/v1/admin/users`, {
+    method: "POST",
+    headers: { Authorization: `token ${token}`, "Content-Type": "application/json" },
+    body: JSON.stringify({
+      username,
+      email: `${username}@example.org`,
+      password: PASSWORD,
+      // Long enough to need a new page of the log, however much of the last one is left.
+      full_name: "x".repeat(100),
+    }),
+  });
+  return status;
+}
+
+async function createdUsers(url: string, token: string): Promise<string[]> {
+  const answer = await fetch(`${url}/api/v1/admin/users`, { headers: { Authorization: `token ${token}` } });
+  return ((await answer.json()) as { login: string }[]).map((user) => user.login);
+}
