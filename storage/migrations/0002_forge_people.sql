@@ -38,12 +38,12 @@ CREATE TABLE forge_users (
 ) STRICT;
 
 -- Whole lists: the facet rides along so that skipping to a page and filtering need no look into the table.
-CREATE INDEX forge_users_by_name ON forge_users (kind, name, facet);
+CREATE INDEX forge_users_by_name ON forge_users (kind, name, id, facet);
 CREATE INDEX forge_users_by_created ON forge_users (kind, created_at, id, facet);
 CREATE INDEX forge_users_by_updated ON forge_users (kind, updated_at, id, facet);
 CREATE INDEX forge_users_by_id ON forge_users (kind, id, facet);
 -- Lists of a small part: one range per facet.
-CREATE INDEX forge_users_facet_name ON forge_users (facet, name);
+CREATE INDEX forge_users_facet_name ON forge_users (facet, name, id);
 CREATE INDEX forge_users_facet_created ON forge_users (facet, created_at, id);
 CREATE INDEX forge_users_facet_updated ON forge_users (facet, updated_at, id);
 CREATE INDEX forge_users_facet_id ON forge_users (facet, id);
@@ -64,6 +64,13 @@ CREATE TABLE forge_user_search (
   names TEXT NOT NULL,
   email TEXT NOT NULL
 ) STRICT;
+
+-- The same by groups of three letters: a term of three or more is found without reading every row.
+-- @sqlite
+CREATE VIRTUAL TABLE forge_user_grams USING fts5 (
+  names, email, content = 'forge_user_search', content_rowid = 'user_id', tokenize = 'trigram'
+);
+-- @end
 
 -- One row. Ids are never used twice, even after the newest account is gone; `generation` grows with every change of
 -- an account, so that what was remembered about the order of a list can be told to be out of date.

@@ -2,6 +2,7 @@
 // May import: daemon/contract, daemon/errors.ts, daemon/http/handle.ts (types), storage. Never daemon/vault.
 // Start here: one factory that joins the services of this folder; routes are in accounts.routes.ts and ../admin.
 import type { Database, Transaction } from "../../../storage/engine/database.ts";
+import { createListMarks } from "../../../storage/tables/forge/list-marks.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
 import { AppError } from "../../errors.ts";
 import type { Route } from "../../http/handle.ts";
@@ -77,14 +78,15 @@ export interface ForgeAccounts {
 
 export function createForgeAccounts(deps: ForgeAccountsDeps): ForgeAccounts {
   const urls: ForgeUrls = { publicUrl: deps.publicUrl };
-  const users = createUsers(deps);
+  const marks = createListMarks();
+  const users = createUsers({ ...deps, marks });
   const tokens = createTokens(deps);
   const secondFactors = createSecondFactors(deps);
   const attempts = deps.limitSignIns ? createSignInAttempts(deps) : uncounted;
   const authentication = createAuthentication({ ...deps, tokens, secondFactors, attempts, urls });
   return {
     users,
-    organizations: createOrganizations(deps),
+    organizations: createOrganizations({ ...deps, marks }),
     tokens,
     secondFactors,
     publicKeys: createPublicKeys(deps),

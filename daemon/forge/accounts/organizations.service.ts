@@ -1,4 +1,5 @@
 import { type Database, isConflict, type Transaction } from "../../../storage/engine/database.ts";
+import type { ListMarks } from "../../../storage/tables/forge/list-marks.ts";
 import { insertOwnersTeam, isMember } from "../../../storage/tables/forge/orgs.ts";
 import { deleteRedirect } from "../../../storage/tables/forge/redirects.ts";
 import { listUsers, type UserPage } from "../../../storage/tables/forge/user-lists.ts";
@@ -35,6 +36,8 @@ export interface Organizations {
 
 export interface OrganizationsDeps {
   readonly db: Database;
+  /** What is remembered about the orders of long lists. */
+  readonly marks: ListMarks;
   readonly random: (bytes: number) => Uint8Array;
   /** Has others told of a new organization, in the transaction that makes it. */
   readonly announceOrganization?:
@@ -46,6 +49,7 @@ const AVATAR_BYTES = 16;
 
 export function createOrganizations({
   db,
+  marks,
   random,
   announceOrganization,
 }: OrganizationsDeps): Organizations {
@@ -55,6 +59,7 @@ export function createOrganizations({
         db,
         { kind: "organization", term: "", loginName: "", sort: "name", descending: false },
         { limit, offset: Math.min((page - 1) * limit, Number.MAX_SAFE_INTEGER) },
+        marks,
       ),
 
     async create(ownerName, wanted) {

@@ -5,6 +5,7 @@ import {
   listEmails,
   type OwnedEmail,
 } from "../../../storage/tables/forge/emails.ts";
+import type { ListMarks } from "../../../storage/tables/forge/list-marks.ts";
 import { deleteRedirect } from "../../../storage/tables/forge/redirects.ts";
 import {
   listUsers,
@@ -80,6 +81,8 @@ export interface Users {
 
 export interface UsersDeps {
   readonly db: Database;
+  /** What is remembered about the orders of long lists. */
+  readonly marks: ListMarks;
   readonly clock: () => number;
   readonly passwords: PasswordHasher;
   /** Has a person told of a new account, in the transaction that makes it. */
@@ -91,10 +94,10 @@ export interface UsersDeps {
 const PASSWORD_BYTES_MIN = 8;
 
 export function createUsers(deps: UsersDeps): Users {
-  const { db, clock, passwords, announceAccount, repositories, packages } = deps;
+  const { db, marks, clock, passwords, announceAccount, repositories, packages } = deps;
   return {
     search: (query, { page, limit }) =>
-      listUsers(db, query, { limit, offset: toOffset(page, limit) }),
+      listUsers(db, query, { limit, offset: toOffset(page, limit) }, marks),
 
     async create(wanted) {
       if (wanted.sourceId !== 0)

@@ -1,4 +1,5 @@
 import type { Queries, Transaction } from "../../engine/database.ts";
+import { toLikePattern } from "./user-search.ts";
 
 /** An address of a person. */
 export interface ForgeEmail {
@@ -55,9 +56,9 @@ export async function listEmails(
   term: string,
   window: { readonly limit: number; readonly offset: number },
 ): Promise<{ readonly emails: readonly OwnedEmail[]; readonly total: number }> {
-  const pattern = `%${term.toLowerCase()}%`;
-  const matches =
-    "FROM forge_emails e JOIN forge_user_search s ON s.user_id = e.user_id WHERE s.names LIKE ? OR e.lower_email LIKE ?";
+  const pattern = toLikePattern(term);
+  const matches = String.raw`FROM forge_emails e WHERE e.lower_email LIKE ? ESCAPE '\' OR e.user_id IN
+    (SELECT user_id FROM forge_user_search WHERE names LIKE ? ESCAPE '\')`;
   const [from, values] = term === "" ? ["FROM forge_emails e", []] : [matches, [pattern, pattern]];
   const counted = await db.get<{ total: number }>(`SELECT COUNT(*) AS total ${from}`, ...values);
   const total = counted?.total ?? 0;

@@ -1,5 +1,12 @@
-import type { Queries, SqlValue } from "../../engine/database.ts";
-import { type FacetFilter, type FacetSelection, selectFacets } from "./user-facets.ts";
+import type { Database, Queries, SqlValue } from "../../engine/database.ts";
+import { type ListMarks, type Mark, MARK_DISTANCE } from "./list-marks.ts";
+import {
+  type FacetFilter,
+  type FacetSelection,
+  getPeopleGeneration,
+  selectFacets,
+} from "./user-facets.ts";
+import { toSearchCondition } from "./user-search.ts";
 import { type ForgeUser, toUser, toUserColumns, type UserRow } from "./users.ts";
 
 export type UserSort = "name" | "created" | "updated" | "id";
@@ -20,6 +27,12 @@ export interface UserPage {
   readonly total: number;
 }
 
+/** A part of a list, in rows. */
+export interface Window {
+  readonly limit: number;
+  readonly offset: number;
+}
+
 /** One statement's text and values. */
 export interface Statement {
   readonly sql: string;
@@ -27,14 +40,17 @@ export interface Statement {
 }
 
 /**
- * One page of accounts and the exact count of all matches. Filters and sorting are served by indexes; a search
- * term reads the search text of every account.
+ * One page of accounts and the exact count of all matches, at a cost that does not grow with the accounts: totals come
+ * from the facets' counts, filters and sorting from indexes, far pages from `marks`. A search term costs what it
+ * finds, and reads every account's text where no index serves (see `toSearchCondition`).
  */
 export async function listUsers(
-  db: Queries,
+  db: Database,
   query: UserListQuery,
-  window: { readonly limit: number; readonly offset: number },
+  window: Window,
+  marks: ListMarks,
 ): Promise<UserPage> {
+  const generation = await getPeopleGeneration(db);
   const selection = await selectFacets(db, query);
   if (selection.selected === 0) return { users: [], total: 0 };
   const isWhole = query.term === "" && query.loginName === "";
@@ -44,29 +60,57 @@ export async function listUsers(
   // The second half of a list is read from its end: no page is further away than half of the rows.
   const fromEnd = total - window.offset - limit;
   const backwards = fromEnd < window.offset;
+  const order = { ...query, descending: query.descending !== backwards };
+  const offset = backwards ? fromEnd : window.offset;
+  const found = isWhole
+    ? await findMark(db, order, selection, offset, generation, marks)
+    : undefined;
   const page = toPageStatement(
-    { ...query, descending: query.descending !== backwards },
+    db.dialect,
+    order,
     selection,
-    { limit, offset: backwards ? fromEnd : window.offset },
+    { limit, offset: offset - (found?.place ?? 0) },
+    found?.mark,
   );
   const rows = await db.all<UserRow>(page.sql, ...page.values);
   return { users: (backwards ? rows.reverse() : rows).map(toUser), total };
 }
 
-/** The statement that `listUsers` reads a page with; for tests of its plan. */
+/** The statement that `listUsers` reads a page with, counted from the mark if there is one; also for tests of its plan. */
 export function toPageStatement(
+  dialect: Database["dialect"],
   query: UserListQuery,
   selection: FacetSelection,
-  window: { readonly limit: number; readonly offset: number },
+  window: Window,
+  from?: Mark,
 ): Statement {
-  const ids = toIdsStatement(query, selection);
-  const order = toOrder(query, "u.");
+  const ids = toIdsStatement(dialect, query, selection, from);
   return {
     sql:
       `SELECT ${toUserColumns("u.")} FROM (${ids.sql} ORDER BY ${toOrder(query, "")} LIMIT ? OFFSET ?) page ` +
-      `JOIN forge_users u ON u.id = page.id ORDER BY ${order}`,
+      `JOIN forge_users u ON u.id = page.id ORDER BY ${toOrder(query, "u.")}`,
     values: [...ids.values, window.limit, window.offset],
   };
+}
+
+function findMark(
+  db: Database,
+  query: UserListQuery,
+  selection: FacetSelection,
+  offset: number,
+  generation: number,
+  marks: ListMarks,
+): ReturnType<ListMarks["find"]> {
+  const key = JSON.stringify([query.kind, query.sort, query.descending, selection.facets]);
+  return marks.find(key, generation, offset, async (after) => {
+    const ids = toIdsStatement(db.dialect, query, selection, after);
+    const row = await db.get<{ id: number; sort_value: SqlValue }>(
+      `${ids.sql} ORDER BY ${toOrder(query, "")} LIMIT 1 OFFSET ?`,
+      ...ids.values,
+      MARK_DISTANCE,
+    );
+    return row && { id: row.id, value: row.sort_value };
+  });
 }
 
 /** Below this part of all accounts, ranges per facet beat reading the whole order and dropping rows. */
@@ -74,52 +118,71 @@ const SMALL_PART = 1 / 4;
 /** More ranges than this are not merged. */
 const RANGES_MAX = 64;
 
-function toIdsStatement(query: UserListQuery, selection: FacetSelection): Statement {
-  const columns = `id, ${sortColumns[query.sort]}`;
+/** Ids and sort values of the selected accounts from a mark on, without their order. */
+function toIdsStatement(
+  dialect: Database["dialect"],
+  query: UserListQuery,
+  selection: FacetSelection,
+  from: Mark | undefined,
+): Statement {
+  const column = sortColumns[query.sort];
+  const select = `SELECT id, ${column} AS sort_value FROM forge_users WHERE`;
   const kind = query.kind === "individual" ? 0 : 1;
   if (query.term !== "" || query.loginName !== "") {
-    const where = toMatchStatement(query, selection);
-    return { sql: `SELECT ${columns} FROM forge_users ${where.sql}`, values: where.values };
+    const matches = toMatchCondition(dialect, query, selection);
+    return { sql: `${select} ${matches.sql}`, values: matches.values };
   }
+  const comparison = query.descending ? "<=" : ">=";
+  const [after, mark]: [string, SqlValue[]] =
+    from === undefined
+      ? ["", []]
+      : query.sort === "id"
+        ? [` AND id ${comparison} ?`, [from.id]]
+        : [` AND (${column}, id) ${comparison} (?, ?)`, [from.value, from.id]];
   if (selection.selected === selection.ofKind)
-    return { sql: `SELECT ${columns} FROM forge_users WHERE kind = ?`, values: [kind] };
+    return { sql: `${select} kind = ?${after}`, values: [kind, ...mark] };
   const facets = padded(selection.facets);
   if (selection.selected > selection.ofKind * SMALL_PART || facets.length > RANGES_MAX)
     return {
-      sql: `SELECT ${columns} FROM forge_users WHERE kind = ? AND +facet IN (${marks(facets)})`,
-      values: [kind, ...facets],
+      // The sign keeps the facet from being taken for the way in: the order is.
+      sql: `${select} kind = ?${after} AND +facet IN (${marksOf(facets)})`,
+      values: [kind, ...mark, ...facets],
     };
-  const range = `SELECT ${columns} FROM forge_users WHERE facet = ?`;
-  return { sql: facets.map(() => range).join(" UNION ALL "), values: facets };
+  return {
+    sql: facets.map(() => `${select} facet = ?${after}`).join(" UNION ALL "),
+    values: facets.flatMap((facet) => [facet, ...mark]),
+  };
 }
 
-function toMatchStatement(query: UserListQuery, selection: FacetSelection): Statement {
+function toMatchCondition(
+  dialect: Database["dialect"],
+  query: UserListQuery,
+  selection: FacetSelection,
+): Statement {
   const facets = padded(selection.facets);
-  const conditions = [`facet IN (${marks(facets)})`];
+  const conditions = [`+facet IN (${marksOf(facets)})`];
   const values: SqlValue[] = [...facets];
   if (query.loginName !== "") {
     conditions.push("login_name = ?", "login_name <> ''");
     values.push(query.loginName);
   }
   if (query.term !== "") {
-    const pattern = `%${query.term.toLowerCase()}%`;
-    conditions.push(
-      "id IN (SELECT user_id FROM forge_user_search WHERE names LIKE ? OR email LIKE ?)",
-    );
-    values.push(pattern, pattern);
+    const found = toSearchCondition(dialect, query.term);
+    conditions.push(`id IN (${found.sql})`);
+    values.push(...found.values);
   }
-  return { sql: `WHERE ${conditions.join(" AND ")}`, values };
+  return { sql: conditions.join(" AND "), values };
 }
 
 async function countMatches(
-  db: Queries,
+  db: Database,
   query: UserListQuery,
   selection: FacetSelection,
 ): Promise<number> {
-  const where = toMatchStatement(query, selection);
-  const row = await db.get<{ total: number }>(
-    `SELECT COUNT(*) AS total FROM forge_users ${where.sql}`,
-    ...where.values,
+  const matches = toMatchCondition(db.dialect, query, selection);
+  const row = await (db satisfies Queries).get<{ total: number }>(
+    `SELECT COUNT(*) AS total FROM forge_users WHERE ${matches.sql}`,
+    ...matches.values,
   );
   return row?.total ?? 0;
 }
@@ -128,16 +191,16 @@ const sortColumns: Readonly<Record<UserSort, string>> = {
   name: "name",
   created: "created_at",
   updated: "updated_at",
-  // The id is always among the columns; this second name keeps the list of columns regular.
-  id: "id AS sort_id",
+  id: "id",
 };
 
 function toOrder(query: UserListQuery, prefix: string): string {
   const direction = query.descending ? "DESC" : "ASC";
   const id = `${prefix}id ${direction}`;
   if (query.sort === "id") return id;
-  const column = `${prefix}${sortColumns[query.sort]} ${direction}`;
-  return query.sort === "name" ? column : `${column}, ${id}`;
+  // Inside, the column is known by the one name that all branches of a union give it.
+  const column = prefix === "" ? "sort_value" : `${prefix}${sortColumns[query.sort]}`;
+  return `${column} ${direction}, ${id}`;
 }
 
 /** Facets made up to a power of two with one that no account has, so that few distinct statements exist. */
@@ -146,4 +209,4 @@ function padded(facets: readonly number[]): number[] {
   return [...facets, ...Array<number>(size - facets.length).fill(-1)];
 }
 
-const marks = (values: readonly unknown[]): string => values.map(() => "?").join(", ");
+const marksOf = (values: readonly unknown[]): string => values.map(() => "?").join(", ");

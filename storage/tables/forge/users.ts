@@ -4,6 +4,12 @@
 // Every write of a user row goes through this file: it keeps the counts of the filters (user-facets.ts) in step.
 import type { Queries, Row, Transaction } from "../../engine/database.ts";
 import { adjustFacet, nextUserId, toFacet } from "./user-facets.ts";
+import {
+  deleteSearchText,
+  insertSearchText,
+  replaceSearchText,
+  type SearchText,
+} from "./user-search.ts";
 
 export type ForgeVisibility = "public" | "limited" | "private";
 
@@ -69,12 +75,7 @@ export async function insertUser(tx: Transaction, user: NewForgeUser): Promise<F
     ...Object.values(values),
   );
   await adjustFacet(tx, toFacet(record), 1);
-  await tx.run(
-    "INSERT INTO forge_user_search (user_id, names, email) VALUES (?, ?, ?)",
-    record.id,
-    toSearchNames(record),
-    record.email.toLowerCase(),
-  );
+  await insertSearchText(tx, record.id, toSearchText(record));
   return record;
 }
 
@@ -94,13 +95,7 @@ export async function updateUser(
     ([column, value]) => oldRow[column] !== value,
   );
   if (changed.length === 0) return after;
-  if (toSearchNames(before) !== toSearchNames(after) || before.email !== after.email)
-    await tx.run(
-      "UPDATE forge_user_search SET names = ?, email = ? WHERE user_id = ?",
-      toSearchNames(after),
-      after.email.toLowerCase(),
-      before.id,
-    );
+  await replaceSearchText(tx, before.id, toSearchText(before), toSearchText(after));
   await tx.run(
     `UPDATE forge_users SET ${changed.map(([column]) => `${column} = ?`).join(", ")} WHERE id = ?`,
     ...changed.map(([, value]) => value),
@@ -112,8 +107,12 @@ export async function updateUser(
   return after;
 }
 
-/** Removes an account and, by foreign keys, the rows of this area that belong to it. */
+/**
+ * Removes an account and, by foreign keys, the rows of this area that belong to it. `user` must have been read in the
+ * same transaction.
+ */
 export async function deleteUser(tx: Transaction, user: ForgeUser): Promise<void> {
+  await deleteSearchText(tx, user.id, toSearchText(user));
   const { changes } = await tx.run("DELETE FROM forge_users WHERE id = ?", user.id);
   if (changes > 0) await adjustFacet(tx, toFacet(user), -1);
 }
@@ -188,8 +187,9 @@ export function toLowerName(name: string): string {
   return name.toLowerCase();
 }
 
-function toSearchNames(user: ForgeUser): string {
-  return `${user.name}\n${user.fullName}`.toLowerCase();
+function toSearchText(user: ForgeUser): SearchText {
+  const names = `${user.name}\n${user.fullName}`.toLowerCase();
+  return { names, email: user.email.toLowerCase() };
 }
 
 /** The columns of `UserRow`, for statements of other files of this folder; `prefix` is a table alias with its dot. */
