@@ -2,5 +2,8 @@ import { processSystem, run } from "../cli/main.ts";
 
 // The process: all that croft may know of it is in `processSystem()`, and its exit code is what `run` resolves to.
 // Until then it is 1: a promise that never settles lets the process end by itself, and that is no success.
+// No top-level await here: in the bundle, chunks that are loaded later import from this one and would wait for its end.
 process.exitCode = 1;
-process.exitCode = await run(process.argv.slice(2), processSystem());
+void run(process.argv.slice(2), processSystem()).then((exitCode) => {
+  process.exitCode = exitCode;
+});

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readdir, realpath, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, readdir, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
@@ -20,6 +20,26 @@ beforeEach(async () => {
 });
 
 afterEach(() => rm(root, { recursive: true }));
+
+test("the entry of croft and a chunk loaded later may share a module, and the exit code is what run resolves to", async () => {
+  await copyFile(join(import.meta.dirname, "../../../bin/entry.ts"), join(root, "bin/entry.ts"));
+  await addFile("cli/shared.ts", "export const words = { answer: 42 };");
+  await addFile(
+    "cli/program.ts",
+    'import { words } from "./shared.ts";\nexport const program = () => words.answer;',
+  );
+  await addFile(
+    "cli/main.ts",
+    `import { words } from "./shared.ts";
+     export const processSystem = () => process;
+     export async function run(): Promise<number> {
+       const { program } = await import("./program.ts");
+       console.log(program(), words.answer);
+       return 7;
+     }`,
+  );
+  await expect(runBundle()).rejects.toMatchObject({ code: 7, stdout: "42 42\n" });
+});
 
 test("a folder named beside the code is the same folder in the bundle", async () => {
   await addFile("storage/migrations/0001_common.sql", "select 1;");
