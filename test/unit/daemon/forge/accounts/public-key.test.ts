@@ -9,8 +9,9 @@ import { readPublicKey } from "../../../../../daemon/forge/accounts/public-key.t
 function toLine(pem: string): string {
   return sshpk.parseKey(pem, "pem").toString("ssh").split(" ").slice(0, 2).join(" ");
 }
-const pemOf = (pair: { publicKey: { export(o: { type: "spki"; format: "pem" }): string | Buffer } }) =>
-  String(pair.publicKey.export({ type: "spki", format: "pem" }));
+const pemOf = (pair: {
+  publicKey: { export(o: { type: "spki"; format: "pem" }): string | Buffer };
+}) => String(pair.publicKey.export({ type: "spki", format: "pem" }));
 
 const pems = {
   ed25519: pemOf(generateKeyPairSync("ed25519")),
@@ -20,10 +21,9 @@ const pems = {
   rsa3072: pemOf(generateKeyPairSync("rsa", { modulusLength: 3072 })),
   rsa2048: pemOf(generateKeyPairSync("rsa", { modulusLength: 2048 })),
 };
-const lines = Object.fromEntries(Object.entries(pems).map(([name, pem]) => [name, toLine(pem)])) as Record<
-  keyof typeof pems,
-  string
->;
+const lines = Object.fromEntries(
+  Object.entries(pems).map(([name, pem]) => [name, toLine(pem)]),
+) as Record<keyof typeof pems, string>;
 
 const field = (bytes: string | Uint8Array) => {
   const body = Buffer.from(bytes);
@@ -36,7 +36,12 @@ const lineOf = (type: string, ...fields: (string | Uint8Array)[]) =>
 
 const securityKeys = {
   ed25519: lineOf("sk-ssh-ed25519@openssh.com", new Uint8Array(32).fill(7), "ssh:"),
-  ecdsa: lineOf("sk-ecdsa-sha2-nistp256@openssh.com", "nistp256", Buffer.concat([Buffer.from([4]), new Uint8Array(64)]), "ssh:"),
+  ecdsa: lineOf(
+    "sk-ecdsa-sha2-nistp256@openssh.com",
+    "nistp256",
+    Buffer.concat([Buffer.from([4]), new Uint8Array(64)]),
+    "ssh:",
+  ),
 };
 
 function refusal(text: string): string | undefined {
@@ -104,9 +109,9 @@ describe("refused keys", () => {
     const { privateKey } = generateKeyPairSync("ed25519");
     const pem = String(privateKey.export({ type: "pkcs8", format: "pem" }));
     expect(refusal(pem)).toBe("Invalid key content: the provided key is a private key");
-    expect(refusal("-----BEGIN OPENSSH PRIVATE KEY-----\nx\n-----END OPENSSH PRIVATE KEY-----")).toBe(
-      "Invalid key content: the provided key is a private key",
-    );
+    expect(
+      refusal("-----BEGIN OPENSSH PRIVATE KEY-----\nx\n-----END OPENSSH PRIVATE KEY-----"),
+    ).toBe("Invalid key content: the provided key is a private key");
   });
 
   test("a type word that the content does not have", () =>
@@ -137,7 +142,9 @@ describe("refused keys", () => {
     expect(refusal(`ssh-ed25519 ${longer}`)).toBe("Invalid key content: the key is damaged");
     const rsa = Buffer.from(lines.rsa3072.split(" ")[1] ?? "", "base64");
     const padded = Buffer.concat([field("ssh-rsa"), field([0, 1, 0, 1]), rsa.subarray(11 + 7)]);
-    expect(refusal(`ssh-rsa ${padded.toString("base64")}`)).toBe("Invalid key content: the key is damaged");
+    expect(refusal(`ssh-rsa ${padded.toString("base64")}`)).toBe(
+      "Invalid key content: the key is damaged",
+    );
     const securityKey = Buffer.from(securityKeys.ed25519.split(" ")[1] ?? "", "base64");
     expect(refusal(Buffer.concat([securityKey, Buffer.from([0])]).toString("base64"))).toBe(
       "Invalid key content: the key is damaged",

@@ -27,19 +27,38 @@ const scopeOf = (list: readonly string[]): TokenScope => {
 
 describe("scopes", () => {
   test.each([
-    [["read:user", "write:user", "public-only"], ["public-only", "write:user"]],
+    [
+      ["read:user", "write:user", "public-only"],
+      ["public-only", "write:user"],
+    ],
     [["write:user", "read:user"], ["write:user"]],
-    [["read:user", "write:admin"], ["write:admin", "read:user"]],
+    [
+      ["read:user", "write:admin"],
+      ["write:admin", "read:user"],
+    ],
     [["all", "read:user"], ["all"]],
-    [["all", "public-only"], ["public-only", "all"]],
+    [
+      ["all", "public-only"],
+      ["public-only", "all"],
+    ],
     [scopeCategories.map((category) => `write:${category}`), ["all"]],
     [["", "read:misc"], ["read:misc"]],
     [[], []],
   ])("%j is %j", (given, normal) => expect(toScopeWords(scopeOf(given))).toEqual(normal));
 
-  test.each(["ALL", "read", "read:", ":user", "read:users", "delete:user", "read:user:x", " all", "sudo", "__proto__"])(
-    "%j is no scope",
-    (word) => expect(parseScope(["all", word])).toEqual({ kind: "invalid", word }),
+  test.each([
+    "ALL",
+    "read",
+    "read:",
+    ":user",
+    "read:users",
+    "delete:user",
+    "read:user:x",
+    " all",
+    "sudo",
+    "__proto__",
+  ])("%j is no scope", (word) =>
+    expect(parseScope(["all", word])).toEqual({ kind: "invalid", word }),
   );
 
   test("the normal form is stable and means the same", () => {
