@@ -78,7 +78,7 @@ CREATE TABLE vault_cache_entries (
   PRIMARY KEY (store, cache_key)
 ) STRICT;
 
-CREATE INDEX vault_cache_entries_user ON vault_cache_entries (store, user_id, last_used_at);
+CREATE INDEX vault_cache_entries_user ON vault_cache_entries (store, user_id, last_used_at, size);
 CREATE INDEX vault_cache_entries_connection ON vault_cache_entries (connection_id);
 
 CREATE TABLE vault_analysis_settings (

@@ -1,4 +1,4 @@
-import type { CachedBytes } from "../../../storage/bytes/cache.ts";
+import type { CachedBytes } from "../../../storage/bytes/cache-hits.ts";
 import type { Fetched } from "../../../storage/bytes/fill.ts";
 import { BrokenOff, type ReadFailure } from "../../../storage/cloud/outcomes.ts";
 import type { ProviderItem } from "../../../storage/cloud/provider.ts";

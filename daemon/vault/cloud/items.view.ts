@@ -5,6 +5,7 @@ import type {
   itemDetail as detailSchema,
   listing as listingSchema,
 } from "../../contract/vault/cloud.ts";
+import { PartFailed } from "../../../storage/bytes/transfers.ts";
 import type { ReadFailure } from "../../../storage/cloud/outcomes.ts";
 import type { CloudItem, ItemCursor } from "../../../storage/tables/vault/items.ts";
 import { AppError } from "../../errors.ts";
@@ -108,20 +109,24 @@ export function toDownloadPath({ connection_id, item_id }: ItemPlace): string {
 export function toDownloadAnswer(result: ItemBytes | ReadFailure): BytesAnswer {
   if (result.kind === "bytes")
     return toBytesAnswer(result, safeType(result.contentType), toContentDisposition(result.name));
-  switch (result.kind) {
+  throw toDownloadRefusal(result);
+}
+
+function toDownloadRefusal(failure: ReadFailure): AppError {
+  switch (failure.kind) {
     case "reauth":
-      throw new AppError(
+      return new AppError(
         "reauth_required",
         "The storage needs to be connected again. Reconnect this connection.",
       );
     case "unsupported":
-      throw new AppError("unprocessable", "This item has no bytes to download.");
+      return new AppError("unprocessable", "This item has no bytes to download.");
     case "rate_limited":
-      throw new AppError("unavailable", UNAVAILABLE, {
-        headers: { "Retry-After": String(Math.ceil(result.retryAfterSeconds ?? 30)) },
+      return new AppError("unavailable", UNAVAILABLE, {
+        headers: { "Retry-After": String(Math.ceil(failure.retryAfterSeconds ?? 30)) },
       });
     default:
-      throw new AppError("unavailable", UNAVAILABLE);
+      return new AppError("unavailable", UNAVAILABLE);
   }
 }
 
@@ -232,7 +237,14 @@ function toBytesAnswer(item: ItemBytes, contentType: string, disposition: string
       etag: entityTag,
       lastModified: modifiedAt === undefined ? undefined : new Date(modifiedAt),
       ...(bytes.buffer === undefined ? {} : { buffer: bytes.buffer }),
-      open: (range) => bytes.open(range),
+      async open(range) {
+        try {
+          return await bytes.open(range);
+        } catch (error) {
+          if (error instanceof PartFailed) throw toDownloadRefusal(error.failure as ReadFailure);
+          throw error;
+        }
+      },
       release: () => bytes.release(),
     },
     headers: {

@@ -1,0 +1,153 @@
+import { hash } from "node:crypto";
+import type { FileHandle } from "node:fs/promises";
+import { Readable } from "node:stream";
+import type { CacheEntry } from "../tables/vault/cache.ts";
+import { hashFile, toFingerprint, type CacheFiles } from "./cache-files.ts";
+import type { CacheIndex } from "./cache-index.ts";
+import type { MemoryCache } from "./memory-cache.ts";
+import { readSpan, type Span } from "./read-span.ts";
+
+/** Bytes that are ready to be sent. `release` is called exactly once, when they are no longer needed. */
+export interface CachedBytes {
+  /** Undefined when it is not known before the end. */
+  readonly size: number | undefined;
+  /** The whole of it, when it is small. */
+  readonly buffer: Uint8Array | undefined;
+  open(span?: Span): Promise<Readable>;
+  release(): void;
+}
+
+/** What is at hand. */
+export interface CacheHits {
+  /** The bytes of a key. An entry whose file is not exactly what was written is dropped: undefined, as if it had never been. */
+  lookUp(key: string): Promise<CachedBytes | undefined>;
+  /** Notes that a file is known to be whole in its present state. */
+  noteChecked(key: string, file: FileHandle): Promise<void>;
+  /** To be told of every file that goes. */
+  forget(key: string): void;
+}
+
+export interface CacheHitsOptions {
+  readonly files: CacheFiles;
+  readonly index: CacheIndex;
+  readonly memory: MemoryCache;
+  readonly clock: () => number;
+  readonly onError: (error: unknown, what: string) => void;
+}
+
+/** Up to this size a file is answered from memory. */
+export const SMALL_BYTES = 256 * 1024;
+
+/**
+ * The bytes of a large file are compared with their hash before its first use after a start, whenever anything about
+ * the file differs (inode, size, times: writing to it cannot hide), and once a day against a disk that forgets.
+ * In between, opening it costs a look at its state. Small files are compared each time they are read into memory.
+ */
+const CHECKED_FOR_MS = 24 * 3600 * 1000;
+const CHECKED_MAX = 10_000;
+
+export function createCacheHits(options: CacheHitsOptions): CacheHits {
+  const { files, index, memory, clock } = options;
+  const checked = new Map<string, { readonly fingerprint: string; readonly at: number }>();
+  const checking = new Map<string, Promise<string>>();
+
+  function remember(key: string, fingerprint: string): void {
+    checked.delete(key);
+    checked.set(key, { fingerprint, at: clock() });
+    const [oldest] = checked.keys();
+    if (checked.size > CHECKED_MAX && oldest !== undefined) checked.delete(oldest);
+  }
+
+  /** Many may ask for one large file at once: it is read through once for all of them. */
+  async function hashOnce(key: string, handle: FileHandle): Promise<string> {
+    const underWay = checking.get(key);
+    if (underWay !== undefined) return underWay;
+    const hashing = hashFile(handle).finally(() => checking.delete(key));
+    checking.set(key, hashing);
+    return hashing;
+  }
+
+  async function isWhole(entry: CacheEntry, handle: FileHandle): Promise<boolean> {
+    const fingerprint = toFingerprint(await handle.stat({ bigint: true }));
+    const known = checked.get(entry.key);
+    if (known?.fingerprint === fingerprint && clock() - known.at < CHECKED_FOR_MS) return true;
+    if ((await hashOnce(`${entry.key} ${fingerprint}`, handle)) !== entry.hash) return false;
+    remember(entry.key, fingerprint);
+    return true;
+  }
+
+  async function openSmall(entry: CacheEntry, handle: FileHandle): Promise<CachedBytes | undefined> {
+    const buffer = Buffer.allocUnsafe(entry.size);
+    const { bytesRead } = await handle.read(buffer, 0, entry.size, 0);
+    if (bytesRead !== entry.size || hash("sha256", buffer) !== entry.hash) return undefined;
+    memory.put(entry.key, buffer);
+    return toBufferBytes(buffer);
+  }
+
+  async function openEntry(entry: CacheEntry): Promise<CachedBytes | undefined> {
+    const handle = await files.open(entry.key);
+    if (handle === undefined) return undefined;
+    let isKept = false;
+    try {
+      if ((await handle.stat()).size !== entry.size) return undefined;
+      if (entry.size <= SMALL_BYTES) return await openSmall(entry, handle);
+      if (!(await isWhole(entry, handle))) return undefined;
+      isKept = true;
+    } finally {
+      if (!isKept) await handle.close();
+    }
+    index.pin(entry.key);
+    return {
+      size: entry.size,
+      buffer: undefined,
+      open: async (span) => readSpan(handle, span ?? { start: 0, end: entry.size - 1 }),
+      release: () => {
+        index.unpin(entry.key);
+        handle.close().catch((error: unknown) => options.onError(error, "closing a cached file"));
+      },
+    };
+  }
+
+  return {
+    async lookUp(key) {
+      const kept = memory.get(key);
+      if (kept !== undefined) {
+        index.touch(key);
+        return toBufferBytes(kept);
+      }
+      const entry = await index.find(key);
+      if (entry === undefined) return undefined;
+      index.pin(key);
+      try {
+        const bytes = await openEntry(entry);
+        if (bytes === undefined) await index.drop([key]);
+        else index.touch(key);
+        return bytes;
+      } finally {
+        index.unpin(key);
+      }
+    },
+
+    async noteChecked(key, file) {
+      remember(key, toFingerprint(await file.stat({ bigint: true })));
+    },
+
+    forget(key) {
+      checked.delete(key);
+      memory.delete(key);
+    },
+  };
+}
+
+/** Bytes that are in memory as a whole. */
+export function toBufferBytes(buffer: Uint8Array): CachedBytes {
+  return {
+    size: buffer.byteLength,
+    buffer,
+    open: async (span) =>
+      Readable.from([span === undefined ? buffer : buffer.subarray(span.start, span.end + 1)], {
+        objectMode: false,
+      }),
+    release: () => undefined,
+  };
+}

@@ -1,0 +1,220 @@
+import { isConflict, type Database } from "../engine/database.ts";
+import {
+  deleteCacheEntries,
+  findCacheEntry,
+  listCacheEntries,
+  listCacheKeysAfter,
+  listOldestCacheEntries,
+  putCacheEntry,
+  sumCacheBytes,
+  touchCacheEntries,
+  type CacheEntry,
+} from "../tables/vault/cache.ts";
+import type { CacheFiles } from "./cache-files.ts";
+
+/** Which files the cache holds, by whose limit, and which of them somebody is reading. The rows are the truth. */
+export interface CacheIndex {
+  find(key: string): Promise<CacheEntry | undefined>;
+  /** Notes a use; written down later, with other changes. */
+  touch(key: string): void;
+  /** Writes down what was used when. */
+  flush(): Promise<void>;
+  /** Keeps an entry from being evicted until as many `unpin`s. */
+  pin(key: string): void;
+  unpin(key: string): void;
+  /**
+   * Gives a written and synced temporary file its place, then its row, and evicts until the user's entries fit. False, and no
+   * file, when the user or the connection is gone.
+   */
+  publish(temporaryId: string, entry: CacheEntry): Promise<boolean>;
+  /** Evicts the least recently used entries of a user until the rest fits the limit; pinned ones stay. */
+  fit(userId: string): Promise<void>;
+  /** Removes entries whose files are not what they were. */
+  drop(keys: readonly string[]): Promise<void>;
+  /** Removes the files of entries whose rows are gone. */
+  forget(keys: readonly string[]): Promise<void>;
+  /** The disk is full: removes those that were used longest ago, whatever the limits say. */
+  makeRoom(): Promise<void>;
+  /** Makes rows and files agree, until `mayGoOn` says no. */
+  reconcile(mayGoOn: () => boolean): Promise<void>;
+}
+
+export interface CacheIndexOptions {
+  readonly db: Database;
+  readonly files: CacheFiles;
+  readonly clock: () => number;
+  readonly limitOf: (userId: string) => Promise<number>;
+  /** Told of every key whose file goes. */
+  readonly onRemoved: (key: string) => void;
+  readonly onError: (error: unknown, what: string) => void;
+}
+
+const TOUCHES_MAX = 1_000;
+const EVICT_AT_ONCE = 100;
+const COMPARE_AT_ONCE = 500;
+
+export function createCacheIndex(options: CacheIndexOptions): CacheIndex {
+  const { db, files, clock } = options;
+  const pins = new Map<string, number>();
+  const touches = new Map<string, number>();
+  /** Users whose entries would fit their limit if nobody were reading them. */
+  const overLimit = new Set<string>();
+
+  async function removeFiles(keys: readonly string[]): Promise<void> {
+    for (const key of keys) {
+      touches.delete(key);
+      options.onRemoved(key);
+      await files.remove(key);
+    }
+  }
+
+  function forgetTouches(written: readonly (readonly [string, number])[]): void {
+    // A use that came after the writing stays to be written.
+    for (const [key, at] of written) if (touches.get(key) === at) touches.delete(key);
+  }
+
+  async function flush(): Promise<void> {
+    const used = [...touches];
+    if (used.length === 0) return;
+    await db.transaction((tx) => touchCacheEntries(tx, files.store, used));
+    forgetTouches(used);
+  }
+
+  async function fit(userId: string, added?: CacheEntry): Promise<void> {
+    const limit = await options.limitOf(userId);
+    const used = [...touches];
+    const gone = await db.transaction(async (tx) => {
+      if (added !== undefined) await putCacheEntry(tx, files.store, added);
+      const removed: string[] = [];
+      let bytes = await sumCacheBytes(tx, files.store, userId);
+      if (bytes <= limit) return { removed, fits: true };
+      // The order of eviction counts uses that were not written down yet.
+      await touchCacheEntries(tx, files.store, used);
+      while (bytes > limit) {
+        const oldest = await listCacheEntries(tx, files.store, userId, EVICT_AT_ONCE + pins.size);
+        const batch: string[] = [];
+        for (const entry of oldest) {
+          if (bytes <= limit) break;
+          if (pins.has(entry.key)) continue;
+          batch.push(entry.key);
+          bytes -= entry.size;
+        }
+        if (batch.length === 0) break;
+        await deleteCacheEntries(tx, files.store, batch);
+        removed.push(...batch);
+      }
+      return { removed, fits: bytes <= limit };
+    });
+    if (gone.fits) overLimit.delete(userId);
+    else overLimit.add(userId);
+    await removeFiles(gone.removed);
+  }
+
+  function pin(key: string): void {
+    pins.set(key, (pins.get(key) ?? 0) + 1);
+  }
+
+  function unpin(key: string): void {
+    const count = (pins.get(key) ?? 0) - 1;
+    if (count > 0) {
+      pins.set(key, count);
+      return;
+    }
+    pins.delete(key);
+    for (const userId of overLimit) {
+      overLimit.delete(userId);
+      fit(userId).catch((error: unknown) => options.onError(error, "evicting"));
+    }
+  }
+
+  async function drop(keys: readonly string[]): Promise<void> {
+    await db.transaction((tx) => deleteCacheEntries(tx, files.store, keys));
+    await removeFiles(keys);
+  }
+
+  async function hasWholeFile(key: string, size: number): Promise<boolean> {
+    const handle = await files.open(key);
+    if (handle === undefined) return false;
+    try {
+      return (await handle.stat()).size === size;
+    } finally {
+      await handle.close();
+    }
+  }
+
+  async function dropRowsWithoutFiles(mayGoOn: () => boolean): Promise<void> {
+    let after = "";
+    while (mayGoOn()) {
+      const page = await listCacheKeysAfter(db, files.store, after, COMPARE_AT_ONCE);
+      const last = page.at(-1);
+      if (last === undefined) return;
+      after = last.key;
+      const missing: string[] = [];
+      for (const { key, size } of page)
+        if (!pins.has(key) && !(await hasWholeFile(key, size))) missing.push(key);
+      if (missing.length > 0) await drop(missing);
+    }
+  }
+
+  async function removeFilesWithoutRows(mayGoOn: () => boolean): Promise<void> {
+    for await (const key of files.keys()) {
+      if (!mayGoOn()) return;
+      // A file that is being published has no row yet, but a pin.
+      if (pins.has(key)) continue;
+      const entry = await findCacheEntry(db, files.store, key);
+      if (entry === undefined && !pins.has(key)) await removeFiles([key]);
+    }
+  }
+
+  return {
+    find: (key) => findCacheEntry(db, files.store, key),
+
+    touch(key) {
+      touches.set(key, clock());
+      if (touches.size % TOUCHES_MAX === 0)
+        flush().catch((error: unknown) => options.onError(error, "noting what was used"));
+    },
+
+    flush,
+    pin,
+    unpin,
+
+    async publish(temporaryId, entry) {
+      pin(entry.key);
+      try {
+        await files.publish(temporaryId, entry.key);
+        try {
+          await fit(entry.userId, entry);
+          return true;
+        } catch (error) {
+          await removeFiles([entry.key]);
+          if (isConflict(error)) return false;
+          throw error;
+        }
+      } finally {
+        unpin(entry.key);
+      }
+    },
+
+    fit: (userId) => fit(userId),
+    drop,
+    forget: removeFiles,
+
+    async makeRoom() {
+      const oldest = await listOldestCacheEntries(db, files.store, EVICT_AT_ONCE + pins.size);
+      const keys = oldest.map((entry) => entry.key).filter((key) => !pins.has(key));
+      // Files first: on a full disk the rows may have to wait, and a row without a file is only a miss.
+      await removeFiles(keys);
+      try {
+        await db.transaction((tx) => deleteCacheEntries(tx, files.store, keys));
+      } catch (error) {
+        options.onError(error, "making room");
+      }
+    },
+
+    async reconcile(mayGoOn) {
+      await dropRowsWithoutFiles(mayGoOn);
+      await removeFilesWithoutRows(mayGoOn);
+    },
+  };
+}

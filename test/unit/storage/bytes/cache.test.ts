@@ -1,0 +1,460 @@
+import { createHash, randomBytes } from "node:crypto";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, truncate, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
+import { describe, expect, test } from "vitest";
+import { createByteCache, type ByteCache } from "../../../../storage/bytes/cache.ts";
+import type { Fetched } from "../../../../storage/bytes/fill.ts";
+import type { CacheRequest, FetchFrom } from "../../../../storage/bytes/transfers.ts";
+import type { Database } from "../../../../storage/engine/database.ts";
+import { insertConnection } from "../../../../storage/tables/vault/connections.ts";
+import { insertVaultUser } from "../../../../storage/tables/vault/users.ts";
+import { openTestDatabase } from "../../../support/database.ts";
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+type Failure = { readonly kind: "offline" };
+type Fetch = CacheRequest<string, Failure>["fetch"];
+
+interface TestCache extends AsyncDisposable {
+  cache: ByteCache;
+  readonly db: Database;
+  readonly folder: string;
+  readonly errors: string[];
+  now: number;
+  limit: number;
+  /** Wants `bytes` under the key of `name`; counts how often they were fetched. */
+  get(name: string, bytes: Uint8Array, options?: GetOptions): Promise<Buffer | string>;
+  fetches(name: string): number;
+  /** The finished files, by key. */
+  files(): Promise<string[]>;
+  pathOf(name: string): string;
+  rows(): Promise<{ cache_key: string; size: number }[]>;
+  /** Closes the cache and opens it again on the same folder. */
+  restart(): Promise<void>;
+  /** Waits until what is written behind the backs of readers is there. */
+  settle(): Promise<void>;
+}
+
+interface GetOptions {
+  readonly fetch?: Fetch;
+  readonly size?: "unknown";
+}
+
+const keyOf = (name: string) => createHash("sha256").update(name).digest("hex");
+
+async function openTestCache(limit = 64 * MIB): Promise<TestCache> {
+  const folder = await mkdtemp(join(tmpdir(), "croft-cache-"));
+  const db = await openTestDatabase();
+  await db.transaction((tx) =>
+    insertVaultUser(tx, { id: "u", handle: "mira", email: "m@example.org", passwordHash: "", role: "user", passwordMustChange: false }),
+  );
+  await insertConnection(db, {
+    id: "c", userId: "u", provider: "local_folder", displayName: "", settings: {}, credentials: "", facts: undefined,
+    status: "connected", generation: 1, quotaUsedBytes: undefined, quotaTotalBytes: undefined, createdAt: 0, lastCheckedAt: undefined,
+  });
+  const errors: string[] = [];
+  const counts = new Map<string, number>();
+  let ids = 0;
+  const state = { now: 1_000_000, limit };
+  const open = () =>
+    createByteCache({
+      db,
+      folder,
+      clock: () => state.now,
+      newId: () => `id-${++ids}`,
+      limitOf: async () => state.limit,
+      memoryBytes: 1 * MIB,
+      onError: (error, what) => errors.push(`${what}: ${String(error)}`),
+    });
+  const t: TestCache = {
+    cache: await open(),
+    db,
+    folder,
+    errors,
+    get now() { return state.now; },
+    set now(value) { state.now = value; },
+    get limit() { return state.limit; },
+    set limit(value) { state.limit = value; },
+    async get(name, bytes, options = {}) {
+      const outcome = await t.cache.open<string, Failure>({
+        userId: "u",
+        connectionId: "c",
+        key: keyOf(name),
+        flight: name,
+        fetch: async (from, signal) => {
+          counts.set(name, (counts.get(name) ?? 0) + 1);
+          return (options.fetch ?? serve(name, bytes, options.size === "unknown"))(from, signal);
+        },
+      });
+      if (outcome.kind !== "ok") return outcome.kind;
+      try {
+        return outcome.bytes.buffer === undefined ? await buffer(await outcome.bytes.open()) : Buffer.from(outcome.bytes.buffer);
+      } finally {
+        outcome.bytes.release();
+      }
+    },
+    fetches: (name) => counts.get(name) ?? 0,
+    async files() {
+      const names = await readdir(folder, { recursive: true, withFileTypes: true });
+      return names.filter((entry) => entry.isFile() && entry.name.length === 64).map((entry) => entry.name).sort();
+    },
+    pathOf: (name) => join(folder, keyOf(name).slice(0, 2), keyOf(name).slice(2, 4), keyOf(name)),
+    rows: () => db.all("SELECT cache_key, size FROM vault_cache_entries ORDER BY cache_key"),
+    async restart() {
+      await t.cache.close();
+      t.cache = await open();
+    },
+    settle: () => t.cache.idle(),
+    async [Symbol.asyncDispose]() {
+      await t.cache.close();
+      await db.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+  return t;
+}
+
+/** Serves bytes, or the part of them that is asked for. */
+function serve(name: string, bytes: Uint8Array, isSizeUnknown = false): Fetch {
+  return async (from) => fetched(name, Readable.from(chunks(bytes, from)), isSizeUnknown ? undefined : bytes.length);
+}
+
+function fetched(name: string, stream: Readable, size: number | undefined): Fetched<string> {
+  return { kind: "ok", key: keyOf(name), size, meta: name, stream };
+}
+
+function* chunks(bytes: Uint8Array, from: FetchFrom<string> | undefined) {
+  const end = from?.end === undefined ? bytes.length : from.end + 1;
+  for (let at = from?.start ?? 0; at < end; at += 64 * KIB)
+    yield Buffer.from(bytes.subarray(at, Math.min(at + 64 * KIB, end)));
+}
+
+/** Compares bytes without printing them. */
+function same(actual: unknown, expected: Uint8Array): void {
+  if (!Buffer.isBuffer(actual)) throw new Error(`no bytes: ${String(actual)}`);
+  expect([actual.length, actual.equals(expected)]).toEqual([expected.length, true]);
+}
+
+describe("what is given", () => {
+  test.each([0, 1, 5 * KIB, 256 * KIB, 256 * KIB + 1, 3 * MIB])("%d bytes are fetched once and given whole", async (size) => {
+    await using t = await openTestCache();
+    const bytes = randomBytes(size);
+    same(await t.get("a", bytes), bytes);
+    await t.settle();
+    same(await t.get("a", bytes), bytes);
+    await t.restart();
+    same(await t.get("a", bytes), bytes);
+    expect(t.fetches("a")).toBe(1);
+    expect(t.errors).toEqual([]);
+  });
+
+  test("ranges are given while a file grows and afterwards", async () => {
+    await using t = await openTestCache();
+    const bytes = randomBytes(2 * MIB);
+    for (const _round of ["growing", "kept"]) {
+      const outcome = await t.cache.open<string, Failure>({
+        userId: "u", connectionId: "c", key: keyOf("a"), flight: "a", fetch: serve("a", bytes),
+      });
+      if (outcome.kind !== "ok") throw new Error(outcome.kind);
+      const spans = [[0, 0], [MIB, MIB + 99], [2 * MIB - 1, 2 * MIB - 1], [0, 2 * MIB - 1]] as const;
+      const parts = await Promise.all(spans.map(async ([start, end]) => buffer(await outcome.bytes.open({ start, end }))));
+      spans.forEach(([start, end], at) => same(parts[at], bytes.subarray(start, end + 1)));
+      outcome.bytes.release();
+      await t.settle();
+    }
+  });
+
+  test("bytes of unknown length are kept when they turn out to fit", async () => {
+    await using t = await openTestCache();
+    const bytes = randomBytes(MIB);
+    same(await t.get("a", bytes, { size: "unknown" }), bytes);
+    await t.settle();
+    expect(await t.rows()).toMatchObject([{ size: MIB }]);
+  });
+
+  test("bytes of another version than was asked for are kept under their own key", async () => {
+    await using t = await openTestCache();
+    const bytes = randomBytes(MIB);
+    await t.get("old", bytes, { fetch: serve("new", bytes) });
+    await t.settle();
+    expect(await t.files()).toEqual([keyOf("new")]);
+  });
+});
+
+describe("many want the same at once", () => {
+  test.each([10 * KIB, 4 * MIB])("100 requests for %d cold bytes make one fetch", async (size) => {
+    await using t = await openTestCache();
+    const bytes = randomBytes(size);
+    const digest = createHash("sha256").update(bytes).digest("hex");
+    const all = await Promise.all(Array.from({ length: 100 }, () => t.get("a", bytes)));
+    const digests = new Set(all.map((one) => createHash("sha256").update(one as Buffer).digest("hex")));
+    expect([...digests]).toEqual([digest]);
+    expect(t.fetches("a")).toBe(1);
+  });
+
+  test("a request that goes away does not end the transfer for the others", async () => {
+    await using t = await openTestCache();
+    const bytes = randomBytes(12 * MIB);
+    const gate = Promise.withResolvers<void>();
+    const fetch: Fetch = async () =>
+      fetched("a", Readable.from((async function* () {
+        yield bytes.subarray(0, MIB);
+        await gate.promise;
+        yield bytes.subarray(MIB);
+      })()), bytes.length);
+    const request = { userId: "u", connectionId: "c", key: keyOf("a"), flight: "a", fetch };
+    const leader = await t.cache.open<string, Failure>(request);
+    const follower = await t.cache.open<string, Failure>(request);
+    if (leader.kind !== "ok" || follower.kind !== "ok") throw new Error("not opened");
+    const leading = await leader.bytes.open();
+    leading.destroy();
+    leader.bytes.release();
+    gate.resolve();
+    same(await buffer(await follower.bytes.open()), bytes);
+    follower.bytes.release();
+  });
+
+  test("a transfer that nobody waits for any more is given up and leaves nothing", async () => {
+    await using t = await openTestCache();
+    let signal: AbortSignal | undefined;
+    const outcome = await t.cache.open<string, Failure>({
+      userId: "u", connectionId: "c", key: keyOf("a"), flight: "a",
+      fetch: async (_from, given) => {
+        signal = given;
+        return fetched("a", new Readable({ read() {} }), 20 * MIB);
+      },
+    });
+    if (outcome.kind !== "ok") throw new Error("not opened");
+    outcome.bytes.release();
+    expect(signal?.aborted).toBe(true);
+    await t.cache.close();
+    expect(await readdir(join(t.folder, "tmp"))).toEqual([]);
+    expect(t.errors).toEqual([]);
+  });
+
+  test("a failed fetch is told to all who waited and poisons nobody after", async () => {
+    await using t = await openTestCache();
+    const offline: Fetch = async () => ({ kind: "offline" });
+    const all = await Promise.all(Array.from({ length: 5 }, () => t.get("a", Buffer.alloc(0), { fetch: offline })));
+    expect(all).toEqual(Array(5).fill("offline"));
+    expect(t.fetches("a")).toBe(1);
+    const bytes = randomBytes(MIB);
+    same(await t.get("a", bytes), bytes);
+  });
+
+  test("a transfer that breaks off is taken up where it was, for all", async () => {
+    await using t = await openTestCache();
+    const bytes = randomBytes(3 * MIB);
+    const starts: number[] = [];
+    const fetch: Fetch = async (from) => {
+      starts.push(from?.start ?? 0);
+      if (starts.length > 1) return serve("a", bytes)(from, new AbortController().signal);
+      return fetched("a", Readable.from((async function* () {
+        yield bytes.subarray(0, MIB);
+        throw new Error("reset");
+      })()), bytes.length);
+    };
+    const all = await Promise.all([t.get("a", bytes, { fetch }), t.get("a", bytes, { fetch })]);
+    for (const one of all) same(one, bytes);
+    expect(starts).toEqual([0, MIB]);
+  });
+
+  test.each(["small", "large"])("a %s transfer that stays broken is an error and nothing is kept", async (kind) => {
+    await using t = await openTestCache();
+    const size = kind === "small" ? 10 * KIB : 2 * MIB;
+    const fetch: Fetch = async (from) =>
+      from === undefined
+        ? fetched("a", Readable.from([Buffer.alloc(size / 2)]), size)
+        : { kind: "offline" };
+    await expect(t.get("a", Buffer.alloc(0), { fetch })).rejects.toThrow();
+    await t.cache.close();
+    expect(await t.files()).toEqual([]);
+    expect(await t.rows()).toEqual([]);
+  });
+
+  test("more bytes than announced are never given as the whole", async () => {
+    await using t = await openTestCache();
+    const fetch: Fetch = async () => fetched("a", Readable.from([Buffer.alloc(2 * MIB)]), MIB);
+    const outcome = await t.cache.open<string, Failure>({ userId: "u", connectionId: "c", key: keyOf("a"), flight: "a", fetch });
+    if (outcome.kind !== "ok") throw new Error("not opened");
+    await expect(buffer(await outcome.bytes.open())).rejects.toThrow("more bytes");
+    outcome.bytes.release();
+    await t.cache.close();
+    expect(await t.rows()).toEqual([]);
+  });
+});
+
+describe("limits", () => {
+  test("the least recently used go first, per user", async () => {
+    await using t = await openTestCache(3 * MIB);
+    const bytes = randomBytes(MIB);
+    for (const name of ["a", "b", "c"]) {
+      t.now += 1000;
+      await t.get(name, bytes);
+      await t.settle();
+    }
+    t.now += 1000;
+    await t.get("a", bytes);
+    t.now += 1000;
+    await t.get("d", bytes);
+    await t.cache.close();
+    expect(await t.files()).toEqual([keyOf("a"), keyOf("c"), keyOf("d")].sort());
+  });
+
+  test("an entry that is being read is not evicted", async () => {
+    await using t = await openTestCache(2 * MIB);
+    const bytes = randomBytes(MIB);
+    await t.get("a", bytes);
+    await t.settle();
+    const outcome = await t.cache.open<string, Failure>({ userId: "u", connectionId: "c", key: keyOf("a"), flight: "a", fetch: serve("a", bytes) });
+    if (outcome.kind !== "ok") throw new Error("not opened");
+    for (const name of ["b", "c", "d"]) {
+      t.now += 1000;
+      await t.get(name, bytes);
+    }
+    await t.settle();
+    expect(await t.files()).toContain(keyOf("a"));
+    same(await buffer(await outcome.bytes.open()), bytes);
+    outcome.bytes.release();
+  });
+
+  test("a lowered limit takes effect at once", async () => {
+    await using t = await openTestCache();
+    for (const name of ["a", "b", "c"]) {
+      t.now += 1000;
+      await t.get(name, randomBytes(MIB));
+      await t.settle();
+    }
+    t.limit = MIB;
+    await t.cache.fit("u");
+    expect(await t.files()).toEqual([keyOf("c")]);
+    t.limit = 0;
+    await t.cache.fit("u");
+    expect(await t.files()).toEqual([]);
+  });
+
+  test("what is larger than the limit passes through, each for itself, and parts are fetched as parts", async () => {
+    await using t = await openTestCache(MIB);
+    const bytes = randomBytes(2 * MIB);
+    for (const one of await Promise.all([t.get("a", bytes), t.get("a", bytes)])) same(one, bytes);
+    expect(t.fetches("a")).toBe(2);
+    const outcome = await t.cache.open<string, Failure>({ userId: "u", connectionId: "c", key: keyOf("a"), flight: "a", fetch: serve("a", bytes) });
+    if (outcome.kind !== "ok") throw new Error("not opened");
+    expect(await buffer(await outcome.bytes.open({ start: 5, end: 9 }))).toEqual(bytes.subarray(5, 10));
+    outcome.bytes.release();
+    expect(await t.files()).toEqual([]);
+  });
+
+  test("bytes of a connection that is gone meanwhile are not kept", async () => {
+    await using t = await openTestCache();
+    const bytes = randomBytes(MIB);
+    const gate = Promise.withResolvers<void>();
+    const reading = t.get("a", bytes, {
+      fetch: async () => fetched("a", Readable.from((async function* () { await gate.promise; yield bytes; })()), MIB),
+    });
+    await t.db.run("DELETE FROM vault_connections");
+    gate.resolve();
+    same(await reading, bytes);
+    await t.cache.close();
+    expect(await t.files()).toEqual([]);
+    expect(t.errors).toEqual([]);
+  });
+});
+
+describe("attack: damaged files", () => {
+  const damages: [string, (path: string, bytes: Buffer) => Promise<void>][] = [
+    ["cut short", async (path) => truncate(path, 100)],
+    ["empty", async (path) => truncate(path, 0)],
+    ["longer", async (path, bytes) => writeFile(path, Buffer.concat([bytes, Buffer.from("x")]))],
+    ["flipped in one bit", async (path, bytes) => {
+      const { atime, mtime } = await stat(path);
+      const flipped = Buffer.from(bytes);
+      flipped[1000] = (flipped[1000] ?? 0) ^ 1;
+      await writeFile(path, flipped);
+      await utimes(path, atime, mtime);
+    }],
+    ["missing", async (path) => rm(path)],
+    ["a link to somebody else's file", async (path, bytes) => {
+      await rm(path);
+      await writeFile(`${path}-other`, bytes);
+      await symlink(`${path}-other`, path);
+    }],
+    ["a folder", async (path) => {
+      await rm(path);
+      await mkdir(path);
+    }],
+  ];
+  for (const [what, damage] of damages)
+    test.each([10 * KIB, MIB])(`a file that is ${what} is never given but fetched again (%d bytes)`, async (size) => {
+      await using t = await openTestCache();
+      const bytes = randomBytes(size);
+      await t.get("a", bytes);
+      await t.settle();
+      await t.restart();
+      if (size === MIB) await t.get("a", bytes);
+      await damage(t.pathOf("a"), bytes);
+      same(await t.get("a", bytes), bytes);
+      expect(t.fetches("a")).toBe(2);
+      await t.settle();
+      await t.restart();
+      same(await t.get("a", bytes), bytes);
+      expect(t.fetches("a")).toBe(2);
+    });
+
+  test("a bit that flips without any sign is found a day later", async () => {
+    await using t = await openTestCache();
+    const bytes = randomBytes(MIB);
+    await t.get("a", bytes);
+    await t.settle();
+    await t.db.run("UPDATE vault_cache_entries SET hash = ?", "0".repeat(64));
+    same(await t.get("a", bytes), bytes);
+    expect(t.fetches("a")).toBe(1);
+    t.now += 25 * 3600 * 1000;
+    same(await t.get("a", bytes), bytes);
+    expect(t.fetches("a")).toBe(2);
+  });
+});
+
+describe("after a crash", () => {
+  test("half files, files without a row and rows without a file are cleared away", async () => {
+    await using t = await openTestCache();
+    for (const name of ["kept", "lost", "short"]) await t.get(name, randomBytes(MIB));
+    await t.settle();
+    await rm(t.pathOf("lost"));
+    await truncate(t.pathOf("short"), 5);
+    await mkdir(join(t.pathOf("orphan"), ".."), { recursive: true });
+    await writeFile(t.pathOf("orphan"), "no row");
+    await mkdir(join(t.folder, "ab", "cd"), { recursive: true });
+    await writeFile(join(t.folder, "ab", "cd", "rubbish"), "");
+    await writeFile(join(t.folder, "tmp", "half"), "half");
+    await t.restart();
+    expect(await readdir(join(t.folder, "tmp"))).toEqual([]);
+    await t.cache.reconcile();
+    expect(await t.files()).toEqual([keyOf("kept")]);
+    expect((await t.rows()).map((row) => row.cache_key)).toEqual([keyOf("kept")]);
+    expect(await readdir(join(t.folder, "ab", "cd"))).toEqual([]);
+  });
+
+  test("uses that were noted survive a stop", async () => {
+    await using t = await openTestCache();
+    await t.get("a", randomBytes(MIB));
+    await t.settle();
+    t.now += 5000;
+    await t.get("a", Buffer.alloc(0));
+    await t.restart();
+    expect(await t.db.get("SELECT last_used_at FROM vault_cache_entries")).toEqual({ last_used_at: t.now });
+  });
+
+  test("files are private", async () => {
+    await using t = await openTestCache();
+    await t.get("a", randomBytes(MIB));
+    await t.settle();
+    expect((await stat(t.pathOf("a"))).mode & 0o777).toBe(0o600);
+    expect((await stat(join(t.pathOf("a"), ".."))).mode & 0o777).toBe(0o700);
+    expect((await readFile(t.pathOf("a"))).length).toBe(MIB);
+  });
+});
