@@ -6,6 +6,7 @@ import { createOutput, type Output } from "./output/output.ts";
 import { type ClientConfig, readClientConfig } from "./profile/config.ts";
 import { createProfiles, type Profiles } from "./profile/profiles.ts";
 import { createCredentials, type Credentials } from "./profile/credentials.ts";
+import type { Progress } from "./output/progress.ts";
 import { createPrompts, type Prompts } from "./prompts.ts";
 import type { Stopping } from "./report.ts";
 import type { System } from "./system.ts";
@@ -25,6 +26,8 @@ export interface CliContext {
   readonly credentials: Credentials;
   readonly client: Client;
   readonly prompts: Prompts;
+  /** How transfers tell how far they are; loaded when one begins. */
+  progress(): Promise<Progress>;
   /** Aborted by Ctrl-C and SIGTERM. */
   readonly signal: AbortSignal;
   /** Epoch milliseconds. */
@@ -84,6 +87,11 @@ export function createContext(system: System, stopping: Stopping): CliRun {
     },
     get prompts() {
       return once("prompts", () => createPrompts(run));
+    },
+    async progress() {
+      const { createProgress } = await import("./output/progress.ts");
+      const dumb = system.env["TERM"] === "dumb";
+      return createProgress({ io, flags, clock: system.clock, dumb }, run.output.isMachine);
     },
     get client() {
       return once("client", () => createClient(run));

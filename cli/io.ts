@@ -28,6 +28,8 @@ export interface Io {
   note(line: string): void;
   /** A warning or error on standard error. */
   warn(line: string): void;
+  /** Replaces the line that standard error's terminal stands on; an empty one takes it away. */
+  draw(line: string): void;
   /** The whole of standard input as text, without its last line end. `limit` is in bytes. */
   readInput(limit?: number): Promise<string>;
 }
@@ -63,6 +65,9 @@ export function createIo(system: System, flags: () => IoFlags): Io {
     },
     warn(line) {
       stderr.write(`${line}\n`);
+    },
+    draw(line) {
+      stderr.write(`\r\u001b[2K${line}`);
     },
     async readInput(limit = 16 * mebibyte) {
       const chunks: Buffer[] = [];

@@ -42,6 +42,7 @@ export function processSystem(): System {
     },
     platform: process.platform,
     pid: process.pid,
+    userId: process.getuid?.(),
     nodeVersion: process.version,
     get stdin() {
       return process.stdin;

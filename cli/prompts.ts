@@ -42,6 +42,8 @@ export function createPrompts(cli: Needs): Prompts {
       return ask(() => password({ message: question, mask: false }, streams()));
     },
     async confirm(question, name) {
+      // Nothing will be destroyed.
+      if (flags.dryRun) return;
       if (name !== undefined) return confirmName(question, name);
       if (flags.yes) return;
       await assertCanAsk(question, "--yes");

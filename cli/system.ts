@@ -22,6 +22,8 @@ export interface System {
   readonly homeDirectory: string;
   readonly platform: NodeJS.Platform;
   readonly pid: number;
+  /** Who owns the process; undefined where there are no such numbers. */
+  readonly userId: number | undefined;
   /** `v26.10.0`. */
   readonly nodeVersion: string;
   readonly stdin: InputStream;

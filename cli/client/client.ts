@@ -18,12 +18,19 @@ export type CallInput<E extends AnyEndpoint> = InputOf<E>;
 export interface CallOptions {
   /** `none` sends no credentials; a text is the `Authorization` header itself. The endpoint's service signs in otherwise. */
   readonly authorization?: "none" | string;
+  /** Further headers. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** Answers with these statuses or typed failures are given back instead of thrown. */
   readonly accept?: (answer: { readonly status: number; readonly body: unknown }) => boolean;
 }
 
+type SuccessStatus = 200 | 201 | 202 | 204 | 205;
+
+/** The answers of `E` that are no failures by their status. */
+export type SuccessOf<E extends AnyEndpoint> = Extract<AnswerOf<E>, { status: SuccessStatus }>;
+
 /** An answer that was not a failure. */
-export type Answer<E extends AnyEndpoint> = AnswerOf<E> & {
+export type Answer<E extends AnyEndpoint> = SuccessOf<E> & {
   readonly headers: IncomingHttpHeaders;
   /** The answer as it came. */
   readonly raw: IncomingAnswer;
@@ -116,7 +123,7 @@ export function createClient(cli: CliContext, transport?: Transport): Client {
         serviceOf(operation),
         operation.method,
         path,
-        body === undefined ? {} : { "Content-Type": contentType },
+        { ...options.headers, ...(body === undefined ? {} : { "Content-Type": contentType }) },
         body,
         options.authorization,
       );
@@ -259,7 +266,12 @@ function toAnswer<E extends AnyEndpoint>(
   if (failure !== undefined && accept?.({ status: answer.status, body }) !== true) throw failure;
   if (isJson(answer.headers) && body === undefined && answer.body.byteLength > 0)
     throw new CliError("unexpected_answer", "the daemon's answer is damaged");
-  return { status: answer.status, body, headers: answer.headers, raw: answer } as Answer<E>;
+  return {
+    status: answer.status,
+    body,
+    headers: answer.headers,
+    raw: answer,
+  } as unknown as Answer<E>;
 }
 
 function toText(body: Buffer): string | undefined {

@@ -17,14 +17,13 @@ const codeOfKind: Readonly<Record<string, CliErrorCode>> = {
   conflict: "conflict",
   invalid_destination: "invalid_destination",
   invalid_name: "invalid",
-  reauth: "reauth_required",
+  invalid_setting: "invalid",
   reauth_required: "reauth_required",
-  unsupported: "unsupported",
   unsupported_operation: "unsupported",
+  unsupported_preview: "unsupported",
   offline: "provider_offline",
-  provider_error: "provider_failed",
+  failed: "provider_failed",
   recording_failed: "provider_failed",
-  error: "provider_failed",
 };
 
 const codeOfStatus: Readonly<Record<number, CliErrorCode>> = {

@@ -14,12 +14,7 @@ export function toAddress(
     const value = params?.[name];
     if (value === undefined || value === null) throw new Error(`${path} takes ${name}`);
     const text = toText(value);
-    return many === undefined
-      ? encodeSegment(text, name)
-      : text
-          .split("/")
-          .map((part) => encodeSegment(part, name))
-          .join("/");
+    return many === undefined ? encodeSegment(text, name) : encodeSegments(text, name);
   });
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query ?? {}))
@@ -60,9 +55,21 @@ function isSecret(value: unknown): boolean {
 
 /** URL parsers take `.` and `..` out of a path, even encoded: the request would go to another address. */
 function encodeSegment(text: string, name: string): string {
-  if (text === "" || text === "." || text === "..")
+  if (!isCarried(text))
     throw usageError(`${name.replaceAll("_", " ")} cannot be ${JSON.stringify(text)}`);
   return encodeURIComponent(text);
+}
+
+/** Slashes stay, except where a path would not carry what is between them: then the whole becomes one segment. */
+function encodeSegments(text: string, name: string): string {
+  const parts = text.split("/");
+  return parts.every(isCarried)
+    ? parts.map(encodeURIComponent).join("/")
+    : encodeSegment(text, name);
+}
+
+function isCarried(segment: string): boolean {
+  return segment !== "" && segment !== "." && segment !== "..";
 }
 
 function toText(value: unknown): string {

@@ -184,12 +184,10 @@ export function createOutput({ io, flags, clock }: OutputDependencies): Output {
     );
     const headers = columns.map(({ header }) => header.toUpperCase());
     await io.write(toTable({ headers, rows, width: io.columns, paintHeader: io.style.bold }));
-    if (last.hasMore) {
-      const of = last.total === null ? "" : ` of ${last.total}`;
-      io.note(
-        `Showing ${items.length}${of}; --all shows all, --page ${(last.page ?? 1) + 1} the next.`,
-      );
-    }
+    if (!last.hasMore) return;
+    const of = last.total === null ? "" : ` of ${last.total}`;
+    const next = last.page === null ? "" : `, --page ${last.page + 1} the next`;
+    io.note(`Showing ${items.length}${of}; --all shows all${next}.`);
   }
 
   function toMeta<T>(items: readonly T[], last: Page<T>) {

@@ -10,12 +10,17 @@ export interface Page<T> {
   readonly hasMore: boolean;
 }
 
+/** What the flags of a list ask for. */
+export interface WantedPage {
+  readonly page: number | undefined;
+  readonly limit: number | undefined;
+  /** All pages will be read. */
+  readonly all: boolean;
+}
+
 /** A list by pages. `first` gives the page that the flags ask for, `next` the one after `page`. */
 export interface PageSource<T> {
-  first(wanted: {
-    readonly page: number | undefined;
-    readonly limit: number | undefined;
-  }): Promise<Page<T>>;
+  first(wanted: WantedPage): Promise<Page<T>>;
   next(page: Page<T>): Promise<Page<T>>;
 }
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { allEndpoints } from "../../daemon/contract/all.ts";
 import { type Endpoint, schemaOf } from "../../daemon/contract/endpoint.ts";
-import type { JsonSchema, OutputSpec } from "./spec.ts";
+import { type FieldType, type JsonSchema, type OutputSpec, toFieldSchema } from "./spec.ts";
 
 /** The JSON Schema of what a command prints with `--json`; undefined for bytes and free forms. */
 export function toOutputSchema(spec: OutputSpec): JsonSchema | undefined {
@@ -13,13 +13,26 @@ export function toOutputSchema(spec: OutputSpec): JsonSchema | undefined {
       return withDialect(spec.list ? { type: "array", items: spec.schema } : spec.schema);
     case "reply": {
       const schema = toReplySchema(spec.operation.name, spec.status);
-      if (schema === undefined || spec.itemsIn === undefined) return schema;
-      return withDialect({
-        ...propertiesOf(schema)[spec.itemsIn],
-        ...(schema["$defs"] === undefined ? {} : { $defs: schema["$defs"] }),
-      });
+      if (schema === undefined) return undefined;
+      if (spec.itemsIn !== undefined) return toListSchema(schema, spec.itemsIn);
+      return spec.also === undefined ? schema : withFields(schema, spec.also);
     }
   }
+}
+
+/** The array in the field `name` of an answer. */
+function toListSchema(schema: JsonSchema, name: string): JsonSchema {
+  const definitions = schema["$defs"];
+  return withDialect({
+    ...propertiesOf(schema)[name],
+    ...(definitions === undefined ? {} : { $defs: definitions }),
+  });
+}
+
+function withFields(schema: JsonSchema, also: Readonly<Record<string, FieldType>>): JsonSchema {
+  const added = Object.entries(also).map(([name, type]) => [name, toFieldSchema(type)]);
+  if (added.length === 0) return schema;
+  return { ...schema, properties: { ...propertiesOf(schema), ...Object.fromEntries(added) } };
 }
 
 /** The names of the fields of what a command prints (of an item, when it is a list); empty when they are not known. */

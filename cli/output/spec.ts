@@ -15,14 +15,20 @@ export type OutputSpec =
       readonly list: boolean;
       /** The field of the answer that holds the list; absent when the answer itself is one. */
       readonly itemsIn?: string;
+      /** Fields that the command adds to the answer, each only where it has something to say. */
+      readonly also?: Readonly<Record<string, FieldType>>;
     }
   | { readonly kind: "shape"; readonly list: boolean; readonly schema: JsonSchema }
   | { readonly kind: "bytes" }
   | { readonly kind: "any" };
 
 /** The answer of `operation` with this status, as one resource. */
-export function resourceOf(operation: AnyOperation, status = 200): OutputSpec {
-  return { kind: "reply", operation, status, list: false };
+export function resourceOf(
+  operation: AnyOperation,
+  status = 200,
+  also: Readonly<Record<string, FieldType>> = {},
+): OutputSpec {
+  return { kind: "reply", operation, status, list: false, also };
 }
 
 /** The list that `operation` answers; `itemsIn` names the field that holds it. */
@@ -63,7 +69,8 @@ export function toObjectSchema(fields: Readonly<Record<string, FieldType>>): Jso
   };
 }
 
-function toFieldSchema(type: FieldType): JsonSchema {
+/** The schema of one field. */
+export function toFieldSchema(type: FieldType): JsonSchema {
   if (typeof type !== "string") return type;
   return type.endsWith("?") ? { type: [type.slice(0, -1), "null"] } : { type };
 }

@@ -1,0 +1,72 @@
+import type { AnyEndpoint } from "../../daemon/contract/endpoint.ts";
+import type { Page, PageSource } from "../output/pages.ts";
+import type { Answer, CallInput, CallOptions, Client, SuccessOf } from "./client.ts";
+import type { Operation } from "./operation.ts";
+
+/** The body of the 200 answer of `E`. */
+type BodyOf200<E extends AnyEndpoint> = Extract<SuccessOf<E>, { status: 200 }>["body"];
+type ItemOf<T> = T extends readonly (infer I)[] ? I : never;
+type ItemsField<T> = T extends { readonly items: readonly (infer I)[] } ? I : never;
+
+/** The forge's page size when none is asked for, and the largest it gives. */
+const forgePageSize = 30;
+const forgeLargestPage = 50;
+const vaultLargestPage = 100;
+
+/** A forge list: an array, with the number of all items in `X-Total-Count`. */
+export function forgePages<E extends AnyEndpoint>(
+  client: Client,
+  operation: Operation<E>,
+  input: CallInput<E>,
+  options: CallOptions = {},
+): PageSource<ItemOf<BodyOf200<E>>> {
+  type Item = ItemOf<BodyOf200<E>>;
+  const read = async (page: number, limit: number | undefined): Promise<Page<Item>> => {
+    const query = { ...input.query, page, limit };
+    const answer = await client.call(
+      operation,
+      { ...input, query } as unknown as CallInput<E>,
+      options,
+    );
+    const items = (answer as { readonly body: readonly Item[] }).body;
+    const total = totalOf(answer);
+    const size = Math.min(limit ?? forgePageSize, forgeLargestPage);
+    const seen = (page - 1) * size + items.length;
+    return { items, page, limit: size, total, hasMore: items.length > 0 && seen < (total ?? 0) };
+  };
+  return {
+    first: ({ page, limit, all }) => read(page ?? 1, limit ?? (all ? forgeLargestPage : undefined)),
+    next: (last) => read((last.page ?? 1) + 1, last.limit ?? undefined),
+  };
+}
+
+/** A vault list: `{items, total, page, per_page}`. */
+export function vaultPages<E extends AnyEndpoint>(
+  client: Client,
+  operation: Operation<E>,
+  input: CallInput<E>,
+): PageSource<ItemsField<BodyOf200<E>>> {
+  type Item = ItemsField<BodyOf200<E>>;
+  const read = async (page: number, limit: number | undefined): Promise<Page<Item>> => {
+    const query = { ...input.query, page, per_page: limit };
+    const answer = await client.call(operation, { ...input, query } as unknown as CallInput<E>);
+    const { items, total, per_page: size } = (answer as { readonly body: VaultPage<Item> }).body;
+    return { items, page, limit: size, total, hasMore: page * size < total };
+  };
+  return {
+    first: ({ page, limit, all }) => read(page ?? 1, limit ?? (all ? vaultLargestPage : undefined)),
+    next: (last) => read((last.page ?? 1) + 1, last.limit ?? undefined),
+  };
+}
+
+interface VaultPage<T> {
+  readonly items: readonly T[];
+  readonly total: number;
+  readonly page: number;
+  readonly per_page: number;
+}
+
+function totalOf<E extends AnyEndpoint>(answer: Answer<E>): number | null {
+  const header = answer.headers["x-total-count"];
+  return typeof header === "string" && /^\d+$/.test(header) ? Number(header) : null;
+}

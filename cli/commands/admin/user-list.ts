@@ -1,0 +1,59 @@
+import type { Command } from "commander";
+import type { listUsers as listUsersEndpoint } from "../../../daemon/contract/forge/admin-users.ts";
+import type { InputOf } from "../../../daemon/contract/endpoint.ts";
+import { operation } from "../../client/operation.ts";
+import { forgePages } from "../../client/paging.ts";
+import type { CliContext } from "../../context.ts";
+import { listOf } from "../../output/spec.ts";
+import { userColumns } from "./user-columns.ts";
+
+const listUsers = operation<typeof listUsersEndpoint>(
+  "forge.admin.users.list",
+  "GET",
+  "/api/v1/admin/users",
+);
+
+export const operations = [listUsers];
+export const output = listOf(listUsers);
+
+/** The query as the flags give it. */
+export type UserListOptions = NonNullable<InputOf<typeof listUsersEndpoint>["query"]>;
+
+export function define(command: Command, cli: CliContext, run = runUserList): void {
+  command
+    .option("--search <text>", "in user name, full name and e-mail")
+    .option("--sort <key>", "name, created, updated or id")
+    .option("--order <order>", "asc or desc")
+    .option("--visibility <visibility>", "public, limited or private")
+    .option("--active <true|false>", "only active users, or only others")
+    .option("--admin <true|false>", "only site administrators, or only others")
+    .option("--restricted <true|false>", "only restricted users, or only others")
+    .option("--2fa <true|false>", "only users with a second factor, or only others")
+    .option("--prohibit-login <true|false>", "only users who may not sign in, or only others")
+    .option("--source-id <id>", "only users of this login source")
+    .option("--login-name <name>", "only the user with this name at the login source")
+    .action((flags: Readonly<Record<string, string | undefined>>) => run(cli, toOptions(flags)));
+}
+
+/** Prints the forge's users. */
+export async function runUserList(cli: CliContext, query: UserListOptions): Promise<void> {
+  await cli.output.list(forgePages(cli.client, listUsers, { query }), userColumns);
+}
+
+function toOptions(flags: Readonly<Record<string, string | undefined>>): UserListOptions {
+  // `order` counts only beside a `sort`.
+  const sort = flags["sort"] ?? (flags["order"] === undefined ? undefined : "name");
+  return {
+    q: flags["search"],
+    sort,
+    order: flags["order"],
+    visibility: flags["visibility"],
+    is_active: flags["active"],
+    is_admin: flags["admin"],
+    is_restricted: flags["restricted"],
+    is_2fa_enabled: flags["2fa"],
+    is_prohibit_login: flags["prohibitLogin"],
+    source_id: flags["sourceId"],
+    login_name: flags["loginName"],
+  };
+}

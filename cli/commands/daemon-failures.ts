@@ -1,0 +1,40 @@
+import { CliError, type CliErrorDetails } from "../errors.ts";
+import type { CliErrorCode } from "../exit-codes.ts";
+
+/**
+ * What a failure of the daemon's own code amounts to here. Its errors are told apart by name and code, because
+ * importing their classes would load the daemon. `onConflict` is what a refused start means to the command.
+ */
+export function toDaemonFailure(error: unknown, onConflict: CliErrorCode): unknown {
+  if (!(error instanceof Error) || error instanceof CliError) return error;
+  const { name, message } = error;
+  const code = String((error as { readonly code?: unknown }).code ?? "");
+  const failure = (to: CliErrorCode, details: CliErrorDetails = {}) =>
+    new CliError(to, message, { cause: error, ...details });
+  switch (name) {
+    case "AppError":
+      return failure(codeOfRefusal[code] ?? (code === "conflict" ? onConflict : "unexpected"));
+    case "ListenError":
+      return failure(code === "EADDRINUSE" ? "already_running" : "invalid_config", {
+        hint: "--port takes another port, 0 a free one",
+      });
+    case "StorageError":
+      if (code === "full") return failure("storage_full");
+      if (code === "readonly") return failure("file_error");
+      return failure(code === "busy" ? "already_running" : "unexpected");
+    case "DataDirectoryError":
+      return failure(code === "full" ? "storage_full" : "file_error");
+    case "MasterKeyError":
+    case "MigrationError":
+      return failure("invalid_config");
+    default:
+      return error;
+  }
+}
+
+const codeOfRefusal: Readonly<Partial<Record<string, CliErrorCode>>> = {
+  invalid_argument: "usage",
+  unprocessable: "invalid",
+  storage_full: "storage_full",
+  unavailable: "already_running",
+};

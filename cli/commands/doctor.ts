@@ -1,0 +1,162 @@
+import type { Command } from "commander";
+import { findDaemonNotice } from "../client/target.ts";
+import type { CliContext } from "../context.ts";
+import { CliError, toCliError } from "../errors.ts";
+import type { Column } from "../output/cells.ts";
+import { wholeList } from "../output/pages.ts";
+import { shapeList } from "../output/spec.ts";
+import { createMachineKeyring } from "../profile/keyring.ts";
+import { probeStore } from "../profile/stores.ts";
+
+export const operations = [] as const;
+export const output = shapeList({
+  check: "string",
+  status: { enum: ["ok", "warning", "failed"] },
+  message: "string",
+  hint: "string?",
+});
+
+/** What the command was given. */
+export interface DoctorOptions {
+  /** Fail when something is broken. */
+  readonly check: boolean;
+}
+
+/** What one look found. */
+interface Finding {
+  readonly check: string;
+  readonly status: "ok" | "warning" | "failed";
+  readonly message: string;
+  readonly hint: string | null;
+}
+
+export function define(command: Command, cli: CliContext, run = runDoctor): void {
+  command
+    .option("--check", "exit with code 1 when something is broken")
+    .action((flags: { readonly check?: true }) => run(cli, { check: flags.check === true }));
+}
+
+/**
+ * Looks at everything that commands rely on and prints what it finds.
+ * @throws CliError `checks_failed` with `--check`, when something is broken
+ */
+export async function runDoctor(cli: CliContext, { check }: DoctorOptions): Promise<void> {
+  const findings: Finding[] = [];
+  for (const [name, look] of looks) findings.push(await examine(cli, name, look));
+  const broken = findings.filter(({ status }) => status === "failed");
+  if (check && broken.length > 0)
+    throw new CliError(
+      "checks_failed",
+      broken.map((finding) => `${finding.check}: ${finding.message}`).join("; "),
+    );
+  await cli.output.list(wholeList(findings), columns);
+}
+
+const columns: readonly Column<Finding>[] = [
+  { header: "check", cell: ({ check }) => check },
+  { header: "status", cell: ({ status }) => status },
+  { header: "message", cell: ({ message }) => message },
+  { header: "hint", cell: ({ hint }) => hint },
+];
+
+/** What a look says when all is well; it throws when it is not. A warning starts with its mark. */
+type Look = (cli: CliContext) => Promise<string | Warning>;
+
+interface Warning {
+  readonly warning: string;
+  readonly hint: string;
+}
+
+const looks: readonly (readonly [string, Look])[] = [
+  ["settings", lookAtSettings],
+  ["profile", lookAtProfile],
+  ["keyring", lookAtKeyring],
+  ["credentials", lookAtStore],
+  ["daemon", lookAtDaemon],
+  ["forge", (cli) => lookAtSignIn(cli, "forge")],
+  ["vault", (cli) => lookAtSignIn(cli, "vault")],
+];
+
+async function examine(cli: CliContext, name: string, look: Look): Promise<Finding> {
+  try {
+    const found = await look(cli);
+    return typeof found === "string"
+      ? { check: name, status: "ok", message: found, hint: null }
+      : { check: name, status: "warning", message: found.warning, hint: found.hint };
+  } catch (error) {
+    if (cli.signal.aborted) throw error;
+    const failure = toCliError(error);
+    const hint = failure.details.hint ?? null;
+    return { check: name, status: "failed", message: failure.message, hint };
+  }
+}
+
+async function lookAtSettings(cli: CliContext): Promise<string> {
+  const { readAllSettings } = await import("../profile/settings.ts");
+  const { values, paths } = readAllSettings(cli.system, cli.flags, {});
+  const changed = values.filter(({ source }) => source !== "default").length;
+  return `${paths.configFile} and the environment are in order, ${changed} settings are not default`;
+}
+
+async function lookAtProfile(cli: CliContext): Promise<string> {
+  const { name } = await cli.profiles.inUse();
+  const { url } = await cli.client.target();
+  return `${name}, for ${url}`;
+}
+
+async function lookAtKeyring(cli: CliContext): Promise<string | Warning> {
+  try {
+    await probeStore(createMachineKeyring(cli), Buffer.from(cli.system.random(16)).toString("hex"));
+    return "keeps what it is given";
+  } catch (error) {
+    return {
+      warning: toCliError(error).message,
+      hint: "credentials are kept in files of mode 0600",
+    };
+  }
+}
+
+async function lookAtStore(cli: CliContext): Promise<string | Warning> {
+  const profile = await cli.profiles.inUse();
+  const { kind } = await cli.credentials.storeOf(profile);
+  if (profile.store === null) return "none are kept yet";
+  return kind === "keyring"
+    ? "in the keyring"
+    : {
+        warning: "in files of mode 0600",
+        hint: "sign in again with --credential-store keyring to move them",
+      };
+}
+
+async function lookAtDaemon(cli: CliContext): Promise<string | Warning> {
+  const { url } = await cli.client.target();
+  const { status } = await cli.client.probe("/readyz");
+  const { paths } = await cli.config();
+  const notice = findDaemonNotice(paths.dataDirectory, cli.system);
+  const where = notice === undefined ? "" : ` (process ${notice.pid})`;
+  if (status === 200) return `${url} accepts requests${where}`;
+  return {
+    warning: `${url} answers, but is not ready${where}`,
+    hint: '"croft daemon wait" waits for it',
+  };
+}
+
+async function lookAtSignIn(
+  cli: CliContext,
+  service: "forge" | "vault",
+): Promise<string | Warning> {
+  const path = service === "forge" ? "/api/v1/user" : "/api/auth/me";
+  try {
+    await cli.client.authorizer.authorization(service);
+  } catch (error) {
+    const failure = toCliError(error);
+    if (failure.code !== "not_signed_in") throw error;
+    return { warning: failure.message, hint: failure.details.hint ?? "" };
+  }
+  const { failureOf } = await import("../client/client.ts");
+  const request = { service, method: "GET", path, body: undefined, contentType: undefined };
+  const answer = await cli.client.send(request);
+  const failure = failureOf(service, answer);
+  if (failure !== undefined) throw failure;
+  return "signed in";
+}

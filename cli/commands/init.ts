@@ -1,0 +1,89 @@
+import type { Command } from "commander";
+import type { CliContext } from "../context.ts";
+import { DryRun, toCliError } from "../errors.ts";
+import { shape, toObjectSchema } from "../output/spec.ts";
+import { toDaemonFailure } from "./daemon-failures.ts";
+import { readNewSecret } from "./secret-input.ts";
+import { version } from "../version.ts";
+
+export const operations = [] as const;
+export const output = shape({
+  home: "string",
+  forge: toObjectSchema({ username: "string", token: "string" }),
+  vault: toObjectSchema({ handle: "string", email: "string" }),
+});
+export const writes = true;
+
+/** What the command was given. */
+export interface InitOptions {
+  readonly username?: string;
+  readonly email?: string;
+  readonly passwordFromInput: boolean;
+}
+
+interface Flags {
+  readonly username?: string;
+  readonly email?: string;
+  readonly passwordStdin?: true;
+}
+
+export function define(command: Command, cli: CliContext, run = runInit): void {
+  command
+    .option("--username <name>", "name of the administrator of forge and vault")
+    .option("--email <address>", "the administrator's e-mail address")
+    .option("--password-stdin", "read the administrator's password from standard input")
+    .action(({ passwordStdin, ...rest }: Flags) =>
+      run(cli, { ...rest, passwordFromInput: passwordStdin === true }),
+    );
+}
+
+/**
+ * Makes a home: data directory, master key, the administrators of forge and vault. Keeps the forge token for the
+ * profile in use. @throws CliError `already_initialised`, having changed nothing
+ */
+export async function runInit(cli: CliContext, options: InitOptions): Promise<void> {
+  const { readAllSettings } = await import("../profile/settings.ts");
+  const { settings, paths } = readAllSettings(cli.system, cli.flags, {});
+  const username = options.username ?? (await cli.prompts.text("User name:", "--username"));
+  const email = options.email ?? (await cli.prompts.text("E-mail address:", "--email"));
+  if (cli.flags.dryRun)
+    throw new DryRun({ initialise: { home: paths.dataDirectory, username, email } });
+  const password = await readNewSecret(cli, {
+    fromInput: options.passwordFromInput,
+    question: "Password:",
+    flag: "--password-stdin",
+  });
+  const { initialise } = await import("../../daemon/main.ts");
+  const { pid, userId, stderr } = cli.system;
+  const made = await initialise(
+    { settings, paths, version, clock: cli.clock, process: { pid, userId }, logTo: stderr },
+    { username, email, password },
+  ).catch((error: unknown) => {
+    throw toDaemonFailure(error, "already_initialised");
+  });
+  await keepForgeToken(cli, made.forge);
+  await cli.output.resource(made, [
+    { header: "home", cell: ({ home }) => home },
+    { header: "forge user", cell: ({ forge }) => forge.username },
+    { header: "forge token", cell: ({ forge }) => forge.token },
+    { header: "vault user", cell: ({ vault }) => `${vault.handle} (${vault.email})` },
+  ]);
+  cli.io.note('"croft serve" starts the daemon, "croft login vault" signs in to the vault.');
+}
+
+/** The home is made already: where the token cannot be kept it is still printed. */
+export async function keepForgeToken(
+  cli: CliContext,
+  { username, token }: { readonly username: string; readonly token: string },
+): Promise<void> {
+  try {
+    await cli.credentials.chooseStore(await cli.profiles.inUse());
+    const profile = await cli.profiles.inUse();
+    const { defaultUrl } = await cli.config();
+    const url = profile.url ?? defaultUrl;
+    await cli.credentials.write(profile, "forge", { token, token_id: null, url });
+    await cli.profiles.updateProfile(profile.name, (one) => ({ ...one, forge: { username } }));
+  } catch (error) {
+    cli.io.warn(`The forge token was not kept for later commands: ${toCliError(error).message}`);
+  }
+}

@@ -1,0 +1,98 @@
+import type { Command } from "commander";
+import type { deleteToken as deleteTokenEndpoint } from "../../daemon/contract/forge/tokens.ts";
+import type { logout as logoutEndpoint } from "../../daemon/contract/vault/auth.ts";
+import { toBasic } from "../client/basic.ts";
+import { operation } from "../client/operation.ts";
+import type { CliContext } from "../context.ts";
+import { CliError, toCliError, usageError } from "../errors.ts";
+import { shape } from "../output/spec.ts";
+import type { NamedProfile } from "../profile/profiles.ts";
+
+const logout = operation<typeof logoutEndpoint>(
+  "vault.auth.session.logout",
+  "POST",
+  "/api/auth/logout",
+);
+const deleteToken = operation<typeof deleteTokenEndpoint>(
+  "forge.tokens.delete",
+  "DELETE",
+  "/api/v1/users/:username/tokens/:token",
+);
+
+export const operations = [logout, deleteToken];
+export const output = shape({ forge: "boolean", vault: "boolean", profile: "string" });
+
+type Service = "forge" | "vault";
+
+/** What the command was given. */
+export interface LogoutOptions {
+  readonly services: readonly Service[];
+}
+
+export function define(command: Command, cli: CliContext, run = runLogout): void {
+  command
+    .argument("[service]", "forge or vault; both when absent")
+    .action((service: string | undefined) => run(cli, { services: toServices(service) }));
+}
+
+/**
+ * Signs out: ends the session at the daemon, and forgets the credentials even when the daemon cannot be reached.
+ * @throws CliError `not_signed_in` when there was nothing to sign out of
+ */
+export async function runLogout(cli: CliContext, { services }: LogoutOptions): Promise<void> {
+  const profile = await cli.profiles.inUse();
+  const done = { forge: false, vault: false };
+  for (const service of services) done[service] = await signOut(cli, profile, service);
+  if (!done.forge && !done.vault)
+    throw new CliError("not_signed_in", `not signed in to ${services.join(" or ")}`);
+  await cli.profiles.updateProfile(profile.name, (one) => ({
+    ...one,
+    forge: done.forge ? null : one.forge,
+    vault: done.vault ? null : one.vault,
+  }));
+  const names = services.filter((service) => done[service]).join(" and ");
+  await cli.output.done({ ...done, profile: profile.name }, `Signed out of ${names}.`);
+}
+
+async function signOut(cli: CliContext, profile: NamedProfile, service: Service): Promise<boolean> {
+  const stored = await cli.credentials.read(profile, service);
+  if (stored === undefined) return false;
+  try {
+    if (service === "vault") await cli.client.call(logout, {}, { authorization: "none" });
+    else await deleteOwnToken(cli, profile, stored as StoredToken);
+  } catch (error) {
+    const failure = toCliError(error);
+    // Only what speaks of the daemon: a dry run must stop here, and a bug must not be hidden.
+    if (!(error instanceof CliError)) throw error;
+    if (failure.code !== "invalid_credentials" && failure.code !== "not_found")
+      cli.io.note(`The session at the daemon may live on: ${failure.message}`);
+  }
+  await cli.credentials.remove(profile, service);
+  return true;
+}
+
+interface StoredToken {
+  readonly token: string;
+  readonly token_id: number | null;
+}
+
+/** A token that login had made is of no more use; one that was given may be in use elsewhere. */
+async function deleteOwnToken(
+  cli: CliContext,
+  profile: NamedProfile,
+  stored: StoredToken,
+): Promise<void> {
+  if (stored.token_id === null || profile.forge === null) return;
+  const { username } = profile.forge;
+  await cli.client.call(
+    deleteToken,
+    { params: { username, token: String(stored.token_id) } },
+    { authorization: toBasic(username, stored.token) },
+  );
+}
+
+function toServices(given: string | undefined): readonly Service[] {
+  if (given === undefined) return ["forge", "vault"];
+  if (given === "forge" || given === "vault") return [given];
+  throw usageError(`logout takes forge or vault, not ${JSON.stringify(given)}`);
+}

@@ -1,0 +1,125 @@
+import type { Command } from "commander";
+import type { RunningDaemon } from "../../daemon/main.ts";
+import { listSettings, type SettingName } from "../../daemon/contract/settings.ts";
+import type { CliContext } from "../context.ts";
+import { shape, toObjectSchema } from "../output/spec.ts";
+import { openDaemonLog } from "../profile/daemon-log.ts";
+import type { SettingFlags } from "../profile/settings.ts";
+import { version } from "../version.ts";
+import { toDaemonFailure } from "./daemon-failures.ts";
+import { keepForgeToken } from "./init.ts";
+
+export const operations = [] as const;
+export const output = shape({
+  event: { const: "ready" },
+  urls: { type: "array", items: { type: "string" } },
+  pid: "integer",
+  first_start: {
+    anyOf: [
+      toObjectSchema({
+        home: "string",
+        forge: toObjectSchema({ username: "string", token: "string" }),
+        vault: toObjectSchema({ handle: "string", email: "string" }),
+        password: "string",
+      }),
+      { type: "null" },
+    ],
+  },
+});
+
+/** The groups of settings that have to do with serving. */
+const servedGroups: ReadonlySet<string> = new Set([
+  "Listening",
+  "Storage",
+  "Limits",
+  "Accounts and keys",
+  "Logs",
+]);
+
+/** The settings that have a flag here, with the flag as commander takes it. */
+const flagged = listSettings().flatMap(([name, { flag, group, help }]) =>
+  flag !== undefined && servedGroups.has(group) ? [{ name, flag, help }] : [],
+);
+
+export function define(command: Command, cli: CliContext, run = runServe): void {
+  for (const { flag, help } of flagged) command.option(flag, help);
+  command.action((flags: SettingFlags) => {
+    const names = new Set<SettingName>(flagged.map(({ name }) => name));
+    const given = Object.entries(flags).filter(([name]) => names.has(name as SettingName));
+    return run(cli, Object.fromEntries(given));
+  });
+}
+
+/**
+ * Runs the daemon in the foreground until it is told to stop, then lets running requests finish. Says once, on
+ * standard output, that it accepts requests.
+ */
+export async function runServe(cli: CliContext, flags: SettingFlags): Promise<void> {
+  cli.holdStops();
+  const { readAllSettings } = await import("../profile/settings.ts");
+  const { settings, paths } = readAllSettings(cli.system, cli.flags, flags);
+  const { startDaemon } = await import("../../daemon/main.ts");
+  const { pid, userId, stderr } = cli.system;
+  const log = await openDaemonLog(paths.stateDirectory, stderr);
+  const daemon = await startDaemon({
+    settings,
+    paths,
+    version,
+    clock: cli.clock,
+    process: { pid, userId },
+    logTo: log.stream,
+  }).catch(async (error: unknown) => {
+    await log.close();
+    throw toDaemonFailure(error, "already_running");
+  });
+  try {
+    if (daemon.firstStart !== undefined) await keepForgeToken(cli, daemon.firstStart.forge);
+    await announce(cli, daemon);
+    await stopSignal(cli.signal);
+  } finally {
+    await daemon.stop();
+    await log.close();
+  }
+}
+
+async function announce(cli: CliContext, { urls, firstStart }: RunningDaemon): Promise<void> {
+  const ready = { event: "ready", urls, pid: cli.system.pid, first_start: firstStart ?? null };
+  // Scripts wait for one line; on a terminal a document would be indented.
+  if (
+    cli.flags.json === true &&
+    !cli.flags.meta &&
+    cli.flags.format === undefined &&
+    cli.flags.jq === undefined
+  )
+    return cli.io.write(`${JSON.stringify(ready)}\n`);
+  await cli.output.text(toText(urls, firstStart), ready);
+}
+
+function toText(urls: readonly string[], firstStart: RunningDaemon["firstStart"]): string {
+  const lines = [`croft listens on ${urls.join(" and ")}`];
+  if (firstStart !== undefined) {
+    const { home, forge, vault, password } = firstStart;
+    lines.push(
+      "",
+      `First start: made ${home} with an administrator of forge and vault.`,
+      `  forge user   ${forge.username}`,
+      `  forge token  ${forge.token} (kept for your next commands)`,
+      `  vault user   ${vault.handle} (${vault.email})`,
+      `  password     ${password}`,
+      "The password is shown this once.",
+      "",
+      "Try next, in another terminal:",
+      "  croft admin user list",
+      `  croft login vault --email ${vault.email}`,
+      "  croft --help",
+    );
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+function stopSignal(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,40 @@
+import type { Command } from "commander";
+import type { deleteToken as deleteTokenEndpoint } from "../../../daemon/contract/forge/tokens.ts";
+import { operation } from "../../client/operation.ts";
+import type { CliContext } from "../../context.ts";
+import { shape } from "../../output/spec.ts";
+import { addOwnerFlags, findOwner, getCurrentUser, type OwnerFlags } from "./token-owner.ts";
+
+const deleteToken = operation<typeof deleteTokenEndpoint>(
+  "forge.tokens.delete",
+  "DELETE",
+  "/api/v1/users/:username/tokens/:token",
+);
+
+export const operations = [deleteToken, getCurrentUser];
+export const output = shape({ deleted: "boolean", username: "string", token: "string" });
+export const destructive = true;
+
+/** What the command was given. */
+export interface TokenDeleteOptions extends OwnerFlags {
+  /** Id or name; a name of digits counts as an id. */
+  readonly token: string;
+}
+
+export function define(command: Command, cli: CliContext, run = runTokenDelete): void {
+  addOwnerFlags(command)
+    .argument("<token>", "the token's id or name")
+    .action((token: string, flags: OwnerFlags) => run(cli, { token, ...flags }));
+}
+
+/** Deletes an access token: whoever uses it is signed out at once. */
+export async function runTokenDelete(cli: CliContext, options: TokenDeleteOptions): Promise<void> {
+  const { token } = options;
+  await cli.prompts.confirm(`Delete the token ${token}?`);
+  const { username, authorization } = await findOwner(cli, options);
+  await cli.client.call(deleteToken, { params: { username, token } }, { authorization });
+  await cli.output.done(
+    { deleted: true, username, token },
+    `Deleted the token ${token} of ${username}.`,
+  );
+}

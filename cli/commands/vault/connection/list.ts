@@ -1,0 +1,18 @@
+import type { Command } from "commander";
+import { vaultPages } from "../../../client/paging.ts";
+import type { CliContext } from "../../../context.ts";
+import { listOf } from "../../../output/spec.ts";
+import { listConnections } from "../find-connection.ts";
+import { connectionColumns } from "./connection-columns.ts";
+
+export const operations = [listConnections];
+export const output = listOf(listConnections, "items");
+
+export function define(command: Command, cli: CliContext, run = runConnectionList): void {
+  command.action(() => run(cli));
+}
+
+/** Prints the caller's connections, oldest first. */
+export async function runConnectionList(cli: CliContext): Promise<void> {
+  await cli.output.list(vaultPages(cli.client, listConnections, {}), connectionColumns);
+}

@@ -1,0 +1,56 @@
+import { CliError, usageError } from "../../errors.ts";
+
+/**
+ * How an item is named on a line: `CONNECTION:/path/to/file` by its path, `CONNECTION:ID` by the provider's id,
+ * `ID` alone when there is only one connection.
+ */
+export type ItemAddress =
+  | {
+      readonly kind: "path";
+      readonly connection: string;
+      readonly path: readonly string[];
+      readonly isFolder: boolean;
+    }
+  | { readonly kind: "id"; readonly connection: string | undefined; readonly id: string };
+
+/** Reads an item's name. @throws CliError `usage` */
+export function toItemAddress(word: string): ItemAddress {
+  const slash = word.indexOf(":/");
+  if (slash > 0) {
+    const path = word
+      .slice(slash + 2)
+      .split("/")
+      .filter((segment) => segment !== "" && segment !== ".");
+    if (path.includes("..")) throw usageError(`${JSON.stringify(word)} goes upwards`);
+    // A slash at the end says that a folder is meant.
+    const isFolder = word.endsWith("/");
+    return { kind: "path", connection: word.slice(0, slash), path, isFolder };
+  }
+  const colon = word.indexOf(":");
+  const id = colon > 0 ? word.slice(colon + 1) : word;
+  if (id === "")
+    throw usageError(`${JSON.stringify(word)} names no item`, "write CONNECTION:/path");
+  return { kind: "id", connection: colon > 0 ? word.slice(0, colon) : undefined, id };
+}
+
+/** The same for a place, which has to be a path. */
+export function toFolderAddress(word: string): Extract<ItemAddress, { kind: "path" }> {
+  const address = toItemAddress(word);
+  if (address.kind === "path") return address;
+  throw usageError(
+    `${JSON.stringify(word)} is no folder of a connection`,
+    "write CONNECTION:/path",
+  );
+}
+
+/** The address as it is written. */
+export function toAddressText(connection: string, path: readonly string[]): string {
+  return `${connection}:/${path.join("/")}`;
+}
+
+/** An item that is not where its path says. */
+export function noSuchItem(connection: string, path: readonly string[]): CliError {
+  return new CliError("not_found", `there is no ${toAddressText(connection, path)}`, {
+    service: "vault",
+  });
+}

@@ -1,0 +1,78 @@
+import type { Command } from "commander";
+import type { me as meEndpoint } from "../../daemon/contract/vault/auth.ts";
+import { operation } from "../client/operation.ts";
+import type { CliContext } from "../context.ts";
+import { CliError } from "../errors.ts";
+import type { Column } from "../output/cells.ts";
+import { shape, toObjectSchema } from "../output/spec.ts";
+import { getCurrentUser } from "./token/token-owner.ts";
+
+const me = operation<typeof meEndpoint>("vault.auth.account.me", "GET", "/api/auth/me");
+
+const identity = (fields: Parameters<typeof toObjectSchema>[0]) => ({
+  anyOf: [toObjectSchema(fields), { type: "null" }],
+});
+
+export const operations = [getCurrentUser, me];
+export const output = shape({
+  profile: "string",
+  url: "string",
+  forge: identity({ username: "string", email: "string", is_admin: "boolean" }),
+  vault: identity({ handle: "string", email: "string", role: "string" }),
+});
+
+export function define(command: Command, cli: CliContext, run = runWhoami): void {
+  command.action(() => run(cli));
+}
+
+interface Identities {
+  readonly profile: string;
+  readonly url: string;
+  readonly forge: {
+    readonly username: string;
+    readonly email: string;
+    readonly is_admin: boolean;
+  } | null;
+  readonly vault: { readonly handle: string; readonly email: string; readonly role: string } | null;
+}
+
+/** Asks the daemon who is signed in, to both services. @throws CliError `not_signed_in` when nobody is to either */
+export async function runWhoami(cli: CliContext): Promise<void> {
+  const { url } = await cli.client.target();
+  const { name } = await cli.profiles.inUse();
+  const forge = await unlessSignedOut(async () => {
+    const { body } = await cli.client.call(getCurrentUser);
+    return { username: body.username, email: body.email, is_admin: body.is_admin };
+  });
+  const vault = await unlessSignedOut(async () => {
+    const { body } = await cli.client.call(me);
+    return { handle: body.handle, email: body.email, role: body.role };
+  });
+  if (forge === null && vault === null)
+    throw new CliError("not_signed_in", `not signed in at ${url}`, {
+      hint: '"croft login forge" and "croft login vault" sign in',
+    });
+  await cli.output.resource<Identities>({ profile: name, url, forge, vault }, columns);
+}
+
+const columns: readonly Column<Identities>[] = [
+  { header: "profile", cell: ({ profile }) => profile },
+  { header: "url", cell: ({ url }) => url },
+  { header: "forge", cell: ({ forge }) => forge?.username ?? "not signed in" },
+  { header: "vault", cell: ({ vault }) => (vault === null ? "not signed in" : vault.handle) },
+];
+
+async function unlessSignedOut<T>(ask: () => Promise<T>): Promise<T | null> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (error instanceof CliError && signedOut.has(error.code)) return null;
+    throw error;
+  }
+}
+
+const signedOut: ReadonlySet<string> = new Set([
+  "not_signed_in",
+  "invalid_credentials",
+  "session_revoked",
+]);

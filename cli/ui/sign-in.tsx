@@ -1,0 +1,148 @@
+// cli/ui: screens. May import: ink, react, the types of commands; loaded only when a person sits at a terminal.
+// Every screen has a plain twin among the commands. Start here: the only screen so far.
+import { Box, render, Text, useApp, useInput } from "ink";
+import { useState } from "react";
+import type { Attempt, AttemptOutcome } from "../commands/login/vault.ts";
+import { type SecondFactor, toSecondFactor } from "../commands/login/second-factor.ts";
+import type { CliContext } from "../context.ts";
+import { CliError, toCliError } from "../errors.ts";
+
+type SignedIn = Extract<AttemptOutcome, { kind: "signed_in" }>;
+
+/** What was given on the line already. */
+export interface SignInGiven {
+  readonly email: string | undefined;
+  readonly factor: SecondFactor | undefined;
+}
+
+/**
+ * Asks for e-mail address, password and, when the account has one, a code, until a try succeeds. A wrong password or
+ * code is said and asked for again. @throws CliError `interrupted` when the person leaves, or what no other try helps
+ */
+export async function showSignIn(
+  cli: CliContext,
+  given: SignInGiven,
+  attempt: (given: Attempt) => Promise<AttemptOutcome>,
+): Promise<SignedIn> {
+  let end: { readonly user: SignedIn } | { readonly error: unknown } | undefined;
+  const screen = render(
+    <SignIn
+      given={given}
+      attempt={attempt}
+      onEnd={(what) => {
+        end = what;
+      }}
+    />,
+    {
+      stdin: cli.system.stdin as NodeJS.ReadStream,
+      // Talk: standard output may be a file.
+      stdout: cli.system.stderr as NodeJS.WriteStream,
+      exitOnCtrlC: false,
+      maxFps: 10,
+    },
+  );
+  const leave = () => screen.unmount();
+  cli.signal.addEventListener("abort", leave, { once: true });
+  try {
+    await screen.waitUntilExit();
+  } finally {
+    cli.signal.removeEventListener("abort", leave);
+  }
+  if (end === undefined) throw new CliError("interrupted", "interrupted");
+  if ("error" in end) throw end.error;
+  return end.user;
+}
+
+type Step = "email" | "password" | "code" | "busy";
+
+export interface SignInProps {
+  readonly given: SignInGiven;
+  readonly attempt: (given: Attempt) => Promise<AttemptOutcome>;
+  readonly onEnd: (what: { readonly user: SignedIn } | { readonly error: unknown }) => void;
+}
+
+/** The screen itself: one field at a time, what went wrong below it. */
+export function SignIn({ given, attempt, onEnd }: SignInProps) {
+  const { exit } = useApp();
+  const [step, setStep] = useState<Step>(given.email === undefined ? "email" : "password");
+  const [email, setEmail] = useState(given.email ?? "");
+  const [password, setPassword] = useState("");
+  const [typed, setTyped] = useState("");
+  const [problem, setProblem] = useState("");
+
+  const send = async (secret: string, factor: SecondFactor | undefined) => {
+    setStep("busy");
+    setTyped("");
+    setProblem("");
+    try {
+      const outcome = await attempt({ email, password: secret, factor });
+      if (outcome.kind === "signed_in") {
+        onEnd({ user: outcome });
+        exit();
+        return;
+      }
+      setPassword(secret);
+      setStep("code");
+    } catch (error) {
+      const failure = toCliError(error);
+      // A code of the line is as wrong at the next try.
+      if (failure.code !== "invalid_credentials" || given.factor !== undefined) {
+        onEnd({ error });
+        exit();
+        return;
+      }
+      setProblem(failure.message);
+      setStep(factor === undefined || password === "" ? "password" : "code");
+    }
+  };
+
+  const submit = () => {
+    const value = typed.trim();
+    if (value === "" || step === "busy") return;
+    if (step === "email") {
+      setEmail(value);
+      setTyped("");
+      setStep("password");
+    } else if (step === "password") void send(typed, given.factor);
+    else void send(password, toSecondFactor(value));
+  };
+
+  useInput((input, key) => {
+    if (key.ctrl && input === "c") exit();
+    else if (key.escape) {
+      onEnd({ error: new CliError("cancelled", "cancelled") });
+      exit();
+    } else if (key.return) submit();
+    else if (key.backspace || key.delete) setTyped((before) => [...before].slice(0, -1).join(""));
+    else if (key.ctrl && input === "u") setTyped("");
+    else if (!key.ctrl && !key.meta && !key.tab && step !== "busy")
+      setTyped((before) => before + toPlain(input));
+  });
+
+  return (
+    <Box flexDirection="column">
+      <Text bold>Sign in to the vault</Text>
+      {step === "email" ? null : <Text>E-mail: {email}</Text>}
+      {step === "busy" ? <Text dimColor>Signing in…</Text> : <Field step={step} typed={typed} />}
+      {problem === "" ? null : <Text color="red">{problem}</Text>}
+      <Text dimColor>Enter goes on, Esc leaves</Text>
+    </Box>
+  );
+}
+
+function Field({ step, typed }: { readonly step: Exclude<Step, "busy">; readonly typed: string }) {
+  switch (step) {
+    case "email":
+      return <Text>E-mail: {typed}▏</Text>;
+    case "password":
+      // Not even its length is shown.
+      return <Text>Password (not shown): ▏</Text>;
+    case "code":
+      return <Text>Six-digit code, or a backup code: {typed}▏</Text>;
+  }
+}
+
+/** Typed or pasted text without what is no character. */
+function toPlain(input: string): string {
+  return input.replaceAll(/\p{Cc}/gu, "");
+}
