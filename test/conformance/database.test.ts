@@ -6,8 +6,8 @@ import { migrate } from "../../storage/engine/migrate.ts";
 import type { MigratableDatabase, Migration } from "../../storage/engine/migrate.ts";
 import { openPostgres } from "../../storage/engine/postgres.ts";
 import { openSqlite } from "../../storage/engine/sqlite.ts";
-import { createPglitePool } from "../support/pglite.ts";
-import type { PglitePool } from "../support/pglite.ts";
+import { createPgliteServer } from "../support/pglite.ts";
+import type { PgliteServer } from "../support/pglite.ts";
 import { createServerDatabases } from "../support/postgres-server.ts";
 import { skipUnless } from "../support/skip.ts";
 import { databaseSuite } from "./database.suite.ts";
@@ -30,13 +30,13 @@ describe("SQLite", () => {
 });
 
 describe("PostgreSQL", () => {
-  let pool: Promise<PglitePool> | undefined;
+  let server: Promise<PgliteServer> | undefined;
 
   databaseSuite("PGlite", {
     async open(options, tables) {
-      pool ??= createPglitePool();
-      await (await pool).clear();
-      return withTables(await openPostgres({ ...options, url: await pool }), tables);
+      server ??= createPgliteServer();
+      const url = await (await server).createPool();
+      return withTables(await openPostgres({ ...options, url }), tables);
     },
     isSingle: true,
   });

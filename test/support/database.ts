@@ -4,14 +4,14 @@ import { openPostgres } from "../../storage/engine/postgres.ts";
 import type { PostgresDatabase } from "../../storage/engine/postgres.ts";
 import { openSqlite } from "../../storage/engine/sqlite.ts";
 import type { SqliteDatabase } from "../../storage/engine/sqlite.ts";
-import type { PglitePool } from "./pglite.ts";
+import type { PgliteServer } from "./pglite.ts";
 
 export interface TestDatabaseOptions {
   /** Epoch milliseconds; the machine's clock by default. */
   readonly clock?: () => number;
   /**
    * `sqlite` by default, or what `CROFT_TEST_ENGINE` says: `CROFT_TEST_ENGINE=postgres npx vitest run test/unit/storage/tables`
-   * runs the same tests on PostgreSQL. There is one embedded server per worker: each call empties it.
+   * runs the same tests on PostgreSQL. There is one embedded server per worker, and a schema of it per call.
    */
   readonly engine?: Database["dialect"];
 }
@@ -40,13 +40,12 @@ async function makeTemplate(): Promise<Uint8Array> {
   return image;
 }
 
-let server: Promise<PglitePool> | undefined;
+let server: Promise<PgliteServer> | undefined;
 
 async function openOnPostgres(clock: () => number): Promise<PostgresDatabase> {
-  server ??= import("./pglite.ts").then((module) => module.createPglitePool());
-  const pool = await server;
-  await pool.clear();
-  const db = await openPostgres({ url: pool, clock });
+  server ??= import("./pglite.ts").then((module) => module.createPgliteServer());
+  const { createPool } = await server;
+  const db = await openPostgres({ url: await createPool(), clock });
   await migrate(db, readMigrations());
   return db;
 }

@@ -4,34 +4,46 @@ import type { PostgresPool, PostgresResult } from "../../storage/engine/postgres
 import { createTurns } from "../../storage/engine/turns.ts";
 import type { SqlValue } from "../../storage/engine/database.ts";
 
-/** An embedded PostgreSQL (compiled to WebAssembly) that lends its one connection to one borrower at a time. */
-export interface PglitePool extends PostgresPool {
-  /** Throws all tables away: a new server takes a second, a new schema a millisecond. */
-  clear(): Promise<void>;
+/** An embedded PostgreSQL (compiled to WebAssembly). It starts in a second; a schema of its own takes a millisecond. */
+export interface PgliteServer {
+  /** An empty schema, dropped at the pool's end. The server's one connection goes to one borrower at a time. */
+  createPool(): Promise<PostgresPool>;
 }
 
-/** Starts the engine. `end` of the pool leaves it running, for the next database of the same file of tests. */
-export async function createPglitePool(): Promise<PglitePool> {
+/** Starts the engine; it ends with the process. */
+export async function createPgliteServer(): Promise<PgliteServer> {
   const server = await PGlite.create();
   const inTurn = createTurns(1);
-  return {
-    isSingle: true,
-    connect() {
-      const released = Promise.withResolvers<void>();
-      const lent = Promise.withResolvers<Awaited<ReturnType<PostgresPool["connect"]>>>();
-      const client = {
-        query: (text: string, values?: SqlValue[]) => query(server, text, values),
+  let schemas = 0;
+  let current: string | undefined;
+
+  /** Lends the connection until `released`; the next borrower may be of another schema. */
+  function lend(schema: string): ReturnType<PostgresPool["connect"]> {
+    const released = Promise.withResolvers<void>();
+    const lent = Promise.withResolvers<Awaited<ReturnType<PostgresPool["connect"]>>>();
+    inTurn(async () => {
+      if (current !== schema) await server.exec(`SET search_path TO ${schema}`);
+      current = schema;
+      lent.resolve({
+        query: (text, values) => query(server, text, values),
         release: () => released.resolve(),
+      });
+      await released.promise;
+    }).catch(lent.reject);
+    return lent.promise;
+  }
+
+  return {
+    async createPool() {
+      const schema = `schema_${++schemas}`;
+      await inTurn(() => server.exec(`CREATE SCHEMA ${schema}`));
+      return {
+        isSingle: true,
+        connect: () => lend(schema),
+        end: async () => {
+          await inTurn(() => server.exec(`DROP SCHEMA ${schema} CASCADE`));
+        },
       };
-      inTurn(async () => {
-        lent.resolve(client);
-        await released.promise;
-      }).catch(lent.reject);
-      return lent.promise;
-    },
-    end: async () => {},
-    clear: async () => {
-      await server.exec("DROP SCHEMA public CASCADE; CREATE SCHEMA public");
     },
   };
 }
