@@ -15,8 +15,9 @@ function start(): void {
   const folder = findFolder();
   if (folder === undefined) return;
   enableCompileCache(join(folder, "compile-cache"));
-  // A main script inside an executable can import nothing but Node's own modules; a file that it requires can import files.
-  createRequire(join(folder, "/"))("./start.cjs");
+  // A script inside an executable can import nothing but Node's own modules, but what it requires from a folder can import
+  // its neighbours.
+  createRequire(join(folder, "/"))("./entry.js");
 }
 
 function findFolder(): string | undefined {

@@ -65,7 +65,6 @@ async function assembleRuntime(root: string, bundleFolder: string, runtime: stri
   for (const path of await listFiles(bundleFolder)) {
     if (path !== "croft") await cp(join(bundleFolder, path), join(runtime, path));
   }
-  await writeFile(join(runtime, "start.cjs"), 'import("./entry.js");\n');
   for (const [name, paths] of packagedFiles) {
     const source = join(root, "node_modules", name);
     const present = await stat(source).catch(() => undefined);
