@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createByteCache, type ByteCache } from "../storage/bytes/cache.ts";
 import type { ProviderDeps, ServerSettings } from "../storage/cloud/provider.ts";
@@ -58,6 +59,7 @@ export async function openCloud(around: CloudSurroundings): Promise<OpenCloud> {
     db,
     clock,
     random: around.random,
+    randomBytes,
     newId,
     keys: around.keys,
     providerTypes: cloudProviderTypes,

@@ -95,6 +95,7 @@ export async function openTestCloud(options: TestCloudOptions = {}): Promise<Tes
     db,
     clock,
     random: () => 0.5,
+    randomBytes: (size) => crypto.getRandomValues(new Uint8Array(size)),
     newId,
     keys: createKeyring([{ version: 1, bytes: new Uint8Array(32).fill(7) }], (size) =>
       crypto.getRandomValues(new Uint8Array(size)),

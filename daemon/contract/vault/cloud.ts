@@ -1,9 +1,12 @@
 import { z } from "zod";
 import {
+  anyone,
   bytes,
   endpoint,
   multipart,
   perAccount,
+  perAddress,
+  text,
   vaultUser,
   type AnyEndpoint,
 } from "../endpoint.ts";
@@ -15,6 +18,8 @@ const detailPerMinute = perAccount(120, 60);
 
 /** Longest id that a provider may give an item. */
 const ITEM_ID_MAX = 4096;
+/** Largest number of bytes that a user may choose: 1 PiB. */
+const BYTES_MAX = 2 ** 50;
 /** Largest name in bytes of UTF-8. */
 const NAME_BYTES_MAX = 255;
 
@@ -232,7 +237,8 @@ export const listProviders = endpoint({
   summary: "The kinds of storage, what each needs and can do",
   gate: vaultUser,
   limit: perMinute,
-  replies: { 200: z.object({ items: z.array(provider) }), 401: detail, 403: detail, 429: detail },
+  query: z.object(paging),
+  replies: { 200: pageOf(provider), 401: detail, 403: detail, 422: detail, 429: detail },
 });
 
 export const createConnection = endpoint({
@@ -461,6 +467,86 @@ export const uploadItem = endpoint({
   replies: { 200: z.union([uploaded, nameTaken]), ...refusals },
 });
 
+export const authorize = endpoint({
+  name: "vault.cloud.authorize.start",
+  method: "GET",
+  path: "/api/cloud/authorize/:provider",
+  summary: "Begin to sign in at a provider's own page; the address is good for ten minutes, once",
+  gate: vaultUser,
+  limit: perMinute,
+  params: z.object({ provider: z.string().max(64) }),
+  query: z.object({
+    /** Name of the connection that will be made. */
+    display_name: displayName.optional(),
+    /** The connection whose credentials will be replaced instead. */
+    connection_id: uuid.optional(),
+  }),
+  replies: {
+    200: z.object({ authorization_url: z.url(), expires_at: time }),
+    400: detail,
+    ...lookRefusals,
+  },
+});
+
+export const finishAuthorization = endpoint({
+  name: "vault.cloud.authorize.finish",
+  method: "GET",
+  path: "/api/cloud/authorize/:provider/callback",
+  summary: "Where the provider sends the browser back to: a page that says what to do next",
+  gate: anyone,
+  limit: perAddress(30, 60),
+  params: z.object({ provider: z.string().max(64) }),
+  query: z.object({
+    state: z.string().max(256).default(""),
+    code: z.string().max(4096).optional(),
+    error: z.string().max(256).optional(),
+  }),
+  replies: { 200: text("text/html; charset=utf-8"), 400: text("text/html; charset=utf-8"), 422: detail, 429: detail },
+  apiOnly: "the browser calls it at the end of signing in at a provider",
+});
+
+export const analyzeItem = endpoint({
+  name: "vault.cloud.items.analyze",
+  method: "POST",
+  path: "/api/cloud/connections/:connection_id/items/**:item_id/analyze",
+  summary: "Have an item's text extracted and classified",
+  gate: vaultUser,
+  limit: perMinute,
+  params: itemParams,
+  replies: {
+    202: z.object({ provider_item_id: z.string(), analysis_status: z.literal("pending") }),
+    ...lookRefusals,
+  },
+});
+
+/** A user's choices for the byte cache and the analysis. */
+export const analysisSettings = z.object({
+  byte_cache_limit_bytes: z.int().min(0).max(BYTES_MAX),
+  auto_analyze: z.boolean(),
+  max_analyze_bytes: z.int().min(0).max(BYTES_MAX),
+});
+
+export const getAnalysisSettings = endpoint({
+  name: "vault.cloud.analysis_settings.view",
+  method: "GET",
+  path: "/api/cloud/analysis-settings",
+  summary: "The caller's choices for the byte cache and the analysis",
+  gate: vaultUser,
+  limit: perMinute,
+  replies: { 200: analysisSettings, 401: detail, 403: detail, 429: detail },
+});
+
+export const updateAnalysisSettings = endpoint({
+  name: "vault.cloud.analysis_settings.edit",
+  method: "PATCH",
+  path: "/api/cloud/analysis-settings",
+  summary: "Change some of them; a lower cache limit takes effect at once",
+  gate: vaultUser,
+  limit: perMinute,
+  body: analysisSettings.partial(),
+  replies: { 200: analysisSettings, 401: detail, 403: detail, 422: detail, 429: detail },
+});
+
 /** The vault's cloud operations, in the order of the document. */
 export const cloudEndpoints: readonly AnyEndpoint[] = [
   listProviders,
@@ -480,4 +566,9 @@ export const cloudEndpoints: readonly AnyEndpoint[] = [
   moveItem,
   deleteItem,
   uploadItem,
+  analyzeItem,
+  authorize,
+  finishAuthorization,
+  getAnalysisSettings,
+  updateAnalysisSettings,
 ];

@@ -9,6 +9,9 @@ import type { Route } from "../../http/handle.ts";
 import type { JobQueue } from "../../jobs/queue.ts";
 import type { Log } from "../../logging.ts";
 import { createAdapters } from "./adapters.ts";
+import { analysisRoutes } from "./analysis.routes.ts";
+import { createAnalysis, type CloudAnalysis } from "./analysis.service.ts";
+import { createAuthorization, type CloudAuthorization } from "./authorization.service.ts";
 import { createBytes, type CloudBytes } from "./bytes.service.ts";
 import { createChanges, type CloudChanges } from "./changes.service.ts";
 import { connectionRoutes } from "./connections.routes.ts";
@@ -24,6 +27,8 @@ export interface CloudDeps {
   readonly clock: () => number;
   /** From 0 up to 1, for the jitter of retries. */
   readonly random: () => number;
+  /** Unpredictable bytes. */
+  readonly randomBytes: (size: number) => Uint8Array;
   /** Makes ids of rows. */
   readonly newId: () => string;
   readonly keys: Pick<Keyring, "seal" | "openText">;
@@ -49,6 +54,8 @@ export interface Cloud {
   readonly bytes: CloudBytes;
   readonly changes: CloudChanges;
   readonly uploads: CloudUploads;
+  readonly authorization: CloudAuthorization;
+  readonly analysis: CloudAnalysis;
   /** Closes open storages. Requests must have ended. */
   close(): Promise<void>;
 }
@@ -64,11 +71,13 @@ export function createCloud(deps: CloudDeps): Cloud {
     bytes: createBytes(deps, adapters),
     changes: createChanges(deps, adapters),
     uploads: createUploads(deps, adapters, listings),
+    authorization: createAuthorization(deps, adapters, connections),
+    analysis: createAnalysis(deps, adapters),
     close: () => adapters.close(),
   };
 }
 
 /** The routes of the cloud side. */
 export function cloudRoutes(cloud: Cloud): Route[] {
-  return [...connectionRoutes(cloud.connections), ...itemRoutes(cloud)];
+  return [...connectionRoutes(cloud.connections), ...itemRoutes(cloud), ...analysisRoutes(cloud)];
 }

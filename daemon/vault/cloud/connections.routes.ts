@@ -10,13 +10,13 @@ import {
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import type { CloudConnections } from "./connections.service.ts";
-import { toConnectionView, toConnectReply, toProviderView, toRemovedReply } from "./connections.view.ts";
+import { toConnectionView, toConnectReply, toProviderPage, toRemovedReply } from "./connections.view.ts";
 
 /** Routes of connections and of the kinds of storage. */
 export const connectionRoutes = (connections: CloudConnections): Route[] => [
-  handle(listProviders, async () => ({
+  handle(listProviders, async ({ query }) => ({
     status: 200,
-    body: { items: connections.listProviders().map(toProviderView) },
+    body: toProviderPage(connections.listProviders(), query),
   })),
   handle(createConnection, async ({ caller, body }) =>
     toConnectReply(201, await connections.create(caller, body)),

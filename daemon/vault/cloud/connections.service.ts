@@ -46,6 +46,14 @@ export interface CloudConnections {
       readonly credentials: Credentials;
     },
   ): Promise<ConnectResult>;
+  /** Keeps what signing in at a provider's page has given: a new connection, or new credentials of the given one. */
+  connectSignedIn(
+    userId: string,
+    type: CloudProviderType,
+    displayName: string,
+    connectionId: string | undefined,
+    credentials: Credentials,
+  ): Promise<ConnectResult>;
   list(
     caller: VaultCaller,
     paging: { readonly page: number; readonly per_page: number },
@@ -81,6 +89,89 @@ export function createConnections(deps: CloudDeps, adapters: Adapters): CloudCon
     return changes;
   }
 
+  async function connectNew(
+    userId: string,
+    type: CloudProviderType,
+    displayName: string,
+    settings: Readonly<Record<string, string>>,
+    credentials: Credentials,
+  ): Promise<ConnectResult> {
+    const id = deps.newId();
+    const tried = await tryOut(id, type, settings, credentials);
+    if (tried.kind !== "ok") return tried;
+    const now = clock();
+    const connection: Connection = {
+      id,
+      userId,
+      provider: type.type,
+      displayName,
+      settings,
+      credentials: tried.sealed,
+      facts: tried.facts,
+      status: "connected",
+      generation: 1,
+      quotaUsedBytes: undefined,
+      quotaTotalBytes: undefined,
+      createdAt: now,
+      lastCheckedAt: now,
+      ...tried.quota,
+    };
+    await insertConnection(db, connection);
+    return { kind: "connected", connection };
+  }
+
+  async function replaceCredentials(
+    connection: Connection,
+    type: CloudProviderType,
+    credentials: Credentials,
+    others: ConnectionChanges,
+  ): Promise<ConnectResult> {
+    const tried = await tryOut(connection.id, type, connection.settings, credentials);
+    if (tried.kind !== "ok") return tried;
+    await updateConnection(db, connection.id, {
+      ...others,
+      ...tried.quota,
+      credentials: tried.sealed,
+      facts: tried.facts,
+      status: "connected",
+      generation: connection.generation + 1,
+      lastCheckedAt: clock(),
+    });
+    await adapters.forget(connection.id);
+    return { kind: "connected", connection: await getAgain(connection) };
+  }
+
+  /** Looks at a storage with these credentials; what they became while looking is what will be kept. */
+  async function tryOut(
+    connectionId: string,
+    type: CloudProviderType,
+    settings: Readonly<Record<string, string>>,
+    credentials: Credentials,
+  ) {
+    let latest = credentials;
+    const outcome = await adapters.connect({
+      connectionId,
+      type,
+      settings,
+      credentials,
+      saveCredentials: async (renewed) => {
+        latest = renewed;
+      },
+    });
+    if (outcome.kind !== "ok") return outcome;
+    try {
+      const quota = await readQuota(outcome.provider);
+      return {
+        kind: "ok",
+        facts: outcome.facts,
+        quota,
+        sealed: adapters.seal(connectionId, latest),
+      } as const;
+    } finally {
+      await outcome.provider.close();
+    }
+  }
+
   async function getAgain(connection: Connection): Promise<Connection> {
     const current = await findConnection(db, connection.userId, connection.id);
     if (current === undefined) throw new AppError("not_found", "Connection not found");
@@ -104,41 +195,13 @@ export function createConnections(deps: CloudDeps, adapters: Adapters): CloudCon
         );
       const settings = readSettings(type, input.settings, false);
       const credentials = readSettings(type, input.credentials, true);
-      const id = deps.newId();
-      let saved = credentials;
-      const outcome = await adapters.connect({
-        connectionId: id,
-        type,
-        settings,
-        credentials,
-        saveCredentials: async (renewed) => {
-          saved = renewed;
-        },
-      });
-      if (outcome.kind !== "ok") return outcome;
-      try {
-        const now = clock();
-        const connection: Connection = {
-          id,
-          userId: caller.userId,
-          provider: type.type,
-          displayName: input.display_name,
-          settings,
-          credentials: adapters.seal(id, saved),
-          facts: outcome.facts,
-          status: "connected",
-          generation: 1,
-          quotaUsedBytes: undefined,
-          quotaTotalBytes: undefined,
-          createdAt: now,
-          lastCheckedAt: now,
-          ...(await readQuota(outcome.provider)),
-        };
-        await insertConnection(db, connection);
-        return { kind: "connected", connection };
-      } finally {
-        await outcome.provider.close();
-      }
+      return connectNew(caller.userId, type, input.display_name, settings, credentials);
+    },
+
+    async connectSignedIn(userId, type, displayName, connectionId, credentials) {
+      if (connectionId === undefined)
+        return connectNew(userId, type, displayName, readSettings(type, {}, false), credentials);
+      return replaceCredentials(await adapters.own(userId, connectionId), type, credentials, {});
     },
 
     list: (caller, { page, per_page }) =>
@@ -157,28 +220,7 @@ export function createConnections(deps: CloudDeps, adapters: Adapters): CloudCon
       if (type === undefined)
         throw new AppError("unprocessable", `This server has no adapter for ${connection.provider}.`);
       const credentials = readSettings(type, input.credentials, true);
-      let saved = credentials;
-      const outcome = await adapters.connect({
-        connectionId: id,
-        type,
-        settings: connection.settings,
-        credentials,
-        saveCredentials: async (renewed) => {
-          saved = renewed;
-        },
-      });
-      if (outcome.kind !== "ok") return outcome;
-      await outcome.provider.close();
-      await updateConnection(db, id, {
-        ...name,
-        credentials: adapters.seal(id, saved),
-        facts: outcome.facts,
-        status: "connected",
-        generation: connection.generation + 1,
-        lastCheckedAt: clock(),
-      });
-      await adapters.forget(id);
-      return { kind: "connected", connection: await getAgain(connection) };
+      return replaceCredentials(connection, type, credentials, name);
     },
 
     async remove(caller, id) {

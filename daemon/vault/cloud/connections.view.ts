@@ -30,7 +30,17 @@ export function toConnectionView(connection: Connection): WireConnection {
   };
 }
 
-export function toProviderView({ type, missingSettings }: AvailableProvider): WireProvider {
+/** One page of the kinds of storage. */
+export function toProviderPage(
+  all: readonly AvailableProvider[],
+  paging: { readonly page: number; readonly per_page: number },
+) {
+  const start = (paging.page - 1) * paging.per_page;
+  const items = all.slice(start, start + paging.per_page).map(toProviderView);
+  return { items, total: all.length, ...paging };
+}
+
+function toProviderView({ type, missingSettings }: AvailableProvider): WireProvider {
   return {
     type: type.type,
     title: type.title,

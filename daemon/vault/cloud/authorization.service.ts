@@ -1,0 +1,141 @@
+import { hash } from "node:crypto";
+import { insertOAuthState, takeOAuthState } from "../../../storage/tables/vault/oauth-states.ts";
+import { findVaultUser } from "../../../storage/tables/vault/users.ts";
+import { AppError } from "../../errors.ts";
+import type { VaultCaller } from "../caller.ts";
+import type { Adapters } from "./adapters.ts";
+import type { CloudDeps } from "./cloud.ts";
+import { assertAvailable, type CloudConnections } from "./connections.service.ts";
+
+/** How a sign-in at a provider's page ended. */
+export type AuthorizationResult =
+  | { readonly kind: "connected"; readonly displayName: string; readonly handle: string }
+  /** The state is unknown, used or too old. */
+  | { readonly kind: "expired" }
+  /** The person or the provider said no. */
+  | { readonly kind: "refused" }
+  | { readonly kind: "failed" };
+
+/** Signing in at providers' own pages: OAuth 2, code flow with PKCE. */
+export interface CloudAuthorization {
+  /**
+   * The address to open in a browser. Refuses with `invalid_argument`, keeping nothing, when the server lacks a setting;
+   * with `unprocessable` a kind of storage that is not connected this way.
+   */
+  start(
+    caller: VaultCaller,
+    provider: string,
+    input: { readonly display_name?: string | undefined; readonly connection_id?: string | undefined },
+  ): Promise<{ readonly url: string; readonly expiresAt: number }>;
+  /** What the browser brings back. The state is good once, for ten minutes, and stands for the account that began. */
+  finish(
+    provider: string,
+    answer: {
+      readonly state: string;
+      readonly code?: string | undefined;
+      readonly error?: string | undefined;
+    },
+  ): Promise<AuthorizationResult>;
+}
+
+const STATE_MS = 10 * 60 * 1000;
+const SEAL_PURPOSE = "cloud-authorization";
+
+export function createAuthorization(
+  deps: CloudDeps,
+  adapters: Adapters,
+  connections: CloudConnections,
+): CloudAuthorization {
+  const { db, clock, keys, providerDeps } = deps;
+  const server = providerDeps.server;
+
+  function findOAuth(provider: string) {
+    const type = adapters.findType(provider);
+    if (type === undefined) throw new AppError("not_found", `This server has no adapter for ${provider}.`);
+    if (type.oauth === undefined)
+      throw new AppError(
+        "unprocessable",
+        `${type.title} is connected with its settings: POST /api/cloud/connections`,
+      );
+    return { type, oauth: type.oauth };
+  }
+
+  function redirectUrl(provider: string): string {
+    return `${deps.publicUrl()}/api/cloud/authorize/${provider}/callback`;
+  }
+
+  return {
+    async start(caller, provider, input) {
+      const { type, oauth } = findOAuth(provider);
+      assertAvailable(type, server);
+      if (input.connection_id !== undefined) {
+        const connection = await adapters.own(caller.userId, input.connection_id);
+        if (connection.provider !== provider)
+          throw new AppError("unprocessable", "This connection is of another kind of storage.");
+      }
+      const state = randomText(deps.randomBytes);
+      const verifier = randomText(deps.randomBytes);
+      const stateHash = hash("sha256", state);
+      const expiresAt = clock() + STATE_MS;
+      await db.transaction((tx) =>
+        insertOAuthState(tx, {
+          stateHash,
+          userId: caller.userId,
+          provider,
+          connectionId: input.connection_id,
+          displayName: input.display_name,
+          codeVerifier: keys.seal(SEAL_PURPOSE, verifier, rowOf(stateHash)),
+          expiresAt,
+        }),
+      );
+      const url = oauth.authorizationUrl({
+        server,
+        redirectUrl: redirectUrl(provider),
+        state,
+        codeChallenge: hash("sha256", verifier, "base64url"),
+      });
+      return { url, expiresAt };
+    },
+
+    async finish(provider, { state, code, error }) {
+      const { type, oauth } = findOAuth(provider);
+      const stateHash = hash("sha256", state);
+      const begun = await db.transaction((tx) => takeOAuthState(tx, stateHash, provider));
+      if (begun === undefined) return { kind: "expired" };
+      if (error !== undefined || code === undefined) return { kind: "refused" };
+      const user = await findVaultUser(db, begun.userId);
+      if (user === undefined || !user.isActive) return { kind: "expired" };
+      const codeVerifier = keys.openText(SEAL_PURPOSE, begun.codeVerifier, rowOf(stateHash));
+      const exchanged = await oauth.exchange(
+        { server, redirectUrl: redirectUrl(provider), code, codeVerifier },
+        providerDeps,
+      );
+      if (exchanged.kind !== "ok") {
+        deps.log.warn({ provider, outcome: exchanged.kind, note: exchanged.note }, "a sign-in failed");
+        return { kind: exchanged.kind === "reauth" ? "refused" : "failed" };
+      }
+      const result = await connections.connectSignedIn(
+        begun.userId,
+        type,
+        begun.displayName ?? type.title,
+        begun.connectionId,
+        exchanged.credentials,
+      );
+      if (result.kind !== "connected") return { kind: "failed" };
+      return {
+        kind: "connected",
+        displayName: result.connection.displayName,
+        handle: user.handle,
+      };
+    },
+  };
+}
+
+/** 256 random bits as text that may stand in an address. */
+function randomText(randomBytes: (size: number) => Uint8Array): string {
+  return Buffer.from(randomBytes(32)).toString("base64url");
+}
+
+function rowOf(stateHash: string): string {
+  return `vault_oauth_states/${stateHash}`;
+}
