@@ -7,7 +7,7 @@ export interface Mark {
 }
 
 /**
- * What is remembered about the orders of long lists: the row at every thousandth place, so that a far page is reached
+ * What is remembered about the orders of long lists: the row at every few hundredth place, so that a far page is reached
  * without walking over all the rows before it. Only a cache: it holds for one generation of the data and can be
  * thrown away at any time. Bounded: the order that was not used for longest is forgotten.
  */
@@ -25,7 +25,7 @@ export interface ListMarks {
 }
 
 /** Rows between two marks. */
-export const MARK_DISTANCE = 1000;
+export const MARK_DISTANCE = 500;
 const ORDERS_MAX = 32;
 
 export function createListMarks(): ListMarks {

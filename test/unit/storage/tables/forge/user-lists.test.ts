@@ -72,7 +72,8 @@ describe("lists of accounts", () => {
         inserted.push(await insertUser(tx, makeUser(index)));
       return inserted;
     });
-  });
+    // Half a second on SQLite; the embedded PostgreSQL takes its time.
+  }, 60_000);
   afterAll(() => db.close());
 
   const maybe = <T>(values: fc.Arbitrary<T>) => fc.option(values, { nil: undefined });
