@@ -1,0 +1,274 @@
+import type { Queries, Row, SqlValue, Transaction } from "../../engine/database.ts";
+
+export type ObjectFormat = "sha1" | "sha256";
+
+/** A repository of the forge. Times are epoch milliseconds. */
+export interface ForgeRepository {
+  readonly id: number;
+  readonly ownerId: number;
+  /** As written by whoever made it; unique among the owner's when case is ignored. */
+  readonly name: string;
+  readonly lowerName: string;
+  readonly description: string;
+  readonly isPrivate: boolean;
+  readonly isTemplate: boolean;
+  /** It has no branch yet. */
+  readonly isEmpty: boolean;
+  readonly branchCount: number;
+  /** What HEAD points to, whether the branch exists or not. */
+  readonly defaultBranch: string;
+  readonly objectFormat: ObjectFormat;
+  readonly trustModel: string;
+  /** Keys of license templates. */
+  readonly licenses: readonly string[];
+  readonly sizeKib: number;
+  /** Where the files are, relative to the folder of repositories, with slashes. */
+  readonly path: string;
+  /** The files are not yet where owner and name say. */
+  readonly needsMove: boolean;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+export type NewForgeRepository = Omit<
+  ForgeRepository,
+  "id" | "lowerName" | "createdAt" | "updatedAt"
+>;
+
+/** What may change of a repository after it was made. */
+export type ForgeRepositoryChanges = Partial<
+  Pick<
+    ForgeRepository,
+    "isEmpty" | "branchCount" | "defaultBranch" | "sizeKib" | "path" | "needsMove" | "updatedAt"
+  >
+>;
+
+/** Adds a repository. Throws `conflict`: `lower_name` when the owner has one of that name, `path` when the place is taken. */
+export async function insertRepository(
+  tx: Transaction,
+  repository: NewForgeRepository,
+): Promise<ForgeRepository> {
+  const state = await tx.get<{ id: number }>(
+    "UPDATE forge_repository_state SET last_repository_id = last_repository_id + 1 WHERE id = 1 RETURNING last_repository_id AS id",
+  );
+  if (state === undefined) throw new Error("the row of forge_repository_state is missing");
+  const record: ForgeRepository = {
+    ...repository,
+    id: state.id,
+    lowerName: repository.name.toLowerCase(),
+    createdAt: tx.now,
+    updatedAt: tx.now,
+  };
+  const row = toRow(record);
+  const columns = Object.keys(row);
+  await tx.run(
+    `INSERT INTO forge_repositories (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`,
+    ...Object.values<SqlValue>(row),
+  );
+  return record;
+}
+
+/** Writes the given members of a repository; does nothing when it is gone. */
+export async function updateRepository(
+  db: Queries,
+  id: number,
+  changes: ForgeRepositoryChanges,
+): Promise<void> {
+  const values: Row = {};
+  if (changes.isEmpty !== undefined) values["is_empty"] = Number(changes.isEmpty);
+  if (changes.branchCount !== undefined) values["branch_count"] = changes.branchCount;
+  if (changes.defaultBranch !== undefined) values["default_branch"] = changes.defaultBranch;
+  if (changes.sizeKib !== undefined) values["size_kib"] = changes.sizeKib;
+  if (changes.path !== undefined) values["path"] = changes.path;
+  if (changes.needsMove !== undefined) values["needs_move"] = Number(changes.needsMove);
+  if (changes.updatedAt !== undefined) values["updated_at"] = changes.updatedAt;
+  const columns = Object.keys(values);
+  if (columns.length === 0) return;
+  await db.run(
+    `UPDATE forge_repositories SET ${columns.map((column) => `${column} = ?`).join(", ")} WHERE id = ?`,
+    ...Object.values(values),
+    id,
+  );
+}
+
+/** Removes a repository and, by foreign keys, its labels and watches. Whether it was there. */
+export async function deleteRepository(tx: Transaction, id: number): Promise<boolean> {
+  return (await tx.run("DELETE FROM forge_repositories WHERE id = ?", id)).changes > 0;
+}
+
+export async function findRepositoryById(
+  db: Queries,
+  id: number,
+): Promise<ForgeRepository | undefined> {
+  const row = await db.get<RepositoryRow>(
+    `SELECT ${repositoryColumns} FROM forge_repositories WHERE id = ?`,
+    id,
+  );
+  return row && toRepository(row);
+}
+
+/** The owner's repository of this name; case is ignored. */
+export async function findRepositoryByName(
+  db: Queries,
+  ownerId: number,
+  name: string,
+): Promise<ForgeRepository | undefined> {
+  const row = await db.get<RepositoryRow>(
+    `SELECT ${repositoryColumns} FROM forge_repositories WHERE owner_id = ? AND lower_name = ?`,
+    ownerId,
+    name.toLowerCase(),
+  );
+  return row && toRepository(row);
+}
+
+/** Every repository of an owner, by name. */
+export async function listRepositoriesOf(db: Queries, ownerId: number): Promise<ForgeRepository[]> {
+  const rows = await db.all<RepositoryRow>(
+    `SELECT ${repositoryColumns} FROM forge_repositories WHERE owner_id = ? ORDER BY lower_name`,
+    ownerId,
+  );
+  return rows.map(toRepository);
+}
+
+/** The lower-case names of an owner's repositories. */
+export async function listRepositoryNames(db: Queries, ownerId: number): Promise<string[]> {
+  const rows = await db.all<{ lower_name: string }>(
+    "SELECT lower_name FROM forge_repositories WHERE owner_id = ?",
+    ownerId,
+  );
+  return rows.map((row) => row.lower_name);
+}
+
+/** A page of the repositories that a person owns or reaches through a team, by name, and the count of all. */
+export async function listRepositoriesOfMember(
+  db: Queries,
+  userId: number,
+  window: { readonly limit: number; readonly offset: number },
+): Promise<{ readonly repositories: readonly ForgeRepository[]; readonly total: number }> {
+  const owners =
+    "owner_id IN (SELECT u.id FROM forge_users u WHERE u.id = ? UNION SELECT m.org_id FROM forge_team_members m WHERE m.user_id = ?)";
+  const counted = await db.get<{ total: number }>(
+    `SELECT COUNT(*) AS total FROM forge_repositories WHERE ${owners}`,
+    userId,
+    userId,
+  );
+  const rows = await db.all<RepositoryRow>(
+    `SELECT ${repositoryColumns} FROM forge_repositories WHERE ${owners} ORDER BY lower_name, id LIMIT ? OFFSET ?`,
+    userId,
+    userId,
+    window.limit,
+    window.offset,
+  );
+  return { repositories: rows.map(toRepository), total: counted?.total ?? 0 };
+}
+
+/** Whether an account owns any repository. */
+export async function ownsRepository(db: Queries, ownerId: number): Promise<boolean> {
+  const row = await db.get(
+    "SELECT 1 AS found FROM forge_repositories WHERE owner_id = ? LIMIT 1",
+    ownerId,
+  );
+  return row !== undefined;
+}
+
+/** A page of all repositories by id, after the given one: for work that goes through all of them. */
+export async function listRepositoriesAfter(
+  db: Queries,
+  afterId: number,
+  limit: number,
+): Promise<ForgeRepository[]> {
+  const rows = await db.all<RepositoryRow>(
+    `SELECT ${repositoryColumns} FROM forge_repositories WHERE id > ? ORDER BY id LIMIT ?`,
+    afterId,
+    limit,
+  );
+  return rows.map(toRepository);
+}
+
+interface RepositoryRow {
+  id: number;
+  owner_id: number;
+  name: string;
+  lower_name: string;
+  description: string;
+  is_private: number;
+  is_template: number;
+  is_empty: number;
+  branch_count: number;
+  default_branch: string;
+  object_format: string;
+  trust_model: string;
+  licenses: string;
+  size_kib: number;
+  path: string;
+  needs_move: number;
+  created_at: number;
+  updated_at: number;
+}
+
+const repositoryColumns = [
+  "id",
+  "owner_id",
+  "name",
+  "lower_name",
+  "description",
+  "is_private",
+  "is_template",
+  "is_empty",
+  "branch_count",
+  "default_branch",
+  "object_format",
+  "trust_model",
+  "licenses",
+  "size_kib",
+  "path",
+  "needs_move",
+  "created_at",
+  "updated_at",
+].join(", ");
+
+function toRepository(row: RepositoryRow): ForgeRepository {
+  return {
+    id: row.id,
+    ownerId: row.owner_id,
+    name: row.name,
+    lowerName: row.lower_name,
+    description: row.description,
+    isPrivate: row.is_private === 1,
+    isTemplate: row.is_template === 1,
+    isEmpty: row.is_empty === 1,
+    branchCount: row.branch_count,
+    defaultBranch: row.default_branch,
+    objectFormat: row.object_format === "sha256" ? "sha256" : "sha1",
+    trustModel: row.trust_model,
+    licenses: JSON.parse(row.licenses),
+    sizeKib: row.size_kib,
+    path: row.path,
+    needsMove: row.needs_move === 1,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}
+
+function toRow(repository: ForgeRepository): { [C in keyof RepositoryRow]: SqlValue } {
+  return {
+    id: repository.id,
+    owner_id: repository.ownerId,
+    name: repository.name,
+    lower_name: repository.lowerName,
+    description: repository.description,
+    is_private: Number(repository.isPrivate),
+    is_template: Number(repository.isTemplate),
+    is_empty: Number(repository.isEmpty),
+    branch_count: repository.branchCount,
+    default_branch: repository.defaultBranch,
+    object_format: repository.objectFormat,
+    trust_model: repository.trustModel,
+    licenses: JSON.stringify(repository.licenses),
+    size_kib: repository.sizeKib,
+    path: repository.path,
+    needs_move: Number(repository.needsMove),
+    created_at: repository.createdAt,
+    updated_at: repository.updatedAt,
+  };
+}
