@@ -85,7 +85,9 @@ export async function openCloud(around: CloudSurroundings): Promise<OpenCloud> {
     cloud,
     cache,
     start: () => {
-      cache.reconcile().catch((error: unknown) => log.warn({ err: error }, "byte cache: reconciling failed"));
+      cache
+        .reconcile()
+        .catch((error: unknown) => log.warn({ err: error }, "byte cache: reconciling failed"));
     },
     async close() {
       await cloud.close();

@@ -11,7 +11,8 @@ import { userEndpoints } from "./forge/users.ts";
 import { versionEndpoints } from "./forge/version.ts";
 import { vaultAdminEndpoints } from "./vault/admin.ts";
 import { accountEndpoints } from "./vault/auth.ts";
-import { cloudEndpoints } from "./vault/cloud.ts";
+import { cloudConnectionEndpoints } from "./vault/cloud-connections.ts";
+import { cloudItemEndpoints } from "./vault/cloud-items.ts";
 
 /** Every operation that the daemon serves, in the order of the documents. Tests, OpenAPI and the command line read it. */
 export const allEndpoints: readonly AnyEndpoint[] = [
@@ -27,5 +28,6 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...avatarEndpoints,
   ...accountEndpoints,
   ...vaultAdminEndpoints,
-  ...cloudEndpoints,
+  ...cloudConnectionEndpoints,
+  ...cloudItemEndpoints,
 ];

@@ -95,7 +95,7 @@ const HASH_BYTES = 1024 * 1024;
 export async function hashFile(handle: FileHandle): Promise<string> {
   const hash = createHash("sha256");
   const chunk = Buffer.allocUnsafe(HASH_BYTES);
-  for (let position = 0; ; ) {
+  for (let position = 0; ;) {
     const { bytesRead } = await handle.read(chunk, 0, HASH_BYTES, position);
     if (bytesRead === 0) return hash.digest("hex");
     hash.update(chunk.subarray(0, bytesRead));

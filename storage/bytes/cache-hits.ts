@@ -76,7 +76,10 @@ export function createCacheHits(options: CacheHitsOptions): CacheHits {
     return true;
   }
 
-  async function openSmall(entry: CacheEntry, handle: FileHandle): Promise<CachedBytes | undefined> {
+  async function openSmall(
+    entry: CacheEntry,
+    handle: FileHandle,
+  ): Promise<CachedBytes | undefined> {
     const buffer = Buffer.allocUnsafe(entry.size);
     const { bytesRead } = await handle.read(buffer, 0, entry.size, 0);
     if (bytesRead !== entry.size || hash("sha256", buffer) !== entry.hash) return undefined;

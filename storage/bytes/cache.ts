@@ -8,7 +8,8 @@ import { openCacheFiles } from "./cache-files.ts";
 import { createCacheHits } from "./cache-hits.ts";
 import { createCacheIndex } from "./cache-index.ts";
 import { createMemoryCache } from "./memory-cache.ts";
-import { createTransfers, type CacheOutcome, type CacheRequest } from "./transfers.ts";
+import type { CacheOutcome, CacheRequest } from "./cache-request.ts";
+import { createTransfers } from "./transfers.ts";
 
 /**
  * A cache of bytes on disk. What it gives is whole and of the version that its key names, or breaks off with an error;

@@ -73,9 +73,14 @@ export function startFill(
   }
 
   async function append(chunk: Buffer): Promise<void> {
-    for (let offset = 0, retried = false; offset < chunk.length; ) {
+    for (let offset = 0, retried = false; offset < chunk.length;) {
       try {
-        const { bytesWritten } = await file.write(chunk, offset, chunk.length - offset, written + offset);
+        const { bytesWritten } = await file.write(
+          chunk,
+          offset,
+          chunk.length - offset,
+          written + offset,
+        );
         offset += bytesWritten;
       } catch (error) {
         if (retried) throw new CacheDiskError(error);
@@ -101,7 +106,8 @@ export function startFill(
         if (size !== undefined && written < size) throw new Error("fewer bytes than announced");
         return { hash: hash.digest("hex"), size: written };
       } catch (error) {
-        if (failure !== undefined || error instanceof CacheDiskError || resumes >= RESUMES_MAX) throw error;
+        if (failure !== undefined || error instanceof CacheDiskError || resumes >= RESUMES_MAX)
+          throw error;
         if (size !== undefined && written > size) throw error;
         const rest = await help.rest(written, undefined);
         if (rest === undefined) throw error;
@@ -149,7 +155,8 @@ export function startFill(
       }
       const chunk = Buffer.allocUnsafe(Math.min(available, READ_BYTES));
       const { bytesRead } = await file.read(chunk, 0, chunk.length, position);
-      if (bytesRead === 0) throw new CacheDiskError(new Error("the temporary file is shorter than written"));
+      if (bytesRead === 0)
+        throw new CacheDiskError(new Error("the temporary file is shorter than written"));
       position += bytesRead;
       yield chunk.subarray(0, bytesRead);
     }

@@ -1,46 +1,15 @@
 import { hash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
-import { Readable } from "node:stream";
+import type { Readable } from "node:stream";
 import type { CacheEntry } from "../tables/vault/cache.ts";
 import type { CacheFiles } from "./cache-files.ts";
-import { SMALL_BYTES, toBufferBytes, type CachedBytes, type CacheHits } from "./cache-hits.ts";
+import { SMALL_BYTES, toBufferBytes, type CacheHits } from "./cache-hits.ts";
 import type { CacheIndex } from "./cache-index.ts";
-import { RESUMES_MAX, startFill, type Fetched, type Fill } from "./fill.ts";
+import { isFetched, type CacheOutcome, type CacheRequest } from "./cache-request.ts";
+import { startFill, type Fetched, type Fill } from "./fill.ts";
 import type { MemoryCache } from "./memory-cache.ts";
-
-/** What is wanted, and how to get it when it is not there. */
-export interface CacheRequest<Meta, Failure extends { readonly kind: string }> {
-  readonly userId: string;
-  readonly connectionId: string;
-  /** The key of the wanted bytes (64 hex digits); undefined when nothing is known of them yet. */
-  readonly key: string | undefined;
-  /** Requests with the same text at the same time share one fetch. */
-  readonly flight: string;
-  /**
-   * Fetches the bytes; with `from` only those from there on (up to `end`), of exactly the version of `from.meta`.
-   * The signal aborts when nobody waits any more.
-   */
-  fetch(
-    from: FetchFrom<Meta> | undefined,
-    signal: AbortSignal,
-  ): Promise<Fetched<Meta> | Failure>;
-}
-
-/** A part of bytes that were fetched before. */
-export interface FetchFrom<Meta> {
-  readonly start: number;
-  readonly end: number | undefined;
-  readonly meta: Meta;
-}
-
-export type CacheOutcome<Meta, Failure> =
-  | {
-      readonly kind: "ok";
-      readonly bytes: CachedBytes;
-      /** What `fetch` said of the bytes; undefined when they were at hand under the wanted key. */
-      readonly meta: Meta | undefined;
-    }
-  | Failure;
+import { passThrough } from "./pass-through.ts";
+import { readSmall } from "./read-small.ts";
 
 /** Fetches under way, each shared by all who want the same. */
 export interface Transfers {
@@ -166,7 +135,9 @@ export function createTransfers(options: TransfersOptions): Transfers {
     transfer: Transfer<Meta, Failure>,
   ): Promise<Started<Meta>> {
     const { key, meta } = fetched;
-    const buffer = await readSmall(fetched.stream, size, () => fetchRest(request, transfer, meta, 0));
+    const buffer = await readSmall(fetched.stream, size, () =>
+      fetchRest(request, transfer, meta, 0),
+    );
     if (key === undefined) {
       transfer.leave();
     } else {
@@ -330,46 +301,6 @@ export function createTransfers(options: TransfersOptions): Transfers {
   }
 }
 
-/** Bytes that are not kept. A part of them is fetched anew, as a part. */
-function passThrough<Meta, Failure extends { readonly kind: string }>(
-  request: CacheRequest<Meta, Failure>,
-  fetched: Fetched<Meta>,
-  controller: AbortController,
-): CacheOutcome<Meta, Failure> {
-  const { size, meta, stream } = fetched;
-  let current: Readable = stream;
-  const bytes: CachedBytes = {
-    size,
-    buffer: undefined,
-    async open(span) {
-      const isWhole = span === undefined || (span.start === 0 && span.end + 1 === size);
-      if (isWhole && current === stream) return stream;
-      current.destroy();
-      const from = { start: span?.start ?? 0, end: span?.end, meta };
-      const part = await request.fetch(from, controller.signal);
-      if (!isFetched<Meta, Failure>(part)) throw new PartFailed(part);
-      current = part.stream;
-      return current;
-    },
-    release: () => {
-      current.destroy();
-      controller.abort();
-    },
-  };
-  return { kind: "ok", bytes, meta };
-}
-
-/** A part of bytes that are not kept could not be fetched; `failure` is what `fetch` returned. */
-export class PartFailed extends Error {
-  readonly failure: { readonly kind: string };
-
-  constructor(failure: { readonly kind: string }) {
-    super(`a part could not be fetched: ${failure.kind}`);
-    this.name = "PartFailed";
-    this.failure = failure;
-  }
-}
-
 async function fetchRest<Meta, Failure extends { readonly kind: string }>(
   request: CacheRequest<Meta, Failure>,
   transfer: Transfer<Meta, Failure>,
@@ -379,38 +310,6 @@ async function fetchRest<Meta, Failure extends { readonly kind: string }>(
 ): Promise<Readable | undefined> {
   const more = await request.fetch({ start, end, meta }, transfer.controller.signal);
   return isFetched<Meta, Failure>(more) ? more.stream : undefined;
-}
-
-/** A small file as a whole; a transfer that breaks off is begun again. */
-async function readSmall(
-  first: Readable,
-  size: number,
-  again: () => Promise<Readable | undefined>,
-): Promise<Buffer> {
-  let stream = first;
-  for (let retries = 0; ; retries++) {
-    try {
-      const chunks: Buffer[] = [];
-      let arrived = 0;
-      for await (const chunk of stream as AsyncIterable<Buffer>) {
-        arrived += chunk.length;
-        if (arrived > size) break;
-        chunks.push(chunk);
-      }
-      if (arrived !== size) throw new Error(`a fetch of ${size} bytes gave ${arrived}`);
-      return Buffer.concat(chunks, size);
-    } catch (error) {
-      const next = retries < RESUMES_MAX ? await again() : undefined;
-      if (next === undefined) throw error;
-      stream = next;
-    }
-  }
-}
-
-function isFetched<Meta, Failure extends { readonly kind: string }>(
-  outcome: Fetched<Meta> | Failure,
-): outcome is Fetched<Meta> {
-  return outcome.kind === "ok";
 }
 
 function isStarted<Meta, Failure extends { readonly kind: string }>(

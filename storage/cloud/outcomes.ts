@@ -11,7 +11,11 @@ export type Failure =
   /** The name is taken at the destination, and not by an earlier attempt of the same call. */
   | { readonly kind: "conflict"; readonly existingName?: string; readonly note?: string }
   /** The destination is the item itself, lies below it, is a file, or belongs to another storage. */
-  | { readonly kind: "invalid_destination"; readonly reason: DestinationFault; readonly note?: string }
+  | {
+      readonly kind: "invalid_destination";
+      readonly reason: DestinationFault;
+      readonly note?: string;
+    }
   /** The credentials are refused for good: only the person can help. */
   | { readonly kind: "reauth"; readonly note?: string }
   /** The provider cannot do this at all, or not with this item. */

@@ -64,7 +64,8 @@ export interface OAuthSpec {
     },
     deps: ProviderDeps,
   ): Promise<
-    { readonly kind: "ok"; readonly credentials: Credentials } | Exclude<Failure, { kind: "conflict" }>
+    | { readonly kind: "ok"; readonly credentials: Credentials }
+    | Exclude<Failure, { kind: "conflict" }>
   >;
 }
 
@@ -257,7 +258,9 @@ export interface CloudProvider {
     },
   ): Promise<ReadOutcome>;
   /** Makes an empty folder. `conflict` when anything has the name, `stale` when the parent is gone. */
-  createFolder(input: Call & { readonly parent: string; readonly name: string }): Promise<ItemOutcome>;
+  createFolder(
+    input: Call & { readonly parent: string; readonly name: string },
+  ): Promise<ItemOutcome>;
   /**
    * Makes a file of a stream that is consumed or destroyed in any case. `conflict` when anything has the name. Nothing
    * is visible before it is whole; nothing remains when the source fails, is shorter or longer than `size`, or the

@@ -8,7 +8,9 @@ import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
 async function signUp(daemon: TestDaemon, handle: string): Promise<string> {
   const password = "correct Horse 7 battery";
   const email = `${handle}@example.org`;
-  const registered = await daemon.request("/api/auth/register", { json: { handle, email, password } });
+  const registered = await daemon.request("/api/auth/register", {
+    json: { handle, email, password },
+  });
   expect(registered.status).toBe(201);
   const signedIn = await daemon.request("/api/auth/login", { json: { email, password } });
   expect(signedIn.status).toBe(200);
@@ -29,8 +31,13 @@ test("connects a folder, browses, uploads and downloads", async () => {
   const base = `/api/cloud/connections/${connected.json.id}`;
   const listed = await daemon.request(`${base}/items`, { bearer });
   console.log(listed.text);
-  expect(listed.json.items.map((item: { name: string }) => item.name)).toEqual(["Berichte", "grün 🌱.txt"]);
-  const got = await daemon.request(`${base}/items/${encodeURIComponent("grün 🌱.txt")}/download`, { bearer });
+  expect(listed.json.items.map((item: { name: string }) => item.name)).toEqual([
+    "Berichte",
+    "grün 🌱.txt",
+  ]);
+  const got = await daemon.request(`${base}/items/${encodeURIComponent("grün 🌱.txt")}/download`, {
+    bearer,
+  });
   expect([got.status, got.text]).toEqual([200, "hallo"]);
   console.log([...got.headers]);
   const form = new FormData();

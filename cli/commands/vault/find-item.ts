@@ -1,5 +1,6 @@
 import type { z } from "zod";
-import type { item, listItems as listItemsEndpoint } from "../../../daemon/contract/vault/cloud.ts";
+import type { listItems as listItemsEndpoint } from "../../../daemon/contract/vault/cloud-items.ts";
+import type { item } from "../../../daemon/contract/vault/cloud-shapes.ts";
 import { operation } from "../../client/operation.ts";
 import type { CliContext } from "../../context.ts";
 import type { WireConnection } from "./connection/connection-columns.ts";

@@ -86,7 +86,9 @@ export function createAdapters(deps: CloudDeps): Adapters {
       credentials: unseal(connection),
       facts: connection.facts,
       saveCredentials: async (credentials) => {
-        await updateConnection(db, connection.id, { credentials: seal(connection.id, credentials) });
+        await updateConnection(db, connection.id, {
+          credentials: seal(connection.id, credentials),
+        });
       },
     });
     if (outcome.kind === "ok") return outcome.provider;
@@ -144,7 +146,8 @@ export function createAdapters(deps: CloudDeps): Adapters {
 
     async call(connection, work) {
       const provider = await open(connection);
-      if (connection.status === "reauth_required") return { kind: "reauth", note: "not asked again" };
+      if (connection.status === "reauth_required")
+        return { kind: "reauth", note: "not asked again" };
       const outcome = await work(provider);
       await noteStatus(connection, outcome.kind);
       return outcome;

@@ -1,10 +1,10 @@
 import {
-  analyzeItem,
   authorize,
   finishAuthorization,
   getAnalysisSettings,
   updateAnalysisSettings,
-} from "../../contract/vault/cloud.ts";
+} from "../../contract/vault/cloud-connections.ts";
+import { analyzeItem } from "../../contract/vault/cloud-items.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import { toAnalyzeReply, toSettingsReply } from "./analysis.view.ts";

@@ -55,7 +55,8 @@ export function createAnalysis(deps: CloudDeps, adapters: Adapters): CloudAnalys
         maxAnalyzeBytes: changes.max_analyze_bytes ?? before.maxAnalyzeBytes,
       };
       await putAnalysisSettings(db, caller.userId, after);
-      if (after.byteCacheLimitBytes < before.byteCacheLimitBytes) await deps.cache.fit(caller.userId);
+      if (after.byteCacheLimitBytes < before.byteCacheLimitBytes)
+        await deps.cache.fit(caller.userId);
       return after;
     },
 

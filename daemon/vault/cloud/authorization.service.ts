@@ -25,7 +25,10 @@ export interface CloudAuthorization {
   start(
     caller: VaultCaller,
     provider: string,
-    input: { readonly display_name?: string | undefined; readonly connection_id?: string | undefined },
+    input: {
+      readonly display_name?: string | undefined;
+      readonly connection_id?: string | undefined;
+    },
   ): Promise<{ readonly url: string; readonly expiresAt: number }>;
   /** What the browser brings back. The state is good once, for ten minutes, and stands for the account that began. */
   finish(
@@ -51,7 +54,8 @@ export function createAuthorization(
 
   function findOAuth(provider: string) {
     const type = adapters.findType(provider);
-    if (type === undefined) throw new AppError("not_found", `This server has no adapter for ${provider}.`);
+    if (type === undefined)
+      throw new AppError("not_found", `This server has no adapter for ${provider}.`);
     if (type.oauth === undefined)
       throw new AppError(
         "unprocessable",
@@ -111,7 +115,10 @@ export function createAuthorization(
         providerDeps,
       );
       if (exchanged.kind !== "ok") {
-        deps.log.warn({ provider, outcome: exchanged.kind, note: exchanged.note }, "a sign-in failed");
+        deps.log.warn(
+          { provider, outcome: exchanged.kind, note: exchanged.note },
+          "a sign-in failed",
+        );
         return { kind: exchanged.kind === "reauth" ? "refused" : "failed" };
       }
       const result = await connections.connectSignedIn(

@@ -1,7 +1,13 @@
 import { assertNever } from "../../errors.ts";
 import type { AuthorizationResult } from "./authorization.service.ts";
 
-export function toStartReply({ url, expiresAt }: { readonly url: string; readonly expiresAt: number }) {
+export function toStartReply({
+  url,
+  expiresAt,
+}: {
+  readonly url: string;
+  readonly expiresAt: number;
+}) {
   return {
     status: 200,
     body: { authorization_url: url, expires_at: new Date(expiresAt).toISOString() },
@@ -15,7 +21,8 @@ export function toCallbackReply(result: AuthorizationResult) {
     status: result.kind === "connected" ? 200 : 400,
     body: page(title, text),
     headers: {
-      "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+      "Content-Security-Policy":
+        "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
       "Referrer-Policy": "no-referrer",
       "Cache-Control": "no-store",
       "X-Content-Type-Options": "nosniff",

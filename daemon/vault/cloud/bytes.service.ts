@@ -48,7 +48,10 @@ export interface ItemDetail {
 
 export type PreviewResult =
   | ItemBytes
-  | { readonly kind: "unsupported_preview"; readonly reason: "unsupported_format" | "provider_error" };
+  | {
+      readonly kind: "unsupported_preview";
+      readonly reason: "unsupported_format" | "provider_error";
+    };
 
 /** Looking at items and reading them. */
 export interface CloudBytes {
@@ -120,7 +123,9 @@ export function createBytes(deps: CloudDeps, adapters: Adapters): CloudBytes {
     connection: Connection,
     itemId: string,
     known: CloudItem | undefined,
-    from: { readonly start: number; readonly end: number | undefined; readonly meta: FetchedItem } | undefined,
+    from:
+      | { readonly start: number; readonly end: number | undefined; readonly meta: FetchedItem }
+      | undefined,
     signal: AbortSignal,
   ): Promise<Fetched<FetchedItem> | ReadFailure> {
     const outcome = await adapters.call(connection, (provider) =>
@@ -144,7 +149,10 @@ export function createBytes(deps: CloudDeps, adapters: Adapters): CloudBytes {
     }
     return {
       kind: "ok",
-      key: item.unsettled === true ? undefined : toCacheKey(connection.userId, connection.id, versionKey),
+      key:
+        item.unsettled === true
+          ? undefined
+          : toCacheKey(connection.userId, connection.id, versionKey),
       size: from === undefined ? (length ?? item.size) : undefined,
       meta: { item, contentType, versionKey },
       stream,
@@ -157,7 +165,11 @@ export function createBytes(deps: CloudDeps, adapters: Adapters): CloudBytes {
       // Renamed or deleted meanwhile through the service: then that is newer than what was read.
       const still = await findLiveItem(tx, connection.id, item.id);
       if (still === undefined || item.kind !== "file") return;
-      await recordItem(tx, owner, { ...toSeenItem(item), name: still.name, parentRef: still.parentRef });
+      await recordItem(tx, owner, {
+        ...toSeenItem(item),
+        name: still.name,
+        parentRef: still.parentRef,
+      });
     });
   }
 
@@ -186,7 +198,11 @@ export function createBytes(deps: CloudDeps, adapters: Adapters): CloudBytes {
       const { connection, item } = await getItem(caller, place);
       const [analysis, ancestors] = await Promise.all([
         getItemAnalysis(db, item.id),
-        listAncestors(db, { connectionId: connection.id, userId: caller.userId }, item.providerItemId),
+        listAncestors(
+          db,
+          { connectionId: connection.id, userId: caller.userId },
+          item.providerItemId,
+        ),
       ]);
       return { item, analysis, connection, folders: ancestors.map(({ name }) => name).reverse() };
     },

@@ -103,7 +103,10 @@ export function createChanges(deps: CloudDeps, adapters: Adapters): CloudChanges
     try {
       return { kind: "recorded", value: await db.transaction(write) };
     } catch (error) {
-      deps.log.error({ err: error, connection_id: connection.id }, "a change could not be recorded");
+      deps.log.error(
+        { err: error, connection_id: connection.id },
+        "a change could not be recorded",
+      );
       await leaveRelisting(connection, folders);
       return { kind: "recording_failed" };
     }
@@ -269,21 +272,25 @@ export function createChanges(deps: CloudDeps, adapters: Adapters): CloudChanges
           return outcome;
         }
         const itemKind = known?.kind ?? "file";
-        const recorded = await record(connection, parent === undefined ? [] : [parent], async (tx) => {
-          if (known !== undefined) await softDeleteItem(tx, known);
-          if (parent !== undefined)
-            await warnFolder(tx, connectionOwner(connection), parent, "delete_mutated");
-          await insertAudit(tx, {
-            ...auditOf(caller, known?.id ?? connection.id),
-            eventType: "cloud.item_deleted",
-            metadata: {
-              connection_id: connection.id,
-              provider_item_id: place.item_id,
-              delete_kind: outcome.how,
-              item_kind: itemKind,
-            },
-          });
-        });
+        const recorded = await record(
+          connection,
+          parent === undefined ? [] : [parent],
+          async (tx) => {
+            if (known !== undefined) await softDeleteItem(tx, known);
+            if (parent !== undefined)
+              await warnFolder(tx, connectionOwner(connection), parent, "delete_mutated");
+            await insertAudit(tx, {
+              ...auditOf(caller, known?.id ?? connection.id),
+              eventType: "cloud.item_deleted",
+              metadata: {
+                connection_id: connection.id,
+                provider_item_id: place.item_id,
+                delete_kind: outcome.how,
+                item_kind: itemKind,
+              },
+            });
+          },
+        );
         if (recorded.kind !== "recorded") return recorded;
         return { kind: "deleted", how: outcome.how, itemId: place.item_id, itemKind };
       }),

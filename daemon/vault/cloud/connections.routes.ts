@@ -6,11 +6,16 @@ import {
   listProviders,
   testConnection,
   updateConnection,
-} from "../../contract/vault/cloud.ts";
+} from "../../contract/vault/cloud-connections.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import type { CloudConnections } from "./connections.service.ts";
-import { toConnectionView, toConnectReply, toProviderPage, toRemovedReply } from "./connections.view.ts";
+import {
+  toConnectionView,
+  toConnectReply,
+  toProviderPage,
+  toRemovedReply,
+} from "./connections.view.ts";
 
 /** Routes of connections and of the kinds of storage. */
 export const connectionRoutes = (connections: CloudConnections): Route[] => [

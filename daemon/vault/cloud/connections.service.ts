@@ -185,7 +185,11 @@ export function createConnections(deps: CloudDeps, adapters: Adapters): CloudCon
     async create(caller, input) {
       const type = adapters.findType(input.provider);
       if (type === undefined)
-        throw toBodyError(["provider"], `This server has no adapter for ${input.provider}.`, "unknown_provider");
+        throw toBodyError(
+          ["provider"],
+          `This server has no adapter for ${input.provider}.`,
+          "unknown_provider",
+        );
       assertAvailable(type, server);
       if (type.oauth !== undefined)
         throw toBodyError(
@@ -218,7 +222,10 @@ export function createConnections(deps: CloudDeps, adapters: Adapters): CloudCon
       }
       const type = adapters.findType(connection.provider);
       if (type === undefined)
-        throw new AppError("unprocessable", `This server has no adapter for ${connection.provider}.`);
+        throw new AppError(
+          "unprocessable",
+          `This server has no adapter for ${connection.provider}.`,
+        );
       const credentials = readSettings(type, input.credentials, true);
       return replaceCredentials(connection, type, credentials, name);
     },
@@ -283,7 +290,8 @@ function readSettings(
   const declared = type.settings.filter((spec) => spec.secret === secret);
   const known = new Set(declared.map(({ name }) => name));
   for (const name of Object.keys(given))
-    if (!known.has(name)) throw toBodyError([half, name], `${type.title} has no such setting.`, "unknown_setting");
+    if (!known.has(name))
+      throw toBodyError([half, name], `${type.title} has no such setting.`, "unknown_setting");
   const read: Record<string, string> = {};
   for (const spec of declared) {
     const value = given[spec.name] ?? spec.default;

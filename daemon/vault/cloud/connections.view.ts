@@ -3,7 +3,7 @@ import type {
   connectFailure,
   connection as connectionSchema,
   provider as providerSchema,
-} from "../../contract/vault/cloud.ts";
+} from "../../contract/vault/cloud-shapes.ts";
 import type { ConnectFailure } from "../../../storage/cloud/outcomes.ts";
 import type { Powers } from "../../../storage/cloud/provider.ts";
 import type { Connection } from "../../../storage/tables/vault/connections.ts";
@@ -62,7 +62,8 @@ function toProviderView({ type, missingSettings }: AvailableProvider): WireProvi
 
 /** The answer to connecting: the connection with `status`, or why it could not be made. */
 export function toConnectReply<S extends 200 | 201>(status: S, result: ConnectResult) {
-  if (result.kind === "connected") return { status, body: toConnectionView(result.connection) } as const;
+  if (result.kind === "connected")
+    return { status, body: toConnectionView(result.connection) } as const;
   return toConnectFailureReply(result);
 }
 

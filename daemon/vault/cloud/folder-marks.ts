@@ -23,7 +23,13 @@ export async function warnFolder(
   parentRef: string,
   mark: FolderMark,
 ): Promise<void> {
-  await markFolder(tx, { ...owner, parentRef }, "warning", mark, `${causes[mark]}; re-listing is required.`);
+  await markFolder(
+    tx,
+    { ...owner, parentRef },
+    "warning",
+    mark,
+    `${causes[mark]}; re-listing is required.`,
+  );
 }
 
 const causes: Readonly<Record<FolderMark, string>> = {

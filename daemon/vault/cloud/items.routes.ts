@@ -9,7 +9,7 @@ import {
   previewItem,
   renameItem,
   uploadItem,
-} from "../../contract/vault/cloud.ts";
+} from "../../contract/vault/cloud-items.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import type { Cloud } from "./cloud.ts";

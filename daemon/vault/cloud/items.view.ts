@@ -4,8 +4,8 @@ import type {
   item as itemSchema,
   itemDetail as detailSchema,
   listing as listingSchema,
-} from "../../contract/vault/cloud.ts";
-import { PartFailed } from "../../../storage/bytes/transfers.ts";
+} from "../../contract/vault/cloud-shapes.ts";
+import { PartFailed } from "../../../storage/bytes/pass-through.ts";
 import type { ReadFailure } from "../../../storage/cloud/outcomes.ts";
 import type { CloudItem, ItemCursor } from "../../../storage/tables/vault/items.ts";
 import { AppError } from "../../errors.ts";
@@ -134,7 +134,11 @@ function toDownloadRefusal(failure: ReadFailure): AppError {
 export function toPreviewAnswer(place: ItemPlace, result: PreviewResult): BytesAnswer {
   if (result.kind === "bytes") {
     const type = toEssence(result.contentType);
-    return toBytesAnswer(result, type.startsWith("text/") ? `${type}; charset=utf-8` : type, "inline");
+    return toBytesAnswer(
+      result,
+      type.startsWith("text/") ? `${type}; charset=utf-8` : type,
+      "inline",
+    );
   }
   const body = Buffer.from(
     JSON.stringify({ kind: result.kind, reason: result.reason, url: toDownloadPath(place) }),
@@ -258,7 +262,8 @@ function toBytesAnswer(item: ItemBytes, contentType: string, disposition: string
 
 /** A type that may stand in a header; what a provider calls it is not believed any further. */
 function safeType(contentType: string | undefined): string {
-  const isSound = contentType !== undefined && /^[\w.+-]+\/[\w.+-]+(; *charset=[\w-]+)?$/.test(contentType);
+  const isSound =
+    contentType !== undefined && /^[\w.+-]+\/[\w.+-]+(; *charset=[\w-]+)?$/.test(contentType);
   return isSound ? contentType : "application/octet-stream";
 }
 

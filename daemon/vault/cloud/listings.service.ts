@@ -127,7 +127,8 @@ export function createListings(deps: CloudDeps, adapters: Adapters): CloudListin
       if (after === undefined && (refresh || isDue(state))) {
         await adapters.open(connection);
         const result = await listOnce(connection, parentRef);
-        if (result.kind === "unknown_folder") throw new AppError("not_found", "Cloud item not found");
+        if (result.kind === "unknown_folder")
+          throw new AppError("not_found", "Cloud item not found");
         state = await getFolderState(db, connection.id, parentRef);
       }
       if (name !== undefined) {

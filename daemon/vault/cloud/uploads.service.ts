@@ -58,11 +58,15 @@ export function createUploads(
   deps.jobs.register({
     kind: RELIST_JOB,
     async run(payload) {
-      const { connection_id: connectionId, parent_ref: parentRef } = payload as Record<string, string>;
+      const { connection_id: connectionId, parent_ref: parentRef } = payload as Record<
+        string,
+        string
+      >;
       const connection = await findConnectionById(db, connectionId ?? "");
       // Disconnected meanwhile: nobody looks at that folder any more.
       if (connection === undefined || parentRef === undefined) return;
-      if (!(await listings.relist(connection, parentRef))) throw new Error("the folder could not be listed");
+      if (!(await listings.relist(connection, parentRef)))
+        throw new Error("the folder could not be listed");
     },
   });
 
@@ -90,7 +94,10 @@ export function createUploads(
     const { can } = await adapters.open(connection);
     // Written before the provider is called: if the daemon dies between its answer and the record, the folder is listed again.
     await db.transaction((tx) =>
-      deps.jobs.enqueue(tx, { ...toRelistJob(connection.id, parent), runAt: tx.now + LOOK_AFTER_MS }),
+      deps.jobs.enqueue(tx, {
+        ...toRelistJob(connection.id, parent),
+        runAt: tx.now + LOOK_AFTER_MS,
+      }),
     );
     const { stream, bytes } = passOn(upload.content);
     const spooled =
@@ -148,7 +155,10 @@ export function createUploads(
         });
       });
     } catch (error) {
-      deps.log.error({ err: error, connection_id: connection.id }, "an upload could not be recorded");
+      deps.log.error(
+        { err: error, connection_id: connection.id },
+        "an upload could not be recorded",
+      );
       await relistSoon(connection, parent);
       return { kind: "recording_failed" };
     }
@@ -170,9 +180,10 @@ export function createUploads(
   /** A provider that must know the length first gets the bytes from a file, which is removed in any case. */
   async function spool(content: Readable) {
     const path = join(deps.temporaryDirectory, `upload-${deps.newId()}`);
-    const remove = () => unlink(path).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== "ENOENT") throw error;
-    });
+    const remove = () =>
+      unlink(path).catch((error: NodeJS.ErrnoException) => {
+        if (error.code !== "ENOENT") throw error;
+      });
     try {
       await pipeline(content, createWriteStream(path, { flags: "wx", mode: 0o600 }));
       const { size } = await stat(path);

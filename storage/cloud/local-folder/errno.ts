@@ -55,7 +55,9 @@ export function toReadFailure(error: unknown): ReadFailure {
 export async function unless<T>(
   codes: readonly string[],
   call: Promise<T>,
-): Promise<{ readonly ok: true; readonly value: T } | { readonly ok: false; readonly code: string }> {
+): Promise<
+  { readonly ok: true; readonly value: T } | { readonly ok: false; readonly code: string }
+> {
   try {
     return { ok: true, value: await call };
   } catch (error) {

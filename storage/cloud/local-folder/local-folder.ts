@@ -12,12 +12,12 @@ import {
   type ProviderItem,
 } from "../provider.ts";
 import { openBelow, type Folder } from "./anchor.ts";
-import { toFailure, toReadFailure, unless } from "./errno.ts";
+import { toFailure, unless } from "./errno.ts";
 import { cleanUp } from "./clean-up.ts";
 import { isOwn, toPlace, toSegments } from "./paths.ts";
 import { relocate } from "./relocate.ts";
 import { openOwn, openRoot, placeRoot, probeRoot, RootGone, type RootPlace } from "./root.ts";
-import { openForReading, SourceFailed, streamOf, writeNew } from "./transfer.ts";
+import { openForReading, streamOf, writeNew } from "./transfer.ts";
 import { discard } from "./trash.ts";
 import { toItem } from "./versions.ts";
 
@@ -39,7 +39,11 @@ export async function openLocalFolder(
   const place = await placeRoot(request.root, deps.localRoots, deps.ownFolders);
   if ("kind" in place) return place;
   if (request.facts !== undefined)
-    return { kind: "ok", provider: createLocalFolder(place, request.facts, request.can, deps), facts: request.facts };
+    return {
+      kind: "ok",
+      provider: createLocalFolder(place, request.facts, request.can, deps),
+      facts: request.facts,
+    };
   const looked = await lookAt(place, undefined, deps);
   if (looked.kind === "ok")
     return {
@@ -93,7 +97,11 @@ function createLocalFolder(
     });
   }
 
-  function own<T>(root: Folder, kind: "tmp" | "trash" | "staging", work: (folder: Folder) => Promise<T>) {
+  function own<T>(
+    root: Folder,
+    kind: "tmp" | "trash" | "staging",
+    work: (folder: Folder) => Promise<T>,
+  ) {
     return using(openOwn(root, kind), work);
   }
 
@@ -109,7 +117,10 @@ function createLocalFolder(
       const found = await inFolder(where.parentId, async (folder) => {
         await folder.verify();
         const stats = await lstat(folder.at(where.name), { bigint: true });
-        return { kind: "ok", item: toItem(where.parentId, where.name, stats, deps.clock()) } as const;
+        return {
+          kind: "ok",
+          item: toItem(where.parentId, where.name, stats, deps.clock()),
+        } as const;
       });
       return found.kind === "stale" ? { kind: "not_found" } : found;
     },
@@ -224,7 +235,11 @@ function createLocalFolder(
     quota: () =>
       below(async (root) => {
         const { blocks, bfree, bsize } = await statfs(root.self);
-        return { kind: "ok", usedBytes: (blocks - bfree) * bsize, totalBytes: blocks * bsize } as const;
+        return {
+          kind: "ok",
+          usedBytes: (blocks - bfree) * bsize,
+          totalBytes: blocks * bsize,
+        } as const;
       }),
 
     check: () => lookAt(place, facts, deps),
@@ -257,7 +272,8 @@ async function lookAt(place: RootPlace, facts: Facts | undefined, deps: Provider
       return { kind: "ok", facts: found } as const;
     });
   } catch (error) {
-    if (error instanceof RootGone) return { kind: "offline", sent: false, note: "root_gone" } as const;
+    if (error instanceof RootGone)
+      return { kind: "offline", sent: false, note: "root_gone" } as const;
     return toFailure(error);
   }
 }
@@ -301,7 +317,10 @@ function refuseName(parent: string, name: string): Failure | undefined {
   return rule === undefined ? undefined : { kind: "invalid_name", rule };
 }
 
-async function using<T>(opening: Promise<Folder>, work: (folder: Folder) => Promise<T>): Promise<T> {
+async function using<T>(
+  opening: Promise<Folder>,
+  work: (folder: Folder) => Promise<T>,
+): Promise<T> {
   const folder = await opening;
   try {
     return await work(folder);

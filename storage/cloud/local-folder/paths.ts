@@ -17,7 +17,9 @@ export function toSegments(id: string): readonly string[] | undefined {
 /** The folder and the name of an item; undefined for the root and for impossible ids. */
 export function toPlace(
   id: string,
-): { readonly parent: readonly string[]; readonly parentId: string; readonly name: string } | undefined {
+):
+  | { readonly parent: readonly string[]; readonly parentId: string; readonly name: string }
+  | undefined {
   const segments = toSegments(id);
   const name = segments?.at(-1);
   if (segments === undefined || name === undefined) return undefined;

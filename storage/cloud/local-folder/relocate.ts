@@ -82,7 +82,10 @@ async function moveFolder(from: Place, to: Place, before: BigIntStats): Promise<
   const claimed = await unless(["EEXIST"], mkdir(target));
   if (!claimed.ok) return conflict(to);
   try {
-    const moved = await unless(["EINVAL", "ENOTEMPTY", "EEXIST"], rename(from.folder.at(from.name), target));
+    const moved = await unless(
+      ["EINVAL", "ENOTEMPTY", "EEXIST"],
+      rename(from.folder.at(from.name), target),
+    );
     if (!moved.ok) {
       await unless(["ENOENT", "ENOTEMPTY", "EEXIST"], rmdir(target));
       return moved.code === "EINVAL"
@@ -113,7 +116,8 @@ async function moveFile(
   if (published === "no_links") return claimAndRename(from, to, before);
   if (published.kind !== "ok") return published;
   const stats = await lstat(to.folder.at(to.name), { bigint: true });
-  const isStill = isSame(stats, before) && stats.size === before.size && stats.mtimeNs === before.mtimeNs;
+  const isStill =
+    isSame(stats, before) && stats.size === before.size && stats.mtimeNs === before.mtimeNs;
   if (!isStill || !(await removeOwnName(from, before, staging, newId()))) {
     await removeOwnName(to, stats, staging, newId());
     return { kind: "stale" };
@@ -194,10 +198,7 @@ export async function putBack(from: Place, to: Place, stats: BigIntStats): Promi
 }
 
 async function lstatOf(place: Place): Promise<BigIntStats | undefined> {
-  const found = await unless(
-    ["ENOENT"],
-    lstat(place.folder.at(place.name), { bigint: true }),
-  );
+  const found = await unless(["ENOENT"], lstat(place.folder.at(place.name), { bigint: true }));
   return found.ok ? found.value : undefined;
 }
 

@@ -1,4 +1,13 @@
-import { access, lstat, mkdir, readFile, realpath, rmdir, unlink, writeFile } from "node:fs/promises";
+import {
+  access,
+  lstat,
+  mkdir,
+  readFile,
+  realpath,
+  rmdir,
+  unlink,
+  writeFile,
+} from "node:fs/promises";
 import { isAbsolute, relative, resolve, sep } from "node:path";
 import type { ConnectFailure } from "../outcomes.ts";
 import type { Facts } from "../provider.ts";
@@ -127,7 +136,10 @@ async function compareNames(tmp: Folder, id: string) {
 async function writeMarker(root: Folder, id: string): Promise<string> {
   const own = await openBelow(root, [OWN_FOLDER]);
   try {
-    const written = await unless(["EEXIST"], writeFile(own.at(MARKER), id, { flag: "wx", mode: 0o600 }));
+    const written = await unless(
+      ["EEXIST"],
+      writeFile(own.at(MARKER), id, { flag: "wx", mode: 0o600 }),
+    );
     if (written.ok) return id;
     const known = await readMarker(root);
     if (known !== undefined) return known;

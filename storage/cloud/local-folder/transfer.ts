@@ -38,7 +38,11 @@ export async function openForReading(place: Place): Promise<Opened | undefined> 
  * The bytes of `range`. Before the last of them is given the file is looked at again: when it changed meanwhile the
  * stream breaks off, so that nobody takes a mixture for the whole. Closes the file in any case.
  */
-export function streamOf({ handle, stats }: Opened, range: { readonly start: number; readonly end: number }, signal: AbortSignal): Readable {
+export function streamOf(
+  { handle, stats }: Opened,
+  range: { readonly start: number; readonly end: number },
+  signal: AbortSignal,
+): Readable {
   const version = toVersion(stats);
   let position = range.start;
   const readNext = async (): Promise<Buffer | null> => {
@@ -69,7 +73,8 @@ export function streamOf({ handle, stats }: Opened, range: { readonly start: num
       );
     },
   });
-  const abort = () => stream.destroy(new BrokenOff({ kind: "offline", sent: false, note: "aborted" }));
+  const abort = () =>
+    stream.destroy(new BrokenOff({ kind: "offline", sent: false, note: "aborted" }));
   signal.addEventListener("abort", abort, { once: true });
   if (signal.aborted) abort();
   return stream;
@@ -166,6 +171,7 @@ async function publishAnywhere(
 
 function toBrokenOff(error: unknown): Error {
   if (error instanceof BrokenOff) return error;
-  if (errnoOf(error) === undefined) return error instanceof Error ? error : new Error(String(error));
+  if (errnoOf(error) === undefined)
+    return error instanceof Error ? error : new Error(String(error));
   return new BrokenOff(toReadFailure(error), error);
 }

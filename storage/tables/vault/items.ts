@@ -191,7 +191,8 @@ export async function rekeyItems(
   from: string,
   to: string,
 ): Promise<void> {
-  const within = "connection_id = ? AND (provider_item_id = ? OR substr(provider_item_id, 1, length(?)) = ?)";
+  const within =
+    "connection_id = ? AND (provider_item_id = ? OR substr(provider_item_id, 1, length(?)) = ?)";
   await tx.run(`DELETE FROM vault_items WHERE ${within}`, connectionId, to, `${to}/`, `${to}/`);
   await tx.run(
     `UPDATE vault_items SET provider_item_id = ? || substr(provider_item_id, length(?) + 1),

@@ -4,8 +4,8 @@ import type { z } from "zod";
 import type {
   createConnection as createConnectionEndpoint,
   listProviders as listProvidersEndpoint,
-  provider,
-} from "../../../../daemon/contract/vault/cloud.ts";
+} from "../../../../daemon/contract/vault/cloud-connections.ts";
+import type { provider } from "../../../../daemon/contract/vault/cloud-shapes.ts";
 import { suggest } from "../../../../daemon/contract/suggest.ts";
 import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";

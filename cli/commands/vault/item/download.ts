@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Command } from "commander";
-import type { downloadItem as downloadItemEndpoint } from "../../../../daemon/contract/vault/cloud.ts";
+import type { downloadItem as downloadItemEndpoint } from "../../../../daemon/contract/vault/cloud-items.ts";
 import type { ByteDownload } from "../../../client/bytes.ts";
 import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";

@@ -3,7 +3,7 @@ import { stat } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import type { Readable } from "node:stream";
 import type { Command } from "commander";
-import type { uploadItem as uploadItemEndpoint } from "../../../../daemon/contract/vault/cloud.ts";
+import type { uploadItem as uploadItemEndpoint } from "../../../../daemon/contract/vault/cloud-items.ts";
 import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError, usageError } from "../../../errors.ts";

@@ -1,5 +1,16 @@
 import { createHash, randomBytes } from "node:crypto";
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, truncate, utimes, writeFile } from "node:fs/promises";
+import {
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  truncate,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -7,7 +18,7 @@ import { buffer } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
 import { createByteCache, type ByteCache } from "../../../../storage/bytes/cache.ts";
 import type { Fetched } from "../../../../storage/bytes/fill.ts";
-import type { CacheRequest, FetchFrom } from "../../../../storage/bytes/transfers.ts";
+import type { CacheRequest, FetchFrom } from "../../../../storage/bytes/cache-request.ts";
 import type { Database } from "../../../../storage/engine/database.ts";
 import { insertConnection } from "../../../../storage/tables/vault/connections.ts";
 import { insertVaultUser } from "../../../../storage/tables/vault/users.ts";
@@ -50,11 +61,29 @@ async function openTestCache(limit = 64 * MIB): Promise<TestCache> {
   const folder = await mkdtemp(join(tmpdir(), "croft-cache-"));
   const db = await openTestDatabase();
   await db.transaction((tx) =>
-    insertVaultUser(tx, { id: "u", handle: "mira", email: "m@example.org", passwordHash: "", role: "user", passwordMustChange: false }),
+    insertVaultUser(tx, {
+      id: "u",
+      handle: "mira",
+      email: "m@example.org",
+      passwordHash: "",
+      role: "user",
+      passwordMustChange: false,
+    }),
   );
   await insertConnection(db, {
-    id: "c", userId: "u", provider: "local_folder", displayName: "", settings: {}, credentials: "", facts: undefined,
-    status: "connected", generation: 1, quotaUsedBytes: undefined, quotaTotalBytes: undefined, createdAt: 0, lastCheckedAt: undefined,
+    id: "c",
+    userId: "u",
+    provider: "local_folder",
+    displayName: "",
+    settings: {},
+    credentials: "",
+    facts: undefined,
+    status: "connected",
+    generation: 1,
+    quotaUsedBytes: undefined,
+    quotaTotalBytes: undefined,
+    createdAt: 0,
+    lastCheckedAt: undefined,
   });
   const errors: string[] = [];
   const counts = new Map<string, number>();
@@ -75,10 +104,18 @@ async function openTestCache(limit = 64 * MIB): Promise<TestCache> {
     db,
     folder,
     errors,
-    get now() { return state.now; },
-    set now(value) { state.now = value; },
-    get limit() { return state.limit; },
-    set limit(value) { state.limit = value; },
+    get now() {
+      return state.now;
+    },
+    set now(value) {
+      state.now = value;
+    },
+    get limit() {
+      return state.limit;
+    },
+    set limit(value) {
+      state.limit = value;
+    },
     async get(name, bytes, options = {}) {
       const outcome = await t.cache.open<string, Failure>({
         userId: "u",
@@ -92,7 +129,9 @@ async function openTestCache(limit = 64 * MIB): Promise<TestCache> {
       });
       if (outcome.kind !== "ok") return outcome.kind;
       try {
-        return outcome.bytes.buffer === undefined ? await buffer(await outcome.bytes.open()) : Buffer.from(outcome.bytes.buffer);
+        return outcome.bytes.buffer === undefined
+          ? await buffer(await outcome.bytes.open())
+          : Buffer.from(outcome.bytes.buffer);
       } finally {
         outcome.bytes.release();
       }
@@ -100,7 +139,10 @@ async function openTestCache(limit = 64 * MIB): Promise<TestCache> {
     fetches: (name) => counts.get(name) ?? 0,
     async files() {
       const names = await readdir(folder, { recursive: true, withFileTypes: true });
-      return names.filter((entry) => entry.isFile() && entry.name.length === 64).map((entry) => entry.name).sort();
+      return names
+        .filter((entry) => entry.isFile() && entry.name.length === 64)
+        .map((entry) => entry.name)
+        .sort();
     },
     pathOf: (name) => join(folder, keyOf(name).slice(0, 2), keyOf(name).slice(2, 4), keyOf(name)),
     rows: () => db.all("SELECT cache_key, size FROM vault_cache_entries ORDER BY cache_key"),
@@ -120,7 +162,8 @@ async function openTestCache(limit = 64 * MIB): Promise<TestCache> {
 
 /** Serves bytes, or the part of them that is asked for. */
 function serve(name: string, bytes: Uint8Array, isSizeUnknown = false): Fetch {
-  return async (from) => fetched(name, Readable.from(chunks(bytes, from)), isSizeUnknown ? undefined : bytes.length);
+  return async (from) =>
+    fetched(name, Readable.from(chunks(bytes, from)), isSizeUnknown ? undefined : bytes.length);
 }
 
 function fetched(name: string, stream: Readable, size: number | undefined): Fetched<string> {
@@ -140,28 +183,42 @@ function same(actual: unknown, expected: Uint8Array): void {
 }
 
 describe("what is given", () => {
-  test.each([0, 1, 5 * KIB, 256 * KIB, 256 * KIB + 1, 3 * MIB])("%d bytes are fetched once and given whole", async (size) => {
-    await using t = await openTestCache();
-    const bytes = randomBytes(size);
-    same(await t.get("a", bytes), bytes);
-    await t.settle();
-    same(await t.get("a", bytes), bytes);
-    await t.restart();
-    same(await t.get("a", bytes), bytes);
-    expect(t.fetches("a")).toBe(1);
-    expect(t.errors).toEqual([]);
-  });
+  test.each([0, 1, 5 * KIB, 256 * KIB, 256 * KIB + 1, 3 * MIB])(
+    "%d bytes are fetched once and given whole",
+    async (size) => {
+      await using t = await openTestCache();
+      const bytes = randomBytes(size);
+      same(await t.get("a", bytes), bytes);
+      await t.settle();
+      same(await t.get("a", bytes), bytes);
+      await t.restart();
+      same(await t.get("a", bytes), bytes);
+      expect(t.fetches("a")).toBe(1);
+      expect(t.errors).toEqual([]);
+    },
+  );
 
   test("ranges are given while a file grows and afterwards", async () => {
     await using t = await openTestCache();
     const bytes = randomBytes(2 * MIB);
     for (const _round of ["growing", "kept"]) {
       const outcome = await t.cache.open<string, Failure>({
-        userId: "u", connectionId: "c", key: keyOf("a"), flight: "a", fetch: serve("a", bytes),
+        userId: "u",
+        connectionId: "c",
+        key: keyOf("a"),
+        flight: "a",
+        fetch: serve("a", bytes),
       });
       if (outcome.kind !== "ok") throw new Error(outcome.kind);
-      const spans = [[0, 0], [MIB, MIB + 99], [2 * MIB - 1, 2 * MIB - 1], [0, 2 * MIB - 1]] as const;
-      const parts = await Promise.all(spans.map(async ([start, end]) => buffer(await outcome.bytes.open({ start, end }))));
+      const spans = [
+        [0, 0],
+        [MIB, MIB + 99],
+        [2 * MIB - 1, 2 * MIB - 1],
+        [0, 2 * MIB - 1],
+      ] as const;
+      const parts = await Promise.all(
+        spans.map(async ([start, end]) => buffer(await outcome.bytes.open({ start, end }))),
+      );
       spans.forEach(([start, end], at) => same(parts[at], bytes.subarray(start, end + 1)));
       outcome.bytes.release();
       await t.settle();
@@ -191,7 +248,13 @@ describe("many want the same at once", () => {
     const bytes = randomBytes(size);
     const digest = createHash("sha256").update(bytes).digest("hex");
     const all = await Promise.all(Array.from({ length: 100 }, () => t.get("a", bytes)));
-    const digests = new Set(all.map((one) => createHash("sha256").update(one as Buffer).digest("hex")));
+    const digests = new Set(
+      all.map((one) =>
+        createHash("sha256")
+          .update(one as Buffer)
+          .digest("hex"),
+      ),
+    );
     expect([...digests]).toEqual([digest]);
     expect(t.fetches("a")).toBe(1);
   });
@@ -201,11 +264,17 @@ describe("many want the same at once", () => {
     const bytes = randomBytes(12 * MIB);
     const gate = Promise.withResolvers<void>();
     const fetch: Fetch = async () =>
-      fetched("a", Readable.from((async function* () {
-        yield bytes.subarray(0, MIB);
-        await gate.promise;
-        yield bytes.subarray(MIB);
-      })()), bytes.length);
+      fetched(
+        "a",
+        Readable.from(
+          (async function* () {
+            yield bytes.subarray(0, MIB);
+            await gate.promise;
+            yield bytes.subarray(MIB);
+          })(),
+        ),
+        bytes.length,
+      );
     const request = { userId: "u", connectionId: "c", key: keyOf("a"), flight: "a", fetch };
     const leader = await t.cache.open<string, Failure>(request);
     const follower = await t.cache.open<string, Failure>(request);
@@ -222,7 +291,10 @@ describe("many want the same at once", () => {
     await using t = await openTestCache();
     let signal: AbortSignal | undefined;
     const outcome = await t.cache.open<string, Failure>({
-      userId: "u", connectionId: "c", key: keyOf("a"), flight: "a",
+      userId: "u",
+      connectionId: "c",
+      key: keyOf("a"),
+      flight: "a",
       fetch: async (_from, given) => {
         signal = given;
         return fetched("a", new Readable({ read() {} }), 20 * MIB);
@@ -239,7 +311,9 @@ describe("many want the same at once", () => {
   test("a failed fetch is told to all who waited and poisons nobody after", async () => {
     await using t = await openTestCache();
     const offline: Fetch = async () => ({ kind: "offline" });
-    const all = await Promise.all(Array.from({ length: 5 }, () => t.get("a", Buffer.alloc(0), { fetch: offline })));
+    const all = await Promise.all(
+      Array.from({ length: 5 }, () => t.get("a", Buffer.alloc(0), { fetch: offline })),
+    );
     expect(all).toEqual(Array(5).fill("offline"));
     expect(t.fetches("a")).toBe(1);
     const bytes = randomBytes(MIB);
@@ -253,33 +327,48 @@ describe("many want the same at once", () => {
     const fetch: Fetch = async (from) => {
       starts.push(from?.start ?? 0);
       if (starts.length > 1) return serve("a", bytes)(from, new AbortController().signal);
-      return fetched("a", Readable.from((async function* () {
-        yield bytes.subarray(0, MIB);
-        throw new Error("reset");
-      })()), bytes.length);
+      return fetched(
+        "a",
+        Readable.from(
+          (async function* () {
+            yield bytes.subarray(0, MIB);
+            throw new Error("reset");
+          })(),
+        ),
+        bytes.length,
+      );
     };
     const all = await Promise.all([t.get("a", bytes, { fetch }), t.get("a", bytes, { fetch })]);
     for (const one of all) same(one, bytes);
     expect(starts).toEqual([0, MIB]);
   });
 
-  test.each(["small", "large"])("a %s transfer that stays broken is an error and nothing is kept", async (kind) => {
-    await using t = await openTestCache();
-    const size = kind === "small" ? 10 * KIB : 2 * MIB;
-    const fetch: Fetch = async (from) =>
-      from === undefined
-        ? fetched("a", Readable.from([Buffer.alloc(size / 2)]), size)
-        : { kind: "offline" };
-    await expect(t.get("a", Buffer.alloc(0), { fetch })).rejects.toThrow();
-    await t.cache.close();
-    expect(await t.files()).toEqual([]);
-    expect(await t.rows()).toEqual([]);
-  });
+  test.each(["small", "large"])(
+    "a %s transfer that stays broken is an error and nothing is kept",
+    async (kind) => {
+      await using t = await openTestCache();
+      const size = kind === "small" ? 10 * KIB : 2 * MIB;
+      const fetch: Fetch = async (from) =>
+        from === undefined
+          ? fetched("a", Readable.from([Buffer.alloc(size / 2)]), size)
+          : { kind: "offline" };
+      await expect(t.get("a", Buffer.alloc(0), { fetch })).rejects.toThrow();
+      await t.cache.close();
+      expect(await t.files()).toEqual([]);
+      expect(await t.rows()).toEqual([]);
+    },
+  );
 
   test("more bytes than announced are never given as the whole", async () => {
     await using t = await openTestCache();
     const fetch: Fetch = async () => fetched("a", Readable.from([Buffer.alloc(2 * MIB)]), MIB);
-    const outcome = await t.cache.open<string, Failure>({ userId: "u", connectionId: "c", key: keyOf("a"), flight: "a", fetch });
+    const outcome = await t.cache.open<string, Failure>({
+      userId: "u",
+      connectionId: "c",
+      key: keyOf("a"),
+      flight: "a",
+      fetch,
+    });
     if (outcome.kind !== "ok") throw new Error("not opened");
     await expect(buffer(await outcome.bytes.open())).rejects.toThrow("more bytes");
     outcome.bytes.release();
@@ -310,7 +399,13 @@ describe("limits", () => {
     const bytes = randomBytes(MIB);
     await t.get("a", bytes);
     await t.settle();
-    const outcome = await t.cache.open<string, Failure>({ userId: "u", connectionId: "c", key: keyOf("a"), flight: "a", fetch: serve("a", bytes) });
+    const outcome = await t.cache.open<string, Failure>({
+      userId: "u",
+      connectionId: "c",
+      key: keyOf("a"),
+      flight: "a",
+      fetch: serve("a", bytes),
+    });
     if (outcome.kind !== "ok") throw new Error("not opened");
     for (const name of ["b", "c", "d"]) {
       t.now += 1000;
@@ -342,9 +437,17 @@ describe("limits", () => {
     const bytes = randomBytes(2 * MIB);
     for (const one of await Promise.all([t.get("a", bytes), t.get("a", bytes)])) same(one, bytes);
     expect(t.fetches("a")).toBe(2);
-    const outcome = await t.cache.open<string, Failure>({ userId: "u", connectionId: "c", key: keyOf("a"), flight: "a", fetch: serve("a", bytes) });
+    const outcome = await t.cache.open<string, Failure>({
+      userId: "u",
+      connectionId: "c",
+      key: keyOf("a"),
+      flight: "a",
+      fetch: serve("a", bytes),
+    });
     if (outcome.kind !== "ok") throw new Error("not opened");
-    expect(await buffer(await outcome.bytes.open({ start: 5, end: 9 }))).toEqual(bytes.subarray(5, 10));
+    expect(await buffer(await outcome.bytes.open({ start: 5, end: 9 }))).toEqual(
+      bytes.subarray(5, 10),
+    );
     outcome.bytes.release();
     expect(await t.files()).toEqual([]);
   });
@@ -354,7 +457,17 @@ describe("limits", () => {
     const bytes = randomBytes(MIB);
     const gate = Promise.withResolvers<void>();
     const reading = t.get("a", bytes, {
-      fetch: async () => fetched("a", Readable.from((async function* () { await gate.promise; yield bytes; })()), MIB),
+      fetch: async () =>
+        fetched(
+          "a",
+          Readable.from(
+            (async function* () {
+              await gate.promise;
+              yield bytes;
+            })(),
+          ),
+          MIB,
+        ),
     });
     await t.db.run("DELETE FROM vault_connections");
     gate.resolve();
@@ -370,40 +483,52 @@ describe("attack: damaged files", () => {
     ["cut short", async (path) => truncate(path, 100)],
     ["empty", async (path) => truncate(path, 0)],
     ["longer", async (path, bytes) => writeFile(path, Buffer.concat([bytes, Buffer.from("x")]))],
-    ["flipped in one bit", async (path, bytes) => {
-      const { atime, mtime } = await stat(path);
-      const flipped = Buffer.from(bytes);
-      flipped[1000] = (flipped[1000] ?? 0) ^ 1;
-      await writeFile(path, flipped);
-      await utimes(path, atime, mtime);
-    }],
+    [
+      "flipped in one bit",
+      async (path, bytes) => {
+        const { atime, mtime } = await stat(path);
+        const flipped = Buffer.from(bytes);
+        flipped[1000] = (flipped[1000] ?? 0) ^ 1;
+        await writeFile(path, flipped);
+        await utimes(path, atime, mtime);
+      },
+    ],
     ["missing", async (path) => rm(path)],
-    ["a link to somebody else's file", async (path, bytes) => {
-      await rm(path);
-      await writeFile(`${path}-other`, bytes);
-      await symlink(`${path}-other`, path);
-    }],
-    ["a folder", async (path) => {
-      await rm(path);
-      await mkdir(path);
-    }],
+    [
+      "a link to somebody else's file",
+      async (path, bytes) => {
+        await rm(path);
+        await writeFile(`${path}-other`, bytes);
+        await symlink(`${path}-other`, path);
+      },
+    ],
+    [
+      "a folder",
+      async (path) => {
+        await rm(path);
+        await mkdir(path);
+      },
+    ],
   ];
   for (const [what, damage] of damages)
-    test.each([10 * KIB, MIB])(`a file that is ${what} is never given but fetched again (%d bytes)`, async (size) => {
-      await using t = await openTestCache();
-      const bytes = randomBytes(size);
-      await t.get("a", bytes);
-      await t.settle();
-      await t.restart();
-      if (size === MIB) await t.get("a", bytes);
-      await damage(t.pathOf("a"), bytes);
-      same(await t.get("a", bytes), bytes);
-      expect(t.fetches("a")).toBe(2);
-      await t.settle();
-      await t.restart();
-      same(await t.get("a", bytes), bytes);
-      expect(t.fetches("a")).toBe(2);
-    });
+    test.each([10 * KIB, MIB])(
+      `a file that is ${what} is never given but fetched again (%d bytes)`,
+      async (size) => {
+        await using t = await openTestCache();
+        const bytes = randomBytes(size);
+        await t.get("a", bytes);
+        await t.settle();
+        await t.restart();
+        if (size === MIB) await t.get("a", bytes);
+        await damage(t.pathOf("a"), bytes);
+        same(await t.get("a", bytes), bytes);
+        expect(t.fetches("a")).toBe(2);
+        await t.settle();
+        await t.restart();
+        same(await t.get("a", bytes), bytes);
+        expect(t.fetches("a")).toBe(2);
+      },
+    );
 
   test("a bit that flips without any sign is found a day later", async () => {
     await using t = await openTestCache();
@@ -446,7 +571,9 @@ describe("after a crash", () => {
     t.now += 5000;
     await t.get("a", Buffer.alloc(0));
     await t.restart();
-    expect(await t.db.get("SELECT last_used_at FROM vault_cache_entries")).toEqual({ last_used_at: t.now });
+    expect(await t.db.get("SELECT last_used_at FROM vault_cache_entries")).toEqual({
+      last_used_at: t.now,
+    });
   });
 
   test("files are private", async () => {

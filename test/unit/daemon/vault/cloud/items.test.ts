@@ -8,7 +8,12 @@ import { openTestCloud, type TestCloud } from "../../../../support/vault-cloud.t
 
 const all = { parentRef: "", after: undefined, limit: 100, refresh: false, name: undefined };
 
-async function download(test: TestCloud, caller: Parameters<TestCloud["cloud"]["bytes"]["download"]>[0], connection_id: string, item_id: string) {
+async function download(
+  test: TestCloud,
+  caller: Parameters<TestCloud["cloud"]["bytes"]["download"]>[0],
+  connection_id: string,
+  item_id: string,
+) {
   const result = await test.cloud.bytes.download(caller, { connection_id, item_id });
   if (result.kind !== "bytes") throw new Error(result.kind);
   const bytes = result.bytes.buffer ?? (await buffer(await result.bytes.open()));
@@ -44,10 +49,16 @@ describe("a folder of the server as storage", () => {
     expect(uploaded).toMatchObject({ kind: "uploaded", size: 5, parentRef: "Reports" });
     expect(await readFile(join(t.files, "Reports/a b.txt"), "utf8")).toBe("hello");
     expect(await download(t, mira, id, "Reports/a b.txt")).toEqual(small);
-    const opened = await t.cloud.bytes.open(mira, { connection_id: id, item_id: "Reports/a b.txt" });
+    const opened = await t.cloud.bytes.open(mira, {
+      connection_id: id,
+      item_id: "Reports/a b.txt",
+    });
     expect(opened.name).toBe("a b.txt");
     expect(await t.audit()).toMatchObject([
-      { event_type: "cloud.file_uploaded", metadata: { filename: "a b.txt", size_bytes: 5, parent_ref: "Reports" } },
+      {
+        event_type: "cloud.file_uploaded",
+        metadata: { filename: "a b.txt", size_bytes: 5, parent_ref: "Reports" },
+      },
       { event_type: "cloud.file_opened", metadata: { provider_item_id: "Reports/a b.txt" } },
     ]);
     expect(t.errors).toEqual([]);
@@ -60,14 +71,27 @@ describe("a folder of the server as storage", () => {
     await mkdir(join(t.files, "a/b"), { recursive: true });
     await writeFile(join(t.files, "a/b/one.txt"), "1");
     const id = await t.connectFolder(mira);
-    for (const parentRef of ["", "a", "a/b"]) await t.cloud.listings.browse(mira, id, { ...all, parentRef });
-    const renamed = await t.cloud.changes.rename(mira, { connection_id: id, item_id: "a" }, { new_name: "ä" });
+    for (const parentRef of ["", "a", "a/b"])
+      await t.cloud.listings.browse(mira, id, { ...all, parentRef });
+    const renamed = await t.cloud.changes.rename(
+      mira,
+      { connection_id: id, item_id: "a" },
+      { new_name: "ä" },
+    );
     expect(renamed).toMatchObject({ kind: "renamed", item: { id: "ä" } });
     const detail = await t.cloud.bytes.detail(mira, { connection_id: id, item_id: "ä/b/one.txt" });
     expect(detail.folders).toEqual(["ä", "b"]);
-    const moved = await t.cloud.changes.move(mira, { connection_id: id, item_id: "ä/b/one.txt" }, { destination_parent_ref: "" });
+    const moved = await t.cloud.changes.move(
+      mira,
+      { connection_id: id, item_id: "ä/b/one.txt" },
+      { destination_parent_ref: "" },
+    );
     expect(moved).toMatchObject({ kind: "moved", itemId: "one.txt" });
-    const refused = await t.cloud.changes.move(mira, { connection_id: id, item_id: "ä" }, { destination_parent_ref: "ä/b" });
+    const refused = await t.cloud.changes.move(
+      mira,
+      { connection_id: id, item_id: "ä" },
+      { destination_parent_ref: "ä/b" },
+    );
     expect(refused).toEqual({ kind: "invalid_destination", reason: "descendant_destination" });
     const deleted = await t.cloud.changes.delete(mira, { connection_id: id, item_id: "ä" });
     expect(deleted).toMatchObject({ kind: "deleted", how: "trashed", itemKind: "folder" });
