@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, RequestOptions } from "node:http";
 import { CliError } from "../errors.ts";
+import type { System } from "../system.ts";
 import { isLoopbackHost } from "./target.ts";
 
 /** One request as it goes out. */
@@ -21,6 +22,9 @@ export interface IncomingAnswer {
 /** Sends one request and reads its answer whole. */
 export type Transport = (request: OutgoingRequest) => Promise<IncomingAnswer>;
 
+/** What of a system requests go through. */
+export type TransportSystem = Pick<System, "env" | "http" | "https">;
+
 /** A daemon that sends nothing for so long has hung; its slowest work answers within a minute. */
 const silenceMs = 120_000;
 
@@ -28,14 +32,14 @@ const silenceMs = 120_000;
  * Requests of text and JSON over Node's own HTTP, which starts faster than undici (streams of bytes use that, see
  * bytes.ts). Bodies of 205 answers are kept. Connections are not reused: a command makes a request or two.
  */
-export function createTransport(env: Readonly<Record<string, string | undefined>>): Transport {
+export function createTransport({ env, http, https }: TransportSystem): Transport {
   return async (request) => {
     const url = new URL(request.url);
     if (proxyOf(url, env) !== undefined) {
       const { sendThroughProxy } = await import("./bytes.ts");
       return sendThroughProxy(request, env);
     }
-    const { request: send } = url.protocol === "https:" ? await https() : await http();
+    const { request: send } = url.protocol === "https:" ? https() : http();
     return new Promise<IncomingAnswer>((resolve, reject) => {
       const options: RequestOptions = {
         method: request.method,
@@ -107,10 +111,6 @@ export function toNetworkError(error: unknown, url: URL, signal: AbortSignal): E
     cause: error,
   });
 }
-
-// Imported when first used: a bundler would otherwise load both at the start of every command.
-const http = () => import("node:http");
-const https = () => import("node:https");
 
 function withLength({ headers, body, method }: OutgoingRequest): Record<string, string | number> {
   if (body !== undefined) return { ...headers, "Content-Length": Buffer.byteLength(body) };

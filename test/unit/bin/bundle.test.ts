@@ -1,5 +1,14 @@
 import { execFile } from "node:child_process";
-import { copyFile, mkdir, mkdtemp, readdir, realpath, rm, writeFile } from "node:fs/promises";
+import {
+  copyFile,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  realpath,
+  rm,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
@@ -85,6 +94,24 @@ test("a script named beside the code is a worker thread's entry, bundled like th
      }`,
   );
   expect(await runBundle()).toBe("42\n");
+});
+
+test("Node's own modules are taken by name, never imported whole: that would load Node's fetch with node:http", async () => {
+  await addFile(
+    "daemon/main.ts",
+    `import "node:os";
+     import process from "node:process";
+     import * as path from "node:path";
+     import url, { pathToFileURL as toUrl } from "node:url";
+     import { request } from "node:http";
+     export function main(): void {
+       console.log(typeof process.pid, path.join("a", "b"), url.pathToFileURL === toUrl, typeof request);
+     }`,
+  );
+  expect(await runBundle()).toBe("number a/b true function\n");
+  const chunks = (await readdir(output)).filter((name) => name.endsWith(".js"));
+  const texts = await Promise.all(chunks.map((name) => readFile(join(output, name), "utf8")));
+  expect(texts.join()).not.toMatch(/(from|import)\s*["'`]node:/);
 });
 
 test("what is named but not there fails the build", async () => {
