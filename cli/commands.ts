@@ -10,6 +10,7 @@ export const commands: readonly Entry[] = [
   verb("whoami", "Show who is signed in", () => import("./commands/whoami.ts")),
   noun("admin", "Administer the forge", () => import("./commands/admin/admin.ts")),
   noun("token", "Your forge access tokens", () => import("./commands/token/token.ts")),
+  noun("totp", "The second factor of your forge account", () => import("./commands/totp/totp.ts")),
   noun(
     "vault",
     "Account, storages and documents in the vault",

@@ -14,7 +14,7 @@ export interface FoundCommand {
 }
 
 /**
- * Finds the command that `argv` names. Common flags may stand before, between and after its words; `--` ends them.
+ * Finds the command that `argv` names. Flags may stand before, between and after its words; `--` ends them.
  * @throws CliError `unknown_command`, with what comes near.
  */
 export async function findCommand(
@@ -34,6 +34,12 @@ export async function findCommand(
       continue;
     }
     const entry = entries.find(({ name, aliases }) => name === word || aliases.includes(word));
+    // A flag of the command that stands before it: its value is no command, and whether it has one is known later.
+    const isValue = argv[index - 1]?.startsWith("-") === true && rest.at(-1) === argv[index - 1];
+    if (entry === undefined && isValue) {
+      rest.push(word);
+      continue;
+    }
     if (entry === undefined) throw unknownCommand(word, path, entries);
     if (entry.kind === "verb")
       return { path, verb: entry, rest: [...rest, ...argv.slice(index + 1)] };

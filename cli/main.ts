@@ -49,6 +49,8 @@ export function processSystem(): System {
     },
     stdout: process.stdout,
     stderr: process.stderr,
+    http: () => process.getBuiltinModule("node:http"),
+    https: () => process.getBuiltinModule("node:https"),
     clock: () => Date.now(),
     random: (length) => crypto.getRandomValues(new Uint8Array(length)),
     sleep,

@@ -1,5 +1,4 @@
-import type { LoadedCommand } from "./tree.ts";
-import { lineOf } from "./tree.ts";
+import { lineOf, type LoadedCommand, toFlagTerm } from "./tree.ts";
 
 /** A command as `croft commands` and the reference pages show it. */
 export interface CommandReference {

@@ -29,6 +29,12 @@ export interface System {
   readonly stdin: InputStream;
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
+  /**
+   * Node's HTTP. Not imported: the ES module face of `node:http` loads a second HTTP client for its `WebSocket`,
+   * which takes longer than everything else that a command does.
+   */
+  readonly http: () => typeof import("node:http");
+  readonly https: () => typeof import("node:https");
   /** Epoch milliseconds. */
   readonly clock: () => number;
   /** That many random bytes. */

@@ -12,6 +12,7 @@ export function createRoot(cli: CliRun): Command {
     .usage("COMMAND [flags]")
     .exitOverride()
     .helpCommand(false)
+    .optionsGroup("Flags:")
     .helpOption("-h, --help", "show this help")
     .option("--version", "print the version")
     .configureOutput({
@@ -23,6 +24,10 @@ export function createRoot(cli: CliRun): Command {
       getErrHelpWidth: () => 80,
       getOutHasColors: () => false,
       getErrHasColors: () => false,
+    })
+    .configureHelp({
+      commandUsage: (command) => `${lineOf(command)} ${command.usage()}`,
+      optionTerm: ({ flags }) => toFlagTerm(flags),
     })
     .addHelpText(
       "after",
@@ -37,12 +42,17 @@ export function createGroup({ name, summary, aliases }: Entry): Command {
     .aliases(aliases)
     .usage("COMMAND [flags]")
     .helpCommand(false)
+    .optionsGroup("Flags:")
     .helpOption("-h, --help", "show this help");
 }
 
 /** A command before its file has added anything. */
 export function createLeaf({ name, summary, aliases }: Verb): Command {
-  return new Command(name).description(summary).aliases(aliases).helpCommand(false);
+  return new Command(name)
+    .description(summary)
+    .aliases(aliases)
+    .helpCommand(false)
+    .optionsGroup("Flags:");
 }
 
 /**
@@ -57,12 +67,26 @@ export function attach(parent: Command, child: Command): void {
 /** Adds everything that a command has: its own arguments and flags, then the common ones. */
 export function defineCommand(command: Command, module: CommandModule, cli: CliContext): void {
   module.define(command, cli);
+  if (command.usage().startsWith("[options]")) command.usage(toUsage(command));
   addCommonFlags(command, {
     list: "list" in module.output && module.output.list,
     write: module.writes === true || module.operations.some(({ method }) => method !== "GET"),
     destructive: module.destructive === true,
     bytes: module.output.kind === "bytes",
   });
+}
+
+/** `--json` has a value only after `=`, which commander cannot say. */
+export function toFlagTerm(flags: string): string {
+  return flags.replace("--json <fields>", "--json[=fields]");
+}
+
+function toUsage({ registeredArguments }: Command): string {
+  const words = registeredArguments.map((argument) => {
+    const name = argument.name() + (argument.variadic ? "..." : "");
+    return argument.required ? `<${name}>` : `[${name}]`;
+  });
+  return [...words, "[flags]"].join(" ");
 }
 
 /** Whether a word is a flag that commands have in common. */

@@ -90,7 +90,7 @@ const refreshPath = "/api/auth/refresh";
 
 export function createClient(cli: CliContext, transport?: Transport): Client {
   const { system, signal } = cli;
-  const sendRaw = transport ?? createTransport(system.env);
+  const sendRaw = transport ?? createTransport(system);
   const authorizer = createAuthorizer(cli, (target, cookie) =>
     sendRaw({
       method: "POST",

@@ -1,6 +1,5 @@
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
-import { withFileLock } from "../profile/lock.ts";
 import type { NamedProfile } from "../profile/profiles.ts";
 import type { IncomingAnswer } from "./transport.ts";
 
@@ -61,6 +60,7 @@ export function createVaultSession(
   async function renew(refused: string | undefined): Promise<string> {
     const profile = await cli.profiles.inUse();
     const lock = await cli.credentials.lockPath(profile, "vault");
+    const { withFileLock } = await import("../profile/lock.ts");
     return withFileLock(lock, cli.system, async () => {
       const stored = await read();
       if (isFresh(stored) && stored.access_token !== refused) return stored.access_token;

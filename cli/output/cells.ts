@@ -72,8 +72,8 @@ const day = 24 * hour;
 export function toAgo(value: string | number, now: number): string {
   const at = typeof value === "number" ? value : Date.parse(value);
   if (Number.isNaN(at)) return String(value);
-  // The forge writes year 1 for "never".
-  if (at < Date.UTC(2, 0)) return "never";
+  // The forge writes the year 1 or 1970 where something has never happened.
+  if (at <= 0) return "never";
   const seconds = Math.round((now - at) / 1000);
   const distance = Math.abs(seconds);
   if (distance < 30) return "just now";

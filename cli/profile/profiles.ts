@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
-import { readPrivateFile, writePrivateFile } from "./atomic-file.ts";
+import { readPrivateFile } from "./read-private-file.ts";
 import type { StoreKind } from "./stores.ts";
 
 /** One remembered daemon with the accounts there. Secrets are in the credential store, under `id`. */
@@ -81,6 +81,7 @@ export function createProfiles(cli: Needs): Profiles {
     },
     async update(change) {
       const wire = toWire(change(await profiles.read()));
+      const { writePrivateFile } = await import("./write-private-file.ts");
       await writePrivateFile(await path(), `${JSON.stringify(wire, null, 2)}\n`);
     },
     async updateProfile(name, change) {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { CliError } from "../errors.ts";
-import { readPrivateFile, removeFile, writePrivateFile } from "./atomic-file.ts";
+import { readPrivateFile, removeFile } from "./read-private-file.ts";
 
 export type StoreKind = "keyring" | "file";
 
@@ -20,7 +20,10 @@ export function createFileStore(folder: string): CredentialStore {
   return {
     kind: "file",
     get: (key) => readPrivateFile(path(key)),
-    set: (key, value) => writePrivateFile(path(key), value),
+    async set(key, value) {
+      const { writePrivateFile } = await import("./write-private-file.ts");
+      await writePrivateFile(path(key), value);
+    },
     delete: (key) => removeFile(path(key)),
   };
 }

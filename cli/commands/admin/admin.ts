@@ -6,5 +6,44 @@ export const entries: readonly Entry[] = [
       aliases: ["ls"],
     }),
     verb("create", "Create a forge user", () => import("./user-create.ts")),
+    verb("view", "Show a forge user", () => import("./user/view.ts")),
+    verb("edit", "Change a forge user", () => import("./user/edit.ts")),
+    verb("rename", "Rename a forge user", () => import("./user/rename.ts")),
+    verb("delete", "Delete a forge user", () => import("./user/delete.ts"), { aliases: ["rm"] }),
+    verb(
+      "reset-2fa",
+      "Take the second factor from a forge user",
+      () => import("./user/reset-2fa.ts"),
+    ),
+    noun("key", "Public keys of a forge user", [
+      verb("add", "Add a public key to a forge user", () => import("./user/key-add.ts")),
+      verb("delete", "Delete a public key of a forge user", () => import("./user/key-delete.ts"), {
+        aliases: ["rm"],
+      }),
+    ]),
+    noun("badge", "Badges of a forge user", [
+      verb("list", "List the badges of a forge user", () => import("./user/badge-list.ts"), {
+        aliases: ["ls"],
+      }),
+      verb("add", "Give a forge user badges", () => import("./user/badge-add.ts")),
+      verb("remove", "Take badges from a forge user", () => import("./user/badge-remove.ts"), {
+        aliases: ["rm"],
+      }),
+    ]),
+  ]),
+  noun("org", "Organizations", [
+    verb("list", "List organizations", () => import("./org/list.ts"), { aliases: ["ls"] }),
+    verb("view", "Show an organization", () => import("./org/view.ts")),
+    verb("create", "Create an organization", () => import("./org/create.ts")),
+  ]),
+  noun("email", "E-mail addresses of forge users", [
+    verb("list", "List and search e-mail addresses", () => import("./email/list.ts"), {
+      aliases: ["ls"],
+    }),
+  ]),
+  noun("badge", "Badges that can be given", [
+    verb("list", "List badges", () => import("./badge/list.ts"), { aliases: ["ls"] }),
+    verb("create", "Define a badge", () => import("./badge/create.ts")),
+    verb("delete", "Delete a badge", () => import("./badge/delete.ts"), { aliases: ["rm"] }),
   ]),
 ];

@@ -4,6 +4,7 @@ import type { InputOf } from "../../../daemon/contract/endpoint.ts";
 import { operation } from "../../client/operation.ts";
 import { forgePages } from "../../client/paging.ts";
 import type { CliContext } from "../../context.ts";
+import { usageError } from "../../errors.ts";
 import { listOf } from "../../output/spec.ts";
 import { userColumns } from "./user-columns.ts";
 
@@ -25,11 +26,27 @@ export function define(command: Command, cli: CliContext, run = runUserList): vo
     .option("--sort <key>", "name, created, updated or id")
     .option("--order <order>", "asc or desc")
     .option("--visibility <visibility>", "public, limited or private")
-    .option("--active <true|false>", "only active users, or only others")
-    .option("--admin <true|false>", "only site administrators, or only others")
-    .option("--restricted <true|false>", "only restricted users, or only others")
-    .option("--2fa <true|false>", "only users with a second factor, or only others")
-    .option("--prohibit-login <true|false>", "only users who may not sign in, or only others")
+    .option("--active <true|false>", "only active users, or only others", toTrueFalse("--active"))
+    .option(
+      "--admin <true|false>",
+      "only site administrators, or only others",
+      toTrueFalse("--admin"),
+    )
+    .option(
+      "--restricted <true|false>",
+      "only restricted users, or only others",
+      toTrueFalse("--restricted"),
+    )
+    .option(
+      "--2fa <true|false>",
+      "only users with a second factor, or only others",
+      toTrueFalse("--2fa"),
+    )
+    .option(
+      "--prohibit-login <true|false>",
+      "only users who may not sign in, or only others",
+      toTrueFalse("--prohibit-login"),
+    )
     .option("--source-id <id>", "only users of this login source")
     .option("--login-name <name>", "only the user with this name at the login source")
     .action((flags: Readonly<Record<string, string | undefined>>) => run(cli, toOptions(flags)));
@@ -38,6 +55,14 @@ export function define(command: Command, cli: CliContext, run = runUserList): vo
 /** Prints the forge's users. */
 export async function runUserList(cli: CliContext, query: UserListOptions): Promise<void> {
   await cli.output.list(forgePages(cli.client, listUsers, { query }), userColumns);
+}
+
+/** The server takes every other word for false. */
+function toTrueFalse(flag: string): (given: string) => string {
+  return (given) => {
+    if (given === "true" || given === "false") return given;
+    throw usageError(`${flag} takes true or false, not ${JSON.stringify(given)}`);
+  };
 }
 
 function toOptions(flags: Readonly<Record<string, string | undefined>>): UserListOptions {

@@ -45,7 +45,7 @@ export async function runConfigSet(
   const { text, printed } = editConfig(cli, configFile, key, value);
   const what = { key, value: printed, path: configFile };
   if (cli.flags.dryRun) throw new DryRun({ set: what });
-  const { writePrivateFile } = await import("../../profile/atomic-file.ts");
+  const { writePrivateFile } = await import("../../profile/write-private-file.ts");
   await writePrivateFile(configFile, text);
   const sentence =
     value === undefined ? `Took ${key} out of ${configFile}.` : `Set ${key} in ${configFile}.`;

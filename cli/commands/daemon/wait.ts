@@ -30,7 +30,7 @@ export async function runDaemonWait(
   cli: CliContext,
   { timeoutSeconds }: DaemonWaitOptions,
 ): Promise<void> {
-  const send = createTransport(cli.system.env);
+  const send = createTransport(cli.system);
   const deadline = cli.clock() + timeoutSeconds * 1000;
   for (;;) {
     const { url } = await findTarget(cli);

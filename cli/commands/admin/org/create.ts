@@ -1,0 +1,48 @@
+import type { Command } from "commander";
+import type { createOrganization as createOrganizationEndpoint } from "../../../../daemon/contract/forge/admin-orgs.ts";
+import { operation } from "../../../client/operation.ts";
+import type { CliContext } from "../../../context.ts";
+import { resourceOf } from "../../../output/spec.ts";
+import { organizationColumns } from "./org-columns.ts";
+
+const createOrganization = operation<typeof createOrganizationEndpoint>(
+  "forge.admin.orgs.create",
+  "POST",
+  "/api/v1/admin/users/:username/orgs",
+);
+
+export const operations = [createOrganization];
+export const output = resourceOf(createOrganization, 201);
+
+/** What the command was given. */
+export interface OrgCreateOptions {
+  readonly name: string;
+  readonly owner: string;
+  readonly fullName?: string;
+  readonly description?: string;
+  readonly website?: string;
+  readonly location?: string;
+  readonly visibility?: string;
+}
+
+export function define(command: Command, cli: CliContext, run = runOrgCreate): void {
+  command
+    .argument("<name>", "the organization's name")
+    .requiredOption("--owner <username>", "the user who owns it")
+    .option("--full-name <name>", "its full name")
+    .option("--description <text>", "what it is for")
+    .option("--website <url>", "its website")
+    .option("--location <text>", "where it is")
+    .option("--visibility <visibility>", "public, limited or private")
+    .action((name: string, flags: Omit<OrgCreateOptions, "name">) => run(cli, { name, ...flags }));
+}
+
+/** Creates an organization that a user owns. */
+export async function runOrgCreate(cli: CliContext, options: OrgCreateOptions): Promise<void> {
+  const { name, owner, fullName, ...rest } = options;
+  const { body } = await cli.client.call(createOrganization, {
+    params: { username: owner },
+    body: { username: name, full_name: fullName, ...rest },
+  });
+  await cli.output.resource(body, organizationColumns);
+}

@@ -1,0 +1,44 @@
+import type { Command } from "commander";
+import type { addUserBadges as addUserBadgesEndpoint } from "../../../../daemon/contract/forge/admin-badges.ts";
+import { operation } from "../../../client/operation.ts";
+import type { CliContext } from "../../../context.ts";
+import { shape } from "../../../output/spec.ts";
+
+const addUserBadges = operation<typeof addUserBadgesEndpoint>(
+  "forge.admin.users.badges.add",
+  "POST",
+  "/api/v1/admin/users/:username/badges",
+);
+
+export const operations = [addUserBadges];
+export const output = shape({
+  given: "boolean",
+  username: "string",
+  badge_slugs: { type: "array", items: { type: "string" } },
+});
+
+/** What the command was given. */
+export interface UserBadgeAddOptions {
+  readonly username: string;
+  readonly slugs: readonly string[];
+}
+
+export function define(command: Command, cli: CliContext, run = runUserBadgeAdd): void {
+  command
+    .argument("<username>", "the user's name")
+    .argument("<slug...>", "badges by their slugs")
+    .action((username: string, slugs: readonly string[]) => run(cli, { username, slugs }));
+}
+
+/** Gives a user badges: all of them or none. */
+export async function runUserBadgeAdd(
+  cli: CliContext,
+  { username, slugs }: UserBadgeAddOptions,
+): Promise<void> {
+  const body = { badge_slugs: [...slugs] };
+  await cli.client.call(addUserBadges, { params: { username }, body });
+  await cli.output.done(
+    { given: true, username, badge_slugs: slugs },
+    `Gave ${slugs.join(", ")} to ${username}.`,
+  );
+}

@@ -1,0 +1,44 @@
+import type { Command } from "commander";
+import type { removeUserBadges as removeUserBadgesEndpoint } from "../../../../daemon/contract/forge/admin-badges.ts";
+import { operation } from "../../../client/operation.ts";
+import type { CliContext } from "../../../context.ts";
+import { shape } from "../../../output/spec.ts";
+
+const removeUserBadges = operation<typeof removeUserBadgesEndpoint>(
+  "forge.admin.users.badges.remove",
+  "DELETE",
+  "/api/v1/admin/users/:username/badges",
+);
+
+export const operations = [removeUserBadges];
+export const output = shape({
+  taken: "boolean",
+  username: "string",
+  badge_slugs: { type: "array", items: { type: "string" } },
+});
+
+/** What the command was given. */
+export interface UserBadgeRemoveOptions {
+  readonly username: string;
+  readonly slugs: readonly string[];
+}
+
+export function define(command: Command, cli: CliContext, run = runUserBadgeRemove): void {
+  command
+    .argument("<username>", "the user's name")
+    .argument("<slug...>", "badges by their slugs")
+    .action((username: string, slugs: readonly string[]) => run(cli, { username, slugs }));
+}
+
+/** Takes badges from a user; those that the user does not have are ignored. */
+export async function runUserBadgeRemove(
+  cli: CliContext,
+  { username, slugs }: UserBadgeRemoveOptions,
+): Promise<void> {
+  const body = { badge_slugs: [...slugs] };
+  await cli.client.call(removeUserBadges, { params: { username }, body });
+  await cli.output.done(
+    { taken: true, username, badge_slugs: slugs },
+    `Took ${slugs.join(", ")} from ${username}.`,
+  );
+}

@@ -1,0 +1,39 @@
+import type { Command } from "commander";
+import type { renameUser as renameUserEndpoint } from "../../../../daemon/contract/forge/admin-users.ts";
+import { operation } from "../../../client/operation.ts";
+import type { CliContext } from "../../../context.ts";
+import { shape } from "../../../output/spec.ts";
+
+const renameUser = operation<typeof renameUserEndpoint>(
+  "forge.admin.users.rename",
+  "POST",
+  "/api/v1/admin/users/:username/rename",
+);
+
+export const operations = [renameUser];
+export const output = shape({ renamed: "boolean", from: "string", username: "string" });
+
+/** What the command was given. */
+export interface UserRenameOptions {
+  readonly username: string;
+  readonly newName: string;
+}
+
+export function define(command: Command, cli: CliContext, run = runUserRename): void {
+  command
+    .argument("<username>", "the user's name")
+    .argument("<new-name>", "the name from now on; the old one redirects to it")
+    .action((username: string, newName: string) => run(cli, { username, newName }));
+}
+
+/** Renames a user. */
+export async function runUserRename(
+  cli: CliContext,
+  { username, newName }: UserRenameOptions,
+): Promise<void> {
+  await cli.client.call(renameUser, { params: { username }, body: { new_username: newName } });
+  await cli.output.done(
+    { renamed: true, from: username, username: newName },
+    `Renamed ${username} to ${newName}.`,
+  );
+}

@@ -1,0 +1,40 @@
+import type { Command } from "commander";
+import type { confirmTwoFactor as confirmTwoFactorEndpoint } from "../../../daemon/contract/forge/two-factor.ts";
+import { operation } from "../../client/operation.ts";
+import type { CliContext } from "../../context.ts";
+import { shape } from "../../output/spec.ts";
+import { getCurrentUser } from "../token/token-owner.ts";
+import { addPasswordFlag, type OwnPasswordFlags, signInByPassword } from "./own-password.ts";
+
+const confirmTwoFactor = operation<typeof confirmTwoFactorEndpoint>(
+  "forge.user.two_factor.enable",
+  "POST",
+  "/api/v1/user/2fa/enable",
+);
+
+export const operations = [confirmTwoFactor, getCurrentUser];
+export const output = shape({ enabled: "boolean" });
+
+/** What the command was given. */
+export interface TotpEnableOptions extends Pick<OwnPasswordFlags, "passwordStdin"> {
+  readonly code: string;
+}
+
+export function define(command: Command, cli: CliContext, run = runTotpEnable): void {
+  addPasswordFlag(command)
+    .argument("<code>", 'a code of the app that got the secret of "croft totp setup"')
+    .action((code: string, flags: OwnPasswordFlags) => run(cli, { ...flags, code }));
+}
+
+/** Turns the second factor on. */
+export async function runTotpEnable(
+  cli: CliContext,
+  { code, ...flags }: TotpEnableOptions,
+): Promise<void> {
+  const signIn = await signInByPassword(cli, flags);
+  await cli.client.call(confirmTwoFactor, { body: { code } }, signIn);
+  await cli.output.done(
+    { enabled: true },
+    "Signing in with the password takes a code from now on.",
+  );
+}
