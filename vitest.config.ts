@@ -22,6 +22,7 @@ export default defineConfig({
       ),
       layer("api", ["test/api/**/*.test.ts", "test/conformance/**/*.test.ts"], 20_000),
       layer("property", ["test/property/**/*.test.ts"], 3 * oneMinuteMs),
+      layer("browser", ["test/browser/**/*.test.ts"], oneMinuteMs),
       layer("cli", ["test/cli/**/*.test.{ts,tsx}"], 20_000),
       layer("e2e", ["test/e2e/**/*.test.ts"], 5 * oneMinuteMs),
       // Not part of `npm test`: it needs dist/croft, which takes longer to build than most of the suite to run.
