@@ -29,7 +29,7 @@ export function toReference({
       description: argument.description,
     })),
     flags: command.options.map((option) => ({
-      name: option.flags,
+      name: toFlagTerm(option.flags),
       description: option.description,
     })),
     operations: module.operations.map(({ name }) => name),

@@ -1,3 +1,5 @@
+import type http from "node:http";
+import type https from "node:https";
 import type { Readable, Writable } from "node:stream";
 
 /** A stream that may be a terminal to read from. */
@@ -33,8 +35,8 @@ export interface System {
    * Node's HTTP. Not imported: the ES module face of `node:http` loads a second HTTP client for its `WebSocket`,
    * which takes longer than everything else that a command does.
    */
-  readonly http: () => typeof import("node:http");
-  readonly https: () => typeof import("node:https");
+  readonly http: () => typeof http;
+  readonly https: () => typeof https;
   /** Epoch milliseconds. */
   readonly clock: () => number;
   /** That many random bytes. */

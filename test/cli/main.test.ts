@@ -1,0 +1,161 @@
+import { Writable } from "node:stream";
+import { describe, expect, test } from "vitest";
+import { run } from "../../cli/main.ts";
+import { version } from "../../cli/version.ts";
+import { fakeDaemon } from "./support/fake-daemon.ts";
+import { fakeSystem, openInput, runCli, temporaryHome, toRan } from "./support/run-cli.ts";
+import { signIn } from "./support/signed-in.ts";
+
+describe("a line", () => {
+  test("prints the version without loading the program", async () => {
+    const ran = await runCli(["--version"], { home: "/nowhere" });
+    expect(ran).toMatchObject({ code: 0, out: `croft ${version}\n`, err: "" });
+  });
+
+  test("without words prints the help", async () => {
+    const ran = await runCli([], { home: "/nowhere" });
+    expect(ran.code).toBe(0);
+    expect(ran.out).toContain("Usage: croft COMMAND [flags]");
+    expect(ran.out).not.toContain("__complete");
+  });
+
+  test("that stops at a group is a usage error", async () => {
+    const ran = await runCli(["admin", "user"], { home: "/nowhere" });
+    expect(ran).toMatchObject({ code: 2, out: "" });
+    expect(ran.err).toBe(
+      'croft: "croft admin user" takes a command\n"croft admin user --help" lists them\n',
+    );
+  });
+
+  test("with an unknown command names what comes near", async () => {
+    const ran = await runCli(["admin", "usr", "--json"], { home: "/nowhere" });
+    expect(ran.code).toBe(2);
+    expect(ran.error()).toMatchObject({
+      code: "unknown_command",
+      exit_code: 2,
+      message: 'unknown command "usr" for "croft admin"; did you mean user?',
+    });
+  });
+
+  test("takes common flags before, between and after the words of the command", async () => {
+    for (const words of [
+      ["--json", "config", "get", "port"],
+      ["config", "--json", "get", "port"],
+      ["config", "get", "port", "--json"],
+      ["--profile", "default", "config", "get", "port", "--json"],
+      ["config", "get", "--json", "--", "port"],
+    ]) {
+      await using home = await temporaryHome();
+      const ran = await runCli(words, { home: home.path });
+      expect(ran.json(), words.join(" ")).toMatchObject({ key: "port", value: 7420 });
+    }
+  });
+
+  test("takes a flag of the command before it", async () => {
+    const line = ["--name", "x", "vault", "connection", "add", "--no-input"];
+    const ran = await runCli(line, { home: "/nowhere" });
+    expect(ran.err).toContain("missing required argument 'provider'");
+  });
+
+  test("ends its flags at --", async () => {
+    const ran = await runCli(["config", "get", "--", "--json"], { home: "/nowhere" });
+    expect(ran).toMatchObject({ code: 6, out: "" });
+    expect(ran.err).toContain('there is no setting "--json"');
+  });
+
+  test("does not take the next argument for a field of --json", async () => {
+    await using home = await temporaryHome();
+    const ran = await runCli(["config", "get", "--json", "port"], { home: home.path });
+    expect(ran.json()).toMatchObject({ key: "port" });
+  });
+
+  test("prints one JSON line for a failure in every machine mode, and nothing on standard output", async () => {
+    for (const mode of [
+      ["--json"],
+      ["--json=key"],
+      ["--ndjson"],
+      ["--format", "csv"],
+      ["--jq", "."],
+      ["--template", "x"],
+    ]) {
+      const ran = await runCli(["config", "get", "nothing", ...mode], { home: "/nowhere" });
+      expect(ran, mode.join(" ")).toMatchObject({ code: 6, out: "" });
+      expect(ran.error()).toEqual({
+        code: "not_found",
+        exit_code: 6,
+        http_status: null,
+        message: 'there is no setting "nothing"',
+        hint: null,
+        service: null,
+        kind: null,
+        reason: null,
+        request_id: null,
+        retry_after_s: null,
+      });
+    }
+  });
+
+  test("refuses modes that exclude each other", async () => {
+    const ran = await runCli(["version", "--jq", ".", "--template", "x"], { home: "/nowhere" });
+    expect(ran.error()).toMatchObject({
+      code: "usage",
+      message: "--jq and --template exclude each other",
+    });
+  });
+
+  test("with an unknown setting in the environment says so and exits 2", async () => {
+    const env = { CROFT_PROT: "1" };
+    const ran = await runCli(["config", "path"], { home: "/nowhere", env });
+    expect(ran.code).toBe(2);
+    expect(ran.err).toContain("unknown environment variable CROFT_PROT; did you mean CROFT_PORT?");
+  });
+});
+
+describe("ends", () => {
+  test("quietly with 141 when the reader of its output goes away", async () => {
+    const closed = new Writable({
+      write(_chunk, _encoding, done) {
+        done(Object.assign(new Error("write EPIPE"), { code: "EPIPE" }));
+      },
+    });
+    const system = fakeSystem({ home: "/nowhere", stdout: closed });
+    const ran = toRan(await run(["version"], system), system);
+    expect(ran).toMatchObject({ code: 141, err: "" });
+  });
+
+  test("with 130 on Ctrl-C, whatever it waits for", async () => {
+    await using home = await temporaryHome();
+    await using daemon = await fakeDaemon({
+      "GET /api/v1/admin/users": () => new Promise(() => undefined),
+    });
+    await signIn(home.path, { url: daemon.url, forgeToken: "t" });
+    const system = fakeSystem({ home: home.path });
+    const running = run(["admin", "user", "list", "--json"], system);
+    while (daemon.seen.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    system.stops.send("SIGINT");
+    const ran = toRan(await running, system);
+    expect(ran.code).toBe(130);
+    expect(ran.error()).toMatchObject({ code: "interrupted" });
+  });
+
+  test("with 143 on SIGTERM, also when the command does not listen", async () => {
+    const system = fakeSystem({ home: "/nowhere", stdin: openInput() });
+    const line = ["vault", "register", "--handle", "a", "--email", "b", "--password-stdin"];
+    const running = run(line, system);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    system.stops.send("SIGTERM");
+    expect(await running).toBe(143);
+    expect(system.written.err()).toBe("");
+  });
+
+  test("at once on the second signal", async () => {
+    const system = fakeSystem({ home: "/nowhere", stdin: openInput() });
+    const line = ["vault", "register", "--handle", "a", "--email", "b", "--password-stdin"];
+    const running = run(line, system);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    system.stops.send("SIGINT");
+    system.stops.send("SIGINT");
+    expect(system.exits).toEqual([130]);
+    await running;
+  });
+});

@@ -1,0 +1,31 @@
+import { Command } from "commander";
+import type { CliContext } from "../../../cli/context.ts";
+import { createContext } from "../../../cli/context.ts";
+import { addCommonFlags } from "../../../cli/flags.ts";
+import { markPlainJson } from "../../../cli/parse-line.ts";
+import { neverStopping } from "../../../cli/report.ts";
+import { fakeSystem } from "./run-cli.ts";
+
+/**
+ * What a command's action makes of a line: the options that its `run` is called with. Parses as the program does.
+ * @throws whatever the line is refused with
+ */
+export async function optionsOf<O>(
+  define: (
+    command: Command,
+    cli: CliContext,
+    run: (cli: CliContext, options: O) => Promise<void>,
+  ) => void,
+  words: readonly string[],
+): Promise<O> {
+  let captured: { readonly options: O } | undefined;
+  const cli = createContext(fakeSystem({ home: "/nowhere" }), neverStopping);
+  const command = new Command("test").exitOverride().configureOutput({ writeErr: () => undefined });
+  define(command, cli, async (_cli, options) => {
+    captured = { options };
+  });
+  addCommonFlags(command, { list: false, write: true, destructive: true, bytes: false });
+  await command.parseAsync([...markPlainJson(words, command)], { from: "user" });
+  if (captured === undefined) throw new Error("the action did not run");
+  return captured.options;
+}

@@ -1,0 +1,157 @@
+// test/cli: the command line, run in this process with streams, folders, clock and a daemon of its own.
+// support/run-cli.ts runs lines, support/fake-daemon.ts answers them. A test of a command has two halves: the line
+// becomes options (a captured `run`), and options become requests, output and exit code (`runCli`). Start here.
+import { mkdtemp, rm } from "node:fs/promises";
+import http from "node:http";
+import https from "node:https";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PassThrough, Readable, Writable } from "node:stream";
+import { run } from "../../../cli/main.ts";
+import type { StopSignal, System } from "../../../cli/system.ts";
+
+/** A stop signal at will. */
+export interface Stops {
+  send(signal: StopSignal): void;
+}
+
+export interface FakeSystemOptions {
+  /** Its home, and `CROFT_HOME`. */
+  readonly home: string;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly stdin?: string | Readable;
+  readonly terminal?:
+    | boolean
+    | { readonly in?: boolean; readonly out?: boolean; readonly err?: boolean };
+  readonly columns?: number;
+  readonly workingDirectory?: string;
+  /** Epoch milliseconds; the real clock when absent. */
+  readonly now?: () => number;
+  readonly stdout?: Writable;
+  readonly isProcessAlive?: (pid: number) => boolean;
+  readonly platform?: NodeJS.Platform;
+}
+
+/** A system whose streams are kept. */
+export interface FakeSystem extends System {
+  readonly written: { out(): string; outBytes(): Buffer; err(): string };
+  readonly stops: Stops;
+  readonly exits: number[];
+}
+
+export function fakeSystem(options: FakeSystemOptions): FakeSystem {
+  const { terminal = false } = options;
+  const is =
+    typeof terminal === "object" ? terminal : { in: terminal, out: terminal, err: terminal };
+  const out = collector(is.out === true, options.columns);
+  const err = collector(is.err === true, options.columns);
+  const stdin =
+    options.stdin instanceof Readable
+      ? options.stdin
+      : Readable.from(options.stdin === undefined ? [] : [options.stdin]);
+  const listeners = new Set<(signal: StopSignal) => void>();
+  const exits: number[] = [];
+  return {
+    env: { CROFT_HOME: options.home, CROFT_CREDENTIAL_STORE: "file", ...options.env },
+    workingDirectory: options.workingDirectory ?? options.home,
+    homeDirectory: options.home,
+    platform: options.platform ?? "linux",
+    pid: process.pid,
+    userId: process.getuid?.(),
+    nodeVersion: "v26.0.0",
+    stdin: Object.assign(stdin, { isTTY: is.in === true }),
+    stdout:
+      options.stdout === undefined ? out.stream : Object.assign(options.stdout, { isTTY: false }),
+    stderr: err.stream,
+    http: () => http,
+    https: () => https,
+    clock: options.now ?? (() => Date.now()),
+    random: (length) => crypto.getRandomValues(new Uint8Array(length)),
+    sleep: (milliseconds, signal) =>
+      new Promise((resolve, reject) => {
+        const timer = setTimeout(resolve, Math.min(milliseconds, 20));
+        signal?.addEventListener("abort", () => {
+          clearTimeout(timer);
+          reject(signal.reason as Error);
+        });
+      }),
+    isProcessAlive: options.isProcessAlive ?? ((pid) => pid === process.pid),
+    stopProcess: () => true,
+    onStop(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    exitNow: (code) => exits.push(code),
+    written: {
+      out: () => out.bytes().toString("utf8"),
+      outBytes: out.bytes,
+      err: () => err.bytes().toString("utf8"),
+    },
+    stops: { send: (signal) => listeners.forEach((listener) => listener(signal)) },
+    exits,
+  };
+}
+
+function collector(isTerminal: boolean, columns = 80) {
+  const chunks: Buffer[] = [];
+  const stream = new Writable({
+    write(chunk: Buffer | string, _encoding, done) {
+      chunks.push(Buffer.from(chunk));
+      done();
+    },
+  });
+  return {
+    stream: Object.assign(
+      stream,
+      isTerminal ? { isTTY: true, columns, rows: 24 } : { isTTY: false },
+    ),
+    bytes: () => Buffer.concat(chunks),
+  };
+}
+
+/** What a line came to. */
+export interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+  /** Standard output as JSON. */
+  json(): unknown;
+  /** The `error` object of the one line on standard error. */
+  error(): Readonly<Record<string, unknown>>;
+}
+
+/** Runs a line, given as words, to its end. */
+export async function runCli(words: readonly string[], options: FakeSystemOptions): Promise<Ran> {
+  const system = fakeSystem(options);
+  return toRan(await run(words, system), system);
+}
+
+/** What a system that has run holds. */
+export function toRan(code: number, { written }: FakeSystem): Ran {
+  const [out, err] = [written.out(), written.err()];
+  return {
+    code,
+    out,
+    err,
+    json: () => JSON.parse(out) as unknown,
+    error() {
+      const lines = err.trimEnd().split("\n");
+      if (lines.length !== 1) throw new Error(`expected one line on standard error, got: ${err}`);
+      return (JSON.parse(lines[0] ?? "") as { error: Readonly<Record<string, unknown>> }).error;
+    },
+  };
+}
+
+/** A folder of a test's own; `await using` removes it. */
+export async function temporaryHome(): Promise<{ readonly path: string } & AsyncDisposable> {
+  const path = await mkdtemp(join(tmpdir(), "croft-cli-"));
+  return {
+    path,
+    [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }),
+  };
+}
+
+/** A stream of input that stays open. */
+export function openInput(): PassThrough {
+  return new PassThrough();
+}

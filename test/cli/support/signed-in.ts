@@ -1,0 +1,69 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { StoredSession } from "../../../cli/client/vault-session.ts";
+
+const profileId = "0123456789ab";
+
+/** What a profile shall hold. */
+export interface SignedIn {
+  readonly url: string;
+  readonly forgeToken?: string;
+  readonly forgeUsername?: string;
+  readonly vault?: Partial<StoredSession>;
+}
+
+/** Writes a default profile that is signed in, as `croft login` would leave it. */
+export async function signIn(
+  home: string,
+  { url, forgeToken, forgeUsername = "boss", vault }: SignedIn,
+): Promise<void> {
+  await mkdir(join(home, "credentials"), { recursive: true });
+  const profile = {
+    id: profileId,
+    url,
+    store: "file",
+    forge: forgeToken === undefined ? null : { username: forgeUsername },
+    vault: vault === undefined ? null : { email: "mira@example.org", handle: "mira" },
+  };
+  const file = {
+    version: 1,
+    current: "default",
+    file_store_notice_given: true,
+    profiles: { default: profile },
+  };
+  await writeFile(join(home, "profiles.json"), JSON.stringify(file), { mode: 0o600 });
+  if (forgeToken !== undefined)
+    await writeEntry(home, "forge", { token: forgeToken, token_id: 7, url });
+  if (vault !== undefined) await writeEntry(home, "vault", { ...freshSession(url), ...vault });
+}
+
+/** A session with an hour of life. */
+export function freshSession(url: string): StoredSession {
+  return {
+    access_token: "access-1",
+    access_expires_at: Date.now() + 3_600_000,
+    refresh_token: "refresh-1",
+    refresh_expires_at: null,
+    url,
+  };
+}
+
+/** The stored credentials of a service, or undefined. */
+export async function readEntry(home: string, service: "forge" | "vault"): Promise<unknown> {
+  const text = await readFile(entryPath(home, service), "utf8").catch(() => undefined);
+  return text === undefined ? undefined : (JSON.parse(text) as unknown);
+}
+
+async function writeEntry(home: string, service: "forge" | "vault", value: object): Promise<void> {
+  await writeFile(entryPath(home, service), JSON.stringify(value), { mode: 0o600 });
+}
+
+function entryPath(home: string, service: "forge" | "vault"): string {
+  return join(home, "credentials", `${profileId}.${service}.json`);
+}
+
+/** An access token as the vault makes them, as far as the client looks at it. */
+export function fakeJwt(expiresAt: number): string {
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
+  return `${part({ alg: "HS256" })}.${part({ exp: Math.floor(expiresAt / 1000) })}.signature`;
+}
