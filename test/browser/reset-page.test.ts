@@ -195,7 +195,7 @@ withChromium.describe("the page of a reset link", () => {
        button.setAttribute("onclick", "document.title = 'pwned'");
        document.body.append(button);
        button.click();`,
-      `document.body.innerHTML = "<svg onload=\"document.title = 'pwned'\">";`,
+      `document.body.innerHTML = '<svg onload="document.title = &quot;pwned&quot;">';`,
       `const image = document.createElement("img");
        image.src = "${server.origin}/leak.png";
        document.body.append(image);`,
