@@ -1,8 +1,10 @@
+import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Addresses } from "./addresses.ts";
 import { peopleRoutes } from "./forge/accounts/accounts.ts";
 import { createForgeApi } from "./forge/api.ts";
 import type { ForgeCaller } from "./forge/caller.ts";
+import { createMiscellaneous } from "./forge/miscellaneous.ts";
 import { bindRoutes, type BinderOptions, type RateLimiter, type RequestReport } from "./http/bind.ts";
 import type { Api, Route } from "./http/handle.ts";
 import { createClientAddress } from "./http/client-address.ts";
@@ -66,6 +68,14 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
     publicUrl: addresses.publicUrl,
     ownAddresses: addresses.own,
   });
+  const miscellaneous = createMiscellaneous({
+    db: deps.db,
+    random: randomBytes,
+    publicUrl: addresses.publicUrl,
+    dataDirectory: stores.directory.root,
+    warn: (message) => log.warn(message),
+    reportBug: (error) => log.error({ err: error }, "rendering failed"),
+  });
   queue.register(vault.resetMails.job);
   queue.register(mailer.job);
   const schedules = createSchedules(
@@ -73,7 +83,7 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
     maintenanceSchedules({ db: deps.db, clock, limiter }),
   );
   const transport = createTransport(deps, limiter, {
-    forge: { api: createForgeApi({ db: deps.db, ...forge }), routes: peopleRoutes(forge) },
+    forge: { api: createForgeApi({ db: deps.db, ...forge }), routes: [...peopleRoutes(forge), ...miscellaneous.routes] },
     vault: {
       api: createVaultApi(vault.authentication),
       routes: [...accountRoutes(vault), ...adminRoutes(administration), ...cloudRoutes(cloud.cloud)],
@@ -89,6 +99,7 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
     stop: async () => {
       await queue.stop(JOBS_GRACE_MS);
       await cloud.close();
+      await miscellaneous.close();
     },
   };
 }

@@ -5,6 +5,8 @@ import { adminKeyEndpoints } from "./forge/admin-keys.ts";
 import { adminOrgEndpoints } from "./forge/admin-orgs.ts";
 import { adminUserEndpoints } from "./forge/admin-users.ts";
 import { avatarEndpoints } from "./forge/avatars.ts";
+import { renderingEndpoints } from "./forge/rendering.ts";
+import { templateEndpoints } from "./forge/templates.ts";
 import { tokenEndpoints } from "./forge/tokens.ts";
 import { twoFactorEndpoints } from "./forge/two-factor.ts";
 import { userEndpoints } from "./forge/users.ts";
@@ -21,6 +23,8 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...adminUserEndpoints,
   ...adminBadgeEndpoints,
   ...adminKeyEndpoints,
+  ...templateEndpoints,
+  ...renderingEndpoints,
   ...versionEndpoints,
   ...userEndpoints,
   ...tokenEndpoints,

@@ -7,6 +7,9 @@ export const HTML_LENGTH_MAX = 3 * 8 * 1024 * 1024;
 /** Marks that may open something (brackets, emphasis, tags) in one document: each costs a parser a look around. */
 export const MARKS_MAX = 300_000;
 
+/** Lines in one document that is parsed: each may be a row, an item or a paragraph, and becomes several elements. */
+export const LINES_MAX = 60_000;
+
 /** A document that passes a documented limit; `message` says which and is safe for the client. */
 export class RenderLimitError extends Error {
   constructor(message: string) {

@@ -10,7 +10,7 @@ import { escapeText } from "./html/flat.ts";
 import { normalise } from "./html/normalise.ts";
 import { postProcess, type Heading } from "./html/post-process.ts";
 import { createSanitizer } from "./html/sanitize.ts";
-import { HTML_LENGTH_MAX, MARKS_MAX, RenderLimitError, TEXT_BYTES_MAX } from "./limits.ts";
+import { HTML_LENGTH_MAX, LINES_MAX, MARKS_MAX, RenderLimitError, TEXT_BYTES_MAX } from "./limits.ts";
 import { createEngine } from "./markdown/engine.ts";
 import { createDialect, toEnv } from "./markdown/env.ts";
 import { renderFrontMatter, splitFrontMatter } from "./markdown/front-matter.ts";
@@ -130,7 +130,7 @@ export function createRenderer({ secret, decorates }: RendererOptions): Renderer
       const format = input.mode === "file" ? toFormat(input.filePath) : "markdown";
       if (format === undefined) return { kind: "unsupported" };
       try {
-        assertBounds(input.text);
+        assertBounds(input.text, format);
         if (input.text === "") return { kind: "rendered", html: "" };
         const isRaw = input.mode === "markdown";
         // Raw mode leaves NUL to the parser, which shows that something was there.
@@ -173,15 +173,21 @@ function renderContents(headings: readonly Heading[]): string {
   return `${out}${"</ul>\n".repeat(depth)}</details>`;
 }
 
-function assertBounds(text: string): void {
+function assertBounds(text: string, format: Format): void {
   if (text.length > TEXT_BYTES_MAX || Buffer.byteLength(text) > TEXT_BYTES_MAX)
     throw new RenderLimitError("the text is too large");
+  if (format === "text" || format === "table" || format === "notebook") return;
   let marks = 0;
+  let lines = 0;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
-    if (code < 0x7f && markCodes.has(code)) marks += 1;
+    if (code === NEWLINE || code === RETURN) lines += 1;
+    else if (code < 0x7f && markCodes.has(code)) marks += 1;
   }
   if (marks > MARKS_MAX) throw new RenderLimitError("the text has too much markup");
+  if (lines > LINES_MAX) throw new RenderLimitError("the text has too many lines");
 }
 
-const markCodes: ReadonlySet<number> = new Set([..."[]*_~`<!$"].map((mark) => mark.charCodeAt(0)));
+const NEWLINE = 0x0a;
+const RETURN = 0x0d;
+const markCodes: ReadonlySet<number> = new Set([..."[]*_~`<!$|"].map((mark) => mark.charCodeAt(0)));

@@ -1,0 +1,68 @@
+import { z } from "zod";
+import { anyone, endpoint, perAccount, stream, text } from "../endpoint.ts";
+import { apiError, bindingNames, optionalFlag, optionalText } from "./common.ts";
+
+/** Each signed-in account, and each address without one, may have so many texts rendered in a minute. */
+const limit = perAccount(600, 60);
+
+/** A text of two MiB whose every character is escaped, and the other members. */
+const BODY_BYTES_MAX = 13 * 1024 * 1024;
+
+const html = text("text/html; charset=utf-8");
+
+const member = (form: string, description: string) => {
+  const schema = optionalText().meta({ description });
+  bindingNames.add(schema, { form });
+  return schema;
+};
+
+const wiki = optionalFlag.meta({ description: "Mode `wiki`, whatever the mode says" });
+bindingNames.add(wiki, { form: "wiki" });
+
+const markdownMembers = {
+  Text: member("text", "What is rendered"),
+  Mode: member("mode", "markdown, gfm, comment, wiki or file; markdown when absent"),
+  Context: member("context", "/{owner}/{repo} or /{owner}/{repo}/src/{branch|commit|tag}/{ref}"),
+  Wiki: wiki,
+};
+
+/** 422 is plain text when the text cannot be rendered, and the usual JSON when the body cannot be read. */
+const replies = { 200: html, 401: apiError, 422: apiError, 429: apiError, 503: apiError } as const;
+
+/** A text as HTML (forge behaviour, 18.1). Member names are taken in any case. */
+export const renderMarkdown = endpoint({
+  name: "forge.rendering.markdown",
+  method: "POST",
+  path: "/api/v1/markdown",
+  summary: "Render a Markdown text as HTML",
+  gate: anyone,
+  limit,
+  body: z.object(markdownMembers),
+  maxBodyBytes: BODY_BYTES_MAX,
+  replies,
+});
+
+export const renderMarkdownRaw = endpoint({
+  name: "forge.rendering.markdown_raw",
+  method: "POST",
+  path: "/api/v1/markdown/raw",
+  summary: "Render the request's body, a Markdown text, as HTML",
+  gate: anyone,
+  limit,
+  body: stream("text/plain"),
+  replies,
+});
+
+export const renderMarkup = endpoint({
+  name: "forge.rendering.markup",
+  method: "POST",
+  path: "/api/v1/markup",
+  summary: "Render the text of a file as HTML, by the file's name",
+  gate: anyone,
+  limit,
+  body: z.object({ ...markdownMembers, FilePath: member("file_path", "Path of the file in its repository; mode `file` goes by its name") }),
+  maxBodyBytes: BODY_BYTES_MAX,
+  replies,
+});
+
+export const renderingEndpoints = [renderMarkdown, renderMarkdownRaw, renderMarkup];

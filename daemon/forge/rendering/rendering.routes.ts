@@ -1,0 +1,60 @@
+import { renderMarkdown, renderMarkdownRaw, renderMarkup } from "../../contract/forge/rendering.ts";
+import { AppError, assertNever } from "../../errors.ts";
+import type { Route } from "../../http/handle.ts";
+import { handle } from "../handle.ts";
+import type { PlainAnswer } from "../refusals.ts";
+import { isForm, readText } from "./raw-body.ts";
+import type { Rendering, RenderOutcome } from "./rendering.service.ts";
+
+/** The routes of rendering (forge behaviour, 18.1): open to everybody, within a limit for each address or account. */
+export function renderingRoutes(rendering: Rendering): Route[] {
+  return [
+    handle(renderMarkdown, async ({ body }) => toReply(await rendering.render({ ...toRequest(body), filePath: "" }))),
+    handle(renderMarkdownRaw, async ({ body, request }) => {
+      const text = isForm(request.headers["content-type"]) ? "" : await readText(body);
+      return toReply(await rendering.render({ text, mode: "", context: "", filePath: "", isWiki: false }));
+    }),
+    handle(renderMarkup, async ({ body }) =>
+      toReply(await rendering.render({ ...toRequest(body), filePath: body.FilePath ?? "" })),
+    ),
+  ];
+}
+
+interface Members {
+  readonly Text?: string | null | undefined;
+  readonly Mode?: string | null | undefined;
+  readonly Context?: string | null | undefined;
+  readonly Wiki?: boolean | null | undefined;
+}
+
+function toRequest({ Text, Mode, Context, Wiki }: Members) {
+  return { text: Text ?? "", mode: Mode ?? "", context: Context ?? "", isWiki: Wiki ?? false };
+}
+
+const headers = {
+  "Content-Type": "text/html; charset=utf-8",
+  // Should anything ever get past the sanitizer: shown as a page of its own, the answer may do nothing.
+  "Content-Security-Policy": "sandbox; default-src 'none'; img-src * data:; media-src *; style-src 'unsafe-inline'",
+};
+
+function toReply(outcome: RenderOutcome) {
+  switch (outcome.kind) {
+    case "rendered":
+      return { status: 200 as const, body: outcome.html, headers };
+    case "unknown_mode":
+      throw refuse(`unsupported render mode: ${outcome.mode}`);
+    case "unsupported":
+      throw refuse("unable to find a render");
+    case "over_limit":
+      throw refuse(outcome.message);
+    default:
+      return assertNever(outcome);
+  }
+}
+
+/** 422 in plain text, as the reference answers what it cannot render. */
+function refuse(message: string): AppError {
+  return new AppError("unprocessable", message, {
+    body: { kind: "forge_plain_answer", status: 422, text: `${message}\n` } satisfies PlainAnswer,
+  });
+}

@@ -1,0 +1,71 @@
+import { parse } from "yaml";
+import { z } from "zod";
+
+/** A label of a set. `color` is six hex digits in lower case, without `#`. */
+export interface Label {
+  readonly name: string;
+  readonly color: string;
+  readonly description: string;
+  /** Of the labels with the part before the last slash in common, an issue has one at most. */
+  readonly exclusive: boolean;
+}
+
+const labelFile = z.object({
+  labels: z.array(
+    z.object({
+      name: z.string().trim().min(1),
+      // YAML reads a colour of digits only as a number.
+      color: z.union([z.string(), z.number()]).transform(String),
+      description: z.string().nullish(),
+      exclusive: z.boolean().nullish(),
+    }),
+  ),
+});
+
+/**
+ * The labels of a file in its order: YAML with a list `labels`, or lines of `#rrggbb name ; description`
+ * (forge behaviour, 17.2). Undefined when it is neither or a colour is none.
+ */
+export function parseLabelSet(text: string): readonly Label[] | undefined {
+  return text.trimStart().startsWith("#") && /^\s*#[0-9a-f]{3,6}\s/i.test(text) ? parseLines(text) : parseYaml(text);
+}
+
+function parseLines(text: string): readonly Label[] | undefined {
+  const labels: Label[] = [];
+  for (const line of text.split(/\r?\n/)) {
+    if (line.trim() === "") continue;
+    const [, written = "", name = "", description = ""] = /^\s*#?(\w+)\s+([^;]+?)\s*(?:;\s*(.*?)\s*)?$/.exec(line) ?? [];
+    const color = toColor(written);
+    if (color === undefined || name === "") return undefined;
+    labels.push({ name, color, description, exclusive: false });
+  }
+  return labels;
+}
+
+function parseYaml(text: string): readonly Label[] | undefined {
+  const read = labelFile.safeParse(readYaml(text));
+  if (!read.success) return undefined;
+  const labels: Label[] = [];
+  for (const { name, color: written, description, exclusive } of read.data.labels) {
+    const color = toColor(written);
+    if (color === undefined) return undefined;
+    labels.push({ name, color, description: description ?? "", exclusive: exclusive ?? false });
+  }
+  return labels;
+}
+
+function readYaml(text: string): unknown {
+  try {
+    return parse(text, { logLevel: "silent" });
+  } catch {
+    // Not YAML: the caller reports the file.
+    return undefined;
+  }
+}
+
+/** `#abc` and `AABBCC` as six digits in lower case. */
+function toColor(written: string): string | undefined {
+  const digits = written.replace(/^#/, "").toLowerCase();
+  if (/^[0-9a-f]{6}$/.test(digits)) return digits;
+  return /^[0-9a-f]{3}$/.test(digits) ? digits.replace(/./g, "$&$&") : undefined;
+}

@@ -1,0 +1,43 @@
+import {
+  getGitignoreTemplate,
+  getLabelTemplate,
+  getLicenseTemplate,
+  listGitignoreTemplates,
+  listLabelTemplates,
+  listLicenseTemplates,
+} from "../../contract/forge/templates.ts";
+import type { Route } from "../../http/handle.ts";
+import { handle } from "../handle.ts";
+import { notFound } from "../refusals.ts";
+import type { ForgeUrls } from "../urls.ts";
+import type { Templates } from "./templates.service.ts";
+import { toGitignoreView, toLabelView, toLicenseEntryView, toLicenseView } from "./templates.view.ts";
+
+/** The routes of templates (forge behaviour, 17): open to everybody, never paged. */
+export function templateRoutes({ templates, urls }: { readonly templates: Templates; readonly urls: ForgeUrls }): Route[] {
+  return [
+    handle(listGitignoreTemplates, async () => ({ status: 200, body: [...(await templates.listIgnoreFiles())] })),
+    handle(getGitignoreTemplate, async ({ params: { name } }) => ({
+      status: 200,
+      body: toGitignoreView(name, orNotFound(await templates.findIgnoreFile(name))),
+    })),
+    handle(listLabelTemplates, async () => ({ status: 200, body: [...(await templates.listLabelSets())] })),
+    handle(getLabelTemplate, async ({ params: { name } }) => ({
+      status: 200,
+      body: orNotFound(await templates.findLabelSet(name)).map(toLabelView),
+    })),
+    handle(listLicenseTemplates, async () => ({
+      status: 200,
+      body: (await templates.listLicenses()).map((key) => toLicenseEntryView(urls, key)),
+    })),
+    handle(getLicenseTemplate, async ({ params: { name } }) => ({
+      status: 200,
+      body: toLicenseView(urls, name, orNotFound(await templates.findLicense(name))),
+    })),
+  ];
+}
+
+function orNotFound<T>(found: T | undefined): T {
+  if (found === undefined) throw notFound();
+  return found;
+}

@@ -1,0 +1,132 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { normalise } from "../../../../../../daemon/forge/rendering/html/normalise.ts";
+import { createSanitizer } from "../../../../../../daemon/forge/rendering/html/sanitize.ts";
+import { allowedElements } from "../../../../../../daemon/forge/rendering/html/policy.ts";
+
+const author = createSanitizer({ kind: "author" });
+const clean = (html: string) => author.sanitize(normalise(html), "html");
+
+describe("the allowlist", () => {
+  test("the pairs of the behaviour reference", () => {
+    const unchanged = (html: string) => [html, html] as const;
+    const facts = [
+      [
+        '<a onblur="alert(secret)" href="http://www.google.com">Google</a>',
+        '<a href="http://www.google.com" rel="nofollow">Google</a>',
+      ],
+      ['<code class="random string"></code>', "<code></code>"],
+      unchanged('<span class="k"></span><span class="nb"></span>'),
+      ['<input type="hidden">', ""],
+      unchanged('<input type="checkbox">'),
+      ["<input checked disabled autofocus>", '<input checked="" disabled="">'],
+      ['<i class="dropdown icon">NAUGHTY</i>', "<i>NAUGHTY</i>"],
+      ['<span class="emoji dropdown">NAUGHTY</span>', "<span>NAUGHTY</span>"],
+      unchanged('<span style="color: red">Hello</span>'),
+      unchanged('<p style="color: red">Hello</p>'),
+      ['<code style="color: red">Hello</code>', "<code>Hello</code>"],
+      ['<span style="bad-color: red">Hello</span>', "<span>Hello</span>"],
+      unchanged('<li class="checked"></li>'),
+      unchanged('<li class="unchecked"></li>'),
+      unchanged('<li class="indeterminate"></li>'),
+      [
+        '<a href="matrix:roomid/abc:host?action=join">x</a>',
+        '<a href="matrix:roomid/abc:host?action=join" rel="nofollow">x</a>',
+      ],
+      unchanged('<picture><source media="a"><source media="b"><img alt="c" src="d"></picture>'),
+      [
+        '<math display="display" class="foo"><mi mathcolor="c" class="bar"></mi></math>',
+        '<math display="display"><mi mathcolor="c"></mi></math>',
+      ],
+      ["<a href=\"javascript:alert('xss')\">bad</a>", "bad"],
+      ["<a href=\"vbscript:alert('xss')\">bad</a>", "bad"],
+      ['<a href="data:1234">bad</a>', "bad"],
+      [
+        '<div class="link-action" data-attr-class="foo" data-url="xxx">txt</div>',
+        '<div data-attr-class="foo">txt</div>',
+      ],
+      [
+        '<div data-markdown-generated-content="bar" data-global-init="a">txt</div>',
+        '<div data-markdown-generated-content="bar">txt</div>',
+      ],
+    ];
+    expect(facts.map(([html = ""]) => [html, clean(html)])).toEqual(facts);
+  });
+
+  test("a scheme that carries code is seen through every spelling", () => {
+    const spellings = [
+      "javascript:alert(1)",
+      "JaVaScRiPt:alert(1)",
+      " javascript:alert(1)",
+      "java\tscript:alert(1)",
+      "java\nscript:alert(1)",
+      "\x01javascript:alert(1)",
+      "javascript&colon;alert(1)",
+      "&#106;avascript:alert(1)",
+      "&#x6A;avascript:alert(1)",
+      "javascript\u00a0:alert(1)",
+      "vbscript:x",
+      "data:text/html,x",
+      "data:image/svg+xml,x",
+    ];
+    for (const spelling of spellings)
+      for (const tag of ['<a href="URL">x</a>', '<img src="URL">', '<area href="URL">', '<video src="URL"></video>'])
+        expect(clean(tag.replace("URL", spelling)), spelling).not.toMatch(/script|data:|href|src/i);
+  });
+
+  test("links say that they are followed by nobody", () => {
+    expect(clean('<a href="/x" target="_blank">x</a>')).toBe('<a href="/x" target="_blank" rel="nofollow noopener">x</a>');
+    expect(clean('<a href="/x" rel="me">x</a>')).toBe('<a href="/x" rel="me nofollow">x</a>');
+    expect(clean('<area href="/x">')).toBe('<area href="/x" rel="nofollow">');
+  });
+
+  test("what runs or loads by itself goes with its content, other tags leave their text", () => {
+    expect(clean("a<script>b</script><style>c</style><iframe>d</iframe><noscript>e</noscript><object>f</object>g")).toBe("ag");
+    expect(clean("<form action=x><button>go</button></form><textarea>t</textarea><title>u</title>")).toBe("gotu");
+    expect(clean("<!-- c --><!doctype html><?php x ?>a")).toBe("a");
+  });
+
+  test("an author cannot write the engine's classes, whatever he calls the attribute", () => {
+    const engine = createSanitizer({ kind: "protected", secret: "abc:" });
+    expect(engine.sanitize('<p data-attr-class="abc:code-block">x</p>', "html")).toBe('<p class="code-block">x</p>');
+    expect(engine.sanitize('<p data-attr-class="abd:code-block" class="code-block">x</p>', "html")).toBe(
+      '<p data-attr-class="abd:code-block">x</p>',
+    );
+    expect(engine.sanitize('<p data-attr-class="abc:not-known">x</p>', "html")).toBe("<p>x</p>");
+  });
+
+  test("a named image cannot stand in front of a property of the document", () => {
+    expect(clean('<img name="cookie" src="x">')).toBe('<img src="x">');
+  });
+
+  test("text that looks like a tag is text", () => {
+    expect(author.sanitize("a < b > c <", "html")).toBe("a &lt; b &gt; c &lt;");
+    expect(author.sanitize('<p "></p>"\'</q>', "html")).toBe("<p></p>&#34;&#39;");
+  });
+});
+
+describe("whatever comes in", () => {
+  const names = [...allowedElements, "script", "style", "iframe", "form", "x-y", "plaintext", "template", "select"];
+  const value = fc.oneof(fc.string({ maxLength: 20 }), fc.constantFrom("javascript:alert(1)", "#a", "red", "_blank", "k"));
+  const attribute = fc
+    .tuple(fc.constantFrom("href", "src", "class", "style", "id", "onclick", "data-attr-class", "title", "rel", "srcset", "<x"), value)
+    .map(([name, content]) => `${name}="${content}"`);
+  const piece = fc.oneof(
+    fc.string({ maxLength: 30 }),
+    fc.tuple(fc.constantFrom(...names), fc.array(attribute, { maxLength: 3 })).map(([name, list]) => `<${name} ${list.join(" ")}>`),
+    fc.constantFrom(...names).map((name) => `</${name}>`),
+    fc.constantFrom("<!--", "-->", "<![CDATA[", "]]>", "<", ">", "&lt;", "&#60;", '"', "'", "/", "<svg/", "<math><mtext>"),
+  );
+
+  test("sanitizing twice gives the same, and leaves nothing that is not allowed", () => {
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 20 }), (pieces) => {
+        const once = clean(pieces.join(""));
+        expect(clean(once)).toBe(once);
+        for (const [, name = ""] of once.matchAll(/<\/?([a-z0-9-]*)/gi)) expect(allowedElements).toContain(name);
+        expect(once).not.toMatch(/<[^>]*\son\w+=/i);
+      }),
+      { numRuns: 600 },
+    );
+  });
+});
