@@ -237,7 +237,7 @@ describe("DELETE /admin/users/{username}", () => {
     expect((await app.request("/api/v1/user", { token })).status).toBe(401);
     for (const table of ["forge_emails", "forge_access_tokens", "forge_user_search"]) {
       const rows = await app.db.all(`SELECT * FROM ${table} WHERE user_id > 1`);
-      expect(rows, table).toEqual([]);
+      expect({ table, rows }).toEqual({ table, rows: [] });
     }
     expect((await app.request("/api/v1/users/mira", { token: app.token })).status).toBe(404);
     expect((await app.addUser()).id).toBe(3);

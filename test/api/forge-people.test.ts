@@ -2,8 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startForgeApp, type ForgeApp } from "../support/forge-app.ts";
 import { expectWireShape } from "../support/forge-wire.ts";
 
-const users = "/api/v1/admin/users";
-
 const ed25519 = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8g";
 
 let app: ForgeApp;
@@ -60,8 +58,7 @@ describe("e-mails", () => {
 });
 
 describe("organizations", () => {
-  const post = (json: unknown, owner = "mira") =>
-    send("POST", `${"/admin/users"}/${owner}/orgs`, json);
+  const post = (json: unknown, owner = "mira") => send("POST", `/admin/users/${owner}/orgs`, json);
 
   test("one is created for its owner, who is then a member", async () => {
     const answer = await post({
@@ -236,7 +233,7 @@ describe("public keys", () => {
   test("who deletes one must own it or administrate, by the user of the path", async () => {
     const key = ed25519.replace("AECAwQ", "CECAwQ");
     const { id } = (await add({ title: "to delete", key })).json;
-    const remove = (name: string, what: unknown) =>
+    const remove = (name: string, what: string | number) =>
       send("DELETE", `/admin/users/${name}/keys/${what}`);
     expect(await remove("Nora", id)).toMatchObject({
       status: 403,

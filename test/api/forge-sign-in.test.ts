@@ -366,7 +366,9 @@ describe("tokens", () => {
       json: { message: "access token name has been used already" },
     });
     const twins = await Promise.all([1, 2].map(() => create({ name: "twin", scopes: ["all"] })));
-    expect(twins.map(({ status }) => status).sort()).toEqual([201, 400]);
+    expect(twins.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([
+      201, 400,
+    ]);
   });
 
   test("a token cannot make a broader one, and hands on public-only", async () => {

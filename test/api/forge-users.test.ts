@@ -347,7 +347,9 @@ describe("POST /admin/users", () => {
       post({ ...valid, username: "twin", email: "twin1@x.de" }),
       post({ ...valid, username: "Twin", email: "twin2@x.de" }),
     ]);
-    expect(both.map(({ status }) => status).sort()).toEqual([201, 409]);
+    expect(both.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([
+      201, 409,
+    ]);
   });
 
   test("signed out is 401, signed in without the right 403, before the body is looked at", async () => {
