@@ -5,13 +5,13 @@
 import { existsSync, mkdirSync } from "node:fs";
 import * as nodeModule from "node:module";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 /** better-sqlite3 and undici do not load on anything older. Kept in step with `engines` in package.json by a test. */
 const oldestNode = [22, 19];
 
-const root = fileURLToPath(new URL("..", import.meta.url));
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 if (isGoodEnough(process.versions.node)) await startHere();
 else await startOnBundledNode();
@@ -89,15 +89,15 @@ function forward(child, signal) {
   if (signal === "SIGTERM" || !onTerminal) child.kill(signal);
 }
 
+/** In the package's own node_modules, or beside the package when it is itself installed; never further up. */
 function findBundledNode() {
   const file = process.platform === "win32" ? "node.exe" : "node";
-  try {
-    const manifest = nodeModule.createRequire(import.meta.url).resolve("node/package.json");
-    const node = join(manifest, "..", "bin", file);
-    return existsSync(node) ? node : undefined;
-  } catch {
-    return undefined;
-  }
+  const beside = dirname(root);
+  const homes = [
+    join(root, "node_modules"),
+    ...(basename(beside) === "node_modules" ? [beside] : []),
+  ];
+  return homes.map((home) => join(home, "node", "bin", file)).find((node) => existsSync(node));
 }
 
 function fail(message) {

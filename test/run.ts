@@ -27,6 +27,9 @@ const executableCheck: Check = {
   command: ["node", "bin/build.ts", "--if-stale"],
 };
 
+/** How many skipped tests of one file are named one by one. */
+const namedMax = 5;
+
 const root = join(import.meta.dirname, "..");
 const environment = testEnvironment(process.env);
 
@@ -94,13 +97,16 @@ async function runTests(args: readonly string[]): Promise<RunResults> {
   }
 }
 
-/** Reasons are printed once each, with the tests that they hold back. */
+/** Reasons are printed once each, with the tests that they hold back; many of one file only as their number. */
 function printSkipped({ skipped }: RunResults): void {
   if (skipped.length === 0) return;
   console.log("\nSkipped:");
   for (const [reason, tests] of Map.groupBy(skipped, (test) => test.reason)) {
     console.log(`  ${reason}`);
-    for (const test of tests) console.log(`    ${test.name}`);
+    for (const [file, names] of Map.groupBy(tests, (test) => test.file)) {
+      if (names.length > namedMax) console.log(`    ${file}: ${names.length} tests`);
+      else for (const { name } of names) console.log(`    ${file} > ${name}`);
+    }
   }
 }
 

@@ -3,6 +3,7 @@ import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import {
   copyFile,
+  cp,
   mkdir,
   mkdtemp,
   readFile,
@@ -150,6 +151,18 @@ withOldNode.describe("on a Node that is too old", () => {
       const { stdout } = await start(oldNode ?? "", [], link).ended;
       expect(JSON.parse(stdout).version).toBe(process.versions.node);
     });
+  });
+
+  test("with a Node beside the installed package croft runs on that one", async () => {
+    const modules = join(folder, "node_modules");
+    await mkdir(join(modules, "croft"));
+    for (const name of ["bin", "dist", "package.json"]) {
+      await cp(join(folder, name), join(modules, "croft", name), { recursive: true });
+    }
+    await linkPackages("node");
+    const { stdout } = await start(oldNode ?? "", [], join(modules, "croft", "bin", "croft.js"))
+      .ended;
+    expect(JSON.parse(stdout).version).toBe(process.versions.node);
   });
 
   test("without another one, one line says what is needed", async () => {

@@ -35,9 +35,9 @@ test("a skipped test keeps its reason, its own or that of its group", async () =
     test("by itself", (context) => context.skip("too cold"));
   `);
   expect(skipped).toEqual([
-    { name: "suite.test.ts > alone", reason: "no server" },
-    { name: "suite.test.ts > group > inside", reason: "no browser" },
-    { name: "suite.test.ts > by itself", reason: "too cold" },
+    { file: "suite.test.ts", name: "alone", reason: "no server" },
+    { file: "suite.test.ts", name: "group > inside", reason: "no browser" },
+    { file: "suite.test.ts", name: "by itself", reason: "too cold" },
   ]);
   expect(failures).toEqual([]);
 });

@@ -4,6 +4,8 @@ import type { Reporter, TestCase, TestModule, TestSuite, Vitest } from "vitest/n
 
 /** A test that did not run, and why. */
 export interface SkippedTest {
+  /** From the root of the project. */
+  readonly file: string;
   readonly name: string;
   readonly reason: string;
 }
@@ -48,7 +50,8 @@ function toRunResults(
       const result = test.result();
       const reason = result.state === "skipped" ? (result.note ?? skipReason(test)) : undefined;
       if (result.state === "passed") passed += 1;
-      else if (reason !== undefined) skipped.push({ name, reason });
+      else if (reason !== undefined)
+        skipped.push({ file: module.relativeModuleId, name: test.fullName, reason });
       else if (result.state === "skipped" && filtered) continue;
       else if (result.state === "skipped") failures.push(`${name}: skipped without a reason`);
       else failures.push(name);
