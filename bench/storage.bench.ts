@@ -1,113 +1,106 @@
-// Writes per second and the cost of a read through the storage port, against better-sqlite3 alone.
-// Run it with: node bench/storage.bench.ts [directory on the disk to measure]
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { openSqlite } from "../storage/engine/sqlite.ts";
+import { atLeast, atMost, ratio, report } from "./measure.ts";
+import type { Figure } from "./measure.ts";
 
-const WRITES = 2_000;
-const READS = 200_000;
+// The storage port against better-sqlite3 alone, on the disk of CROFT_BENCH_DISK or of the temporary folder.
+
+const ROUNDS = 5;
+const WRITES = 1_000;
+const READS = 50_000;
 const TABLE =
   "CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT NOT NULL, at INTEGER NOT NULL) STRICT";
 const INSERT = "INSERT INTO notes (text, at) VALUES (?, ?)";
 const SELECT = "SELECT id, text, at FROM notes WHERE id = ?";
 const TEXT = "a short line of text";
 
-const directory = mkdtempSync(join(process.argv[2] ?? tmpdir(), "croft-bench-"));
-try {
-  await measure();
-} finally {
-  rmSync(directory, { recursive: true });
-}
+const directory = mkdtempSync(join(process.env["CROFT_BENCH_DISK"] ?? tmpdir(), "croft-bench-"));
+const raw = new Sqlite(join(directory, "raw.db"));
+raw.pragma("journal_mode = WAL");
+raw.pragma("synchronous = FULL");
+raw.exec(TABLE);
+const insert = raw.prepare(INSERT);
+const select = raw.prepare(SELECT);
+const db = openSqlite({ path: join(directory, "port.db"), clock: Date.now });
+await db.run(TABLE);
 
-async function measure(): Promise<void> {
-  const raw = new Sqlite(join(directory, "raw.db"));
-  raw.pragma("journal_mode = WAL");
-  raw.pragma("synchronous = FULL");
-  raw.exec(TABLE);
-  const db = openSqlite({ path: join(directory, "port.db"), clock: Date.now });
-  await db.run(TABLE);
-
-  const insert = raw.prepare(INSERT);
-  const rawWrites = perSecond(WRITES, await time(() => repeat(WRITES, () => insert.run(TEXT, 1))));
-  console.log(`raw loop, synchronous=FULL        ${round(rawWrites)} writes/s`);
-  for (const concurrency of [1, 64]) {
-    const writes = perSecond(WRITES, await time(() => writeTogether(db, concurrency)));
-    console.log(
-      `port, ${String(concurrency).padStart(2)} writers at once         ${round(writes)} writes/s   ${(writes / rawWrites).toFixed(2)} of raw`,
-    );
-  }
-  for (const concurrency of [1, 64]) {
-    const writes = perSecond(WRITES, await time(() => transactTogether(db, concurrency)));
-    console.log(
-      `port, ${String(concurrency).padStart(2)} transactions at once    ${round(writes)} commits/s  ${(writes / rawWrites).toFixed(2)} of raw`,
-    );
-  }
-
-  const select = raw.prepare(SELECT);
-  const rawGet = perCall(
-    READS,
-    await time(() => repeat(READS, (index) => select.get((index % WRITES) + 1))),
+const rawWrites = () => perSecond(WRITES, () => repeat(WRITES, () => insert.run(TEXT, 1)));
+const writes = (callers: number) => () =>
+  perSecond(WRITES, () => together(callers, () => db.run(INSERT, TEXT, 1)));
+const transactions = (callers: number) => () =>
+  perSecond(WRITES, () =>
+    together(callers, () => db.transaction((tx) => tx.run(INSERT, TEXT, tx.now))),
   );
-  const preparing = perCall(
-    READS / 10,
-    await time(() => repeat(READS / 10, (index) => raw.prepare(SELECT).get((index % WRITES) + 1))),
+const rawGet = () =>
+  microseconds(READS, () => repeat(READS, (index) => select.get((index % WRITES) + 1)));
+const preparedAnew = () =>
+  microseconds(READS / 10, () =>
+    repeat(READS / 10, (index) => raw.prepare(SELECT).get((index % WRITES) + 1)),
   );
-  const portGet = perCall(
-    READS,
-    await time(async () => {
-      for (let index = 0; index < READS; index++) await db.get(SELECT, (index % WRITES) + 1);
-    }),
-  );
-  console.log(`get, prepared once, raw           ${rawGet.toFixed(2)} µs`);
-  console.log(`get, prepared each time, raw      ${preparing.toFixed(2)} µs`);
-  console.log(`get, port                         ${portGet.toFixed(2)} µs`);
-  raw.close();
-  await db.close();
+const get = () =>
+  microseconds(READS, async () => {
+    for (let index = 0; index < READS; index++) await db.get(SELECT, (index % WRITES) + 1);
+  });
+
+report(`Storage, median of ${ROUNDS} rounds, synchronous=FULL`, [
+  ...(await compareWrites("single writes, one caller", writes(1), 0.6)),
+  ...(await compareWrites("single writes, 64 callers", writes(64), 4)),
+  ...(await compareWrites("transactions, one caller", transactions(1), 0.6)),
+  ...(await compareWrites("transactions, 64 callers", transactions(64), 4)),
+  ...(await compareReads()),
+]);
+await db.close();
+raw.close();
+rmSync(directory, { recursive: true });
+
+async function compareWrites(
+  what: string,
+  ours: () => Promise<number>,
+  aim: number,
+): Promise<Figure[]> {
+  const { ratio: ofRaw, a, b } = await ratio(ROUNDS, ours, rawWrites);
+  return [
+    { what, value: `${a.toFixed(0)} commits/s, the raw loop ${b.toFixed(0)}` },
+    atLeast(`${what}, against the raw loop`, ofRaw, aim),
+  ];
 }
 
-async function writeTogether(
-  db: ReturnType<typeof openSqlite>,
-  concurrency: number,
-): Promise<void> {
-  await together(concurrency, () => db.run(INSERT, TEXT, 1));
+async function compareReads(): Promise<Figure[]> {
+  const { a, b } = await ratio(ROUNDS, get, rawGet);
+  return [
+    { what: "get through the port", value: `${a.toFixed(2)} µs` },
+    { what: "get, raw, prepared once", value: `${b.toFixed(2)} µs` },
+    { what: "get, raw, prepared each time", value: `${(await preparedAnew()).toFixed(2)} µs` },
+    atMost("what the port adds to a get", a - b, 4, "µs"),
+  ];
 }
 
-async function transactTogether(
-  db: ReturnType<typeof openSqlite>,
-  concurrency: number,
-): Promise<void> {
-  await together(concurrency, () => db.transaction((tx) => tx.run(INSERT, TEXT, tx.now)));
-}
-
-/** `WRITES` calls by `concurrency` callers, each of which waits for its own before the next. */
-async function together(concurrency: number, call: () => Promise<unknown>): Promise<void> {
+/** `WRITES` calls by so many callers, each of which waits for its own call before the next. */
+async function together(callers: number, call: () => Promise<unknown>): Promise<void> {
   let left = WRITES;
   const caller = async (): Promise<void> => {
     while (left-- > 0) await call();
   };
-  await Promise.all(Array.from({ length: concurrency }, caller));
+  await Promise.all(Array.from({ length: callers }, caller));
 }
 
 function repeat(times: number, call: (index: number) => unknown): void {
   for (let index = 0; index < times; index++) call(index);
 }
 
-async function time(run: () => unknown): Promise<number> {
+async function milliseconds(run: () => unknown): Promise<number> {
   const start = performance.now();
   await run();
   return performance.now() - start;
 }
 
-function perSecond(calls: number, milliseconds: number): number {
-  return (calls / milliseconds) * 1_000;
+async function perSecond(calls: number, run: () => unknown): Promise<number> {
+  return (calls / (await milliseconds(run))) * 1_000;
 }
 
-function perCall(calls: number, milliseconds: number): number {
-  return (milliseconds / calls) * 1_000;
-}
-
-function round(value: number): string {
-  return Math.round(value).toString().padStart(7);
+async function microseconds(calls: number, run: () => unknown): Promise<number> {
+  return ((await milliseconds(run)) / calls) * 1_000;
 }
