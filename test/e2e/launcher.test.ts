@@ -27,15 +27,15 @@ const program = `
 const [verb, value] = process.argv.slice(2);
 const lines = { pid: process.pid, version: process.versions.node, args: process.argv.slice(2), from: import.meta.url };
 if (verb === "stdin") for await (const chunk of process.stdin) lines.stdin = (lines.stdin ?? "") + chunk;
-console.log(JSON.stringify(lines));
-if (verb === "exit") process.exitCode = Number(value);
-if (verb === "die") process.kill(process.pid, value);
 if (verb === "wait") {
   const idle = setInterval(() => {}, 1000);
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
     process.on(signal, () => { console.log(signal); clearInterval(idle); process.exitCode = 5; });
   }
 }
+console.log(JSON.stringify(lines));
+if (verb === "exit") process.exitCode = Number(value);
+if (verb === "die") process.kill(process.pid, value);
 `;
 
 let folder: string;
