@@ -38,6 +38,15 @@ export function createHasher(): PasswordHasher {
 export function createPeople({ input, stores, db, hasher, addresses, queue, log }: ServiceDeps) {
   const { settings, clock } = input;
   const limiter = createLimiter({ db, clock, enabled: settings.rateLimits });
+  const mailer = createMailer({
+    enqueue: queue.enqueue,
+    keyring: stores.keyring,
+    smtpUrl: settings.smtpUrl,
+    from: settings.mailFrom,
+    outbox: stores.directory.outbox,
+    tmp: stores.directory.tmp,
+    randomBytes,
+  });
   const forge = createForgeAccounts({
     db,
     clock,
@@ -48,17 +57,9 @@ export function createPeople({ input, stores, db, hasher, addresses, queue, log 
     instanceName: settings.instanceName,
     addressKey: limiter.addressKey,
     limitSignIns: settings.rateLimits,
+    queueMail: mailer.queueMail,
   });
   const newId = createUuid7(clock, randomBytes);
-  const mailer = createMailer({
-    enqueue: queue.enqueue,
-    keyring: stores.keyring,
-    smtpUrl: settings.smtpUrl,
-    from: settings.mailFrom,
-    outbox: stores.directory.outbox,
-    tmp: stores.directory.tmp,
-    randomBytes,
-  });
   const vault = createVaultAccounts({
     db,
     clock,

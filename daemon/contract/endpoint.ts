@@ -24,7 +24,7 @@ export type ScopeCategory =
  * Both: `operator` (nobody over the network: reserved for routes that listen on loopback without an API).
  */
 export type Gate =
-  | { readonly who: "anyone" }
+  | { readonly who: "anyone"; readonly scope?: ScopeCategory }
   | { readonly who: "forge_user"; readonly scope: ScopeCategory }
   | { readonly who: "forge_site_admin"; readonly scope: "admin" }
   | { readonly who: "forge_basic"; readonly scope: "user" }
@@ -33,6 +33,9 @@ export type Gate =
   | { readonly who: "vault_administrator" };
 
 export const anyone = { who: "anyone" } as const satisfies Gate;
+/** Open to strangers, but a token needs the scope. */
+export const anyoneWithin = <S extends ScopeCategory>(scope: S) =>
+  ({ who: "anyone", scope }) as const satisfies Gate;
 export const siteAdmin = { who: "forge_site_admin", scope: "admin" } as const satisfies Gate;
 export const basicSelfOrAdmin = { who: "forge_basic", scope: "user" } as const satisfies Gate;
 export const forgeUser = <S extends ScopeCategory>(scope: S) =>

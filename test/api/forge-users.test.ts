@@ -57,6 +57,14 @@ describe("GET /version, /user and /users/{username}", () => {
     });
   });
 
+  test("a stranger sees public users without their address, and no others", async () => {
+    const { status, json } = await app.request("/api/v1/users/mira");
+    expect(status).toBe(200);
+    expectWireShape("User", json);
+    expect(json).toMatchObject({ email: "2+mira@noreply.croft.example", active: false });
+    expect((await app.request("/api/v1/users/hermit")).status).toBe(404);
+  });
+
   test("a private user is unknown to others, and not to administrators", async () => {
     const token = await app.tokenOf("mira");
     expect((await app.request("/api/v1/users/hermit", { token })).status).toBe(404);
@@ -340,6 +348,19 @@ describe("POST /admin/users", () => {
       status: 422,
       json: { message: "[]: Unsupported Content-Type" },
     });
+  });
+
+  test("a person is told by mail when that is asked for, without the password", async () => {
+    const before = app.mails.length;
+    const create = (username: string, send_notify: boolean) =>
+      post({ ...valid, username, email: `${username}@x.de`, send_notify });
+    await create("quiet", false);
+    await create("told", true);
+    expect(app.mails.slice(before)).toMatchObject([
+      { to: "told@x.de", subject: "Your account on croft" },
+    ]);
+    expect(app.mails.at(-1)?.text).toContain("User name: told");
+    expect(app.mails.at(-1)?.text).not.toContain(valid.password);
   });
 
   test("two at once with one name make one account", async () => {

@@ -52,6 +52,12 @@ export interface ForgeApp extends AsyncDisposable {
   /** A token of scope `all` of the site administrator `admin` (password `admin-password`). */
   readonly token: string;
   readonly reports: readonly RequestReport[];
+  /** Mails that were queued. */
+  readonly mails: readonly {
+    readonly to: string;
+    readonly subject: string;
+    readonly text: string;
+  }[];
   /** Moves the clock. */
   advance(milliseconds: number): void;
   request(path: string, init?: ForgeRequest): Promise<ForgeAnswer>;
@@ -72,6 +78,7 @@ export async function startForgeApp(deps: Partial<ForgeAccountsDeps> = {}): Prom
     drawn += 1;
     return createHash("shake256", { outputLength: size }).update(`draw ${drawn}`).digest();
   };
+  const mails: { to: string; subject: string; text: string }[] = [];
   const db = await openTestDatabase({ clock });
   const accounts = createForgeAccounts({
     db,
@@ -83,6 +90,7 @@ export async function startForgeApp(deps: Partial<ForgeAccountsDeps> = {}): Prom
     instanceName: "croft",
     addressKey: (address) => address,
     limitSignIns: true,
+    queueMail: async (_tx, mail) => mails.push(mail),
     ...deps,
   });
   const reports: RequestReport[] = [];
@@ -121,6 +129,7 @@ export async function startForgeApp(deps: Partial<ForgeAccountsDeps> = {}): Prom
     accounts,
     token,
     reports,
+    mails,
     advance: (milliseconds) => {
       now += milliseconds;
     },

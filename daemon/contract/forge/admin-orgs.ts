@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { endpoint, forgeUser, siteAdmin } from "../endpoint.ts";
+import { anyoneWithin, endpoint, siteAdmin } from "../endpoint.ts";
 import {
   apiError,
   bindingNames,
@@ -73,7 +73,7 @@ export const getOrganization = endpoint({
   method: "GET",
   path: "/api/v1/orgs/:org",
   summary: "An organization by name",
-  gate: forgeUser("organization"),
+  gate: anyoneWithin("organization"),
   params: z.object({ org: z.string() }),
   replies: { 200: organizationShape, ...signedInReplies, 404: apiError },
 });

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { endpoint, forgeUser } from "../endpoint.ts";
+import { anyoneWithin, endpoint, forgeUser } from "../endpoint.ts";
 import {
   apiError,
   signedInReplies,
@@ -51,7 +51,7 @@ export const getUser = endpoint({
   method: "GET",
   path: "/api/v1/users/:username",
   summary: "A user by name",
-  gate: forgeUser("user"),
+  gate: anyoneWithin("user"),
   params: usernameParams,
   replies: { 200: userShape, ...signedInReplies, 404: apiError },
 });

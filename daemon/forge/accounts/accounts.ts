@@ -21,6 +21,7 @@ import { createSecondFactors, type Sealer, type SecondFactors } from "./second-f
 import { createSignInAttempts, type SignInAttempts } from "./sign-in-attempts.ts";
 import { createTokens, type Tokens } from "./tokens.service.ts";
 import { createUsers, type Users } from "./users.service.ts";
+import { createWelcomeMail, type QueueMail } from "./welcome-mail.ts";
 
 export interface ForgeAccountsDeps {
   readonly db: Database;
@@ -33,14 +34,14 @@ export interface ForgeAccountsDeps {
   readonly publicUrl: () => string;
   /** Seals the secrets of second factors. */
   readonly sealer: Sealer;
-  /** The server's name in authenticator apps. */
+  /** The server's name in authenticator apps and mails. */
   readonly instanceName: string;
   /** What of an address counts as one caller, when failed sign-ins are counted. */
   readonly addressKey: (address: string) => string;
   /** False only for measurements: failed sign-ins are not counted. */
   readonly limitSignIns: boolean;
-  /** Has a person told of a new account by mail, in the transaction that makes it. Absent: nobody is told. */
-  readonly announceAccount?: (tx: Transaction, user: ForgeUser) => Promise<void>;
+  /** Adds a mail to the queue in the caller's transaction. */
+  readonly queueMail: QueueMail;
   /** Has hooks told of a new organization, in the transaction that makes it. */
   readonly announceOrganization?: (
     tx: Transaction,
@@ -79,7 +80,8 @@ export interface ForgeAccounts {
 export function createForgeAccounts(deps: ForgeAccountsDeps): ForgeAccounts {
   const urls: ForgeUrls = { publicUrl: deps.publicUrl };
   const marks = createListMarks();
-  const users = createUsers({ ...deps, marks });
+  const announceAccount = createWelcomeMail({ ...deps, urls });
+  const users = createUsers({ ...deps, marks, announceAccount });
   const tokens = createTokens(deps);
   const secondFactors = createSecondFactors(deps);
   const attempts = deps.limitSignIns ? createSignInAttempts(deps) : uncounted;

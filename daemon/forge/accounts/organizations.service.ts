@@ -12,6 +12,7 @@ import {
 import { AppError } from "../../errors.ts";
 import { nameTakenText, notFound, targetIsOrganization, userNotFound } from "../refusals.ts";
 import { assertUsableName } from "./names.ts";
+import { isVisibleTo } from "./visibility.ts";
 
 export interface WantedOrganization {
   readonly name: string;
@@ -31,7 +32,7 @@ export interface Organizations {
    */
   create(ownerName: string, wanted: WantedOrganization): Promise<ForgeUser>;
   /** The organization of this name as far as the viewer may know of it. Refuses with `not_found`. */
-  get(name: string, viewer: ForgeUser): Promise<ForgeUser>;
+  get(name: string, viewer: ForgeUser | undefined): Promise<ForgeUser>;
 }
 
 export interface OrganizationsDeps {
@@ -88,11 +89,9 @@ export function createOrganizations({
     async get(name, viewer) {
       const found = await findUserByName(db, name);
       if (found?.kind !== "organization") throw notFound();
-      const isHidden =
-        found.visibility === "private" &&
-        !viewer.isAdmin &&
-        !(await isMember(db, found.id, viewer.id));
-      if (isHidden) throw notFound();
+      const isMemberOf = async () =>
+        viewer !== undefined && (await isMember(db, found.id, viewer.id));
+      if (!isVisibleTo(found, viewer) && !(await isMemberOf())) throw notFound();
       return found;
     },
   };

@@ -28,6 +28,7 @@ import { assertUsableName, findEmailFault } from "./names.ts";
 import { removeUser } from "./remove-user.ts";
 import { renameUser } from "./rename-user.ts";
 import { toAvatarHash } from "./user.view.ts";
+import { isVisibleTo } from "./visibility.ts";
 
 /** What a person's account is made of. */
 export interface WantedUser {
@@ -74,7 +75,7 @@ export interface Users {
     window: { readonly page: number; readonly limit: number },
   ): Promise<{ readonly emails: readonly OwnedEmail[]; readonly total: number }>;
   /** The account of this name, as far as the viewer may know of it. Refuses with `not_found`. */
-  get(username: string, viewer: ForgeUser): Promise<ForgeUser>;
+  get(username: string, viewer: ForgeUser | undefined): Promise<ForgeUser>;
   /** Whether nobody has an account yet. */
   isEmpty(): Promise<boolean>;
 }
@@ -135,8 +136,7 @@ export function createUsers(deps: UsersDeps): Users {
 
     async get(username, viewer) {
       const user = await findUserByName(db, username);
-      const isHidden = user?.visibility === "private" && !viewer.isAdmin && viewer.id !== user.id;
-      if (user === undefined || isHidden) throw userNotFound(username);
+      if (user === undefined || !isVisibleTo(user, viewer)) throw userNotFound(username);
       return user;
     },
 

@@ -1,0 +1,36 @@
+import type { Transaction } from "../../../storage/engine/database.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
+import { type ForgeUrls, toUrl } from "../urls.ts";
+
+/** Adds a mail to the queue in the caller's transaction. */
+export type QueueMail = (
+  tx: Transaction,
+  message: { readonly to: string; readonly subject: string; readonly text: string },
+) => Promise<unknown>;
+
+export interface WelcomeMailDeps {
+  readonly queueMail: QueueMail;
+  readonly instanceName: string;
+  readonly urls: ForgeUrls;
+}
+
+/** Tells a person of the account that an administrator made. The password is not in it: that is told another way. */
+export function createWelcomeMail({ queueMail, instanceName, urls }: WelcomeMailDeps) {
+  return async (tx: Transaction, user: ForgeUser): Promise<void> => {
+    await queueMail(tx, {
+      to: user.email,
+      subject: `Your account on ${instanceName}`,
+      text: [
+        `Hello ${user.fullName === "" ? user.name : user.fullName},`,
+        "",
+        `an administrator made an account for you on ${instanceName}.`,
+        "",
+        `User name: ${user.name}`,
+        `Address: ${toUrl(urls, "/")}`,
+        "",
+        "The administrator tells you the password.",
+        "",
+      ].join("\n"),
+    });
+  };
+}
