@@ -1,4 +1,5 @@
-import { lstat, mkdir, readdir, statfs } from "node:fs/promises";
+import { lstat, mkdir, readdir, rmdir, statfs, unlink } from "node:fs/promises";
+import type { Readable } from "node:stream";
 import { brokenNameRule, type Failure } from "../outcomes.ts";
 import {
   LISTING_ITEMS_MAX,
@@ -17,9 +18,9 @@ import { cleanUp } from "./clean-up.ts";
 import { isOwn, toPlace, toSegments } from "./paths.ts";
 import { relocate } from "./relocate.ts";
 import { openOwn, openRoot, placeRoot, probeRoot, RootGone, type RootPlace } from "./root.ts";
-import { openForReading, streamOf, writeNew } from "./transfer.ts";
+import { openForReading, publishAnywhere, streamOf, writeTemporary } from "./transfer.ts";
 import { discard } from "./trash.ts";
-import { toItem } from "./versions.ts";
+import { isSame, toItem } from "./versions.ts";
 
 /** How many entries of a folder are looked at side by side. */
 const LOOKS_AT_ONCE = 64;
@@ -97,6 +98,20 @@ function createLocalFolder(
     });
   }
 
+  /**
+   * Whether an id still leads to the folder that is open: a handle stays with its folder wherever that goes, into the
+   * trash, too.
+   */
+  async function isStillAt(root: Folder, id: string, folder: Folder): Promise<boolean> {
+    const found = await unless(
+      ["ENOENT", "ENOTDIR", "ELOOP"],
+      openBelow(root, toSegments(id) ?? []),
+    );
+    if (!found.ok) return false;
+    await found.value.close();
+    return isSame(found.value, folder);
+  }
+
   function own<T>(
     root: Folder,
     kind: "tmp" | "trash" | "staging",
@@ -151,12 +166,16 @@ function createLocalFolder(
     async createFolder({ parent, name }) {
       const refusal = refuseName(parent, name);
       if (refusal !== undefined) return refusal;
-      return inFolder(parent, async (folder): Promise<ItemOutcome> => {
+      return inFolder(parent, async (folder, root): Promise<ItemOutcome> => {
         await folder.verify();
         const made = await unless(["EEXIST"], mkdir(folder.at(name)));
         if (!made.ok) return { kind: "conflict", existingName: name };
         await folder.sync();
         const stats = await lstat(folder.at(name), { bigint: true });
+        if (!(await isStillAt(root, parent, folder))) {
+          await unless(["ENOENT", "ENOTEMPTY", "EEXIST"], rmdir(folder.at(name)));
+          return { kind: "stale", note: "parent_moved" };
+        }
         return { kind: "ok", item: toItem(parent, name, stats, deps.clock()) };
       });
     },
@@ -165,17 +184,14 @@ function createLocalFolder(
       try {
         const refusal = refuseName(parent, name);
         if (refusal !== undefined) return refusal;
-        return await inFolder(parent, async (folder, root): Promise<ItemOutcome> => {
-          const taken = await unless(["ENOENT"], lstat(folder.at(name)));
-          if (taken.ok) return { kind: "conflict", existingName: name };
-          return own(root, "tmp", async (tmp): Promise<ItemOutcome> => {
-            const temporaryName = `upload-${process.pid}-${deps.newId()}`;
-            const to = { folder, name };
-            const written = await writeNew(content, size, to, tmp, temporaryName, signal);
-            if (written.kind !== "ok") return written;
-            return { kind: "ok", item: toItem(parent, name, written.stats, deps.clock()) };
-          });
+        const taken = await inFolder(parent, async (folder) => {
+          const found = await unless(["ENOENT"], lstat(folder.at(name)));
+          return found.ok ? ({ kind: "conflict", existingName: name } as const) : undefined;
         });
+        if (taken !== undefined) return taken;
+        return await below((root) =>
+          own(root, "tmp", (tmp) => uploadTo(root, tmp, { parent, name, content, size, signal })),
+        );
       } finally {
         content.destroy();
       }
@@ -191,6 +207,8 @@ function createLocalFolder(
           const from = { folder, name: where.name };
           const moved = await relocate(from, { folder, name }, expected, staging, deps.newId);
           if (moved.kind !== "ok") return moved;
+          if (!(await isStillAt(root, where.parentId, folder)))
+            return { kind: "stale", note: "parent_moved" };
           return { kind: "ok", item: toItem(where.parentId, name, moved.stats, deps.clock()) };
         }),
       );
@@ -213,6 +231,8 @@ function createLocalFolder(
               deps.newId,
             );
             if (moved.kind !== "ok") return moved;
+            if (!(await isStillAt(root, parent, target)))
+              return { kind: "stale", note: "parent_moved" };
             return { kind: "ok", item: toItem(parent, name, moved.stats, deps.clock()) };
           }),
         ),
@@ -245,6 +265,37 @@ function createLocalFolder(
     check: () => lookAt(place, facts, deps),
     close: async () => undefined,
   };
+
+  /** The bytes first: the folder is opened when they are whole, so that it is the one of that moment. */
+  async function uploadTo(
+    root: Folder,
+    tmp: Folder,
+    upload: {
+      readonly parent: string;
+      readonly name: string;
+      readonly content: Readable;
+      readonly size: number | undefined;
+      readonly signal: AbortSignal;
+    },
+  ): Promise<ItemOutcome> {
+    const { parent, name } = upload;
+    const path = await writeTemporary(upload, tmp, `upload-${process.pid}-${deps.newId()}`);
+    try {
+      return await using(openBelow(root, toSegments(parent) ?? []), async (folder) => {
+        const published = await publishAnywhere(path, { folder, name }, deps.newId());
+        if (published.kind !== "ok") return published;
+        await folder.sync();
+        const stats = await lstat(folder.at(name), { bigint: true });
+        if (!(await isStillAt(root, parent, folder))) {
+          await unlink(folder.at(name));
+          return { kind: "stale", note: "parent_moved" };
+        }
+        return { kind: "ok", item: toItem(parent, name, stats, deps.clock()) };
+      });
+    } finally {
+      await unless(["ENOENT"], unlink(path));
+    }
+  }
 
   async function refuseDestination(id: string, parent: string): Promise<Failure | undefined> {
     const segments = toSegments(parent);

@@ -1,5 +1,5 @@
 import { constants, type BigIntStats } from "node:fs";
-import { copyFile, lstat, open, unlink, type FileHandle } from "node:fs/promises";
+import { copyFile, open, unlink, type FileHandle } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { BrokenOff, type Failure } from "../outcomes.ts";
 import type { Folder } from "./anchor.ts";
@@ -89,34 +89,34 @@ export class SourceFailed extends Error {
 }
 
 /**
- * Writes a stream to a new file in `tmp`, durably, and publishes it under a name that must be free. The temporary name is
- * removed in any case. Throws what the source throws.
+ * Writes a stream to a new file in `tmp`, durably, and returns a path that means it. Nothing remains when that fails; throws what
+ * the source throws.
  */
-export async function writeNew(
-  content: Readable,
-  size: number | undefined,
-  to: Place,
+export async function writeTemporary(
+  upload: {
+    readonly content: Readable;
+    readonly size: number | undefined;
+    readonly signal: AbortSignal;
+  },
   tmp: Folder,
   temporaryName: string,
-  signal: AbortSignal,
-): Promise<{ readonly kind: "ok"; readonly stats: BigIntStats } | Failure> {
+): Promise<string> {
   const path = tmp.at(temporaryName);
   const handle = await open(path, "wx", 0o666);
   try {
     try {
-      await writeAll(handle, content, size, signal);
+      await writeAll(handle, upload.content, upload.size, upload.signal);
       await handle.sync();
     } finally {
       await handle.close();
     }
-    const published = await publishAnywhere(path, to, temporaryName);
-    if (published.kind !== "ok") return published;
-  } finally {
-    content.destroy();
+    return path;
+  } catch (error) {
     await unless(["ENOENT"], unlink(path));
+    throw error;
+  } finally {
+    upload.content.destroy();
   }
-  await to.folder.sync();
-  return { kind: "ok", stats: await lstat(to.folder.at(to.name), { bigint: true }) };
 }
 
 async function writeAll(
@@ -140,10 +140,11 @@ async function writeAll(
   if (size !== undefined && written !== size) throw new SourceFailed("shorter than declared");
 }
 
-async function publishAnywhere(
+/** Publishes a finished file under a name that must be free, on another file system below the root, too. */
+export async function publishAnywhere(
   path: string,
   to: Place,
-  temporaryName: string,
+  id: string,
 ): Promise<{ readonly kind: "ok" } | Failure> {
   await to.folder.verify();
   try {
@@ -153,7 +154,7 @@ async function publishAnywhere(
     if (errnoOf(error) !== "EXDEV") throw error;
   }
   // Another file system is mounted below the root: the bytes have to be whole over there first.
-  const near = to.folder.at(`.croft-${temporaryName}`);
+  const near = to.folder.at(`.croft-${id}`);
   try {
     await copyFile(path, near, constants.COPYFILE_EXCL);
     const copy = await open(near, "r+");

@@ -1,0 +1,77 @@
+import { mkdtemp, open, readdir, readFile, rename, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { localFolder } from "../../storage/cloud/local-folder/provider.ts";
+import type { CloudProvider } from "../../storage/cloud/provider.ts";
+import { testProviderDeps } from "../support/vault-cloud.ts";
+import { cloudProviderSuite, type CloudSubject } from "./cloud-provider.suite.ts";
+
+cloudProviderSuite("local_folder", {
+  can: localFolder.can,
+  make: makeSubject,
+  faults: [],
+  withoutFaults: "there is no network between the daemon and its own disk",
+  refusesName: () => false,
+});
+
+async function makeSubject(): Promise<CloudSubject> {
+  const root = await mkdtemp(join(tmpdir(), "croft-suite-"));
+  const before = await openFiles();
+  const provider = await connect(root);
+  const other = await connect(root);
+  return {
+    provider,
+    other,
+    async overwrite(id, bytes) {
+      const file = await open(join(root, id), "r+");
+      try {
+        await file.truncate(0);
+        await file.write(bytes);
+      } finally {
+        await file.close();
+      }
+    },
+    async leftovers() {
+      const own = join(root, ".croft");
+      return [
+        ...(await readdir(join(own, "tmp"))),
+        ...(await readdir(join(own, "staging")).catch(() => [])),
+      ];
+    },
+    async restoreLast() {
+      const trash = join(root, ".croft", "trash");
+      const record = (await readdir(trash)).find((name) => name.endsWith(".json")) ?? "";
+      const { path } = JSON.parse(await readFile(join(trash, record), "utf8")) as { path: string };
+      await rename(join(trash, record.replace(".json", ""), path), join(root, path));
+    },
+    faults: {},
+    async [Symbol.asyncDispose]() {
+      await provider.close();
+      await other.close();
+      await rm(root, { recursive: true });
+      const after = await openFiles();
+      if (after > before) throw new Error(`${after - before} files were left open`);
+    },
+  };
+}
+
+async function connect(root: string): Promise<CloudProvider> {
+  const outcome = await localFolder.connect(
+    {
+      connectionId: "c",
+      settings: { root },
+      credentials: {},
+      facts: undefined,
+      saveCredentials: async () => undefined,
+      signal: new AbortController().signal,
+    },
+    { ...testProviderDeps(root, Date.now), newId: () => crypto.randomUUID() },
+  );
+  if (outcome.kind !== "ok") throw new Error(JSON.stringify(outcome));
+  return outcome.provider;
+}
+
+/** How many descriptors this process holds; 0 where that cannot be seen. */
+async function openFiles(): Promise<number> {
+  return (await readdir("/proc/self/fd").catch(() => [])).length;
+}

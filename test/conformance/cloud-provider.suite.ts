@@ -1,0 +1,165 @@
+import { afterAll, describe, expect } from "vitest";
+import type { CloudProvider, Powers } from "../../storage/cloud/provider.ts";
+import { skipUnless } from "../support/skip.ts";
+import { deletingBehaviours } from "./cloud-provider/deleting.ts";
+import { failingBehaviours } from "./cloud-provider/failing.ts";
+import { listingBehaviours } from "./cloud-provider/listing.ts";
+import { makingBehaviours } from "./cloud-provider/making.ts";
+import { movingBehaviours } from "./cloud-provider/moving.ts";
+import { readingBehaviours } from "./cloud-provider/reading.ts";
+import { renamingBehaviours } from "./cloud-provider/renaming.ts";
+import { uploadingBehaviours } from "./cloud-provider/uploading.ts";
+
+/** A storage to be tried: empty, and of no other use. Disposing of it fails when the adapter has left anything open. */
+export interface CloudSubject extends AsyncDisposable {
+  /** The adapter under test, connected. */
+  readonly provider: CloudProvider;
+  /** A second connection to the same storage: another client. */
+  readonly other: CloudProvider;
+  /** Replaces the bytes of a file in place, as another program does; the length may stay the same. */
+  overwrite(id: string, bytes: Uint8Array): Promise<void>;
+  /**
+   * Everything in the storage that is no visible item: temporary files, upload sessions. What is meant to be there, such as
+   * a trash, is left out.
+   */
+  leftovers(): Promise<readonly string[]>;
+  /** Puts the item that was deleted last back by the storage's own means. Where `can.trash`. */
+  restoreLast?(): Promise<void>;
+  readonly faults: Partial<Faults>;
+}
+
+/** Ways to make what lies between adapter and storage fail. Each holds until `clear`, unless it says otherwise. */
+export interface Faults {
+  /** The next change is carried out, and its answer is lost. */
+  loseNextAnswer(): void;
+  /** The next body that is read is cut after so many bytes. */
+  cutNextBody(afterBytes: number): void;
+  /** The next body that is written is cut after so many bytes. */
+  cutNextUpload(afterBytes: number): void;
+  /** The next ranged read is answered with the whole. */
+  ignoreNextRange(): void;
+  /** Bodies are compressed whether or not the adapter takes that. */
+  compress(): void;
+  /** The page after the first of the next listing fails. */
+  failSecondPage(): void;
+  /** So many of the next requests are answered with this. */
+  answer(
+    times: number,
+    status: number,
+    headers: Readonly<Record<string, string>>,
+    body: string,
+  ): void;
+  /** Connections are refused. */
+  refuse(): void;
+  /** Requests are taken and never answered; the adapter's time-outs are short in tests. */
+  stall(): void;
+  /** The next answer sends the adapter to this address. */
+  redirect(address: string): void;
+  /** The storage is full from here on: at once, or once so many bytes were taken. */
+  fill(afterBytes: number): void;
+  /** The access token is refused until it is renewed. */
+  expireToken(): void;
+  /** Renewing is refused. */
+  refuseRenewal(): void;
+  /** A child of this folder cannot be deleted. */
+  lockChild(id: string): void;
+  /** The storage alters what is uploaded, and says so. */
+  alterUploads(): void;
+  /** Requests that reached the storage so far. */
+  requests(): number;
+  /** How often the token was renewed so far. */
+  renewals(): number;
+  clear(): void;
+}
+
+/** How one adapter is tried. */
+export interface SuiteOptions {
+  /** What this configuration declares: decides which behaviours are asked of it. */
+  readonly can: Powers;
+  make(): Promise<CloudSubject>;
+  /** The ways to fail that `make` offers. */
+  readonly faults: readonly (keyof Faults)[];
+  /** Why the other ways do not exist here, such as "there is no network in between". */
+  readonly withoutFaults: string;
+  /** Lengths around which the adapter takes another way of uploading. */
+  readonly uploadSizes?: readonly number[];
+  /** Entries that take more than two pages. */
+  readonly entriesForPages?: number;
+  /** Names that this storage refuses although the common rules allow them. */
+  readonly refusesName?: (name: string) => boolean;
+  /** Behaviours that cannot be asked for in this configuration, by number, with the reason. */
+  readonly cannot?: Readonly<Record<number, string>>;
+  /** An adapter that needs a server: the condition, and what is missing. */
+  readonly needs?: { readonly isThere: boolean; readonly reason: string };
+}
+
+/** One behaviour that every adapter shows. */
+export interface Behaviour {
+  /** 1 to 56. */
+  readonly number: number;
+  readonly title: string;
+  /** Declared powers without which it cannot be asked for: the reason, or undefined. */
+  readonly unless?: (can: Powers) => string | undefined;
+  readonly needs?: readonly (keyof Faults)[];
+  run(subject: CloudSubject, options: SuiteOptions): Promise<void>;
+}
+
+/** How many behaviours there are. */
+export const BEHAVIOURS = 56;
+
+/** All behaviours, by number. */
+export const behaviours: readonly Behaviour[] = [
+  ...listingBehaviours,
+  ...readingBehaviours,
+  ...makingBehaviours,
+  ...uploadingBehaviours,
+  ...renamingBehaviours,
+  ...movingBehaviours,
+  ...deletingBehaviours,
+  ...failingBehaviours,
+].sort((a, b) => a.number - b.number);
+
+/**
+ * States what every adapter does, and tries one against it. Each behaviour has an empty storage of its own and ends with a
+ * look for leftovers. The run prints how many passed and which were skipped for what reason.
+ */
+export function cloudProviderSuite(name: string, options: SuiteOptions): void {
+  const passed: number[] = [];
+  const skipped = new Map<number, string>();
+  describe(`cloud provider: ${name}`, () => {
+    for (const behaviour of behaviours) {
+      const reason = reasonToSkip(behaviour, options);
+      if (reason !== undefined) skipped.set(behaviour.number, reason);
+      skipUnless(reason === undefined, `${name}: ${reason}`)(
+        `${behaviour.number}. ${behaviour.title}`,
+        async () => {
+          await using subject = await options.make();
+          expect(subject.provider.can).toEqual(options.can);
+          await behaviour.run(subject, options);
+          subject.faults.clear?.();
+          expect(await subject.leftovers()).toEqual([]);
+          passed.push(behaviour.number);
+        },
+      );
+    }
+    afterAll(() => {
+      const reasons = [...Map.groupBy(skipped, ([, reason]) => reason)].map(
+        ([reason, entries]) => `${entries.map(([number]) => number).join(", ")} (${reason})`,
+      );
+      const rest = reasons.length === 0 ? "none skipped" : `skipped: ${reasons.join("; ")}`;
+      process.stdout.write(
+        `${name}: ${passed.length} of ${BEHAVIOURS} behaviours passed, ${rest}\n`,
+      );
+      // Without a server nothing ran, and the skips say so; otherwise a run that asks for nothing proves nothing.
+      if (options.needs?.isThere !== false) expect(passed.length).toBeGreaterThan(0);
+    });
+  });
+}
+
+function reasonToSkip(behaviour: Behaviour, options: SuiteOptions): string | undefined {
+  if (options.needs?.isThere === false) return options.needs.reason;
+  const own = options.cannot?.[behaviour.number] ?? behaviour.unless?.(options.can);
+  if (own !== undefined) return own;
+  const missing = behaviour.needs?.find((fault) => !options.faults.includes(fault));
+  return missing === undefined ? undefined : options.withoutFaults;
+}
