@@ -101,7 +101,7 @@ export function createMemoryStorage(
       parent: node.parent,
       contentType: undefined,
       size: isFile ? node.bytes.length : undefined,
-      modifiedAt: Date.now(),
+      modifiedAt: node.version * 1000,
       etag: `e${node.etag}`,
       version: isFile ? `v${node.version}` : undefined,
     };

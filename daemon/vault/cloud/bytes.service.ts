@@ -138,6 +138,8 @@ export function createBytes(deps: CloudDeps, adapters: Adapters): CloudBytes {
     );
     if (outcome.kind !== "ok") return outcome;
     const { item, stream, length } = outcome;
+    // Whoever reads it hears of an error; a stream that is given up before it is read must not end the process.
+    stream.on("error", () => undefined);
     const contentType = item.contentType ?? known?.contentType;
     const versionKey = toVersionKey({ ...toSeenItem(item), providerItemId: itemId, contentType });
     if (from === undefined && known !== undefined && versionKey !== toVersionKey(known)) {

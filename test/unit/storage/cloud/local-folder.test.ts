@@ -1,0 +1,396 @@
+import { execFileSync } from "node:child_process";
+import {
+  chmod,
+  link,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { localFolder } from "../../../../storage/cloud/local-folder/provider.ts";
+import type { CloudProvider, Facts, ProviderDeps } from "../../../../storage/cloud/provider.ts";
+import { skipUnless } from "../../../support/skip.ts";
+import { testProviderDeps } from "../../../support/vault-cloud.ts";
+
+const signal = new AbortController().signal;
+const isRoot = process.getuid?.() === 0;
+
+let outside: string;
+let root: string;
+let provider: CloudProvider;
+let facts: Facts;
+
+beforeEach(async () => {
+  const home = await mkdtemp(join(tmpdir(), "croft-local-"));
+  outside = join(home, "outside");
+  root = join(home, "root");
+  await mkdir(outside);
+  await mkdir(root);
+  await writeFile(join(outside, "secret.txt"), "secret");
+  const outcome = await connect(root);
+  if (outcome.kind !== "ok") throw new Error(outcome.kind);
+  ({ provider, facts } = outcome);
+});
+
+afterEach(async () => {
+  await provider.close();
+  await chmod(root, 0o755).catch(() => undefined);
+  await rm(join(root, ".."), { recursive: true, force: true });
+});
+
+function connect(folder: string, more: Partial<ProviderDeps> = {}, known?: Facts) {
+  return localFolder.connect(
+    {
+      connectionId: "c",
+      settings: { root: folder },
+      credentials: {},
+      facts: known,
+      saveCredentials: async () => undefined,
+      signal,
+    },
+    { ...testProviderDeps(join(root, ".."), Date.now), newId: () => crypto.randomUUID(), ...more },
+  );
+}
+
+const upload = (parent: string, name: string, text: string) =>
+  provider.upload({
+    parent,
+    name,
+    content: Readable.from([Buffer.from(text)]),
+    size: undefined,
+    contentType: undefined,
+    signal,
+  });
+
+/** What every verb says of one id. */
+async function tryEverything(id: string): Promise<string[]> {
+  const read = await provider.read({ id, signal });
+  if (read.kind === "ok") read.stream.destroy();
+  return [
+    (await provider.stat({ id, signal })).kind,
+    read.kind,
+    (await provider.list({ folder: id, signal })).kind,
+    (await provider.createFolder({ parent: id, name: "made", signal })).kind,
+    (await upload(id, "uploaded.txt", "x")).kind,
+    (await provider.rename({ id, name: "renamed", expected: {}, signal })).kind,
+    (await provider.move({ id, parent: "", expected: {}, signal })).kind,
+    (await provider.delete({ id, expected: {}, signal })).kind,
+  ];
+}
+
+async function outsideIsUntouched(): Promise<void> {
+  expect(await readdir(outside)).toEqual(["secret.txt"]);
+  expect(await readFile(join(outside, "secret.txt"), "utf8")).toBe("secret");
+}
+
+describe("attack: ids that lead out of the root", () => {
+  test.each([
+    "..",
+    "../outside/secret.txt",
+    "a/../../outside",
+    "./x",
+    "a/./b",
+    "/etc/passwd",
+    "//etc",
+    "a//b",
+    "a/",
+    "/",
+    "a\0b",
+    ".croft",
+    ".croft/trash",
+    ".CROFT/tmp",
+    "..\\outside",
+    "%2e%2e/outside",
+    "%252e%252e",
+    "C:\\Windows",
+    "file.txt::$DATA",
+    "\u002e\u002e\u2215outside",
+  ])("%j reaches nothing with any verb", async (id) => {
+    const kinds = await tryEverything(id);
+    for (const kind of kinds) expect(["not_found", "stale"]).toContain(kind);
+    await outsideIsUntouched();
+    expect(await readdir(root)).toEqual([".croft"]);
+  });
+
+  test.each([
+    "../x",
+    "a/b",
+    "..",
+    ".",
+    "",
+    "a\0b",
+    "a\nb",
+    "\u0007",
+    "x".repeat(256),
+    "\ud800",
+    ".croft",
+    ".Croft",
+  ])("the name %j is refused before anything is touched", async (name) => {
+    const file = await upload("", "file.txt", "x");
+    if (file.kind !== "ok") throw new Error(file.kind);
+    const { id } = file.item;
+    const kinds = [
+      (await provider.createFolder({ parent: "", name, signal })).kind,
+      (await upload("", name, "x")).kind,
+      (await provider.rename({ id, name, expected: {}, signal })).kind,
+    ];
+    expect(kinds).toEqual(["invalid_name", "invalid_name", "invalid_name"]);
+    expect((await readdir(root)).sort()).toEqual([".croft", "file.txt"]);
+  });
+});
+
+describe("attack: links and special files", () => {
+  test("a link to a folder outside is never followed", async () => {
+    await symlink(outside, join(root, "way-out"));
+    await mkdir(join(root, "inner"));
+    await symlink("../../outside", join(root, "inner", "way-out"));
+    for (const id of ["way-out/secret.txt", "inner/way-out/secret.txt"]) {
+      const kinds = await tryEverything(id);
+      for (const kind of kinds) expect(["not_found", "stale", "forbidden"]).toContain(kind);
+    }
+    for (const parent of ["way-out", "inner/way-out"]) {
+      expect((await provider.list({ folder: parent, signal })).kind).not.toBe("ok");
+      expect((await upload(parent, "planted.txt", "x")).kind).not.toBe("ok");
+      expect((await provider.createFolder({ parent, name: "planted", signal })).kind).not.toBe(
+        "ok",
+      );
+    }
+    await upload("", "file.txt", "x");
+    const moved = await provider.move({ id: "file.txt", parent: "way-out", expected: {}, signal });
+    expect(moved.kind).not.toBe("ok");
+    await outsideIsUntouched();
+  });
+
+  test("a link to a file outside is shown without bytes, and deleting it takes the link alone", async () => {
+    await symlink(join(outside, "secret.txt"), join(root, "link.txt"));
+    const listed = await provider.list({ folder: "", signal });
+    expect(listed).toMatchObject({
+      kind: "ok",
+      items: [{ name: "link.txt", kind: "file", size: undefined }],
+    });
+    expect((await provider.read({ id: "link.txt", signal })).kind).toBe("unsupported");
+    expect((await upload("", "link.txt", "overwritten")).kind).toBe("conflict");
+    const deleted = await provider.delete({
+      id: "link.txt",
+      expected: {},
+      permanently: true,
+      signal,
+    });
+    expect(deleted).toEqual({ kind: "ok", how: "permanent" });
+    await outsideIsUntouched();
+  });
+
+  test("a link inside a folder that is deleted for good is not followed", async () => {
+    await mkdir(join(root, "folder"));
+    await symlink(outside, join(root, "folder", "way-out"));
+    const deleted = await provider.delete({
+      id: "folder",
+      expected: {},
+      permanently: true,
+      signal,
+    });
+    expect(deleted.kind).toBe("ok");
+    await outsideIsUntouched();
+  });
+
+  test("a link in the place of the own folder is refused", async () => {
+    await rm(join(root, ".croft"), { recursive: true });
+    await symlink(outside, join(root, ".croft"));
+    await writeFile(join(root, "file.txt"), "x");
+    expect((await upload("", "new.txt", "x")).kind).not.toBe("ok");
+    expect((await provider.delete({ id: "file.txt", expected: {}, signal })).kind).not.toBe("ok");
+    await outsideIsUntouched();
+  });
+
+  test("a pipe and a device neither block nor give bytes", async () => {
+    execFileSync("mkfifo", [join(root, "pipe")]);
+    expect((await provider.read({ id: "pipe", signal })).kind).toBe("unsupported");
+    expect((await provider.stat({ id: "pipe", signal })).kind).toBe("ok");
+  });
+
+  test("a hard link is a file of its own", async () => {
+    await writeFile(join(root, "one.txt"), "x");
+    await link(join(root, "one.txt"), join(root, "two.txt"));
+    const outcome = await provider.rename({ id: "one.txt", name: "two.txt", expected: {}, signal });
+    expect(outcome.kind).toBe("conflict");
+    expect((await readdir(root)).sort()).toEqual([".croft", "one.txt", "two.txt"]);
+  });
+
+  test("a folder that is swapped for a link while calls run never lets one out", async () => {
+    const folder = join(root, "folder");
+    await mkdir(folder);
+    await writeFile(join(folder, "secret.txt"), "harmless");
+    let isRunning = true;
+    const swapping = (async () => {
+      while (isRunning) {
+        await rename(folder, join(root, "aside"));
+        await symlink(outside, folder);
+        await new Promise((resolve) => setImmediate(resolve));
+        await rm(folder);
+        await rename(join(root, "aside"), folder);
+      }
+    })();
+    const seen = new Set<string>();
+    for (let round = 0; round < 60; round++) {
+      const read = await provider.read({ id: "folder/secret.txt", signal });
+      if (read.kind === "ok") seen.add((await buffer(read.stream)).toString());
+      await upload("folder", `planted ${round}.txt`, "x");
+      await provider.createFolder({ parent: "folder", name: `made ${round}`, signal });
+      const listed = await provider.list({ folder: "folder", signal });
+      if (listed.kind === "ok") for (const item of listed.items) seen.add(item.name);
+      await provider.delete({ id: `folder/planted ${round}.txt`, expected: {}, signal });
+      await provider.rename({ id: "folder/secret.txt", name: "secret.txt", expected: {}, signal });
+    }
+    isRunning = false;
+    await swapping;
+    expect(seen).not.toContain("secret");
+    await outsideIsUntouched();
+  });
+});
+
+describe("where a root may lie", () => {
+  test.each([
+    ["outside of what is allowed", "/etc", "outside_allowed_roots"],
+    ["above it", "..", "outside_allowed_roots"],
+    ["missing", "nowhere", "folder_missing"],
+    ["the own folder of another connection", "root/.croft/trash", "reserved_name"],
+  ])("refused: %s", async (_what, folder, reason) => {
+    expect(await connect(folder)).toMatchObject({
+      kind: "invalid_setting",
+      setting: "root",
+      reason,
+    });
+  });
+
+  test("refused: a way through a link, even to an allowed place", async () => {
+    await symlink(root, join(root, "..", "link"));
+    expect((await connect("link")).kind).not.toBe("ok");
+  });
+
+  test("refused: what holds or lies in the daemon's own folders", async () => {
+    const home = join(root, "..");
+    for (const own of [root, join(root, "data"), home])
+      expect(
+        await connect(root, { ownFolders: [own], localRoots: [join(home, "..")] }),
+      ).toMatchObject({
+        reason: "own_folder",
+      });
+    // Unless the administrator allows a folder in there, as the default does.
+    expect(await connect(root, { ownFolders: [home], localRoots: [root] })).toMatchObject({
+      kind: "ok",
+    });
+    expect(await connect(root, { ownFolders: [root], localRoots: [root] })).toMatchObject({
+      reason: "own_folder",
+    });
+  });
+
+  test("a relative root lies below the first allowed folder", async () => {
+    expect(await connect("root")).toMatchObject({ kind: "ok" });
+    expect(await connect(".")).toMatchObject({ kind: "ok" });
+  });
+
+  test("a root that is another folder than before is offline, and nothing is called deleted", async () => {
+    await writeFile(join(root, "file.txt"), "x");
+    const again = await connect("root", {}, facts);
+    if (again.kind !== "ok") throw new Error(again.kind);
+    await rename(root, `${root}-unmounted`);
+    expect((await again.provider.list({ folder: "", signal })).kind).toBe("offline");
+    await mkdir(root);
+    for (let at = 0; at < 3; at++) await mkdir(join(root, `other ${at}`));
+    expect((await again.provider.list({ folder: "", signal })).kind).toBe("offline");
+    expect((await again.provider.check({ signal })).kind).toBe("offline");
+    await rm(root, { recursive: true });
+    await rename(`${root}-unmounted`, root);
+    expect(await again.provider.list({ folder: "", signal })).toMatchObject({
+      items: [{ name: "file.txt" }],
+    });
+  });
+
+  test("a root that was restored from a backup is known by its mark", async () => {
+    execFileSync("cp", ["-a", root, `${root}-copy`]);
+    await rm(root, { recursive: true });
+    await rename(`${root}-copy`, root);
+    const again = await connect("root", {}, facts);
+    if (again.kind !== "ok") throw new Error(again.kind);
+    expect((await again.provider.list({ folder: "", signal })).kind).toBe("ok");
+  });
+});
+
+describe("what else happens on disks", () => {
+  test("names that are no Unicode are left out and stay untouched", async () => {
+    await writeFile(Buffer.concat([Buffer.from(`${root}/bad `), Buffer.from([0xff, 0xfe])]), "x");
+    await writeFile(join(root, "good.txt"), "x");
+    expect(await provider.list({ folder: "", signal })).toMatchObject({
+      items: [{ name: "good.txt" }],
+    });
+    expect(await readdir(root, { encoding: "buffer" })).toHaveLength(3);
+  });
+
+  test("a file that changes while it is read breaks off", async () => {
+    await writeFile(join(root, "file.bin"), Buffer.alloc(2_000_000, 1));
+    const outcome = await provider.read({ id: "file.bin", signal });
+    if (outcome.kind !== "ok") throw new Error(outcome.kind);
+    const chunks = outcome.stream[Symbol.asyncIterator]();
+    await chunks.next();
+    await writeFile(join(root, "file.bin"), Buffer.alloc(2_000_000, 2));
+    const rest = async () => {
+      for (let next = await chunks.next(); next.done !== true;) next = await chunks.next();
+    };
+    await expect(rest()).rejects.toMatchObject({ failure: { kind: "changed" } });
+  });
+
+  test("a file that is cut while it is read breaks off", async () => {
+    await writeFile(join(root, "file.bin"), Buffer.alloc(2_000_000, 1));
+    const outcome = await provider.read({ id: "file.bin", signal });
+    if (outcome.kind !== "ok") throw new Error(outcome.kind);
+    await writeFile(join(root, "file.bin"), "short");
+    await expect(buffer(outcome.stream)).rejects.toMatchObject({ failure: { kind: "changed" } });
+  });
+
+  test("half-written uploads of a process that is gone are cleared away on connecting", async () => {
+    const tmp = join(root, ".croft", "tmp");
+    await writeFile(join(tmp, "upload-999999999-x"), "half");
+    await writeFile(join(tmp, `upload-${process.pid}-running`), "under way");
+    await writeFile(join(tmp, "unrelated"), "x");
+    await connect("root");
+    expect((await readdir(tmp)).sort()).toEqual(["unrelated", `upload-${process.pid}-running`]);
+  });
+
+  test("the trash keeps what it was, where it was and when", async () => {
+    await mkdir(join(root, "folder"));
+    await writeFile(join(root, "folder", "file.txt"), "x");
+    await provider.delete({ id: "folder/file.txt", expected: {}, signal });
+    const trash = join(root, ".croft", "trash");
+    const [id = "", record = ""] = (await readdir(trash)).sort();
+    expect(JSON.parse(await readFile(join(trash, record), "utf8"))).toMatchObject({
+      path: "folder/file.txt",
+    });
+    expect(await readdir(join(trash, id))).toEqual(["file.txt"]);
+  });
+
+  skipUnless(!isRoot, "root may write anywhere")(
+    "a folder that may only be read can be browsed, and changes are forbidden",
+    async () => {
+      await writeFile(join(root, "file.txt"), "x");
+      await rm(join(root, ".croft"), { recursive: true });
+      await chmod(root, 0o555);
+      const outcome = await connect("root");
+      if (outcome.kind !== "ok") throw new Error(outcome.kind);
+      const reader = outcome.provider;
+      expect((await reader.list({ folder: "", signal })).kind).toBe("ok");
+      expect((await reader.createFolder({ parent: "", name: "a", signal })).kind).toBe("forbidden");
+      expect((await reader.delete({ id: "file.txt", expected: {}, signal })).kind).toBe(
+        "forbidden",
+      );
+    },
+  );
+});
