@@ -1,13 +1,11 @@
-import { cp, mkdir, readdir, stat, writeFile } from "node:fs/promises";
-import { dirname, join, relative, sep } from "node:path";
-import { isBuiltin } from "node:module";
+import { cp, mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { build } from "rolldown";
-import { parseSync } from "rolldown/utils";
-import type { Plugin } from "rolldown";
+import { locateFiles, omitDevtools, takeBuiltins } from "./bundle-plugins.ts";
 import { collectLicenses } from "./licenses.ts";
 
 /** Packages that stay packages at run time, because they load a native addon that lies beside their code. */
-export const nativePackages = ["better-sqlite3", "argon2", "keytar"];
+const nativePackages = ["better-sqlite3", "argon2", "keytar"];
 
 /** Never installed: the optional native half of `pg`, which it asks for by name. */
 const absentPackages = ["pg-native"];
@@ -57,92 +55,4 @@ export async function bundle(root: string, output: string): Promise<void> {
     await mkdir(dirname(join(output, path)), { recursive: true });
     await cp(join(root, path), join(output, path), { recursive: true });
   }
-}
-
-/** Every file below `folder`, as paths relative to it with forward slashes, in a stable order. */
-export async function listFiles(folder: string): Promise<string[]> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  return entries
-    .filter((entry) => entry.isFile())
-    .map((entry) => toSlashes(relative(folder, join(entry.parentPath, entry.name))))
-    .toSorted();
-}
-
-/** Ink imports this development tool only with DEV=true in its environment; it is not installed. */
-function omitDevtools(): Plugin {
-  return {
-    name: "croft:omit-devtools",
-    resolveId: { filter: { id: /^react-devtools-core$/ }, handler: (id) => `\0${id}` },
-    load: { filter: { id: /^\0react-devtools-core$/ }, handler: () => "export default undefined;" },
-  };
-}
-
-function locateFiles(root: string, dataFiles: Set<string>): Plugin {
-  const address = /new URL\(\s*"(\.[^"]*)"\s*,\s*import\.meta\.url,?\s*\)/g;
-  return {
-    name: "croft:locate-files",
-    transform: {
-      filter: { id: { include: /\.tsx?$/, exclude: /node_modules/ }, code: /import\.meta/ },
-      async handler(code, id) {
-        const replacements: { text: string; by: string }[] = [];
-        for (const [text, target = ""] of code.matchAll(address)) {
-          const path = toSlashes(relative(root, join(dirname(id), target)));
-          if (/\.tsx?$/.test(target)) {
-            const fileName = `${path.replaceAll("/", "-").replace(/\.tsx?$/, "")}.js`;
-            this.emitFile({ type: "chunk", id: join(root, path), fileName });
-            replacements.push({ text, by: `new URL("./${fileName}", import.meta.url)` });
-          } else {
-            await stat(join(root, path));
-            dataFiles.add(path);
-            const ending = target.endsWith("/") ? "/" : "";
-            replacements.push({ text, by: `new URL("./${path}${ending}", import.meta.url)` });
-          }
-        }
-        const rest = code.replaceAll(address, "");
-        if (rest.includes("import.meta")) {
-          this.error(
-            `${relative(root, id)}: import.meta is of use only as new URL("./literal", import.meta.url)`,
-          );
-        }
-        return replacements.reduce((result, { text, by }) => result.replaceAll(text, by), code);
-      },
-    },
-  };
-}
-
-/**
- * Turns `import { a } from "node:b"` into a read of just `a`. As an import, Node would read everything that the module
- * exports, and some of that is made when it is read: `node:http` costs 40 ms that way, of which `fetch` takes most, and
- * `node:tls` 20 ms.
- */
-function takeBuiltins(): Plugin {
-  return {
-    name: "croft:take-builtins",
-    renderChunk(code, chunk) {
-      const { program } = parseSync(chunk.fileName, code);
-      const imports = program.body.filter((node) => node.type === "ImportDeclaration");
-      let result = code;
-      for (const { start, end, source, specifiers } of imports.toReversed()) {
-        if (!isBuiltin(source.value)) continue;
-        const module = `globalThis.process.getBuiltinModule(${JSON.stringify(source.value)})`;
-        const reads = specifiers.map(({ local, ...specifier }) => {
-          if (!("imported" in specifier) || toName(specifier.imported) === "default")
-            return `${local.name} = ${module}`;
-          return `${local.name} = ${module}[${JSON.stringify(toName(specifier.imported))}]`;
-        });
-        // `var`, as functions of this chunk may be called by another one before this line is reached.
-        const statement = reads.length === 0 ? "" : `var ${reads.join(", ")};`;
-        result = result.slice(0, start) + statement + result.slice(end);
-      }
-      return result;
-    },
-  };
-}
-
-function toName(name: { type: string; name?: string; value?: string }): string | undefined {
-  return name.name ?? name.value;
-}
-
-function toSlashes(path: string): string {
-  return path.split(sep).join("/");
 }

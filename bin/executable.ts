@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { rolldown } from "rolldown";
-import { listFiles } from "./bundle.ts";
+import { listFiles } from "./paths.ts";
 
 const target = `${process.platform}-${process.arch}`;
 

@@ -114,6 +114,15 @@ test("Node's own modules are taken by name, never imported whole: that would loa
   expect(texts.join()).not.toMatch(/(from|import)\s*["'`]node:/);
 });
 
+test("an address in a comment is a comment", async () => {
+  await addFile(
+    "daemon/main.ts",
+    `/** Like new URL("./gone.worker.ts", import.meta.url). */
+     export const main = (): void => console.log("fine"); // import.meta.dirname`,
+  );
+  expect(await runBundle()).toBe("fine\n");
+});
+
 test("what is named but not there fails the build", async () => {
   await addFile(
     "daemon/main.ts",
