@@ -25,11 +25,11 @@ function packageFolder(path: string): string | undefined {
 async function toNotice(folder: string): Promise<string> {
   const manifest = JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as Manifest;
   const title = `${manifest.name} ${manifest.version} (${manifest.license ?? "see below"})`;
-  const names = (await readdir(folder)).filter((name) =>
-    /^(licen[cs]e|copying|notice)/i.test(name),
-  );
-  const texts = await Promise.all(
-    names.toSorted().map((name) => readFile(join(folder, name), "utf8")),
-  );
+  const entries = await readdir(folder, { withFileTypes: true });
+  const names = entries
+    .filter((entry) => entry.isFile() && /^(licen[cs]e|copying|notice)/i.test(entry.name))
+    .map((entry) => entry.name)
+    .toSorted();
+  const texts = await Promise.all(names.map((name) => readFile(join(folder, name), "utf8")));
   return [title, ...texts.map((text) => text.trim())].join("\n\n");
 }
