@@ -194,10 +194,10 @@ export function createClient(cli: CliContext, transport?: Transport): Client {
       service === "vault" && cookieRoutes.has(pathOnly)
         ? await authorizer.vaultSession.cookie()
         : undefined;
-    const send = (signed: Readonly<Record<string, string>>) =>
+    const sendTo = (to: string, signed: Readonly<Record<string, string>>) =>
       sendRaw({
         method,
-        url: `${url}${path}`,
+        url: `${url}${to}`,
         headers: {
           ...clientHeaders,
           Accept: "application/json, */*;q=0.5",
@@ -208,6 +208,11 @@ export function createClient(cli: CliContext, transport?: Transport): Client {
         body,
         signal,
       });
+    const send = async (signed: Readonly<Record<string, string>>) => {
+      const answer = await sendTo(path, signed);
+      const moved = service === "forge" ? movedPathOf(answer) : undefined;
+      return moved === undefined ? answer : sendTo(moved, signed);
+    };
     if (authorization === "none") return send({});
     if (authorization !== undefined) return send({ Authorization: authorization });
     return withRenewal(service, undefined, send);
@@ -237,6 +242,12 @@ export function createClient(cli: CliContext, transport?: Transport): Client {
     const { url } = await authorizer.target();
     return { request: toPreview(method, `${url}${path}`, body) };
   }
+}
+
+/** Where a renamed user's route is today; never another server, since credentials go along. */
+function movedPathOf({ status, headers }: IncomingAnswer): string | undefined {
+  const { location } = headers;
+  return status === 307 && location?.startsWith("/api/v1/") === true ? location : undefined;
 }
 
 /** The service that an operation belongs to. */

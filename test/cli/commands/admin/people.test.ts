@@ -72,7 +72,12 @@ describe("users", () => {
       from: "before",
       username: "after",
     });
-    expect((await done("admin user view after --json=login")).json()).toEqual({ login: "after" });
+    for (const name of ["after", "before"])
+      expect((await done(`admin user view ${name} --json=login`)).json()).toEqual({
+        login: "after",
+      });
+    const edited = await done("admin user edit before --location Moved --json=location");
+    expect(edited.json()).toEqual({ location: "Moved" });
   });
 
   test("deleting asks, and a purge wants the name", async () => {
