@@ -1,17 +1,22 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { StorageError } from "./database.ts";
-import type { Changes, Queries, SqlValue, Transaction } from "./database.ts";
+import type { Queries, SqlValue } from "./database.ts";
 import type { MigratableDatabase } from "./migrate.ts";
 import { hasGivenWay, hasLostConnection, toPostgresStorageError } from "./postgres-errors.ts";
 import type { UniqueIndexes } from "./postgres-errors.ts";
 import { CONNECTIONS_MAX, createPool, toServerName } from "./postgres-pool.ts";
-import type { PostgresClient, PostgresPool, PostgresResult } from "./postgres-pool.ts";
+import type { PostgresClient, PostgresPool } from "./postgres-pool.ts";
+import {
+  assertUnicode,
+  createQueries,
+  inTransaction,
+  readUniqueIndexes,
+  withMigrationLock,
+} from "./postgres-session.ts";
 import { createScopes } from "./scope.ts";
 import { assertOrdinary, toNumbered } from "./sql-text.ts";
 import { createTextCache } from "./text-cache.ts";
-import type { TextCache } from "./text-cache.ts";
 import { createCount, createTurns } from "./turns.ts";
-import { assertExact, assertStorable } from "./values.ts";
 
 export interface PostgresOptions {
   /** `postgres://user:password@host:port/database`, or a pool of someone else's connections. */
@@ -35,8 +40,6 @@ const WRITERS_MAX = CONNECTIONS_MAX - 3;
 /** How often something that gave way to another writer is run again before it fails with `busy`. */
 const RETRIES_MAX = 20;
 const RETRY_DELAY_MS = 5;
-/** Any number that nothing else on the server uses for an advisory lock: "croft". */
-const LOCK_KEY = 0x63726f6674;
 
 /**
  * Connects to a PostgreSQL server. Everything is SERIALIZABLE: what gives way to another writer runs again, one at
@@ -109,30 +112,16 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresDa
   const write = <T>(use: (client: PostgresClient) => Promise<T>): Promise<T> =>
     guarded(() => untilDone(() => inTurn(() => withClient(use))));
 
-  async function runTransaction<T>(
-    client: PostgresClient,
-    work: (tx: Transaction) => Promise<T>,
-  ): Promise<T> {
-    const queries = queriesOn(client);
-    await send(client, "BEGIN ISOLATION LEVEL SERIALIZABLE");
-    try {
-      const result = await scopes.run(queries, clock(), work);
-      await send(client, "COMMIT");
-      return result;
-    } catch (error) {
-      await rollBack(client, error);
-      throw error;
-    }
-  }
-
   async function loadUniqueIndexes(): Promise<void> {
     uniqueIndexes = await withClient(readUniqueIndexes);
   }
 
-  await loadUniqueIndexes().catch(async (error: unknown) => {
-    await pool.end();
-    throw error;
-  });
+  await withClient((client) => assertUnicode(client, server))
+    .then(loadUniqueIndexes)
+    .catch(async (error: unknown) => {
+      await pool.end();
+      throw error;
+    });
   return {
     dialect: "postgres",
     // A changing statement with RETURNING comes this way too; it is rare enough to take a reader's connection.
@@ -141,11 +130,12 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresDa
     all: <T extends object>(sql: string, ...values: SqlValue[]) =>
       read((queries) => queries.all<T>(sql, ...values)),
     run: (sql, ...values) => write((client) => queriesOn(client).run(sql, ...values)),
-    transaction: (work) => write((client) => runTransaction(client, work)),
+    transaction: (work) =>
+      write((client) => inTransaction(client, () => scopes.run(queriesOn(client), clock(), work))),
     async whileMigrating(work) {
       const unlimited = (): Promise<void> => scopes.withoutLimit(work);
       if (pool.isSingle === true) await unlimited();
-      else await withClient((client) => alone(client, unlimited));
+      else await withClient((client) => withMigrationLock(client, unlimited));
       await loadUniqueIndexes();
     },
     close: () => (closing ??= running.none().then(() => pool.end())),
@@ -161,83 +151,4 @@ async function retry<T>(attempt: () => Promise<T>): Promise<T> {
       await delay(RETRY_DELAY_MS * retries);
     }
   }
-}
-
-function createQueries(
-  client: PostgresClient,
-  numbered: TextCache<string>,
-  uniqueIndexes: UniqueIndexes,
-): Queries {
-  const query = async (sql: string, values: SqlValue[]): Promise<PostgresResult> => {
-    values.forEach(assertStorable);
-    return send(client, numbered(sql), values, uniqueIndexes);
-  };
-  return {
-    async get<T extends object>(sql: string, ...values: SqlValue[]) {
-      const [row] = (await query(sql, values)).rows;
-      return row === undefined ? undefined : (assertExact(row) as T);
-    },
-    async all<T extends object>(sql: string, ...values: SqlValue[]) {
-      return (await query(sql, values)).rows.map(assertExact) as T[];
-    },
-    async run(sql, ...values): Promise<Changes> {
-      return { changes: (await query(sql, values)).changes };
-    },
-  };
-}
-
-async function send(
-  client: PostgresClient,
-  text: string,
-  values?: SqlValue[],
-  uniqueIndexes?: UniqueIndexes,
-): Promise<PostgresResult> {
-  try {
-    return await client.query(text, values);
-  } catch (error) {
-    throw toPostgresStorageError(error, text, uniqueIndexes);
-  }
-}
-
-/** Undoes after `failure`. A failure of its own is the network's, and takes its place: the server undoes by itself then. */
-async function rollBack(client: PostgresClient, failure: unknown): Promise<void> {
-  if (!hasLostConnection(failure)) await send(client, "ROLLBACK");
-}
-
-/** The lock ends with its transaction, so no crash and no pooler in between can leave it behind. */
-async function alone<T>(client: PostgresClient, work: () => Promise<T>): Promise<T> {
-  await send(client, "BEGIN ISOLATION LEVEL READ COMMITTED");
-  try {
-    await send(client, "SET LOCAL statement_timeout = 0");
-    await send(client, "SET LOCAL lock_timeout = 0");
-    await send(client, "SET LOCAL idle_in_transaction_session_timeout = 0");
-    await send(client, "SELECT pg_advisory_xact_lock($1)", [LOCK_KEY]);
-    const result = await work();
-    await send(client, "COMMIT");
-    return result;
-  } catch (error) {
-    await rollBack(client, error);
-    throw error;
-  }
-}
-
-/**
- * SQLite tells the columns of a violated unique index, PostgreSQL its name: services see columns from both.
- * An index on an expression has a name on both.
- */
-async function readUniqueIndexes(client: PostgresClient): Promise<UniqueIndexes> {
-  const { rows } = await send(
-    client,
-    `SELECT index.relname AS name, string_agg(owner.relname || '.' || field.attname, ',' ORDER BY key.position) AS columns
-     FROM pg_index
-     JOIN pg_class index ON index.oid = pg_index.indexrelid
-     JOIN pg_class owner ON owner.oid = pg_index.indrelid
-     CROSS JOIN LATERAL unnest(pg_index.indkey::int2[]) WITH ORDINALITY AS key (number, position)
-     JOIN pg_attribute field ON field.attrelid = owner.oid AND field.attnum = key.number
-     WHERE pg_index.indisunique AND pg_index.indexprs IS NULL AND owner.relnamespace = current_schema()::regnamespace
-     GROUP BY index.relname`,
-  );
-  return new Map(
-    (rows as { name: string; columns: string }[]).map((row) => [row.name, row.columns]),
-  );
 }

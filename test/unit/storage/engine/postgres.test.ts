@@ -3,7 +3,10 @@ import { openPostgres } from "../../../../storage/engine/postgres.ts";
 import type { PostgresPool } from "../../../../storage/engine/postgres-pool.ts";
 
 /** A server that answers every statement with no rows, unless `refuse` has an error for it. */
-function createFakeServer(refuse: (text: string, times: number) => string | undefined) {
+function createFakeServer(
+  refuse: (text: string, times: number) => string | undefined,
+  encoding = "UTF8",
+) {
   const log: string[] = [];
   const discarded: boolean[] = [];
   const times = new Map<string, number>();
@@ -12,6 +15,7 @@ function createFakeServer(refuse: (text: string, times: number) => string | unde
     connect: async () => ({
       async query(text) {
         if (text.includes("pg_index")) return { rows: [], changes: 0 };
+        if (text.includes("server_encoding")) return { rows: [{ encoding }], changes: 0 };
         log.push(text);
         const count = (times.get(text) ?? 0) + 1;
         times.set(text, count);
@@ -107,6 +111,13 @@ describe("a connection", () => {
     await expect(running).rejects.toMatchObject({ code: "failed" });
     expect(server.discarded).toEqual([true]);
   });
+});
+
+test("a database that cannot store every text is refused", async () => {
+  const server = createFakeServer(() => undefined, "LATIN1");
+  const refused = openPostgres({ url: server.pool, clock: () => 5 });
+  await expect(refused).rejects.toThrow("create the database with ENCODING 'UTF8'");
+  expect(server.log).toEqual(["end"]);
 });
 
 describe("an address", () => {

@@ -1,0 +1,112 @@
+import { StorageError } from "./database.ts";
+import type { Changes, Queries, SqlValue } from "./database.ts";
+import { hasLostConnection, toPostgresStorageError } from "./postgres-errors.ts";
+import type { UniqueIndexes } from "./postgres-errors.ts";
+import type { PostgresClient, PostgresResult } from "./postgres-pool.ts";
+import type { TextCache } from "./text-cache.ts";
+import { assertExact, assertStorable } from "./values.ts";
+
+/** The port's verbs on one connection. */
+export function createQueries(
+  client: PostgresClient,
+  numbered: TextCache<string>,
+  uniqueIndexes: UniqueIndexes,
+): Queries {
+  const query = async (sql: string, values: SqlValue[]): Promise<PostgresResult> => {
+    values.forEach(assertStorable);
+    return send(client, numbered(sql), values, uniqueIndexes);
+  };
+  return {
+    async get<T extends object>(sql: string, ...values: SqlValue[]) {
+      const [row] = (await query(sql, values)).rows;
+      return row === undefined ? undefined : (assertExact(row) as T);
+    },
+    async all<T extends object>(sql: string, ...values: SqlValue[]) {
+      return (await query(sql, values)).rows.map(assertExact) as T[];
+    },
+    async run(sql, ...values): Promise<Changes> {
+      return { changes: (await query(sql, values)).changes };
+    },
+  };
+}
+
+/** Commits what `work` did, or rolls it back when it rejects. A lost connection rolls back by itself. */
+export async function inTransaction<T>(
+  client: PostgresClient,
+  work: () => Promise<T>,
+  isolation: "SERIALIZABLE" | "READ COMMITTED" = "SERIALIZABLE",
+): Promise<T> {
+  await send(client, `BEGIN ISOLATION LEVEL ${isolation}`);
+  try {
+    const result = await work();
+    await send(client, "COMMIT");
+    return result;
+  } catch (error) {
+    // A failure of the rollback is the network's and takes the place of the first one.
+    if (!hasLostConnection(error)) await send(client, "ROLLBACK");
+    throw error;
+  }
+}
+
+/** Any number that nothing else on the server uses for an advisory lock: "croft". */
+const LOCK_KEY = 0x63726f6674;
+
+/**
+ * Runs `work` while no other daemon runs one on the same database; waits for its turn. The lock ends with its
+ * transaction, so no crash and no pooler in between can leave it behind.
+ */
+export function withMigrationLock<T>(client: PostgresClient, work: () => Promise<T>): Promise<T> {
+  const locked = async (): Promise<T> => {
+    await send(client, "SET LOCAL statement_timeout = 0");
+    await send(client, "SET LOCAL lock_timeout = 0");
+    await send(client, "SET LOCAL idle_in_transaction_session_timeout = 0");
+    await send(client, "SELECT pg_advisory_xact_lock($1)", [LOCK_KEY]);
+    return work();
+  };
+  return inTransaction(client, locked, "READ COMMITTED");
+}
+
+/**
+ * SQLite tells the columns of a violated unique index, PostgreSQL its name: services see columns from both.
+ * An index on an expression has a name on both.
+ */
+export async function readUniqueIndexes(client: PostgresClient): Promise<UniqueIndexes> {
+  const { rows } = await send(
+    client,
+    `SELECT index.relname AS name, string_agg(owner.relname || '.' || field.attname, ',' ORDER BY key.position) AS columns
+     FROM pg_index
+     JOIN pg_class index ON index.oid = pg_index.indexrelid
+     JOIN pg_class owner ON owner.oid = pg_index.indrelid
+     CROSS JOIN LATERAL unnest(pg_index.indkey::int2[]) WITH ORDINALITY AS key (number, position)
+     JOIN pg_attribute field ON field.attrelid = owner.oid AND field.attnum = key.number
+     WHERE pg_index.indisunique AND pg_index.indexprs IS NULL AND owner.relnamespace = current_schema()::regnamespace
+     GROUP BY index.relname`,
+  );
+  return new Map(
+    (rows as { name: string; columns: string }[]).map((row) => [row.name, row.columns]),
+  );
+}
+
+/** Throws `failed` when the database cannot store every text. */
+export async function assertUnicode(client: PostgresClient, server: string): Promise<void> {
+  const { rows } = await send(client, "SELECT current_setting('server_encoding') AS encoding");
+  const [{ encoding } = { encoding: "" }] = rows as { encoding: string }[];
+  if (encoding !== "UTF8")
+    throw new StorageError(
+      "failed",
+      `${server} stores ${encoding}: create the database with ENCODING 'UTF8'`,
+    );
+}
+
+async function send(
+  client: PostgresClient,
+  text: string,
+  values?: SqlValue[],
+  uniqueIndexes?: UniqueIndexes,
+): Promise<PostgresResult> {
+  try {
+    return await client.query(text, values);
+  } catch (error) {
+    throw toPostgresStorageError(error, text, uniqueIndexes);
+  }
+}
