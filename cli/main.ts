@@ -51,6 +51,7 @@ export function processSystem(): System {
     stderr: process.stderr,
     http: () => process.getBuiltinModule("node:http"),
     https: () => process.getBuiltinModule("node:https"),
+    keyring: async () => (await import("keytar")).default,
     clock: () => Date.now(),
     random: (length) => crypto.getRandomValues(new Uint8Array(length)),
     sleep,

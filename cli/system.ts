@@ -17,6 +17,13 @@ export type OutputStream = Writable & {
 
 export type StopSignal = "SIGINT" | "SIGTERM";
 
+/** What the keyring library offers. */
+export interface KeyringLibrary {
+  getPassword(service: string, account: string): Promise<string | null>;
+  setPassword(service: string, account: string, password: string): Promise<void>;
+  deletePassword(service: string, account: string): Promise<boolean>;
+}
+
 /** Everything that the command line takes from its process. Nothing else below `main.ts` touches `process`. */
 export interface System {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -37,6 +44,8 @@ export interface System {
    */
   readonly http: () => typeof http;
   readonly https: () => typeof https;
+  /** The operating system's keyring. Loads native code, which throws where the system has none. */
+  readonly keyring: () => Promise<KeyringLibrary>;
   /** Epoch milliseconds. */
   readonly clock: () => number;
   /** That many random bytes. */

@@ -10,7 +10,7 @@ export interface TableInput {
 
 const gap = "  ";
 /** Columns are never squeezed below this, so that something of each is seen. */
-const narrowest = 6;
+const narrowest = 4;
 
 /** The lines of a table. When it is wider than the terminal, the widest columns give way and their cells end in `…`. */
 export function toTable({ headers, rows, width, paintHeader }: TableInput): string {

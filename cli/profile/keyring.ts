@@ -1,16 +1,10 @@
 import type { CliContext } from "../context.ts";
-import { type CredentialStore, createKeyringStore, type KeyringLibrary } from "./stores.ts";
+import { type CredentialStore, createKeyringStore } from "./stores.ts";
 
-/** The keyring of this machine. The native library is loaded at the first call; it throws where libsecret is missing. */
-export function createMachineKeyring(
-  cli: Pick<CliContext, "system" | "markStuck">,
-): CredentialStore {
-  return createKeyringStore({
-    load: async () => {
-      const loaded: { readonly default: KeyringLibrary } = await import("keytar");
-      return loaded.default;
-    },
-    sleep: cli.system.sleep,
-    onStuck: () => cli.markStuck(),
-  });
+/** The keyring of this machine. The native library is loaded at the first call. */
+export function createMachineKeyring({
+  system,
+  markStuck,
+}: Pick<CliContext, "system" | "markStuck">): CredentialStore {
+  return createKeyringStore({ load: system.keyring, sleep: system.sleep, onStuck: markStuck });
 }

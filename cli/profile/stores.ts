@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { CliError } from "../errors.ts";
+import type { KeyringLibrary } from "../system.ts";
 import { readPrivateFile, removeFile } from "./read-private-file.ts";
 
 export type StoreKind = "keyring" | "file";
@@ -26,13 +27,6 @@ export function createFileStore(folder: string): CredentialStore {
     },
     delete: (key) => removeFile(path(key)),
   };
-}
-
-/** What the keyring library offers; handed in, so that tests have one that hangs or lies. */
-export interface KeyringLibrary {
-  getPassword(service: string, account: string): Promise<string | null>;
-  setPassword(service: string, account: string, password: string): Promise<void>;
-  deletePassword(service: string, account: string): Promise<boolean>;
 }
 
 export interface KeyringOptions {

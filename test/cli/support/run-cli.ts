@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough, Readable, Writable } from "node:stream";
 import { run } from "../../../cli/main.ts";
-import type { StopSignal, System } from "../../../cli/system.ts";
+import type { KeyringLibrary, StopSignal, System } from "../../../cli/system.ts";
 
 /** A stop signal at will. */
 export interface Stops {
@@ -30,6 +30,8 @@ export interface FakeSystemOptions {
   readonly stdout?: Writable;
   readonly isProcessAlive?: (pid: number) => boolean;
   readonly platform?: NodeJS.Platform;
+  /** None when absent: no test touches the keyring of the machine it runs on. */
+  readonly keyring?: KeyringLibrary;
 }
 
 /** A system whose streams are kept. */
@@ -65,6 +67,10 @@ export function fakeSystem(options: FakeSystemOptions): FakeSystem {
     stderr: err.stream,
     http: () => http,
     https: () => https,
+    keyring: async () => {
+      if (options.keyring === undefined) throw new Error("there is no keyring");
+      return options.keyring;
+    },
     clock: options.now ?? (() => Date.now()),
     random: (length) => crypto.getRandomValues(new Uint8Array(length)),
     sleep: (milliseconds, signal) =>
@@ -148,6 +154,19 @@ export async function temporaryHome(): Promise<{ readonly path: string } & Async
   return {
     path,
     [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }),
+  };
+}
+
+/** A keyring that works, with what it holds. */
+export function fakeKeyring(): KeyringLibrary & { readonly entries: Map<string, string> } {
+  const entries = new Map<string, string>();
+  return {
+    entries,
+    getPassword: async (_service, account) => entries.get(account) ?? null,
+    setPassword: async (_service, account, password) => {
+      entries.set(account, password);
+    },
+    deletePassword: async (_service, account) => entries.delete(account),
   };
 }
 

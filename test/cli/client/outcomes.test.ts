@@ -1,0 +1,142 @@
+import { describe, expect, test } from "vitest";
+import { type AnswerFacts, toFailure } from "../../../cli/client/outcomes.ts";
+import { exitCodeOf } from "../../../cli/errors.ts";
+
+function failureOf(status: number, body: unknown, more: Partial<AnswerFacts> = {}) {
+  const facts = {
+    service: "vault",
+    status,
+    body,
+    requestId: undefined,
+    retryAfter: undefined,
+    ...more,
+  } as const;
+  const failure = toFailure(facts);
+  return failure === undefined ? undefined : [failure.code, exitCodeOf(failure)];
+}
+
+describe("success by status is not success by outcome", () => {
+  test.each([
+    [
+      "an upload onto a taken name",
+      200,
+      { kind: "conflict", reason: "name_collision", existing_name: "a" },
+      "name_collision",
+      7,
+    ],
+    [
+      "a folder where there are none",
+      201,
+      { kind: "unsupported_operation", reason: "provider_unsupported" },
+      "unsupported",
+      15,
+    ],
+    [
+      "a preview that is none",
+      200,
+      { kind: "unsupported_preview", reason: "unsupported_format" },
+      "unsupported",
+      15,
+    ],
+    [
+      "a document that was not deleted",
+      200,
+      { success: false, cloud_delete_failed: true },
+      "provider_failed",
+      11,
+    ],
+    ["a sign-in that wants a code", 200, { requires_totp: true }, "challenge_required", 16],
+    [
+      "a sign-in that wants a password",
+      200,
+      { requires_password_change: true, user_id: "u" },
+      "challenge_required",
+      16,
+    ],
+  ])("%s", (_what, status, body, code, exit) => {
+    expect(failureOf(status, body)).toEqual([code, exit]);
+  });
+
+  test.each([
+    [200, { kind: "file", id: "1" }],
+    [200, { kind: "uploaded" }],
+    [200, { kind: "deleted", reason: "trashed" }],
+    [201, { kind: "folder" }],
+    [204, undefined],
+    [205, []],
+    [200, [{ kind: "conflict" }]],
+  ])("but %i %j is one", (status, body) => {
+    expect(failureOf(status, body)).toBeUndefined();
+  });
+});
+
+test.each([
+  [409, { kind: "stale", reason: "item_changed" }, "stale", 7],
+  [409, { kind: "conflict", reason: "name_collision" }, "name_collision", 7],
+  [409, { kind: "invalid_destination", reason: "self_destination" }, "invalid_destination", 7],
+  [401, { kind: "reauth_required", reason: "token_expired" }, "reauth_required", 13],
+  [
+    401,
+    { detail: "Credential decryption failed — reconnect this connection" },
+    "reauth_required",
+    13,
+  ],
+  [401, { detail: "Session revoked" }, "session_revoked", 4],
+  [401, { detail: "Invalid or expired token" }, "invalid_credentials", 4],
+  [403, { detail: "x" }, "forbidden", 5],
+  [404, { detail: "x" }, "not_found", 6],
+  [409, { detail: "x" }, "conflict", 7],
+  [413, { detail: "Storage quota exceeded" }, "quota_exceeded", 17],
+  [413, { detail: "too large" }, "too_large", 12],
+  [422, { kind: "unsupported_operation", reason: "provider_unsupported" }, "unsupported", 15],
+  [422, { kind: "invalid_name", reason: "x" }, "invalid", 12],
+  [422, { detail: [{ loc: ["body", "email"], msg: "bad", type: "x" }] }, "invalid", 12],
+  [429, { detail: "x" }, "rate_limited", 9],
+  [500, { detail: "x" }, "server_error", 1],
+  [502, { detail: "x" }, "provider_failed", 11],
+  [503, { kind: "offline", reason: "provider_error" }, "provider_offline", 11],
+  [503, { kind: "recording_failed", reason: "provider_accepted" }, "provider_failed", 11],
+  [503, { detail: "busy" }, "server_error", 1],
+  [507, { detail: "x" }, "storage_full", 17],
+  [302, undefined, "unexpected_answer", 1],
+  [599, "<html>", "server_error", 1],
+])("%i %j is %s and exits %i", (status, body, code, exit) => {
+  expect(failureOf(status, body)).toEqual([code, exit]);
+});
+
+test("the forge's words are kept, and a kind in them means nothing", () => {
+  const forge = { service: "forge", requestId: "r1", retryAfter: "7" } as const;
+  const failure = toFailure({
+    ...forge,
+    status: 429,
+    body: { message: "slow down", kind: "stale" },
+  });
+  expect(failure).toMatchObject({
+    code: "rate_limited",
+    message: "slow down",
+    details: {
+      httpStatus: 429,
+      service: "forge",
+      requestId: "r1",
+      retryAfterSeconds: 7,
+      hint: "try again in 7 s",
+    },
+  });
+});
+
+test("failed validation names each place", () => {
+  const detail = [
+    { loc: ["body", "email"], msg: "not an e-mail address", type: "x" },
+    { loc: ["query", "page"], msg: "too small", type: "x" },
+  ];
+  const facts = {
+    service: "vault",
+    status: 422,
+    body: { detail },
+    requestId: undefined,
+    retryAfter: undefined,
+  } as const;
+  expect(toFailure(facts)?.message).toBe(
+    "body.email: not an e-mail address; query.page: too small",
+  );
+});

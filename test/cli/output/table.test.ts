@@ -1,0 +1,48 @@
+import stringWidth from "string-width";
+import { describe, expect, test } from "vitest";
+import { toCard, toTable } from "../../../cli/output/table.ts";
+
+const plain = (text: string) => text;
+
+describe("a table", () => {
+  test("aligns its columns by the width of what is seen", () => {
+    const rows = [
+      ["1", "Zoë"],
+      ["22", "日本"],
+    ];
+    expect(toTable({ headers: ["ID", "NAME"], rows, width: 40, paintHeader: plain })).toBe(
+      "ID  NAME\n1   Zoë\n22  日本\n",
+    );
+  });
+
+  test.each([80, 40, 24])("is no wider than %i cells", (width) => {
+    const rows = [["1", "x".repeat(200), "日".repeat(60), "short"]];
+    const text = toTable({
+      headers: ["ID", "TITLE", "NAME", "STATE"],
+      rows,
+      width,
+      paintHeader: plain,
+    });
+    for (const line of text.trimEnd().split("\n"))
+      expect(stringWidth(line)).toBeLessThanOrEqual(width);
+    expect(text).toContain("…");
+  });
+
+  test("cuts between letters, not inside of them", () => {
+    const family = "👩‍👩‍👧".repeat(20);
+    const text = toTable({ headers: ["NAME"], rows: [[family]], width: 11, paintHeader: plain });
+    expect(text.split("\n")[1]).toBe(`${"👩‍👩‍👧".repeat(5)}…`);
+  });
+});
+
+test("a card aligns its values", () => {
+  expect(
+    toCard(
+      [
+        ["id", "1"],
+        ["full name", "Mira"],
+      ],
+      plain,
+    ),
+  ).toBe("id:        1\nfull name: Mira\n");
+});

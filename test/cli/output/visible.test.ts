@@ -1,0 +1,77 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { toRowField, toVisible, toVisibleLine } from "../../../cli/output/visible.ts";
+
+describe("escape sequences from the server", () => {
+  test.each([
+    ["colours", "\u001b[31mred\u001b[0m", "red"],
+    ["a moved cursor", "a\u001b[2J\u001b[Hb", "ab"],
+    ["a window title ended by BEL", "\u001b]0;owned\u0007x", "x"],
+    ["a link ended by ST", "\u001b]8;;http://evil\u001b\\x\u001b]8;;\u001b\\", "x"],
+    ["a string that never ends", "x\u001b]52;c;AAAA", "x"],
+    ["an APC string", "\u001b_Gpayload\u001b\\x", "x"],
+    ["8-bit CSI", "\u009b31mx", "x"],
+    ["8-bit OSC", "\u009d0;t\u009cx", "x"],
+    ["a two-character escape", "\u001bcx", "x"],
+    ["a carriage return that overwrites", "safe\rEVIL", "safeEVIL"],
+    ["backspaces", "abc\b\b\bx", "abcx"],
+    ["text turned around", "a\u202egpj.exe", "agpj.exe"],
+    ["isolates", "\u2066a\u2069", "a"],
+  ])("cannot do anything: %s", (_what, given, shown) => {
+    expect(toVisible(given)).toBe(shown);
+  });
+
+  test("nothing that a terminal acts on survives, whatever is sent", () => {
+    const nasty = fc.string({
+      unit: fc.oneof(
+        fc.constantFrom(
+          "\u001b",
+          "[",
+          "]",
+          "\u0007",
+          "\u009b",
+          "\u009d",
+          "\u009c",
+          "\\",
+          ";",
+          "m",
+          "\u202e",
+          "\n",
+          "\t",
+        ),
+        fc.string({ minLength: 1, maxLength: 1 }),
+      ),
+    });
+    fc.assert(
+      fc.property(nasty, (text) => {
+        // oxlint-disable-next-line no-control-regex -- these must be gone
+        expect(toVisible(text)).not.toMatch(
+          /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e]/,
+        );
+        expect(toVisibleLine(text)).not.toMatch(/[\r\n\t]/);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test("ordinary text stays: umlauts, emoji, right-to-left letters", () => {
+    expect(toVisible("Größe 👩‍👩‍👧 שלום")).toBe("Größe 👩‍👩‍👧 שלום");
+  });
+});
+
+test("a row field can be undone", () => {
+  const undo = (field: string) =>
+    field.replace(
+      /\\(.)/g,
+      (_, letter: string) => ({ t: "\t", n: "\n", r: "\r" })[letter] ?? letter,
+    );
+  fc.assert(
+    fc.property(
+      fc.string({ unit: fc.constantFrom("\t", "\n", "\r", "\\", "t", "n", "a") }),
+      (text) => {
+        expect(toRowField(text)).not.toMatch(/[\t\n\r]/);
+        expect(undo(toRowField(text))).toBe(text);
+      },
+    ),
+  );
+});

@@ -1,0 +1,91 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { type CommonFlags, noFlags } from "../../../cli/flags.ts";
+import { readClientConfig } from "../../../cli/profile/config.ts";
+import { fakeSystem, temporaryHome } from "../support/run-cli.ts";
+
+const cases: readonly (readonly [
+  string,
+  Record<string, string | undefined>,
+  Partial<CommonFlags>,
+])[] = [
+  ["nothing given", {}, {}],
+  ["an address in the environment", { CROFT_URL: "http://croft.example:8080/" }, {}],
+  ["an address as a flag", { CROFT_URL: "http://croft.example" }, { url: "https://other.example" }],
+  ["a profile", { CROFT_PROFILE: "work" }, {}],
+  ["a profile as a flag", { CROFT_PROFILE: "work" }, { profile: "home" }],
+  ["tokens", { CROFT_FORGE_TOKEN: "a", CROFT_VAULT_TOKEN: "b", CROFT_TOKEN_COMMAND: "c d" }, {}],
+  [
+    "empty variables",
+    { CROFT_FORGE_TOKEN: "", CROFT_URL: "", CROFT_PROFILE: "", CROFT_NO_INPUT: "" },
+    {},
+  ],
+  ["a store", { CROFT_CREDENTIAL_STORE: "keyring" }, {}],
+  ["a store as a flag", {}, { credentialStore: "auto" }],
+  ["no input", { CROFT_NO_INPUT: "1" }, {}],
+  ["no home folder", { CROFT_HOME: undefined }, {}],
+  ["a home relative to the folder", { CROFT_HOME: "here" }, {}],
+  ["a home as a flag", {}, { home: "~/elsewhere" }],
+];
+
+describe("without a config file the settings are read without their declarations, to the same end:", () => {
+  test.each(cases)("%s", async (_what, env, flags) => {
+    await using home = await temporaryHome();
+    const all = { ...noFlags, ...flags };
+    const light = await readClientConfig(fakeSystem({ home: home.path, env }), all);
+    // Any other variable, here one that changes nothing, makes it read everything.
+    const full = await readClientConfig(
+      fakeSystem({ home: home.path, env: { ...env, CROFT_LOG_LEVEL: "info" } }),
+      all,
+    );
+    expect(light).toEqual(full);
+  });
+
+  test.each<[string, Record<string, string>, Partial<CommonFlags>]>([
+    ["CROFT_URL takes an address", { CROFT_URL: "ftp://x" }, {}],
+    ["CROFT_URL takes an address", { CROFT_URL: "http://user:pass@x" }, {}],
+    ["--url takes an address", {}, { url: "nonsense" }],
+    ["CROFT_CREDENTIAL_STORE takes one of", { CROFT_CREDENTIAL_STORE: "cloud" }, {}],
+    ["CROFT_NO_INPUT takes true or false", { CROFT_NO_INPUT: "maybe" }, {}],
+    ["CROFT_PROFILE takes a text on one line", { CROFT_PROFILE: "a\nb" }, {}],
+    ["unknown environment variable CROFT_TOKN_COMMAND", { CROFT_TOKN_COMMAND: "x" }, {}],
+  ])("a mistake is told in the same words: %s", async (words, env, flags) => {
+    await using home = await temporaryHome();
+    const reading = readClientConfig(fakeSystem({ home: home.path, env }), {
+      ...noFlags,
+      ...flags,
+    });
+    await expect(reading).rejects.toMatchObject({
+      code: "invalid_config",
+      message: expect.stringContaining(words) as string,
+    });
+  });
+});
+
+test("a config file gives what flags and environment do not", async () => {
+  await using home = await temporaryHome();
+  await writeFile(
+    join(home.path, "config.yaml"),
+    "url: http://from-file\nprofile: filed\nport: 9000\nhost: 0.0.0.0\n",
+  );
+  const config = await readClientConfig(fakeSystem({ home: home.path }), {
+    ...noFlags,
+    profile: "flagged",
+  });
+  expect(config).toMatchObject({
+    url: "http://from-file",
+    urlSource: "file",
+    profile: "flagged",
+    defaultUrl: "http://127.0.0.1:9000",
+  });
+});
+
+test("a secret in a file named by a _FILE variable is read", async () => {
+  await using home = await temporaryHome();
+  const path = join(home.path, "token");
+  await writeFile(path, "from-file\n");
+  const env = { CROFT_FORGE_TOKEN_FILE: path };
+  const config = await readClientConfig(fakeSystem({ home: home.path, env }), noFlags);
+  expect(config.forgeToken).toBe("from-file");
+});
