@@ -203,6 +203,22 @@ describe("GET /admin/users", () => {
     async (query) => expect((await list(query)).status).toBe(200),
   );
 
+  test.each([
+    "%25a".repeat(150),
+    "%25_".repeat(1500),
+    "a".repeat(8000),
+    "%22*",
+    "NEAR(a b)",
+    "names:bob",
+    "%5c%25",
+  ])("the term %s is a text to find and nothing else", async (term) => {
+    for (const path of [`${users}?q=${term}`, `/api/v1/admin/emails/search?q=${term}`])
+      expect(await app.request(path, { token: app.token })).toMatchObject({
+        status: 200,
+        json: [],
+      });
+  });
+
   test("signed out is 401, signed in without the right 403", async () => {
     expect(await app.request(users)).toMatchObject({
       status: 401,

@@ -1,5 +1,5 @@
 import type { Queries, Transaction } from "../../engine/database.ts";
-import { toLikePattern } from "./user-search.ts";
+import { isHopelessTerm, toLikePattern } from "./user-search.ts";
 
 /** An address of a person. */
 export interface ForgeEmail {
@@ -56,6 +56,7 @@ export async function listEmails(
   term: string,
   window: { readonly limit: number; readonly offset: number },
 ): Promise<{ readonly emails: readonly OwnedEmail[]; readonly total: number }> {
+  if (isHopelessTerm(term)) return { emails: [], total: 0 };
   const pattern = toLikePattern(term);
   const matches = String.raw`FROM forge_emails e WHERE e.lower_email LIKE ? ESCAPE '\' OR e.user_id IN
     (SELECT user_id FROM forge_user_search WHERE names LIKE ? ESCAPE '\')`;

@@ -64,6 +64,8 @@ export async function deleteSearchText(
   await tx.run("DELETE FROM forge_user_search WHERE user_id = ?", userId);
 }
 
+/** Longest term, in code points: longer than any address. A longer one finds nothing, and costs nothing. */
+const TERM_MAX = 300;
 /** A term is looked up by groups of three letters. */
 const GRAM_LENGTH = 3;
 
@@ -73,6 +75,8 @@ const GRAM_LENGTH = 3;
  */
 export function toSearchCondition(dialect: Database["dialect"], term: string): SearchCondition {
   const lower = term.toLowerCase();
+  if (isHopelessTerm(lower))
+    return { sql: "SELECT user_id FROM forge_user_search WHERE user_id IS NULL", values: [] };
   if (dialect === "sqlite" && Array.from(lower).length >= GRAM_LENGTH && !/[%_]/.test(lower))
     return {
       sql: "SELECT rowid FROM forge_user_grams WHERE forge_user_grams MATCH ?",
@@ -83,6 +87,11 @@ export function toSearchCondition(dialect: Database["dialect"], term: string): S
     sql: String.raw`SELECT user_id FROM forge_user_search WHERE names LIKE ? ESCAPE '\' OR email LIKE ? ESCAPE '\'`,
     values: [pattern, pattern],
   };
+}
+
+/** Whether a term is longer than anything that it could be found in. */
+export function isHopelessTerm(term: string): boolean {
+  return Array.from(term).length > TERM_MAX;
 }
 
 /** The pattern, for `LIKE ? ESCAPE '\\'`, that finds a term anywhere in a text. */
