@@ -35,6 +35,7 @@ interface Node {
   bytes: Buffer;
   etag: number;
   version: number;
+  changedAt: number;
 }
 
 /** The verbs whose next outcomes a test may decide. */
@@ -64,6 +65,8 @@ export interface MemoryStorage {
   ): void;
   /** The next call of a verb does its work and then fails like this. */
   failAfter(verb: Verb, failure: Failure): void;
+  /** Forgets ordered failures. */
+  recover(): void;
   /** The next bodies break off after so many bytes. */
   cut(...afterBytes: readonly number[]): void;
   overwrite(id: string, bytes: Uint8Array): void;
@@ -101,7 +104,7 @@ export function createMemoryStorage(
       parent: node.parent,
       contentType: undefined,
       size: isFile ? node.bytes.length : undefined,
-      modifiedAt: node.version * 1000,
+      modifiedAt: node.changedAt,
       etag: `e${node.etag}`,
       version: isFile ? `v${node.version}` : undefined,
     };
@@ -140,6 +143,7 @@ export function createMemoryStorage(
       bytes,
       etag: counter,
       version: counter,
+      changedAt: Date.now(),
     };
     nodes.set(node.id, node);
     return { kind: "ok", item: toItem(node) };
@@ -276,6 +280,11 @@ export function createMemoryStorage(
           : { kind: "ok", provider: connect(), facts: {} },
     },
     fail: (verb, ...failures) => ordered.set(verb, [...(ordered.get(verb) ?? []), ...failures]),
+    recover() {
+      ordered.clear();
+      orderedAfter.clear();
+      cuts.length = 0;
+    },
     failAfter: (verb, failure) => orderedAfter.set(verb, failure),
     cut: (...afterBytes) => cuts.push(...afterBytes),
     gateReads: (value) => {
