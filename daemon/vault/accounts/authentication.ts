@@ -32,7 +32,7 @@ export function createAuthentication({
       const isAccepted =
         state !== undefined &&
         state.isActive &&
-        state.endedAt === undefined &&
+        state.isSessionLive &&
         state.tokenVersion === claims.tokenVersion &&
         state.role === claims.role;
       if (!isAccepted) throw badAccessToken();
