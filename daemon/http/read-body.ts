@@ -15,7 +15,8 @@ export async function readWholeBody(message: IncomingMessage, maxBytes: number):
   let size = 0;
   const deadline = setTimeout(() => message.destroy(new Error("body too slow")), BODY_DEADLINE_MS);
   try {
-    for await (const chunk of message as AsyncIterable<Buffer>) {
+    // Leaving the loop must not destroy the request: with it goes the connection that the refusal is sent on.
+    for await (const chunk of message.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       size += chunk.byteLength;
       if (size > maxBytes) throw tooLarge(maxBytes);
       chunks.push(chunk);

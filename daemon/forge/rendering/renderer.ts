@@ -74,7 +74,7 @@ export function createRenderer({ secret, decorates }: RendererOptions): Renderer
     });
     const head = renderFrontMatter(matter, dialect);
     const engine = engines[input.mode === "comment" ? "hard" : "soft"];
-    const html = head + engine.render(matter.body, toEnv(dialect));
+    const html = bounded(head + engine.render(matter.body, toEnv(dialect)));
     // Without markup of an author the engine's output is flat already.
     if (isRaw)
       return plainSanitizer.sanitize(inLanguage(matter.language, dialect.hasRawHtml ? normalise(html) : html), "html");
@@ -118,7 +118,7 @@ export function createRenderer({ secret, decorates }: RendererOptions): Renderer
   };
   const sanitizeOwn = (html: string) => protectedSanitizer.sanitize(html, "xhtml");
   const sanitizeFinished = (html: string, input: RenderInput) =>
-    sanitizeOwn(finish(normalise(escapeActiveTags(html)), input).html);
+    sanitizeOwn(finish(normalise(escapeActiveTags(bounded(html))), input).html);
   const toCell = (text: string): string =>
     engines.soft.render(
       text,
@@ -135,15 +135,19 @@ export function createRenderer({ secret, decorates }: RendererOptions): Renderer
         const isRaw = input.mode === "markdown";
         // Raw mode leaves NUL to the parser, which shows that something was there.
         const text = (isRaw ? input.text : input.text.replaceAll("\0", "")).replace(/\r\n?/g, "\n");
-        const html = await renderFormat(format, text, input);
-        if (html.length > HTML_LENGTH_MAX) throw new RenderLimitError("the rendered document is too large");
-        return { kind: "rendered", html };
+        return { kind: "rendered", html: bounded(await renderFormat(format, text, input)) };
       } catch (error) {
         if (error instanceof RenderLimitError) return { kind: "over_limit", message: error.message };
         throw error;
       }
     },
   };
+}
+
+/** Checked between the steps too: none should work on what will not be answered. */
+function bounded(html: string): string {
+  if (html.length > HTML_LENGTH_MAX) throw new RenderLimitError("the rendered document is too large");
+  return html;
 }
 
 function inLanguage(language: string | undefined, html: string): string {

@@ -42,8 +42,11 @@ export interface RenderingDeps {
 /** Longer texts are rendered in a thread of their own, so that other requests do not wait for them. */
 const INLINE_LENGTH_MAX = 64 * 1024;
 
-/** How long a text may take, for each MiB begun: ten times what an honest one takes. */
+/** How long a text may take, for each MiB begun: several times what an honest one takes. */
 const BUDGET_MS_PER_MEBIBYTE = 1_000;
+
+/** AsciiDoc's library is slower, and its first document waits for it to be loaded. */
+const ASCIIDOC_BUDGET_MS = 3_000;
 
 /** How many names of one text are looked up. */
 const MENTIONS_MAX = 200;
@@ -65,8 +68,7 @@ export function createRendering(deps: RenderingDeps): Rendering {
   };
 
   const renderElsewhere = async (input: RenderInput): Promise<Rendered> => {
-    const budgetMs = BUDGET_MS_PER_MEBIBYTE * Math.max(1, Math.ceil(input.text.length / 2 ** 20));
-    return toRendered(await deps.threads.run(input, { budgetMs }));
+    return toRendered(await deps.threads.run(input, { budgetMs: toBudgetMs(input) }));
   };
 
   const renderAnywhere = async (input: RenderInput): Promise<Rendered> => {
@@ -97,8 +99,17 @@ export function createRendering(deps: RenderingDeps): Rendering {
   };
 }
 
-function needsThread({ text, mode, filePath }: RenderInput): boolean {
-  return text.length > INLINE_LENGTH_MAX || (mode === "file" && toFormat(filePath) === "asciidoc");
+function needsThread(input: RenderInput): boolean {
+  return input.text.length > INLINE_LENGTH_MAX || isAsciidoc(input);
+}
+
+function toBudgetMs(input: RenderInput): number {
+  const mebibytes = Math.max(1, Math.ceil(input.text.length / 2 ** 20));
+  return isAsciidoc(input) ? ASCIIDOC_BUDGET_MS : BUDGET_MS_PER_MEBIBYTE * mebibytes;
+}
+
+function isAsciidoc({ mode, filePath }: RenderInput): boolean {
+  return mode === "file" && toFormat(filePath) === "asciidoc";
 }
 
 function toRendered(outcome: ThreadOutcome<Rendered>): Rendered {

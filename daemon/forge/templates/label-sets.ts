@@ -1,4 +1,4 @@
-import { parse } from "yaml";
+import { parseDocument } from "yaml";
 import { z } from "zod";
 
 /** A label of a set. `color` is six hex digits in lower case, without `#`. */
@@ -55,12 +55,8 @@ function parseYaml(text: string): readonly Label[] | undefined {
 }
 
 function readYaml(text: string): unknown {
-  try {
-    return parse(text, { logLevel: "silent" });
-  } catch {
-    // Not YAML: the caller reports the file.
-    return undefined;
-  }
+  const document = parseDocument(text, { logLevel: "silent" });
+  return document.errors.length > 0 ? undefined : document.toJS({ maxAliasCount: 100 });
 }
 
 /** `#abc` and `AABBCC` as six digits in lower case. */
