@@ -11,8 +11,11 @@ export interface CommandModule {
   readonly output: OutputSpec;
   /** It changes something on this machine, and so takes `--dry-run` without calling an operation that writes. */
   readonly writes?: true;
-  /** It destroys something, and so takes `--yes` and `--confirm`. */
-  readonly destructive?: true;
+  /**
+   * It destroys something, and so takes `--yes` and `--confirm`. A command that calls a DELETE says false when what it
+   * takes away can be given again.
+   */
+  readonly destructive?: boolean;
   /** Values that shells complete: by the name of an argument, or of a flag with its dashes. */
   readonly completions?: Readonly<Record<string, CompletionKind>>;
   /** Adds arguments, flags and the action. Everything else was done by whoever made `command`. */

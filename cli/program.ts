@@ -22,7 +22,7 @@ import { type Command, CommanderError } from "commander";
 import type { Noun } from "./command.ts";
 import { commands } from "./commands.ts";
 import { type CliRun, createContext } from "./context.ts";
-import { usageError } from "./errors.ts";
+import { CliError, usageError } from "./errors.ts";
 import { findCommand } from "./find-command.ts";
 import {
   asksForMachineOutput,
@@ -125,15 +125,23 @@ async function parse(leaf: Command, words: readonly string[], cli: CliRun): Prom
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.code === "commander.helpDisplayed") return;
-    throw usageError(toMessage(error), `see "${lineOf(leaf)} --help"`);
+    const code = missing.has(error.code) ? "missing_input" : "usage";
+    throw new CliError(code, toMessage(error), { hint: `see "${lineOf(leaf)} --help"` });
   } finally {
     await cli.flush();
   }
 }
 
+/** What commander calls arguments and flags that must be there and are not. */
+const missing: ReadonlySet<string> = new Set([
+  "commander.missingArgument",
+  "commander.missingMandatoryOptionValue",
+]);
+
 function toMessage(error: CommanderError): string {
   return error.message
     .replace(/^error: /, "")
     .replaceAll(/\boption(?= ')/g, "flag")
+    .replace("not specified", "is missing")
     .replaceAll("\n(", " (");
 }

@@ -1,4 +1,6 @@
 import type { Command } from "commander";
+import type { forgeVersion as forgeVersionEndpoint } from "../../daemon/contract/forge/version.ts";
+import { operation } from "../client/operation.ts";
 import { findDaemonNotice } from "../client/target.ts";
 import type { CliContext } from "../context.ts";
 import { CliError, toCliError } from "../errors.ts";
@@ -8,7 +10,13 @@ import { shapeList } from "../output/spec.ts";
 import { createMachineKeyring } from "../profile/keyring.ts";
 import { probeStore } from "../profile/stores.ts";
 
-export const operations = [] as const;
+const forgeVersion = operation<typeof forgeVersionEndpoint>(
+  "forge.version.get",
+  "GET",
+  "/api/v1/version",
+);
+
+export const operations = [forgeVersion];
 export const output = shapeList({
   check: "string",
   status: { enum: ["ok", "warning", "failed"] },
@@ -134,7 +142,10 @@ async function lookAtDaemon(cli: CliContext): Promise<string | Warning> {
   const { paths } = await cli.config();
   const notice = findDaemonNotice(paths.dataDirectory, cli.system);
   const where = notice === undefined ? "" : ` (process ${notice.pid})`;
-  if (status === 200) return `${url} accepts requests${where}`;
+  if (status === 200) {
+    const { body } = await cli.client.call(forgeVersion, {}, { authorization: "none" });
+    return `${url} accepts requests${where}, forge API ${body.version}`;
+  }
   return {
     warning: `${url} answers, but is not ready${where}`,
     hint: '"croft daemon wait" waits for it',

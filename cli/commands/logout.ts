@@ -21,6 +21,7 @@ const deleteToken = operation<typeof deleteTokenEndpoint>(
 
 export const operations = [logout, deleteToken];
 export const output = shape({ forge: "boolean", vault: "boolean", profile: "string" });
+export const destructive = false;
 
 type Service = "forge" | "vault";
 

@@ -9,7 +9,8 @@ export const output = scriptOutput;
 export function define(command: Command, cli: CliContext): void {
   command.addHelpText(
     "after",
-    "\nTo load it in every session, add to $PROFILE: croft completion powershell | Out-String | Invoke-Expression",
+    "\nTo load it in every session, add this line to $PROFILE:\n" +
+      "  croft completion powershell | Out-String | Invoke-Expression",
   );
   defineScript(command, cli, "powershell", toPowershellScript);
 }

@@ -16,6 +16,7 @@ export const output = shape({
   username: "string",
   badge_slugs: { type: "array", items: { type: "string" } },
 });
+export const destructive = false;
 
 /** What the command was given. */
 export interface UserBadgeRemoveOptions {

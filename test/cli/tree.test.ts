@@ -1,0 +1,136 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { createContext } from "../../cli/context.ts";
+import { toFieldNames, toOutputSchema } from "../../cli/output/schema.ts";
+import { neverStopping } from "../../cli/report.ts";
+import { loadAllCommands } from "../../cli/tree.ts";
+import { fakeDaemon } from "./support/fake-daemon.ts";
+import { fakeSystem, openInput, runCli, temporaryHome } from "./support/run-cli.ts";
+import { signIn } from "./support/signed-in.ts";
+
+const loaded = await loadAllCommands(
+  createContext(fakeSystem({ home: "/nowhere" }), neverStopping),
+);
+const visible = loaded.filter(({ hidden }) => !hidden);
+const lines = loaded.map(({ line }) => line);
+
+/** A home whose daemon must not be asked: every test here is about what happens before. */
+const nowhere = { home: "/nowhere", env: { CROFT_URL: "http://127.0.0.1:9" } };
+
+describe.each(lines)("croft %s", (line) => {
+  const words = line.split(" ");
+  const command = loaded.find((one) => one.line === line)!;
+
+  test("explains itself with --help, without home, daemon or terminal", async () => {
+    const ran = await runCli([...words, "--help"], { home: "/proc/nowhere" });
+    expect(ran).toMatchObject({ code: 0, err: "" });
+    expect(ran.out).toContain(`Usage: croft ${line}`);
+    expect(ran.out).toContain(command.summary);
+    expect(ran.out).toContain("--json[=fields]");
+    for (const text of ran.out.split("\n")) expect(text.length).toBeLessThanOrEqual(100);
+  });
+
+  test("answers an unknown flag with one line of JSON and exit code 2", async () => {
+    const ran = await runCli([...words, ...argumentsOf(line), "--no-such-flag", "--json"], nowhere);
+    expect(ran).toMatchObject({ code: 2, out: "" });
+    expect(ran.error()).toMatchObject({ code: "usage", exit_code: 2, http_status: null });
+    expect(ran.error()["message"]).toContain("--no-such-flag");
+  });
+
+  test("names unknown fields before it does anything", async () => {
+    const names = toFieldNames(command.module.output);
+    if (names.length === 0) return;
+    expect(names).not.toContain("no_such_field");
+    const ran = await runCli([...words, ...argumentsOf(line), "--json=no_such_field"], nowhere);
+    expect(ran).toMatchObject({ code: 2, out: "" });
+    expect(ran.error()).toMatchObject({ code: "unknown_field" });
+    expect(ran.error()["hint"]).toContain(names[0]);
+  });
+
+  test("has a schema of its JSON, unless it prints bytes or whatever the server sends", () => {
+    const { output } = command.module;
+    const schema = toOutputSchema(output);
+    if (output.kind === "bytes" || output.kind === "any") expect(schema).toBeUndefined();
+    else expect(schema).toMatchObject(output.list ? { type: "array" } : {});
+    if (output.kind === "reply")
+      expect(schema, `${output.operation.name} ${output.status}`).toBeDefined();
+  });
+
+  test("takes no secret as the value of a flag", () => {
+    const secrets = command.command.options.filter(
+      ({ long, required, flags }) =>
+        required &&
+        !flags.endsWith("<true|false>") &&
+        /password|secret|token$|credential(?!-(store|stdin))/.test(long ?? ""),
+    );
+    expect(secrets.map(({ flags }) => flags)).toEqual([]);
+  });
+
+  test("describes each of its flags and arguments", () => {
+    const { options, registeredArguments } = command.command;
+    for (const option of options) expect(option.description, option.flags).not.toBe("");
+    for (const argument of registeredArguments)
+      expect(argument.description, argument.name()).not.toBe("");
+  });
+
+  test("takes --dry-run when it writes", () => {
+    const writes =
+      command.module.writes === true ||
+      command.module.operations.some(({ method }) => method !== "GET");
+    const flags = command.command.options.map(({ long }) => long);
+    expect(flags.includes("--dry-run")).toBe(writes);
+  });
+
+  test("takes --yes when it destroys, and a command that calls a DELETE says whether it does", () => {
+    const { destructive, operations } = command.module;
+    const flags = command.command.options.map(({ long }) => long);
+    expect(flags.includes("--yes")).toBe(destructive === true);
+    if (operations.some(({ method }) => method === "DELETE")) expect(destructive).toBeDefined();
+  });
+});
+
+describe("nobody is asked", () => {
+  test.each(visible.map(({ line }) => line).filter((line) => !runsForever.has(line)))(
+    "by croft %s with --no-input on a terminal",
+    async (line) => {
+      await using home = await temporaryHome();
+      await mkdir(join(home.path, "credentials"));
+      await using daemon = await fakeDaemon(await anything());
+      await signIn(home.path, { url: daemon.url, forgeToken: "t", vault: {} });
+      // An input that never ends: whoever reads it to ask something would wait for ever.
+      const stdin = openInput();
+      const words = [...line.split(" "), ...argumentsOf(line), "--no-input", "--no-color"];
+      const ran = await runCli(words, { home: home.path, stdin, terminal: true });
+      expect(ran.out + ran.err).not.toMatch(/\(y\/N\)/);
+      if (ran.code === 2) expect(ran.err, ran.err).toMatch(/^croft: /);
+    },
+  );
+});
+
+const runsForever: ReadonlySet<string> = new Set(["serve", "init"]);
+
+/** A daemon that answers everything with something. */
+async function anything() {
+  return new Proxy<Record<string, { body: unknown }>>({}, { get: () => ({ body: { items: [] } }) });
+}
+
+/** Something for each required argument and flag of a command, so that parsing is not what stops it. */
+function argumentsOf(line: string): string[] {
+  const { command } = loaded.find((one) => one.line === line)!;
+  const values = command.registeredArguments
+    .filter(({ required }) => required)
+    .map((argument) => valueOf(line, argument.name()));
+  const flags = command.options
+    .filter(({ mandatory }) => mandatory)
+    .flatMap(({ long, variadic }) => (long ? (variadic ? [`${long}=x`] : [long, "x"]) : []));
+  return [...values, ...flags];
+}
+
+function valueOf(line: string, name: string): string {
+  if (line === "api") return name === "method" ? "GET" : "/api/v1/version";
+  if (line === "schema") return "version";
+  if (line === "vault item upload") return "x";
+  if (/item|folder/.test(name)) return "home:/x";
+  return /id$/.test(name) ? "1" : "x";
+}
