@@ -73,10 +73,13 @@ export async function listUsers(
     found?.mark,
   );
   const rows = await db.all<UserRow>(page.sql, ...page.values);
-  return { users: (backwards ? rows.reverse() : rows).map(toUser), total };
+  return { users: rows.map(toUser).sort(toComparison(query)), total };
 }
 
-/** The statement that `listUsers` reads a page with, counted from the mark if there is one; also for tests of its plan. */
+/**
+ * The statement that `listUsers` reads a page with, counted from the mark if there is one; also for tests of its plan.
+ * The page's rows come in no order: to sort the few of them is cheaper here than in the database.
+ */
 export function toPageStatement(
   dialect: Database["dialect"],
   query: UserListQuery,
@@ -87,8 +90,8 @@ export function toPageStatement(
   const ids = toIdsStatement(dialect, query, selection, from);
   return {
     sql:
-      `SELECT ${toUserColumns("u.")} FROM (${ids.sql} ORDER BY ${toOrder(query, "")} LIMIT ? OFFSET ?) page ` +
-      `JOIN forge_users u ON u.id = page.id ORDER BY ${toOrder(query, "u.")}`,
+      `SELECT ${toUserColumns("u.")} FROM (${ids.sql} ORDER BY ${toOrder(query)} LIMIT ? OFFSET ?) page ` +
+      "JOIN forge_users u ON u.id = page.id",
     values: [...ids.values, window.limit, window.offset],
   };
 }
@@ -105,7 +108,7 @@ function findMark(
   return marks.find(key, generation, offset, async (after) => {
     const ids = toIdsStatement(db.dialect, query, selection, after);
     const row = await db.get<{ id: number; sort_value: SqlValue }>(
-      `${ids.sql} ORDER BY ${toOrder(query, "")} LIMIT 1 OFFSET ?`,
+      `${ids.sql} ORDER BY ${toOrder(query)} LIMIT 1 OFFSET ?`,
       ...ids.values,
       MARK_DISTANCE,
     );
@@ -194,13 +197,28 @@ const sortColumns: Readonly<Record<UserSort, string>> = {
   id: "id",
 };
 
-function toOrder(query: UserListQuery, prefix: string): string {
+const sortMembers = {
+  name: "name",
+  created: "createdAt",
+  updated: "updatedAt",
+  id: "id",
+} as const satisfies Readonly<Record<UserSort, keyof ForgeUser>>;
+
+/** The order inside a page's statement, where the sort column has one name in all branches of a union. */
+function toOrder(query: UserListQuery): string {
   const direction = query.descending ? "DESC" : "ASC";
-  const id = `${prefix}id ${direction}`;
-  if (query.sort === "id") return id;
-  // Inside, the column is known by the one name that all branches of a union give it.
-  const column = prefix === "" ? "sort_value" : `${prefix}${sortColumns[query.sort]}`;
-  return `${column} ${direction}, ${id}`;
+  return query.sort === "id" ? `id ${direction}` : `sort_value ${direction}, id ${direction}`;
+}
+
+/** The same order on records. Names are ASCII, so code units compare as the database's bytes do. */
+function toComparison({ sort, descending }: UserListQuery) {
+  const sign = descending ? -1 : 1;
+  const member = sortMembers[sort];
+  return (one: ForgeUser, other: ForgeUser): number => {
+    const [a, b] = [one[member], other[member]];
+    if (a !== b) return a < b ? -sign : sign;
+    return (one.id - other.id) * sign;
+  };
 }
 
 /** Facets made up to a power of two with one that no account has, so that few distinct statements exist. */
