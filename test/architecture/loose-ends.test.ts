@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, matchesGlob } from "node:path";
 import { expect, test } from "vitest";
 import { listPaths, productRooms, root } from "./source-tree.ts";
 
@@ -17,6 +17,15 @@ test("a switched-off lint rule says why on the same line", () => {
 
 test("no error of the compiler is silenced", () => {
   expect(linesLike(/@ts-(ignore|expect-erro[r]|nocheck)/)).toEqual([]);
+});
+
+test("every test file belongs to a layer, or it would never run", () => {
+  const config = readFileSync(join(root, "vitest.config.ts"), "utf8");
+  const patterns = [...config.matchAll(/"(test\/[^"]+)"/g)].map(([, pattern = ""]) => pattern);
+  const files = listPaths(["test"]).filter((path) => /\.(test|smoke)\.[jt]sx?$/.test(path));
+  expect(files.filter((file) => !patterns.some((pattern) => matchesGlob(file, pattern)))).toEqual(
+    [],
+  );
 });
 
 test("no test is singled out or put off", () => {
