@@ -9,7 +9,10 @@ export interface PasswordHasher {
    * Whether the password fits. An empty `stored`, for an account that is missing or has no password, takes the
    * same time and never fits. `outdated` asks for a new hash, made with this hasher's cost.
    */
-  verify(stored: string, password: string): Promise<{ readonly fits: boolean; readonly outdated: boolean }>;
+  verify(
+    stored: string,
+    password: string,
+  ): Promise<{ readonly fits: boolean; readonly outdated: boolean }>;
 }
 
 export interface PasswordHasherOptions {
@@ -21,23 +24,19 @@ export interface PasswordHasherOptions {
 
 /** The cost of a hash: the first of OWASP's recommended settings for argon2id. */
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
+/** Checked where there is no hash. It costs what any other does; no password is known that has this digest. */
+const decoy = `$argon2id$v=19$m=${COST.memoryCost},t=${COST.timeCost},p=${COST.parallelism}$${"A".repeat(22)}$${"A".repeat(43)}`;
 const RETRY_AFTER_SECONDS = "2";
 
 /** Makes the one hasher of a daemon; both APIs share it, and so its bound. */
 export function createPasswordHasher(options: PasswordHasherOptions): PasswordHasher {
   const inTurn = createTurns(options);
-  let decoy: Promise<string> | undefined;
   const hashInTurn = (password: string) =>
     inTurn(() => hash(password, { ...COST, type: argon2id }));
   return {
     hash: hashInTurn,
     async verify(stored, password) {
-      // A refused decoy must not be remembered.
-      decoy ??= hashInTurn("no account has this password").catch((error: unknown) => {
-        decoy = undefined;
-        throw error;
-      });
-      const against = stored === "" ? await decoy : stored;
+      const against = stored === "" ? decoy : stored;
       const fits = await inTurn(() => verify(against, password));
       return { fits: fits && stored !== "", outdated: stored !== "" && needsRehash(stored, COST) };
     },
