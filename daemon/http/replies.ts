@@ -1,4 +1,4 @@
-import type { ServerResponse } from "node:http";
+import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { StorageError } from "../../storage/engine/database.ts";
 import { AppError, type ErrorCode } from "../errors.ts";
 import type { AnswerHeaders, RenderedError } from "./handle.ts";
@@ -52,11 +52,14 @@ export function writeAnswer(
     response.writeHead(status, headers as Record<string, string | string[]>).end();
     return;
   }
-  const payload = Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
-  if (!hasContentType(headers)) response.setHeader("Content-Type", jsonContentType);
-  response.setHeader("Content-Length", payload.byteLength);
-  response.writeHead(status, headers as Record<string, string | string[]>);
-  response.end(response.req.method === "HEAD" ? undefined : payload);
+  // Text, not bytes: Node sends text together with the head in one write, and takes one object of headers as it is.
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  response.writeHead(status, {
+    ...(hasContentType(headers) ? {} : { "Content-Type": jsonContentType }),
+    "Content-Length": Buffer.byteLength(text),
+    ...headers,
+  } as OutgoingHttpHeaders);
+  response.end(response.req.method === "HEAD" ? undefined : text);
 }
 
 function hasContentType(headers: AnswerHeaders): boolean {
