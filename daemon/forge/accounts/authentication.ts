@@ -1,4 +1,4 @@
-import type { Database } from "../../../storage/engine/database.ts";
+import { type Database, StorageError } from "../../../storage/engine/database.ts";
 import { findEmail } from "../../../storage/tables/forge/emails.ts";
 import {
   findUserById,
@@ -107,12 +107,27 @@ export function createAuthentication(deps: AuthenticationDeps): Authentication {
     if (user.prohibitLogin) return undefined;
     if (user.twoFactorEnabled && !(await fitsCode(user, headerOf(request, "x-gitea-otp"))))
       return undefined;
-    if (outdated)
-      await replacePasswordHash(db, user.id, user.passwordHash, await passwords.hash(password));
-    const now = clock();
-    if (user.lastLoginAt === undefined || Math.abs(now - user.lastLoginAt) >= LOGIN_EVERY_MS)
-      await touchLastLogin(db, user.id, now);
+    await noteSignIn(user, outdated ? password : undefined);
     return { user, method: "basic_password", scope: undefined };
+  }
+
+  /** Keeps the hash and the time of the last sign-in up to date. A disk that is full must not turn people away. */
+  async function noteSignIn(user: ForgeUser, outdatedPassword: string | undefined): Promise<void> {
+    const now = clock();
+    const isRecent =
+      user.lastLoginAt !== undefined && Math.abs(now - user.lastLoginAt) < LOGIN_EVERY_MS;
+    try {
+      if (outdatedPassword !== undefined)
+        await replacePasswordHash(
+          db,
+          user.id,
+          user.passwordHash,
+          await passwords.hash(outdatedPassword),
+        );
+      if (!isRecent) await touchLastLogin(db, user.id, now);
+    } catch (error) {
+      if (!(error instanceof StorageError)) throw error;
+    }
   }
 
   async function fitsCode(user: ForgeUser, code: string): Promise<boolean> {
