@@ -15,7 +15,7 @@ import {
 import { listenEverywhere, type ListeningEverywhere } from "./listening.ts";
 import { openCertificate } from "./http/tls.ts";
 import { createJobQueue } from "./jobs/queue.ts";
-import { createLogger } from "./logging.ts";
+import { createLogger, type Log } from "./logging.ts";
 import { createHasher, type ServiceDeps } from "./services.ts";
 import { openStores, type Stores } from "./stores.ts";
 
@@ -63,9 +63,10 @@ export interface FirstAdministrator {
  * holds the directory, with `StorageError` or `DirectoryError` when it cannot be used, with `ListenError` when the port is taken.
  */
 export async function startDaemon(input: DaemonInput): Promise<RunningDaemon> {
-  const stores = await openStores(input);
+  const log = await openLog(input);
+  const stores = await openStores(input, log);
   try {
-    const deps = await toServiceDeps(input, stores);
+    const deps = toServiceDeps(input, stores, log);
     const firstStart = await initialiseOnce(deps);
     const composed = await compose(deps);
     const certificate = await openCertificate(input.settings.tls, {
@@ -100,23 +101,27 @@ export async function initialise(
   input: DaemonInput,
   first: FirstAdministrator,
 ): Promise<Initialised> {
-  const stores = await openStores(input);
+  const log = await openLog(input);
+  const stores = await openStores(input, log);
   try {
-    return await createAdministrators(await toServiceDeps(input, stores), first);
+    return await createAdministrators(toServiceDeps(input, stores, log), first);
   } finally {
     await stores.close();
   }
 }
 
-async function toServiceDeps(input: DaemonInput, stores: Stores): Promise<ServiceDeps> {
-  const { settings, clock, logTo } = input;
-  const log = await createLogger({
+function openLog({ settings, clock, logTo }: DaemonInput): Promise<Log> {
+  return createLogger({
     level: settings.logLevel,
     format: settings.logFormat,
     to: logTo,
     clock,
     secrets: secretsOf(settings),
   });
+}
+
+function toServiceDeps(input: DaemonInput, stores: Stores, log: Log): ServiceDeps {
+  const { settings, clock } = input;
   return {
     input,
     stores,

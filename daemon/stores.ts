@@ -11,6 +11,7 @@ import { acquireInstanceLock, type InstanceHolder, type InstanceLock } from "../
 import type { Keyring } from "../storage/keys/keyring.ts";
 import { assertKeyOfDatabase, openKeyring } from "../storage/keys/open.ts";
 import { AppError } from "./errors.ts";
+import type { Log } from "./logging.ts";
 import type { DaemonInput } from "./main.ts";
 
 /** Everything that keeps rows, bytes or keys, held by this process alone. */
@@ -28,7 +29,10 @@ export interface Stores {
  * Refuses with `AppError` `conflict` when another daemon holds the directory; whatever was opened before a
  * failure is closed again.
  */
-export async function openStores({ settings, paths, clock, process }: DaemonInput): Promise<Stores> {
+export async function openStores(
+  { settings, paths, clock, process }: DaemonInput,
+  log: Log,
+): Promise<Stores> {
   const opened: (() => Promise<void>)[] = [];
   const close = async () => {
     for (const closeOne of opened.splice(0).reverse()) await closeOne();
@@ -50,7 +54,11 @@ export async function openStores({ settings, paths, clock, process }: DaemonInpu
       masterKey: settings.masterKey,
       mayCreate: !(await holdsDatabase(directory)),
     });
-    const db = await openDatabase(settings.databaseUrl, { dataDirectory: directory.root, clock });
+    const db = await openDatabase(settings.databaseUrl, {
+      dataDirectory: directory.root,
+      clock,
+      onStuck: (message) => log.error({}, message),
+    });
     opened.push(() => db.close());
     await assertKeyOfDatabase(db, keyring.checks, clock());
     return { directory, lock, db, keyring, close };
