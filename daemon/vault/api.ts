@@ -48,12 +48,15 @@ function needsCaller(gate: Gate): boolean {
 }
 
 /** The token of the `Authorization` header; undefined when there is none. Throws when it is of another kind. */
-function bearerOf({ headers }: ServerRequest): string | undefined {
-  if (headers.authorization === undefined) return undefined;
-  const token = /^Bearer +([^\s]+)$/i.exec(headers.authorization)?.[1];
-  if (token === undefined) throw badAccessToken();
+function bearerOf({ headers: { authorization } }: ServerRequest): string | undefined {
+  if (authorization === undefined) return undefined;
+  const isBearer = authorization.slice(0, SCHEME.length).toLowerCase() === SCHEME;
+  const token = authorization.slice(SCHEME.length).trim();
+  if (!isBearer || token === "" || token.includes(" ")) throw badAccessToken();
   return token;
 }
+
+const SCHEME = "bearer ";
 
 function assertAllowed(caller: VaultCaller | undefined, gate: Gate): void {
   switch (gate.who) {

@@ -1,5 +1,5 @@
 import type { Queries } from "../../../storage/engine/database.ts";
-import { findSessionState } from "../../../storage/tables/vault/sessions.ts";
+import { findVaultUserInSession, type VaultUser } from "../../../storage/tables/vault/users.ts";
 import type { VaultCaller } from "../caller.ts";
 import { type AccessTokens, fingerprintOf } from "./access-tokens.ts";
 import type { Client } from "./client.ts";
@@ -14,6 +14,8 @@ export interface Authentication {
    * The rows are read each time: what one process ends is over for all with the next request.
    */
   identify(token: string, client: Client): Promise<VaultCaller>;
+  /** The account of a caller as it was read when the caller was identified; undefined for a caller made elsewhere. */
+  accountOf(caller: VaultCaller): VaultUser | undefined;
 }
 
 export function createAuthentication({
@@ -23,27 +25,33 @@ export function createAuthentication({
   readonly db: Queries;
   readonly accessTokens: AccessTokens;
 }): Authentication {
+  const accounts = new WeakMap<VaultCaller, VaultUser>();
   return {
     async identify(token, client) {
       const claims = await accessTokens.read(token);
       if (claims === undefined || claims.fingerprint !== fingerprintOf(client))
         throw badAccessToken();
-      const state = await findSessionState(db, claims.sessionId, claims.userId);
+      const found = await findVaultUserInSession(db, claims.userId, claims.sessionId);
       const isAccepted =
-        state !== undefined &&
-        state.isActive &&
-        state.isSessionLive &&
-        state.tokenVersion === claims.tokenVersion &&
-        state.role === claims.role;
+        found !== undefined &&
+        found.isSessionLive &&
+        found.user.isActive &&
+        found.user.tokenVersion === claims.tokenVersion &&
+        found.user.role === claims.role;
       if (!isAccepted) throw badAccessToken();
-      return {
-        userId: claims.userId,
-        handle: state.handle,
-        email: state.email,
-        role: state.role,
+      const { id: userId, handle, email, role } = found.user;
+      const caller = {
+        userId,
+        handle,
+        email,
+        role,
         sessionId: claims.sessionId,
         address: client.address,
       };
+      accounts.set(caller, found.user);
+      return caller;
     },
+
+    accountOf: (caller) => accounts.get(caller),
   };
 }

@@ -8,6 +8,7 @@ import {
 } from "../../../storage/tables/vault/users.ts";
 import { AppError } from "../../errors.ts";
 import type { VaultCaller } from "../caller.ts";
+import type { Authentication } from "./authentication.ts";
 import { badAccessToken } from "./refusals.ts";
 
 /** What a user may see and choose of the own account. */
@@ -22,10 +23,16 @@ export interface Profile {
   setPdfOpenMode(caller: VaultCaller, mode: PdfOpenMode): Promise<PdfOpenMode>;
 }
 
-export function createProfile({ db }: { readonly db: Database }): Profile {
+export function createProfile({
+  db,
+  authentication,
+}: {
+  readonly db: Database;
+  readonly authentication: Authentication;
+}): Profile {
   return {
-    async view({ userId }) {
-      const user = await findVaultUser(db, userId);
+    async view(caller) {
+      const user = authentication.accountOf(caller) ?? (await findVaultUser(db, caller.userId));
       // Deleted since the token was looked at.
       if (user === undefined) throw badAccessToken();
       return user;

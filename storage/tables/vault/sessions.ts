@@ -24,17 +24,6 @@ export interface RefreshToken {
   readonly isSessionEnded: boolean;
 }
 
-/** The state that an access token is held against. */
-export interface SessionState {
-  readonly handle: string;
-  readonly email: string;
-  readonly role: "user" | "admin";
-  readonly isActive: boolean;
-  readonly tokenVersion: number;
-  /** False when it has ended or is none of the user's. */
-  readonly isSessionLive: boolean;
-}
-
 /** Begins a session whose first refresh token has the given hash. */
 export async function insertSession(
   tx: Transaction,
@@ -165,42 +154,6 @@ export async function listLiveSessions(
     now,
   );
   return rows.map(toSession);
-}
-
-/**
- * The state of a user and one of their sessions, or undefined when there is no such user. Read with every request:
- * a sub-select and no join, because SQLite prepares a join with parameters anew each time, which costs ten times as much.
- */
-export async function findSessionState(
-  db: Queries,
-  sessionId: string,
-  userId: string,
-): Promise<SessionState | undefined> {
-  const row = await db.get<{
-    handle: string;
-    email: string;
-    role: SessionState["role"];
-    is_active: number;
-    token_version: number;
-    is_live: number | null;
-  }>(
-    `SELECT handle, email, role, is_active, token_version,
-       (SELECT CASE WHEN ended_at IS NULL THEN 1 ELSE 0 END FROM vault_sessions
-        WHERE id = ? AND user_id = vault_users.id) AS is_live
-     FROM vault_users WHERE id = ?`,
-    sessionId,
-    userId,
-  );
-  return (
-    row && {
-      handle: row.handle,
-      email: row.email,
-      role: row.role,
-      isActive: row.is_active === 1,
-      tokenVersion: row.token_version,
-      isSessionLive: row.is_live === 1,
-    }
-  );
 }
 
 /** Deletes the sessions, with all their tokens, that ran out before `time`, and tells how many. */

@@ -75,6 +75,25 @@ export async function findVaultUser(db: Queries, id: string): Promise<VaultUser 
   return toUser(await db.get(`SELECT ${COLUMNS} FROM vault_users WHERE id = ?`, id));
 }
 
+/**
+ * The account of an id, and whether it has that session and the session has not ended. Read with every request: one
+ * statement, and a sub-select instead of a join, because SQLite prepares a join with parameters anew each time.
+ */
+export async function findVaultUserInSession(
+  db: Queries,
+  id: string,
+  sessionId: string,
+): Promise<{ readonly user: VaultUser; readonly isSessionLive: boolean } | undefined> {
+  const row = await db.get(
+    `SELECT ${COLUMNS}, (SELECT CASE WHEN ended_at IS NULL THEN 1 ELSE 0 END FROM vault_sessions
+       WHERE vault_sessions.id = ? AND user_id = vault_users.id) AS is_session_live
+     FROM vault_users WHERE id = ?`,
+    sessionId,
+    id,
+  );
+  return row && { user: toKnownUser(row), isSessionLive: row["is_session_live"] === 1 };
+}
+
 /** The account of an e-mail address in lower case, active or not. */
 export async function findVaultUserByEmail(
   db: Queries,
