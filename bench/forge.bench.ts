@@ -129,13 +129,18 @@ function makeUser(index: number): NewForgeUser {
   };
 }
 
-function fetchOnce(agent: Agent, url: string, token: string): Promise<{ rows: number; total: number }> {
+function fetchOnce(
+  agent: Agent,
+  url: string,
+  token: string,
+): Promise<{ rows: number; total: number }> {
   return new Promise((resolve, reject) => {
     request(url, { agent, headers: { Authorization: `token ${token}` } }, (response) => {
       const chunks: Buffer[] = [];
       response.on("data", (chunk: Buffer) => chunks.push(chunk));
       response.on("end", () => {
-        if (response.statusCode !== 200) reject(new Error(`${url} answered ${response.statusCode}`));
+        if (response.statusCode !== 200)
+          reject(new Error(`${url} answered ${response.statusCode}`));
         const rows = (JSON.parse(Buffer.concat(chunks).toString()) as unknown[]).length;
         resolve({ rows, total: Number(response.headers["x-total-count"]) });
       });
