@@ -105,11 +105,9 @@ describe("an account", () => {
     async (_name, declared) => {
       for (const state of ["inactive", "mustChange", "prohibited"] as const) {
         const { status, json } = await call(declared, { token: tokens[state] });
-        expect({ state, status, body: Object.keys(json ?? {}) }).toEqual({
-          state,
-          status: 403,
-          body: ["message"],
-        });
+        expect({ state, status }).toEqual({ state, status: 403 });
+        // Git's own routes answer in plain text.
+        if (json !== undefined) expect(Object.keys(json)).toEqual(["message"]);
       }
     },
   );
