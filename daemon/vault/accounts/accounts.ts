@@ -82,15 +82,14 @@ export function createVaultAccounts(deps: VaultAccountsDeps): VaultAccounts {
   const totpSecrets = createTotpSecrets(keys);
   const resetTokens = createResetTokens({ keys: keys.deriveAll("vault-password-reset"), clock });
   const resetMails = createResetMails({ ...deps, resetTokens, instanceName });
-  const authentication = createAuthentication({ db, accessTokens });
   return {
-    authentication,
+    authentication: createAuthentication({ db, accessTokens }),
     registration: createRegistration({ db, newId, hasher, breaches, ...settings }),
     signIn: createSignIn({ db, hasher, attempts, totpSecrets, sessions: issuer }),
     sessions: createSessions({ db, clock, sessions: issuer }),
     passwords: createPasswords({ db, hasher, breaches, attempts, resetTokens, resetMails }),
     totp: createTotp({ db, randomBytes, totpSecrets, instanceName }),
-    profile: createProfile({ db, authentication }),
+    profile: createProfile({ db }),
     resetMails,
   };
 }

@@ -13,9 +13,17 @@ export interface Authentication {
    * ends tokens (`token_version`), when its session has ended, or its account is not active.
    * The rows are read each time: what one process ends is over for all with the next request.
    */
-  identify(token: string, client: Client): Promise<VaultCaller>;
-  /** The account of a caller as it was read when the caller was identified; undefined for a caller made elsewhere. */
-  accountOf(caller: VaultCaller): VaultUser | undefined;
+  identify(token: string, client: Client): Promise<IdentifiedCaller>;
+}
+
+/** A caller with the account as it was read when the token was looked at. */
+export interface IdentifiedCaller extends VaultCaller {
+  readonly account: VaultUser;
+}
+
+/** The account that came with a caller; undefined for a caller that was made elsewhere. */
+export function accountOf(caller: VaultCaller): VaultUser | undefined {
+  return (caller as Partial<IdentifiedCaller>).account;
 }
 
 export function createAuthentication({
@@ -25,7 +33,6 @@ export function createAuthentication({
   readonly db: Queries;
   readonly accessTokens: AccessTokens;
 }): Authentication {
-  const accounts = new WeakMap<VaultCaller, VaultUser>();
   return {
     async identify(token, client) {
       const claims = await accessTokens.read(token);
@@ -40,18 +47,15 @@ export function createAuthentication({
         found.user.role === claims.role;
       if (!isAccepted) throw badAccessToken();
       const { id: userId, handle, email, role } = found.user;
-      const caller = {
+      return {
         userId,
         handle,
         email,
         role,
         sessionId: claims.sessionId,
         address: client.address,
+        account: found.user,
       };
-      accounts.set(caller, found.user);
-      return caller;
     },
-
-    accountOf: (caller) => accounts.get(caller),
   };
 }

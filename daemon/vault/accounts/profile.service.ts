@@ -8,7 +8,7 @@ import {
 } from "../../../storage/tables/vault/users.ts";
 import { AppError } from "../../errors.ts";
 import type { VaultCaller } from "../caller.ts";
-import type { Authentication } from "./authentication.ts";
+import { accountOf } from "./authentication.ts";
 import { badAccessToken } from "./refusals.ts";
 
 /** What a user may see and choose of the own account. */
@@ -23,16 +23,10 @@ export interface Profile {
   setPdfOpenMode(caller: VaultCaller, mode: PdfOpenMode): Promise<PdfOpenMode>;
 }
 
-export function createProfile({
-  db,
-  authentication,
-}: {
-  readonly db: Database;
-  readonly authentication: Authentication;
-}): Profile {
+export function createProfile({ db }: { readonly db: Database }): Profile {
   return {
     async view(caller) {
-      const user = authentication.accountOf(caller) ?? (await findVaultUser(db, caller.userId));
+      const user = accountOf(caller) ?? (await findVaultUser(db, caller.userId));
       // Deleted since the token was looked at.
       if (user === undefined) throw badAccessToken();
       return user;

@@ -189,7 +189,7 @@ describe("signing in, step by step", () => {
     await using accounts = await openTestAccounts();
     const user = await register(accounts);
     const tokens = await signIn(accounts);
-    expect(await identify(accounts, tokens)).toEqual({
+    expect(await identify(accounts, tokens)).toMatchObject({
       userId: user.id,
       handle: "mira",
       email: "mira@example.org",
