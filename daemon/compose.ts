@@ -5,6 +5,7 @@ import { peopleRoutes } from "./forge/accounts/accounts.ts";
 import { createForgeApi } from "./forge/api.ts";
 import type { ForgeCaller } from "./forge/caller.ts";
 import { createMiscellaneous } from "./forge/miscellaneous.ts";
+import { createGitApi, isGitPath } from "./forge/git/git-api.ts";
 import { bindRoutes, type BinderOptions, type RateLimiter, type RequestReport } from "./http/bind.ts";
 import type { Api, Route } from "./http/handle.ts";
 import { createClientAddress } from "./http/client-address.ts";
@@ -15,6 +16,7 @@ import { createSchedules } from "./jobs/schedule.ts";
 import type { Log } from "./logging.ts";
 import type { DaemonInput } from "./main.ts";
 import { openCloud } from "./open-cloud.ts";
+import { openRepositories } from "./open-repositories.ts";
 import { createPages } from "./pages.ts";
 import { createPeople, type ServiceDeps } from "./services.ts";
 import type { Stores } from "./stores.ts";
@@ -76,14 +78,32 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
     warn: (message) => log.warn(message),
     reportBug: (error) => log.error({ err: error }, "rendering failed"),
   });
+  const repositories = await openRepositories({
+    db: deps.db,
+    directory: settings.repositoriesDir,
+    searchPath: process.env["PATH"] ?? "",
+    pushBytesMax: settings.maxUploadBytes,
+    templates: miscellaneous.templates,
+    jobs: queue,
+    urls: forge.urls,
+    log,
+    clock,
+    newId,
+    events: {},
+  });
   queue.register(vault.resetMails.job);
   queue.register(mailer.job);
   const schedules = createSchedules(
     { queue, db: deps.db, clock },
     maintenanceSchedules({ db: deps.db, clock, limiter }),
   );
+  const forgeApi = createForgeApi({ db: deps.db, ...forge });
   const transport = createTransport(deps, limiter, {
-    forge: { api: createForgeApi({ db: deps.db, ...forge }), routes: [...peopleRoutes(forge), ...miscellaneous.routes] },
+    forge: {
+      api: forgeApi,
+      routes: [...peopleRoutes(forge), ...repositories.routes, ...miscellaneous.routes],
+    },
+    git: { api: createGitApi(forgeApi), routes: repositories.gitRoutes },
     vault: {
       api: createVaultApi(vault.authentication),
       routes: [...accountRoutes(vault), ...adminRoutes(administration), ...cloudRoutes(cloud.cloud)],
@@ -112,7 +132,15 @@ interface ApiParts<Caller> {
 function createTransport(
   { db, input, stores, addresses, log }: ServiceDeps,
   limiter: RateLimiter,
-  { forge, vault }: { readonly forge: ApiParts<ForgeCaller>; readonly vault: ApiParts<VaultCaller> },
+  {
+    forge,
+    git,
+    vault,
+  }: {
+    readonly forge: ApiParts<ForgeCaller>;
+    readonly git: ApiParts<ForgeCaller>;
+    readonly vault: ApiParts<VaultCaller>;
+  },
 ): Pick<Composed, "handler" | "beginStop"> {
   let accepts = true;
   const metrics = createMetrics(input.version);
@@ -132,6 +160,7 @@ function createTransport(
       apis: [
         { api: forge.api, app: bindRoutes(forge.api, forge.routes, binder), owns: isForgePath },
         { api: vault.api, app: bindRoutes(vault.api, vault.routes, binder), owns: isVaultPath },
+        { api: git.api, app: bindRoutes(git.api, git.routes, binder), owns: isGitPath },
       ],
       pages,
       checkHost: addresses.checkHost,

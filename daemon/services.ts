@@ -3,6 +3,7 @@ import { availableParallelism } from "node:os";
 import type { Database } from "../storage/engine/database.ts";
 import type { Addresses } from "./addresses.ts";
 import { createForgeAccounts } from "./forge/accounts/accounts.ts";
+import { createRepositoryDependents } from "./forge/repositories/dependents.ts";
 import { createLimiter } from "./http/limits.ts";
 import type { JobQueue } from "./jobs/queue.ts";
 import type { Log } from "./logging.ts";
@@ -58,6 +59,7 @@ export function createPeople({ input, stores, db, hasher, addresses, queue, log 
     addressKey: limiter.addressKey,
     limitSignIns: settings.rateLimits,
     queueMail: mailer.queueMail,
+    repositories: createRepositoryDependents(queue.enqueue),
   });
   const newId = createUuid7(clock, randomBytes);
   const vault = createVaultAccounts({

@@ -3,12 +3,16 @@ import { adminBadgeEndpoints } from "./forge/admin-badges.ts";
 import { adminEmailEndpoints } from "./forge/admin-emails.ts";
 import { adminKeyEndpoints } from "./forge/admin-keys.ts";
 import { adminOrgEndpoints } from "./forge/admin-orgs.ts";
+import { adminRepositoryEndpoints } from "./forge/admin-repositories.ts";
 import { adminUserEndpoints } from "./forge/admin-users.ts";
 import { avatarEndpoints } from "./forge/avatars.ts";
+import { gitEndpoints } from "./forge/git.ts";
 import { renderingEndpoints } from "./forge/rendering.ts";
+import { repositoryEndpoints } from "./forge/repositories.ts";
 import { templateEndpoints } from "./forge/templates.ts";
 import { tokenEndpoints } from "./forge/tokens.ts";
 import { twoFactorEndpoints } from "./forge/two-factor.ts";
+import { unadoptedEndpoints } from "./forge/unadopted.ts";
 import { userEndpoints } from "./forge/users.ts";
 import { versionEndpoints } from "./forge/version.ts";
 import { vaultAdminEndpoints } from "./vault/admin.ts";
@@ -20,16 +24,20 @@ import { cloudItemEndpoints } from "./vault/cloud-items.ts";
 export const allEndpoints: readonly AnyEndpoint[] = [
   ...adminEmailEndpoints,
   ...adminOrgEndpoints,
+  ...unadoptedEndpoints,
   ...adminUserEndpoints,
   ...adminBadgeEndpoints,
   ...adminKeyEndpoints,
+  ...adminRepositoryEndpoints,
   ...templateEndpoints,
   ...renderingEndpoints,
   ...versionEndpoints,
   ...userEndpoints,
   ...tokenEndpoints,
   ...twoFactorEndpoints,
+  ...repositoryEndpoints,
   ...avatarEndpoints,
+  ...gitEndpoints,
   ...accountEndpoints,
   ...vaultAdminEndpoints,
   ...cloudConnectionEndpoints,

@@ -17,13 +17,14 @@ export interface RepositoryChore {
   readonly target: string | undefined;
 }
 
-/** The repositories whose files still have to be moved, oldest first. */
+/** The repositories whose files still have to be moved, by id after the given one. */
 export async function listMovingRepositories(
   db: Queries,
-  limit: number,
+  { afterId, limit }: { readonly afterId: number; readonly limit: number },
 ): Promise<MovingRepository[]> {
-  return db.all<MovingRepository & Record<string, never>>(
-    `${movingSelect} WHERE r.needs_move = 1 ORDER BY r.id LIMIT ?`,
+  return db.all<MovingRepository>(
+    `${movingSelect} WHERE r.needs_move = 1 AND r.id > ? ORDER BY r.id LIMIT ?`,
+    afterId,
     limit,
   );
 }
@@ -33,10 +34,7 @@ export async function findMovingRepository(
   db: Queries,
   id: number,
 ): Promise<MovingRepository | undefined> {
-  return db.get<MovingRepository & Record<string, never>>(
-    `${movingSelect} WHERE r.needs_move = 1 AND r.id = ?`,
-    id,
-  );
+  return db.get<MovingRepository>(`${movingSelect} WHERE r.needs_move = 1 AND r.id = ?`, id);
 }
 
 /** The repository whose files lie at `path`, or are said to. */
@@ -44,7 +42,10 @@ export async function findRepositoryIdByPath(
   db: Queries,
   path: string,
 ): Promise<number | undefined> {
-  const row = await db.get<{ id: number }>("SELECT id FROM forge_repositories WHERE path = ?", path);
+  const row = await db.get<{ id: number }>(
+    "SELECT id FROM forge_repositories WHERE path = ?",
+    path,
+  );
   return row?.id;
 }
 
@@ -93,7 +94,10 @@ export async function listChores(db: Queries): Promise<RepositoryChore[]> {
 }
 
 /** What is left to be done with these folders. */
-export async function listChoresAt(db: Queries, paths: readonly string[]): Promise<RepositoryChore[]> {
+export async function listChoresAt(
+  db: Queries,
+  paths: readonly string[],
+): Promise<RepositoryChore[]> {
   const rows = await db.all<ChoreRow>(
     `SELECT id, kind, path, target FROM forge_repository_chores WHERE path IN (${paths.map(() => "?").join(", ")}) ORDER BY id`,
     ...paths,
@@ -105,7 +109,6 @@ export async function deleteChore(db: Queries, id: number): Promise<void> {
   await db.run("DELETE FROM forge_repository_chores WHERE id = ?", id);
 }
 
-// Without a slash a path is taken as it stands, so the parts are joined here and nowhere else.
 const movingSelect =
   "SELECT r.id AS id, r.path AS path, u.lower_name || '/' || r.lower_name || '.git' AS target " +
   "FROM forge_repositories r JOIN forge_users u ON u.id = r.owner_id";

@@ -143,10 +143,11 @@ export async function listRepositoryNames(db: Queries, ownerId: number): Promise
 export async function listRepositoriesOfMember(
   db: Queries,
   userId: number,
-  window: { readonly limit: number; readonly offset: number },
+  window: { readonly limit: number; readonly offset: number; readonly isPublicOnly: boolean },
 ): Promise<{ readonly repositories: readonly ForgeRepository[]; readonly total: number }> {
   const owners =
-    "owner_id IN (SELECT u.id FROM forge_users u WHERE u.id = ? UNION SELECT m.org_id FROM forge_team_members m WHERE m.user_id = ?)";
+    "owner_id IN (SELECT u.id FROM forge_users u WHERE u.id = ? UNION SELECT m.org_id FROM forge_team_members m WHERE m.user_id = ?)" +
+    (window.isPublicOnly ? " AND is_private = 0" : "");
   const counted = await db.get<{ total: number }>(
     `SELECT COUNT(*) AS total FROM forge_repositories WHERE ${owners}`,
     userId,

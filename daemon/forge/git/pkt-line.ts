@@ -1,0 +1,88 @@
+/** What a push asks for. */
+export interface PushCommands {
+  readonly commands: readonly PushCommand[];
+  readonly capabilities: ReadonlySet<string>;
+}
+
+export interface PushCommand {
+  readonly ref: string;
+  /** Hex ids; all zeros where the ref did not or shall not exist. */
+  readonly before: string;
+  readonly after: string;
+}
+
+/** Frames a text. */
+export function toPktLine(text: string): string {
+  return (Buffer.byteLength(text) + 4).toString(16).padStart(4, "0") + text;
+}
+
+/** The mark at the end of a part. */
+export const FLUSH = "0000";
+
+/**
+ * The commands at the beginning of a push. Undefined while their end has not arrived; `malformed` when they cannot be
+ * understood, which git will refuse as well.
+ */
+export function readCommands(bytes: Buffer): PushCommands | "malformed" | undefined {
+  const commands: PushCommand[] = [];
+  let capabilities: ReadonlySet<string> = new Set();
+  let at = 0;
+  for (;;) {
+    const line = readLine(bytes, at);
+    if (line === undefined || line === "malformed") return line;
+    at = line.next;
+    if (line.data === undefined) return { commands, capabilities };
+    const [command = "", words] = line.data.toString("utf8").split("\0");
+    if (words !== undefined) capabilities = new Set(words.trim().split(" "));
+    const match = /^([0-9a-f]{40}|[0-9a-f]{64}) ([0-9a-f]{40}|[0-9a-f]{64}) (.+?)\n?$/.exec(
+      command,
+    );
+    const [, before, after, ref] = match ?? [];
+    if (before !== undefined && after !== undefined && ref !== undefined)
+      commands.push({ ref, before, after });
+    else if (!/^shallow [0-9a-f]+\n?$/.test(command)) return "malformed";
+  }
+}
+
+/**
+ * Which refs git says it has moved, in its answer to a push. Undefined when there is no report in it.
+ * `isBanded`: the report is wrapped for a side band.
+ */
+export function readReport(answer: Buffer, isBanded: boolean): ReadonlySet<string> | undefined {
+  const report = isBanded ? unwrapBand(answer) : answer;
+  const accepted = new Set<string>();
+  let hasReport = false;
+  let at = 0;
+  for (;;) {
+    const line = readLine(report, at);
+    if (line === undefined || line === "malformed") return hasReport ? accepted : undefined;
+    at = line.next;
+    const text = line.data?.toString("utf8").replace(/\n$/, "") ?? "";
+    if (text.startsWith("unpack ")) hasReport = true;
+    if (text.startsWith("ok ")) accepted.add(text.slice(3));
+  }
+}
+
+/** The first band of an answer: the report itself, without progress and messages. */
+function unwrapBand(answer: Buffer): Buffer {
+  const parts: Buffer[] = [];
+  let at = 0;
+  for (;;) {
+    const line = readLine(answer, at);
+    if (line === undefined || line === "malformed") return Buffer.concat(parts);
+    at = line.next;
+    if (line.data?.[0] === 1) parts.push(line.data.subarray(1));
+  }
+}
+
+type ReadLine = { readonly data: Buffer | undefined; readonly next: number };
+
+function readLine(bytes: Buffer, at: number): ReadLine | "malformed" | undefined {
+  if (bytes.byteLength < at + 4) return undefined;
+  const head = bytes.toString("latin1", at, at + 4);
+  if (!/^[0-9a-fA-F]{4}$/.test(head)) return "malformed";
+  const length = Number.parseInt(head, 16);
+  if (length < 4) return { data: undefined, next: at + 4 };
+  if (bytes.byteLength < at + length) return undefined;
+  return { data: bytes.subarray(at + 4, at + length), next: at + length };
+}

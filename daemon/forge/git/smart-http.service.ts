@@ -1,0 +1,252 @@
+// daemon/forge/git: what git clients ask for: clone, fetch and push over HTTP.
+// May import: daemon/contract, daemon/errors.ts, daemon/http/handle.ts (types, in routes), daemon/logging.ts (types), storage, ../repositories.
+// Start here (who may do what, and how git is run for it); framing is in pkt-line.ts, the routes in git.routes.ts.
+import type { Readable } from "node:stream";
+import type { Database } from "../../../storage/engine/database.ts";
+import type { Git } from "../../../storage/git/git.ts";
+import type { ForgeRepository } from "../../../storage/tables/forge/repositories.ts";
+import { AppError } from "../../errors.ts";
+import type { Log } from "../../logging.ts";
+import type { ForgeCaller } from "../caller.ts";
+import { notFound } from "../refusals.ts";
+import { assertScope, findAccess, reaches } from "../repositories/access.ts";
+import type { OwnedRepository, RepositoryEvents } from "../repositories/events.ts";
+import { refusing } from "../repositories/git-refusals.ts";
+import { getOwned } from "../repositories/repositories.service.ts";
+import { feedGit } from "./feed.ts";
+import { FLUSH, toPktLine } from "./pkt-line.ts";
+import { createPushes } from "./push.ts";
+import { createTurns } from "./turns.ts";
+
+/** What git asks for: `git-upload-pack` sends objects to it, `git-receive-pack` takes objects from it. */
+export type GitService = "git-upload-pack" | "git-receive-pack";
+
+/** One request of a git client. */
+export interface GitRequest {
+  readonly ownerName: string;
+  /** With or without `.git`. */
+  readonly name: string;
+  readonly caller: ForgeCaller | undefined;
+  /** Counts as one client; see `perClient`. */
+  readonly address: string;
+  /** The `Git-Protocol` header. */
+  readonly protocol: string | undefined;
+  /** Aborted when the client has gone. */
+  readonly signal: AbortSignal;
+}
+
+/** A request with objects or wishes in it. */
+export interface GitTransfer extends GitRequest {
+  readonly contentType: string | undefined;
+  readonly contentEncoding: string | undefined;
+  readonly body: Readable;
+}
+
+/** An answer under way. */
+export interface GitAnswer {
+  readonly contentType: string;
+  readonly stream: Readable;
+  /** Nobody reads it any more. */
+  giveUp(): void;
+}
+
+/**
+ * The server's side of git's smart protocol. Each refuses with `unauthenticated` a stranger who might be let in with
+ * credentials, `not_found` whom may not see the repository, `forbidden` what the right or the token's scope does not
+ * reach, `unavailable` when too much is going on.
+ */
+export interface SmartHttp {
+  /** The refs of a repository, with what this server can do. */
+  advertise(
+    request: GitRequest,
+    service: string,
+  ): Promise<{ readonly contentType: string; readonly body: Buffer }>;
+  /** A fetch or clone. */
+  fetch(transfer: GitTransfer): Promise<GitAnswer>;
+  /** A push. One whose body has arrived whole is carried out even if its client goes away. */
+  push(transfer: GitTransfer): Promise<GitAnswer>;
+}
+
+export interface SmartHttpDeps {
+  readonly db: Database;
+  readonly git: Git;
+  readonly locate: (repository: ForgeRepository) => Promise<string>;
+  readonly events: RepositoryEvents;
+  readonly log: Log;
+  /** Largest push, in bytes. */
+  readonly pushBytesMax: number;
+}
+
+const limits = {
+  /** Runs of git at one time, for one client, and requests that wait for theirs. */
+  atOnce: 32,
+  perClient: 12,
+  waiting: 128,
+  /** Longest transfer; a client that stalls is cut off long before by the connection's own limit. */
+  transferMs: 6 * 3_600_000,
+  /** A fetch asks for objects by name and names those it has: this is half a million of them. */
+  fetchBytes: 32 * 1024 * 1024,
+  advertisementBytes: 64 * 1024 * 1024,
+} as const;
+
+export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
+  const { db, git, locate, log, pushBytesMax } = deps;
+  const turns = createTurns({ ...limits, perKey: limits.perClient });
+  const pushes = createPushes(deps);
+
+  return {
+    async advertise(request, service) {
+      if (!isGitService(service))
+        throw new AppError("not_found", "only git's smart protocol is served");
+      const { repository } = await getAllowed(request, service);
+      const release = await takeTurn(request);
+      try {
+        const directory = await locate(repository);
+        const body = await refusing(() =>
+          git.run([...toCommand(service), "--advertise-refs", "."], {
+            directory,
+            env: toProtocol(request),
+            outputBytesMax: limits.advertisementBytes,
+          }),
+        );
+        // Version 2 has no place for this line (protocol-v2, HTTP transport).
+        const isVersion2 = body.toString("latin1", 0, 14).endsWith("version 2\n");
+        const head = isVersion2 ? "" : toPktLine(`# service=${service}\n`) + FLUSH;
+        return {
+          contentType: `application/x-${service}-advertisement`,
+          body: Buffer.concat([Buffer.from(head), body]),
+        };
+      } finally {
+        release();
+      }
+    },
+
+    async fetch(transfer) {
+      const service = "git-upload-pack";
+      assertBody(transfer, service);
+      const { repository } = await getAllowed(transfer, service);
+      const release = await takeTurn(transfer);
+      try {
+        const child = git.start([...toCommand(service), "."], {
+          directory: await locate(repository),
+          env: toProtocol(transfer),
+        });
+        const timer = setTimeout(child.stop, limits.transferMs);
+        transfer.signal.addEventListener("abort", child.stop, { once: true });
+        feedGit(transfer, child, { bytesMax: limits.fetchBytes });
+        void child.ended.then(({ exitCode, stderr }) => {
+          clearTimeout(timer);
+          release();
+          if (exitCode !== 0 && !transfer.signal.aborted)
+            log.debug(
+              { repository_id: repository.id, exit_code: exitCode, stderr },
+              "a fetch failed",
+            );
+        });
+        const giveUp = () => {
+          if (!child.stdout.readableEnded) child.stop();
+        };
+        return { contentType: toResultType(service), stream: child.stdout, giveUp };
+      } catch (error) {
+        release();
+        throw error;
+      }
+    },
+
+    async push(transfer) {
+      const service = "git-receive-pack";
+      assertBody(transfer, service);
+      const owned = await getAllowed(transfer, service);
+      const pusher = transfer.caller?.user;
+      if (pusher === undefined) throw needsCredentials();
+      const release = await takeTurn(transfer);
+      try {
+        const child = git.start([...toCommand(service), "."], {
+          directory: await locate(owned.repository),
+          env: toProtocol(transfer),
+          config: { "receive.maxInputSize": String(pushBytesMax) },
+        });
+        const timer = setTimeout(child.stop, limits.transferMs);
+        const stream = pushes.run(child, transfer, { ...owned, pusher });
+        void child.ended.then(() => {
+          clearTimeout(timer);
+          release();
+        });
+        return { contentType: toResultType(service), stream, giveUp: () => stream.destroy() };
+      } catch (error) {
+        release();
+        throw error;
+      }
+    },
+  };
+
+  function takeTurn({ caller, address, signal }: GitRequest): Promise<() => void> {
+    return turns.take(
+      caller === undefined ? `address ${address}` : `user ${caller.user.id}`,
+      signal,
+    );
+  }
+
+  /** The repository, for somebody who may do with it what `service` does. */
+  async function getAllowed(request: GitRequest, service: GitService): Promise<OwnedRepository> {
+    const { caller } = request;
+    const level = service === "git-upload-pack" ? "read" : "write";
+    const name = request.name.replace(/\.git$/i, "");
+    const found = await findVisible(request, name, service);
+    if (found === undefined) {
+      // A stranger learns nothing, not even whether there is such a repository.
+      throw caller === undefined ? needsCredentials() : notFound();
+    }
+    if (level === "write" && caller === undefined) throw needsCredentials();
+    assertScope(caller?.scope, level, found.repository);
+    if (!reaches(found.access, level))
+      throw new AppError("forbidden", "you may not push to this repository");
+    return found;
+  }
+
+  async function findVisible({ ownerName, caller }: GitRequest, name: string, service: GitService) {
+    try {
+      const owned = await getOwned(
+        db,
+        ownerName,
+        name,
+        (today) =>
+          `/${encodeURIComponent(today)}/${encodeURIComponent(name)}.git/info/refs?service=${service}`,
+      );
+      const access = await findAccess(db, owned, caller?.user);
+      return reaches(access, "read") ? { ...owned, access } : undefined;
+    } catch (error) {
+      if (error instanceof AppError && error.code === "not_found" && error.body === undefined)
+        return undefined;
+      throw error;
+    }
+  }
+}
+
+function isGitService(word: string): word is GitService {
+  return word === "git-upload-pack" || word === "git-receive-pack";
+}
+
+function toCommand(service: GitService): string[] {
+  return service === "git-upload-pack"
+    ? ["upload-pack", "--strict", "--stateless-rpc"]
+    : ["receive-pack", "--stateless-rpc"];
+}
+
+const toResultType = (service: GitService) => `application/x-${service}-result`;
+
+/** The protocol version that the client speaks, if it says so in words that git knows. */
+function toProtocol({ protocol }: GitRequest): Record<string, string> {
+  return protocol !== undefined && /^[a-z0-9=:._-]{1,128}$/.test(protocol)
+    ? { GIT_PROTOCOL: protocol }
+    : {};
+}
+
+function assertBody({ contentType, contentEncoding }: GitTransfer, service: GitService): void {
+  if (contentType !== `application/x-${service}-request`)
+    throw new AppError("unprocessable", "Unsupported Content-Type");
+  if (!["", "identity", "gzip", "x-gzip"].includes(contentEncoding ?? ""))
+    throw new AppError("unprocessable", "Unsupported Content-Encoding");
+}
+
+const needsCredentials = () => new AppError("unauthenticated", "authentication required");

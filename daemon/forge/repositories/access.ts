@@ -1,0 +1,60 @@
+import type { Queries } from "../../../storage/engine/database.ts";
+import { getTeamAccess, isMember } from "../../../storage/tables/forge/orgs.ts";
+import type { ForgeRepository } from "../../../storage/tables/forge/repositories.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
+import { AppError } from "../../errors.ts";
+import { allows, parseScope } from "../accounts/scopes.ts";
+
+/** How far somebody may go with a repository; each level contains those before it. */
+export const accessLevels = ["none", "read", "write", "admin", "owner"] as const;
+export type AccessLevel = (typeof accessLevels)[number];
+
+/** Whether `level` contains `needed`. */
+export function reaches(level: AccessLevel, needed: AccessLevel): boolean {
+  return accessLevels.indexOf(level) >= accessLevels.indexOf(needed);
+}
+
+/**
+ * What a person, or a stranger, may do with a repository: everything as its owner or as a site administrator, what
+ * the teams give in an organization, and reading when it is public and its owner is not hidden from the viewer.
+ */
+export async function findAccess(
+  db: Queries,
+  { repository, owner }: { readonly repository: ForgeRepository; readonly owner: ForgeUser },
+  viewer: ForgeUser | undefined,
+): Promise<AccessLevel> {
+  if (viewer !== undefined) {
+    if (viewer.isAdmin || viewer.id === owner.id) return "owner";
+    if (owner.kind === "organization") {
+      const level = accessLevels[await getTeamAccess(db, owner.id, viewer.id)];
+      if (level !== undefined && level !== "none") return level;
+    }
+  }
+  if (repository.isPrivate) return "none";
+  if (owner.visibility === "public") return viewer?.isRestricted ? "none" : "read";
+  if (viewer === undefined || viewer.isRestricted) return "none";
+  if (owner.visibility === "limited") return "read";
+  return owner.kind === "organization" && (await isMember(db, owner.id, viewer.id))
+    ? "read"
+    : "none";
+}
+
+/**
+ * Refuses with `forbidden` what the caller's token does not grant: the level on repositories, and private ones to a
+ * token that is for public things only (forge behaviour, 2.4). A password (`scope` undefined) is unrestricted.
+ */
+export function assertScope(
+  scope: string | undefined,
+  level: "read" | "write",
+  repository: ForgeRepository,
+): void {
+  if (scope === undefined) return;
+  const parsed = parseScope(scope.split(","));
+  if (parsed.kind === "invalid" || !allows(parsed.scope, level, "repository"))
+    throw new AppError(
+      "forbidden",
+      `token does not have at least one of required scope(s), required=[${level}:repository], token scope=${scope}`,
+    );
+  if (parsed.scope.publicOnly && repository.isPrivate)
+    throw new AppError("forbidden", "token scope is limited to public repos");
+}

@@ -1,0 +1,207 @@
+import { type Database, isConflict } from "../../../storage/engine/database.ts";
+import type { CommitPerson } from "../../../storage/git/initial-commit.ts";
+import type { RepositoryFiles } from "../../../storage/git/repository-files.ts";
+import {
+  deleteRepository,
+  findRepositoryById,
+  findRepositoryByName,
+  type ForgeRepository,
+  type ObjectFormat,
+} from "../../../storage/tables/forge/repositories.ts";
+import {
+  findUserById,
+  findUserByName,
+  type ForgeUser,
+} from "../../../storage/tables/forge/users.ts";
+import { AppError } from "../../errors.ts";
+import { userNotFound } from "../refusals.ts";
+import type { OwnedRepository, RepositoryEvents } from "./events.ts";
+import {
+  assertReadme,
+  createFirstFiles,
+  getLabelSet,
+  type RepositoryTemplates,
+} from "./first-files.ts";
+import { refusing } from "./git-refusals.ts";
+import { assertRepositoryName, toRepositoryPath } from "./names.ts";
+import type { Placing } from "./placing.ts";
+import { recordRepository } from "./recording.ts";
+
+/** What a new repository shall be (forge behaviour, 10.3). Texts are empty when they were not given. */
+export interface WantedRepository {
+  readonly name: string;
+  readonly description: string;
+  readonly isPrivate: boolean;
+  readonly isTemplate: boolean;
+  readonly issueLabels: string;
+  readonly autoInit: boolean;
+  readonly gitignores: string;
+  readonly license: string;
+  readonly readme: string;
+  readonly defaultBranch: string;
+  readonly trustModel: string;
+  readonly objectFormat: string;
+}
+
+export interface CreateRepositoryDeps {
+  readonly db: Database;
+  readonly clock: () => number;
+  readonly newId: () => string;
+  readonly files: RepositoryFiles;
+  readonly placing: Placing;
+  readonly templates: RepositoryTemplates;
+  readonly events: RepositoryEvents;
+  /** The address that stands in a person's commits. */
+  readonly commitEmail: (user: ForgeUser) => string;
+}
+
+/** The branch of a new repository when none is asked for. */
+export const DEFAULT_BRANCH = "main";
+const trustModels = new Set(["collaborator", "committer", "collaboratorcommitter"]);
+
+/**
+ * Makes a repository: files aside, then the record, then the files in their place. It exists once the record does;
+ * what a crash leaves is finished or undone at the next start. Refuses with `invalid_argument` an unknown readme,
+ * `unprocessable` an unusable name, label set, ignore file, license or object format, `conflict` a taken name or files
+ * that lie at its place.
+ */
+export async function createRepository(
+  deps: CreateRepositoryDeps,
+  ownerName: string,
+  wanted: WantedRepository,
+  actor: ForgeUser,
+): Promise<OwnedRepository> {
+  const { db, files, placing } = deps;
+  if (wanted.autoInit) assertReadme(wanted.readme);
+  assertRepositoryName(wanted.name);
+  const objectFormat = toObjectFormat(wanted.objectFormat);
+  const owner = await findUserByName(db, ownerName);
+  if (owner === undefined) throw userNotFound(ownerName);
+  if ((await findRepositoryByName(db, owner.id, wanted.name)) !== undefined) throw nameTaken();
+  const labels =
+    wanted.issueLabels === "" ? [] : await getLabelSet(deps.templates, wanted.issueLabels);
+  const place = toRepositoryPath(owner.name, wanted.name);
+  await placing.clear(place);
+  if (await files.exists(place)) throw filesExist(owner, wanted.name);
+
+  const defaultBranch = wanted.defaultBranch === "" ? DEFAULT_BRANCH : wanted.defaultBranch;
+  const path = await refusing(() =>
+    createFiles(deps, { owner, actor, wanted, objectFormat, defaultBranch }),
+  );
+  const made = await record();
+  if (await placing.settle(made.id)) return reread(db, made, owner);
+  // Somebody put files there between the look and the move.
+  await db.transaction((tx) => deleteRepository(tx, made.id));
+  await files.undo(path);
+  throw filesExist(owner, wanted.name);
+
+  async function record(): Promise<ForgeRepository> {
+    const ownerId = owner?.id ?? 0;
+    try {
+      return await db.transaction(async (tx) => {
+        // The owner may have got another name or gone while the files were made.
+        const today = await findUserById(tx, ownerId);
+        if (today === undefined) throw userNotFound(ownerName);
+        return recordRepository(
+          tx,
+          {
+            owner: today,
+            actor,
+            isAdopted: false,
+            labels,
+            repository: {
+              name: wanted.name,
+              description: wanted.description,
+              isPrivate: wanted.isPrivate,
+              isTemplate: wanted.isTemplate,
+              isEmpty: !wanted.autoInit,
+              branchCount: wanted.autoInit ? 1 : 0,
+              defaultBranch,
+              objectFormat,
+              trustModel: toTrustModel(wanted.trustModel),
+              licenses: wanted.autoInit && wanted.license !== "" ? [wanted.license] : [],
+              sizeKib: 0,
+              path,
+              needsMove: true,
+            },
+          },
+          deps.events,
+        );
+      });
+    } catch (error) {
+      await files.undo(path);
+      throw isConflict(error) && error.constraint?.includes("lower_name") ? nameTaken() : error;
+    }
+  }
+}
+
+async function createFiles(
+  { files, templates, clock, newId, commitEmail }: CreateRepositoryDeps,
+  {
+    owner,
+    actor,
+    wanted,
+    objectFormat,
+    defaultBranch,
+  }: {
+    readonly owner: ForgeUser;
+    readonly actor: ForgeUser;
+    readonly wanted: WantedRepository;
+    readonly objectFormat: ObjectFormat;
+    readonly defaultBranch: string;
+  },
+): Promise<string> {
+  const key = newId();
+  if (!wanted.autoInit) return files.create({ key, objectFormat, defaultBranch });
+  const at = clock();
+  const content = await createFirstFiles(templates, {
+    repositoryName: wanted.name,
+    description: wanted.description,
+    readme: wanted.readme,
+    gitignores: wanted.gitignores,
+    license: wanted.license,
+    owner: toPerson(owner, commitEmail),
+    year: new Date(at).getUTCFullYear(),
+  });
+  const firstCommit = {
+    branch: defaultBranch,
+    message: "Initial commit\n",
+    author: toPerson(actor, commitEmail),
+    at,
+    files: content,
+  };
+  return files.create({ key, objectFormat, defaultBranch, firstCommit });
+}
+
+function toPerson(user: ForgeUser, commitEmail: (user: ForgeUser) => string): CommitPerson {
+  return {
+    name: user.fullName.trim() === "" ? user.name : user.fullName,
+    email: commitEmail(user),
+  };
+}
+
+async function reread(
+  db: Database,
+  made: ForgeRepository,
+  owner: ForgeUser,
+): Promise<OwnedRepository> {
+  const repository = (await findRepositoryById(db, made.id)) ?? made;
+  return { repository, owner: (await findUserById(db, repository.ownerId)) ?? owner };
+}
+
+function toObjectFormat(given: string): ObjectFormat {
+  if (given === "" || given === "sha1") return "sha1";
+  if (given === "sha256") return "sha256";
+  throw new AppError("unprocessable", `unknown object format "${given}": sha1 or sha256`);
+}
+
+function toTrustModel(given: string): string {
+  const word = given.toLowerCase();
+  return trustModels.has(word) ? word : "default";
+}
+
+const nameTaken = () =>
+  new AppError("conflict", "The repository with the same name already exists.");
+
+const filesExist = (owner: ForgeUser, name: string) =>
+  new AppError("conflict", `repository files already exist [uname: ${owner.name}, name: ${name}]`);

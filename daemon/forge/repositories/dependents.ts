@@ -1,0 +1,45 @@
+import {
+  deleteRepository,
+  listRepositoriesOf,
+  ownsRepository,
+} from "../../../storage/tables/forge/repositories.ts";
+import { insertChore, markForMove } from "../../../storage/tables/forge/repositories-moving.ts";
+import { AppError } from "../../errors.ts";
+import type { Enqueue } from "../../jobs/queue.ts";
+import type { AccountDependents } from "../accounts/dependents.ts";
+import { enqueueTidy } from "./placing.ts";
+
+/** How an account's repositories follow it: rows at once, files by a job that the same transaction enqueues. */
+export function createRepositoryDependents(enqueue: Enqueue): AccountDependents {
+  return {
+    async assertNoneOwned(tx, account) {
+      if (await ownsRepository(tx, account.id))
+        throw new AppError(
+          "unprocessable",
+          `user still has ownership of repositories [uid: ${account.id}]`,
+        );
+    },
+
+    async removeAll(tx, account) {
+      const owned = await listRepositoriesOf(tx, account.id);
+      for (const { id, path } of owned) {
+        await deleteRepository(tx, id);
+        await insertChore(tx, { kind: "remove", path, target: undefined });
+      }
+      if (owned.length > 0) await enqueueTidy(enqueue, tx);
+    },
+
+    async forget(tx, account) {
+      await insertChore(tx, { kind: "remove", path: account.lowerName, target: undefined });
+      await enqueueTidy(enqueue, tx);
+    },
+
+    async rename(tx, account, formerName) {
+      const former = formerName.toLowerCase();
+      if (former === account.lowerName) return;
+      await markForMove(tx, account.id);
+      await insertChore(tx, { kind: "follow", path: former, target: account.lowerName });
+      await enqueueTidy(enqueue, tx);
+    },
+  };
+}

@@ -1,0 +1,112 @@
+import { AppError } from "../../errors.ts";
+
+/** The texts that new repositories begin with. Names are exact. */
+export interface RepositoryTemplates {
+  findIgnoreFile(name: string): Promise<string | undefined>;
+  /** With its placeholders unfilled. */
+  findLicense(key: string): Promise<string | undefined>;
+  findLabelSet(name: string): Promise<readonly TemplateLabel[] | undefined>;
+}
+
+export interface TemplateLabel {
+  readonly name: string;
+  readonly color: string;
+  readonly description: string;
+  readonly exclusive: boolean;
+}
+
+/** What the first commit shall hold. */
+export interface WantedFiles {
+  readonly repositoryName: string;
+  readonly description: string;
+  /** A readme template; empty is the default one. */
+  readonly readme: string;
+  /** Names of ignore files, by commas. */
+  readonly gitignores: string;
+  /** Empty for none. */
+  readonly license: string;
+  readonly owner: { readonly name: string; readonly email: string };
+  readonly year: number;
+}
+
+const DEFAULT_README = "Default";
+const IGNORE_FILES_MAX = 100;
+
+/** Refuses with `invalid_argument` a readme template that does not exist (forge behaviour, 10.3). */
+export function assertReadme(readme: string): void {
+  if (readme !== "" && readme !== DEFAULT_README)
+    throw new AppError(
+      "invalid_argument",
+      `readme template does not exist, available templates: [${DEFAULT_README}]`,
+    );
+}
+
+/** The files of the first commit by name. Refuses with `unprocessable` an unknown ignore file or license. */
+export async function createFirstFiles(
+  templates: RepositoryTemplates,
+  wanted: WantedFiles,
+): Promise<Readonly<Record<string, string>>> {
+  const files: Record<string, string> = {
+    "README.md": `# ${wanted.repositoryName}\n\n${wanted.description}`,
+  };
+  const names = [...new Set(wanted.gitignores.split(",").map((name) => name.trim()))].filter(
+    (name) => name !== "",
+  );
+  if (names.length > IGNORE_FILES_MAX) throw new AppError("unprocessable", "too many gitignores");
+  if (names.length > 0) files[".gitignore"] = await createIgnoreFile(templates, names);
+  if (wanted.license !== "") {
+    const text = await templates.findLicense(wanted.license);
+    if (text === undefined)
+      throw new AppError("unprocessable", `license template "${wanted.license}" not found`);
+    files["LICENSE"] = fillLicense(text, wanted);
+  }
+  return files;
+}
+
+/** The labels of a set. Refuses with `unprocessable` an unknown one. */
+export async function getLabelSet(
+  templates: RepositoryTemplates,
+  name: string,
+): Promise<readonly TemplateLabel[]> {
+  const labels = await templates.findLabelSet(name);
+  if (labels !== undefined) return labels;
+  throw new AppError(
+    "unprocessable",
+    `failed to load label template file "${name}": label template "${name}" not found`,
+  );
+}
+
+async function createIgnoreFile(
+  templates: RepositoryTemplates,
+  names: readonly string[],
+): Promise<string> {
+  const parts: string[] = [];
+  for (const name of names) {
+    const text = await templates.findIgnoreFile(name);
+    if (text === undefined)
+      throw new AppError("unprocessable", `gitignore template "${name}" not found`);
+    parts.push(`# ---> ${name}\n${text}\n`);
+  }
+  return parts.join("\n");
+}
+
+/** What license texts write where somebody's own words belong. */
+const placeholders: readonly (readonly [RegExp, (wanted: WantedFiles) => string])[] = [
+  [/[<[](?:year|yyyy)[>\]]/gi, ({ year }) => String(year)],
+  [
+    /[<[](?:owner|fullname|name|name of author|name of copyright owner|copyright holders?|copyright owner|author)[>\]]/gi,
+    ({ owner }) => owner.name,
+  ],
+  [/[<[](?:email|e-mail)[>\]]/gi, ({ owner }) => owner.email],
+  [
+    /[<[](?:project|program|software name|name of software)[>\]]/gi,
+    ({ repositoryName }) => repositoryName,
+  ],
+];
+
+function fillLicense(text: string, wanted: WantedFiles): string {
+  return placeholders.reduce(
+    (filled, [placeholder, value]) => filled.replace(placeholder, () => value(wanted)),
+    text,
+  );
+}

@@ -1,0 +1,22 @@
+import { GitError } from "../../../storage/git/git.ts";
+import { AppError } from "../../errors.ts";
+
+/** Runs work on repositories' files; what the machine lacks, git or room on the disk, becomes a refusal. */
+export async function refusing<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof GitError && error.code === "missing")
+      throw new AppError("unavailable", "git is not installed on the server", { cause: error });
+    if (isFull(error))
+      throw new AppError("storage_full", "The server's disk is full.", { cause: error });
+    throw error;
+  }
+}
+
+function isFull(error: unknown): boolean {
+  // Git tells of a full disk in words only.
+  if (error instanceof GitError) return error.message.includes("No space left on device");
+  const code = (error as NodeJS.ErrnoException | undefined)?.code;
+  return code === "ENOSPC" || code === "EDQUOT";
+}

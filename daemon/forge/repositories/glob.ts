@@ -1,0 +1,117 @@
+/** One part of a pattern: any text, one of some characters, or a character itself. */
+type Token =
+  | { readonly kind: "any" }
+  | { readonly kind: "one"; readonly holds: (character: string) => boolean };
+
+/** Longest pattern, in characters, and most alternatives that its braces may stand for. */
+export const GLOB_CHARACTERS_MAX = 255;
+const ALTERNATIVES_MAX = 64;
+
+/**
+ * Compiles a pattern for one part of a path: `*` any text, `?` one character, `[a-z]` and `[!a-z]` one of some,
+ * `{one,other}` alternatives, `\` before a character that means itself. Undefined when it cannot be understood or is too
+ * long. Matching never goes back further than to the last `*`: its time is bounded by the product of both lengths.
+ */
+export function compileGlob(pattern: string): ((text: string) => boolean) | undefined {
+  if (pattern.length > GLOB_CHARACTERS_MAX) return undefined;
+  const alternatives = expandBraces(pattern);
+  if (alternatives === undefined) return undefined;
+  const compiled = alternatives.map(toTokens);
+  if (!compiled.every((tokens) => tokens !== undefined)) return undefined;
+  return (text) => {
+    const characters = [...text];
+    return compiled.some((tokens) => matches(tokens, characters));
+  };
+}
+
+function matches(tokens: readonly Token[], text: readonly string[]): boolean {
+  let at = 0;
+  let token = 0;
+  let star: { readonly token: number; at: number } | undefined;
+  while (at < text.length) {
+    const current = tokens[token];
+    if (current?.kind === "any") {
+      star = { token, at };
+      token += 1;
+    } else if (current?.kind === "one" && current.holds(text[at] ?? "")) {
+      token += 1;
+      at += 1;
+    } else if (star !== undefined) {
+      star.at += 1;
+      at = star.at;
+      token = star.token + 1;
+    } else return false;
+  }
+  while (tokens[token]?.kind === "any") token += 1;
+  return token === tokens.length;
+}
+
+function toTokens(pattern: string): readonly Token[] | undefined {
+  const tokens: Token[] = [];
+  const characters = [...pattern];
+  for (let at = 0; at < characters.length; at += 1) {
+    const character = characters[at] ?? "";
+    if (character === "*") {
+      if (tokens.at(-1)?.kind !== "any") tokens.push({ kind: "any" });
+    } else if (character === "?") tokens.push({ kind: "one", holds: () => true });
+    else if (character === "[") {
+      const end = characters.indexOf("]", at + (characters[at + 1] === "!" ? 3 : 2));
+      const set = end === -1 ? undefined : toSet(characters.slice(at + 1, end));
+      if (set === undefined) return undefined;
+      tokens.push({ kind: "one", holds: set });
+      at = end;
+    } else if (character === "\\") {
+      at += 1;
+      const literal = characters[at];
+      if (literal === undefined) return undefined;
+      tokens.push({ kind: "one", holds: (given) => given === literal });
+    } else tokens.push({ kind: "one", holds: (given) => given === character });
+  }
+  return tokens;
+}
+
+function toSet(inside: readonly string[]): ((character: string) => boolean) | undefined {
+  const isNegated = inside[0] === "!";
+  const members = isNegated ? inside.slice(1) : inside;
+  const ranges: (readonly [string, string])[] = [];
+  for (let at = 0; at < members.length; at += 1) {
+    const low = members[at] ?? "";
+    const isRange = members[at + 1] === "-" && at + 2 < members.length;
+    const high = isRange ? (members[at + 2] ?? low) : low;
+    if (high < low) return undefined;
+    ranges.push([low, high]);
+    if (isRange) at += 2;
+  }
+  if (ranges.length === 0) return undefined;
+  return (character) =>
+    ranges.some(([low, high]) => low <= character && character <= high) !== isNegated;
+}
+
+/** Every pattern that the braces stand for; undefined when they do not fit, are nested or stand for too many. */
+function expandBraces(pattern: string): readonly string[] | undefined {
+  let expanded = [""];
+  let alternatives: string[] | undefined;
+  const characters = [...pattern];
+  const append = (text: string) => {
+    if (alternatives === undefined) expanded = expanded.map((each) => each + text);
+    else alternatives.push((alternatives.pop() ?? "") + text);
+  };
+  for (let at = 0; at < characters.length; at += 1) {
+    const character = characters[at] ?? "";
+    if (character === "\\") {
+      append(character + (characters[at + 1] ?? ""));
+      at += 1;
+    } else if (character === "{") {
+      if (alternatives !== undefined) return undefined;
+      alternatives = [""];
+    } else if (character === "}") {
+      if (alternatives === undefined) return undefined;
+      const choices = alternatives;
+      expanded = expanded.flatMap((each) => choices.map((choice) => each + choice));
+      if (expanded.length > ALTERNATIVES_MAX) return undefined;
+      alternatives = undefined;
+    } else if (character === "," && alternatives !== undefined) alternatives.push("");
+    else append(character);
+  }
+  return alternatives === undefined ? expanded : undefined;
+}

@@ -1,0 +1,30 @@
+import { AppError } from "../../errors.ts";
+
+const reservedNames = new Set([".", "..", "-"]);
+const reservedSuffixes = [".wiki", ".git", ".rss", ".atom"];
+const LENGTH_MAX = 100;
+
+/** Whether a repository may be called so (forge behaviour, 6.4). */
+export function isRepositoryName(name: string): boolean {
+  return findNameFault(name) === undefined;
+}
+
+/** Refuses with `unprocessable` a name that no repository may have. Whether it is taken is another question. */
+export function assertRepositoryName(name: string): void {
+  const fault = findNameFault(name);
+  if (fault !== undefined) throw new AppError("unprocessable", fault);
+}
+
+function findNameFault(name: string): string | undefined {
+  const lower = name.toLowerCase();
+  if (reservedNames.has(lower)) return `name is reserved [name: ${lower}]`;
+  if (!/^[A-Za-z0-9_.-]+$/.test(name) || name.includes("..") || name.length > LENGTH_MAX)
+    return `name is invalid [${name}]: must be valid alpha or numeric or dash(-_) or dot characters`;
+  const suffix = reservedSuffixes.find((each) => lower.endsWith(each));
+  return suffix === undefined ? undefined : `name pattern is not allowed [pattern: *${suffix}]`;
+}
+
+/** Where the files of an owner's repository belong, relative to the folder of repositories (forge behaviour, 15). */
+export function toRepositoryPath(ownerName: string, name: string): string {
+  return `${ownerName.toLowerCase()}/${name.toLowerCase()}.git`;
+}

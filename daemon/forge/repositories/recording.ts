@@ -1,0 +1,38 @@
+import type { Transaction } from "../../../storage/engine/database.ts";
+import {
+  type ForgeRepository,
+  insertRepository,
+  type NewForgeRepository,
+} from "../../../storage/tables/forge/repositories.ts";
+import { insertLabels } from "../../../storage/tables/forge/repositories-labels.ts";
+import { insertWatch } from "../../../storage/tables/forge/repositories-watches.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
+import type { RepositoryEvents } from "./events.ts";
+import type { TemplateLabel } from "./first-files.ts";
+
+/** A repository that is to have a record from now on. */
+export interface Recorded {
+  readonly owner: ForgeUser;
+  /** Who makes it, and watches it from then on. */
+  readonly actor: ForgeUser;
+  readonly isAdopted: boolean;
+  readonly labels: readonly TemplateLabel[];
+  readonly repository: Omit<NewForgeRepository, "ownerId">;
+}
+
+/** Everything that a new repository is in the database: its row, labels, the actor's watch, what hooks are told. */
+export async function recordRepository(
+  tx: Transaction,
+  { owner, actor, isAdopted, labels, repository: wanted }: Recorded,
+  events: RepositoryEvents,
+): Promise<ForgeRepository> {
+  const repository = await insertRepository(tx, { ...wanted, ownerId: owner.id });
+  await insertLabels(
+    tx,
+    repository.id,
+    labels.map(({ exclusive, ...label }) => ({ ...label, isExclusive: exclusive })),
+  );
+  await insertWatch(tx, { repositoryId: repository.id, userId: actor.id, createdAt: tx.now });
+  await events.created?.(tx, { repository, owner, actor, isAdopted });
+  return repository;
+}

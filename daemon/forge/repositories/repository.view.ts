@@ -1,0 +1,110 @@
+import type { WireRepository } from "../../contract/forge/repositories.ts";
+import { toEmbeddedUserView } from "../accounts/user.view.ts";
+import {
+  type ForgeUrls,
+  neverTime,
+  toApiUrl,
+  toDomain,
+  toUrl,
+  toWireTime,
+  unfilledTime,
+} from "../urls.ts";
+import { type AccessLevel, reaches } from "./access.ts";
+import type { OwnedRepository } from "./events.ts";
+
+/** A repository as somebody sees it: with what is counted elsewhere, and what the viewer may do. */
+export interface SeenRepository extends OwnedRepository {
+  readonly watchers: number;
+  readonly access: AccessLevel;
+  /** Whether the viewer is signed in: addresses of people are not for strangers. */
+  readonly isSignedIn: boolean;
+}
+
+/** A repository (forge behaviour, 7.9), with members of features that this server does not have as that page fixes them. */
+export function toRepositoryView(seen: SeenRepository, urls: ForgeUrls): WireRepository {
+  const { repository, owner, watchers, access, isSignedIn } = seen;
+  const fullName = `${owner.name}/${repository.name}`;
+  // An organization has no address, and the member must be one.
+  const seesEmail = isSignedIn && reaches(access, "read") && owner.email !== "";
+  const url = toApiUrl(urls, `/repos/${fullName}`);
+  return {
+    id: repository.id,
+    owner: toEmbeddedUserView(owner, seesEmail, urls),
+    name: repository.name,
+    full_name: fullName,
+    description: repository.description,
+    empty: repository.isEmpty,
+    private: repository.isPrivate,
+    fork: false,
+    template: repository.isTemplate,
+    mirror: false,
+    size: repository.sizeKib,
+    language: "",
+    languages_url: `${url}/languages`,
+    html_url: toUrl(urls, `/${fullName}`),
+    url,
+    link: "",
+    ssh_url: `git@${toDomain(urls)}:${fullName}.git`,
+    clone_url: toUrl(urls, `/${fullName}.git`),
+    original_url: "",
+    website: "",
+    stars_count: 0,
+    forks_count: 0,
+    watchers_count: watchers,
+    branch_count: repository.branchCount,
+    open_issues_count: 0,
+    open_pr_counter: 0,
+    release_counter: 0,
+    default_branch: repository.defaultBranch,
+    archived: false,
+    created_at: toWireTime(repository.createdAt),
+    updated_at: toWireTime(repository.updatedAt),
+    archived_at: neverTime,
+    permissions: {
+      admin: reaches(access, "admin"),
+      push: reaches(access, "write"),
+      pull: reaches(access, "read"),
+    },
+    ...units,
+    avatar_url: "",
+    internal: !repository.isPrivate && owner.visibility === "private",
+    mirror_interval: "",
+    object_format_name: repository.objectFormat,
+    mirror_updated: unfilledTime,
+    mirror_last_sync_at: unfilledTime,
+    topics: [],
+    licenses: [...repository.licenses],
+  };
+}
+
+/** What every repository has alike. */
+const units = {
+  has_code: true,
+  has_issues: true,
+  internal_tracker: {
+    enable_time_tracker: true,
+    allow_only_contributors_to_track_time: true,
+    enable_issue_dependencies: true,
+  },
+  has_wiki: true,
+  has_pull_requests: true,
+  has_projects: true,
+  projects_mode: "all",
+  has_releases: true,
+  has_packages: true,
+  has_actions: true,
+  ignore_whitespace_conflicts: false,
+  allow_merge_commits: true,
+  allow_rebase: true,
+  allow_rebase_explicit: true,
+  allow_squash_merge: true,
+  allow_fast_forward_only_merge: true,
+  allow_merge_update: true,
+  allow_rebase_update: true,
+  allow_manual_merge: false,
+  autodetect_manual_merge: false,
+  default_delete_branch_after_merge: false,
+  default_merge_style: "merge",
+  default_update_style: "merge",
+  default_allow_maintainer_edit: true,
+} as const;

@@ -1,0 +1,194 @@
+import { type Database, isConflict } from "../../../storage/engine/database.ts";
+import type { Git } from "../../../storage/git/git.ts";
+import { type Inspection, inspectRepository } from "../../../storage/git/inspect.ts";
+import { chooseDefaultBranch, writeHead } from "../../../storage/git/refs.ts";
+import type { RepositoryFiles } from "../../../storage/git/repository-files.ts";
+import {
+  findRepositoryByName,
+  listRepositoryNames,
+} from "../../../storage/tables/forge/repositories.ts";
+import { isPathInUse } from "../../../storage/tables/forge/repositories-moving.ts";
+import {
+  findUserById,
+  findUserByName,
+  type ForgeUser,
+} from "../../../storage/tables/forge/users.ts";
+import { AppError } from "../../errors.ts";
+import { notFound } from "../refusals.ts";
+import { DEFAULT_BRANCH } from "./create-repository.ts";
+import type { RepositoryEvents } from "./events.ts";
+import { refusing } from "./git-refusals.ts";
+import { compileGlob } from "./glob.ts";
+import { isRepositoryName, toRepositoryPath } from "./names.ts";
+import type { Placing } from "./placing.ts";
+import { recordRepository } from "./recording.ts";
+
+/** Repositories that lie on disk without a record (forge behaviour, 15). */
+export interface Unadopted {
+  /**
+   * A page of them as `owner/name`, in the order of the folders, and the count of all matches. `query` is a glob for
+   * owners, or for owners and names with a slash between. Refuses with `unprocessable` what is no glob.
+   */
+  list(
+    query: string,
+    window: { readonly page: number; readonly limit: number },
+  ): Promise<{ readonly names: readonly string[]; readonly total: number }>;
+  /**
+   * Gives one a record: a private repository of this name. Refuses with `not_found` when the owner is unknown, a record
+   * exists or nothing lies there, with `unprocessable` when what lies there is no repository that can be served.
+   */
+  adopt(ownerName: string, name: string, actor: ForgeUser): Promise<void>;
+  /** Deletes the files of one. Refuses with `not_found` as above. */
+  remove(ownerName: string, name: string): Promise<void>;
+}
+
+export interface UnadoptedDeps {
+  readonly db: Database;
+  readonly git: Git;
+  readonly files: RepositoryFiles;
+  readonly placing: Placing;
+  readonly newId: () => string;
+  readonly events: RepositoryEvents;
+  /** Throws away what `remove` put aside; the answer need not wait for it. */
+  readonly sweepSoon: () => Promise<void>;
+}
+
+/** Branches that are likely to be the main one, where HEAD does not say. */
+const PREFERRED_BRANCHES = [DEFAULT_BRANCH, "master", "main"];
+
+export function createUnadopted(deps: UnadoptedDeps): Unadopted {
+  const { db, git, files, placing, newId, events, sweepSoon } = deps;
+  return {
+    async list(query, { page, limit }) {
+      const [fitsOwner, fitsName] = toFilters(query);
+      const names: string[] = [];
+      for (const folder of await files.listFolders("")) {
+        if (!fitsOwner(folder)) continue;
+        const owner = folder === folder.toLowerCase() && (await findUserByName(db, folder));
+        if (owner) names.push(...(await listOf(owner, fitsName)));
+      }
+      const start = Math.min((page - 1) * limit, names.length);
+      return { names: names.slice(start, start + limit), total: names.length };
+    },
+
+    async adopt(ownerName, name, actor) {
+      const owner = await getOwner(ownerName, name);
+      const path = toRepositoryPath(owner.name, name);
+      await placing.clear(path);
+      const directory = await getUnrecorded(owner, name, path);
+      const found = await inspect(directory, path);
+      if (found.kind === "unusable")
+        throw new AppError("unprocessable", `the repository cannot be adopted: ${found.why}`);
+      const branch = chooseDefaultBranch(found, PREFERRED_BRANCHES);
+      const defaultBranch = branch ?? found.head ?? DEFAULT_BRANCH;
+      if (branch !== undefined && branch !== found.head) await writeHead(git, directory, branch);
+      await placing.alone(async () => {
+        await getUnrecorded(owner, name, path);
+        await record(owner.id, actor, {
+          name,
+          description: "",
+          isPrivate: true,
+          isTemplate: false,
+          isEmpty: found.branches.length === 0,
+          branchCount: found.branches.length,
+          defaultBranch,
+          objectFormat: found.objectFormat,
+          trustModel: "default",
+          licenses: [],
+          sizeKib: found.sizeKib,
+          path,
+          needsMove: false,
+        });
+      });
+    },
+
+    async remove(ownerName, name) {
+      const owner = await getOwner(ownerName, name);
+      const path = toRepositoryPath(owner.name, name);
+      await placing.clear(path);
+      await placing.alone(async () => {
+        await getUnrecorded(owner, name, path);
+        await files.discard(path, newId());
+      });
+      await sweepSoon();
+    },
+  };
+
+  async function listOf(owner: ForgeUser, fitsName: (name: string) => boolean): Promise<string[]> {
+    const recorded = new Set(await listRepositoryNames(db, owner.id));
+    const names: string[] = [];
+    for (const folder of await files.listFolders(owner.lowerName)) {
+      const name = folder.slice(0, -".git".length);
+      const isCandidate =
+        folder.endsWith(".git") &&
+        name === name.toLowerCase() &&
+        isRepositoryName(name) &&
+        fitsName(name) &&
+        !recorded.has(name);
+      // A folder may still hold the files of somebody who has another name by now.
+      if (isCandidate && !(await isPathInUse(db, `${owner.lowerName}/${folder}`)))
+        names.push(`${owner.lowerName}/${name}`);
+    }
+    return names;
+  }
+
+  async function getOwner(ownerName: string, name: string): Promise<ForgeUser> {
+    const owner = await findUserByName(db, ownerName);
+    if (owner === undefined || !isRepositoryName(name)) throw notFound();
+    return owner;
+  }
+
+  /** The folder of files without a record, absolute. */
+  async function getUnrecorded(owner: ForgeUser, name: string, path: string): Promise<string> {
+    const isRecorded =
+      (await findRepositoryByName(db, owner.id, name)) !== undefined ||
+      (await isPathInUse(db, path));
+    const directory = isRecorded ? undefined : await files.locate(path);
+    if (directory === undefined) throw notFound();
+    return directory;
+  }
+
+  async function inspect(directory: string, path: string): Promise<Inspection> {
+    try {
+      return await refusing(() => inspectRepository(git, directory));
+    } catch (error) {
+      // Deleted or moved away while it was looked at.
+      throw (await files.exists(path)) ? error : notFound();
+    }
+  }
+
+  async function record(
+    ownerId: number,
+    actor: ForgeUser,
+    repository: Parameters<typeof recordRepository>[1]["repository"],
+  ): Promise<void> {
+    try {
+      await db.transaction(async (tx) => {
+        const owner = await findUserById(tx, ownerId);
+        if (owner === undefined) throw notFound();
+        // An owner who was renamed meanwhile is followed by the folder, and by this.
+        const needsMove = toRepositoryPath(owner.name, repository.name) !== repository.path;
+        await recordRepository(
+          tx,
+          { owner, actor, isAdopted: true, labels: [], repository: { ...repository, needsMove } },
+          events,
+        );
+      });
+    } catch (error) {
+      throw isConflict(error) ? notFound() : error;
+    }
+  }
+}
+
+function toFilters(query: string): readonly [Filter, Filter] {
+  if (query === "") return [anything, anything];
+  const slash = query.indexOf("/");
+  const owner = compileGlob(slash === -1 ? query : query.slice(0, slash));
+  const name = slash === -1 ? anything : compileGlob(query.slice(slash + 1));
+  if (owner === undefined || name === undefined)
+    throw new AppError("unprocessable", "query is no glob that can be understood");
+  return [owner, name];
+}
+
+type Filter = (name: string) => boolean;
+const anything: Filter = () => true;

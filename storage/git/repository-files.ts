@@ -1,0 +1,199 @@
+import { type Dirent } from "node:fs";
+import { lstat, mkdir, open, readdir, realpath, rename, rm, rmdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Git } from "./git.ts";
+import { type InitialCommit, writeInitialCommit } from "./initial-commit.ts";
+
+/** What a new repository on disk is made from. */
+export interface NewFiles {
+  /** Unique, such as a UUID. */
+  readonly key: string;
+  readonly objectFormat: "sha1" | "sha256";
+  readonly defaultBranch: string;
+  /** Absent: the repository stays empty. */
+  readonly firstCommit?: InitialCommit;
+}
+
+/** What became of a folder that was to be moved. `missing`: it is not there. `taken`: something lies at the target. */
+export type PlaceOutcome = "placed" | "missing" | "taken";
+
+/**
+ * The folder of repositories. Paths are relative to it, with slashes: `owner/name.git`, or `.croft/…` for what is
+ * being made and what is to be thrown away. No link is ever followed below the folder.
+ */
+export interface RepositoryFiles {
+  /** Makes a repository aside, whole and synced; returns its path. @throws GitError */
+  create(wanted: NewFiles): Promise<string>;
+  /** Moves a folder, making the one above its target. */
+  place(path: string, target: string): Promise<PlaceOutcome>;
+  /** Puts a folder or link aside to be thrown away; whether there was one. It is out of the way at once. */
+  discard(path: string, key: string): Promise<boolean>;
+  /** Throws away at once what `create` made and nobody has seen. */
+  undo(created: string): Promise<void>;
+  /** Throws away what was put aside, and what was left half-made and `isKept` does not claim. */
+  sweep(isKept: (path: string) => Promise<boolean>, includeUnfinished: boolean): Promise<void>;
+  /** The absolute path of a real folder; undefined when it is missing, a link, or reached by one. */
+  locate(path: string): Promise<string | undefined>;
+  /** Whether anything at all lies there, be it a link. */
+  exists(path: string): Promise<boolean>;
+  /** The real folders in a folder, by name; none when it is missing or a link. */
+  listFolders(path: string): Promise<string[]>;
+  /** Removes a folder that is empty; leaves any other alone. */
+  removeIfEmpty(path: string): Promise<void>;
+}
+
+/** The folder for work in progress: no account can have its name. */
+const ASIDE = ".croft";
+const NEW = "new-";
+const GONE = "gone-";
+
+/** Opens the folder of repositories, which is made when it is missing. */
+export async function openRepositoryFiles({
+  git,
+  root: givenRoot,
+}: {
+  readonly git: Git;
+  readonly root: string;
+}): Promise<RepositoryFiles> {
+  await mkdir(join(givenRoot, ASIDE), { recursive: true, mode: 0o700 });
+  const root = await realpath(givenRoot);
+  const toPath = (path: string) => join(root, path);
+
+  const files: RepositoryFiles = {
+    async create({ key, objectFormat, defaultBranch, firstCommit }) {
+      const path = `${ASIDE}/${NEW}${key}`;
+      const directory = toPath(path);
+      await mkdir(directory, { mode: 0o700 });
+      try {
+        await git.run(
+          [
+            "init",
+            "--bare",
+            "--quiet",
+            "--template=",
+            `--object-format=${objectFormat}`,
+            `--initial-branch=${defaultBranch}`,
+          ],
+          { directory },
+        );
+        if (firstCommit !== undefined) await writeInitialCommit(git, directory, firstCommit);
+        await syncTree(directory);
+      } catch (error) {
+        await rm(directory, { recursive: true, force: true });
+        throw error;
+      }
+      return path;
+    },
+
+    async place(path, target) {
+      if ((await files.locate(path)) === undefined) return "missing";
+      await mkdir(dirname(toPath(target)), { recursive: true, mode: 0o700 });
+      const above = dirname(target);
+      if ((await files.locate(above)) === undefined || (await files.exists(target))) return "taken";
+      await rename(toPath(path), toPath(target));
+      await syncFolder(dirname(toPath(target)));
+      await syncFolder(dirname(toPath(path)));
+      return "placed";
+    },
+
+    async discard(path, key) {
+      const above = dirname(path);
+      if (above !== "." && (await files.locate(above)) === undefined) return false;
+      try {
+        await rename(toPath(path), toPath(`${ASIDE}/${GONE}${key}`));
+      } catch (error) {
+        if (codeOf(error) === "ENOENT") return false;
+        throw error;
+      }
+      await syncFolder(dirname(toPath(path)));
+      return true;
+    },
+
+    async undo(created) {
+      await rm(toPath(created), { recursive: true, force: true });
+    },
+
+    async sweep(isKept, includeUnfinished) {
+      for (const name of await readdir(toPath(ASIDE))) {
+        const path = `${ASIDE}/${name}`;
+        const isGone = name.startsWith(GONE);
+        if (!isGone && (!includeUnfinished || (await isKept(path)))) continue;
+        // Links inside are removed, not followed.
+        await rm(toPath(path), { recursive: true, force: true });
+      }
+    },
+
+    async locate(path) {
+      const absolute = toPath(path);
+      try {
+        if (!(await lstat(absolute)).isDirectory()) return undefined;
+        return (await realpath(absolute)) === absolute ? absolute : undefined;
+      } catch (error) {
+        if (isAbsence(error)) return undefined;
+        throw error;
+      }
+    },
+
+    async exists(path) {
+      try {
+        await lstat(toPath(path));
+        return true;
+      } catch (error) {
+        if (isAbsence(error)) return false;
+        throw error;
+      }
+    },
+
+    async listFolders(path) {
+      const absolute = path === "" ? root : await files.locate(path);
+      if (absolute === undefined) return [];
+      const entries: Dirent[] = await readdir(absolute, { withFileTypes: true }).catch(
+        (error: unknown) => {
+          if (isAbsence(error)) return [];
+          throw error;
+        },
+      );
+      return entries
+        .filter((entry) => entry.isDirectory() && !entry.name.startsWith("."))
+        .map(({ name }) => name)
+        .toSorted();
+    },
+
+    async removeIfEmpty(path) {
+      try {
+        await rmdir(toPath(path));
+      } catch (error) {
+        if (!isAbsence(error) && codeOf(error) !== "ENOTEMPTY" && codeOf(error) !== "EEXIST")
+          throw error;
+      }
+    },
+  };
+  return files;
+}
+
+/** Makes everything below a folder durable: a rename must never put a half-written repository in its place. */
+async function syncTree(directory: string): Promise<void> {
+  for (const entry of await readdir(directory, { withFileTypes: true })) {
+    const path = join(directory, entry.name);
+    if (entry.isDirectory()) await syncTree(path);
+    else await syncFolder(path);
+  }
+  await syncFolder(directory);
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const handle = await open(path, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+function isAbsence(error: unknown): boolean {
+  return ["ENOENT", "ENOTDIR", "ELOOP", "ENAMETOOLONG"].includes(codeOf(error) ?? "");
+}
+
+function codeOf(error: unknown): string | undefined {
+  return (error as NodeJS.ErrnoException | undefined)?.code;
+}
