@@ -61,8 +61,16 @@ export const valueFlags: ReadonlySet<string> = new Set([
   "--credential-store",
 ]);
 
-/** Adds the common flags to a command. The help shows them in a group of their own. */
+/**
+ * Adds the common flags to a command that has its own. The help shows them in groups; the command's action is given its
+ * own flags only, so that none of the common ones ends up in a request. `readCommonFlags` reads those.
+ */
 export function addCommonFlags(command: Command, groups: FlagGroups): void {
+  const own = command.options.map((option) => option.attributeName());
+  const readAll = command.opts.bind(command);
+  const readOwn = () =>
+    Object.fromEntries(Object.entries(readAll()).filter(([name]) => own.includes(name)));
+  Object.assign(command, { opts: readOwn });
   if (groups.list) {
     command.optionsGroup("List flags:");
     command
@@ -101,26 +109,27 @@ export function addCommonFlags(command: Command, groups: FlagGroups): void {
 }
 
 /** Reads the common flags off a parsed command. A flag that the command does not take is as if not given. */
-export function readCommonFlags(options: Readonly<Record<string, unknown>>): CommonFlags {
-  const text = (name: string) => options[name] as string | undefined;
-  const isOn = (name: string) => options[name] === true;
+export function readCommonFlags(command: Pick<Command, "getOptionValue">): CommonFlags {
+  const value = (name: string): unknown => command.getOptionValue(name);
+  const text = (name: string) => value(name) as string | undefined;
+  const isOn = (name: string) => value(name) === true;
   const flags: CommonFlags = {
     json: toJsonFields(text("json")),
     jq: text("jq"),
     ndjson: isOn("ndjson"),
-    format: options["format"] as OutputFormat | undefined,
+    format: value("format") as OutputFormat | undefined,
     template: text("template"),
     meta: isOn("meta"),
     all: isOn("all"),
-    page: options["page"] as number | undefined,
-    limit: options["limit"] as number | undefined,
-    input: options["input"] !== false,
+    page: value("page") as number | undefined,
+    limit: value("limit") as number | undefined,
+    input: value("input") !== false,
     yes: isOn("yes"),
     confirm: text("confirm"),
     dryRun: isOn("dryRun"),
-    progress: options["progress"] as ProgressMode | undefined,
+    progress: value("progress") as ProgressMode | undefined,
     quiet: isOn("quiet"),
-    color: options["color"] !== false,
+    color: value("color") !== false,
     force: isOn("force"),
     profile: text("profile"),
     url: text("url"),
@@ -133,7 +142,7 @@ export function readCommonFlags(options: Readonly<Record<string, unknown>>): Com
 }
 
 /** The flags before anything was parsed. */
-export const noFlags: CommonFlags = readCommonFlags({});
+export const noFlags: CommonFlags = readCommonFlags({ getOptionValue: () => undefined });
 
 /** Whether the output is for a machine, so that nothing is asked and failures are JSON. */
 export function isMachineOutput(flags: CommonFlags): boolean {

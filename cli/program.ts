@@ -84,7 +84,7 @@ async function runLine(
   attach(attachGroups(path, cli), leaf);
   defineCommand(leaf, module, cli);
   leaf.hook("preAction", async () => {
-    onFlags(readCommonFlags(leaf.opts()));
+    onFlags(readCommonFlags(leaf));
     await cli.output.prepare(module.output);
   });
   await parse(leaf, markPlainJson(rest, leaf), cli);

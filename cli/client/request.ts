@@ -41,10 +41,12 @@ function hideSecrets(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(hideSecrets);
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) => [
-      name,
-      secretNames.test(name) && isSecret(inner) ? "(secret)" : hideSecrets(inner),
-    ]),
+    Object.entries(value)
+      .filter(([, inner]) => inner !== undefined)
+      .map(([name, inner]) => [
+        name,
+        secretNames.test(name) && isSecret(inner) ? "(secret)" : hideSecrets(inner),
+      ]),
   );
 }
 

@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { StoredSession } from "../../../cli/client/vault-session.ts";
 
@@ -66,4 +66,16 @@ function entryPath(home: string, service: "forge" | "vault"): string {
 export function fakeJwt(expiresAt: number): string {
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
   return `${part({ alg: "HS256" })}.${part({ exp: Math.floor(expiresAt / 1000) })}.signature`;
+}
+
+/** The stored credentials of the only profile there is, whatever its id. */
+export async function readEntryOfAnyProfile(
+  home: string,
+  service: "forge" | "vault",
+): Promise<unknown> {
+  const names = await readdir(join(home, "credentials")).catch(() => []);
+  const name = names.find((one) => one.endsWith(`.${service}.json`));
+  return name === undefined
+    ? undefined
+    : (JSON.parse(await readFile(join(home, "credentials", name), "utf8")) as unknown);
 }

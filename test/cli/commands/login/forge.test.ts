@@ -1,0 +1,99 @@
+import { expect, test } from "vitest";
+import { define, type LoginForgeOptions } from "../../../../cli/commands/login/forge.ts";
+import { fakeDaemon } from "../../support/fake-daemon.ts";
+import { optionsOf } from "../../support/parse-line.ts";
+import { runCli, temporaryHome } from "../../support/run-cli.ts";
+import { readEntryOfAnyProfile } from "../../support/signed-in.ts";
+
+test("the line becomes options, and one secret is enough", async () => {
+  expect(
+    await optionsOf<LoginForgeOptions>(define, [
+      "--username",
+      "boss",
+      "--password-stdin",
+      "--otp",
+      "123456",
+    ]),
+  ).toEqual({
+    username: "boss",
+    secret: "password_input",
+    otp: "123456",
+  });
+  expect(await optionsOf<LoginForgeOptions>(define, ["--token-stdin"])).toEqual({
+    secret: "token_input",
+  });
+  await expect(optionsOf(define, ["--token-stdin", "--password-stdin"])).rejects.toMatchObject({
+    code: "usage",
+  });
+});
+
+test("a password is exchanged for a token, which is kept in its place", async () => {
+  await using home = await temporaryHome();
+  await using daemon = await fakeDaemon({
+    "POST /api/v1/users/boss/tokens": { status: 201, body: { id: 9, sha1: "made-token" } },
+  });
+  const ran = await runCli(
+    ["login", "forge", "--username", "boss", "--password-stdin", "--json", "--otp", "123456"],
+    {
+      home: home.path,
+      env: { CROFT_URL: daemon.url },
+      stdin: "s3cret",
+    },
+  );
+  expect(ran.json()).toEqual({
+    service: "forge",
+    username: "boss",
+    profile: "default",
+    url: daemon.url,
+  });
+  const [request] = daemon.seen;
+  expect(request?.headers).toMatchObject({
+    authorization: `Basic ${Buffer.from("boss:s3cret").toString("base64")}`,
+    "x-gitea-otp": "123456",
+  });
+  expect(request?.json()).toMatchObject({
+    scopes: ["all"],
+    name: expect.stringMatching(/^croft-cli-[0-9a-f]{8}$/),
+  });
+  expect(await readEntryOfAnyProfile(home.path, "forge")).toEqual({
+    token: "made-token",
+    token_id: 9,
+    url: daemon.url,
+  });
+});
+
+test("a given token is tried and kept", async () => {
+  await using home = await temporaryHome();
+  await using daemon = await fakeDaemon({ "GET /api/v1/user": { body: { username: "boss" } } });
+  const ran = await runCli(["login", "forge", "--token-stdin"], {
+    home: home.path,
+    env: { CROFT_URL: daemon.url },
+    stdin: "t0ken\n",
+  });
+  expect(ran).toMatchObject({
+    code: 0,
+    out: `service\tforge\nusername\tboss\nprofile\tdefault\nurl\t${daemon.url}\n`,
+  });
+  expect(daemon.seen[0]?.headers.authorization).toBe("token t0ken");
+  expect(await readEntryOfAnyProfile(home.path, "forge")).toMatchObject({
+    token: "t0ken",
+    token_id: null,
+  });
+});
+
+test("a wrong password keeps nothing", async () => {
+  await using home = await temporaryHome();
+  await using daemon = await fakeDaemon({
+    "POST /api/v1/users/boss/tokens": {
+      status: 401,
+      body: { message: "invalid username, password or token" },
+    },
+  });
+  const ran = await runCli(["login", "forge", "--username", "boss", "--password-stdin", "--json"], {
+    home: home.path,
+    env: { CROFT_URL: daemon.url },
+    stdin: "wrong",
+  });
+  expect(ran.error()).toMatchObject({ code: "invalid_credentials", exit_code: 4 });
+  expect(await readEntryOfAnyProfile(home.path, "forge")).toBeUndefined();
+});

@@ -1,0 +1,132 @@
+import { describe, expect, test } from "vitest";
+import { toSecondFactor } from "../../../../cli/commands/login/second-factor.ts";
+import { define, type LoginVaultOptions } from "../../../../cli/commands/login/vault.ts";
+import { type FakeAnswer, fakeDaemon } from "../../support/fake-daemon.ts";
+import { optionsOf } from "../../support/parse-line.ts";
+import { runCli, temporaryHome } from "../../support/run-cli.ts";
+import { fakeJwt, readEntryOfAnyProfile } from "../../support/signed-in.ts";
+
+const now = Date.parse("2026-11-21T12:00:00Z");
+const signedIn: FakeAnswer = {
+  body: {
+    access_token: fakeJwt(now + 900_000),
+    user: { id: "1", handle: "mira", email: "mira@example.org", role: "user", totp_enabled: false },
+  },
+  headers: {
+    "Set-Cookie": [
+      "other=1",
+      "refresh_token=r3fresh; Max-Age=57600; Path=/api/auth/refresh; HttpOnly",
+    ],
+  },
+};
+const line = ["login", "vault", "--email", "mira@example.org", "--password-stdin", "--json"];
+
+test("the line becomes options", async () => {
+  const given = ["--email", "a@b", "--password-stdin", "--totp", "123456", "--remember"];
+  expect(await optionsOf<LoginVaultOptions>(define, given)).toEqual({
+    email: "a@b",
+    passwordFromInput: true,
+    factor: { totp: "123456" },
+    remember: true,
+  });
+  expect(
+    await optionsOf<LoginVaultOptions>(define, ["--backup-code", "abcde-fghij"]),
+  ).toMatchObject({
+    factor: { backupCode: "abcde-fghij" },
+  });
+});
+
+async function login(answer: FakeAnswer, more: readonly string[] = []) {
+  await using home = await temporaryHome();
+  await using daemon = await fakeDaemon({ "POST /api/auth/login": answer });
+  const options = {
+    home: home.path,
+    env: { CROFT_URL: daemon.url },
+    stdin: "s3cret",
+    now: () => now,
+  };
+  const ran = await runCli([...line, ...more], options);
+  return {
+    ran,
+    url: daemon.url,
+    sent: daemon.seen[0],
+    kept: await readEntryOfAnyProfile(home.path, "vault"),
+  };
+}
+
+describe("a sign-in", () => {
+  test("keeps access token, its end and the refresh cookie", async () => {
+    const { ran, url, sent, kept } = await login(signedIn, ["--remember"]);
+    expect(ran.json()).toEqual({
+      service: "vault",
+      handle: "mira",
+      email: "mira@example.org",
+      role: "user",
+      profile: "default",
+      url,
+    });
+    expect(sent?.json()).toEqual({
+      email: "mira@example.org",
+      password: "s3cret",
+      remember_me: true,
+    });
+    expect(sent?.headers.authorization).toBeUndefined();
+    expect(kept).toEqual({
+      access_token: fakeJwt(now + 900_000),
+      access_expires_at: now + 900_000,
+      refresh_token: "r3fresh",
+      refresh_expires_at: now + 57_600_000,
+      url,
+    });
+  });
+
+  test("sends the code that was given", async () => {
+    expect((await login(signedIn, ["--totp", "123456"])).sent?.json()).toMatchObject({
+      totp_code: "123456",
+    });
+    expect((await login(signedIn, ["--backup-code", "x-y"])).sent?.json()).toMatchObject({
+      backup_code: "x-y",
+    });
+  });
+
+  test("that wants a code exits 16 when nobody can be asked", async () => {
+    const { ran, kept } = await login({ body: { requires_totp: true } });
+    expect(ran.code).toBe(16);
+    expect(ran.error()).toMatchObject({
+      code: "challenge_required",
+      hint: "give --totp CODE or --backup-code CODE",
+    });
+    expect(kept).toBeUndefined();
+  });
+
+  test("that wants another password exits 16 and says how", async () => {
+    const { ran } = await login({ body: { requires_password_change: true, user_id: "u" } });
+    expect(ran.error()).toMatchObject({
+      code: "challenge_required",
+      message: "the password must be changed first",
+    });
+  });
+
+  test("that is refused exits 4", async () => {
+    const { ran, kept } = await login({
+      status: 401,
+      body: { detail: "Incorrect email or password" },
+    });
+    expect(ran.error()).toMatchObject({
+      code: "invalid_credentials",
+      message: "Incorrect email or password",
+    });
+    expect(kept).toBeUndefined();
+  });
+
+  test("answered without a session is an unexpected answer", async () => {
+    const { ran, kept } = await login({ ...signedIn, headers: {} });
+    expect(ran.error()).toMatchObject({ code: "unexpected_answer" });
+    expect(kept).toBeUndefined();
+  });
+});
+
+test("six digits are a code of the app, anything else a backup code", () => {
+  expect(toSecondFactor(" 123 456 ")).toEqual({ totp: "123456" });
+  expect(toSecondFactor("abcde-fghij")).toEqual({ backupCode: "abcde-fghij" });
+});
