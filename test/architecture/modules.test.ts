@@ -5,6 +5,8 @@ import { listPaths, productRooms, readSources, visitNodes } from "./source-tree.
 /** The largest file that a reader still takes in as one thing. */
 const linesMax = 400;
 
+const handlerLinesMax = 10;
+
 /** The abstract classes that a library demands to be extended. */
 const extendable = new Set([
   "Error",
@@ -99,12 +101,23 @@ test("no variable at the top of a module can be reassigned: state belongs to who
   expect(wrong).toEqual([]);
 });
 
-test("a route is an expression: it calls a service and a view and decides nothing", () => {
+test(`a handler is an expression of at most ${handlerLinesMax} lines: it calls a service and a view and decides nothing`, () => {
   const wrong: string[] = [];
   for (const source of readSources(["daemon"]).filter(({ path }) => path.endsWith(".routes.ts"))) {
-    const report = ({ start }: { start: number }) =>
-      wrong.push(`${source.path}:${source.lineAt(start)}`);
+    const handlers: { start: number; end: number }[] = [];
+    const report = ({ start }: { start: number }) => {
+      if (handlers.some((handler) => handler.start < start && start < handler.end))
+        wrong.push(`${source.path}:${source.lineAt(start)}`);
+    };
     visitNodes(source, {
+      CallExpression({ callee, arguments: [, handler] }) {
+        if (callee.type !== "Identifier" || callee.name !== "handle" || handler === undefined)
+          return;
+        handlers.push(handler);
+        const lines = source.lineAt(handler.end) - source.lineAt(handler.start) + 1;
+        if (lines > handlerLinesMax)
+          wrong.push(`${source.path}:${source.lineAt(handler.start)} ${lines} lines`);
+      },
       IfStatement: report,
       SwitchStatement: report,
       ForOfStatement: report,
