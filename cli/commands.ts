@@ -16,6 +16,12 @@ export const commands: readonly Entry[] = [
     "Account, storages and documents in the vault",
     () => import("./commands/vault/vault.ts"),
   ),
+  noun(
+    "template",
+    "Texts that repositories begin with",
+    () => import("./commands/template/template.ts"),
+  ),
+  noun("render", "Render texts as HTML", () => import("./commands/render/render.ts")),
   verb("api", "Send any request", () => import("./commands/api.ts")),
   noun("config", "Show and change settings", () => import("./commands/config/config.ts")),
   noun(

@@ -50,6 +50,8 @@ export async function openDownload(
   if (status >= 200 && status < 300) {
     const length = headers["content-length"];
     const size = typeof length === "string" ? Number(length) : undefined;
+    // Whoever reads the stream is told of its end; one that is given up unread must not end the process.
+    answer.body.on("error", () => undefined);
     return { status, headers, size, stream: answer.body };
   }
   const body = Buffer.from(await answer.body.arrayBuffer());

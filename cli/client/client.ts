@@ -131,16 +131,19 @@ export function createClient(cli: CliContext, transport?: Transport): Client {
     },
     async download(operation, input) {
       const path = toAddress(operation.path, input.params, input.query);
-      const { openDownload } = await import("./bytes.ts");
-      return withRenewal(serviceOf(operation), undefined, async (headers) =>
+      const service = serviceOf(operation);
+      const { downloadFailure, openDownload } = await import("./bytes.ts");
+      const answer = await withRenewal(service, undefined, async (headers) =>
         openDownload({
           url: `${(await authorizer.target()).url}${path}`,
           headers: { ...clientHeaders, Accept: "*/*", ...headers },
           env: system.env,
           signal,
-          service: serviceOf(operation),
+          service,
         }),
       );
+      if (answer.body === undefined) return answer;
+      throw downloadFailure(service, answer.status, answer.headers, answer.body);
     },
     async upload<E extends AnyEndpoint>(
       operation: Operation<E>,

@@ -22,6 +22,8 @@ export interface FakeAnswer {
   readonly status?: number;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
+  /** Promise more bytes than come, then break the connection off. */
+  readonly cut?: true;
 }
 
 type Answerer = FakeAnswer | ((request: SeenRequest) => FakeAnswer | Promise<FakeAnswer>);
@@ -84,7 +86,7 @@ export async function fakeDaemon(
   }
 }
 
-function send(response: ServerResponse, { status = 200, body, headers = {} }: FakeAnswer): void {
+function send(response: ServerResponse, { status = 200, body, headers = {}, cut }: FakeAnswer): void {
   for (const [name, value] of Object.entries(headers))
     response.setHeader(name, value as string | string[]);
   if (body === undefined) {
@@ -95,6 +97,11 @@ function send(response: ServerResponse, { status = 200, body, headers = {} }: Fa
   if (!isBytes && !response.hasHeader("content-type"))
     response.setHeader("Content-Type", "application/json");
   const payload = isBytes ? body : Buffer.from(JSON.stringify(body));
+  if (cut === true) {
+    response.setHeader("Content-Length", payload.byteLength + 100);
+    response.writeHead(status).write(payload, () => response.destroy());
+    return;
+  }
   response.setHeader("Content-Length", payload.byteLength);
   response.writeHead(status).end(payload);
 }

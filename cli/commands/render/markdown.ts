@@ -1,0 +1,32 @@
+import type { Command } from "commander";
+import type { renderMarkdown as renderMarkdownEndpoint } from "../../../daemon/contract/forge/rendering.ts";
+import { operation } from "../../client/operation.ts";
+import type { CliContext } from "../../context.ts";
+import { printRendered, readText, renderCall, renderedOutput, type RenderOptions } from "./rendered.ts";
+
+const renderMarkdown = operation<typeof renderMarkdownEndpoint>(
+  "forge.rendering.markdown",
+  "POST",
+  "/api/v1/markdown",
+);
+
+export const operations = [renderMarkdown];
+export const output = renderedOutput;
+
+export function define(command: Command, cli: CliContext, run = runRenderMarkdown): void {
+  command
+    .argument("[file]", "a file; - is standard input", "-")
+    .option("--mode <mode>", "markdown, gfm, comment or wiki; the server's default is markdown")
+    .option("--context <path>", "/OWNER/REPO, or /OWNER/REPO/src/branch/NAME: what links are relative to")
+    .option("--wiki", "as a page of the wiki")
+    .option("--terminal", "format for reading in a terminal")
+    .action((file: string, flags: Omit<RenderOptions, "file">) => run(cli, { file, ...flags }));
+}
+
+/** Prints Markdown as HTML. */
+export async function runRenderMarkdown(cli: CliContext, options: RenderOptions): Promise<void> {
+  const { file, mode, context, wiki } = options;
+  const body = { Text: await readText(cli, file), Mode: mode, Context: context, Wiki: wiki };
+  const answer = await cli.client.call(renderMarkdown, { body }, renderCall);
+  await printRendered(cli, answer, options);
+}

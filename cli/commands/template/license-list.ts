@@ -1,0 +1,36 @@
+import type { Command } from "commander";
+import type { z } from "zod";
+import type {
+  licenseListEntry,
+  listLicenseTemplates as listLicenseTemplatesEndpoint,
+} from "../../../daemon/contract/forge/templates.ts";
+import { operation } from "../../client/operation.ts";
+import type { CliContext } from "../../context.ts";
+import type { Column } from "../../output/cells.ts";
+import { wholeList } from "../../output/pages.ts";
+import { listOf } from "../../output/spec.ts";
+import { withoutCredentials } from "./names.ts";
+
+const listLicenseTemplates = operation<typeof listLicenseTemplatesEndpoint>(
+  "forge.templates.license.list",
+  "GET",
+  "/api/v1/licenses",
+);
+
+export const operations = [listLicenseTemplates];
+export const output = listOf(listLicenseTemplates);
+
+const columns: readonly Column<z.infer<typeof licenseListEntry>>[] = [
+  { header: "key", cell: ({ key }) => key },
+  { header: "url", cell: ({ url }) => url },
+];
+
+export function define(command: Command, cli: CliContext, run = runLicenseList): void {
+  command.action(() => run(cli));
+}
+
+/** Prints the licenses that there are texts of. */
+export async function runLicenseList(cli: CliContext): Promise<void> {
+  const { body } = await cli.client.call(listLicenseTemplates, {}, withoutCredentials);
+  await cli.output.list(wholeList(body), columns);
+}

@@ -1,0 +1,106 @@
+import { describe, expect, test } from "vitest";
+import { type ConnectionAddOptions, define } from "../../../../../cli/commands/vault/connection/add.ts";
+import { fakeDaemon } from "../../../support/fake-daemon.ts";
+import { optionsOf } from "../../../support/parse-line.ts";
+import { runCli, temporaryHome } from "../../../support/run-cli.ts";
+import { signIn } from "../../../support/signed-in.ts";
+
+const setting = (name: string, more: object = {}) => ({
+  name,
+  type: "text",
+  required: true,
+  secret: false,
+  help: "",
+  choices: null,
+  default: null,
+  ...more,
+});
+const providers = {
+  items: [
+    { type: "local_folder", title: "Folder", sign_in: "settings", available: true, missing_settings: [], settings: [setting("root", { type: "path" })] },
+    {
+      type: "webdav",
+      title: "WebDAV",
+      sign_in: "settings",
+      available: true,
+      missing_settings: [],
+      settings: [setting("url", { type: "url" }), setting("username"), setting("password", { secret: true })],
+    },
+    { type: "dropbox", title: "Dropbox", sign_in: "oauth", available: false, missing_settings: ["CROFT_DROPBOX_CLIENT_ID"], settings: [] },
+  ],
+};
+const connection = {
+  id: "c1",
+  provider: "local_folder",
+  display_name: "home",
+  status: "connected",
+  created_at: "2026-11-21T12:00:00.000Z",
+  last_checked_at: null,
+  quota: null,
+};
+
+async function add(words: readonly string[], stdin = "") {
+  await using home = await temporaryHome();
+  await using daemon = await fakeDaemon({
+    "GET /api/cloud/providers": { body: providers },
+    "POST /api/cloud/connections": { status: 201, body: connection },
+  });
+  await signIn(home.path, { url: daemon.url, vault: {} });
+  const line = ["vault", "connection", "add", ...words, "--json"];
+  const ran = await runCli(line, { home: home.path, stdin, workingDirectory: "/somewhere" });
+  const sent = daemon.seen.find(({ method }) => method === "POST");
+  return { ran, sent: sent?.json() };
+}
+
+describe("connection add", () => {
+  test("the line becomes options", async () => {
+    const line = ["webdav", "--name", "nas", "--setting", "url=http://x?a=b", "--setting", "username=u", "--credential-stdin", "password"];
+    expect(await optionsOf<ConnectionAddOptions>(define, line)).toEqual({
+      provider: "webdav",
+      name: "nas",
+      settings: { url: "http://x?a=b", username: "u" },
+      credentialFromInput: "password",
+    });
+  });
+
+  test("sends settings, with paths made absolute, and prints the connection", async () => {
+    const { ran, sent } = await add(["local_folder", "--name", "home", "--setting", "root=my files"]);
+    expect(ran.json()).toEqual(connection);
+    expect(sent).toEqual({
+      provider: "local_folder",
+      display_name: "home",
+      settings: { root: "/somewhere/my files" },
+      credentials: {},
+    });
+  });
+
+  test("reads a secret from standard input", async () => {
+    const line = ["webdav", "--name", "nas", "--setting", "url=http://x", "--setting", "username=u"];
+    const { sent } = await add([...line, "--credential-stdin", "password"], "s3cret\n");
+    expect(sent).toMatchObject({ settings: { url: "http://x", username: "u" }, credentials: { password: "s3cret" } });
+  });
+
+  test.each([
+    ["an unknown provider", ["webdv", "--name", "x"], "usage", 'there is no provider "webdv"; did you mean webdav?'],
+    ["an unknown setting", ["local_folder", "--name", "x", "--setting", "rot=x"], "usage", 'local_folder has no setting "rot"; did you mean root?'],
+    ["a secret on the line", ["webdav", "--name", "x", "--setting", "password=x"], "usage", "password is a secret"],
+    ["a missing setting", ["local_folder", "--name", "x"], "missing_input", "root: nobody can be asked"],
+    ["a provider that the server has not", ["dropbox", "--name", "x"], "unsupported", "this server is not set up for Dropbox"],
+    ["a setting without a value", ["webdav", "--name", "x", "--setting", "url"], "usage", '--setting takes KEY=VALUE, not "url"'],
+  ])("refuses %s before anything is connected", async (_what, words, code, message) => {
+    const { ran, sent } = await add(words);
+    expect(ran.error()).toMatchObject({ code, message });
+    expect(sent).toBeUndefined();
+  });
+});
+
+test("connection list prints the items of the page", async () => {
+  await using home = await temporaryHome();
+  await using daemon = await fakeDaemon({
+    "GET /api/cloud/connections": { body: { items: [connection], total: 1, page: 1, per_page: 30 } },
+  });
+  await signIn(home.path, { url: daemon.url, vault: {} });
+  const ran = await runCli(["vault", "connection", "list", "--json", "--limit", "30"], { home: home.path });
+  expect(ran.json()).toEqual([connection]);
+  expect(daemon.seen[0]?.path).toBe("/api/cloud/connections?page=1&per_page=30");
+});
