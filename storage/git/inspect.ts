@@ -1,4 +1,5 @@
 import { lstat, readdir, readFile, rename, writeFile } from "node:fs/promises";
+import { devNull } from "node:os";
 import { join } from "node:path";
 import { type Git, GitError } from "./git.ts";
 import { type BranchFacts, readBranches } from "./refs.ts";
@@ -27,9 +28,13 @@ const detours = [
 /**
  * Finds out whether a folder is a bare repository that lies wholly within itself, and makes its configuration
  * harmless: only what says how objects are stored is kept; the former file stays beside it as `config.before-croft`.
- * Folders with links, devices or references to objects elsewhere are unusable. @throws GitError
+ * Folders with links, devices or references to objects elsewhere are unusable. `key` is unique to the call. @throws GitError
  */
-export async function inspectRepository(git: Git, directory: string): Promise<Inspection> {
+export async function inspectRepository(
+  git: Git,
+  directory: string,
+  key: string,
+): Promise<Inspection> {
   const walk = await walkFiles(directory);
   if (walk.kind === "unusable") return walk;
   for (const detour of detours)
@@ -40,7 +45,7 @@ export async function inspectRepository(git: Git, directory: string): Promise<In
   try {
     const storage = await readStorage(git, directory);
     if (storage.kind === "unusable") return storage;
-    if (storage.isForeign) await writeHarmlessConfig(directory, storage);
+    if (storage.isForeign) await writeHarmlessConfig(directory, storage, key);
     const branches = await readBranches(git, directory);
     return {
       kind: "repository",
@@ -104,6 +109,8 @@ const harmless = new Set([
 async function readStorage(git: Git, directory: string): Promise<StorageFacts> {
   const text = await git.run(["config", "--file", "config", "--no-includes", "--list", "-z"], {
     directory,
+    // Read as any file: as the repository's own it would already count.
+    env: { GIT_DIR: devNull },
   });
   const settings = new Map(
     text
@@ -135,12 +142,18 @@ async function readStorage(git: Git, directory: string): Promise<StorageFacts> {
 async function writeHarmlessConfig(
   directory: string,
   { objectFormat, version }: { readonly objectFormat: string; readonly version: string },
+  key: string,
 ): Promise<void> {
   const path = join(directory, "config");
   const extensions = objectFormat === "sha256" ? "[extensions]\n\tobjectformat = sha256\n" : "";
   const text = `[core]\n\trepositoryformatversion = ${version}\n\tfilemode = true\n\tbare = true\n${extensions}`;
   const former = await readFile(path);
-  await writeFile(`${path}.before-croft`, former, { mode: 0o600 });
-  await writeFile(`${path}.new`, text, { mode: 0o600, flush: true });
-  await rename(`${path}.new`, path);
+  await writeFile(`${path}.before-croft`, former, { mode: 0o600, flag: "wx" }).catch(
+    (error: unknown) => {
+      // The first one is what was there.
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    },
+  );
+  await writeFile(`${path}.${key}`, text, { mode: 0o600, flush: true });
+  await rename(`${path}.${key}`, path);
 }

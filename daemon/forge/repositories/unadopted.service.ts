@@ -150,7 +150,7 @@ export function createUnadopted(deps: UnadoptedDeps): Unadopted {
 
   async function inspect(directory: string, path: string): Promise<Inspection> {
     try {
-      return await refusing(() => inspectRepository(git, directory));
+      return await refusing(() => inspectRepository(git, directory, newId()));
     } catch (error) {
       // Deleted or moved away while it was looked at.
       throw (await files.exists(path)) ? error : notFound();

@@ -1,0 +1,62 @@
+import { describe, expect, test } from "vitest";
+import { readCommands, readReport, toPktLine } from "../../../../../daemon/forge/git/pkt-line.ts";
+
+const zero = "0".repeat(40);
+const one = "1".repeat(40);
+
+describe("commands of a push", () => {
+  const bytes = Buffer.from(
+    toPktLine(`${zero} ${one} refs/heads/ä\0 report-status side-band-64k agent=git/2`) +
+      toPktLine(`${one} ${zero} refs/tags/v1\n`) +
+      "0000PACK",
+  );
+
+  test("are read with what the client can do", () => {
+    expect(readCommands(bytes)).toEqual({
+      commands: [
+        { ref: "refs/heads/ä", before: zero, after: one },
+        { ref: "refs/tags/v1", before: one, after: zero },
+      ],
+      capabilities: new Set(["report-status", "side-band-64k", "agent=git/2"]),
+    });
+  });
+
+  test("are awaited until their end has arrived, wherever the chunks are cut", () => {
+    const end = bytes.indexOf("PACK");
+    for (let length = 0; length < end; length += 1)
+      expect(readCommands(bytes.subarray(0, length))).toBeUndefined();
+    expect(readCommands(bytes.subarray(0, end))).toBeDefined();
+  });
+
+  test.each(["zzzz", "0009oops!", toPktLine("not a command"), toPktLine("push-cert\0x")])(
+    "%j is malformed",
+    (text) => expect(readCommands(Buffer.from(text))).toBe("malformed"),
+  );
+
+  test("none is fine: a client tries the door", () => {
+    expect(readCommands(Buffer.from("0000"))).toMatchObject({ commands: [] });
+  });
+});
+
+describe("the report on a push", () => {
+  const report = `${toPktLine("unpack ok\n")}${toPktLine("ok refs/heads/a\n")}${toPktLine("ng refs/heads/b stale\n")}0000`;
+
+  test("names what was accepted", () => {
+    expect(readReport(Buffer.from(report), false)).toEqual(new Set(["refs/heads/a"]));
+  });
+
+  test("is found in a side band between progress, in pieces", () => {
+    const banded = [
+      toPktLine("\x02Resolving"),
+      toPktLine(`\x01${report.slice(0, 20)}`),
+      toPktLine("\x02done"),
+      toPktLine(`\x01${report.slice(20)}`),
+    ].join("");
+    expect(readReport(Buffer.from(`${banded}0000`), true)).toEqual(new Set(["refs/heads/a"]));
+  });
+
+  test("may be missing", () => {
+    expect(readReport(Buffer.from(""), false)).toBeUndefined();
+    expect(readReport(Buffer.from(toPktLine("\x03fatal")), true)).toBeUndefined();
+  });
+});
