@@ -44,7 +44,8 @@ export async function croftJson<T>(
   stdin = "",
 ): Promise<T> {
   const { code, stdout, stderr } = await runCroft(command, [...args, "--json"], around, stdin);
-  if (code !== 0) throw new Error(`croft ${args.join(" ")} ended with ${code}: ${stderr || stdout}`);
+  if (code !== 0)
+    throw new Error(`croft ${args.join(" ")} ended with ${code}: ${stderr || stdout}`);
   return JSON.parse(stdout) as T;
 }
 
@@ -60,12 +61,17 @@ export interface ServedCroft extends AsyncDisposable {
 }
 
 /** Starts `croft serve --json` on a free port and waits until it says that it is ready. */
-export async function serveCroft(command: CroftCommand, around: CroftEnvironment): Promise<ServedCroft> {
+export async function serveCroft(
+  command: CroftCommand,
+  around: CroftEnvironment,
+): Promise<ServedCroft> {
   const child = start(command, ["serve", "--port", "0", "--json"], around);
   let stderr = "";
   child.stderr?.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
   child.stdin?.end();
-  const ended = new Promise<number | null>((resolve) => child.once("close", (code) => resolve(code)));
+  const ended = new Promise<number | null>((resolve) =>
+    child.once("close", (code) => resolve(code)),
+  );
   const ready = await Promise.race([
     firstLine(child),
     ended.then((code) => Promise.reject(new Error(`croft serve ended with ${code}: ${stderr}`))),
@@ -87,7 +93,11 @@ export async function serveCroft(command: CroftCommand, around: CroftEnvironment
   };
 }
 
-function start(command: CroftCommand, args: readonly string[], around: CroftEnvironment): ChildProcess {
+function start(
+  command: CroftCommand,
+  args: readonly string[],
+  around: CroftEnvironment,
+): ChildProcess {
   const [program, ...before] = command;
   return spawn(program, [...before, ...args], {
     cwd: around.cwd ?? around.home,

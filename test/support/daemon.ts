@@ -79,7 +79,9 @@ export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<
         (line) => line.level >= PINO_ERROR && options.expectErrors?.(line) !== true,
       );
       if (unexpected.length > 0)
-        throw new Error(`the daemon logged errors:\n${unexpected.map((line) => JSON.stringify(line)).join("\n")}`);
+        throw new Error(
+          `the daemon logged errors:\n${unexpected.map((line) => JSON.stringify(line)).join("\n")}`,
+        );
     },
   };
 }
@@ -137,7 +139,12 @@ async function send(url: string, path: string, init: TestRequest = {}): Promise<
   });
   const text = await response.text();
   const isJson = response.headers.get("content-type")?.includes("json") === true && text !== "";
-  return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : undefined };
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    json: isJson ? JSON.parse(text) : undefined,
+  };
 }
 
 function logLines(into: LogLine[]): NodeJS.WritableStream {

@@ -69,7 +69,11 @@ export async function serveRoutes(
       consume: async (key, { max, seconds }) => {
         const count = (counts.get(key) ?? 0) + 1;
         counts.set(key, count);
-        return { allowed: count <= max, remaining: Math.max(0, max - count), resetSeconds: seconds };
+        return {
+          allowed: count <= max,
+          remaining: Math.max(0, max - count),
+          resetSeconds: seconds,
+        };
       },
       addressKey: (address) => address,
     },
@@ -78,7 +82,9 @@ export async function serveRoutes(
     maxUploadBytes: 64 * 1024,
     temporaryDirectory: tmpdir(),
     checkReplies: true,
-    toServerRequest: createServerRequest((message: IncomingMessage) => message.socket.remoteAddress ?? ""),
+    toServerRequest: createServerRequest(
+      (message: IncomingMessage) => message.socket.remoteAddress ?? "",
+    ),
     report: (what) => reports.push(what),
     ...options,
   });
