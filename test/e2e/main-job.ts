@@ -44,7 +44,7 @@ export async function mainJob(command: CroftCommand, home: string): Promise<void
   expect(again.code).toBe(7);
 
   const folder = await realFiles(home);
-  const first = await serveCroft(command, around);
+  await using first = await serveCroft(command, around);
   const itemId = await firstDay(command, home, first.url, folder);
   expect(await first.end("SIGTERM")).toBe(0);
 
@@ -89,7 +89,7 @@ async function firstDay(command: CroftCommand, home: string, url: string, folder
 
   const big = join(home, "big.bin");
   await writeFile(big, randomBytes(BIG_BYTES));
-  const uploaded = await croftJson<Item>(
+  const [uploaded] = await croftJson<Item[]>(
     command,
     ["vault", "item", "upload", big, "Papers:/"],
     around,
@@ -106,7 +106,7 @@ async function firstDay(command: CroftCommand, home: string, url: string, folder
   expect(await download(join(home, "second.bin"))).toMatchObject({ code: 0 });
   expect(await sha256(join(home, "second.bin"))).toBe(sent);
   await rename(join(home, "hidden.bin"), join(folder, "big.bin"));
-  return uploaded.provider_item_id;
+  return uploaded?.provider_item_id ?? "";
 }
 
 async function realFiles(home: string): Promise<string> {
