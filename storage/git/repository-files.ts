@@ -30,8 +30,10 @@ export interface RepositoryFiles {
   discard(path: string, key: string): Promise<boolean>;
   /** Throws away at once what `create` made and nobody has seen. */
   undo(created: string): Promise<void>;
-  /** Throws away what was put aside, and what was left half-made and `isKept` does not claim. */
-  sweep(isKept: (path: string) => Promise<boolean>, includeUnfinished: boolean): Promise<void>;
+  /** Throws away what was put aside; may take long. */
+  sweep(): Promise<void>;
+  /** Throws away what was left half-made and `isKept` does not claim. */
+  sweepUnfinished(isKept: (path: string) => Promise<boolean>): Promise<void>;
   /** The absolute path of a real folder; undefined when it is missing, a link, or reached by one. */
   locate(path: string): Promise<string | undefined>;
   /** Whether anything at all lies there, be it a link. */
@@ -113,13 +115,17 @@ export async function openRepositoryFiles({
       await rm(toPath(created), { recursive: true, force: true });
     },
 
-    async sweep(isKept, includeUnfinished) {
+    async sweep() {
+      // Links inside are removed, not followed.
+      for (const name of await readdir(toPath(ASIDE)))
+        if (name.startsWith(GONE))
+          await rm(toPath(`${ASIDE}/${name}`), { recursive: true, force: true });
+    },
+
+    async sweepUnfinished(isKept) {
       for (const name of await readdir(toPath(ASIDE))) {
         const path = `${ASIDE}/${name}`;
-        const isGone = name.startsWith(GONE);
-        if (!isGone && (!includeUnfinished || (await isKept(path)))) continue;
-        // Links inside are removed, not followed.
-        await rm(toPath(path), { recursive: true, force: true });
+        if (!name.startsWith(GONE) && !(await isKept(path))) await files.undo(path);
       }
     },
 

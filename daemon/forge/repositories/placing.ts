@@ -67,14 +67,14 @@ export function createPlacing({ db, files, newId, log, isAlone }: PlacingDeps): 
     async recover() {
       await alone(moveAll);
       // What is in `.croft` now is of an earlier run: nobody makes anything before the daemon listens.
-      await files.sweep((path) => isPathInUse(db, path), isAlone);
+      if (isAlone) await files.sweepUnfinished((path) => isPathInUse(db, path));
     },
     job: {
       kind: TIDY,
       async run() {
         await alone(moveAll);
         for (const chore of await listChores(db)) await alone(() => perform(chore));
-        await files.sweep(async () => true, false);
+        await files.sweep();
       },
     },
   };

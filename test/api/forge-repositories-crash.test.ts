@@ -1,0 +1,137 @@
+import Database from "better-sqlite3";
+import { existsSync } from "node:fs";
+import { cp, mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
+
+// What a daemon that was killed leaves behind, made by hand at every point where it can be killed.
+
+let home: string;
+let admin: string;
+
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), "croft-killed-"));
+  const daemon = await startTestDaemon({ home });
+  admin = daemon.first?.forge.token ?? "";
+  await post(daemon, "/admin/users", {
+    username: "mira",
+    email: "mira@example.org",
+    password: "user-password",
+    must_change_password: false,
+  });
+  await post(daemon, "/admin/users/mira/repos", { name: "Kept", auto_init: true });
+  await daemon[Symbol.asyncDispose]();
+});
+afterEach(() => rm(home, { recursive: true, force: true }));
+
+const post = (daemon: TestDaemon, path: string, json: unknown) =>
+  daemon.request(`/api/v1${path}`, { token: admin, json });
+const folderOf = (path: string) => join(home, "repositories", path);
+const get = (daemon: TestDaemon, name: string) =>
+  daemon.request(`/api/v1/repos/${name}`, { token: admin });
+const refsOf = async (daemon: TestDaemon, name: string) =>
+  (
+    await daemon.request(`/${name}.git/info/refs?service=git-upload-pack`, {
+      basic: `x:${admin}`,
+    })
+  ).text;
+
+function change(...statements: readonly string[]): void {
+  const db = new Database(join(home, "croft.db"));
+  for (const statement of statements) db.exec(statement);
+  db.close();
+}
+
+async function restarted(check: (daemon: TestDaemon) => Promise<void>): Promise<void> {
+  const daemon = await startTestDaemon({ home });
+  await check(daemon);
+  await daemon[Symbol.asyncDispose]();
+  // A second start finds nothing left to do.
+  const again = await startTestDaemon({ home });
+  await check(again);
+  await again[Symbol.asyncDispose]();
+  expect(await readdir(folderOf(".croft"))).toEqual([]);
+}
+
+test("killed while files are made: nothing remains", async () => {
+  await mkdir(folderOf(".croft/new-half"));
+  await restarted(async () => expect(await readdir(folderOf(".croft"))).toEqual([]));
+});
+
+test("killed between the record and the move: the files are moved", async () => {
+  await rename(folderOf("mira/kept.git"), folderOf(".croft/new-1"));
+  change("UPDATE forge_repositories SET path = '.croft/new-1', needs_move = 1");
+  await restarted(async (daemon) => {
+    expect(existsSync(folderOf("mira/kept.git/HEAD"))).toBe(true);
+    expect(await refsOf(daemon, "mira/kept")).toContain("refs/heads/main");
+  });
+});
+
+test("killed between the move and its note: the files are found", async () => {
+  change("UPDATE forge_repositories SET path = '.croft/new-1', needs_move = 1");
+  await restarted(async (daemon) => {
+    expect((await get(daemon, "mira/kept")).status).toBe(200);
+    expect(await refsOf(daemon, "mira/kept")).toContain("refs/heads/main");
+  });
+});
+
+test("killed after a deletion was recorded: the files go", async () => {
+  change(
+    "DELETE FROM forge_repositories",
+    "INSERT INTO forge_repository_chores (kind, path) VALUES ('remove', 'mira/kept.git')",
+  );
+  await restarted(async (daemon) => {
+    await expect.poll(() => existsSync(folderOf("mira/kept.git")), { interval: 10 }).toBe(false);
+    await expect.poll(() => readdir(folderOf(".croft")), { interval: 10 }).toEqual([]);
+    expect((await get(daemon, "mira/kept")).status).toBe(404);
+    const listed = await daemon.request("/api/v1/admin/unadopted", { token: admin });
+    expect(listed.json).toEqual([]);
+  });
+});
+
+test("killed while files are thrown away: the rest goes", async () => {
+  await cp(folderOf("mira/kept.git"), folderOf(".croft/gone-1"), { recursive: true });
+  await restarted(async () => {
+    await expect.poll(() => readdir(folderOf(".croft")), { interval: 10 }).toEqual([]);
+  });
+});
+
+test("killed after an owner got a new name: the files follow", async () => {
+  change(
+    "UPDATE forge_users SET name = 'vera', lower_name = 'vera' WHERE lower_name = 'mira'",
+    "UPDATE forge_repositories SET needs_move = 1",
+    "INSERT INTO forge_repository_chores (kind, path, target) VALUES ('follow', 'mira', 'vera')",
+  );
+  await cp(folderOf("mira/kept.git"), folderOf("mira/stray.git"), { recursive: true });
+  await restarted(async (daemon) => {
+    expect(await refsOf(daemon, "vera/kept")).toContain("refs/heads/main");
+    await expect.poll(() => existsSync(folderOf("vera/stray.git")), { interval: 10 }).toBe(true);
+    await expect.poll(() => existsSync(folderOf("mira")), { interval: 10 }).toBe(false);
+  });
+});
+
+test("killed after an owner was deleted: the folder goes", async () => {
+  change(
+    "DELETE FROM forge_repositories",
+    "DELETE FROM forge_user_search WHERE user_id = 2",
+    "DELETE FROM forge_users WHERE id = 2",
+    "INSERT INTO forge_repository_chores (kind, path) VALUES ('remove', 'mira/kept.git'), ('remove', 'mira')",
+  );
+  await restarted(async () => {
+    await expect.poll(() => existsSync(folderOf("mira")), { interval: 10 }).toBe(false);
+    await expect.poll(() => readdir(folderOf(".croft")), { interval: 10 }).toEqual([]);
+  });
+});
+
+test("somebody put files in the way of an unfinished move: both are kept, and the repository is served", async () => {
+  await rename(folderOf("mira/kept.git"), folderOf(".croft/new-1"));
+  await mkdir(folderOf("mira/kept.git"));
+  change("UPDATE forge_repositories SET path = '.croft/new-1', needs_move = 1");
+  const daemon = await startTestDaemon({ home });
+  expect(await refsOf(daemon, "mira/kept")).toContain("refs/heads/main");
+  expect(existsSync(folderOf("mira/kept.git"))).toBe(true);
+  expect(existsSync(folderOf(".croft/new-1"))).toBe(true);
+  await daemon[Symbol.asyncDispose]();
+});
