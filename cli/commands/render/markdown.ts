@@ -2,7 +2,13 @@ import type { Command } from "commander";
 import type { renderMarkdown as renderMarkdownEndpoint } from "../../../daemon/contract/forge/rendering.ts";
 import { operation } from "../../client/operation.ts";
 import type { CliContext } from "../../context.ts";
-import { printRendered, readText, renderCall, renderedOutput, type RenderOptions } from "./rendered.ts";
+import {
+  printRendered,
+  readText,
+  renderCall,
+  renderedOutput,
+  type RenderOptions,
+} from "./rendered.ts";
 
 const renderMarkdown = operation<typeof renderMarkdownEndpoint>(
   "forge.rendering.markdown",
@@ -15,12 +21,17 @@ export const output = renderedOutput;
 
 export function define(command: Command, cli: CliContext, run = runRenderMarkdown): void {
   command
-    .argument("[file]", "a file; - is standard input", "-")
+    .argument("[file]", "a file; standard input when there is none, or for -")
     .option("--mode <mode>", "markdown, gfm, comment or wiki; the server's default is markdown")
-    .option("--context <path>", "/OWNER/REPO, or /OWNER/REPO/src/branch/NAME: what links are relative to")
+    .option(
+      "--context <path>",
+      "/OWNER/REPO, or /OWNER/REPO/src/branch/NAME: what links are relative to",
+    )
     .option("--wiki", "as a page of the wiki")
     .option("--terminal", "format for reading in a terminal")
-    .action((file: string, flags: Omit<RenderOptions, "file">) => run(cli, { file, ...flags }));
+    .action((file: string | undefined, flags: Omit<RenderOptions, "file">) =>
+      run(cli, file === undefined ? flags : { file, ...flags }),
+    );
 }
 
 /** Prints Markdown as HTML. */

@@ -4,9 +4,19 @@ import type { renderMarkup as renderMarkupEndpoint } from "../../../daemon/contr
 import { operation } from "../../client/operation.ts";
 import type { CliContext } from "../../context.ts";
 import { usageError } from "../../errors.ts";
-import { printRendered, readText, renderCall, renderedOutput, type RenderOptions } from "./rendered.ts";
+import {
+  printRendered,
+  readText,
+  renderCall,
+  renderedOutput,
+  type RenderOptions,
+} from "./rendered.ts";
 
-const renderMarkup = operation<typeof renderMarkupEndpoint>("forge.rendering.markup", "POST", "/api/v1/markup");
+const renderMarkup = operation<typeof renderMarkupEndpoint>(
+  "forge.rendering.markup",
+  "POST",
+  "/api/v1/markup",
+);
 
 export const operations = [renderMarkup];
 export const output = renderedOutput;
@@ -19,21 +29,33 @@ export interface RenderMarkupOptions extends RenderOptions {
 
 export function define(command: Command, cli: CliContext, run = runRenderMarkup): void {
   command
-    .argument("[file]", "a file; - is standard input", "-")
+    .argument("[file]", "a file; standard input when there is none, or for -")
     .option("--file-path <path>", "its path in the repository; by default its name")
     .option("--mode <mode>", "file, markdown, gfm, comment or wiki", "file")
-    .option("--context <path>", "/OWNER/REPO, or /OWNER/REPO/src/branch/NAME: what links are relative to")
+    .option(
+      "--context <path>",
+      "/OWNER/REPO, or /OWNER/REPO/src/branch/NAME: what links are relative to",
+    )
     .option("--wiki", "as a page of the wiki")
     .option("--terminal", "format for reading in a terminal")
-    .action((file: string, flags: Omit<RenderMarkupOptions, "file">) => run(cli, { file, ...flags }));
+    .action((file: string | undefined, flags: Omit<RenderMarkupOptions, "file">) =>
+      run(cli, file === undefined ? flags : { file, ...flags }),
+    );
 }
 
 /** Prints a file's text as HTML, in the way that its name asks for. */
-export async function runRenderMarkup(cli: CliContext, options: RenderMarkupOptions): Promise<void> {
+export async function runRenderMarkup(
+  cli: CliContext,
+  options: RenderMarkupOptions,
+): Promise<void> {
   const { file, mode, context, wiki } = options;
-  const filePath = options.filePath ?? (file === "-" ? undefined : basename(file));
+  const filePath =
+    options.filePath ?? (file === undefined || file === "-" ? undefined : basename(file));
   if (filePath === undefined && mode === "file" && wiki === undefined)
-    throw usageError("standard input has no name that says what it is", "give --file-path NAME.md, for example");
+    throw usageError(
+      "standard input has no name that says what it is",
+      "give --file-path NAME.md, for example",
+    );
   const text = await readText(cli, file);
   const body = { Text: text, Mode: mode, Context: context, Wiki: wiki, FilePath: filePath };
   const answer = await cli.client.call(renderMarkup, { body }, renderCall);

@@ -1,13 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { CliContext } from "../../context.ts";
-import { CliError } from "../../errors.ts";
+import { CliError, usageError } from "../../errors.ts";
 import { shape } from "../../output/spec.ts";
 
 /** What is rendered, and how it is shown. */
 export interface RenderOptions {
-  /** A path, or `-` for standard input. */
-  readonly file: string;
+  /** A path, or `-` for standard input, which is also meant when there is none. */
+  readonly file?: string;
   readonly mode?: string;
   readonly context?: string;
   readonly wiki?: true;
@@ -28,8 +28,13 @@ export const renderCall = {
 } as const;
 
 /** The text of the file that the line names. */
-export async function readText(cli: CliContext, file: string): Promise<string> {
-  if (file === "-") return cli.io.readInput();
+export async function readText(cli: CliContext, file: string | undefined): Promise<string> {
+  if (file === undefined && cli.io.isInputTerminal)
+    throw usageError(
+      "there is nothing to render",
+      "name a file, or pipe a text into standard input",
+    );
+  if (file === undefined || file === "-") return cli.io.readInput();
   return readFile(resolve(cli.system.workingDirectory, file), "utf8");
 }
 
@@ -44,5 +49,7 @@ export async function printRendered(
     throw new CliError("invalid", html.trim(), { httpStatus: answer.status, service: "forge" });
   if (options.terminal !== true) return cli.output.text(html, { html });
   const { toTerminalText } = await import("./terminal-text.ts");
-  return cli.output.text(toTerminalText(html, { width: cli.io.columns, style: cli.io.style }), { html });
+  return cli.output.text(toTerminalText(html, { width: cli.io.columns, style: cli.io.style }), {
+    html,
+  });
 }

@@ -9,7 +9,8 @@ interface Options {
 }
 
 /** Elements that begin and end a block of their own. */
-const blocks = /^(?:p|h[1-6]|ul|ol|li|dl|dt|dd|blockquote|pre|div|table|hr|details|summary|section|article|figure)$/;
+const blocks =
+  /^(?:p|h[1-6]|ul|ol|li|dl|dt|dd|blockquote|pre|div|table|hr|details|summary|section|article|figure)$/;
 
 /** Blocks that a blank line follows. */
 const spaced = /^(?:p|h[1-6]|ul|ol|dl|blockquote|pre|table|hr)$/;
@@ -39,7 +40,9 @@ export function toTerminalText(html: string, { width, style }: Options): string 
     if (text === "") return;
     const first = mark === "" ? prefix : prefix.slice(0, -mark.length) + mark;
     mark = "";
-    const wrapped = isCode ? text.split("\n").map((line) => `    ${line}`) : wrap(text, room - stringWidth(prefix));
+    const wrapped = isCode
+      ? text.split("\n").map((line) => `    ${line}`)
+      : wrap(text, room - stringWidth(prefix));
     lines.push(...wrapped.map((line, index) => (index === 0 ? first : prefix) + line));
   };
   const blank = () => {
@@ -57,7 +60,8 @@ export function toTerminalText(html: string, { width, style }: Options): string 
     if (name === "br") inline += "\n";
     else if (name === "img") inline += `[${attributeOf(attributes, "alt") ?? "image"}]`;
     else if (name === "input") inline += attributes.includes("checked") ? "[x] " : "[ ] ";
-    else if (name === "hr") lines.push(prefixes.join("") + style.dim("-".repeat(Math.min(room, 40))), "");
+    else if (name === "hr")
+      lines.push(prefixes.join("") + style.dim("-".repeat(Math.min(room, 40))), "");
     else if (name === "ul" || name === "ol") lists.push({ isOrdered: name === "ol", count: 0 });
     else if (name === "li") {
       const list = lists.at(-1);
@@ -75,7 +79,12 @@ export function toTerminalText(html: string, { width, style }: Options): string 
 
   const end = (name: string) => {
     const last = open.pop();
-    if (name === "a" && last?.href !== undefined && /^[a-z]+:/i.test(last.href) && !inline.endsWith(last.href))
+    if (
+      name === "a" &&
+      last?.href !== undefined &&
+      /^[a-z]+:/i.test(last.href) &&
+      !inline.endsWith(last.href)
+    )
       inline += style.dim(` (${toVisible(last.href)})`);
     if ((name === "td" || name === "th") && rows !== undefined) {
       rows.at(-1)?.push(inline.trim().replace(/\s+/g, " "));
@@ -92,13 +101,18 @@ export function toTerminalText(html: string, { width, style }: Options): string 
     if (spaced.test(name) && !(lists.length > 0 && /^[uo]l$/.test(name))) blank();
   };
 
-  for (const [, slash, name = "", attributes = "", text] of html.matchAll(/<(\/?)([a-z][a-z0-9-]*)([^>]*)>|([^<]+)/g)) {
+  for (const [, slash, name = "", attributes = "", text] of html.matchAll(
+    /<(\/?)([a-z][a-z0-9-]*)([^>]*)>|([^<]+)/g,
+  )) {
     if (text === undefined) {
       if (slash === "/") end(name);
       else begin(name, attributes);
     } else {
       const shown = toVisible(decode(text));
-      const styled = open.reduce((all, { name: element }) => paint(element, all), isCode ? shown : shown.replace(/\s+/g, " "));
+      const styled = open.reduce(
+        (all, { name: element }) => paint(element, all),
+        isCode ? shown : shown.replace(/\s+/g, " "),
+      );
       if (open.every(({ name: element }) => element !== "svg")) inline += styled;
     }
   }
@@ -130,8 +144,14 @@ function wrap(text: string, width: number): string[] {
 
 function toRows(rows: readonly (readonly string[])[]): string[] {
   const widths: number[] = [];
-  for (const row of rows) for (const [index, cell] of row.entries()) widths[index] = Math.max(widths[index] ?? 0, stringWidth(cell));
-  return rows.map((row) => row.map((cell, index) => cell + " ".repeat((widths[index] ?? 0) - stringWidth(cell))).join("  "));
+  for (const row of rows)
+    for (const [index, cell] of row.entries())
+      widths[index] = Math.max(widths[index] ?? 0, stringWidth(cell));
+  return rows.map((row) =>
+    row
+      .map((cell, index) => cell + " ".repeat((widths[index] ?? 0) - stringWidth(cell)))
+      .join("  "),
+  );
 }
 
 function attributeOf(attributes: string, name: string): string | undefined {

@@ -15,11 +15,20 @@ export const operations = [getGitignoreTemplate];
 export const output = resourceOf(getGitignoreTemplate);
 
 export function define(command: Command, cli: CliContext, run = runGitignoreView): void {
-  command.argument("<name>", "the template, such as Node").action((name: string) => run(cli, { name }));
+  command
+    .argument("<name>", "the template, such as Node")
+    .action((name: string) => run(cli, { name }));
 }
 
 /** Prints the text of an ignore file. */
-export async function runGitignoreView(cli: CliContext, { name }: { readonly name: string }): Promise<void> {
-  const { body } = await cli.client.call(getGitignoreTemplate, { params: { name } }, withoutCredentials);
+export async function runGitignoreView(
+  cli: CliContext,
+  { name }: { readonly name: string },
+): Promise<void> {
+  const { body } = await cli.client.call(
+    getGitignoreTemplate,
+    { params: { name } },
+    withoutCredentials,
+  );
   await printText(cli, body.source, body);
 }

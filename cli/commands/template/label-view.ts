@@ -28,11 +28,20 @@ const columns: readonly Column<z.infer<typeof labelTemplate>>[] = [
 ];
 
 export function define(command: Command, cli: CliContext, run = runLabelView): void {
-  command.argument("<name>", "the set, such as Default").action((name: string) => run(cli, { name }));
+  command
+    .argument("<name>", "the set, such as Default")
+    .action((name: string) => run(cli, { name }));
 }
 
 /** Prints the labels of a set in their order. */
-export async function runLabelView(cli: CliContext, { name }: { readonly name: string }): Promise<void> {
-  const { body } = await cli.client.call(getLabelTemplate, { params: { name } }, withoutCredentials);
+export async function runLabelView(
+  cli: CliContext,
+  { name }: { readonly name: string },
+): Promise<void> {
+  const { body } = await cli.client.call(
+    getLabelTemplate,
+    { params: { name } },
+    withoutCredentials,
+  );
   await cli.output.list(wholeList(body), columns);
 }

@@ -2,7 +2,9 @@ import { type Entry, noun, verb } from "../../command.ts";
 
 export const entries: readonly Entry[] = [
   noun("gitignore", "Ignore files", [
-    verb("list", "List ignore-file templates", () => import("./gitignore-list.ts"), { aliases: ["ls"] }),
+    verb("list", "List ignore-file templates", () => import("./gitignore-list.ts"), {
+      aliases: ["ls"],
+    }),
     verb("view", "Print an ignore file", () => import("./gitignore-view.ts")),
   ]),
   noun("label", "Label sets", [

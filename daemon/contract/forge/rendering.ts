@@ -51,6 +51,7 @@ export const renderMarkdownRaw = endpoint({
   limit,
   body: stream("text/plain"),
   replies,
+  apiOnly: "croft render markdown sends the same text as JSON",
 });
 
 export const renderMarkup = endpoint({
