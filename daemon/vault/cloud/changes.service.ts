@@ -18,6 +18,7 @@ import type { Adapters } from "./adapters.ts";
 import type { ItemPlace } from "./bytes.service.ts";
 import type { CloudDeps } from "./cloud.ts";
 import { warnFolder } from "./folder-marks.ts";
+import { findParent, recordNewItem } from "./new-items.ts";
 import { toSeenItem } from "./seen-item.ts";
 
 /** A change that the provider made and that could not be recorded. */
@@ -156,6 +157,7 @@ export function createChanges(deps: CloudDeps, adapters: Adapters): CloudChanges
     createFolder: (caller, connectionId, input) =>
       change(caller, connectionId, async (connection, _can, signal) => {
         const parent = input.parent_ref ?? "";
+        const folder = await findParent(db, connection.id, parent);
         let outcome: Awaited<ReturnType<CloudProvider["createFolder"]>> = { kind: "conflict" };
         for (let counter = 0; counter <= NAME_RETRIES && outcome.kind === "conflict"; counter++) {
           const name = withCounter(input.name, counter);
@@ -170,21 +172,26 @@ export function createChanges(deps: CloudDeps, adapters: Adapters): CloudChanges
         const { item } = outcome;
         const recorded = await record(connection, [parent], async (tx) => {
           const owner = { ...connectionOwner(connection), newId: deps.newId };
-          const row = await recordItem(tx, owner, toSeenItem(item));
-          await warnFolder(tx, owner, parent, "create_folder_mutated");
+          const row = await recordNewItem(tx, owner, item, folder);
+          if (row === undefined) return undefined;
+          await warnFolder(tx, owner, row.parentRef, "create_folder_mutated");
           await insertAudit(tx, {
             ...auditOf(caller, row.id),
             eventType: "cloud.folder_created",
             metadata: {
               connection_id: connection.id,
-              provider_item_id: item.id,
+              provider_item_id: row.providerItemId,
               name: item.name,
               parent_ref: input.parent_ref ?? null,
             },
           });
+          return row;
         });
         if (recorded.kind !== "recorded") return recorded;
-        return { kind: "folder", item, parentRef: input.parent_ref ?? null };
+        // The folder above it was deleted meanwhile, and this one with it.
+        if (recorded.value === undefined) return { kind: "stale" };
+        const made = { ...item, id: recorded.value.providerItemId };
+        return { kind: "folder", item: made, parentRef: input.parent_ref ?? null };
       }),
 
     rename: (caller, place, input) =>

@@ -7,7 +7,7 @@ import {
   type FolderState,
 } from "../../../storage/tables/vault/folders.ts";
 import {
-  findItem,
+  findLiveItem,
   findItemByName,
   listItems,
   replaceFolderItems,
@@ -99,7 +99,7 @@ export function createListings(deps: CloudDeps, adapters: Adapters): CloudListin
     failure: Failure,
   ): Promise<ListingResult> {
     const owner = { connectionId: connection.id, userId: connection.userId };
-    const folder = parentRef === "" ? undefined : await findItem(db, connection.id, parentRef);
+    const folder = parentRef === "" ? undefined : await findLiveItem(db, connection.id, parentRef);
     if (failure.kind === "stale" && parentRef !== "" && folder === undefined)
       return { kind: "unknown_folder" };
     await db.transaction(async (tx) => {

@@ -7,14 +7,14 @@ import type { Failure } from "../../../storage/cloud/outcomes.ts";
 import type { ProviderItem } from "../../../storage/cloud/provider.ts";
 import { insertAudit } from "../../../storage/tables/vault/audit.ts";
 import { findConnectionById, type Connection } from "../../../storage/tables/vault/connections.ts";
-import { findItemByName, recordItem } from "../../../storage/tables/vault/items.ts";
+import { findItemByName } from "../../../storage/tables/vault/items.ts";
 import type { VaultCaller } from "../caller.ts";
 import type { Adapters } from "./adapters.ts";
 import { RELIST_JOB, toRelistJob, type RecordingFailed } from "./changes.service.ts";
 import type { CloudDeps } from "./cloud.ts";
 import { warnFolder } from "./folder-marks.ts";
 import type { CloudListings } from "./listings.service.ts";
-import { toSeenItem } from "./seen-item.ts";
+import { findParent, recordNewItem, type KnownParent } from "./new-items.ts";
 
 /** A file on its way in. The stream is consumed or drained in any case. */
 export interface Upload {
@@ -92,6 +92,7 @@ export function createUploads(
     upload: Upload,
   ): Promise<UploadResult> {
     const { can } = await adapters.open(connection);
+    const folder = await findParent(db, connection.id, parent);
     // Written before the provider is called: if the daemon dies between its answer and the record, the folder is listed again.
     await db.transaction((tx) =>
       deps.jobs.enqueue(tx, {
@@ -114,7 +115,7 @@ export function createUploads(
         }),
       );
       if (outcome.kind === "ok")
-        return await record(caller, connection, parent, upload, outcome.item, bytes());
+        return await record(caller, connection, folder, upload, outcome.item, bytes());
       if (outcome.kind === "stale" || outcome.kind === "unknown_outcome")
         await db.transaction((tx) => warnFolder(tx, ownerOf(connection), parent, "stale_listing"));
       return outcome;
@@ -127,7 +128,7 @@ export function createUploads(
   async function record(
     caller: VaultCaller,
     connection: Connection,
-    parent: string,
+    folder: KnownParent,
     upload: Upload,
     item: ProviderItem,
     sentBytes: number,
@@ -135,34 +136,39 @@ export function createUploads(
     const size = item.size ?? sentBytes;
     const contentType = item.contentType ?? upload.contentType ?? "application/octet-stream";
     try {
-      await db.transaction(async (tx) => {
+      const row = await db.transaction(async (tx) => {
         const owner = { ...ownerOf(connection), newId: deps.newId };
-        const row = await recordItem(tx, owner, { ...toSeenItem(item), contentType, size });
-        await warnFolder(tx, owner, parent, "upload_mutated");
+        const recorded = await recordNewItem(tx, owner, { ...item, contentType, size }, folder);
+        if (recorded === undefined) return undefined;
+        await warnFolder(tx, owner, recorded.parentRef, "upload_mutated");
         await insertAudit(tx, {
           eventType: "cloud.file_uploaded",
           userId: caller.userId,
           actorId: caller.userId,
-          resourceId: row.id,
+          resourceId: recorded.id,
           ipAddress: caller.address,
           metadata: {
             connection_id: connection.id,
-            provider_item_id: item.id,
+            provider_item_id: recorded.providerItemId,
             filename: item.name,
             size_bytes: size,
             parent_ref: upload.parentRef ?? null,
           },
         });
+        return recorded;
       });
+      // The folder was deleted while the bytes came, and the file with it.
+      if (row === undefined) return { kind: "stale" };
+      const uploaded = { ...item, id: row.providerItemId, parent: row.parentRef };
+      return { kind: "uploaded", item: uploaded, parentRef: upload.parentRef ?? null, size };
     } catch (error) {
       deps.log.error(
         { err: error, connection_id: connection.id },
         "an upload could not be recorded",
       );
-      await relistSoon(connection, parent);
+      await relistSoon(connection, item.parent);
       return { kind: "recording_failed" };
     }
-    return { kind: "uploaded", item, parentRef: upload.parentRef ?? null, size };
   }
 
   /** The job waits already; this only makes it run at once. */

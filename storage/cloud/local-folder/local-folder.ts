@@ -20,7 +20,7 @@ import { relocate } from "./relocate.ts";
 import { openOwn, openRoot, placeRoot, probeRoot, RootGone, type RootPlace } from "./root.ts";
 import { openForReading, publishAnywhere, streamOf, writeTemporary } from "./transfer.ts";
 import { discard } from "./trash.ts";
-import { isSame, toItem } from "./versions.ts";
+import { createLooks, isSame, type Looks } from "./versions.ts";
 
 /** How many entries of a folder are looked at side by side. */
 const LOOKS_AT_ONCE = 64;
@@ -68,6 +68,8 @@ function createLocalFolder(
     caseSensitive: facts["case_sensitive"] !== false,
     normalisationSensitive: facts["normalisation_sensitive"] !== false,
   };
+
+  const looks = createLooks(facts["birth_times"] === true, deps.clock);
 
   /** Runs `work` with the root open; a failed system call becomes its outcome. */
   async function below<T>(work: (root: Folder) => Promise<T>): Promise<T | Failure> {
@@ -124,7 +126,7 @@ function createLocalFolder(
     can,
 
     list: ({ folder, signal }) =>
-      inFolder(folder, (opened) => listFolder(opened, folder, deps.clock(), signal)),
+      inFolder(folder, (opened) => listFolder(opened, folder, looks, signal)),
 
     async stat({ id }) {
       const where = toPlace(id);
@@ -134,7 +136,7 @@ function createLocalFolder(
         const stats = await lstat(folder.at(where.name), { bigint: true });
         return {
           kind: "ok",
-          item: toItem(where.parentId, where.name, stats, deps.clock()),
+          item: looks.toItem(where.parentId, where.name, stats),
         } as const;
       });
       return found.kind === "stale" ? { kind: "not_found" } : found;
@@ -146,7 +148,7 @@ function createLocalFolder(
       const found = await inFolder(where.parentId, async (folder) => {
         const opened = await openForReading({ folder, name: where.name });
         if (opened === undefined) return { kind: "unsupported", reason: "no_bytes" } as const;
-        const item = toItem(where.parentId, where.name, opened.stats, deps.clock());
+        const item = looks.toItem(where.parentId, where.name, opened.stats);
         const size = item.size ?? 0;
         const start = range?.start ?? 0;
         const end = Math.min(range?.end ?? size - 1, size - 1);
@@ -176,7 +178,7 @@ function createLocalFolder(
           await unless(["ENOENT", "ENOTEMPTY", "EEXIST"], rmdir(folder.at(name)));
           return { kind: "stale", note: "parent_moved" };
         }
-        return { kind: "ok", item: toItem(parent, name, stats, deps.clock()) };
+        return { kind: "ok", item: looks.toItem(parent, name, stats) };
       });
     },
 
@@ -205,11 +207,17 @@ function createLocalFolder(
       return inFolder(where.parentId, (folder, root): Promise<ItemOutcome> =>
         own(root, "staging", async (staging) => {
           const from = { folder, name: where.name };
-          const moved = await relocate(from, { folder, name }, expected, staging, deps.newId);
+          const moved = await relocate(
+            from,
+            { folder, name },
+            (stats) => looks.isExpected(stats, expected),
+            staging,
+            deps.newId,
+          );
           if (moved.kind !== "ok") return moved;
           if (!(await isStillAt(root, where.parentId, folder)))
             return { kind: "stale", note: "parent_moved" };
-          return { kind: "ok", item: toItem(where.parentId, name, moved.stats, deps.clock()) };
+          return { kind: "ok", item: looks.toItem(where.parentId, name, moved.stats) };
         }),
       );
     },
@@ -226,14 +234,14 @@ function createLocalFolder(
             const moved = await relocate(
               { folder: source, name },
               { folder: target, name },
-              expected,
+              (stats) => looks.isExpected(stats, expected),
               staging,
               deps.newId,
             );
             if (moved.kind !== "ok") return moved;
             if (!(await isStillAt(root, parent, target)))
               return { kind: "stale", note: "parent_moved" };
-            return { kind: "ok", item: toItem(parent, name, moved.stats, deps.clock()) };
+            return { kind: "ok", item: looks.toItem(parent, name, moved.stats) };
           }),
         ),
       );
@@ -247,7 +255,13 @@ function createLocalFolder(
           const record = { path: id, deleted_at: new Date(deps.clock()).toISOString() };
           const from = { folder, name: where.name };
           const how = permanently === true ? "permanently" : record;
-          return discard(from, expected, trash, deps.newId(), how);
+          return discard(
+            from,
+            (stats) => looks.isExpected(stats, expected),
+            trash,
+            deps.newId(),
+            how,
+          );
         }),
       );
     },
@@ -290,7 +304,7 @@ function createLocalFolder(
           await unlink(folder.at(name));
           return { kind: "stale", note: "parent_moved" };
         }
-        return { kind: "ok", item: toItem(parent, name, stats, deps.clock()) };
+        return { kind: "ok", item: looks.toItem(parent, name, stats) };
       });
     } finally {
       await unless(["ENOENT"], unlink(path));
@@ -332,7 +346,7 @@ async function lookAt(place: RootPlace, facts: Facts | undefined, deps: Provider
 async function listFolder(
   folder: Folder,
   id: string,
-  now: number,
+  looks: Looks,
   signal: AbortSignal,
 ): Promise<ListOutcome> {
   await folder.verify();
@@ -343,13 +357,13 @@ async function listFolder(
   const items: ProviderItem[] = [];
   for (let at = 0; at < names.length; at += LOOKS_AT_ONCE) {
     if (signal.aborted) return { kind: "offline", sent: false, note: "aborted" };
-    const looks = names.slice(at, at + LOOKS_AT_ONCE).map(async (name) => {
+    const seen = names.slice(at, at + LOOKS_AT_ONCE).map(async (name) => {
       if (name === undefined) return undefined;
       const found = await unless(["ENOENT"], lstat(folder.at(name), { bigint: true }));
       // What vanishes between reading the folder and looking at it was not there.
-      return found.ok ? toItem(id, name, found.value, now) : undefined;
+      return found.ok ? looks.toItem(id, name, found.value) : undefined;
     });
-    for (const item of await Promise.all(looks)) if (item !== undefined) items.push(item);
+    for (const item of await Promise.all(seen)) if (item !== undefined) items.push(item);
   }
   return { kind: "ok", items };
 }

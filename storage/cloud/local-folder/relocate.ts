@@ -1,10 +1,9 @@
 import type { BigIntStats } from "node:fs";
 import { link, lstat, mkdir, open, rename, rmdir, unlink } from "node:fs/promises";
 import type { Failure } from "../outcomes.ts";
-import type { Expected } from "../provider.ts";
 import type { Folder } from "./anchor.ts";
 import { unless } from "./errno.ts";
-import { isExpected, isSame } from "./versions.ts";
+import { isSame } from "./versions.ts";
 
 /** A name in an open folder. */
 export interface Place {
@@ -25,14 +24,14 @@ const NO_LINKS = ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"];
 export async function relocate(
   from: Place,
   to: Place,
-  expected: Expected,
+  isExpected: (stats: BigIntStats) => boolean,
   staging: Folder,
   newId: () => string,
 ): Promise<Relocated> {
   await from.folder.verify();
   await to.folder.verify();
   const before = await lstatOf(from);
-  if (before === undefined || !isExpected(before, expected)) return { kind: "stale" };
+  if (before === undefined || !isExpected(before)) return { kind: "stale" };
   const taken = await lstatOf(to);
   if (taken !== undefined) {
     if (!isSame(taken, before) || !isSame(from.folder, to.folder)) return conflict(to);

@@ -1,5 +1,6 @@
 import {
   access,
+  chmod,
   lstat,
   mkdir,
   readFile,
@@ -123,10 +124,19 @@ async function compareNames(tmp: Folder, id: string) {
   const name = `probe-${id}-\u00e4`;
   await mkdir(tmp.at(name));
   try {
+    const first = await lstat(tmp.at(name), { bigint: true });
+    await chmod(tmp.at(name), 0o700);
+    await chmod(tmp.at(name), 0o755);
+    const second = await lstat(tmp.at(name), { bigint: true });
     const isThere = async (other: string) => (await unless(["ENOENT"], lstat(tmp.at(other)))).ok;
     return {
       case_sensitive: !(await isThere(name.toUpperCase())),
       normalisation_sensitive: !(await isThere(name.normalize("NFD"))),
+      // Where it is unknown, the time of the last change stands in for it.
+      birth_times:
+        first.birthtimeNs > 0n &&
+        first.birthtimeNs === second.birthtimeNs &&
+        first.ctimeNs !== second.ctimeNs,
     };
   } finally {
     await rmdir(tmp.at(name));

@@ -1,10 +1,9 @@
 import type { BigIntStats } from "node:fs";
 import { lstat, mkdir, readdir, rename, rmdir, unlink, writeFile } from "node:fs/promises";
-import type { DeleteOutcome, Expected } from "../provider.ts";
+import type { DeleteOutcome } from "../provider.ts";
 import { openBelow, type Folder } from "./anchor.ts";
 import { errnoOf, unless } from "./errno.ts";
 import { putBack, type Place } from "./relocate.ts";
-import { isExpected } from "./versions.ts";
 
 /** What is kept beside a trashed item, so that it can be put back by hand. */
 export interface TrashRecord {
@@ -18,20 +17,20 @@ export interface TrashRecord {
  */
 export async function discard(
   from: Place,
-  expected: Expected,
+  isExpected: (stats: BigIntStats) => boolean,
   trash: Folder,
   id: string,
   record: TrashRecord | "permanently",
 ): Promise<DeleteOutcome> {
   await from.folder.verify();
   const before = await lstat(from.folder.at(from.name), { bigint: true });
-  if (!isExpected(before, expected)) return { kind: "stale" };
+  if (!isExpected(before)) return { kind: "stale" };
   if (record !== "permanently")
     await writeFile(trash.at(`${id}.json`), JSON.stringify(record), { flag: "wx", mode: 0o600 });
   await mkdir(trash.at(id), { mode: 0o700 });
   const bin = await openBelow(trash, [id]);
   try {
-    const taken = await take(from, { folder: bin, name: from.name }, expected);
+    const taken = await take(from, { folder: bin, name: from.name }, isExpected);
     if (taken.kind === "ok" && record !== "permanently") {
       await from.folder.sync();
       return { kind: "ok", how: "trashed" };
@@ -39,7 +38,7 @@ export async function discard(
     if (taken.kind === "ok") await removeTree(bin, from.name, taken.stats);
     await forget(trash, id);
     if (taken.kind === "ok") return { kind: "ok", how: "permanent" };
-    return taken.kind === "elsewhere" ? await removeInPlace(from, expected, id) : taken;
+    return taken.kind === "elsewhere" ? await removeInPlace(from, isExpected, id) : taken;
   } catch (error) {
     await forget(trash, id);
     throw error;
@@ -51,7 +50,7 @@ export async function discard(
 async function take(
   from: Place,
   to: Place,
-  expected: Expected,
+  isExpected: (stats: BigIntStats) => boolean,
 ): Promise<
   | { readonly kind: "ok"; readonly stats: BigIntStats }
   | { readonly kind: "stale" }
@@ -63,16 +62,20 @@ async function take(
   );
   if (!moved.ok) return { kind: moved.code === "EXDEV" ? "elsewhere" : "stale" };
   const stats = await lstat(to.folder.at(to.name), { bigint: true });
-  if (isExpected(stats, expected)) return { kind: "ok", stats };
+  if (isExpected(stats)) return { kind: "ok", stats };
   // Whatever took the name meanwhile stays; then this remains in the trash, whole.
   await putBack(to, from, stats);
   return { kind: "stale" };
 }
 
 /** Below another mounted file system nothing can be moved to the trash. */
-async function removeInPlace(from: Place, expected: Expected, id: string): Promise<DeleteOutcome> {
+async function removeInPlace(
+  from: Place,
+  isExpected: (stats: BigIntStats) => boolean,
+  id: string,
+): Promise<DeleteOutcome> {
   const hidden: Place = { folder: from.folder, name: `.croft-${id}` };
-  const taken = await take(from, hidden, expected);
+  const taken = await take(from, hidden, isExpected);
   if (taken.kind !== "ok") return { kind: "stale" };
   await removeTree(hidden.folder, hidden.name, taken.stats);
   await from.folder.sync();

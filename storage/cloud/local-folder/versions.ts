@@ -7,50 +7,57 @@ import { toId } from "./paths.ts";
 const COARSE_NS = 1_000_000n;
 const COARSE_SETTLES_MS = 2_000;
 
+/** How the items of one root are described. */
+export interface Looks {
+  /** The item that `stats` describe. Links and special files are shown as files without bytes. */
+  toItem(parentId: string, name: string, stats: BigIntStats): ProviderItem;
+  /** Whether `stats` are of the item that the caller saw. */
+  isExpected(stats: BigIntStats, expected: Expected): boolean;
+}
+
 /**
- * What rename, move and delete compare: for a file its identity, size and time of change; for a folder its identity
- * alone, since its time moves with every child.
+ * @param hasBirthTimes the file system remembers when something was made: a number that was given away is then not
+ *   taken for the item that had it before
  */
-export function toEtag(stats: BigIntStats): string {
-  const parts = stats.isDirectory()
-    ? [stats.dev, stats.ino]
-    : [stats.dev, stats.ino, stats.size, stats.mtimeNs];
-  return createHash("sha256").update(parts.join(":")).digest("base64url").slice(0, 22);
+export function createLooks(hasBirthTimes: boolean, clock: () => number): Looks {
+  /**
+   * What rename, move and delete compare: for a file its identity, size and time of change; for a folder its identity
+   * alone, since its time moves with every child.
+   */
+  function toEtag(stats: BigIntStats): string {
+    const identity = [stats.dev, stats.ino, hasBirthTimes ? stats.birthtimeNs : 0];
+    const parts = stats.isDirectory() ? identity : [...identity, stats.size, stats.mtimeNs];
+    return createHash("sha256").update(parts.join(":")).digest("base64url").slice(0, 22);
+  }
+
+  return {
+    toItem(parentId, name, stats) {
+      const isFile = stats.isFile();
+      return {
+        id: toId(parentId, name),
+        name,
+        kind: stats.isDirectory() ? "folder" : "file",
+        parent: parentId,
+        contentType: isFile ? contentTypeOf(name) : undefined,
+        size: isFile ? Number(stats.size) : undefined,
+        modifiedAt: Number(stats.mtimeNs / 1_000_000n),
+        etag: toEtag(stats),
+        version: isFile ? toVersion(stats) : undefined,
+        ...(isFile && isUnsettled(stats, clock()) ? { unsettled: true } : {}),
+      };
+    },
+
+    isExpected(stats, expected) {
+      const kindFits =
+        expected.kind === undefined || stats.isDirectory() === (expected.kind === "folder");
+      return kindFits && (expected.etag === undefined || expected.etag === toEtag(stats));
+    },
+  };
 }
 
 /** Changes whenever the bytes may have: an inode number alone is used again at once after a removal. */
 export function toVersion(stats: BigIntStats): string {
   return [stats.dev, stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(":");
-}
-
-/** The item that `stats` describes. Links and special files are shown as files without bytes. */
-export function toItem(
-  parentId: string,
-  name: string,
-  stats: BigIntStats,
-  now: number,
-): ProviderItem {
-  const isFolder = stats.isDirectory();
-  const isFile = stats.isFile();
-  return {
-    id: toId(parentId, name),
-    name,
-    kind: isFolder ? "folder" : "file",
-    parent: parentId,
-    contentType: isFile ? contentTypeOf(name) : undefined,
-    size: isFile ? Number(stats.size) : undefined,
-    modifiedAt: Number(stats.mtimeNs / 1_000_000n),
-    etag: toEtag(stats),
-    version: isFile ? toVersion(stats) : undefined,
-    ...(isFile && isUnsettled(stats, now) ? { unsettled: true } : {}),
-  };
-}
-
-/** Whether `stats` are of the item that the caller saw. */
-export function isExpected(stats: BigIntStats, expected: Expected): boolean {
-  const kindFits =
-    expected.kind === undefined || stats.isDirectory() === (expected.kind === "folder");
-  return kindFits && (expected.etag === undefined || expected.etag === toEtag(stats));
 }
 
 /** Whether two looks show the same file system object. */

@@ -76,6 +76,15 @@ export async function findLiveItem(
   return item?.deletedAt === undefined ? item : undefined;
 }
 
+/** The live item of a row, wherever it is by now. */
+export async function findLiveItemByRow(db: Queries, id: string): Promise<CloudItem | undefined> {
+  const row = await db.get<ItemRow>(
+    `SELECT ${columnList} FROM vault_items WHERE id = ? AND deleted_at IS NULL`,
+    id,
+  );
+  return row && toItem(row);
+}
+
 /** The live item of a folder with exactly this name; the oldest where names may repeat. */
 export async function findItemByName(
   db: Queries,

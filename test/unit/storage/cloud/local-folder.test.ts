@@ -365,6 +365,23 @@ describe("what else happens on disks", () => {
     expect((await readdir(tmp)).sort()).toEqual(["unrelated", `upload-${process.pid}-running`]);
   });
 
+  test("a folder that got the number of one that is gone is not taken for it", async () => {
+    await mkdir(join(root, "folder"));
+    const before = await provider.stat({ id: "folder", signal });
+    await rm(join(root, "folder"), { recursive: true });
+    await mkdir(join(root, "folder"));
+    const after = await provider.stat({ id: "folder", signal });
+    if (before.kind !== "ok" || after.kind !== "ok") throw new Error("no folder");
+    expect(after.item.etag).not.toBe(before.item.etag);
+    const renamed = await provider.rename({
+      id: "folder",
+      name: "other",
+      expected: { etag: before.item.etag },
+      signal,
+    });
+    expect(renamed.kind).toBe("stale");
+  });
+
   test("the trash keeps what it was, where it was and when", async () => {
     await mkdir(join(root, "folder"));
     await writeFile(join(root, "folder", "file.txt"), "x");

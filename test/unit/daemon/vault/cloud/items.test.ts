@@ -4,6 +4,9 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
+import type { VaultCaller } from "../../../../../daemon/vault/caller.ts";
+import { localFolder } from "../../../../../storage/cloud/local-folder/provider.ts";
+import type { CloudProviderType } from "../../../../../storage/cloud/provider.ts";
 import { openTestCloud, type TestCloud } from "../../../../support/vault-cloud.ts";
 
 const all = { parentRef: "", after: undefined, limit: 100, refresh: false, name: undefined };
@@ -104,5 +107,64 @@ describe("a folder of the server as storage", () => {
       "cloud.item_deleted",
     ]);
     expect(t.errors).toEqual([]);
+  });
+});
+
+describe("an upload whose folder changes while the bytes come", () => {
+  /** Uploads into folder `a/b`, and lets `meanwhile` run when the provider has the file and nothing is recorded yet. */
+  async function uploadWhile(
+    meanwhile: (t: TestCloud, mira: VaultCaller, id: string) => Promise<unknown>,
+  ) {
+    const holder: { act?: () => Promise<unknown> } = {};
+    const racing: CloudProviderType = {
+      ...localFolder,
+      connect: async (request, deps) => {
+        const outcome = await localFolder.connect(request, deps);
+        if (outcome.kind !== "ok") return outcome;
+        const { provider } = outcome;
+        const upload: typeof provider.upload = async (input) => {
+          const uploaded = await provider.upload(input);
+          await holder.act?.();
+          return uploaded;
+        };
+        return { ...outcome, provider: { ...provider, upload } };
+      },
+    };
+    const t = await openTestCloud({ providerTypes: [racing] });
+    const mira = await t.addUser("mira");
+    await mkdir(join(t.files, "a/b"), { recursive: true });
+    const id = await t.connectFolder(mira);
+    for (const parentRef of ["", "a", "a/b"])
+      await t.cloud.listings.browse(mira, id, { ...all, parentRef });
+    holder.act = () => meanwhile(t, mira, id);
+    const result = await t.cloud.uploads.upload(mira, id, {
+      parentRef: "a/b",
+      name: "new.txt",
+      contentType: undefined,
+      content: Readable.from([Buffer.from("x")]),
+      size: undefined,
+    });
+    const known = await t.db.all<{ provider_item_id: string }>(
+      "SELECT provider_item_id FROM vault_items WHERE deleted_at IS NULL ORDER BY provider_item_id",
+    );
+    const ids = known.map((row) => row.provider_item_id);
+    await t[Symbol.asyncDispose]();
+    return { result, ids };
+  }
+
+  test("renamed: it is recorded where it is by then", async () => {
+    const { result, ids } = await uploadWhile((t, mira, id) =>
+      t.cloud.changes.rename(mira, { connection_id: id, item_id: "a" }, { new_name: "z" }),
+    );
+    expect(result).toMatchObject({ kind: "uploaded", item: { id: "z/b/new.txt" } });
+    expect(ids).toEqual(["z", "z/b", "z/b/new.txt"]);
+  });
+
+  test("deleted: it is gone with the folder, and nothing of it stays known", async () => {
+    const { result, ids } = await uploadWhile((t, mira, id) =>
+      t.cloud.changes.delete(mira, { connection_id: id, item_id: "a" }),
+    );
+    expect(result.kind).toBe("stale");
+    expect(ids).toEqual([]);
   });
 });
