@@ -28,7 +28,7 @@ export interface Placing {
   clear(path: string): Promise<void>;
   /** Adopting and deleting files without a record must not cross a move. */
   alone<T>(work: () => Promise<T>): Promise<T>;
-  /** After a start: moves what a crash left unmoved. */
+  /** After a start: does what a crash left undone, but for throwing away. */
   recover(): Promise<void>;
   /** Everything that is left to do, including throwing away; `tidyJob` enqueues it. */
   readonly job: JobKind;
@@ -66,6 +66,10 @@ export function createPlacing({ db, files, newId, log, isAlone }: PlacingDeps): 
     alone,
     async recover() {
       await alone(moveAll);
+      for (const chore of await listChores(db))
+        await alone(() => perform(chore)).catch((error: unknown) =>
+          log.warn({ err: error, chore: chore.kind }, "files cannot be tidied up yet"),
+        );
       // What is in `.croft` now is of an earlier run: nobody makes anything before the daemon listens.
       if (isAlone) await files.sweepUnfinished((path) => isPathInUse(db, path));
     },

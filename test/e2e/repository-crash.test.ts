@@ -1,0 +1,142 @@
+import { existsSync } from "node:fs";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import Sqlite from "better-sqlite3";
+import { expect, test } from "vitest";
+import { croftJson, serveCroft, type CroftCommand } from "../support/croft.ts";
+import { createGitClient, type GitClient } from "../support/git-client.ts";
+
+const ROUNDS = 12;
+const KILL_WITHIN_MS = 120;
+const PASSWORD = "Correct-Horse-7-Battery";
+const command: CroftCommand = [process.execPath, join(import.meta.dirname, "../../bin/croft.js")];
+
+/** What clients were told had been done. A missing name was neither made nor deleted for sure. */
+interface Acknowledged {
+  readonly made: Set<string>;
+  readonly deleted: Set<string>;
+  /** Branches of the repository that is pushed to. */
+  readonly pushed: Set<string>;
+}
+
+test("repositories survive kills whole or not at all", { timeout: 300_000 }, async () => {
+  const home = await mkdtemp(join(tmpdir(), "croft-crash-"));
+  await using git = await createGitClient();
+  try {
+    const { forge } = await croftJson<{ forge: { token: string } }>(
+      command,
+      ["init", "--username", "keeper", "--email", "keeper@example.org", "--password-stdin"],
+      { home },
+      PASSWORD,
+    );
+    const acknowledged: Acknowledged = { made: new Set(), deleted: new Set(), pushed: new Set() };
+    for (let round = 0; round < ROUNDS; round += 1) {
+      await using daemon = await serve(home);
+      const api = createApi(daemon.url, forge.token);
+      if (round === 0) await prepare(api, git, daemon.url, forge.token);
+      await git.in("work", "remote", "set-url", "origin", pushUrl(daemon.url, forge.token));
+      const clients = [
+        makeAndDelete(api, `a${round}`, acknowledged),
+        makeAndDelete(api, `b${round}`, acknowledged),
+        push(git, round, acknowledged),
+      ];
+      const before = acknowledged.made.size;
+      while (acknowledged.made.size === before) await sleep(1);
+      await sleep(Math.random() * KILL_WITHIN_MS);
+      await daemon.end("SIGKILL");
+      await Promise.all(clients);
+    }
+
+    await using daemon = await serve(home);
+    const root = join(home, "repositories");
+    await expect.poll(() => readdir(join(root, ".croft")), { timeout: 10_000 }).toEqual([]);
+    const rows = readRows(join(home, "croft.db"));
+    const folders = (await readdir(join(root, "keeper"))).map((name) => name.replace(/\.git$/, ""));
+    expect(folders.toSorted()).toEqual(rows.toSorted());
+    for (const name of acknowledged.made)
+      if (!acknowledged.deleted.has(name)) expect(rows).toContain(name);
+    for (const name of acknowledged.deleted) expect(rows).not.toContain(name);
+    for (const name of rows)
+      expect(existsSync(join(root, "keeper", `${name}.git`, "HEAD"))).toBe(true);
+    const heads = (await git.run("ls-remote", "--heads", pushUrl(daemon.url, forge.token))).output;
+    for (const branch of acknowledged.pushed) expect(heads).toContain(`refs/heads/${branch}\n`);
+    const pushed = join(root, "keeper", "pushed.git");
+    const checked = await git.run(
+      "-c",
+      "safe.directory=*",
+      "--git-dir",
+      pushed,
+      "fsck",
+      "--strict",
+    );
+    expect(checked.exitCode).toBe(0);
+    expect(await daemon.end("SIGTERM")).toBe(0);
+  } finally {
+    await rm(home, { recursive: true, force: true });
+  }
+});
+
+const serve = (home: string) =>
+  serveCroft(command, { home, env: { CROFT_RATE_LIMITS: "off", CROFT_LOG_LEVEL: "warn" } });
+
+const pushUrl = (url: string, token: string) =>
+  `${url.replace("://", `://keeper:${token}@`)}/keeper/pushed.git`;
+
+type Api = ReturnType<typeof createApi>;
+
+function createApi(url: string, token: string) {
+  return (method: string, path: string, json?: unknown) =>
+    fetch(`${url}/api/v1${path}`, {
+      method,
+      headers: { Authorization: `token ${token}`, "Content-Type": "application/json" },
+      ...(json === undefined ? {} : { body: JSON.stringify(json) }),
+    });
+}
+
+async function prepare(api: Api, git: GitClient, url: string, token: string): Promise<void> {
+  await api("POST", "/admin/users/keeper/repos", { name: "pushed" });
+  await git.run("init", "-q", "-b", "main", "work");
+  await git.in("work", "remote", "add", "origin", pushUrl(url, token));
+}
+
+/** Makes repositories and deletes every other one, until the daemon is gone. */
+async function makeAndDelete(api: Api, name: string, acknowledged: Acknowledged): Promise<void> {
+  acknowledged.made.add("pushed");
+  for (let index = 0; ; index += 1) {
+    const repository = `${name}-${index}`;
+    try {
+      const fields = { name: repository, auto_init: index % 3 === 0 };
+      const made = await api("POST", "/admin/users/keeper/repos", fields);
+      if (made.status === 201) acknowledged.made.add(repository);
+      if (index % 2 === 0) continue;
+      const gone = await api("DELETE", `/repos/keeper/${repository}`);
+      if (gone.status === 204) acknowledged.deleted.add(repository);
+      else acknowledged.made.delete(repository);
+    } catch {
+      // Cut off: what was asked for last may have happened or not.
+      if (index % 2 === 1) acknowledged.made.delete(repository);
+      return;
+    }
+  }
+}
+
+async function push(git: GitClient, round: number, acknowledged: Acknowledged): Promise<void> {
+  for (let index = 0; ; index += 1) {
+    const branch = `r${round}-${index}`;
+    await writeFile(join(git.folder, "work", "file"), `${branch}\n`.repeat(5_000));
+    await git.in("work", "add", ".");
+    await git.in("work", "commit", "-q", "-m", branch);
+    const pushed = await git.in("work", "push", "-q", "origin", `HEAD:refs/heads/${branch}`);
+    if (pushed.exitCode !== 0) return;
+    acknowledged.pushed.add(branch);
+  }
+}
+
+function readRows(path: string): string[] {
+  const db = new Sqlite(path, { readonly: true });
+  const rows = db.prepare("SELECT lower_name FROM forge_repositories ORDER BY id").all();
+  db.close();
+  return rows.map((row) => (row as { lower_name: string }).lower_name);
+}
