@@ -231,7 +231,7 @@ export function createClient(cli: CliContext, transport?: Transport): Client {
     const first = await send({ Authorization: authorization.header });
     const { renew } = authorization;
     if (first.status !== 401 || renew === undefined || canRepeat === false) return first;
-    // A 401 with a kind is the cloud provider's refusal, not the vault's.
+    // A 401 may also be the cloud provider's refusal, or of a password in the body: another token would not help.
     if (Buffer.isBuffer(first.body) && !isTokenRefusal(first.body)) return first;
     return send({ Authorization: await renew() });
   }
@@ -300,5 +300,7 @@ function isTokenRefusal(body: Buffer): boolean {
   const value = parseJson(body) as
     | { readonly kind?: unknown; readonly detail?: unknown }
     | undefined;
-  return value?.kind === undefined && !/reconnect/i.test(String(value?.detail ?? ""));
+  return (
+    value?.kind === undefined && !/reconnect|current password/i.test(String(value?.detail ?? ""))
+  );
 }

@@ -20,8 +20,6 @@ const called = new Set(loaded.flatMap(({ module }) => module.operations.map(({ n
 
 /** Areas whose operations are served before their commands are written. An area leaves this list with its commands. */
 const awaited: readonly RegExp[] = [
-  /^vault\.auth\.(session\.(logout_all|list|delete)|password|totp|preference)\b/,
-  /^vault\.admin\./,
   /^vault\.cloud\.(connections\.(view|edit|delete|test)|authorize|analysis_settings)\b/,
   /^vault\.cloud\.items\.(open|view|preview|mkdir|rename|move|delete|analyze)$/,
 ];

@@ -2,8 +2,8 @@ import type { Command } from "commander";
 import type { myQuota as myQuotaEndpoint } from "../../../daemon/contract/vault/auth.ts";
 import { operation } from "../../client/operation.ts";
 import type { CliContext } from "../../context.ts";
-import { size } from "../../output/cells.ts";
 import { resourceOf } from "../../output/spec.ts";
+import { quotaColumns } from "./quota-columns.ts";
 
 const myQuota = operation<typeof myQuotaEndpoint>(
   "vault.auth.quota.view",
@@ -21,9 +21,5 @@ export function define(command: Command, cli: CliContext, run = runQuota): void 
 /** Prints the caller's storage quota. Connected storages do not count. */
 export async function runQuota(cli: CliContext): Promise<void> {
   const { body } = await cli.client.call(myQuota);
-  await cli.output.resource(body, [
-    { header: "used", cell: (quota) => size(quota.used_bytes) },
-    { header: "limit", cell: (quota) => size(quota.limit_bytes) },
-    { header: "free", cell: (quota) => size(Math.max(0, quota.limit_bytes - quota.used_bytes)) },
-  ]);
+  await cli.output.resource(body, quotaColumns);
 }

@@ -1,0 +1,26 @@
+import { type Entry, noun, verb } from "../../../command.ts";
+
+export const entries: readonly Entry[] = [
+  noun("user", "Users of the vault", [
+    verb("list", "List and search vault users", () => import("./user-list.ts"), {
+      aliases: ["ls"],
+    }),
+    verb("create", "Make a vault user, who is mailed a link", () => import("./user-create.ts")),
+    verb("activate", "Let a vault user sign in again", () => import("./user-activate.ts")),
+    verb("deactivate", "Shut a vault user out", () => import("./user-deactivate.ts")),
+    verb(
+      "reset-password",
+      "Demand another password of a vault user",
+      () => import("./user-reset-password.ts"),
+    ),
+  ]),
+  noun("quota", "Storage quotas of vault users", [
+    verb("view", "Show a vault user's quota", () => import("./quota-view.ts")),
+    verb("set", "Set a vault user's quota", () => import("./quota-set.ts")),
+  ]),
+  noun("audit", "The vault's audit records", [
+    verb("list", "List and search audit records", () => import("./audit-list.ts"), {
+      aliases: ["ls"],
+    }),
+  ]),
+];

@@ -1,0 +1,27 @@
+import type { Command } from "commander";
+import type { CliContext } from "../../../context.ts";
+import { resourceOf } from "../../../output/spec.ts";
+import { listVaultUsers } from "./find-user.ts";
+import { setStatus, setUserStatus } from "./user-status.ts";
+
+export const operations = [setUserStatus, listVaultUsers];
+export const output = resourceOf(setUserStatus);
+
+/** What the command was given. */
+export interface UserActivateOptions {
+  readonly user: string;
+}
+
+export function define(command: Command, cli: CliContext, run = runUserActivate): void {
+  command
+    .argument("<user>", "the user's handle or id")
+    .action((user: string) => run(cli, { user }));
+}
+
+/** Lets a user sign in again. Sessions from before stay ended. */
+export async function runUserActivate(
+  cli: CliContext,
+  { user }: UserActivateOptions,
+): Promise<void> {
+  await setStatus(cli, user, true);
+}

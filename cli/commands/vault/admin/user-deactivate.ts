@@ -1,0 +1,27 @@
+import type { Command } from "commander";
+import type { CliContext } from "../../../context.ts";
+import { resourceOf } from "../../../output/spec.ts";
+import { listVaultUsers } from "./find-user.ts";
+import { setStatus, setUserStatus } from "./user-status.ts";
+
+export const operations = [setUserStatus, listVaultUsers];
+export const output = resourceOf(setUserStatus);
+
+/** What the command was given. */
+export interface UserDeactivateOptions {
+  readonly user: string;
+}
+
+export function define(command: Command, cli: CliContext, run = runUserDeactivate): void {
+  command
+    .argument("<user>", "the user's handle or id")
+    .action((user: string) => run(cli, { user }));
+}
+
+/** Shuts a user out with the next request, everywhere. Nothing of theirs is deleted. */
+export async function runUserDeactivate(
+  cli: CliContext,
+  { user }: UserDeactivateOptions,
+): Promise<void> {
+  await setStatus(cli, user, false);
+}

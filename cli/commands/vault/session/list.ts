@@ -1,0 +1,39 @@
+import type { Command } from "commander";
+import type { z } from "zod";
+import type {
+  listSessions as listSessionsEndpoint,
+  session,
+} from "../../../../daemon/contract/vault/auth.ts";
+import { operation } from "../../../client/operation.ts";
+import type { CliContext } from "../../../context.ts";
+import { type Column, time } from "../../../output/cells.ts";
+import { wholeList } from "../../../output/pages.ts";
+import { listOf } from "../../../output/spec.ts";
+
+const listSessions = operation<typeof listSessionsEndpoint>(
+  "vault.auth.session.list",
+  "GET",
+  "/api/auth/sessions",
+);
+
+export const operations = [listSessions];
+export const output = listOf(listSessions);
+
+export function define(command: Command, cli: CliContext, run = runSessionList): void {
+  command.action(() => run(cli));
+}
+
+/** Prints the caller's sessions, the one used last first. */
+export async function runSessionList(cli: CliContext): Promise<void> {
+  const { body } = await cli.client.call(listSessions);
+  await cli.output.list(wholeList(body), columns);
+}
+
+const columns: readonly Column<z.output<typeof session>>[] = [
+  { header: "id", cell: ({ id }) => id },
+  { header: "this one", cell: ({ current }) => current },
+  { header: "address", cell: ({ ip_address: address }) => address },
+  { header: "program", cell: ({ user_agent: program }) => program },
+  { header: "last used", cell: ({ last_used_at: lastUsed }) => time(lastUsed) },
+  { header: "signed in", cell: ({ created_at: created }) => time(created) },
+];

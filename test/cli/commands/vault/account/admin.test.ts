@@ -1,0 +1,194 @@
+import { describe, expect, test } from "vitest";
+import {
+  type AuditListOptions,
+  define as defineAuditList,
+} from "../../../../../cli/commands/vault/admin/audit-list.ts";
+import {
+  define as defineQuotaSet,
+  type QuotaSetOptions,
+} from "../../../../../cli/commands/vault/admin/quota-set.ts";
+import {
+  define as defineUserCreate,
+  type UserCreateOptions,
+} from "../../../../../cli/commands/vault/admin/user-create.ts";
+import {
+  define as defineUserList,
+  type UserListOptions,
+} from "../../../../../cli/commands/vault/admin/user-list.ts";
+import { fakeDaemon } from "../../../support/fake-daemon.ts";
+import { optionsOf } from "../../../support/parse-line.ts";
+import { runCli, temporaryHome } from "../../../support/run-cli.ts";
+import { signIn } from "../../../support/signed-in.ts";
+
+const mira = {
+  id: "0198c0de-0000-7000-8000-000000000001",
+  handle: "mira",
+  email: "mira@example.org",
+  role: "user",
+  totp_enabled: false,
+  is_active: true,
+  password_must_change: false,
+  created_at: "2026-11-20T09:00:00.000Z",
+};
+const mirabel = { ...mira, id: "0198c0de-0000-7000-8000-000000000002", handle: "mirabel" };
+const found = {
+  "GET /api/admin/users": {
+    body: { items: [mirabel, mira], total: 2, page: 1, per_page: 100 },
+  },
+};
+
+test("the lines become options", async () => {
+  expect(
+    await optionsOf<UserListOptions>(defineUserList, ["--search", "mi", "--active", "false"]),
+  ).toEqual({ search: "mi", active: "false" });
+  expect(
+    await optionsOf<UserCreateOptions>(defineUserCreate, ["--handle", "h", "--email", "a@b"]),
+  ).toEqual({ handle: "h", email: "a@b" });
+  expect(
+    await optionsOf<AuditListOptions>(defineAuditList, ["--event", "auth", "--user", "mira"]),
+  ).toEqual({ event: "auth", user: "mira" });
+  await expect(optionsOf(defineAuditList, ["--event", "auth.login"])).rejects.toThrow();
+});
+
+test.each([
+  ["0", 0],
+  ["1024", 1024],
+  ["500MiB", 524_288_000],
+  ["2 gib", 2_147_483_648],
+])("--limit %s is %i bytes", async (word, limitBytes) => {
+  expect(await optionsOf<QuotaSetOptions>(defineQuotaSet, ["mira", "--limit", word])).toEqual({
+    user: "mira",
+    limitBytes,
+  });
+});
+
+test.each(["", "-1", "1.5GiB", "1GB", "lots", "9999999999TiB"])(
+  "--limit %j is refused",
+  async (word) => {
+    await expect(optionsOf(defineQuotaSet, ["mira", "--limit", word])).rejects.toMatchObject({
+      code: "usage",
+    });
+  },
+);
+
+describe("users of the vault", () => {
+  test("are listed and searched", async () => {
+    await using home = await temporaryHome();
+    await using daemon = await fakeDaemon(found);
+    await signIn(home.path, { url: daemon.url, vault: {} });
+    const line = ["vault", "admin", "user", "list", "--search", "mira", "--role", "user"];
+    const ran = await runCli([...line, "--json=handle,is_active"], { home: home.path });
+    expect(ran.json()).toEqual([
+      { handle: "mirabel", is_active: true },
+      { handle: "mira", is_active: true },
+    ]);
+    expect(daemon.seen[0]?.path).toContain("q=mira");
+    expect(daemon.seen[0]?.path).toContain("role=user");
+  });
+
+  test("are made without a password", async () => {
+    await using home = await temporaryHome();
+    await using daemon = await fakeDaemon({
+      "POST /api/admin/users": { status: 201, body: { ...mira, password_must_change: true } },
+    });
+    await signIn(home.path, { url: daemon.url, vault: {} });
+    const line = ["vault", "admin", "user", "create", "--handle", "mira", "--email", mira.email];
+    const ran = await runCli([...line, "--json"], { home: home.path });
+    expect(ran.json()).toMatchObject({ handle: "mira", password_must_change: true });
+    expect(daemon.seen[0]?.json()).toEqual({ handle: "mira", email: mira.email });
+  });
+
+  test("are named by handle in any case, or by id", async () => {
+    await using home = await temporaryHome();
+    await using daemon = await fakeDaemon({
+      ...found,
+      [`PATCH /api/admin/users/${mira.id}/status`]: { body: { ...mira, is_active: false } },
+    });
+    await signIn(home.path, { url: daemon.url, vault: {} });
+    for (const word of ["MIRA", mira.id]) {
+      const line = ["vault", "admin", "user", "deactivate", word, "--json"];
+      expect((await runCli(line, { home: home.path })).json()).toMatchObject({ is_active: false });
+    }
+    expect(daemon.seen.map(({ method }) => method)).toEqual(["GET", "PATCH", "PATCH"]);
+    expect(daemon.seen[1]?.json()).toEqual({ is_active: false });
+    const unknown = await runCli(["vault", "admin", "user", "activate", "mir", "--json"], {
+      home: home.path,
+    });
+    expect(unknown.code).toBe(6);
+    expect(unknown.error()).toMatchObject({ code: "not_found" });
+  });
+
+  test("have to choose another password when an administrator says so", async () => {
+    await using home = await temporaryHome();
+    await using daemon = await fakeDaemon({
+      [`POST /api/admin/users/${mira.id}/password-reset`]: {
+        status: 202,
+        body: { message: "On its way." },
+      },
+    });
+    await signIn(home.path, { url: daemon.url, vault: {} });
+    const line = ["vault", "admin", "user", "reset-password", mira.id, "--json"];
+    expect((await runCli(line, { home: home.path })).json()).toEqual({ message: "On its way." });
+  });
+
+  test("the last administrator stays: exit 7", async () => {
+    await using home = await temporaryHome();
+    const detail = "The last active administrator cannot be deactivated";
+    await using daemon = await fakeDaemon({
+      [`PATCH /api/admin/users/${mira.id}/status`]: { status: 409, body: { detail } },
+    });
+    await signIn(home.path, { url: daemon.url, vault: {} });
+    const line = ["vault", "admin", "user", "deactivate", mira.id, "--json"];
+    const ran = await runCli(line, { home: home.path });
+    expect(ran.code).toBe(7);
+    expect(ran.error()).toMatchObject({ message: detail });
+  });
+});
+
+test("quotas are shown and set", async () => {
+  await using home = await temporaryHome();
+  const path = `/api/admin/users/${mira.id}/quota`;
+  await using daemon = await fakeDaemon({
+    [`GET ${path}`]: { body: { used_bytes: 1, limit_bytes: 10 } },
+    [`PUT ${path}`]: { body: { used_bytes: 1, limit_bytes: 2048 } },
+  });
+  await signIn(home.path, { url: daemon.url, vault: {} });
+  const shown = await runCli(["vault", "admin", "quota", "view", mira.id], { home: home.path });
+  expect(shown.out).toBe("used\t1\nlimit\t10\nfree\t9\n");
+  const line = ["vault", "admin", "quota", "set", mira.id, "--limit", "2KiB", "--json"];
+  expect((await runCli(line, { home: home.path })).json()).toMatchObject({ limit_bytes: 2048 });
+  expect(daemon.seen[1]?.json()).toEqual({ limit_bytes: 2048 });
+});
+
+test("audit records are listed with their conditions", async () => {
+  await using home = await temporaryHome();
+  const entry = {
+    id: 1,
+    event_type: "auth.login",
+    user_id: mira.id,
+    user_handle: "mira",
+    user_email: mira.email,
+    actor_id: mira.id,
+    actor_handle: null,
+    resource_id: null,
+    ip_address: "203.0.113.7",
+    metadata: { totp_used: true },
+    created_at: "2026-11-20T09:00:00.000Z",
+  };
+  await using daemon = await fakeDaemon({
+    "GET /api/admin/audit": { body: { items: [entry], total: 1, page: 1, per_page: 30 } },
+  });
+  await signIn(home.path, { url: daemon.url, vault: {} });
+  const line = ["vault", "admin", "audit", "list", "--user", "mira", "--event", "auth"];
+  const ran = await runCli([...line, "--from", "2026-11-20"], { home: home.path });
+  expect(ran.out).toBe(
+    `2026-11-20T09:00:00.000Z\tauth.login\tmira\t${mira.id}\t203.0.113.7\ttotp_used=true\n`,
+  );
+  const { searchParams } = new URL(daemon.seen[0]?.path ?? "", daemon.url);
+  expect(Object.fromEntries(searchParams)).toEqual({
+    user_handle: "mira",
+    event_type: "auth",
+    from: "2026-11-20",
+    page: "1",
+  });
+});

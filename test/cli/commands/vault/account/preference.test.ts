@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import {
+  define as defineSet,
+  type PreferenceSetOptions,
+} from "../../../../../cli/commands/vault/preference/set.ts";
+import { fakeDaemon } from "../../../support/fake-daemon.ts";
+import { optionsOf } from "../../../support/parse-line.ts";
+import { runCli, temporaryHome } from "../../../support/run-cli.ts";
+import { signIn } from "../../../support/signed-in.ts";
+
+test("the line becomes options", async () => {
+  expect(await optionsOf<PreferenceSetOptions>(defineSet, ["--pdf-open-mode", "new_tab"])).toEqual({
+    pdfOpenMode: "new_tab",
+  });
+  await expect(optionsOf(defineSet, [])).rejects.toThrow();
+});
+
+test("preferences are shown and changed", async () => {
+  await using home = await temporaryHome();
+  await using daemon = await fakeDaemon({
+    "GET /api/auth/me/preferences": { body: { pdf_open_mode: "in_app" } },
+    "PATCH /api/auth/me/preferences": { body: { pdf_open_mode: "new_tab" } },
+  });
+  await signIn(home.path, { url: daemon.url, vault: {} });
+  const shown = await runCli(["vault", "preference", "get"], { home: home.path });
+  expect(shown.out).toBe("pdf_open_mode\tin_app\n");
+  const line = ["vault", "preference", "set", "--pdf-open-mode", "new_tab", "--json"];
+  expect((await runCli(line, { home: home.path })).json()).toEqual({ pdf_open_mode: "new_tab" });
+  expect(daemon.seen[1]?.json()).toEqual({ pdf_open_mode: "new_tab" });
+  const dry = await runCli([...line, "--dry-run"], { home: home.path });
+  expect(dry.code).toBe(0);
+  expect(daemon.seen).toHaveLength(2);
+});
