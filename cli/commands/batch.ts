@@ -36,31 +36,41 @@ const hopeless: ReadonlySet<CliErrorCode> = new Set([
   "daemon_unreachable",
 ]);
 
-/** Does one after the other and goes on after a failure, unless the others would fail as well. */
+/**
+ * Does one after the other, or `atOnce` at one time, and goes on after a failure, unless the others would fail as well.
+ * The outcomes are in the order of the items.
+ */
 export async function runBatch<T extends object>(
   items: readonly string[],
   work: (item: string) => Promise<T>,
+  atOnce = 1,
 ): Promise<readonly Outcome<T>[]> {
-  const outcomes: Outcome<T>[] = [];
-  const wouldBe: DryRun[] = [];
-  for (const item of items) {
-    try {
-      outcomes.push({ item, value: await work(item), failure: undefined });
-    } catch (error) {
-      if (error instanceof DryRun) {
-        wouldBe.push(error);
-        continue;
-      }
-      const failure = toCliError(error);
-      if (hopeless.has(failure.code) || items.length === 1) throw error;
-      outcomes.push({ item, value: undefined, failure });
-    }
-  }
+  const done: (Outcome<T> | DryRun | undefined)[] = items.map(() => undefined);
+  const rest = items.entries();
+  const worker = async () => {
+    for (const [index, item] of rest) done[index] = await doOne(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker));
+  const outcomes = done.filter(
+    (one): one is Outcome<T> => one !== undefined && !(one instanceof DryRun),
+  );
+  const wouldBe = done.filter((one) => one instanceof DryRun);
   const [only, ...others] = wouldBe;
   if (only !== undefined && others.length === 0) throw only;
   if (only !== undefined)
     throw new DryRun({ requests: wouldBe.map(({ would }) => would["request"]) });
   return outcomes;
+
+  async function doOne(item: string): Promise<Outcome<T> | DryRun> {
+    try {
+      return { item, value: await work(item), failure: undefined };
+    } catch (error) {
+      if (error instanceof DryRun) return error;
+      const failure = toCliError(error);
+      if (hopeless.has(failure.code) || items.length === 1) throw error;
+      return { item, value: undefined, failure };
+    }
+  }
 }
 
 /**

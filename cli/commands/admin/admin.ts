@@ -36,6 +36,18 @@ export const entries: readonly Entry[] = [
     verb("view", "Show an organization", () => import("./org/view.ts")),
     verb("create", "Create an organization", () => import("./org/create.ts")),
   ]),
+  noun("repo", "Repositories of anybody", [
+    verb("create", "Create a repository for a user", () => import("./repo/create.ts")),
+  ]),
+  noun("unadopted", "Repositories on disk without a record", [
+    verb("list", "List unadopted repositories", () => import("./unadopted/list.ts"), {
+      aliases: ["ls"],
+    }),
+    verb("adopt", "Adopt repositories", () => import("./unadopted/adopt.ts")),
+    verb("delete", "Delete unadopted repositories", () => import("./unadopted/delete.ts"), {
+      aliases: ["rm"],
+    }),
+  ]),
   noun("email", "E-mail addresses of forge users", [
     verb("list", "List and search e-mail addresses", () => import("./email/list.ts"), {
       aliases: ["ls"],

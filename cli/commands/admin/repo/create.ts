@@ -1,0 +1,73 @@
+import type { Command } from "commander";
+import type { createRepository as createRepositoryEndpoint } from "../../../../daemon/contract/forge/admin-repositories.ts";
+import { operation } from "../../../client/operation.ts";
+import type { CliContext } from "../../../context.ts";
+import { resourceOf } from "../../../output/spec.ts";
+import { repositoryLines } from "../../repo/repo-columns.ts";
+import { type RepositoryName, toRepositoryName } from "../../repo/repo-name.ts";
+
+const createRepository = operation<typeof createRepositoryEndpoint>(
+  "forge.admin.repos.create",
+  "POST",
+  "/api/v1/admin/users/:username/repos",
+);
+
+export const operations = [createRepository];
+export const output = resourceOf(createRepository, 201);
+
+/** What the command was given. */
+export interface RepoCreateOptions extends RepositoryName {
+  readonly description?: string;
+  readonly private?: true;
+  readonly asTemplate?: true;
+  readonly init?: true;
+  readonly readme?: string;
+  readonly gitignore?: readonly string[];
+  readonly license?: string;
+  readonly defaultBranch?: string;
+  readonly labels?: string;
+  readonly trustModel?: string;
+  readonly objectFormat?: string;
+}
+
+export function define(command: Command, cli: CliContext, run = runRepoCreate): void {
+  command
+    .argument("<repository>", "the repository as OWNER/NAME; the owner is a user or organization")
+    .option("--description <text>", "what it is for")
+    .option("--private", "only its owner and administrators see it")
+    .option("--as-template", "others may begin from it")
+    .option("--init", "begin with a commit: README, and what the flags below add")
+    .option("--readme <template>", "readme template, with --init")
+    .option("--gitignore <template...>", "ignore-file templates, with --init")
+    .option("--license <key>", "license template, with --init")
+    .option("--default-branch <name>", "the first branch")
+    .option("--labels <set>", "label set for its issues")
+    .option("--trust-model <model>", "default, collaborator, committer or collaboratorcommitter")
+    .option("--object-format <format>", "sha1 or sha256")
+    .action((given: string, flags: Omit<RepoCreateOptions, keyof RepositoryName>) =>
+      run(cli, { ...toRepositoryName(given), ...flags }),
+    );
+}
+
+/** Creates a repository on somebody's behalf. */
+export async function runRepoCreate(cli: CliContext, options: RepoCreateOptions): Promise<void> {
+  const { owner, repo, description, license, readme } = options;
+  const { body } = await cli.client.call(createRepository, {
+    params: { username: owner },
+    body: {
+      name: repo,
+      description,
+      private: options.private,
+      template: options.asTemplate,
+      auto_init: options.init,
+      readme,
+      gitignores: options.gitignore?.join(","),
+      license,
+      default_branch: options.defaultBranch,
+      issue_labels: options.labels,
+      trust_model: options.trustModel,
+      object_format_name: options.objectFormat,
+    },
+  });
+  await cli.output.resource(body, repositoryLines);
+}

@@ -1,0 +1,50 @@
+import type { Command } from "commander";
+import type { adoptRepository as adoptRepositoryEndpoint } from "../../../../daemon/contract/forge/unadopted.ts";
+import { operation } from "../../../client/operation.ts";
+import type { CliContext } from "../../../context.ts";
+import { shapeList } from "../../../output/spec.ts";
+import { finishBatch, resultFields, runBatch } from "../../batch.ts";
+import { toRepositoryName } from "../../repo/repo-name.ts";
+import { AT_ONCE, listMatching, listUnadopted } from "./matching.ts";
+
+const adoptRepository = operation<typeof adoptRepositoryEndpoint>(
+  "forge.admin.unadopted.adopt",
+  "POST",
+  "/api/v1/admin/unadopted/:owner/:repo",
+);
+
+export const operations = [adoptRepository, listUnadopted];
+export const output = shapeList({ ...resultFields, adopted: "boolean?" });
+
+/** What the command was given. */
+export interface UnadoptedAdoptOptions {
+  /** OWNER/NAME, or globs. */
+  readonly patterns: readonly string[];
+}
+
+export function define(command: Command, cli: CliContext, run = runUnadoptedAdopt): void {
+  command
+    .argument("<pattern...>", "repositories as OWNER/NAME, or globs such as 'mira/*'")
+    .action((patterns: readonly string[]) => run(cli, { patterns }));
+}
+
+/** Adopts repositories: each becomes a private repository of its owner. */
+export async function runUnadoptedAdopt(
+  cli: CliContext,
+  { patterns }: UnadoptedAdoptOptions,
+): Promise<void> {
+  const names = await listMatching(cli, patterns);
+  const outcomes = await runBatch(
+    names,
+    async (name) => {
+      await cli.client.call(adoptRepository, { params: toRepositoryName(name) });
+      return { adopted: true };
+    },
+    AT_ONCE,
+  );
+  await finishBatch(cli, outcomes, "adopted", [
+    { header: "repository", cell: ({ item }) => item },
+    { header: "adopted", cell: ({ error }) => error === null },
+    { header: "error", cell: ({ error }) => error?.message },
+  ]);
+}

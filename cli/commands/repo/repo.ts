@@ -1,0 +1,7 @@
+import { type Entry, verb } from "../../command.ts";
+
+export const entries: readonly Entry[] = [
+  verb("list", "List your repositories", () => import("./list.ts"), { aliases: ["ls"] }),
+  verb("view", "Show a repository", () => import("./view.ts")),
+  verb("delete", "Delete a repository", () => import("./delete.ts"), { aliases: ["rm"] }),
+];

@@ -1,0 +1,89 @@
+import { expect, test } from "vitest";
+import {
+  define as defineCreate,
+  type RepoCreateOptions,
+} from "../../../../cli/commands/admin/repo/create.ts";
+import { define as defineDelete } from "../../../../cli/commands/repo/delete.ts";
+import { define as defineView } from "../../../../cli/commands/repo/view.ts";
+import { fakeDaemon } from "../../support/fake-daemon.ts";
+import { optionsOf } from "../../support/parse-line.ts";
+import { runCli, temporaryHome } from "../../support/run-cli.ts";
+import { signIn } from "../../support/signed-in.ts";
+
+const repository = {
+  id: 7,
+  full_name: "mira/notes",
+  private: true,
+  default_branch: "main",
+  size: 12,
+  updated_at: "2026-11-20T12:00:00Z",
+  created_at: "2026-11-20T12:00:00Z",
+  description: "",
+  empty: false,
+  branch_count: 1,
+  object_format_name: "sha1",
+  clone_url: "http://h/mira/notes.git",
+};
+
+test("a repository is named by owner and name", async () => {
+  for (const define of [defineView, defineDelete])
+    expect(await optionsOf(define, ["mira/notes"])).toEqual({ owner: "mira", repo: "notes" });
+  for (const wrong of ["notes", "a/b/c", "/b", "a/"])
+    await expect(optionsOf(defineView, [wrong])).rejects.toThrow("OWNER/NAME");
+});
+
+test("the flags of a creation become its body", async () => {
+  const line = ["mira/notes", "--init", "--gitignore", "Node", "Go", "--default-branch", "trunk"];
+  expect(await optionsOf<RepoCreateOptions>(defineCreate, line)).toEqual({
+    owner: "mira",
+    repo: "notes",
+    init: true,
+    gitignore: ["Node", "Go"],
+    defaultBranch: "trunk",
+  });
+  await using home = await temporaryHome();
+  await using daemon = await fakeDaemon({
+    "POST /api/v1/admin/users/mira/repos": { status: 201, body: repository },
+  });
+  await signIn(home.path, { url: daemon.url, forgeToken: "t" });
+  const words = ["admin", "repo", "create", ...line, "--private", "--json"];
+  const ran = await runCli(words, { home: home.path });
+  expect(ran).toMatchObject({ code: 0, err: "" });
+  expect(ran.json()).toEqual(repository);
+  expect(daemon.seen[0]?.json()).toEqual({
+    name: "notes",
+    private: true,
+    auto_init: true,
+    gitignores: "Node,Go",
+    default_branch: "trunk",
+  });
+});
+
+test("repositories are listed and shown", async () => {
+  await using home = await temporaryHome();
+  await using daemon = await fakeDaemon({
+    "GET /api/v1/user/repos": { body: [repository], headers: { "X-Total-Count": "1" } },
+    "GET /api/v1/repos/mira/notes": { body: repository },
+  });
+  await signIn(home.path, { url: daemon.url, forgeToken: "t" });
+  const listed = await runCli(["repo", "list"], { home: home.path });
+  expect(listed.out).toBe("7\tmira/notes\ttrue\tmain\t12288\t2026-11-20T12:00:00Z\n");
+  const viewed = await runCli(["repo", "view", "mira/notes", "--json=full_name,size"], {
+    home: home.path,
+  });
+  expect(viewed.json()).toEqual({ full_name: "mira/notes", size: 12 });
+});
+
+test("a deletion wants the name", async () => {
+  await using home = await temporaryHome();
+  await using daemon = await fakeDaemon({
+    "DELETE /api/v1/repos/mira/notes": { status: 204 },
+  });
+  await signIn(home.path, { url: daemon.url, forgeToken: "t" });
+  const line = ["repo", "delete", "mira/notes"];
+  const refused = await runCli([...line, "--yes", "--json"], { home: home.path });
+  expect(refused.error()).toMatchObject({ code: "missing_input", exit_code: 2 });
+  expect(daemon.seen).toEqual([]);
+  const ran = await runCli([...line, "--confirm", "mira/notes", "--json"], { home: home.path });
+  expect(ran.json()).toEqual({ deleted: true, full_name: "mira/notes" });
+});
