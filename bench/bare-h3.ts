@@ -7,6 +7,8 @@ const app = new H3();
 app.get("/api/v1/version", () => ({ version: "28.2.0" }));
 const server = createServer(toNodeHandler(app) as never);
 server.listen(0, "127.0.0.1", () => {
-  console.log(JSON.stringify({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }));
+  console.log(
+    JSON.stringify({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }),
+  );
 });
 process.once("SIGTERM", () => process.exit(0));

@@ -42,7 +42,10 @@ for (let i = 0; i <= RUNS; i += 1)
   }
 const floor = median(times.get("node -e 0") ?? []);
 report("Command line, whole process, median of 15", [
-  ...commands.map(([name]) => ({ what: name, value: `${median(times.get(name) ?? []).toFixed(0)} ms` })),
+  ...commands.map(([name]) => ({
+    what: name,
+    value: `${median(times.get(name) ?? []).toFixed(0)} ms`,
+  })),
   ...(existsSync(executable)
     ? [
         atMost(

@@ -1,7 +1,12 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { croftJson, serveCroft, type CroftCommand, type ServedCroft } from "../test/support/croft.ts";
+import {
+  croftJson,
+  serveCroft,
+  type CroftCommand,
+  type ServedCroft,
+} from "../test/support/croft.ts";
 
 /** The built croft, as users run it. */
 export const built: CroftCommand = [process.execPath, join(import.meta.dirname, "../bin/croft.js")];
@@ -27,7 +32,11 @@ export async function makeHome(): Promise<BenchHome> {
   return {
     home,
     token: forge.token,
-    serve: (env = {}) => serveCroft(built, { home, env: { CROFT_RATE_LIMITS: "off", CROFT_LOG_LEVEL: "warn", ...env } }),
+    serve: (env = {}) =>
+      serveCroft(built, {
+        home,
+        env: { CROFT_RATE_LIMITS: "off", CROFT_LOG_LEVEL: "warn", ...env },
+      }),
     [Symbol.asyncDispose]: () => rm(home, { recursive: true, force: true }),
   };
 }

@@ -4,7 +4,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { spawn } from "node:child_process";
 import { built, makeHome, PASSWORD } from "./daemon.ts";
-import { atLeast, atMost, findProgram, load, ratio, report, residentMiB, type Figure } from "./measure.ts";
+import {
+  atLeast,
+  atMost,
+  findProgram,
+  load,
+  ratio,
+  report,
+  residentMiB,
+  type Figure,
+} from "./measure.ts";
 import { croftJson } from "../test/support/croft.ts";
 
 // Cached downloads against nginx with sendfile, serving the same files from the same disk.
@@ -27,18 +36,30 @@ async function measure(nginxProgram: string): Promise<void> {
   await using home = await makeHome();
   const papers = join(home.home, "files", "Papers");
   await mkdir(papers, { recursive: true });
-  for (const { name, bytes } of SIZES) await writeFile(join(papers, `${name}.bin`), randomBytes(bytes));
-  const daemon = await home.serve({ CROFT_ACCESS_TOKEN_SECONDS: "86400", CROFT_BYTE_CACHE_BYTES: "2147483648" });
+  for (const { name, bytes } of SIZES)
+    await writeFile(join(papers, `${name}.bin`), randomBytes(bytes));
+  const daemon = await home.serve({
+    CROFT_ACCESS_TOKEN_SECONDS: "86400",
+    CROFT_BYTE_CACHE_BYTES: "2147483648",
+  });
   const web = await serveWithNginx(nginxProgram, papers);
   try {
     const around = { home: home.home, env: { CROFT_URL: daemon.url } };
     const account = { handle: "mira", email: "mira@example.org", password: PASSWORD };
     await post(`${daemon.url}/api/auth/register`, account);
-    const { access_token } = await post<{ access_token: string }>(`${daemon.url}/api/auth/login`, account);
+    const { access_token } = await post<{ access_token: string }>(
+      `${daemon.url}/api/auth/login`,
+      account,
+    );
     const headers = { Authorization: `Bearer ${access_token}` };
     const { id } = await post<{ id: string }>(
       `${daemon.url}/api/cloud/connections`,
-      { provider: "local_folder", display_name: "Papers", settings: { root: papers }, credentials: {} },
+      {
+        provider: "local_folder",
+        display_name: "Papers",
+        settings: { root: papers },
+        credentials: {},
+      },
       headers,
     );
     await fetch(`${daemon.url}/api/cloud/connections/${id}/items`, { headers });
@@ -54,7 +75,10 @@ async function measure(nginxProgram: string): Promise<void> {
       );
       peak = Math.max(peak, await residentMiB(daemon.pid));
       figures.push(
-        { what: `${name}: croft, nginx`, value: `${measured.a.toFixed(1)}, ${measured.b.toFixed(1)} req/s` },
+        {
+          what: `${name}: croft, nginx`,
+          value: `${measured.a.toFixed(1)}, ${measured.b.toFixed(1)} req/s`,
+        },
         atLeast(`${name}: ratio`, measured.ratio, aim),
       );
     }
@@ -68,7 +92,11 @@ async function measure(nginxProgram: string): Promise<void> {
   }
 }
 
-async function post<T = unknown>(url: string, body: object, headers: Record<string, string> = {}): Promise<T> {
+async function post<T = unknown>(
+  url: string,
+  body: object,
+  headers: Record<string, string> = {},
+): Promise<T> {
   const answer = await fetch(url, {
     method: "POST",
     headers: { "Content-Type": "application/json", ...headers },
@@ -79,7 +107,10 @@ async function post<T = unknown>(url: string, body: object, headers: Record<stri
 }
 
 /** nginx in the foreground with a configuration of its own; nothing of the system's is read. */
-async function serveWithNginx(program: string, root: string): Promise<{ url: string; stop: () => void }> {
+async function serveWithNginx(
+  program: string,
+  root: string,
+): Promise<{ url: string; stop: () => void }> {
   const folder = await mkdtemp(join(tmpdir(), "croft-nginx-"));
   const port = 20_000 + Math.floor(Math.random() * 20_000);
   await writeFile(
@@ -89,10 +120,18 @@ async function serveWithNginx(program: string, root: string): Promise<{ url: str
      http { access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000; default_type application/octet-stream;
             server { listen 127.0.0.1:${port}; root ${root}; } }`,
   );
-  const child = spawn(program, ["-p", folder, "-c", join(folder, "nginx.conf")], { stdio: "ignore" });
+  const child = spawn(program, ["-p", folder, "-c", join(folder, "nginx.conf")], {
+    stdio: "ignore",
+  });
   const url = `http://127.0.0.1:${port}`;
   for (let i = 0; i < 50; i += 1) {
-    if (await fetch(url).then(() => true, () => false)) break;
+    if (
+      await fetch(url).then(
+        () => true,
+        () => false,
+      )
+    )
+      break;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   return { url, stop: () => child.kill("SIGTERM") };

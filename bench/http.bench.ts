@@ -1,6 +1,15 @@
 import { join } from "node:path";
 import { makeHome } from "./daemon.ts";
-import { atLeast, atMost, findProgram, load, ratio, report, residentMiB, startChild } from "./measure.ts";
+import {
+  atLeast,
+  atMost,
+  findProgram,
+  load,
+  ratio,
+  report,
+  residentMiB,
+  startChild,
+} from "./measure.ts";
 
 // JSON routes against a bare h3 handler, start to ready, memory.
 
@@ -19,7 +28,12 @@ for (let i = 0; i < ROUNDS; i += 1) {
 const daemon = await home.serve();
 const idle = await residentMiB(daemon.pid);
 report("Start and memory", [
-  atMost("start to ready, median of 5", starts.toSorted((a, b) => a - b)[2] ?? Number.NaN, START_AIM_MS, "ms"),
+  atMost(
+    "start to ready, median of 5",
+    starts.toSorted((a, b) => a - b)[2] ?? Number.NaN,
+    START_AIM_MS,
+    "ms",
+  ),
   atMost("resident memory, idle", idle, IDLE_AIM_MIB, "MiB"),
 ]);
 

@@ -21,7 +21,8 @@ export function report(title: string, figures: readonly Figure[]): void {
   console.log(`\n${title}`);
   const width = Math.max(...figures.map((figure) => figure.what.length));
   for (const { what, value, aim, reached } of figures) {
-    const verdict = aim === undefined ? "" : `  (aim ${aim}: ${reached === true ? "reached" : "MISSED"})`;
+    const verdict =
+      aim === undefined ? "" : `  (aim ${aim}: ${reached === true ? "reached" : "MISSED"})`;
     console.log(`  ${what.padEnd(width)}  ${value}${verdict}`);
   }
 }
@@ -33,7 +34,12 @@ export function atLeast(what: string, ratio: number, aim: number): Figure {
 
 /** A figure with an upper bound. */
 export function atMost(what: string, value: number, aim: number, unit: string): Figure {
-  return { what, value: `${value.toFixed(unit === "" ? 2 : 0)} ${unit}`.trim(), aim: `at most ${aim} ${unit}`.trim(), reached: value <= aim };
+  return {
+    what,
+    value: `${value.toFixed(unit === "" ? 2 : 0)} ${unit}`.trim(),
+    aim: `at most ${aim} ${unit}`.trim(),
+    reached: value <= aim,
+  };
 }
 
 export function median(values: readonly number[]): number {
@@ -56,7 +62,11 @@ export async function findProgram(...names: string[]): Promise<string | undefine
 /** Requests per second as wrk counts them, one thread so that the server keeps a core for itself. */
 export async function load(
   url: string,
-  { seconds = 3, connections = 32, headers = {} }: { seconds?: number; connections?: number; headers?: Record<string, string> } = {},
+  {
+    seconds = 3,
+    connections = 32,
+    headers = {},
+  }: { seconds?: number; connections?: number; headers?: Record<string, string> } = {},
 ): Promise<number> {
   const { stdout } = await run("wrk", [
     "-t1",

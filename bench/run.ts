@@ -11,7 +11,9 @@ const names = (await readdir(import.meta.dirname))
 
 for (const name of names) {
   console.log(`\n== ${name.replace(".bench.ts", "")}`);
-  const child = spawn(process.execPath, ["--import", "tsx", join(import.meta.dirname, name)], { stdio: "inherit" });
+  const child = spawn(process.execPath, ["--import", "tsx", join(import.meta.dirname, name)], {
+    stdio: "inherit",
+  });
   const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
   if (code !== 0) process.exitCode = 1;
 }

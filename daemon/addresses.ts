@@ -21,7 +21,8 @@ export interface Addresses {
 export function createAddresses(settings: Settings): Addresses {
   let urls: readonly string[] = [];
   let check = toCheck(settings, urls);
-  const publicUrl = () => trimmed(settings.publicUrl ?? urls[0] ?? `http://${settings.host}:${settings.port}`);
+  const publicUrl = () =>
+    trimmed(settings.publicUrl ?? urls[0] ?? `http://${settings.host}:${settings.port}`);
   return {
     listening: (known) => {
       urls = known;

@@ -33,7 +33,8 @@ export async function createAdministrators(
   const hash = await deps.hasher.hash(first.password);
   return deps.db.transaction(async (tx) => {
     const now = String(tx.now);
-    if ((await claimInstanceValue(tx, INITIALISED_AT, now, tx.now)) !== now) throw alreadyInitialised(deps);
+    if ((await claimInstanceValue(tx, INITIALISED_AT, now, tx.now)) !== now)
+      throw alreadyInitialised(deps);
     const { forge, vault } = createPeople({ ...deps, db: toDatabase(tx), hasher: readyHash(hash) });
     const { user, token } = await forge.createFirstSiteAdministrator(first);
     const { handle, email } = await vault.registration.createFirstAdministrator({

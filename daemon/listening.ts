@@ -1,5 +1,11 @@
 import { AppError } from "./errors.ts";
-import { isLoopback, listenAt, type Listening, type ListenAt, type NodeHandler } from "./http/server.ts";
+import {
+  isLoopback,
+  listenAt,
+  type Listening,
+  type ListenAt,
+  type NodeHandler,
+} from "./http/server.ts";
 import type { Settings } from "./contract/settings.ts";
 
 /** Every address that the daemon answers on. */

@@ -21,7 +21,13 @@ export interface PageDeps {
 }
 
 /** The pages outside both APIs: what watches the daemon, what describes its APIs, and what reset links open. */
-export function createPages({ db, metrics, version, instanceName, accepts }: PageDeps): Map<string, PlainRoute> {
+export function createPages({
+  db,
+  metrics,
+  version,
+  instanceName,
+  accepts,
+}: PageDeps): Map<string, PlainRoute> {
   const resetPage = createResetPage(instanceName);
   const documents = createDocuments(version);
   return new Map<string, PlainRoute>([
@@ -36,12 +42,21 @@ export function createPages({ db, metrics, version, instanceName, accepts }: Pag
           "",
         ),
     ],
-    ["/healthz", (_request, response) => writeAnswer(response, 200, NO_STORE, { status: "ok" }, JSON_TYPE)],
+    [
+      "/healthz",
+      (_request, response) => writeAnswer(response, 200, NO_STORE, { status: "ok" }, JSON_TYPE),
+    ],
     [
       "/readyz",
       async (_request, response) => {
         const ready = accepts() && (await canRead(db));
-        writeAnswer(response, ready ? 200 : 503, NO_STORE, { status: ready ? "ready" : "not ready" }, JSON_TYPE);
+        writeAnswer(
+          response,
+          ready ? 200 : 503,
+          NO_STORE,
+          { status: ready ? "ready" : "not ready" },
+          JSON_TYPE,
+        );
       },
     ],
     [
@@ -55,8 +70,16 @@ export function createPages({ db, metrics, version, instanceName, accepts }: Pag
         writeAnswer(response, 200, { ...NO_STORE, "Content-Type": contentType }, text, "");
       },
     ],
-    ["/openapi/forge.json", async (_request, response) => writeAnswer(response, 200, NO_STORE, await documents.forge(), JSON_TYPE)],
-    ["/openapi/vault.json", async (_request, response) => writeAnswer(response, 200, NO_STORE, await documents.vault(), JSON_TYPE)],
+    [
+      "/openapi/forge.json",
+      async (_request, response) =>
+        writeAnswer(response, 200, NO_STORE, await documents.forge(), JSON_TYPE),
+    ],
+    [
+      "/openapi/vault.json",
+      async (_request, response) =>
+        writeAnswer(response, 200, NO_STORE, await documents.vault(), JSON_TYPE),
+    ],
     [
       RESET_PAGE_PATH,
       (_request, response) => writeAnswer(response, 200, resetPage.headers, resetPage.html, ""),
@@ -64,7 +87,8 @@ export function createPages({ db, metrics, version, instanceName, accepts }: Pag
     [
       // The address that every error of the forge names.
       "/api/swagger",
-      (_request, response) => writeAnswer(response, 302, { ...NO_STORE, Location: "/openapi/forge.json" }, undefined, ""),
+      (_request, response) =>
+        writeAnswer(response, 302, { ...NO_STORE, Location: "/openapi/forge.json" }, undefined, ""),
     ],
   ]);
 }
@@ -78,9 +102,15 @@ async function canRead(db: Database): Promise<boolean> {
 
 /** Made on first use: most daemons are never asked. */
 function createDocuments(version: string) {
-  const make = async (api: "forge" | "vault", info: { title: string; version: string; description: string }) => {
+  const make = async (
+    api: "forge" | "vault",
+    info: { title: string; version: string; description: string },
+  ) => {
     const { toOpenApi } = await import("./http/openapi.ts");
-    return toOpenApi(info, allEndpoints.filter((declared) => apiOf(declared) === api));
+    return toOpenApi(
+      info,
+      allEndpoints.filter((declared) => apiOf(declared) === api),
+    );
   };
   let forge: Promise<unknown> | undefined;
   let vault: Promise<unknown> | undefined;
@@ -89,13 +119,15 @@ function createDocuments(version: string) {
       (forge ??= make("forge", {
         title: "croft forge API",
         version: "28.2.0",
-        description: "People, repositories, templates, rendering and notifications, as Gitea's clients know them.",
+        description:
+          "People, repositories, templates, rendering and notifications, as Gitea's clients know them.",
       })),
     vault: () =>
       (vault ??= make("vault", {
         title: "croft vault API",
         version,
-        description: "Accounts with a second factor, cloud storage behind a byte cache, documents, shares, audit.",
+        description:
+          "Accounts with a second factor, cloud storage behind a byte cache, documents, shares, audit.",
       })),
   };
 }

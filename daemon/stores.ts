@@ -7,7 +7,11 @@ import {
   openDataDirectory,
   type DataDirectory,
 } from "../storage/data-directory.ts";
-import { acquireInstanceLock, type InstanceHolder, type InstanceLock } from "../storage/instance-lock.ts";
+import {
+  acquireInstanceLock,
+  type InstanceHolder,
+  type InstanceLock,
+} from "../storage/instance-lock.ts";
 import type { Keyring } from "../storage/keys/keyring.ts";
 import { assertKeyOfDatabase, openKeyring } from "../storage/keys/open.ts";
 import { AppError } from "./errors.ts";

@@ -6,7 +6,14 @@ import type { z } from "zod";
 import { schemaOf, type AnyEndpoint, type BodySpec, type Endpoint } from "../contract/endpoint.ts";
 import { AppError } from "../errors.ts";
 import { sendBytes } from "./bytes.ts";
-import type { AnyAnswer, Api, AnswerHeaders, RenderedError, Route, ServerRequest } from "./handle.ts";
+import type {
+  AnyAnswer,
+  Api,
+  AnswerHeaders,
+  RenderedError,
+  Route,
+  ServerRequest,
+} from "./handle.ts";
 import { readMultipart } from "./multipart.ts";
 import { readWholeBody } from "./read-body.ts";
 import { pagingHeaders, toRefusal, withHeaders, writeAnswer } from "./replies.ts";
@@ -115,10 +122,14 @@ export function bindRoutes<Caller>(
     const rawParams = event.context.params ?? {};
     await api.authorize(who.value, declared, request, rawParams);
     await api.resolve?.(declared, rawParams);
-    const params = declared.params && parse(declared, declared.params, decodeParams(rawParams), "path");
-    const query = declared.query && parse(declared, declared.query, queryObject(request.query), "query");
+    const params =
+      declared.params && parse(declared, declared.params, decodeParams(rawParams), "path");
+    const query =
+      declared.query && parse(declared, declared.query, queryObject(request.query), "query");
     const body =
-      declared.body === undefined ? undefined : await readBody(declared, declared.body, request, req);
+      declared.body === undefined
+        ? undefined
+        : await readBody(declared, declared.body, request, req);
     return route.handler({ caller: who.value, params, query, body, request });
   }
 
@@ -215,14 +226,18 @@ export function bindRoutes<Caller>(
         ? api.internalError()
         : withHeaders(api.renderError(refusal), refusal.headers);
     const answer = rendered.status >= 500 ? withRequestId(rendered, request) : rendered;
-    sendRendered(res, withHeaders({ ...answer, headers: { ...extra, ...answer.headers } }, undefined));
+    sendRendered(
+      res,
+      withHeaders({ ...answer, headers: { ...extra, ...answer.headers } }, undefined),
+    );
     return rendered.status;
   }
 
   function sendRendered(res: ServerResponse, rendered: RenderedError): void {
     const headers = { ...api.headers, ...rendered.headers };
     // A body that nobody read would be taken for the next request on this connection.
-    if (!res.req.complete && !("Connection" in headers) && hasBody(res.req)) res.setHeader("Connection", "close");
+    if (!res.req.complete && !("Connection" in headers) && hasBody(res.req))
+      res.setHeader("Connection", "close");
     writeAnswer(res, rendered.status, headers, rendered.body, JSON_TYPE[api.name]);
   }
 
@@ -251,7 +266,9 @@ function nodePair(event: H3Event): { req: IncomingMessage; res: ServerResponse }
   return { req: node.req as IncomingMessage, res: node.res as ServerResponse };
 }
 
-type Settled<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: unknown };
+type Settled<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly error: unknown };
 
 async function settle<T>(promise: Promise<T>): Promise<Settled<T>> {
   try {
@@ -262,14 +279,18 @@ async function settle<T>(promise: Promise<T>): Promise<Settled<T>> {
 }
 
 function hasBody(req: IncomingMessage): boolean {
-  return req.headers["transfer-encoding"] !== undefined || Number(req.headers["content-length"]) > 0;
+  return (
+    req.headers["transfer-encoding"] !== undefined || Number(req.headers["content-length"]) > 0
+  );
 }
 
 /** Path values, decoded once per segment; a value of several segments keeps its slashes apart from encoded ones. */
 function decodeParams(raw: Readonly<Record<string, string>>): Record<string, string> {
   const decoded: Record<string, string> = {};
   for (const [name, value] of Object.entries(raw))
-    decoded[name] = value.includes("%") ? value.split("/").map(decodeURIComponent).join("/") : value;
+    decoded[name] = value.includes("%")
+      ? value.split("/").map(decodeURIComponent).join("/")
+      : value;
   return decoded;
 }
 
@@ -291,9 +312,12 @@ function withRequestId(rendered: RenderedError, request: ServerRequest): Rendere
 
 function checked(declared: AnyEndpoint, status: number, body: unknown): unknown {
   const reply = (declared as Endpoint).replies[status];
-  if (reply === undefined) throw new Error(`${declared.name} answers ${status}, which it does not declare`);
+  if (reply === undefined)
+    throw new Error(`${declared.name} answers ${status}, which it does not declare`);
   const result = schemaOf(reply)?.safeParse(body);
   if (result !== undefined && !result.success)
-    throw new Error(`${declared.name} answers ${status} against its schema: ${result.error.message}`);
+    throw new Error(
+      `${declared.name} answers ${status} against its schema: ${result.error.message}`,
+    );
   return body;
 }

@@ -157,9 +157,17 @@ export interface Api<Caller> {
   /** Looks up what the path names before the body is read, and refuses when it is missing (forge API, order of the checks). */
   resolve?(declared: Endpoint, rawParams: Readonly<Record<string, string>>): Promise<void>;
   /** Turns the body's bytes into the value that the schema parses. */
-  decodeBody(declared: Endpoint, request: ServerRequest, readBody: () => Promise<Buffer>): Promise<unknown>;
+  decodeBody(
+    declared: Endpoint,
+    request: ServerRequest,
+    readBody: () => Promise<Buffer>,
+  ): Promise<unknown>;
   /** The refusal for values that do not fit their schema. */
-  toValidationError(where: "path" | "query" | "body", error: z.ZodError, declared: Endpoint): AppError;
+  toValidationError(
+    where: "path" | "query" | "body",
+    error: z.ZodError,
+    declared: Endpoint,
+  ): AppError;
   renderError(error: AppError): RenderedError;
   /** The answer to an address that no route has. */
   notFound(request: ServerRequest): RenderedError;

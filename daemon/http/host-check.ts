@@ -18,7 +18,9 @@ const UNSAFE = new Set(["POST", "PUT", "PATCH", "DELETE"]);
  * and an unsafe request that a browser marks as coming from elsewhere is refused. Clients that are no browsers
  * send neither `Origin` nor `Sec-Fetch-Site`.
  */
-export function createHostCheck(rules: HostRules): (request: IncomingMessage) => HostRefusal | undefined {
+export function createHostCheck(
+  rules: HostRules,
+): (request: IncomingMessage) => HostRefusal | undefined {
   const hosts = new Set(rules.allowedHosts.map((host) => host.toLowerCase()));
   const origins = new Set(rules.allowedOrigins.map((origin) => origin.toLowerCase()));
   return (request) => {

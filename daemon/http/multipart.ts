@@ -31,7 +31,8 @@ export function readMultipart(
   message: IncomingMessage,
   options: MultipartOptions,
 ): Promise<MultipartForm<Record<string, string>>> {
-  const { promise, resolve, reject } = Promise.withResolvers<MultipartForm<Record<string, string>>>();
+  const { promise, resolve, reject } =
+    Promise.withResolvers<MultipartForm<Record<string, string>>>();
   const fields: Record<string, string> = Object.create(null);
   let file: Promise<FilePart> | undefined;
   let settled = false;
@@ -49,7 +50,8 @@ export function readMultipart(
     stream.on("limit", () => stream.destroy(tooLarge(options.maxFileBytes)));
     // busboy's stream ends in silence when the connection breaks off; a truncated file must fail instead.
     message.once("close", () => {
-      if (!message.complete) stream.destroy(new AppError("invalid_argument", "The upload broke off."));
+      if (!message.complete)
+        stream.destroy(new AppError("invalid_argument", "The upload broke off."));
     });
     const part = { field, filename: filename || undefined, contentType: contentType || undefined };
     if (Object.keys(fields).length > 0) {

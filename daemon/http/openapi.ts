@@ -19,7 +19,12 @@ export function toOpenApi(
     paths,
     components: {
       securitySchemes: {
-        token: { type: "apiKey", in: "header", name: "Authorization", description: "`token <secret>`" },
+        token: {
+          type: "apiKey",
+          in: "header",
+          name: "Authorization",
+          description: "`token <secret>`",
+        },
         basic: { type: "http", scheme: "basic" },
         bearer: { type: "http", scheme: "bearer" },
       },
@@ -33,7 +38,8 @@ function toOperation(declared: Endpoint): Json {
     ...toParameters(declared.query, "query"),
   ];
   const responses: Json = {};
-  for (const [status, reply] of Object.entries(declared.replies)) responses[status] = toResponse(reply);
+  for (const [status, reply] of Object.entries(declared.replies))
+    responses[status] = toResponse(reply);
   if (declared.limit !== undefined) responses["429"] ??= { description: "Too many requests" };
   return {
     operationId: declared.name,
@@ -48,7 +54,10 @@ function toOperation(declared: Endpoint): Json {
 
 function toParameters(schema: z.ZodObject | undefined, where: "path" | "query"): Json[] {
   if (schema === undefined) return [];
-  const shape = toJsonSchema(schema, "input") as { properties?: Record<string, Json>; required?: string[] };
+  const shape = toJsonSchema(schema, "input") as {
+    properties?: Record<string, Json>;
+    required?: string[];
+  };
   return Object.entries(shape.properties ?? {}).map(([name, value]) => ({
     name,
     in: where,
@@ -59,7 +68,10 @@ function toParameters(schema: z.ZodObject | undefined, where: "path" | "query"):
 
 function toRequestBody(body: NonNullable<Endpoint["body"]>): Json {
   if (!("kind" in body))
-    return { required: true, content: { "application/json": { schema: toJsonSchema(body, "input") } } };
+    return {
+      required: true,
+      content: { "application/json": { schema: toJsonSchema(body, "input") } },
+    };
   if (body.kind === "multipart") {
     const fields = toJsonSchema(body.fields, "input") as { properties?: Json };
     const file = { type: "string", format: "binary" };
@@ -67,7 +79,11 @@ function toRequestBody(body: NonNullable<Endpoint["body"]>): Json {
       required: true,
       content: {
         "multipart/form-data": {
-          schema: { type: "object", properties: { ...fields.properties, file }, required: ["file"] },
+          schema: {
+            type: "object",
+            properties: { ...fields.properties, file },
+            required: ["file"],
+          },
         },
       },
     };
@@ -82,14 +98,20 @@ function toRequestBody(body: NonNullable<Endpoint["body"]>): Json {
 function toResponse(reply: Reply): Json {
   const schema = schemaOf(reply);
   if (schema !== undefined)
-    return { description: "JSON", content: { "application/json": { schema: toJsonSchema(schema, "output") } } };
+    return {
+      description: "JSON",
+      content: { "application/json": { schema: toJsonSchema(schema, "output") } },
+    };
   if ("kind" in reply && reply.kind === "bytes")
     return {
       description: "Bytes",
       content: { "application/octet-stream": { schema: { type: "string", format: "binary" } } },
     };
   if ("kind" in reply && reply.kind === "text")
-    return { description: "Text", content: { [reply.contentType]: { schema: { type: "string" } } } };
+    return {
+      description: "Text",
+      content: { [reply.contentType]: { schema: { type: "string" } } },
+    };
   return { description: "No body" };
 }
 

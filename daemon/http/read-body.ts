@@ -16,14 +16,18 @@ export async function readWholeBody(message: IncomingMessage, maxBytes: number):
   const deadline = setTimeout(() => message.destroy(new Error("body too slow")), BODY_DEADLINE_MS);
   try {
     // Leaving the loop must not destroy the request: with it goes the connection that the refusal is sent on.
-    for await (const chunk of message.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    for await (const chunk of message.iterator({
+      destroyOnReturn: false,
+    }) as AsyncIterable<Buffer>) {
       size += chunk.byteLength;
       if (size > maxBytes) throw tooLarge(maxBytes);
       chunks.push(chunk);
     }
   } catch (error) {
     if (error instanceof AppError) throw error;
-    throw new AppError("invalid_argument", "The request body did not arrive whole.", { cause: error });
+    throw new AppError("invalid_argument", "The request body did not arrive whole.", {
+      cause: error,
+    });
   } finally {
     clearTimeout(deadline);
   }

@@ -67,7 +67,10 @@ function hasContentType(headers: AnswerHeaders): boolean {
 }
 
 /** A rendered error with the headers of the refusal that it came from. */
-export function withHeaders(rendered: RenderedError, more: AnswerHeaders | undefined): RenderedError {
+export function withHeaders(
+  rendered: RenderedError,
+  more: AnswerHeaders | undefined,
+): RenderedError {
   return more === undefined ? rendered : { ...rendered, headers: { ...rendered.headers, ...more } };
 }
 
@@ -87,8 +90,7 @@ export function pagingHeaders(style: "link_and_total" | "total", facts: PageFact
   return {
     "X-Total-Count": String(facts.total),
     ...(link === undefined ? {} : { Link: link }),
-    "Access-Control-Expose-Headers":
-      link === undefined ? "X-Total-Count" : "Link, X-Total-Count",
+    "Access-Control-Expose-Headers": link === undefined ? "X-Total-Count" : "Link, X-Total-Count",
   };
 }
 

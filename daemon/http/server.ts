@@ -20,10 +20,7 @@ export interface MountedApi {
 }
 
 /** A page outside both APIs: health, metrics, documents. */
-export type PlainRoute = (
-  request: ServerRequest,
-  response: ServerResponse,
-) => Promise<void> | void;
+export type PlainRoute = (request: ServerRequest, response: ServerResponse) => Promise<void> | void;
 
 export interface HandlerOptions {
   readonly apis: readonly MountedApi[];
@@ -77,7 +74,8 @@ async function servePage(
   try {
     if (page === undefined) writeAnswer(response, 404, TEXT, "404 page not found\n", "");
     else if (message.method === "GET" || message.method === "HEAD") await page(request, response);
-    else writeAnswer(response, 405, { ...TEXT, Allow: "GET, HEAD" }, "405 method not allowed\n", "");
+    else
+      writeAnswer(response, 405, { ...TEXT, Allow: "GET, HEAD" }, "405 method not allowed\n", "");
   } catch (error) {
     options.onBug(error, request);
     writeAnswer(response, 500, TEXT, "Internal server error\n", "");
@@ -98,7 +96,8 @@ function refuse(
   const headers = { "X-Content-Type-Options": "nosniff", Connection: "close" };
   if (api === "forge" && status === 400)
     writeAnswer(response, status, { ...headers, ...TEXT }, `400 Bad Request: ${message}`, "");
-  else if (api === "forge") writeAnswer(response, status, headers, { message }, "application/json;charset=utf-8");
+  else if (api === "forge")
+    writeAnswer(response, status, headers, { message }, "application/json;charset=utf-8");
   else writeAnswer(response, status, headers, { detail: message }, "application/json");
 }
 
@@ -118,7 +117,9 @@ function normalised(url: string): string {
   const mark = url.indexOf("?");
   const path = mark === -1 ? url : url.slice(0, mark);
   if (!path.includes("//") && !path.endsWith("/")) return url;
-  return path.replace(/\/{2,}/g, "/").replace(/(?<=.)\/$/, "") + (mark === -1 ? "" : url.slice(mark));
+  return (
+    path.replace(/\/{2,}/g, "/").replace(/(?<=.)\/$/, "") + (mark === -1 ? "" : url.slice(mark))
+  );
 }
 
 /** Makes the request value that services see; `addressOf` applies the proxy rule. */

@@ -16,7 +16,12 @@ beforeAll(async () => {
   const siteAdmin = daemon.first?.forge.token ?? "";
   await daemon.request("/api/v1/admin/users", {
     token: siteAdmin,
-    json: { username: "mira", email: "mira@example.org", password: PASSWORD, must_change_password: false },
+    json: {
+      username: "mira",
+      email: "mira@example.org",
+      password: PASSWORD,
+      must_change_password: false,
+    },
   });
   const made = await daemon.request("/api/v1/users/mira/tokens", {
     basic: `mira:${PASSWORD}`,
@@ -40,11 +45,16 @@ async function signIn(email: string, password: string): Promise<string> {
 
 const endpoints = allEndpoints as readonly Endpoint[];
 const of = (...whos: Endpoint["gate"]["who"][]) =>
-  endpoints.filter(({ gate }) => whos.includes(gate.who)).map((declared) => [declared.name, declared] as const);
+  endpoints
+    .filter(({ gate }) => whos.includes(gate.who))
+    .map((declared) => [declared.name, declared] as const);
 
 /** Calls an endpoint with a body of the right kind but no content: only who calls is of interest. */
 async function statusOf(declared: AnyEndpoint, as: TestRequest): Promise<number> {
-  const path = (declared as Endpoint).path.replace(/\*{0,2}:(\w+)/g, (_, name: string) => PARAMETERS[name] ?? "1");
+  const path = (declared as Endpoint).path.replace(
+    /\*{0,2}:(\w+)/g,
+    (_, name: string) => PARAMETERS[name] ?? "1",
+  );
   const withBody = declared.method !== "GET" && declared.body !== undefined;
   const answer = await daemon.request(path, {
     method: declared.method,
@@ -60,10 +70,9 @@ const PARAMETERS: Readonly<Record<string, string>> = {
 };
 
 describe("nobody signed in", () => {
-  test.each(of("forge_user", "forge_site_admin", "vault_account", "vault_user", "vault_administrator"))(
-    "%s is 401",
-    async (_name, declared) => expect(await statusOf(declared, {})).toBe(401),
-  );
+  test.each(
+    of("forge_user", "forge_site_admin", "vault_account", "vault_user", "vault_administrator"),
+  )("%s is 401", async (_name, declared) => expect(await statusOf(declared, {})).toBe(401));
 
   test.each(of("forge_basic"))("%s is 403", async (_name, declared) =>
     expect(await statusOf(declared, {})).toBe(403),
@@ -77,17 +86,21 @@ describe("nobody signed in", () => {
 });
 
 describe("wrong credentials", () => {
-  test.each(endpoints.filter((each) => apiOf(each) === "forge").map((each) => [each.name, each] as const))(
-    "%s of the forge is 401 even where none are needed",
+  test.each(
+    endpoints.filter((each) => apiOf(each) === "forge").map((each) => [each.name, each] as const),
+  )("%s of the forge is 401 even where none are needed", async (_name, declared) => {
+    expect(await statusOf(declared, { token: "0123456789abcdef0123456789abcdef01234567" })).toBe(
+      401,
+    );
+  });
+
+  test.each(of("vault_account", "vault_user", "vault_administrator"))(
+    "%s of the vault is 401",
     async (_name, declared) => {
-      expect(await statusOf(declared, { token: "0123456789abcdef0123456789abcdef01234567" })).toBe(401);
+      expect(await statusOf(declared, { bearer: "eyJhbGciOiJub25lIn0.e30." })).toBe(401);
+      expect(await statusOf(declared, { token: callers.siteAdmin })).toBe(401);
     },
   );
-
-  test.each(of("vault_account", "vault_user", "vault_administrator"))("%s of the vault is 401", async (_name, declared) => {
-    expect(await statusOf(declared, { bearer: "eyJhbGciOiJub25lIn0.e30." })).toBe(401);
-    expect(await statusOf(declared, { token: callers.siteAdmin })).toBe(401);
-  });
 });
 
 describe("somebody without the right", () => {

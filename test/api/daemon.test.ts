@@ -21,6 +21,8 @@ describe("a daemon on a new home", () => {
     await daemon.stop();
     await using again = await startTestDaemon({ home: daemon.home });
     expect(again.first).toBeUndefined();
-    expect((await again.request("/api/v1/user", { token: first?.forge.token ?? "" })).status).toBe(200);
+    expect((await again.request("/api/v1/user", { token: first?.forge.token ?? "" })).status).toBe(
+      200,
+    );
   });
 });

@@ -85,7 +85,9 @@ describe("a start that cannot be", () => {
   test("on a database from the future names what helps", async () => {
     await startOnce();
     const db = new Sqlite(join(home, "croft.db"));
-    db.prepare("INSERT INTO schema_migrations (version, name, hash, applied_at) VALUES (9999, 'later', 'x', 0)").run();
+    db.prepare(
+      "INSERT INTO schema_migrations (version, name, hash, applied_at) VALUES (9999, 'later', 'x', 0)",
+    ).run();
     db.close();
     await expect(start()).rejects.toThrow(/croft daemon restore/);
   });

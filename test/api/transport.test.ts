@@ -30,22 +30,30 @@ describe("pages outside both APIs", () => {
     await daemon.request("/api/v1/version");
     const { text, headers } = await daemon.request("/metrics");
     expect(headers.get("content-type")).toContain("text/plain");
-    expect(text).toMatch(/croft_http_requests_total\{route="forge\.version[^"]*",method="GET",status="200"\} \d/);
+    expect(text).toMatch(
+      /croft_http_requests_total\{route="forge\.version[^"]*",method="GET",status="200"\} \d/,
+    );
     expect(text).toContain("croft_process_resident_memory_bytes");
   });
 
-  test.each(["forge", "vault"])("/openapi/%s.json describes that API and not the other", async (api) => {
-    const { json } = await daemon.request(`/openapi/${api}.json`);
-    expect(json.openapi).toBe("3.1.0");
-    const paths = Object.keys(json.paths);
-    expect(paths.length).toBeGreaterThan(3);
-    const isVault = (path: string) => /^\/api\/(?!v1\/)/.test(path);
-    for (const path of paths) expect(isVault(path)).toBe(api === "vault");
-    for (const path of paths) expect(path).not.toContain(":");
-  });
+  test.each(["forge", "vault"])(
+    "/openapi/%s.json describes that API and not the other",
+    async (api) => {
+      const { json } = await daemon.request(`/openapi/${api}.json`);
+      expect(json.openapi).toBe("3.1.0");
+      const paths = Object.keys(json.paths);
+      expect(paths.length).toBeGreaterThan(3);
+      const isVault = (path: string) => /^\/api\/(?!v1\/)/.test(path);
+      for (const path of paths) expect(isVault(path)).toBe(api === "vault");
+      for (const path of paths) expect(path).not.toContain(":");
+    },
+  );
 
   test("anything else is a plain 404, a wrong method a plain 405", async () => {
-    expect(await daemon.request("/nothing")).toMatchObject({ status: 404, text: "404 page not found\n" });
+    expect(await daemon.request("/nothing")).toMatchObject({
+      status: 404,
+      text: "404 page not found\n",
+    });
     expect((await daemon.request("/healthz", { method: "POST", body: "" })).status).toBe(405);
   });
 });
@@ -64,9 +72,13 @@ describe("two APIs that share nothing", () => {
   });
 
   test("a broken escape is refused by both", async () => {
-    const forge = await sendRaw(`GET /api/v1/users/%zz HTTP/1.1\r\nHost: ${new URL(daemon.url).host}\r\n\r\n`);
+    const forge = await sendRaw(
+      `GET /api/v1/users/%zz HTTP/1.1\r\nHost: ${new URL(daemon.url).host}\r\n\r\n`,
+    );
     expect(forge).toContain("400 Bad Request: unable to unescape path");
-    const vault = await sendRaw(`GET /api/auth/%zz HTTP/1.1\r\nHost: ${new URL(daemon.url).host}\r\n\r\n`);
+    const vault = await sendRaw(
+      `GET /api/auth/%zz HTTP/1.1\r\nHost: ${new URL(daemon.url).host}\r\n\r\n`,
+    );
     expect(vault).toMatch(/^HTTP\/1\.1 4\d\d /);
   });
 });
@@ -86,7 +98,9 @@ describe("attack: another site or another name", () => {
       headers: { Origin: "http://evil.example" },
     });
     expect(answer.status).toBe(403);
-    const read = await daemon.request("/api/v1/version", { headers: { Origin: "http://evil.example" } });
+    const read = await daemon.request("/api/v1/version", {
+      headers: { Origin: "http://evil.example" },
+    });
     expect(read.headers.get("access-control-allow-origin")).toBeNull();
   });
 });
@@ -95,19 +109,26 @@ describe("attack: request smuggling and malformed HTTP", () => {
   const host = () => `Host: ${new URL(daemon.url).host}\r\n`;
 
   test.each([
-    ["both lengths", "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\n\r\n"],
+    [
+      "both lengths",
+      "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\n\r\n",
+    ],
     ["two lengths", "Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello"],
     ["a folded header", "X-Folded: a\r\n b\r\nTransfer-Encoding: \r\n chunked\r\n\r\n0\r\n\r\n"],
     ["an unknown coding", "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n"],
     ["a broken chunk size", "Transfer-Encoding: chunked\r\n\r\nzz\r\n"],
   ])("%s is refused and the connection closed", async (_name, rest) => {
-    const answer = await sendRaw(`POST /api/auth/login HTTP/1.1\r\n${host()}Content-Type: application/json\r\n${rest}`);
+    const answer = await sendRaw(
+      `POST /api/auth/login HTTP/1.1\r\n${host()}Content-Type: application/json\r\n${rest}`,
+    );
     expect(answer).toMatch(/^HTTP\/1\.1 4\d\d /);
     expect(answer.match(/HTTP\/1\.1 /g)).toHaveLength(1);
   });
 
   test("a header without end and a huge header are cut off", async () => {
-    const answer = await sendRaw(`GET /healthz HTTP/1.1\r\n${host()}X-Big: ${"x".repeat(40_000)}\r\n\r\n`);
+    const answer = await sendRaw(
+      `GET /healthz HTTP/1.1\r\n${host()}X-Big: ${"x".repeat(40_000)}\r\n\r\n`,
+    );
     expect(answer).toMatch(/^HTTP\/1\.1 431 /);
   });
 });

@@ -18,52 +18,63 @@ interface Acknowledged {
   readonly files: Set<string>;
 }
 
-test("every acknowledged write survives 50 kills, and nothing is half done", { timeout: 300_000 }, async () => {
-  const home = await mkdtemp(join(tmpdir(), "croft-crash-"));
-  const folder = join(home, "files", "Papers");
-  try {
-    const { forge } = await croftJson<{ forge: { token: string } }>(
-      command,
-      ["init", "--username", "keeper", "--email", "keeper@example.org", "--password-stdin"],
-      { home },
-      PASSWORD,
-    );
-    await mkdir(folder, { recursive: true });
-    const acknowledged: Acknowledged = { users: new Set(), files: new Set() };
-    let connection: string | undefined;
-    let bearer = "";
-    for (let round = 0; round < ROUNDS; round += 1) {
-      await using daemon = await serveCroft(command, { home, env: { CROFT_RATE_LIMITS: "off" } });
-      if (connection === undefined) {
-        bearer = await signIn(daemon.url, true);
-        connection = await connect(daemon.url, bearer, folder);
-      } else bearer = await signIn(daemon.url, false);
-      const clients = Array.from({ length: CLIENTS }, (_, client) =>
-        writeUntilCutOff(daemon.url, `${round}-${client}`, forge.token, bearer, connection ?? "", acknowledged),
+test(
+  "every acknowledged write survives 50 kills, and nothing is half done",
+  { timeout: 300_000 },
+  async () => {
+    const home = await mkdtemp(join(tmpdir(), "croft-crash-"));
+    const folder = join(home, "files", "Papers");
+    try {
+      const { forge } = await croftJson<{ forge: { token: string } }>(
+        command,
+        ["init", "--username", "keeper", "--email", "keeper@example.org", "--password-stdin"],
+        { home },
+        PASSWORD,
       );
-      // Once writing is under way, at any moment of it.
-      const before = acknowledged.files.size;
-      while (acknowledged.files.size === before) await sleep(1);
-      await sleep(Math.random() * KILL_WITHIN_MS);
-      await daemon.end("SIGKILL");
-      await Promise.all(clients);
-    }
-    expect(acknowledged.users.size).toBeGreaterThanOrEqual(ROUNDS);
-    expect(acknowledged.files.size).toBeGreaterThanOrEqual(ROUNDS);
-    checkDatabase(join(home, "croft.db"), acknowledged);
+      await mkdir(folder, { recursive: true });
+      const acknowledged: Acknowledged = { users: new Set(), files: new Set() };
+      let connection: string | undefined;
+      let bearer = "";
+      for (let round = 0; round < ROUNDS; round += 1) {
+        await using daemon = await serveCroft(command, { home, env: { CROFT_RATE_LIMITS: "off" } });
+        if (connection === undefined) {
+          bearer = await signIn(daemon.url, true);
+          connection = await connect(daemon.url, bearer, folder);
+        } else bearer = await signIn(daemon.url, false);
+        const clients = Array.from({ length: CLIENTS }, (_, client) =>
+          writeUntilCutOff(
+            daemon.url,
+            `${round}-${client}`,
+            forge.token,
+            bearer,
+            connection ?? "",
+            acknowledged,
+          ),
+        );
+        // Once writing is under way, at any moment of it.
+        const before = acknowledged.files.size;
+        while (acknowledged.files.size === before) await sleep(1);
+        await sleep(Math.random() * KILL_WITHIN_MS);
+        await daemon.end("SIGKILL");
+        await Promise.all(clients);
+      }
+      expect(acknowledged.users.size).toBeGreaterThanOrEqual(ROUNDS);
+      expect(acknowledged.files.size).toBeGreaterThanOrEqual(ROUNDS);
+      checkDatabase(join(home, "croft.db"), acknowledged);
 
-    // One more start: it must find everything, and clear what the kills left behind.
-    await using daemon = await serveCroft(command, { home, env: { CROFT_RATE_LIMITS: "off" } });
-    expect(await listUsers(daemon.url, forge.token)).toEqual(
-      expect.arrayContaining([...acknowledged.users]),
-    );
-    expect(await readdir(folder)).toEqual(expect.arrayContaining([...acknowledged.files]));
-    expect(await readdir(join(home, "tmp"))).toEqual([]);
-    expect(await daemon.end("SIGTERM")).toBe(0);
-  } finally {
-    await rm(home, { recursive: true, force: true });
-  }
-});
+      // One more start: it must find everything, and clear what the kills left behind.
+      await using daemon = await serveCroft(command, { home, env: { CROFT_RATE_LIMITS: "off" } });
+      expect(await listUsers(daemon.url, forge.token)).toEqual(
+        expect.arrayContaining([...acknowledged.users]),
+      );
+      expect(await readdir(folder)).toEqual(expect.arrayContaining([...acknowledged.files]));
+      expect(await readdir(join(home, "tmp"))).toEqual([]);
+      expect(await daemon.end("SIGTERM")).toBe(0);
+    } finally {
+      await rm(home, { recursive: true, force: true });
+    }
+  },
+);
 
 async function writeUntilCutOff(
   url: string,
@@ -137,7 +148,9 @@ async function listUsers(url: string, token: string): Promise<string[]> {
     const users = (await answer.json()) as { login: string; email: string }[];
     if (users.length === 0) return names;
     for (const user of users) {
-      expect(user.email).toBe(user.login === "keeper" ? "keeper@example.org" : `${user.login}@example.org`);
+      expect(user.email).toBe(
+        user.login === "keeper" ? "keeper@example.org" : `${user.login}@example.org`,
+      );
       names.push(user.login);
     }
   }

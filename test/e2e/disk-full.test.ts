@@ -43,14 +43,49 @@ skipUnless(probe !== undefined, "mounting a small file system takes root on Linu
       mkdirSync(papers, { recursive: true });
       await using daemon = await serveCroft(command, { home, env: { CROFT_RATE_LIMITS: "off" } });
       const cli = { home, env: { CROFT_URL: daemon.url } };
-      await croftJson(command, ["vault", "register", "--handle", "mira", "--email", "mira@example.org", "--password-stdin"], cli, PASSWORD);
-      await croftJson(command, ["login", "vault", "--email", "mira@example.org", "--password-stdin"], cli, PASSWORD);
-      await croftJson(command, ["vault", "connection", "add", "local_folder", "--name", "Papers", "--setting", `root=${papers}`], cli);
+      await croftJson(
+        command,
+        [
+          "vault",
+          "register",
+          "--handle",
+          "mira",
+          "--email",
+          "mira@example.org",
+          "--password-stdin",
+        ],
+        cli,
+        PASSWORD,
+      );
+      await croftJson(
+        command,
+        ["login", "vault", "--email", "mira@example.org", "--password-stdin"],
+        cli,
+        PASSWORD,
+      );
+      await croftJson(
+        command,
+        [
+          "vault",
+          "connection",
+          "add",
+          "local_folder",
+          "--name",
+          "Papers",
+          "--setting",
+          `root=${papers}`,
+        ],
+        cli,
+      );
 
       const elsewhere = mkdtempSync(join(tmpdir(), "croft-upload-"));
       const large = join(elsewhere, "large.bin");
       writeFileSync(large, Buffer.alloc(32 * 1024 * 1024, 7));
-      const upload = await runCroft(command, ["vault", "item", "upload", large, "Papers:/", "--json"], cli);
+      const upload = await runCroft(
+        command,
+        ["vault", "item", "upload", large, "Papers:/", "--json"],
+        cli,
+      );
       expect(upload.code).not.toBe(0);
       expect(upload.stdout).toBe("");
       expect(JSON.parse(upload.stderr.trim().split("\n").at(-1) ?? "")).toHaveProperty("error");
@@ -99,6 +134,8 @@ async function createUser(url: string, token: string, username: string): Promise
 }
 
 async function createdUsers(url: string, token: string): Promise<string[]> {
-  const answer = await fetch(`${url}/api/v1/admin/users`, { headers: { Authorization: `token ${token}` } });
+  const answer = await fetch(`${url}/api/v1/admin/users`, {
+    headers: { Authorization: `token ${token}` },
+  });
   return ((await answer.json()) as { login: string }[]).map((user) => user.login);
 }

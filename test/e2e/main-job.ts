@@ -50,7 +50,10 @@ export async function mainJob(command: CroftCommand, home: string): Promise<void
 
   await using second = await serveCroft(command, around);
   const env = { CROFT_URL: second.url };
-  const listed = await croftJson<Item[]>(command, ["vault", "item", "list", "Papers:/"], { home, env });
+  const listed = await croftJson<Item[]>(command, ["vault", "item", "list", "Papers:/"], {
+    home,
+    env,
+  });
   expect(listed.map((item) => item.name)).toContain("big.bin");
   expect(listed.find((item) => item.name === "big.bin")?.provider_item_id).toBe(itemId);
   await croftJson(command, ["daemon", "stop"], { home, env });
@@ -58,11 +61,25 @@ export async function mainJob(command: CroftCommand, home: string): Promise<void
   expect(status.code).toBe(10);
 }
 
-async function firstDay(command: CroftCommand, home: string, url: string, folder: string): Promise<string> {
+async function firstDay(
+  command: CroftCommand,
+  home: string,
+  url: string,
+  folder: string,
+): Promise<string> {
   const around = { home, env: { CROFT_URL: url } };
   const user = await croftJson<{ login: string; id: number }>(
     command,
-    ["admin", "user", "create", "--username", "mira", "--email", "mira@example.org", "--random-password"],
+    [
+      "admin",
+      "user",
+      "create",
+      "--username",
+      "mira",
+      "--email",
+      "mira@example.org",
+      "--random-password",
+    ],
     around,
   );
   expect(user.login).toBe("mira");
@@ -76,10 +93,24 @@ async function firstDay(command: CroftCommand, home: string, url: string, folder
     `${PASSWORD}\n`,
   );
   expect(account).toMatchObject({ handle: "mira", role: "user" });
-  await croftJson(command, ["login", "vault", "--email", "mira@example.org", "--password-stdin"], around, `${PASSWORD}\n`);
   await croftJson(
     command,
-    ["vault", "connection", "add", "local_folder", "--name", "Papers", "--setting", `root=${folder}`],
+    ["login", "vault", "--email", "mira@example.org", "--password-stdin"],
+    around,
+    `${PASSWORD}\n`,
+  );
+  await croftJson(
+    command,
+    [
+      "vault",
+      "connection",
+      "add",
+      "local_folder",
+      "--name",
+      "Papers",
+      "--setting",
+      `root=${folder}`,
+    ],
     around,
   );
   const items = await croftJson<Item[]>(command, ["vault", "item", "list", "Papers:/"], around);

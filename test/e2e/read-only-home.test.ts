@@ -29,7 +29,14 @@ skipUnless(canSwitch, "running croft as another user takes root and a readable c
     chownSync(home, NOBODY, NOBODY);
     chmodSync(home, 0o500);
     try {
-      const init = ["init", "--username", "keeper", "--email", "keeper@example.org", "--password-stdin"];
+      const init = [
+        "init",
+        "--username",
+        "keeper",
+        "--email",
+        "keeper@example.org",
+        "--password-stdin",
+      ];
       for (const args of [init, ["serve", "--port", "0"]]) {
         const { status, stdout, stderr } = croftAsNobody(home, ...args, "--json");
         expect([status, stdout]).toEqual([17, ""]);

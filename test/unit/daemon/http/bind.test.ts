@@ -44,7 +44,10 @@ const item = (method: "GET" | "PATCH" | "DELETE", suffix: string) =>
       params: z.object({ item_id: z.string() }),
       replies: { 200: z.object({ id: z.string(), action: z.string() }) },
     }),
-    async ({ params }) => ({ status: 200, body: { id: params.item_id, action: `${method}${suffix}` } }),
+    async ({ params }) => ({
+      status: 200,
+      body: { id: params.item_id, action: `${method}${suffix}` },
+    }),
   );
 
 describe("addresses", () => {
@@ -52,16 +55,26 @@ describe("addresses", () => {
   const at = async (method: string, path: string) => {
     await using app = await serveRoutes(routes);
     const response = await fetch(app.url + path, { method });
-    return { status: response.status, allow: response.headers.get("allow"), body: await response.text() };
+    return {
+      status: response.status,
+      allow: response.headers.get("allow"),
+      body: await response.text(),
+    };
   };
 
   test("an unknown address is 404 in the API's words", async () => {
-    expect(await at("GET", "/api/nothing")).toMatchObject({ status: 404, body: '{"detail":"Not Found"}' });
+    expect(await at("GET", "/api/nothing")).toMatchObject({
+      status: 404,
+      body: '{"detail":"Not Found"}',
+    });
   });
 
   test("a wrong method is 405 and names the right ones", async () => {
     expect(await at("POST", "/api/ping")).toMatchObject({ status: 405, allow: "GET, HEAD" });
-    expect(await at("GET", "/api/items/a/rename")).toMatchObject({ status: 405, allow: "PATCH, DELETE" });
+    expect(await at("GET", "/api/items/a/rename")).toMatchObject({
+      status: 405,
+      allow: "PATCH, DELETE",
+    });
   });
 
   test("HEAD is served by the GET handler, without a body", async () => {
@@ -96,7 +109,10 @@ describe("order of the checks", () => {
       body: z.object({ n: z.number() }),
       replies: { 200: z.object({ doubled: z.number() }) },
     }),
-    async ({ body, caller }) => ({ status: 200, body: { doubled: caller.name.length + body.n * 2 } }),
+    async ({ body, caller }) => ({
+      status: 200,
+      body: { doubled: caller.name.length + body.n * 2 },
+    }),
   );
   const post = (url: string, body: string, headers: Record<string, string> = {}) =>
     fetch(`${url}/api/guarded`, { method: "POST", body, headers });
@@ -127,7 +143,10 @@ describe("order of the checks", () => {
   });
 
   test("an address limit counts before anyone asks who calls", async () => {
-    const limited = route({ ...ping, limit: perAddress(1, 60) }, async () => ({ status: 200, body: { ok: true } }));
+    const limited = route({ ...ping, limit: perAddress(1, 60) }, async () => ({
+      status: 200,
+      body: { ok: true },
+    }));
     let asked = 0;
     await using app = await serveRoutes([limited], {
       api: {
@@ -165,7 +184,9 @@ describe("failures", () => {
   });
 
   test("a full disk is 507, a busy database 503, both without details", async () => {
-    expect(await outcome(new StorageError("full", "SQLITE_FULL at /x"))).toMatchObject({ status: 507 });
+    expect(await outcome(new StorageError("full", "SQLITE_FULL at /x"))).toMatchObject({
+      status: 507,
+    });
     const busy = await outcome(new StorageError("busy", "locked /x"));
     expect(busy.status).toBe(503);
     expect(busy.body).not.toContain("/x");
@@ -179,7 +200,10 @@ describe("failures", () => {
   });
 
   test("an answer against its own schema is a bug while answers are checked", async () => {
-    const lying = route(ping, async () => ({ status: 200, body: { ok: "yes" as unknown as boolean } }));
+    const lying = route(ping, async () => ({
+      status: 200,
+      body: { ok: "yes" as unknown as boolean },
+    }));
     await using app = await serveRoutes([lying]);
     expect((await fetch(`${app.url}/api/ping`)).status).toBe(500);
   });
@@ -196,7 +220,8 @@ describe("bodies and answers", () => {
       body: z.object({ text: z.string() }),
       replies: { 205: z.object({ text: z.string() }), 204: empty },
     }),
-    async ({ body }) => (body.text === "" ? { status: 204 } : { status: 205, body: { text: body.text } }),
+    async ({ body }) =>
+      body.text === "" ? { status: 204 } : { status: 205, body: { text: body.text } },
   );
 
   test("a body over the limit is 413, announced or not, and the connection is closed", async () => {
@@ -227,7 +252,11 @@ describe("bodies and answers", () => {
   test("204 has neither body nor length", async () => {
     await using app = await serveRoutes([echo]);
     const response = await fetch(`${app.url}/api/echo`, { method: "POST", body: '{"text":""}' });
-    expect([response.status, response.headers.get("content-length"), await response.text()]).toEqual([204, null, ""]);
+    expect([
+      response.status,
+      response.headers.get("content-length"),
+      await response.text(),
+    ]).toEqual([204, null, ""]);
   });
 });
 
@@ -252,7 +281,11 @@ describe("paging headers", () => {
   const headersOf = async (query: string) => {
     await using app = await serveRoutes([list]);
     const { headers } = await fetch(`${app.url}/api/list${query}`);
-    return [headers.get("link"), headers.get("x-total-count"), headers.get("access-control-expose-headers")];
+    return [
+      headers.get("link"),
+      headers.get("x-total-count"),
+      headers.get("access-control-expose-headers"),
+    ];
   };
 
   test("the middle of a list links all four ways, in order, keys sorted", async () => {

@@ -24,7 +24,9 @@ function streamed(overrides: Partial<ByteSource> = {}): ByteSource {
     etag: "v1",
     lastModified: MODIFIED,
     open: async (range) =>
-      Readable.from([Buffer.from(range === undefined ? TEXT : TEXT.slice(range.start, range.end + 1))]),
+      Readable.from([
+        Buffer.from(range === undefined ? TEXT : TEXT.slice(range.start, range.end + 1)),
+      ]),
     ...overrides,
   };
 }
@@ -32,7 +34,11 @@ function streamed(overrides: Partial<ByteSource> = {}): ByteSource {
 const buffered = (): ByteSource =>
   streamed({ buffer: Buffer.from(TEXT), open: () => Promise.reject(new Error("never opened")) });
 
-async function get(source: ByteSource, headers: Record<string, string> = {}, method: "GET" | "HEAD" = "GET") {
+async function get(
+  source: ByteSource,
+  headers: Record<string, string> = {},
+  method: "GET" | "HEAD" = "GET",
+) {
   await using app = await serveRoutes([
     { endpoint: download, handler: async () => ({ status: 200, bytes: source }) },
   ]);
@@ -72,7 +78,11 @@ describe.each([
     ["items=0-3", 200, TEXT, undefined],
   ])("Range %s is %i", async (range, status, body, contentRange) => {
     const answer = await get(make(), { range });
-    expect([answer.status, answer.body, answer.headers["content-range"]]).toEqual([status, body, contentRange]);
+    expect([answer.status, answer.body, answer.headers["content-range"]]).toEqual([
+      status,
+      body,
+      contentRange,
+    ]);
   });
 
   test.each([
@@ -138,6 +148,10 @@ describe("bytes that do not come", () => {
   test("an empty file and one of unknown length", async () => {
     expect(await get(streamed({ size: 0 }))).toMatchObject({ status: 200, body: "" });
     const unknown = await get(streamed({ size: undefined }), { range: "bytes=0-3" });
-    expect([unknown.status, unknown.body, unknown.headers["content-length"]]).toEqual([200, TEXT, undefined]);
+    expect([unknown.status, unknown.body, unknown.headers["content-length"]]).toEqual([
+      200,
+      TEXT,
+      undefined,
+    ]);
   });
 });

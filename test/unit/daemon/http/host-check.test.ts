@@ -9,7 +9,11 @@ const check = createHostCheck({
 
 function request(
   headers: Record<string, string>,
-  { method = "GET", url = "/api/v1/version", rawHeaders }: { method?: string; url?: string; rawHeaders?: string[] } = {},
+  {
+    method = "GET",
+    url = "/api/v1/version",
+    rawHeaders,
+  }: { method?: string; url?: string; rawHeaders?: string[] } = {},
 ): IncomingMessage {
   const raw = rawHeaders ?? Object.entries(headers).flat();
   return { headers, rawHeaders: raw, method, url } as unknown as IncomingMessage;
@@ -58,11 +62,14 @@ describe("attack: DNS rebinding and Host confusion", () => {
 
 describe("attack: cross-site request from a browser", () => {
   const host = "localhost:7420";
-  const post = (headers: Record<string, string>) => check(request({ host, ...headers }, { method: "POST" }));
+  const post = (headers: Record<string, string>) =>
+    check(request({ host, ...headers }, { method: "POST" }));
 
   test("lets clients that are no browsers and same-origin pages through", () => {
     expect(post({})).toBeUndefined();
-    expect(post({ origin: "http://localhost:7420", "sec-fetch-site": "same-origin" })).toBeUndefined();
+    expect(
+      post({ origin: "http://localhost:7420", "sec-fetch-site": "same-origin" }),
+    ).toBeUndefined();
     expect(post({ "sec-fetch-site": "none" })).toBeUndefined();
     expect(post({ origin: "https://app.example", "sec-fetch-site": "cross-site" })).toBeUndefined();
   });

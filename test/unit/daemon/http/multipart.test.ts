@@ -71,14 +71,24 @@ describe("a form with a file", () => {
   const file = new File(["hello"], "grüße 🎉.txt", { type: "text/plain" });
 
   test("after its fields is handed on as it arrives", async () => {
-    expect(await send([["folder", "docs"], ["file", file]])).toEqual({
+    expect(
+      await send([
+        ["folder", "docs"],
+        ["file", file],
+      ]),
+    ).toEqual({
       status: 200,
       body: { folder: "docs", name: "grüße 🎉.txt", content: "hello", spooled: false },
     });
   });
 
   test("before its fields waits for them and leaves nothing behind", async () => {
-    expect(await send([["file", file], ["folder", "docs"]])).toEqual({
+    expect(
+      await send([
+        ["file", file],
+        ["folder", "docs"],
+      ]),
+    ).toEqual({
       status: 200,
       body: { folder: "docs", name: "grüße 🎉.txt", content: "hello", spooled: true },
     });
@@ -86,14 +96,23 @@ describe("a form with a file", () => {
   });
 
   test("may be left out", async () => {
-    expect((await send([["folder", "docs"]])).body).toMatchObject({ folder: "docs", content: null });
+    expect((await send([["folder", "docs"]])).body).toMatchObject({
+      folder: "docs",
+      content: null,
+    });
   });
 
   test("of exactly the limit passes, one byte more does not, streamed or spooled", async () => {
     const of = (size: number) => new File(["x".repeat(size)], "x");
     for (const order of [
-      (size: number): [string, string | File][] => [["folder", "a"], ["file", of(size)]],
-      (size: number): [string, string | File][] => [["file", of(size)], ["folder", "a"]],
+      (size: number): [string, string | File][] => [
+        ["folder", "a"],
+        ["file", of(size)],
+      ],
+      (size: number): [string, string | File][] => [
+        ["file", of(size)],
+        ["folder", "a"],
+      ],
     ]) {
       expect((await send(order(1000))).status).toBe(200);
       expect((await send(order(1001))).status).toBe(413);
@@ -118,14 +137,24 @@ describe("attack: malformed forms", () => {
     ["multipart/form-data", "no boundary"],
     ["multipart/form-data; boundary=x", "garbage"],
     ["multipart/form-data; boundary=x", "--x\r\nno headers at all"],
-    ["multipart/form-data; boundary=x", '--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\ncut off'],
+    [
+      "multipart/form-data; boundary=x",
+      '--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\ncut off',
+    ],
   ])("%s with %j is 422", async (contentType, body) => {
     expect(await post(contentType, body)).toBe(422);
   });
 
   test("two files and too many fields are 422", async () => {
     const file = new File(["a"], "a");
-    expect((await send([["file", file], ["file", file]])).status).toBe(422);
+    expect(
+      (
+        await send([
+          ["file", file],
+          ["file", file],
+        ])
+      ).status,
+    ).toBe(422);
     const fields = Array.from({ length: 40 }, (_, i): [string, string] => [`f${i}`, "x"]);
     expect((await send(fields)).status).toBe(422);
   });
