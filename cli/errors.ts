@@ -77,9 +77,13 @@ export function toCliError(error: unknown): CliError {
   if (systemCode === "ENOSPC" || systemCode === "EDQUOT")
     return new CliError("storage_full", `no room left on the disk (${message})`, { cause: error });
   if (systemCode !== undefined && /^(?:UND_ERR_|ECONN|ETIMEDOUT)/.test(systemCode))
-    return new CliError("daemon_unreachable", `the connection to the daemon broke off (${message})`, {
-      cause: error,
-    });
+    return new CliError(
+      "daemon_unreachable",
+      `the connection to the daemon broke off (${message})`,
+      {
+        cause: error,
+      },
+    );
   if (systemCode !== undefined && fileErrors.has(systemCode))
     return new CliError("file_error", message, { cause: error });
   return new CliError("unexpected", message === "" ? "unexpected error" : message, {

@@ -3,9 +3,13 @@ import type { CliErrorCode } from "../exit-codes.ts";
 
 /**
  * What a failure of the daemon's own code amounts to here. Its errors are told apart by name and code, because
- * importing their classes would load the daemon. `onConflict` is what a refused start means to the command.
+ * importing their classes would load the daemon. What a refusal means depends on the command: `refusals` says it by the
+ * refusal's code.
  */
-export function toDaemonFailure(error: unknown, onConflict: CliErrorCode): unknown {
+export function toDaemonFailure(
+  error: unknown,
+  refusals: Readonly<Partial<Record<string, CliErrorCode>>>,
+): unknown {
   if (!(error instanceof Error) || error instanceof CliError) return error;
   const { name, message } = error;
   const code = String((error as { readonly code?: unknown }).code ?? "");
@@ -13,7 +17,7 @@ export function toDaemonFailure(error: unknown, onConflict: CliErrorCode): unkno
     new CliError(to, message, { cause: error, ...details });
   switch (name) {
     case "AppError":
-      return failure(codeOfRefusal[code] ?? (code === "conflict" ? onConflict : "unexpected"));
+      return failure(refusals[code] ?? codeOfRefusal[code] ?? "unexpected");
     case "ListenError":
       return failure(code === "EADDRINUSE" ? "already_running" : "invalid_config", {
         hint: "--port takes another port, 0 a free one",
@@ -33,7 +37,6 @@ export function toDaemonFailure(error: unknown, onConflict: CliErrorCode): unkno
 }
 
 const codeOfRefusal: Readonly<Partial<Record<string, CliErrorCode>>> = {
-  invalid_argument: "usage",
   unprocessable: "invalid",
   storage_full: "storage_full",
   unavailable: "already_running",

@@ -59,7 +59,7 @@ export async function runInit(cli: CliContext, options: InitOptions): Promise<vo
     { settings, paths, version, clock: cli.clock, process: { pid, userId }, logTo: stderr },
     { username, email, password },
   ).catch((error: unknown) => {
-    throw toDaemonFailure(error, "already_initialised");
+    throw toDaemonFailure(error, { conflict: "already_initialised", invalid_argument: "invalid" });
   });
   await keepForgeToken(cli, made.forge);
   await cli.output.resource(made, [

@@ -70,7 +70,7 @@ export async function runServe(cli: CliContext, flags: SettingFlags): Promise<vo
     logTo: log.stream,
   }).catch(async (error: unknown) => {
     await log.close();
-    throw toDaemonFailure(error, "already_running");
+    throw toDaemonFailure(error, { conflict: "already_running", invalid_argument: "usage" });
   });
   try {
     if (daemon.firstStart !== undefined) await keepForgeToken(cli, daemon.firstStart.forge);

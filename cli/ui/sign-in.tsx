@@ -1,7 +1,7 @@
 // cli/ui: screens. May import: ink, react, the types of commands; loaded only when a person sits at a terminal.
 // Every screen has a plain twin among the commands. Start here: the only screen so far.
 import { Box, render, Text, useApp, useInput } from "ink";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import type { Attempt, AttemptOutcome } from "../commands/login/vault.ts";
 import { type SecondFactor, toSecondFactor } from "../commands/login/second-factor.ts";
 import type { CliContext } from "../context.ts";
@@ -37,6 +37,9 @@ export async function showSignIn(
       stdin: cli.system.stdin as NodeJS.ReadStream,
       // Talk: standard output may be a file.
       stdout: cli.system.stderr as NodeJS.WriteStream,
+      // Whoever called has looked at the terminals; nothing here writes to the console.
+      interactive: true,
+      patchConsole: false,
       exitOnCtrlC: false,
       maxFps: 10,
     },
@@ -67,8 +70,15 @@ export function SignIn({ given, attempt, onEnd }: SignInProps) {
   const [step, setStep] = useState<Step>(given.email === undefined ? "email" : "password");
   const [email, setEmail] = useState(given.email ?? "");
   const [password, setPassword] = useState("");
-  const [typed, setTyped] = useState("");
+  // Keys may come faster than the screen is drawn, so what was typed is kept apart from what is shown.
+  const field = useRef("");
+  const [typed, showTyped] = useState("");
   const [problem, setProblem] = useState("");
+
+  const setTyped = (text: string) => {
+    field.current = text;
+    showTyped(text);
+  };
 
   const send = async (secret: string, factor: SecondFactor | undefined) => {
     setStep("busy");
@@ -96,14 +106,14 @@ export function SignIn({ given, attempt, onEnd }: SignInProps) {
     }
   };
 
-  const submit = () => {
-    const value = typed.trim();
+  const submit = (entered: string) => {
+    const value = entered.trim();
     if (value === "" || step === "busy") return;
     if (step === "email") {
       setEmail(value);
       setTyped("");
       setStep("password");
-    } else if (step === "password") void send(typed, given.factor);
+    } else if (step === "password") void send(entered, given.factor);
     else void send(password, toSecondFactor(value));
   };
 
@@ -112,11 +122,16 @@ export function SignIn({ given, attempt, onEnd }: SignInProps) {
     else if (key.escape) {
       onEnd({ error: new CliError("cancelled", "cancelled") });
       exit();
-    } else if (key.return) submit();
-    else if (key.backspace || key.delete) setTyped((before) => [...before].slice(0, -1).join(""));
+    } else if (key.return) submit(field.current);
+    else if (key.backspace || key.delete) setTyped([...field.current].slice(0, -1).join(""));
     else if (key.ctrl && input === "u") setTyped("");
-    else if (!key.ctrl && !key.meta && !key.tab && step !== "busy")
-      setTyped((before) => before + toPlain(input));
+    else if (!key.ctrl && !key.meta && !key.tab && step !== "busy") {
+      // Pasted text may bring its line end along.
+      const [line = "", ...rest] = input.split(/\r\n|\r|\n/);
+      const entered = field.current + toPlain(line);
+      setTyped(entered);
+      if (rest.length > 0) submit(entered);
+    }
   });
 
   return (

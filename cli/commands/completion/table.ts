@@ -1,6 +1,6 @@
 import type { CompletionKind } from "../../command.ts";
 import { type CliContext, createContext } from "../../context.ts";
-import { loadAllCommands, type LoadedCommand } from "../../tree.ts";
+import { listGroups, loadAllCommands, type LoadedCommand } from "../../tree.ts";
 import { neverStopping } from "../../report.ts";
 
 /** A word with what it means. */
@@ -32,22 +32,18 @@ export async function toCompletionTable(cli: CliContext): Promise<readonly Compl
   const loaded = await loadAllCommands(createContext(cli.system, neverStopping));
   const visible = loaded.filter(({ hidden }) => !hidden);
   const groups = new Map<string, Described[]>([["", []]]);
-  for (const { line, summary } of visible) addWords(groups, line, summary);
+  for (const { line, summary } of [...(await listGroups()), ...visible])
+    addWord(groups, line, summary);
   return [
     ...[...groups].map(([path, words]) => ({ path, words, flags: [], values: undefined })),
     ...visible.map(toLeafRow),
   ];
 }
 
-function addWords(groups: Map<string, Described[]>, line: string, summary: string): void {
+function addWord(groups: Map<string, Described[]>, line: string, description: string): void {
   const words = line.split(" ");
-  words.forEach((word, index) => {
-    const path = words.slice(0, index).join(" ");
-    const below = groups.get(path) ?? [];
-    groups.set(path, below);
-    if (below.some((known) => known.word === word)) return;
-    below.push({ word, description: index === words.length - 1 ? summary : "" });
-  });
+  const path = words.slice(0, -1).join(" ");
+  groups.set(path, [...(groups.get(path) ?? []), { word: words.at(-1) ?? "", description }]);
 }
 
 function toLeafRow({ line, module, command }: LoadedCommand): CompletionRow {

@@ -33,20 +33,32 @@ export function editConfig(
       "invalid_config",
       `${path} is not valid YAML: ${document.errors[0]?.message}`,
     );
-  const before = document.get(key, true);
   if (value === undefined) document.delete(key);
-  else if (isSeq(before)) document.set(key, document.createNode(value.split(",")));
+  else if (isSeq(document.get(key, true))) document.set(key, document.createNode(value.split(",")));
   else document.set(key, value);
-  const isEmpty = document.contents === null || document.toJS() === null;
-  const text = isEmpty ? "" : document.toString({ lineWidth: 0 });
-  // Without the environment: a variable must not hide that the file's own value is wrong.
-  const { HOME, ...rest } = cli.system.env;
-  const env = Object.fromEntries(
-    Object.entries({ HOME, ...rest }).filter(
-      ([name]) => !name.startsWith("CROFT_") || name === "CROFT_HOME" || name === "CROFT_CONFIG",
+  const read = () => {
+    const text = document.contents === null ? "" : document.toString({ lineWidth: 0 });
+    const { values } = readAllSettings(
+      { ...cli.system, env: withoutSettings(cli) },
+      cli.flags,
+      {},
+      text,
+    );
+    return { text, printed: values.find((one) => one.key === key)?.value ?? null };
+  };
+  const { text, printed } = read();
+  if (value === undefined) return { text, printed: null };
+  // A number or switch is written as one, without quotes.
+  if (typeof printed !== "string" && String(printed) === value) document.set(key, printed);
+  return read();
+}
+
+/** The environment without settings: a variable must not hide that the file's own value is wrong. */
+function withoutSettings(cli: CliContext): Readonly<Record<string, string | undefined>> {
+  const places: ReadonlySet<string> = new Set(["CROFT_HOME", "CROFT_CONFIG"]);
+  return Object.fromEntries(
+    Object.entries(cli.system.env).filter(
+      ([name]) => !name.startsWith("CROFT_") || places.has(name),
     ),
   );
-  const { values } = readAllSettings({ ...cli.system, env }, cli.flags, {}, text);
-  const printed = values.find((one) => one.key === key)?.value ?? null;
-  return { text, printed: value === undefined ? null : printed };
 }

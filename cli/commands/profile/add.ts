@@ -37,18 +37,11 @@ export async function runProfileAdd(
   const { profiles } = await cli.profiles.read();
   if (name in profiles)
     throw new CliError("conflict", `there is a profile ${JSON.stringify(name)} already`);
-  const url = toAddress(cli.flags.url);
+  const config = await cli.config();
+  const url = (config.urlSource === "flag" ? config.url : undefined) ?? null;
   if (cli.flags.dryRun) throw new DryRun({ add: { name, url, use } });
   const added = await cli.profiles.updateProfile(name, (profile) => ({ ...profile, url }));
   if (use) await cli.profiles.update((file) => ({ ...file, current: name }));
   const { current } = await cli.profiles.read();
   await cli.output.resource(toShownProfile(name, added, current), profileColumns);
-}
-
-function toAddress(url: string | undefined): string | null {
-  if (url === undefined) return null;
-  const parsed = URL.parse(url);
-  if (parsed === null || !/^https?:$/.test(parsed.protocol) || parsed.username !== "")
-    throw usageError("--url takes an address that begins with http:// or https://, without a user");
-  return url.replace(/\/+$/, "");
 }

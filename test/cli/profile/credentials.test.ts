@@ -58,7 +58,13 @@ describe("a login", () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon(user);
     const keyring = { ...fakeKeyring(), setPassword: () => new Promise<never>(() => undefined) };
-    const system = fakeSystem({ home: home.path, stdin: "t0ken", env: auto(daemon.url), keyring });
+    const system = fakeSystem({
+      hurried: true,
+      home: home.path,
+      stdin: "t0ken",
+      env: auto(daemon.url),
+      keyring,
+    });
     expect(await run(login, system)).toBe(0);
     expect(system.written.err()).toContain("it did not answer within 3 seconds");
     expect(system.exits).toEqual([0]);

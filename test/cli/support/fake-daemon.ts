@@ -86,7 +86,10 @@ export async function fakeDaemon(
   }
 }
 
-function send(response: ServerResponse, { status = 200, body, headers = {}, cut }: FakeAnswer): void {
+function send(
+  response: ServerResponse,
+  { status = 200, body, headers = {}, cut }: FakeAnswer,
+): void {
   for (const [name, value] of Object.entries(headers))
     response.setHeader(name, value as string | string[]);
   if (body === undefined) {

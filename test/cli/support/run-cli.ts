@@ -30,6 +30,8 @@ export interface FakeSystemOptions {
   readonly stdout?: Writable;
   readonly isProcessAlive?: (pid: number) => boolean;
   readonly platform?: NodeJS.Platform;
+  /** Polling is hurried, patience of a second and more is not, unless this says otherwise. */
+  readonly hurried?: boolean;
   /** None when absent: no test touches the keyring of the machine it runs on. */
   readonly keyring?: KeyringLibrary;
 }
@@ -75,7 +77,8 @@ export function fakeSystem(options: FakeSystemOptions): FakeSystem {
     random: (length) => crypto.getRandomValues(new Uint8Array(length)),
     sleep: (milliseconds, signal) =>
       new Promise((resolve, reject) => {
-        const timer = setTimeout(resolve, Math.min(milliseconds, 20));
+        const isPolling = milliseconds < 1_000 || options.hurried === true;
+        const timer = setTimeout(resolve, isPolling ? Math.min(milliseconds, 20) : milliseconds);
         signal?.addEventListener("abort", () => {
           clearTimeout(timer);
           reject(signal.reason as Error);
@@ -170,7 +173,8 @@ export function fakeKeyring(): KeyringLibrary & { readonly entries: Map<string, 
   };
 }
 
-/** A stream of input that stays open. */
+/** A stream of input that stays open, as a terminal has it. */
 export function openInput(): PassThrough {
-  return new PassThrough();
+  const ignore = () => undefined;
+  return Object.assign(new PassThrough(), { setRawMode: ignore, ref: ignore, unref: ignore });
 }

@@ -1,5 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { define as defineRegister, type RegisterOptions } from "../../../../cli/commands/vault/register.ts";
+import {
+  define as defineRegister,
+  type RegisterOptions,
+} from "../../../../cli/commands/vault/register.ts";
 import { fakeDaemon } from "../../support/fake-daemon.ts";
 import { optionsOf } from "../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";
@@ -13,7 +16,15 @@ const account = {
   totp_enabled: false,
   created_at: "2026-11-21T12:00:00.000Z",
 };
-const register = ["vault", "register", "--handle", "mira", "--email", "mira@example.org", "--password-stdin"];
+const register = [
+  "vault",
+  "register",
+  "--handle",
+  "mira",
+  "--email",
+  "mira@example.org",
+  "--password-stdin",
+];
 
 describe("register", () => {
   test("the line becomes options", async () => {
@@ -26,11 +37,20 @@ describe("register", () => {
 
   test("sends the password as it came and no credentials", async () => {
     await using home = await temporaryHome();
-    await using daemon = await fakeDaemon({ "POST /api/auth/register": { status: 201, body: account } });
+    await using daemon = await fakeDaemon({
+      "POST /api/auth/register": { status: 201, body: account },
+    });
     await signIn(home.path, { url: daemon.url, vault: {} });
-    const ran = await runCli([...register, "--json"], { home: home.path, stdin: " Päss word 1! \n" });
+    const ran = await runCli([...register, "--json"], {
+      home: home.path,
+      stdin: " Päss word 1! \n",
+    });
     expect(ran.json()).toEqual(account);
-    expect(daemon.seen[0]?.json()).toEqual({ handle: "mira", email: "mira@example.org", password: " Päss word 1! " });
+    expect(daemon.seen[0]?.json()).toEqual({
+      handle: "mira",
+      email: "mira@example.org",
+      password: " Päss word 1! ",
+    });
     expect(daemon.seen[0]?.headers.authorization).toBeUndefined();
   });
 
@@ -39,7 +59,9 @@ describe("register", () => {
     [422, "Password must have at least 12 characters", "invalid", 12],
   ])("answered %i with %s is %s", async (status, detail, code, exit) => {
     await using home = await temporaryHome();
-    await using daemon = await fakeDaemon({ "POST /api/auth/register": { status, body: { detail } } });
+    await using daemon = await fakeDaemon({
+      "POST /api/auth/register": { status, body: { detail } },
+    });
     const options = { home: home.path, stdin: "x", env: { CROFT_URL: daemon.url } };
     const ran = await runCli([...register, "--json"], options);
     expect(ran.code).toBe(exit);
@@ -48,7 +70,10 @@ describe("register", () => {
 
   test("of an empty input says what is missing", async () => {
     const ran = await runCli([...register, "--json"], { home: "/nowhere", stdin: "" });
-    expect(ran.error()).toMatchObject({ code: "missing_input", message: "--password-stdin: standard input is empty" });
+    expect(ran.error()).toMatchObject({
+      code: "missing_input",
+      message: "--password-stdin: standard input is empty",
+    });
   });
 });
 
@@ -60,6 +85,10 @@ test("me and quota print the API's own objects", async () => {
   });
   await signIn(home.path, { url: daemon.url, vault: {} });
   expect((await runCli(["vault", "me", "--json"], { home: home.path })).json()).toEqual(account);
-  const quota = await runCli(["vault", "quota"], { home: home.path, terminal: true, env: { NO_COLOR: "1" } });
+  const quota = await runCli(["vault", "quota"], {
+    home: home.path,
+    terminal: true,
+    env: { NO_COLOR: "1" },
+  });
   expect(quota.out).toBe("used:  1.0 KiB\nlimit: 100.0 MiB\nfree:  100.0 MiB\n");
 });

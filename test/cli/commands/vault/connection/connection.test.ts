@@ -1,5 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { type ConnectionAddOptions, define } from "../../../../../cli/commands/vault/connection/add.ts";
+import {
+  type ConnectionAddOptions,
+  define,
+} from "../../../../../cli/commands/vault/connection/add.ts";
 import { fakeDaemon } from "../../../support/fake-daemon.ts";
 import { optionsOf } from "../../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../../support/run-cli.ts";
@@ -17,16 +20,34 @@ const setting = (name: string, more: object = {}) => ({
 });
 const providers = {
   items: [
-    { type: "local_folder", title: "Folder", sign_in: "settings", available: true, missing_settings: [], settings: [setting("root", { type: "path" })] },
+    {
+      type: "local_folder",
+      title: "Folder",
+      sign_in: "settings",
+      available: true,
+      missing_settings: [],
+      settings: [setting("root", { type: "path" })],
+    },
     {
       type: "webdav",
       title: "WebDAV",
       sign_in: "settings",
       available: true,
       missing_settings: [],
-      settings: [setting("url", { type: "url" }), setting("username"), setting("password", { secret: true })],
+      settings: [
+        setting("url", { type: "url" }),
+        setting("username"),
+        setting("password", { secret: true }),
+      ],
     },
-    { type: "dropbox", title: "Dropbox", sign_in: "oauth", available: false, missing_settings: ["CROFT_DROPBOX_CLIENT_ID"], settings: [] },
+    {
+      type: "dropbox",
+      title: "Dropbox",
+      sign_in: "oauth",
+      available: false,
+      missing_settings: ["CROFT_DROPBOX_CLIENT_ID"],
+      settings: [],
+    },
   ],
 };
 const connection = {
@@ -54,7 +75,17 @@ async function add(words: readonly string[], stdin = "") {
 
 describe("connection add", () => {
   test("the line becomes options", async () => {
-    const line = ["webdav", "--name", "nas", "--setting", "url=http://x?a=b", "--setting", "username=u", "--credential-stdin", "password"];
+    const line = [
+      "webdav",
+      "--name",
+      "nas",
+      "--setting",
+      "url=http://x?a=b",
+      "--setting",
+      "username=u",
+      "--credential-stdin",
+      "password",
+    ];
     expect(await optionsOf<ConnectionAddOptions>(define, line)).toEqual({
       provider: "webdav",
       name: "nas",
@@ -64,7 +95,13 @@ describe("connection add", () => {
   });
 
   test("sends settings, with paths made absolute, and prints the connection", async () => {
-    const { ran, sent } = await add(["local_folder", "--name", "home", "--setting", "root=my files"]);
+    const { ran, sent } = await add([
+      "local_folder",
+      "--name",
+      "home",
+      "--setting",
+      "root=my files",
+    ]);
     expect(ran.json()).toEqual(connection);
     expect(sent).toEqual({
       provider: "local_folder",
@@ -75,18 +112,59 @@ describe("connection add", () => {
   });
 
   test("reads a secret from standard input", async () => {
-    const line = ["webdav", "--name", "nas", "--setting", "url=http://x", "--setting", "username=u"];
+    const line = [
+      "webdav",
+      "--name",
+      "nas",
+      "--setting",
+      "url=http://x",
+      "--setting",
+      "username=u",
+    ];
     const { sent } = await add([...line, "--credential-stdin", "password"], "s3cret\n");
-    expect(sent).toMatchObject({ settings: { url: "http://x", username: "u" }, credentials: { password: "s3cret" } });
+    expect(sent).toMatchObject({
+      settings: { url: "http://x", username: "u" },
+      credentials: { password: "s3cret" },
+    });
   });
 
   test.each([
-    ["an unknown provider", ["webdv", "--name", "x"], "usage", 'there is no provider "webdv"; did you mean webdav?'],
-    ["an unknown setting", ["local_folder", "--name", "x", "--setting", "rot=x"], "usage", 'local_folder has no setting "rot"; did you mean root?'],
-    ["a secret on the line", ["webdav", "--name", "x", "--setting", "password=x"], "usage", "password is a secret"],
-    ["a missing setting", ["local_folder", "--name", "x"], "missing_input", "root: nobody can be asked"],
-    ["a provider that the server has not", ["dropbox", "--name", "x"], "unsupported", "this server is not set up for Dropbox"],
-    ["a setting without a value", ["webdav", "--name", "x", "--setting", "url"], "usage", '--setting takes KEY=VALUE, not "url"'],
+    [
+      "an unknown provider",
+      ["webdv", "--name", "x"],
+      "usage",
+      'there is no provider "webdv"; did you mean webdav?',
+    ],
+    [
+      "an unknown setting",
+      ["local_folder", "--name", "x", "--setting", "rot=x"],
+      "usage",
+      'local_folder has no setting "rot"; did you mean root?',
+    ],
+    [
+      "a secret on the line",
+      ["webdav", "--name", "x", "--setting", "password=x"],
+      "usage",
+      "password is a secret",
+    ],
+    [
+      "a missing setting",
+      ["local_folder", "--name", "x"],
+      "missing_input",
+      "root: nobody can be asked",
+    ],
+    [
+      "a provider that the server has not",
+      ["dropbox", "--name", "x"],
+      "unsupported",
+      "this server is not set up for Dropbox",
+    ],
+    [
+      "a setting without a value",
+      ["webdav", "--name", "x", "--setting", "url"],
+      "usage",
+      '--setting takes KEY=VALUE, not "url"',
+    ],
   ])("refuses %s before anything is connected", async (_what, words, code, message) => {
     const { ran, sent } = await add(words);
     expect(ran.error()).toMatchObject({ code, message });
@@ -97,10 +175,14 @@ describe("connection add", () => {
 test("connection list prints the items of the page", async () => {
   await using home = await temporaryHome();
   await using daemon = await fakeDaemon({
-    "GET /api/cloud/connections": { body: { items: [connection], total: 1, page: 1, per_page: 30 } },
+    "GET /api/cloud/connections": {
+      body: { items: [connection], total: 1, page: 1, per_page: 30 },
+    },
   });
   await signIn(home.path, { url: daemon.url, vault: {} });
-  const ran = await runCli(["vault", "connection", "list", "--json", "--limit", "30"], { home: home.path });
+  const ran = await runCli(["vault", "connection", "list", "--json", "--limit", "30"], {
+    home: home.path,
+  });
   expect(ran.json()).toEqual([connection]);
   expect(daemon.seen[0]?.path).toBe("/api/cloud/connections?page=1&per_page=30");
 });

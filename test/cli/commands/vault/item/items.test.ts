@@ -2,18 +2,41 @@ import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { describe, expect, test } from "vitest";
-import { define as defineDownload, type ItemDownloadOptions } from "../../../../../cli/commands/vault/item/download.ts";
+import {
+  define as defineDownload,
+  type ItemDownloadOptions,
+} from "../../../../../cli/commands/vault/item/download.ts";
 import { toFileName } from "../../../../../cli/commands/vault/item/file-name.ts";
-import { define as defineList, type ItemListOptions } from "../../../../../cli/commands/vault/item/list.ts";
-import { define as defineUpload, type ItemUploadOptions } from "../../../../../cli/commands/vault/item/upload.ts";
+import {
+  define as defineList,
+  type ItemListOptions,
+} from "../../../../../cli/commands/vault/item/list.ts";
+import {
+  define as defineUpload,
+  type ItemUploadOptions,
+} from "../../../../../cli/commands/vault/item/upload.ts";
 import { toItemAddress } from "../../../../../cli/commands/vault/item-address.ts";
 import { run } from "../../../../../cli/main.ts";
 import { type FakeAnswer, fakeDaemon, type SeenRequest } from "../../../support/fake-daemon.ts";
 import { optionsOf } from "../../../support/parse-line.ts";
-import { fakeSystem, type FakeSystemOptions, runCli, temporaryHome, toRan } from "../../../support/run-cli.ts";
+import {
+  fakeSystem,
+  type FakeSystemOptions,
+  runCli,
+  temporaryHome,
+  toRan,
+} from "../../../support/run-cli.ts";
 import { signIn } from "../../../support/signed-in.ts";
 
-const connection = { id: "c1", provider: "local_folder", display_name: "home", status: "connected", created_at: "x", last_checked_at: null, quota: null };
+const connection = {
+  id: "c1",
+  provider: "local_folder",
+  display_name: "home",
+  status: "connected",
+  created_at: "x",
+  last_checked_at: null,
+  quota: null,
+};
 const item = (id: string, kind: "file" | "folder" = "file", size: number | null = 5) => ({
   id: `u-${id}`,
   provider_item_id: id,
@@ -28,11 +51,22 @@ const item = (id: string, kind: "file" | "folder" = "file", size: number | null 
 /** A tree: `/docs` is a folder with `a ü.txt`. */
 function listing({ path }: SeenRequest): FakeAnswer {
   const query = new URL(path, "http://x").searchParams;
-  const all = query.get("parent_ref") === "" ? [item("docs", "folder", null), item("top.txt")] : [item("docs/a ü.txt")];
+  const all =
+    query.get("parent_ref") === ""
+      ? [item("docs", "folder", null), item("top.txt")]
+      : [item("docs/a ü.txt")];
   const name = query.get("name");
   const items = name === null ? all : all.filter((one) => one.name === name);
   return {
-    body: { parent_ref: query.get("parent_ref"), refresh_state: "fresh", error_code: null, error_message: null, listed_at: "x", items, next_cursor: null },
+    body: {
+      parent_ref: query.get("parent_ref"),
+      refresh_state: "fresh",
+      error_code: null,
+      error_message: null,
+      listed_at: "x",
+      items,
+      next_cursor: null,
+    },
   };
 }
 
@@ -43,12 +77,20 @@ const tree = {
 
 async function inHome<T>(
   answers: Parameters<typeof fakeDaemon>[0],
-  work: (home: string, go: (words: readonly string[], more?: Partial<FakeSystemOptions>) => ReturnType<typeof runCli>, seen: readonly SeenRequest[]) => Promise<T>,
+  work: (
+    home: string,
+    go: (words: readonly string[], more?: Partial<FakeSystemOptions>) => ReturnType<typeof runCli>,
+    seen: readonly SeenRequest[],
+  ) => Promise<T>,
 ): Promise<T> {
   await using home = await temporaryHome();
   await using daemon = await fakeDaemon({ ...tree, ...answers });
   await signIn(home.path, { url: daemon.url, vault: {} });
-  return await work(home.path, (words, more) => runCli(["vault", "item", ...words], { home: home.path, ...more }), daemon.seen);
+  return await work(
+    home.path,
+    (words, more) => runCli(["vault", "item", ...words], { home: home.path, ...more }),
+    daemon.seen,
+  );
 }
 
 describe("an item's name", () => {
@@ -70,10 +112,12 @@ describe("an item's name", () => {
 
 describe("item list", () => {
   test("the line becomes options", async () => {
-    expect(await optionsOf<ItemListOptions>(defineList, ["home:/docs", "--refresh"])).toMatchObject({
-      folder: { connection: "home", path: ["docs"] },
-      refresh: true,
-    });
+    expect(await optionsOf<ItemListOptions>(defineList, ["home:/docs", "--refresh"])).toMatchObject(
+      {
+        folder: { connection: "home", path: ["docs"] },
+        refresh: true,
+      },
+    );
     await expect(optionsOf(defineList, ["docs"])).rejects.toMatchObject({ code: "usage" });
   });
 
@@ -87,7 +131,9 @@ describe("item list", () => {
 
   test("prints a file as a list of one", async () => {
     await inHome({}, async (_home, go) => {
-      expect((await go(["list", "home:/top.txt"])).out).toBe("file\ttop.txt\t5\t\ttext/plain\ttop.txt\n");
+      expect((await go(["list", "home:/top.txt"])).out).toBe(
+        "file\ttop.txt\t5\t\ttext/plain\ttop.txt\n",
+      );
     });
   });
 
@@ -119,11 +165,19 @@ describe("item list", () => {
 });
 
 describe("item upload", () => {
-  const uploaded = { kind: "uploaded", provider_item_id: "docs/x.bin", name: "x.bin", parent_ref: "docs", size: 3 };
+  const uploaded = {
+    kind: "uploaded",
+    provider_item_id: "docs/x.bin",
+    name: "x.bin",
+    parent_ref: "docs",
+    size: 3,
+  };
   const route = "POST /api/cloud/connections/c1/items/upload";
 
   test("the line becomes options", async () => {
-    expect(await optionsOf<ItemUploadOptions>(defineUpload, ["a", "b", "home:/docs"])).toMatchObject({
+    expect(
+      await optionsOf<ItemUploadOptions>(defineUpload, ["a", "b", "home:/docs"]),
+    ).toMatchObject({
       sources: ["a", "b"],
       target: { connection: "home", path: ["docs"] },
     });
@@ -163,7 +217,9 @@ describe("item upload", () => {
 
   test("gives a single file another name, and takes standard input under one", async () => {
     await inHome({ [route]: { body: uploaded } }, async (_home, go, seen) => {
-      const ran = await go(["upload", "-", "home:/docs/new.txt"], { stdin: Readable.from([Buffer.from("abc")]) });
+      const ran = await go(["upload", "-", "home:/docs/new.txt"], {
+        stdin: Readable.from([Buffer.from("abc")]),
+      });
       expect(ran.code).toBe(0);
       expect(seen.at(-1)?.headers["transfer-encoding"]).toBe("chunked");
       expect(seen.at(-1)?.body.toString()).toContain('name="filename"\r\n\r\nnew.txt\r\n');
@@ -177,7 +233,12 @@ describe("item upload", () => {
     await inHome({ [route]: { body } }, async (home, go) => {
       await writeFile(join(home, "top.txt"), "x");
       const ran = await go(["upload", "top.txt", "home:/", "--json"]);
-      expect(ran.error()).toMatchObject({ code: "name_collision", exit_code: 7, http_status: 200, reason: "name_collision" });
+      expect(ran.error()).toMatchObject({
+        code: "name_collision",
+        exit_code: 7,
+        http_status: 200,
+        reason: "name_collision",
+      });
     });
   });
 
@@ -188,7 +249,10 @@ describe("item upload", () => {
       expect(ran.code).toBe(14);
       expect(ran.json()).toEqual([
         { item: "x.bin", ...uploaded, error: null },
-        { item: "missing.bin", error: { code: "file_error", message: "missing.bin: there is no such file" } },
+        {
+          item: "missing.bin",
+          error: { code: "file_error", message: "missing.bin: there is no such file" },
+        },
       ]);
       expect(ran.error()).toMatchObject({ code: "partial", message: "1 of 2 were not uploaded" });
     });
@@ -208,7 +272,10 @@ describe("item upload", () => {
       const ran = await go(["upload", "x.bin", "home:/docs", "--dry-run", "--json"]);
       expect(ran.json()).toMatchObject({
         dry_run: true,
-        request: { method: "POST", body: { parent_ref: "docs", filename: "x.bin", file: { filename: "x.bin", size: 3 } } },
+        request: {
+          method: "POST",
+          body: { parent_ref: "docs", filename: "x.bin", file: { filename: "x.bin", size: 3 } },
+        },
       });
     });
   });
@@ -217,13 +284,21 @@ describe("item upload", () => {
     const refusal = { status: 401, body: { detail: "Invalid or expired token" } };
     const answers = {
       [route]: [refusal, { body: uploaded }],
-      "POST /api/auth/refresh": { body: { access_token: "new" }, headers: { "Set-Cookie": "refresh_token=r2; Path=/" } },
+      "POST /api/auth/refresh": {
+        body: { access_token: "new" },
+        headers: { "Set-Cookie": "refresh_token=r2; Path=/" },
+      },
     };
     await inHome(answers, async (home, go, seen) => {
       await writeFile(join(home, "x.bin"), "abc");
       expect((await go(["upload", "x.bin", "home:/docs"])).code).toBe(0);
-      const uploads = seen.filter(({ method, path }) => method === "POST" && path.endsWith("upload"));
-      expect(uploads.map(({ headers }) => headers.authorization)).toEqual(["Bearer access-1", "Bearer new"]);
+      const uploads = seen.filter(
+        ({ method, path }) => method === "POST" && path.endsWith("upload"),
+      );
+      expect(uploads.map(({ headers }) => headers.authorization)).toEqual([
+        "Bearer access-1",
+        "Bearer new",
+      ]);
       expect(uploads.map(({ body }) => body.includes("abc"))).toEqual([true, true]);
     });
   });
@@ -234,7 +309,9 @@ describe("item download", () => {
   const bytes = { body: Buffer.from("hello") };
 
   test("the line becomes options", async () => {
-    expect(await optionsOf<ItemDownloadOptions>(defineDownload, ["home:/a", "ID", "-o", "dir"])).toEqual({
+    expect(
+      await optionsOf<ItemDownloadOptions>(defineDownload, ["home:/a", "ID", "-o", "dir"]),
+    ).toEqual({
       items: ["home:/a", "ID"],
       output: "dir",
     });
@@ -257,7 +334,10 @@ describe("item download", () => {
       await writeFile(join(home, "out"), "before");
       expect((await go(["download", "home:/docs/a ü.txt", "-o", "out"])).code).toBe(0);
       expect(await readFile(join(home, "out"), "utf8")).toBe("hello");
-      expect(await go(["download", "home:/docs/a ü.txt", "-o", "-"])).toMatchObject({ code: 0, out: "hello" });
+      expect(await go(["download", "home:/docs/a ü.txt", "-o", "-"])).toMatchObject({
+        code: 0,
+        out: "hello",
+      });
     });
   });
 
@@ -265,7 +345,11 @@ describe("item download", () => {
     await inHome({ [route]: bytes }, async (home, go) => {
       await writeFile(join(home, "a ü.txt"), "mine");
       const ran = await go(["download", "home:/docs/a ü.txt", "--json"]);
-      expect(ran.error()).toMatchObject({ code: "conflict", exit_code: 7, hint: "--force replaces it" });
+      expect(ran.error()).toMatchObject({
+        code: "conflict",
+        exit_code: 7,
+        hint: "--force replaces it",
+      });
       expect(await readFile(join(home, "a ü.txt"), "utf8")).toBe("mine");
       expect((await go(["download", "home:/docs/a ü.txt", "--force"])).code).toBe(0);
       expect(await readFile(join(home, "a ü.txt"), "utf8")).toBe("hello");
@@ -277,7 +361,9 @@ describe("item download", () => {
       const refused = await go(["download", "home:/docs/a ü.txt", "-o", "-"], { terminal: true });
       expect(refused).toMatchObject({ code: 2, out: "" });
       expect(seen).toEqual([]);
-      const forced = await go(["download", "home:/docs/a ü.txt", "-o", "-", "--force", "--quiet"], { terminal: true });
+      const forced = await go(["download", "home:/docs/a ü.txt", "-o", "-", "--force", "--quiet"], {
+        terminal: true,
+      });
       expect(forced).toMatchObject({ code: 0, out: "hello" });
     });
   });
@@ -291,11 +377,17 @@ describe("item download", () => {
   });
 
   test("of an item by its id asks the only connection, and takes the name from the answer", async () => {
-    const answer = { ...bytes, headers: { "Content-Disposition": "attachment; filename*=UTF-8''..%2F..%2Fetc%2Fp%00x" } };
-    await inHome({ "GET /api/cloud/connections/c1/items/ID1/download": answer }, async (home, go) => {
-      expect((await go(["download", "ID1"])).code).toBe(0);
-      expect(await readdir(home)).toContain(".._.._etc_p_x");
-    });
+    const answer = {
+      ...bytes,
+      headers: { "Content-Disposition": "attachment; filename*=UTF-8''..%2F..%2Fetc%2Fp%00x" },
+    };
+    await inHome(
+      { "GET /api/cloud/connections/c1/items/ID1/download": answer },
+      async (home, go) => {
+        expect((await go(["download", "ID1"])).code).toBe(0);
+        expect(await readdir(home)).toContain(".._.._etc_p_x");
+      },
+    );
   });
 
   test("that the provider refuses exits with its own code", async () => {
@@ -304,8 +396,14 @@ describe("item download", () => {
       { status: 503, body: { detail: "The provider is temporarily unavailable" } },
     ];
     await inHome({ [route]: refusals }, async (home, go) => {
-      expect((await go(["download", "home:/docs/a ü.txt", "--json"])).error()).toMatchObject({ code: "reauth_required", exit_code: 13 });
-      expect((await go(["download", "home:/docs/a ü.txt", "--json"])).error()).toMatchObject({ code: "provider_failed", exit_code: 11 });
+      expect((await go(["download", "home:/docs/a ü.txt", "--json"])).error()).toMatchObject({
+        code: "reauth_required",
+        exit_code: 13,
+      });
+      expect((await go(["download", "home:/docs/a ü.txt", "--json"])).error()).toMatchObject({
+        code: "provider_failed",
+        exit_code: 11,
+      });
       expect((await readdir(home)).filter((name) => name.includes(".txt"))).toEqual([]);
     });
   });
@@ -314,8 +412,10 @@ describe("item download", () => {
     await using home = await temporaryHome();
     const { createServer } = await import("node:http");
     const server = createServer((request, response) => {
-      const body = (value: unknown) => response.setHeader("Content-Type", "application/json").end(JSON.stringify(value));
-      if (request.url?.startsWith("/api/cloud/connections?")) return void body(tree["GET /api/cloud/connections"].body);
+      const body = (value: unknown) =>
+        response.setHeader("Content-Type", "application/json").end(JSON.stringify(value));
+      if (request.url?.startsWith("/api/cloud/connections?"))
+        return void body(tree["GET /api/cloud/connections"].body);
       if (request.url?.includes("/items?"))
         return void body(listing({ path: request.url } as SeenRequest).body);
       response.setHeader("Content-Length", 1000).write("begins");
@@ -325,7 +425,8 @@ describe("item download", () => {
     await signIn(home.path, { url: `http://127.0.0.1:${port}`, vault: {} });
     const system = fakeSystem({ home: home.path });
     const running = run(["vault", "item", "download", "home:/docs/a ü.txt", "-o", "out"], system);
-    while (!(await readdir(home.path)).includes("out.part")) await new Promise((resolve) => setTimeout(resolve, 5));
+    while (!(await readdir(home.path)).includes("out.part"))
+      await new Promise((resolve) => setTimeout(resolve, 5));
     system.stops.send("SIGINT");
     expect(toRan(await running, system)).toMatchObject({ code: 130, out: "" });
     expect((await readdir(home.path)).filter((name) => name.startsWith("out"))).toEqual([]);

@@ -1,0 +1,128 @@
+import { describe, expect, test } from "vitest";
+import { type ApiOptions, define } from "../../../cli/commands/api.ts";
+import { fakeDaemon } from "../support/fake-daemon.ts";
+import { optionsOf } from "../support/parse-line.ts";
+import { runCli, temporaryHome } from "../support/run-cli.ts";
+import { signIn } from "../support/signed-in.ts";
+
+test("the line becomes options", async () => {
+  const line = ["post", "/api/v1/x", "-f", "name=a=b", "-F", "on=true", "-F", "n=3"];
+  expect(await optionsOf<ApiOptions>(define, line)).toMatchObject({
+    service: undefined,
+    method: "POST",
+    path: "/api/v1/x",
+    fields: { name: "a=b", on: true, n: 3 },
+  });
+  for (const bad of [
+    ["FETCH", "/x"],
+    ["GET", "/x", "-f", "nothing"],
+    ["GET", "/x", "-F", "a=b"],
+    ["GET", "/x", "--service", "cloud"],
+  ])
+    await expect(optionsOf(define, bad), bad.join(" ")).rejects.toMatchObject({ code: "usage" });
+});
+
+describe("a request", () => {
+  test("goes to the service that its path belongs to, signed in there", async () => {
+    await using home = await temporaryHome();
+    await using daemon = await fakeDaemon({
+      "GET /api/v1/user": { body: { id: 1 } },
+      "GET /api/auth/me": { body: { id: "x" } },
+    });
+    await signIn(home.path, { url: daemon.url, forgeToken: "ft", vault: {} });
+    for (const words of [
+      ["/api/v1/user"],
+      ["user", "--service", "forge"],
+      ["/api/auth/me"],
+      ["auth/me", "--service", "vault"],
+    ])
+      expect((await runCli(["api", "GET", ...words], { home: home.path })).code).toBe(0);
+    expect(daemon.seen.map(({ headers }) => headers.authorization)).toEqual([
+      "token ft",
+      "token ft",
+      "Bearer access-1",
+      "Bearer access-1",
+    ]);
+    const unclear = await runCli(["api", "GET", "user", "--json"], { home: home.path });
+    expect(unclear.error()).toMatchObject({ code: "usage", message: "which service is not clear" });
+  });
+
+  test("puts fields into the query or the body", async () => {
+    await using home = await temporaryHome();
+    await using daemon = await fakeDaemon({
+      "GET /api/v1/admin/users": { body: [] },
+      "POST /api/v1/admin/users": { status: 201, body: { id: 2 } },
+    });
+    await signIn(home.path, { url: daemon.url, forgeToken: "t" });
+    await runCli(["api", "GET", "/api/v1/admin/users?page=2", "-f", "q=a b"], { home: home.path });
+    expect(daemon.seen[0]?.path).toBe("/api/v1/admin/users?page=2&q=a+b");
+    await runCli(
+      ["api", "POST", "/api/v1/admin/users", "-f", "username=bob", "-F", "restricted=true"],
+      { home: home.path },
+    );
+    expect(daemon.seen[1]?.json()).toEqual({ username: "bob", restricted: true });
+    expect(daemon.seen[1]?.headers["content-type"]).toBe("application/json");
+  });
+
+  test("takes its body from standard input", async () => {
+    await using home = await temporaryHome();
+    await using daemon = await fakeDaemon({
+      "POST /api/v1/markdown/raw": {
+        body: Buffer.from("<p>x</p>"),
+        headers: { "Content-Type": "text/html" },
+      },
+    });
+    await signIn(home.path, { url: daemon.url, forgeToken: "t" });
+    const line = [
+      "api",
+      "POST",
+      "/api/v1/markdown/raw",
+      "--input",
+      "-",
+      "--content-type",
+      "text/plain",
+    ];
+    const ran = await runCli(line, { home: home.path, stdin: "# x" });
+    expect(ran).toMatchObject({ code: 0, out: "<p>x</p>" });
+    expect(daemon.seen[0]).toMatchObject({ headers: { "content-type": "text/plain" } });
+    expect(daemon.seen[0]?.body.toString()).toBe("# x");
+  });
+
+  test("that is answered with a failed outcome exits with its code, whatever the status", async () => {
+    await using home = await temporaryHome();
+    await using daemon = await fakeDaemon({
+      "POST /api/cloud/x": {
+        status: 200,
+        body: { kind: "conflict", reason: "name_collision", existing_name: "a" },
+      },
+    });
+    await signIn(home.path, { url: daemon.url, vault: {} });
+    expect(await runCli(["api", "POST", "/api/cloud/x"], { home: home.path })).toMatchObject({
+      code: 7,
+      out: "",
+    });
+  });
+
+  test("that writes is only shown with --dry-run", async () => {
+    await using home = await temporaryHome();
+    await using daemon = await fakeDaemon({});
+    await signIn(home.path, { url: daemon.url, forgeToken: "t" });
+    const ran = await runCli(["api", "DELETE", "/api/v1/admin/users/bob", "--dry-run", "--json"], {
+      home: home.path,
+    });
+    expect(ran.json()).toMatchObject({
+      dry_run: true,
+      request: { method: "DELETE", url: `${daemon.url}/api/v1/admin/users/bob` },
+    });
+  });
+
+  test("answered with nothing prints nothing, and null as JSON", async () => {
+    await using home = await temporaryHome();
+    await using daemon = await fakeDaemon({ "DELETE /api/v1/x": { status: 204 } });
+    await signIn(home.path, { url: daemon.url, forgeToken: "t" });
+    expect((await runCli(["api", "DELETE", "/api/v1/x"], { home: home.path })).out).toBe("");
+    expect((await runCli(["api", "DELETE", "/api/v1/x", "--json"], { home: home.path })).out).toBe(
+      "null\n",
+    );
+  });
+});

@@ -1,0 +1,155 @@
+import { chmod, readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { define as defineGet, type ConfigGetOptions } from "../../../../cli/commands/config/get.ts";
+import { define as defineSet, type ConfigSetOptions } from "../../../../cli/commands/config/set.ts";
+import { listSettings } from "../../../../daemon/contract/settings.ts";
+import { skipUnless } from "../../../support/skip.ts";
+import { optionsOf } from "../../support/parse-line.ts";
+import { runCli, temporaryHome } from "../../support/run-cli.ts";
+
+test("the lines become options", async () => {
+  expect(await optionsOf<ConfigGetOptions>(defineGet, ["port"])).toEqual({ key: "port" });
+  expect(await optionsOf<ConfigSetOptions>(defineSet, ["port", "8000"])).toEqual({
+    key: "port",
+    value: "8000",
+  });
+  expect(await optionsOf<ConfigSetOptions>(defineSet, ["port", "--unset"])).toEqual({
+    key: "port",
+    value: undefined,
+  });
+  await expect(optionsOf(defineSet, ["port"])).rejects.toMatchObject({ code: "usage" });
+  await expect(optionsOf(defineSet, ["port", "1", "--unset"])).rejects.toMatchObject({
+    code: "usage",
+  });
+});
+
+test("list shows every setting with its source, and no secret", async () => {
+  await using home = await temporaryHome();
+  await writeFile(join(home.path, "config.yaml"), "port: 8000\n");
+  const env = { CROFT_HOST: "127.0.0.2", CROFT_SMTP_URL: "smtp://u:s3cret@mail" };
+  const ran = await runCli(["config", "list", "--json"], { home: home.path, env });
+  const values = ran.json() as { key: string }[];
+  expect(values).toHaveLength(listSettings().length);
+  const by = (key: string) => values.find((value) => value.key === key);
+  expect(by("port")).toEqual({
+    key: "port",
+    value: 8000,
+    source: "file",
+    origin: join(home.path, "config.yaml"),
+    secret: false,
+  });
+  expect(by("host")).toMatchObject({
+    value: "127.0.0.2",
+    source: "environment",
+    origin: "CROFT_HOST",
+  });
+  expect(by("smtp_url")).toMatchObject({ value: "********", secret: true });
+  expect(by("tls")).toMatchObject({ value: "off", source: "default", origin: null });
+  expect(ran.out).not.toContain("s3cret");
+});
+
+test("all mistakes are told at once and exit 2", async () => {
+  await using home = await temporaryHome();
+  await writeFile(join(home.path, "config.yaml"), "prot: 1\nport: no\n");
+  const ran = await runCli(["config", "list", "--json"], { home: home.path });
+  expect(ran.code).toBe(2);
+  const { message } = ran.error() as { message: string };
+  expect(message.split("\n")).toEqual([
+    expect.stringContaining('unknown key "prot"'),
+    expect.stringContaining("port in"),
+  ]);
+});
+
+describe("set", () => {
+  const file = (home: string) => join(home, "config.yaml");
+
+  test("changes one line and leaves comments and the rest", async () => {
+    await using home = await temporaryHome();
+    const before = "# my daemon\nport: 7000 # before\nallowed_hosts:\n  - a\n  - b\n";
+    await writeFile(file(home.path), before);
+    const ran = await runCli(["config", "set", "port", "8000", "--json"], { home: home.path });
+    expect(ran.json()).toEqual({ key: "port", value: 8000, path: file(home.path) });
+    expect(await readFile(file(home.path), "utf8")).toBe(before.replace("7000", "8000"));
+    await runCli(["config", "set", "allowed_hosts", "c,d"], { home: home.path });
+    expect(await readFile(file(home.path), "utf8")).toContain("allowed_hosts:\n  - c\n  - d\n");
+  });
+
+  test("takes a line out", async () => {
+    await using home = await temporaryHome();
+    await writeFile(file(home.path), "port: 8000\nhost: 127.0.0.2\n");
+    await runCli(["config", "set", "port", "--unset"], { home: home.path });
+    expect(await readFile(file(home.path), "utf8")).toBe("host: 127.0.0.2\n");
+  });
+
+  test("reads a secret from standard input, prints stars, and keeps the file to its owner", async () => {
+    await using home = await temporaryHome();
+    const ran = await runCli(["config", "set", "smtp_url", "--stdin", "--json"], {
+      home: home.path,
+      stdin: "smtp://u:s3cret@mail\n",
+    });
+    expect(ran.json()).toMatchObject({ value: "********" });
+    expect(await readFile(file(home.path), "utf8")).toBe("smtp_url: smtp://u:s3cret@mail\n");
+    expect((await stat(file(home.path))).mode & 0o777).toBe(0o600);
+  });
+
+  test.each([
+    [["port", "many"], "port in"],
+    [["prot", "1"], 'unknown key "prot"'],
+    [["home", "/x"], "home cannot be in the config file"],
+  ])("refuses %j and writes nothing", async (words, message) => {
+    await using home = await temporaryHome();
+    const ran = await runCli(["config", "set", ...words, "--json"], { home: home.path });
+    expect(ran.error()).toMatchObject({ code: "invalid_config", exit_code: 2 });
+    expect(ran.error()["message"]).toContain(message);
+    await expect(readFile(file(home.path))).rejects.toMatchObject({ code: "ENOENT" });
+  });
+
+  test("is not misled by a variable that hides the file's value", async () => {
+    await using home = await temporaryHome();
+    const env = { CROFT_PORT: "7001" };
+    const ran = await runCli(["config", "set", "port", "many", "--json"], { home: home.path, env });
+    expect(ran.error()).toMatchObject({ code: "invalid_config" });
+    const good = await runCli(["config", "set", "port", "8000", "--json"], {
+      home: home.path,
+      env,
+    });
+    expect(good.json()).toMatchObject({ value: 8000 });
+  });
+
+  test("writes nothing with --dry-run", async () => {
+    await using home = await temporaryHome();
+    const ran = await runCli(["config", "set", "port", "8000", "--dry-run", "--json"], {
+      home: home.path,
+    });
+    expect(ran.json()).toEqual({
+      dry_run: true,
+      set: { key: "port", value: 8000, path: file(home.path) },
+    });
+    await expect(readFile(file(home.path))).rejects.toMatchObject({ code: "ENOENT" });
+  });
+
+  skipUnless(process.getuid?.() !== 0, "the superuser may write everywhere")(
+    "in a folder that cannot be written exits 17",
+    async () => {
+      await using home = await temporaryHome();
+      await chmod(home.path, 0o500);
+      const ran = await runCli(["config", "set", "port", "8000", "--json"], { home: home.path });
+      await chmod(home.path, 0o700);
+      expect(ran.error()).toMatchObject({ code: "file_error", exit_code: 17 });
+    },
+  );
+});
+
+test("path shows where everything lies", async () => {
+  const env = { CROFT_HOME: undefined, XDG_CONFIG_HOME: "/c", XDG_DATA_HOME: "/d" };
+  const ran = await runCli(["config", "path", "--json"], { home: "/home/mira", env });
+  expect(ran.json()).toEqual({
+    home: null,
+    config_file: "/c/croft/config.yaml",
+    config: "/c/croft",
+    data: "/d/croft",
+    state: "/home/mira/.local/state/croft",
+    cache: "/home/mira/.cache/croft",
+  });
+});

@@ -1,0 +1,178 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import {
+  define as defineLogs,
+  type DaemonLogsOptions,
+} from "../../../../cli/commands/daemon/logs.ts";
+import {
+  define as defineStop,
+  type DaemonStopOptions,
+} from "../../../../cli/commands/daemon/stop.ts";
+import {
+  define as defineWait,
+  type DaemonWaitOptions,
+} from "../../../../cli/commands/daemon/wait.ts";
+import { run } from "../../../../cli/main.ts";
+import { fakeDaemon } from "../../support/fake-daemon.ts";
+import { optionsOf } from "../../support/parse-line.ts";
+import { fakeSystem, runCli, temporaryHome, toRan } from "../../support/run-cli.ts";
+
+const startedAt = Date.parse("2026-11-21T12:00:00Z");
+
+async function announce(home: string, urls: readonly string[], pid = process.pid): Promise<void> {
+  await writeFile(join(home, "daemon.json"), JSON.stringify({ pid, started_at: startedAt, urls }));
+}
+
+test("the lines become options", async () => {
+  expect(await optionsOf<DaemonStopOptions>(defineStop, ["--timeout", "5"])).toEqual({
+    timeoutSeconds: 5,
+  });
+  expect(await optionsOf<DaemonWaitOptions>(defineWait, [])).toEqual({ timeoutSeconds: 30 });
+  expect(await optionsOf<DaemonLogsOptions>(defineLogs, ["-n", "3", "-f"])).toEqual({
+    lines: 3,
+    follow: true,
+  });
+  await expect(optionsOf(defineStop, ["--timeout", "soon"])).rejects.toMatchObject({
+    code: "usage",
+  });
+});
+
+describe("status", () => {
+  test("tells of the daemon of this home", async () => {
+    await using home = await temporaryHome();
+    await using daemon = await fakeDaemon({ "GET /readyz": { body: { status: "ready" } } });
+    await announce(home.path, [daemon.url]);
+    const ran = await runCli(["daemon", "status", "--json"], { home: home.path });
+    expect(ran.json()).toEqual({
+      running: true,
+      ready: true,
+      url: daemon.url,
+      pid: process.pid,
+      started_at: "2026-11-21T12:00:00.000Z",
+    });
+  });
+
+  test("tells less of a daemon elsewhere, and that one is not ready", async () => {
+    await using home = await temporaryHome();
+    await using daemon = await fakeDaemon({
+      "GET /readyz": { status: 503, body: { status: "not ready" } },
+    });
+    const ran = await runCli(["daemon", "status", "--json", "--url", daemon.url], {
+      home: home.path,
+    });
+    expect(ran.json()).toMatchObject({ running: true, ready: false, pid: null });
+  });
+
+  test("exits 10 when none runs, also after a crash", async () => {
+    await using home = await temporaryHome();
+    await announce(home.path, ["http://127.0.0.1:9"], 999_999_999);
+    await writeFile(join(home.path, "config.yaml"), "port: 9\n");
+    const ran = await runCli(["daemon", "status", "--json"], { home: home.path });
+    expect(ran.error()).toMatchObject({ code: "daemon_unreachable", exit_code: 10 });
+  });
+});
+
+describe("stop", () => {
+  test("asks the process to end and waits for it", async () => {
+    await using home = await temporaryHome();
+    await announce(home.path, [], 4711);
+    let alive = 4;
+    const stopped: number[] = [];
+    const system = {
+      ...fakeSystem({ home: home.path, isProcessAlive: () => alive-- > 0 }),
+      stopProcess: (pid: number) => stopped.push(pid) > 0,
+    };
+    const ran = toRan(await run(["daemon", "stop", "--json"], system), system);
+    expect(ran.json()).toEqual({ stopped: true, pid: 4711, data: home.path });
+    expect(stopped).toEqual([4711]);
+  });
+
+  test("of a daemon that does not end exits 8", async () => {
+    await using home = await temporaryHome();
+    await announce(home.path, [], 4711);
+    let now = startedAt;
+    const ran = await runCli(["daemon", "stop", "--timeout", "3", "--json"], {
+      home: home.path,
+      isProcessAlive: () => true,
+      now: () => (now += 1000),
+    });
+    expect(ran.error()).toMatchObject({
+      code: "not_finished",
+      exit_code: 8,
+      message: "process 4711 has not ended within 3 s",
+    });
+  });
+
+  test("of none is done already", async () => {
+    await using home = await temporaryHome();
+    const ran = await runCli(["daemon", "stop", "--json"], { home: home.path });
+    expect(ran.json()).toEqual({ stopped: false, pid: null, data: home.path });
+  });
+
+  test("is only told with --dry-run", async () => {
+    await using home = await temporaryHome();
+    await announce(home.path, []);
+    const ran = await runCli(["daemon", "stop", "--dry-run", "--json"], { home: home.path });
+    expect(ran.json()).toEqual({ dry_run: true, stop: { pid: process.pid, data: home.path } });
+  });
+});
+
+describe("wait", () => {
+  test("ends when the daemon accepts requests, wherever it turns out to listen", async () => {
+    await using home = await temporaryHome();
+    const notReady = { status: 503, body: {} };
+    await using daemon = await fakeDaemon({ "GET /readyz": [notReady, notReady, { body: {} }] });
+    await writeFile(join(home.path, "config.yaml"), "port: 9\n");
+    const waiting = runCli(["daemon", "wait", "--json"], { home: home.path });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await announce(home.path, [daemon.url]);
+    expect((await waiting).json()).toEqual({ ready: true, url: daemon.url });
+  });
+
+  test.each([
+    ["nobody answers", "http://127.0.0.1:9", "daemon_unreachable", 10],
+    ["it is not ready", undefined, "not_finished", 8],
+  ])("gives up in time when %s", async (_what, url, code, exit) => {
+    await using home = await temporaryHome();
+    await using daemon = await fakeDaemon({ "GET /readyz": { status: 503, body: {} } });
+    let now = startedAt;
+    const line = ["daemon", "wait", "--timeout", "5", "--json", "--url", url ?? daemon.url];
+    const ran = await runCli(line, { home: home.path, now: () => (now += 1000) });
+    expect(ran.error()).toMatchObject({ code, exit_code: exit });
+  });
+});
+
+describe("logs", () => {
+  test("prints the last lines", async () => {
+    await using home = await temporaryHome();
+    await mkdir(join(home.path, "state"));
+    await writeFile(join(home.path, "state", "daemon.log"), "one\ntwo\nthree\n");
+    expect((await runCli(["daemon", "logs", "-n", "2"], { home: home.path })).out).toBe(
+      "two\nthree\n",
+    );
+    const { json } = await runCli(["daemon", "logs", "-n", "1", "--json"], { home: home.path });
+    expect(json()).toEqual({ path: join(home.path, "state", "daemon.log"), lines: ["three"] });
+  });
+
+  test("follows what is added until it is interrupted", async () => {
+    await using home = await temporaryHome();
+    await mkdir(join(home.path, "state"));
+    const path = join(home.path, "state", "daemon.log");
+    await writeFile(path, "one\n");
+    const system = fakeSystem({ home: home.path });
+    const running = run(["daemon", "logs", "-f"], system);
+    while (system.written.out() !== "one\n") await new Promise((resolve) => setTimeout(resolve, 5));
+    await writeFile(path, "two\n", { flag: "a" });
+    while (system.written.out() !== "one\ntwo\n")
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    system.stops.send("SIGINT");
+    expect(await running).toBe(130);
+  });
+
+  test("that nobody wrote are not found", async () => {
+    await using home = await temporaryHome();
+    const ran = await runCli(["daemon", "logs", "--json"], { home: home.path });
+    expect(ran.error()).toMatchObject({ code: "not_found", exit_code: 6 });
+  });
+});

@@ -1,0 +1,123 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { define } from "../../../cli/commands/serve.ts";
+import { run } from "../../../cli/main.ts";
+import type { SettingFlags } from "../../../cli/profile/settings.ts";
+import { optionsOf } from "../support/parse-line.ts";
+import { type FakeSystem, fakeSystem, runCli, temporaryHome } from "../support/run-cli.ts";
+
+test("the line becomes settings, and only those of the line", async () => {
+  const line = [
+    "--host",
+    "::1",
+    "--port",
+    "0",
+    "--tls",
+    "self",
+    "--insecure-http",
+    "--log-level",
+    "warn",
+  ];
+  expect(await optionsOf<SettingFlags>(define, line)).toEqual({
+    host: "::1",
+    port: "0",
+    tls: "self",
+    insecureHttp: true,
+    logLevel: "warn",
+  });
+  expect(await optionsOf<SettingFlags>(define, [])).toEqual({});
+});
+
+/** A daemon served in this process until `work` is done, and the exit code it ends with. */
+async function served(
+  words: readonly string[],
+  work: (system: FakeSystem) => Promise<void>,
+  home: string,
+): Promise<number> {
+  const system = fakeSystem({ home });
+  const running = run(["serve", "--port", "0", ...words], system);
+  let ended: number | undefined;
+  void running.then((code) => (ended = code));
+  while (system.written.out() === "" && ended === undefined)
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  if (ended !== undefined) throw new Error(`serve ended with ${ended}: ${system.written.err()}`);
+  try {
+    await work(system);
+  } finally {
+    system.stops.send("SIGTERM");
+  }
+  return running;
+}
+
+describe("serve", () => {
+  test("of a new home makes it, tells the password once, and stops with 0", async () => {
+    await using home = await temporaryHome();
+    let first = "";
+    const code = await served(
+      ["--json"],
+      async (system) => {
+        const [line = "", ...rest] = system.written.out().split("\n");
+        expect(rest).toEqual([""]);
+        const ready = JSON.parse(line) as { urls: string[]; first_start: { password: string } };
+        expect(ready).toMatchObject({
+          event: "ready",
+          pid: process.pid,
+          first_start: { home: home.path },
+        });
+        expect(ready.urls[0]).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+        first = ready.first_start.password;
+        const who = await runCli(["whoami", "--json"], { home: home.path });
+        expect(who.json()).toMatchObject({ url: ready.urls[0], forge: { is_admin: true } });
+        const second = await runCli(["serve", "--port", "0", "--json"], { home: home.path });
+        expect(second).toMatchObject({ code: 7, out: "" });
+        expect(second.error()).toMatchObject({ code: "already_running" });
+        expect(second.error()["message"]).toContain(String(process.pid));
+      },
+      home.path,
+    );
+    expect(code).toBe(0);
+    const log = await readFile(join(home.path, "state", "daemon.log"), "utf8");
+    expect(log).toContain("croft is ready");
+    expect(log).not.toContain(first);
+    expect(
+      await served(
+        [],
+        async (system) => {
+          expect(system.written.out()).toMatch(/^croft listens on http:\/\/127\.0\.0\.1:\d+\n$/);
+        },
+        home.path,
+      ),
+    ).toBe(0);
+  });
+
+  test.each([
+    [["--port", "many"], 2, "invalid_config", "--port takes a whole number"],
+    [["--host", "0.0.0.0"], 2, "usage", "plain http would send passwords in the clear"],
+  ])("refuses %j", async (words, exit, code, message) => {
+    await using home = await temporaryHome();
+    const ran = await runCli(["serve", ...words, "--json"], { home: home.path });
+    expect(ran).toMatchObject({ code: exit, out: "" });
+    expect(ran.error()).toMatchObject({ code });
+    expect(ran.error()["message"]).toContain(message);
+  });
+
+  test("on a taken port exits 7 and says how to take another", async () => {
+    await using home = await temporaryHome();
+    await using other = await temporaryHome();
+    await served(
+      ["--json"],
+      async (system) => {
+        const { urls } = JSON.parse(system.written.out()) as { urls: string[] };
+        const { port } = new URL(urls[0] ?? "");
+        const ran = await runCli(["serve", "--port", port, "--json"], { home: other.path });
+        expect(ran.error()).toMatchObject({
+          code: "already_running",
+          exit_code: 7,
+          hint: expect.stringContaining("--port"),
+        });
+      },
+      home.path,
+    );
+  });
+});

@@ -1,0 +1,129 @@
+import { describe, expect, test } from "vitest";
+import { run } from "../../../cli/main.ts";
+import { type FakeAnswer, fakeDaemon } from "../support/fake-daemon.ts";
+import { fakeSystem, openInput, temporaryHome } from "../support/run-cli.ts";
+import { fakeJwt, readEntryOfAnyProfile } from "../support/signed-in.ts";
+
+const signedIn: FakeAnswer = {
+  body: {
+    access_token: fakeJwt(Date.now() + 900_000),
+    user: { id: "1", handle: "mira", email: "mira@example.org", role: "user", totp_enabled: true },
+  },
+  headers: { "Set-Cookie": "refresh_token=r3fresh; Max-Age=57600" },
+};
+const wrong: FakeAnswer = { status: 401, body: { detail: "Incorrect email or password" } };
+
+/** Types answers into the screen, each when its question is there, and gives what became of it. */
+async function signInWith(
+  line: readonly string[],
+  answers: readonly FakeAnswer[],
+  typed: readonly (readonly [question: string, keys: string])[],
+) {
+  await using home = await temporaryHome();
+  await using daemon = await fakeDaemon({ "POST /api/auth/login": answers });
+  const stdin = openInput();
+  const system = fakeSystem({
+    home: home.path,
+    env: { CROFT_URL: daemon.url },
+    stdin,
+    terminal: true,
+  });
+  let hasEnded = false;
+  const running = run(["login", "vault", ...line], system).finally(() => (hasEnded = true));
+  let seen = 0;
+  for (const [question, keys] of typed) {
+    while (!system.written.err().slice(seen).includes(question)) {
+      if (hasEnded) throw new Error(`ended before ${question}: ${system.written.err()}`);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    seen = system.written.err().length;
+    stdin.write(keys);
+  }
+  const code = await running;
+  return {
+    code,
+    out: system.written.out(),
+    screen: system.written.err(),
+    sent: daemon.seen.map((request) => request.json()),
+    kept: await readEntryOfAnyProfile(home.path, "vault"),
+  };
+}
+
+describe("the sign-in screen", () => {
+  test("asks for address, password and code, and shows neither password nor its length", async () => {
+    const { code, out, screen, sent, kept } = await signInWith(
+      [],
+      [{ body: { requires_totp: true } }, signedIn],
+      [
+        ["E-mail:", "mira@example.org\r"],
+        ["Password", "s3cret!\r"],
+        ["Six-digit code", "123456\r"],
+      ],
+    );
+    expect(code).toBe(0);
+    expect(out).toContain("as mira (mira@example.org)");
+    expect(screen).not.toContain("s3cret!");
+    expect(screen).not.toContain("*");
+    expect(sent).toEqual([
+      { email: "mira@example.org", password: "s3cret!", remember_me: false },
+      { email: "mira@example.org", password: "s3cret!", totp_code: "123456", remember_me: false },
+    ]);
+    expect(kept).toMatchObject({ refresh_token: "r3fresh" });
+  });
+
+  test("takes a backup code in place of the six digits", async () => {
+    const { sent } = await signInWith(
+      ["--email", "mira@example.org"],
+      [{ body: { requires_totp: true } }, signedIn],
+      [
+        ["Password", "s3cret!\r"],
+        ["Six-digit code", "abcde-fghij\r"],
+      ],
+    );
+    expect(sent[1]).toMatchObject({ backup_code: "abcde-fghij" });
+  });
+
+  test("says what was wrong and asks again", async () => {
+    const { code, screen } = await signInWith(
+      ["--email", "mira@example.org"],
+      [wrong, signedIn],
+      [
+        ["Password", "wrong\r"],
+        ["Incorrect email or password", "s3cret!\r"],
+      ],
+    );
+    expect(code).toBe(0);
+    expect(screen).toContain("Incorrect email or password");
+  });
+
+  test("ends with what no other try helps", async () => {
+    const limited = {
+      status: 429,
+      headers: { "Retry-After": "60" },
+      body: { detail: "Too many login attempts." },
+    };
+    const { code, screen } = await signInWith(["--email", "a@b"], [limited], [["Password", "x\r"]]);
+    expect(code).toBe(9);
+    expect(screen).toContain("Too many login attempts.");
+  });
+
+  test.each([
+    ["Esc", "\u001b", 3],
+    ["Ctrl-C", "\u0003", 130],
+  ])("is left with %s", async (_key, keys, exit) => {
+    const { code, sent, kept } = await signInWith([], [], [["E-mail:", keys]]);
+    expect(code).toBe(exit);
+    expect([sent, kept]).toEqual([[], undefined]);
+  });
+
+  test("is not shown when nobody is to be asked", async () => {
+    await using home = await temporaryHome();
+    const system = fakeSystem({ home: home.path, stdin: openInput(), terminal: true });
+    expect(
+      await run(["login", "vault", "--email", "a@b", "--no-input", "--no-color"], system),
+    ).toBe(2);
+    expect(system.written.err()).toBe(
+      "croft: Password: nobody can be asked\ngive --password-stdin\n",
+    );
+  });
+});
