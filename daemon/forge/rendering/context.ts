@@ -26,22 +26,39 @@ export function toRenderContext(input: {
 }): RenderContext {
   const { root, mode } = input;
   const base = root.replace(/\/$/, "");
-  const folder = input.filePath.includes("/") ? cleanPath(input.filePath.slice(0, input.filePath.lastIndexOf("/"))) : "";
+  const folder = input.filePath.includes("/")
+    ? cleanPath(input.filePath.slice(0, input.filePath.lastIndexOf("/")))
+    : "";
   const place = toPlace(stripSubPath(input.context, new URL(root).pathname), folder);
   const repository = place === undefined ? "" : `/${place.owner}/${place.name}`;
   const known = place === undefined ? undefined : { owner: place.owner, name: place.name };
   const shared = { root: `${base}/`, repository: known };
   switch (mode) {
     case "wiki":
-      return { ...shared, pageBase: `${base}${repository}/wiki`, mediaBase: `${base}${repository}/wiki/raw`, folder: "" };
+      return {
+        ...shared,
+        pageBase: `${base}${repository}/wiki`,
+        mediaBase: `${base}${repository}/wiki/raw`,
+        folder: "",
+      };
     case "comment":
-      return { ...shared, pageBase: `${base}${repository}`, mediaBase: `${base}${repository}`, folder: "" };
+      return {
+        ...shared,
+        pageBase: `${base}${repository}`,
+        mediaBase: `${base}${repository}`,
+        folder: "",
+      };
     case "markdown":
     case "gfm":
     case "file": {
       const ref = place?.ref === undefined ? "" : `/${place.ref}`;
       const media = place === undefined ? "/src" : `${repository}/media${ref}`;
-      return { ...shared, pageBase: `${base}${repository}/src${ref}`, mediaBase: `${base}${media}`, folder };
+      return {
+        ...shared,
+        pageBase: `${base}${repository}/src${ref}`,
+        mediaBase: `${base}${media}`,
+        folder,
+      };
     }
   }
 }
@@ -52,7 +69,12 @@ export function toRenderContext(input: {
  * ones stay as they are.
  */
 export function resolveLink(context: RenderContext, kind: "page" | "media", link: string): string {
-  if (link === "" || /^[a-z][a-z0-9+.-]*:/i.test(link) || link.startsWith("//") || /%(?![0-9a-f]{2})/i.test(link))
+  if (
+    link === "" ||
+    /^[a-z][a-z0-9+.-]*:/i.test(link) ||
+    link.startsWith("//") ||
+    /%(?![0-9a-f]{2})/i.test(link)
+  )
     return link;
   const base = kind === "page" ? context.pageBase : context.mediaBase;
   const [, path = "", rest = ""] = /^([^?#]*)(.*)$/s.exec(link) ?? [];
@@ -92,7 +114,9 @@ function stripSubPath(context: string, subPath: string): string {
 
 function toPlace(context: string, folder: string) {
   const segment = "[\\w.-]+";
-  const found = new RegExp(`^/(${segment})/(${segment})(?:/src/((?:branch|commit|tag)/[^\\s?#"<>]+))?/?$`).exec(context);
+  const found = new RegExp(
+    `^/(${segment})/(${segment})(?:/src/((?:branch|commit|tag)/[^\\s?#"<>]+))?/?$`,
+  ).exec(context);
   if (found === null) return undefined;
   const [, owner = "", name = "", ref] = found;
   const cleaned = ref?.replace(/\/+$/, "");

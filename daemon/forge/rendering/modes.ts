@@ -4,7 +4,13 @@ export type RenderMode = "markdown" | "gfm" | "comment" | "wiki" | "file";
 /** What a file's name says about its text. */
 export type Format = "markdown" | "org" | "asciidoc" | "table" | "notebook" | "text";
 
-const modes: ReadonlySet<string> = new Set<RenderMode>(["markdown", "gfm", "comment", "wiki", "file"]);
+const modes: ReadonlySet<string> = new Set<RenderMode>([
+  "markdown",
+  "gfm",
+  "comment",
+  "wiki",
+  "file",
+]);
 
 /** The mode of a request; undefined for a name that no mode has. No name at all is `markdown`. */
 export function toMode(name: string, isWiki: boolean): RenderMode | undefined {

@@ -10,7 +10,13 @@ import { escapeText } from "./html/flat.ts";
 import { normalise } from "./html/normalise.ts";
 import { postProcess, type Heading } from "./html/post-process.ts";
 import { createSanitizer } from "./html/sanitize.ts";
-import { HTML_LENGTH_MAX, LINES_MAX, MARKS_MAX, RenderLimitError, TEXT_BYTES_MAX } from "./limits.ts";
+import {
+  HTML_LENGTH_MAX,
+  LINES_MAX,
+  MARKS_MAX,
+  RenderLimitError,
+  TEXT_BYTES_MAX,
+} from "./limits.ts";
 import { createEngine } from "./markdown/engine.ts";
 import { createDialect, toEnv } from "./markdown/env.ts";
 import { renderFrontMatter, splitFrontMatter } from "./markdown/front-matter.ts";
@@ -77,9 +83,13 @@ export function createRenderer({ secret, decorates }: RendererOptions): Renderer
     const html = bounded(head + engine.render(matter.body, toEnv(dialect)));
     // Without markup of an author the engine's output is flat already.
     if (isRaw)
-      return plainSanitizer.sanitize(inLanguage(matter.language, dialect.hasRawHtml ? normalise(html) : html), "html");
+      return plainSanitizer.sanitize(
+        inLanguage(matter.language, dialect.hasRawHtml ? normalise(html) : html),
+        "html",
+      );
     const done = finish(dialect.hasRawHtml ? normalise(escapeActiveTags(html)) : html, input);
-    const contents = matter.hasContents && input.mode !== "comment" ? renderContents(done.headings) : "";
+    const contents =
+      matter.hasContents && input.mode !== "comment" ? renderContents(done.headings) : "";
     return protectedSanitizer.sanitize(inLanguage(matter.language, contents + done.html), "xhtml");
   };
 
@@ -96,16 +106,27 @@ export function createRenderer({ secret, decorates }: RendererOptions): Renderer
     });
   };
 
-  const renderFormat = async (format: Format, text: string, input: RenderInput): Promise<string> => {
+  const renderFormat = async (
+    format: Format,
+    text: string,
+    input: RenderInput,
+  ): Promise<string> => {
     switch (format) {
       case "markdown":
         return renderMarkdown(text, input);
       case "text":
-        return text === "" ? "" : sanitizeOwn(`<pre ${protectedClass("plain-text")}>${escapeText(text)}</pre>\n`);
+        return text === ""
+          ? ""
+          : sanitizeOwn(`<pre ${protectedClass("plain-text")}>${escapeText(text)}</pre>\n`);
       case "table":
-        return sanitizeOwn(renderTable(text, { className: protectedClass, fileName: input.filePath }));
+        return sanitizeOwn(
+          renderTable(text, { className: protectedClass, fileName: input.filePath }),
+        );
       case "notebook":
-        return sanitizeFinished(renderNotebook(text, { className: protectedClass, markdown: toCell }), input);
+        return sanitizeFinished(
+          renderNotebook(text, { className: protectedClass, markdown: toCell }),
+          input,
+        );
       case "org": {
         const { renderOrg } = await import("./formats/org.ts");
         return sanitizeFinished(renderOrg(text, { className: protectedClass }), input);
@@ -122,7 +143,15 @@ export function createRenderer({ secret, decorates }: RendererOptions): Renderer
   const toCell = (text: string): string =>
     engines.soft.render(
       text,
-      toEnv(createDialect({ className: protectedClass, decorates, footnoteSuffix: "", source: text, bytesBefore: 0 })),
+      toEnv(
+        createDialect({
+          className: protectedClass,
+          decorates,
+          footnoteSuffix: "",
+          source: text,
+          bytesBefore: 0,
+        }),
+      ),
     );
 
   return {
@@ -137,7 +166,8 @@ export function createRenderer({ secret, decorates }: RendererOptions): Renderer
         const text = (isRaw ? input.text : input.text.replaceAll("\0", "")).replace(/\r\n?/g, "\n");
         return { kind: "rendered", html: bounded(await renderFormat(format, text, input)) };
       } catch (error) {
-        if (error instanceof RenderLimitError) return { kind: "over_limit", message: error.message };
+        if (error instanceof RenderLimitError)
+          return { kind: "over_limit", message: error.message };
         throw error;
       }
     },
@@ -146,12 +176,15 @@ export function createRenderer({ secret, decorates }: RendererOptions): Renderer
 
 /** Checked between the steps too: none should work on what will not be answered. */
 function bounded(html: string): string {
-  if (html.length > HTML_LENGTH_MAX) throw new RenderLimitError("the rendered document is too large");
+  if (html.length > HTML_LENGTH_MAX)
+    throw new RenderLimitError("the rendered document is too large");
   return html;
 }
 
 function inLanguage(language: string | undefined, html: string): string {
-  return language === undefined || !/^[A-Za-z0-9-]{1,35}$/.test(language) ? html : `<div lang="${language}">${html}</div>`;
+  return language === undefined || !/^[A-Za-z0-9-]{1,35}$/.test(language)
+    ? html
+    : `<div lang="${language}">${html}</div>`;
 }
 
 /**
@@ -159,7 +192,10 @@ function inLanguage(language: string | undefined, html: string): string {
  */
 function escapeActiveTags(html: string): string {
   return html.includes("<")
-    ? html.replace(/<(?=\/?(?:script|style|html|head)\b|[?%]|\/?\w{1,60}\/\w|\/[\w ]{1,60}\/)/gi, "&lt;")
+    ? html.replace(
+        /<(?=\/?(?:script|style|html|head)\b|[?%]|\/?\w{1,60}\/\w|\/[\w ]{1,60}\/)/gi,
+        "&lt;",
+      )
     : html;
 }
 
@@ -184,14 +220,18 @@ function assertBounds(text: string, format: Format): void {
   let marks = 0;
   let lines = 0;
   for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code === NEWLINE || code === RETURN) lines += 1;
-    else if (code < 0x7f && markCodes.has(code)) marks += 1;
+    const weight = weights[text.charCodeAt(at)];
+    if (weight === MARK) marks += 1;
+    else if (weight === LINE_END) lines += 1;
   }
   if (marks > MARKS_MAX) throw new RenderLimitError("the text has too much markup");
   if (lines > LINES_MAX) throw new RenderLimitError("the text has too many lines");
 }
 
-const NEWLINE = 0x0a;
-const RETURN = 0x0d;
-const markCodes: ReadonlySet<number> = new Set([..."[]*_~`<!$|"].map((mark) => mark.charCodeAt(0)));
+const MARK = 1;
+const LINE_END = 2;
+
+/** What a character counts as: by its code, nothing for those beyond ASCII. */
+const weights = new Uint8Array(0x80);
+for (const mark of "[]*_~`<!$|") weights[mark.charCodeAt(0)] = MARK;
+for (const end of "\r\n") weights[end.charCodeAt(0)] = LINE_END;

@@ -9,10 +9,14 @@ import type { Rendering, RenderOutcome } from "./rendering.service.ts";
 /** The routes of rendering (forge behaviour, 18.1): open to everybody, within a limit for each address or account. */
 export function renderingRoutes(rendering: Rendering): Route[] {
   return [
-    handle(renderMarkdown, async ({ body }) => toReply(await rendering.render({ ...toRequest(body), filePath: "" }))),
+    handle(renderMarkdown, async ({ body }) =>
+      toReply(await rendering.render({ ...toRequest(body), filePath: "" })),
+    ),
     handle(renderMarkdownRaw, async ({ body, request }) => {
       const text = isForm(request.headers["content-type"]) ? "" : await readText(body);
-      return toReply(await rendering.render({ text, mode: "", context: "", filePath: "", isWiki: false }));
+      return toReply(
+        await rendering.render({ text, mode: "", context: "", filePath: "", isWiki: false }),
+      );
     }),
     handle(renderMarkup, async ({ body }) =>
       toReply(await rendering.render({ ...toRequest(body), filePath: body.FilePath ?? "" })),
@@ -34,7 +38,8 @@ function toRequest({ Text, Mode, Context, Wiki }: Members) {
 const headers = {
   "Content-Type": "text/html; charset=utf-8",
   // Should anything ever get past the sanitizer: shown as a page of its own, the answer may do nothing.
-  "Content-Security-Policy": "sandbox; default-src 'none'; img-src * data:; media-src *; style-src 'unsafe-inline'",
+  "Content-Security-Policy":
+    "sandbox; default-src 'none'; img-src * data:; media-src *; style-src 'unsafe-inline'",
 };
 
 function toReply(outcome: RenderOutcome) {

@@ -121,9 +121,13 @@ function toRendered(outcome: ThreadOutcome<Rendered>): Rendered {
     case "out_of_memory":
       return { kind: "over_limit", message: "rendering the text takes too much memory" };
     case "busy":
-      throw new AppError("unavailable", "Too many large texts are being rendered. Try again later.", {
-        headers: { "Retry-After": "5" },
-      });
+      throw new AppError(
+        "unavailable",
+        "Too many large texts are being rendered. Try again later.",
+        {
+          headers: { "Retry-After": "5" },
+        },
+      );
     case "failed":
       throw outcome.error;
     default:
@@ -133,7 +137,11 @@ function toRendered(outcome: ThreadOutcome<Rendered>): Rendered {
 
 function toKey(input: RenderInput): string {
   const { text, ...rest } = input;
-  return createHash("sha256").update(JSON.stringify(rest)).update("\0").update(text).digest("base64");
+  return createHash("sha256")
+    .update(JSON.stringify(rest))
+    .update("\0")
+    .update(text)
+    .digest("base64");
 }
 
 /** The texts that were asked for last, within a bound on their length together. */

@@ -36,15 +36,18 @@ function renderCell(cell: Record<string, unknown>, language: string, tools: Note
 
 function renderOutput(output: Record<string, unknown>, tools: NotebookTools): string {
   const data = isRecord(output["data"]) ? output["data"] : {};
-  const shown = (content: string) => `<div ${tools.className("notebook-output")}>${content}</div>\n`;
-  const asText = (text: string) => shown(`<pre>${escapeText(stripColours(text.slice(0, OUTPUT_LENGTH_MAX)))}</pre>`);
+  const shown = (content: string) =>
+    `<div ${tools.className("notebook-output")}>${content}</div>\n`;
+  const asText = (text: string) =>
+    shown(`<pre>${escapeText(stripColours(text.slice(0, OUTPUT_LENGTH_MAX)))}</pre>`);
   if (output["output_type"] === "stream") return asText(toText(output["text"]));
   if (output["output_type"] === "error") return asText(toText(output["traceback"], "\n"));
   const html = toText(data["text/html"]);
   if (html !== "") return shown(html.slice(0, OUTPUT_LENGTH_MAX));
   const markdown = toText(data["text/markdown"]);
   if (markdown !== "") return shown(tools.markdown(markdown));
-  if (Object.keys(data).some((type) => type.startsWith("image/"))) return shown("<p>(an image)</p>");
+  if (Object.keys(data).some((type) => type.startsWith("image/")))
+    return shown("<p>(an image)</p>");
   const plain = toText(data["text/plain"]);
   return plain === "" ? "" : asText(plain);
 }

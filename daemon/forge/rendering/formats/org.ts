@@ -19,7 +19,8 @@ export function renderOrg(text: string, tools: OrgTools): string {
     const current = lines[line] ?? "";
     const heading = /^(\*{1,8})\s+(.*)$/.exec(current);
     const block = /^\s*#\+begin_(\w+)\b[ \t]*(.*)$/i.exec(current);
-    if (current.trim() === "" || /^\s*#(?:\s|$)/.test(current) || /^\s*:[\w-]+:/.test(current)) line += 1;
+    if (current.trim() === "" || /^\s*#(?:\s|$)/.test(current) || /^\s*:[\w-]+:/.test(current))
+      line += 1;
     else if (heading !== null) {
       const level = Math.min(6, heading[1]?.length ?? 1);
       out.push(`<h${level}>${renderInline(heading[2] ?? "")}</h${level}>\n`);
@@ -43,7 +44,13 @@ export function renderOrg(text: string, tools: OrgTools): string {
   return out.join("");
 }
 
-function renderBlock(lines: string[], start: number, found: RegExpExecArray, out: string[], tools: OrgTools): number {
+function renderBlock(
+  lines: string[],
+  start: number,
+  found: RegExpExecArray,
+  out: string[],
+  tools: OrgTools,
+): number {
   const [, name = "", parameters = ""] = found;
   const kind = name.toLowerCase();
   const closing = `#+end_${kind}`;
@@ -54,7 +61,9 @@ function renderBlock(lines: string[], start: number, found: RegExpExecArray, out
     case "src": {
       const language = /^[\w+#-]{1,40}/.exec(parameters)?.[0] ?? "text";
       const code = highlight(content, language.toLowerCase());
-      out.push(`<div><pre><code ${tools.className(`chroma language-${escapeAttribute(language)}`)}>${code}</code></pre></div>\n`);
+      out.push(
+        `<div><pre><code ${tools.className(`chroma language-${escapeAttribute(language)}`)}>${code}</code></pre></div>\n`,
+      );
       break;
     }
     case "quote":
@@ -99,7 +108,9 @@ function renderTable(lines: string[], start: number, out: string[]): number {
   };
   const body = rows.filter((row, index) => !/^\|-/.test(row) && !(hasHead && index === 0));
   const head = hasHead ? `<thead>\n${toRow(rows[0] ?? "", "th")}</thead>\n` : "";
-  out.push(`<table>\n${head}<tbody>\n${body.map((row) => toRow(row, "td")).join("")}</tbody>\n</table>\n`);
+  out.push(
+    `<table>\n${head}<tbody>\n${body.map((row) => toRow(row, "td")).join("")}</tbody>\n</table>\n`,
+  );
   return end;
 }
 
@@ -159,18 +170,38 @@ function renderItem(text: string): string {
   if (box !== undefined && boxed !== undefined)
     return `<input type="checkbox" disabled=""${/x/i.test(box) ? ' checked=""' : ""}>${renderInline(boxed)}`;
   const split = text.indexOf(" :: ");
-  return split === -1 ? renderInline(text) : `<strong>${renderInline(text.slice(0, split))}</strong> ${renderInline(text.slice(split + 4))}`;
+  return split === -1
+    ? renderInline(text)
+    : `<strong>${renderInline(text.slice(0, split))}</strong> ${renderInline(text.slice(split + 4))}`;
 }
 
 function renderParagraph(lines: string[], start: number, out: string[]): number {
   let end = start + 1;
-  while (end < lines.length && !/^\s*(?:$|#|\||: |\*+ |-{5,}\s*$|\[fn:)/.test(lines[end] ?? "") && !isItem(lines[end] ?? ""))
+  while (
+    end < lines.length &&
+    !/^\s*(?:$|#|\||: |\*+ |-{5,}\s*$|\[fn:)/.test(lines[end] ?? "") &&
+    !isItem(lines[end] ?? "")
+  )
     end += 1;
-  out.push(`<p>${renderInline(lines.slice(start, end).map((line) => line.trim()).join("\n"))}</p>\n`);
+  out.push(
+    `<p>${renderInline(
+      lines
+        .slice(start, end)
+        .map((line) => line.trim())
+        .join("\n"),
+    )}</p>\n`,
+  );
   return end;
 }
 
-const emphasis: Readonly<Record<string, string>> = { "*": "strong", "/": "em", _: "u", "+": "del", "=": "code", "~": "code" };
+const emphasis: Readonly<Record<string, string>> = {
+  "*": "strong",
+  "/": "em",
+  _: "u",
+  "+": "del",
+  "=": "code",
+  "~": "code",
+};
 
 const inlineMark =
   /\[\[([^[\]\n]{1,2000})\](?:\[([^[\]\n]{0,1000})\])?\]|\[fn:([\w-]{1,60})\]|(?<![^\s\-({'"])([*/_+=~])(?=\S)([^\n]{0,300}?\S)\4(?=$|[\s\-.,:!?;'")}\\[])/gm;
@@ -196,7 +227,8 @@ function renderInline(text: string): string {
 function renderLink(target: string, label: string | undefined): string {
   const address = target.replace(/^file:/, "").replaceAll(" ", "%20");
   const isImage = (text: string) => /\.(?:png|jpe?g|gif|svg|webp|avif|bmp)$/i.test(text);
-  if (label === undefined && isImage(address)) return `<img src="${escapeAttribute(address)}" alt="${escapeAttribute(target)}">`;
+  if (label === undefined && isImage(address))
+    return `<img src="${escapeAttribute(address)}" alt="${escapeAttribute(target)}">`;
   const shown =
     label !== undefined && isImage(label)
       ? `<img src="${escapeAttribute(label.replace(/^file:/, "").replaceAll(" ", "%20"))}" alt="${escapeAttribute(label)}">`

@@ -26,13 +26,18 @@ export function renderTable(
     out += "</tr>";
   }
   out += "</table>";
-  return isCut ? `${out}<table ${className("data-table")}><tr><td>The file is too large to be shown in full.</td></tr></table>` : out;
+  return isCut
+    ? `${out}<table ${className("data-table")}><tr><td>The file is too large to be shown in full.</td></tr></table>`
+    : out;
 }
 
 /** The separator that the first lines have most of, the earlier of two with as many. */
 function detectDelimiter(text: string): string {
   const sample = text.slice(0, 10_000).replace(/"(?:[^"]|"")*"/g, "");
-  const counted = [",", ";", "\t", "|", "@"].map((mark) => ({ mark, times: sample.split(mark).length - 1 }));
+  const counted = [",", ";", "\t", "|", "@"].map((mark) => ({
+    mark,
+    times: sample.split(mark).length - 1,
+  }));
   return counted.reduce((best, next) => (next.times > best.times ? next : best)).mark;
 }
 

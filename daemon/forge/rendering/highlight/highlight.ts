@@ -47,7 +47,8 @@ function toScanner(language: Language): Scanner {
     groups.push(["cm", `${escape(open)}(?:(?!${escape(close)})[\\s\\S])*(?:${escape(close)})?`]);
   for (const [className, pattern] of language.extra ?? []) groups.push([className, pattern]);
   for (const start of language.line ?? []) groups.push(["c1", `${escape(start)}[^\\n]*`]);
-  for (const quote of language.strings ?? []) groups.push([stringClasses[quote], stringPatterns[quote]]);
+  for (const quote of language.strings ?? [])
+    groups.push([stringClasses[quote], stringPatterns[quote]]);
   groups.push(["mi", "(?<![\\w.])\\d(?:[\\w.]{0,40})"]);
   groups.push([undefined, "[A-Za-z_$][\\w$]*"]);
   const words = Object.entries(language.words).flatMap(([className, list]) =>
@@ -86,4 +87,6 @@ function escape(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\-]/g, "\\$&");
 }
 
-const scanners: ReadonlyMap<string, Scanner> = new Map([...languages].map(([name, language]) => [name, toScanner(language)]));
+const scanners: ReadonlyMap<string, Scanner> = new Map(
+  [...languages].map(([name, language]) => [name, toScanner(language)]),
+);

@@ -88,7 +88,10 @@ const rust: Language = {
     kt: "bool char f32 f64 i8 i16 i32 i64 i128 isize str u8 u16 u32 u64 u128 usize String Vec Option Result Box",
     kc: "true false None Some Ok Err",
   },
-  extra: [["cp", "#!?\\[[^\\]\\n]*\\]"], ["nf", "[a-z_]\\w*!"]],
+  extra: [
+    ["cp", "#!?\\[[^\\]\\n]*\\]"],
+    ["nf", "[a-z_]\\w*!"],
+  ],
 };
 
 const java: Language = {
@@ -112,7 +115,10 @@ const php: Language = {
     k: "abstract and array as break callable case catch class clone const continue declare default do echo else elseif empty enum extends final finally fn for foreach function global goto if implements include include_once instanceof interface isset list match namespace new or print private protected public readonly require require_once return static switch throw trait try unset use var while xor yield",
     kc: "true false null TRUE FALSE NULL",
   },
-  extra: [["nv", "\\$[A-Za-z_]\\w*"], ["cp", "<\\?(?:php|=)?|\\?>"]],
+  extra: [
+    ["nv", "\\$[A-Za-z_]\\w*"],
+    ["cp", "<\\?(?:php|=)?|\\?>"],
+  ],
 };
 
 const shell: Language = {
@@ -122,7 +128,10 @@ const shell: Language = {
     k: "if then else elif fi case esac for select while until do done in function time return exit break continue",
     nb: "alias bg bind cd command declare dirs echo enable eval exec export false fg getopts hash help history jobs kill let local logout popd printf pushd pwd read readonly set shift shopt source suspend test times trap true type typeset ulimit umask unalias unset wait sudo",
   },
-  extra: [["nv", "\\$(?:\\{[^}\\n]*\\}|[A-Za-z_]\\w*|[0-9@#?$!*-])"], ["gp", "^\\$ "]],
+  extra: [
+    ["nv", "\\$(?:\\{[^}\\n]*\\}|[A-Za-z_]\\w*|[0-9@#?$!*-])"],
+    ["gp", "^\\$ "],
+  ],
 };
 
 const sql: Language = {
@@ -149,21 +158,31 @@ const yaml: Language = {
   line: ["#"],
   strings: ['"', "'"],
   words: { kc: "true false null yes no on off" },
-  extra: [["nt", "^[ \\t]*(?:- )?[\\w./-]{1,100}(?=:(?:[ \\t\\n]|$))"], ["nd", "[&*][A-Za-z]\\w*"]],
+  extra: [
+    ["nt", "^[ \\t]*(?:- )?[\\w./-]{1,100}(?=:(?:[ \\t\\n]|$))"],
+    ["nd", "[&*][A-Za-z]\\w*"],
+  ],
 };
 
 const ini: Language = {
   line: ["#", ";"],
   strings: ['"""', '"', "'"],
   words: { kc: "true false" },
-  extra: [["k", "^[ \\t]*\\[[^\\]\\n]*\\]+"], ["na", "^[ \\t]*[\\w.-]{1,100}(?=[ \\t]{0,20}=)"]],
+  extra: [
+    ["k", "^[ \\t]*\\[[^\\]\\n]*\\]+"],
+    ["na", "^[ \\t]*[\\w.-]{1,100}(?=[ \\t]{0,20}=)"],
+  ],
 };
 
 const markup: Language = {
   block: [["<!--", "-->"]],
   strings: ['"', "'"],
   words: {},
-  extra: [["nt", "</?[A-Za-z][\\w:.-]*|/?>"], ["na", "[\\w:@.-]{1,100}(?==[\"'])"], ["ni", "&[#\\w]{1,32};"]],
+  extra: [
+    ["nt", "</?[A-Za-z][\\w:.-]*|/?>"],
+    ["na", "[\\w:@.-]{1,100}(?==[\"'])"],
+    ["ni", "&[#\\w]{1,32};"],
+  ],
 };
 
 const css: Language = {
@@ -171,7 +190,12 @@ const css: Language = {
   block: [["/*", "*/"]],
   strings: ['"', "'"],
   words: { kc: "inherit initial unset none auto important" },
-  extra: [["k", "@[A-Za-z-]+"], ["nc", "\\.[A-Za-z_][\\w-]*"], ["na", "[A-Za-z-]{1,60}(?=[ \\t]{0,20}:)"], ["mh", "#[0-9A-Fa-f]{3,8}\\b"]],
+  extra: [
+    ["k", "@[A-Za-z-]+"],
+    ["nc", "\\.[A-Za-z_][\\w-]*"],
+    ["na", "[A-Za-z-]{1,60}(?=[ \\t]{0,20}:)"],
+    ["mh", "#[0-9A-Fa-f]{3,8}\\b"],
+  ],
 };
 
 const diff: Language = {
@@ -200,7 +224,10 @@ const build: Language = {
   words: {
     k: "FROM RUN CMD LABEL EXPOSE ENV ADD COPY ENTRYPOINT VOLUME USER WORKDIR ARG ONBUILD STOPSIGNAL HEALTHCHECK SHELL AS include define endef ifdef ifndef ifeq ifneq else endif export override",
   },
-  extra: [["nv", "\\$[({][^)}\\n]*[)}]"], ["nf", "^[\\w./%-]{1,100}(?=:[^=])"]],
+  extra: [
+    ["nv", "\\$[({][^)}\\n]*[)}]"],
+    ["nf", "^[\\w./%-]{1,100}(?=:[^=])"],
+  ],
 };
 
 const groups: readonly (readonly [names: string, language: Language])[] = [

@@ -7,7 +7,14 @@ export interface Emoji {
 }
 
 /** Aliases that stand for a logo instead of a character. */
-const logos: ReadonlySet<string> = new Set(["git", "gitea", "codeberg", "gitlab", "github", "gogs"]);
+const logos: ReadonlySet<string> = new Set([
+  "git",
+  "gitea",
+  "codeberg",
+  "gitlab",
+  "github",
+  "gogs",
+]);
 
 /**
  * Emoji of the gemoji data set. `className` makes the class attribute of the marks.
@@ -19,16 +26,21 @@ export function createEmoji(className: (name: string) => string): (root: string)
   for (const { emoji: character, names, description } of gemoji) {
     const entry = { character, description };
     for (const name of names) aliases.set(name, entry);
-    const first = character.charAt(0) + (isHighSurrogate(character.charCodeAt(0)) ? character.charAt(1) : "");
+    const first =
+      character.charAt(0) + (isHighSurrogate(character.charCodeAt(0)) ? character.charAt(1) : "");
     byFirst.set(first, [...(byFirst.get(first) ?? []), entry]);
   }
-  for (const entries of byFirst.values()) entries.sort((one, other) => other.character.length - one.character.length);
+  for (const entries of byFirst.values())
+    entries.sort((one, other) => other.character.length - one.character.length);
 
   const mark = (label: string, content: string) =>
     `<span ${className("emoji")} aria-label="${escapeAttribute(label)}">${content}</span>`;
   const fromAlias = (alias: string, root: string): string | undefined => {
     if (logos.has(alias))
-      return mark(alias, `<img alt=":${alias}:" src="${escapeAttribute(root)}assets/img/emoji/${alias}.png">`);
+      return mark(
+        alias,
+        `<img alt=":${alias}:" src="${escapeAttribute(root)}assets/img/emoji/${alias}.png">`,
+      );
     const known = aliases.get(alias);
     return known && mark(known.description, known.character);
   };
@@ -42,16 +54,22 @@ export function createEmoji(className: (name: string) => string): (root: string)
       for (let found = candidates.exec(text); found !== null; found = candidates.exec(text)) {
         const [source, alias] = found;
         // `std::thread::sleep` names no emoji, `:a::b:` may name two.
-        const isAfterColon = alias !== undefined && text.charAt(found.index - 1) === ":" && found.index !== end;
+        const isAfterColon =
+          alias !== undefined && text.charAt(found.index - 1) === ":" && found.index !== end;
         if (isAfterColon) {
           candidates.lastIndex -= 1;
           continue;
         }
         const entry =
           alias === undefined
-            ? byFirst.get(source)?.find(({ character }) => text.startsWith(character, found?.index ?? 0))
+            ? byFirst
+                .get(source)
+                ?.find(({ character }) => text.startsWith(character, found?.index ?? 0))
             : undefined;
-        const html = alias === undefined ? entry && mark(entry.description, entry.character) : fromAlias(alias, root);
+        const html =
+          alias === undefined
+            ? entry && mark(entry.description, entry.character)
+            : fromAlias(alias, root);
         if (html === undefined) {
           // The closing colon of what is no alias may open the next one.
           if (alias !== undefined) candidates.lastIndex -= 1;

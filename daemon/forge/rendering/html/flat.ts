@@ -17,21 +17,54 @@ export interface FlatHandlers {
 
 /** Elements that have no content and no closing tag. */
 export const voidElements: ReadonlySet<string> = new Set(
-  "area base basefont bgsound br col embed frame hr img input keygen link meta param source track wbr".split(" "),
+  "area base basefont bgsound br col embed frame hr img input keygen link meta param source track wbr".split(
+    " ",
+  ),
 );
 
 /** Calls the handlers for each tag and each text of `html`, in order. A stray `<` or `>` belongs to the text. */
 export function walkFlat(html: string, handlers: FlatHandlers): void {
-  const tags = /<(\/?)([a-z][a-z0-9-]*)((?:\s[^<>]*)?)>/g;
-  let end = 0;
-  for (let found = tags.exec(html); found !== null; found = tags.exec(html)) {
-    if (found.index > end) handlers.text(html.slice(end, found.index));
-    end = tags.lastIndex;
-    const [source, slash, name = "", attributes = ""] = found;
-    if (slash === "/") handlers.close(name);
-    else handlers.open(name, attributes, source);
+  let textStart = 0;
+  let end = -1;
+  for (let start = html.indexOf("<"); start !== -1; start = html.indexOf("<", start + 1)) {
+    if (end < start) end = html.indexOf(">", start);
+    if (end === -1) break;
+    const isClosing = html.charCodeAt(start + 1) === SLASH;
+    const nameStart = isClosing ? start + 2 : start + 1;
+    let nameEnd = nameStart;
+    while (isNameCode(html.charCodeAt(nameEnd))) nameEnd += 1;
+    // A letter first, and after the name the tag's end or a blank; then nothing that begins another tag.
+    const first = html.charCodeAt(nameStart);
+    const isTag =
+      first >= SMALL_A &&
+      first <= SMALL_Z &&
+      (nameEnd === end || isBlank(html.charCodeAt(nameEnd)));
+    if (!isTag || hasTagStart(html, nameEnd, end)) continue;
+    if (start > textStart) handlers.text(html.slice(textStart, start));
+    textStart = end + 1;
+    const name = html.slice(nameStart, nameEnd);
+    if (isClosing) handlers.close(name);
+    else handlers.open(name, html.slice(nameEnd, end), html.slice(start, textStart));
+    start = end;
   }
-  if (end < html.length) handlers.text(html.slice(end));
+  if (textStart < html.length) handlers.text(html.slice(textStart));
+}
+
+const SLASH = 0x2f;
+const SMALL_A = 0x61;
+const SMALL_Z = 0x7a;
+
+function isNameCode(code: number): boolean {
+  return (code >= SMALL_A && code <= SMALL_Z) || (code >= 0x30 && code <= 0x39) || code === 0x2d;
+}
+
+function isBlank(code: number): boolean {
+  return code === 0x20 || (code >= 0x09 && code <= 0x0d);
+}
+
+function hasTagStart(html: string, from: number, end: number): boolean {
+  for (let at = from; at < end; at += 1) if (html.charCodeAt(at) === 0x3c) return true;
+  return false;
 }
 
 /** The attributes of a flat tag, decoded, in their order; the first of two with one name counts. */
@@ -50,7 +83,12 @@ export function toTag(name: string, attributes: ReadonlyMap<string, string>): st
   return `${tag}>`;
 }
 
-const textEscapes: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+const textEscapes: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+};
 
 /** Text as flat HTML. */
 export function escapeText(text: string): string {
@@ -59,10 +97,17 @@ export function escapeText(text: string): string {
 
 /** The value of an attribute as flat HTML, without the quotes. */
 export function escapeAttribute(value: string): string {
-  return /[&<>"]/.test(value) ? value.replace(/[&<>"]/g, (mark) => textEscapes[mark] ?? mark) : value;
+  return /[&<>"]/.test(value)
+    ? value.replace(/[&<>"]/g, (mark) => textEscapes[mark] ?? mark)
+    : value;
 }
 
-const plainTexts: Readonly<Record<string, string>> = { "&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"' };
+const plainTexts: Readonly<Record<string, string>> = {
+  "&amp;": "&",
+  "&lt;": "<",
+  "&gt;": ">",
+  "&quot;": '"',
+};
 
 /** What flat text says. */
 export function decodeText(source: string): string {

@@ -15,7 +15,11 @@ const mathElements = words(`
   munderover mmultiscripts mprescripts none mtable mtr mtd semantics annotation annotation-xml`);
 
 /** Every element that may be written; any other tag is removed and its text stays. */
-export const allowedElements: readonly string[] = [...commonElements, ...bareElements, ...mathElements];
+export const allowedElements: readonly string[] = [
+  ...commonElements,
+  ...bareElements,
+  ...mathElements,
+];
 
 const everywhere = words("id lang dir title class data-attr-class");
 
@@ -153,7 +157,9 @@ function vetValue(
     case "type":
       return keep(element !== "input" || value === "checkbox");
     case "title":
-      return keep(commonElements.includes(element) || /^[\p{L}\p{N}\s\-_',[\]!./\\()]*$/u.test(value));
+      return keep(
+        commonElements.includes(element) || /^[\p{L}\p{N}\s\-_',[\]!./\\()]*$/u.test(value),
+      );
     default:
       return { name, value };
   }
@@ -182,7 +188,8 @@ function vetStyle(value: string) {
     const [property = "", ...rest] = declaration.split(":");
     const name = property.trim().toLowerCase();
     const colour = rest.join(":").trim();
-    if ((name === "color" || name === "background-color") && colourValue.test(colour)) kept.push(`${name}: ${colour}`);
+    if ((name === "color" || name === "background-color") && colourValue.test(colour))
+      kept.push(`${name}: ${colour}`);
   }
   return kept.length === 0 ? undefined : { name: "style", value: kept.join("; ") };
 }

@@ -33,7 +33,14 @@ export function postProcess(html: string, options: PostProcessOptions): PostProc
   const out: string[] = [];
   let links = 0;
   let verbatim = 0;
-  let heading: { readonly level: number; readonly at: number; readonly attributes: Map<string, string>; text: string } | undefined;
+  let heading:
+    | {
+        readonly level: number;
+        readonly at: number;
+        readonly attributes: Map<string, string>;
+        text: string;
+      }
+    | undefined;
 
   walkFlat(html, {
     open(name, source, tag) {
@@ -82,13 +89,17 @@ export function toHeadingId(text: string): string {
     .toLowerCase();
 }
 
-const mayNeedRules = /[@:#!]|\[\[|[\xA9\xAE\u203C-\u3299\uD83C-\uD83E\u20E3]/;
+const mayNeedRules = /[@:#!]|\[\[|\u20E3|[\xA9\xAE\u203C-\u3299\uD83C-\uD83E]/;
 
 function headingLevel(name: string): number | undefined {
   return /^h[1-6]$/.test(name) ? Number(name.charAt(1)) : undefined;
 }
 
-function identify(attributes: Map<string, string>, text: string, hasHeadingIds: boolean): string | undefined {
+function identify(
+  attributes: Map<string, string>,
+  text: string,
+  hasHeadingIds: boolean,
+): string | undefined {
   const own = attributes.get("id");
   if (own !== undefined && own !== "") {
     attributes.set("id", toFragment(own));
@@ -133,22 +144,39 @@ function rewriteTag(
   }
 }
 
-function toImage(attributes: Map<string, string>, isInLink: boolean, { context, decorates }: PostProcessOptions): string {
+function toImage(
+  attributes: Map<string, string>,
+  isInLink: boolean,
+  { context, decorates }: PostProcessOptions,
+): string {
   const source = attributes.get("src");
-  if (decorates && source !== undefined && !attributes.has("loading")) attributes.set("loading", "lazy");
+  if (decorates && source !== undefined && !attributes.has("loading"))
+    attributes.set("loading", "lazy");
   if (source === undefined) return toTag("img", attributes);
   const page = resolveLink(context, "page", source);
   attributes.set("src", resolveLink(context, "media", source));
   const image = toTag("img", attributes);
   if (isInLink || /^\s*data:/i.test(source)) return image;
-  return `${toTag("a", new Map([["href", page], ["target", "_blank"]]))}${image}</a>`;
+  return `${toTag(
+    "a",
+    new Map([
+      ["href", page],
+      ["target", "_blank"],
+    ]),
+  )}${image}</a>`;
 }
 
 function toHref(context: RenderContext, href: string): string {
-  return href.startsWith("#") && href.length > 1 ? `#${toFragment(href.slice(1))}` : resolveLink(context, "page", href);
+  return href.startsWith("#") && href.length > 1
+    ? `#${toFragment(href.slice(1))}`
+    : resolveLink(context, "page", href);
 }
 
-function rewrite(attributes: Map<string, string>, name: string, change: (value: string) => string): void {
+function rewrite(
+  attributes: Map<string, string>,
+  name: string,
+  change: (value: string) => string,
+): void {
   const value = attributes.get(name);
   if (value !== undefined) attributes.set(name, change(value));
 }

@@ -1,7 +1,13 @@
 import sanitizeHtml from "sanitize-html";
 import { escapeText, voidElements, walkFlat } from "./flat.ts";
 import { withoutControls } from "./normalise.ts";
-import { allowedAttributes, allowedElements, needAttribute, vetAttributes, type ClassPolicy } from "./policy.ts";
+import {
+  allowedAttributes,
+  allowedElements,
+  needAttribute,
+  vetAttributes,
+  type ClassPolicy,
+} from "./policy.ts";
 
 /** How void elements are written: `<br>` or `<br/>`. */
 export type Flavour = "html" | "xhtml";
@@ -14,19 +20,21 @@ export interface Sanitizer {
   sanitize(html: string, flavour: Flavour): string;
 }
 
-/** How many vetted tags are remembered; most documents are written with the same few. */
-const REMEMBERED_TAGS_MAX = 4_000;
-const REMEMBERED_LENGTH_MAX = 400;
+/** How many vetted tags are remembered; most of a document is written with the same few. */
+const REMEMBERED_TAGS_MAX = 2_000;
+const REMEMBERED_LENGTH_MAX = 200;
+
+/** Attributes whose values are seldom seen again. */
+const particularAttributes =
+  /\s(?:href|src|srcset|cite|id|name|title|alt|aria-label|data-source-position)=/;
 
 /** Between the tags that are handed to the library together. Cannot occur in them: controls are removed first. */
 const SEPARATOR = "\x01";
 
-interface VettedTag {
-  /** Without the closing `>`; empty when the tag is removed. */
-  readonly open: string;
-}
+/** An opening tag as the library writes it, without its `>`; empty when it is removed. */
+type VettedTag = string;
 
-const removed: VettedTag = { open: "" };
+const removed: VettedTag = "";
 
 /**
  * A sanitizer on `sanitize-html` with our allowlist.
@@ -39,76 +47,107 @@ const removed: VettedTag = { open: "" };
 export function createSanitizer(classes: ClassPolicy): Sanitizer {
   const elements = new Set(allowedElements);
   const remembered = new Map<string, VettedTag>();
-  const options: sanitizeHtml.IOptions & { readonly allowedEmptyAttributes: string[] } = {
-    allowedTags: [...allowedElements],
-    allowedAttributes,
-    allowedEmptyAttributes: [...new Set(Object.values(allowedAttributes).flat())],
-    // Addresses are judged by `vetAttributes`, which allows any scheme that carries no code.
-    allowedSchemesAppliedToAttributes: [],
-    disallowedTagsMode: "discard",
-    selfClosing: [...voidElements],
-    parseStyleAttributes: false,
-    transformTags: {
-      "*": (tagName, attribs) => ({ tagName, attribs: vetAttributes(tagName, attribs, classes) }),
-    },
-  };
+  const allowedEmptyAttributes = [...new Set(Object.values(allowedAttributes).flat())];
 
-  const vetAll = (tags: readonly (readonly [source: string, name: string])[]): Map<string, VettedTag> => {
-    const written = tags.map(([source, name]) => (voidElements.has(name) ? source : `${source}</${name}>`));
+  const vetAll = (gaps: readonly Gap[]): ReadonlyMap<string, VettedTag> => {
+    const tags = new Map(gaps.map(({ source, name }) => [source, name]));
+    const names = [...new Set(tags.values())];
+    const options: sanitizeHtml.IOptions & { readonly allowedEmptyAttributes: string[] } = {
+      // Only what occurs here: the library copies both lists each time, which takes longer than a short text.
+      allowedTags: names,
+      allowedAttributes: Object.fromEntries(
+        names.map((name) => [name, allowedAttributes[name] ?? []]),
+      ),
+      allowedEmptyAttributes,
+      // Addresses are judged by `vetAttributes`, which allows any scheme that carries no code.
+      allowedSchemesAppliedToAttributes: [],
+      disallowedTagsMode: "discard",
+      selfClosing: [...voidElements],
+      parseStyleAttributes: false,
+      transformTags: {
+        "*": (tagName, attribs) => ({ tagName, attribs: vetAttributes(tagName, attribs, classes) }),
+      },
+    };
+    const written = [...tags].map(([source, name]) =>
+      voidElements.has(name) ? source : `${source}</${name}>`,
+    );
     const answers = sanitizeHtml(written.join(SEPARATOR), options).split(SEPARATOR);
-    if (answers.length !== tags.length) throw new Error("the sanitizer answered for another number of tags");
-    return new Map(tags.map(([source, name], index) => [source, toVetted(answers[index] ?? "", name)]));
+    if (answers.length !== tags.size)
+      throw new Error("the sanitizer answered for another number of tags");
+    const vetted = new Map(
+      [...tags].map(([source, name], index) => [source, toVetted(answers[index] ?? "", name)]),
+    );
+    for (const [source, tag] of vetted)
+      if (remembered.size < REMEMBERED_TAGS_MAX && mayComeAgain(source))
+        remembered.set(source, tag);
+    return vetted;
   };
 
   return {
     sanitize(html, flavour) {
-      const clean = withoutControls(html);
-      const unknown = new Map<string, string>();
-      walkFlat(clean, {
+      const voidEnd = flavour === "xhtml" ? "/>" : ">";
+      const parts: string[] = [];
+      const gaps: Gap[] = [];
+      // The elements that are open, and for each whether its tag is written: that of a gap is not known yet.
+      const names: string[] = [];
+      const states: (boolean | Gap)[] = [];
+      const closeLast = () => {
+        const name = names.pop();
+        const state = states.pop();
+        if (typeof state === "object") state.closeAt = parts.length;
+        if (state !== false) parts.push(`</${name}>`);
+      };
+      walkFlat(withoutControls(html), {
         open(name, _attributes, source) {
-          if (elements.has(name) && !remembered.has(source)) unknown.set(source, name);
+          const isVoid = voidElements.has(name);
+          const tag = elements.has(name) ? remembered.get(source) : removed;
+          let state: boolean | Gap = tag !== removed;
+          if (tag === undefined) {
+            state = { name, source, at: parts.length, closeAt: undefined };
+            gaps.push(state);
+            parts.push("");
+          } else if (state) parts.push(isVoid ? tag + voidEnd : `${tag}>`);
+          if (isVoid) return;
+          names.push(name);
+          states.push(state);
         },
-        close() {},
-        text() {},
+        close(name) {
+          if (names.at(-1) === name) closeLast();
+        },
+        text(source) {
+          parts.push(spell(source));
+        },
       });
-      const vetted = unknown.size === 0 ? undefined : vetAll([...unknown]);
-      if (vetted !== undefined)
-        for (const [source, tag] of vetted)
-          if (source.length <= REMEMBERED_LENGTH_MAX && remembered.size < REMEMBERED_TAGS_MAX)
-            remembered.set(source, tag);
-      return rebuild(clean, flavour === "xhtml" ? "/>" : ">", (source) =>
-        vetted?.get(source) ?? remembered.get(source) ?? removed,
-      );
+      while (names.length > 0) closeLast();
+      if (gaps.length > 0) fill(parts, gaps, vetAll(gaps), voidEnd);
+      return parts.join("");
     },
   };
 }
 
-function rebuild(html: string, voidEnd: string, find: (source: string) => VettedTag): string {
-  let out = "";
-  const open: { readonly name: string; readonly isWritten: boolean }[] = [];
-  walkFlat(html, {
-    open(name, _attributes, source) {
-      const { open: tag } = find(source);
-      if (voidElements.has(name)) {
-        if (tag !== "") out += tag + voidEnd;
-        return;
-      }
-      open.push({ name, isWritten: tag !== "" });
-      if (tag !== "") out += `${tag}>`;
-    },
-    close(name) {
-      if (open.at(-1)?.name !== name) return;
-      if (open.pop()?.isWritten === true) out += `</${name}>`;
-    },
-    text(source) {
-      out += spell(source);
-    },
-  });
-  while (open.length > 0) {
-    const last = open.pop();
-    if (last?.isWritten === true) out += `</${last.name}>`;
+/** A tag in a document that the library is still to judge. */
+interface Gap {
+  readonly name: string;
+  readonly source: string;
+  readonly at: number;
+  closeAt: number | undefined;
+}
+
+function fill(
+  parts: string[],
+  gaps: readonly Gap[],
+  vetted: ReadonlyMap<string, VettedTag>,
+  voidEnd: string,
+): void {
+  for (const { name, source, at, closeAt } of gaps) {
+    const tag = vetted.get(source) ?? removed;
+    parts[at] = tag === removed ? "" : tag + (voidElements.has(name) ? voidEnd : ">");
+    if (tag === removed && closeAt !== undefined) parts[closeAt] = "";
   }
-  return out;
+}
+
+function mayComeAgain(tag: string): boolean {
+  return tag.length <= REMEMBERED_LENGTH_MAX && !particularAttributes.test(tag);
 }
 
 function toVetted(answer: string, name: string): VettedTag {
@@ -117,7 +156,7 @@ function toVetted(answer: string, name: string): VettedTag {
   const open = answer.slice(0, -end.length);
   if (open.indexOf("<", 1) !== -1 || open.includes(">")) return removed;
   if (needAttribute.has(name) && open === `<${name}`) return removed;
-  return { open: open.replaceAll("&quot;", "&#34;").replaceAll("'", "&#39;") };
+  return open.replaceAll("&quot;", "&#34;").replaceAll("'", "&#39;");
 }
 
 /** Text with the reference's spelling of quotes, and no markup whatever it was. */

@@ -27,7 +27,9 @@ interface Match {
  * bare URLs, mentions, issue references, commits, e-mail addresses, in this order. Answers flat HTML; `rest` turns
  * the text between links into flat HTML. Linear in the length of the text.
  */
-export function createTextRules(options: TextRuleOptions): (text: string, rest: (text: string) => string) => string {
+export function createTextRules(
+  options: TextRuleOptions,
+): (text: string, rest: (text: string) => string) => string {
   const rules: readonly (readonly [mayMatch: (text: string) => boolean, rule: Rule])[] = [
     [(text) => text.includes(options.context.root), instanceUrlRule(options)],
     [(text) => text.includes("[["), shortLinkRule(options)],
@@ -66,7 +68,10 @@ export function findMentions(text: string, max: number): Set<string> {
 }
 
 const boundaryAfter = `(?=$|[\\s'")\\]]|[:,;.?!](?:\\s|$))`;
-const mention = new RegExp(`(?<=^|[\\s(\\[])@([0-9A-Za-z](?:[-._]?[0-9A-Za-z]){0,99})${boundaryAfter}`, "g");
+const mention = new RegExp(
+  `(?<=^|[\\s(\\[])@([0-9A-Za-z](?:[-._]?[0-9A-Za-z]){0,99})${boundaryAfter}`,
+  "g",
+);
 
 function link(options: TextRuleOptions, href: string, html: string, name?: string): string {
   const className = name === undefined ? "" : ` ${options.className(name)}`;
@@ -75,12 +80,16 @@ function link(options: TextRuleOptions, href: string, html: string, name?: strin
 }
 
 /** A rule from a regular expression; matches that `toHtml` does not want are passed over. */
-function fromPattern(pattern: RegExp, toHtml: (found: RegExpExecArray) => string | undefined): Rule {
+function fromPattern(
+  pattern: RegExp,
+  toHtml: (found: RegExpExecArray) => string | undefined,
+): Rule {
   return (text, from) => {
     pattern.lastIndex = from;
     for (let found = pattern.exec(text); found !== null; found = pattern.exec(text)) {
       const html = toHtml(found);
-      if (html !== undefined) return { start: found.index, end: found.index + found[0].length, html };
+      if (html !== undefined)
+        return { start: found.index, end: found.index + found[0].length, html };
     }
     return undefined;
   };
@@ -103,8 +112,14 @@ function instanceUrlRule(options: TextRuleOptions): Rule {
     if (index !== undefined) {
       if (more?.endsWith("/files") === true) return undefined;
       const isOwn = repository?.owner === owner && repository?.name === repo;
-      const remark = query !== undefined || fragment !== undefined || more !== undefined ? " (comment)" : "";
-      return link(options, url, escapeText(`${isOwn ? "" : `${owner}/${repo}`}#${index}${remark}`), "ref-issue");
+      const remark =
+        query !== undefined || fragment !== undefined || more !== undefined ? " (comment)" : "";
+      return link(
+        options,
+        url,
+        escapeText(`${isOwn ? "" : `${owner}/${repo}`}#${index}${remark}`),
+        "ref-issue",
+      );
     }
     if (from !== undefined && to !== undefined) {
       const remark = compareFragment === undefined ? "" : ` (${compareFragment})`;
@@ -137,7 +152,11 @@ function shortLinkRule(options: TextRuleOptions): Rule {
 
 function toShortLink(
   options: TextRuleOptions,
-  short: { readonly name: string; readonly target: string; readonly named: ReadonlyMap<string, string> },
+  short: {
+    readonly name: string;
+    readonly target: string;
+    readonly named: ReadonlyMap<string, string>;
+  },
 ): string {
   const { context, decorates } = options;
   const isImage = /\.(?:jpe?g|jp2|png|gif|bmp|tiff?|webp|svg|avif|ico)$/i.test(short.target);
@@ -156,7 +175,10 @@ function toShortLink(
 function toTarget(target: string, isImage: boolean): string {
   if (target.includes("/") || target.startsWith("#")) return target.replaceAll(" ", "%20");
   const joined = target.replaceAll(" ", isImage ? "+" : "-");
-  return encodeURIComponent(joined.toWellFormed()).replace(/%(?:2B|40|3A|26|3D|24)/g, decodeURIComponent);
+  return encodeURIComponent(joined.toWellFormed()).replace(
+    /%(?:2B|40|3A|26|3D|24)/g,
+    decodeURIComponent,
+  );
 }
 
 function bareUrlRule(options: TextRuleOptions): Rule {
@@ -166,7 +188,11 @@ function bareUrlRule(options: TextRuleOptions): Rule {
     for (let found = pattern.exec(text); found !== null; found = pattern.exec(text)) {
       const url = trimUrl(found[0]);
       if (/^https?:\/\/(?:[^\s/?#@]*@)?[\p{L}\p{N}[]/iu.test(url))
-        return { start: found.index, end: found.index + url.length, html: link(options, url, escapeText(url)) };
+        return {
+          start: found.index,
+          end: found.index + url.length,
+          html: link(options, url, escapeText(url)),
+        };
     }
     return undefined;
   };
@@ -198,7 +224,9 @@ function count(text: string, mark: string): number {
 function mentionRule(options: TextRuleOptions): Rule {
   const { root } = options.context;
   return fromPattern(new RegExp(mention), ([source, name = ""]) =>
-    options.mentionable.has(name.toLowerCase()) ? link(options, `${root}${name}`, escapeText(source)) : undefined,
+    options.mentionable.has(name.toLowerCase())
+      ? link(options, `${root}${name}`, escapeText(source))
+      : undefined,
   );
 }
 
@@ -213,31 +241,51 @@ function issueRule(options: TextRuleOptions): Rule {
     if (owner === undefined && !options.hasShortReferences) return undefined;
     const kind = mark === "!" ? "pulls" : "issues";
     const own = repository === undefined ? "" : `${repository.owner}/${repository.name}/`;
-    const place = owner === undefined || repo === undefined ? own : `${owner.toLowerCase()}/${repo.toLowerCase()}/`;
+    const place =
+      owner === undefined || repo === undefined
+        ? own
+        : `${owner.toLowerCase()}/${repo.toLowerCase()}/`;
     const text = `${owner === undefined ? "" : `${owner}/${repo}`}${mark}${index}`;
-    const prefix = word === undefined ? "" : `<span ${options.className("issue-keyword")}>${word}</span>${gap}`;
+    const prefix =
+      word === undefined ? "" : `<span ${options.className("issue-keyword")}>${word}</span>${gap}`;
     return prefix + link(options, `${root}${place}${kind}/${index}`, escapeText(text), "ref-issue");
   });
 }
 
 function commitRule(options: TextRuleOptions): Rule {
-  const pattern = /(?<=^|[\s([])([\w.-]{1,100})\/([\w.-]{1,100})@([0-9a-f]{7,64})(?=$|[\s)\].,;:!?'"])/g;
+  const pattern =
+    /(?<=^|[\s([])([\w.-]{1,100})\/([\w.-]{1,100})@([0-9a-f]{7,64})(?=$|[\s)\].,;:!?'"])/g;
   return fromPattern(pattern, ([, owner = "", repo = "", id = ""]) =>
-    link(options, `${options.context.root}${owner}/${repo}/commit/${id}`, escapeText(`${owner}/${repo}@${id.slice(0, 10)}`), "commit"),
+    link(
+      options,
+      `${options.context.root}${owner}/${repo}/commit/${id}`,
+      escapeText(`${owner}/${repo}@${id.slice(0, 10)}`),
+      "commit",
+    ),
   );
 }
 
 function emailRule(options: TextRuleOptions): Rule {
-  const domain = /@[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?){0,8}\.[a-z]{2,24}(?![\w:/@-]|\.\w)/iy;
+  const domain =
+    /@[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?){0,8}\.[a-z]{2,24}(?![\w:/@-]|\.\w)/iy;
   return (text, from) => {
     for (let at = text.indexOf("@", from); at !== -1; at = text.indexOf("@", at + 1)) {
       let start = at;
-      while (start > from && at - start < 64 && /[\w.!#$%&'*+/=?^`{|}~-]/.test(text.charAt(start - 1))) start -= 1;
+      while (
+        start > from &&
+        at - start < 64 &&
+        /[\w.!#$%&'*+/=?^`{|}~-]/.test(text.charAt(start - 1))
+      )
+        start -= 1;
       domain.lastIndex = at;
       const found = start < at ? domain.exec(text) : null;
       if (found === null) continue;
       const address = text.slice(start, at) + found[0];
-      return { start, end: at + found[0].length, html: link(options, `mailto:${address}`, escapeText(address)) };
+      return {
+        start,
+        end: at + found[0].length,
+        html: link(options, `mailto:${address}`, escapeText(address)),
+      };
     }
     return undefined;
   };

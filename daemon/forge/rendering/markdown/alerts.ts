@@ -47,7 +47,11 @@ function markAlerts(state: StateCore): void {
     if (quote === undefined) break;
     kept.push(quote);
     const inline = tokens[index + 2];
-    if (quote.type !== "blockquote_open" || tokens[index + 1]?.type !== "paragraph_open" || inline?.type !== "inline")
+    if (
+      quote.type !== "blockquote_open" ||
+      tokens[index + 1]?.type !== "paragraph_open" ||
+      inline?.type !== "inline"
+    )
       continue;
     const found = marker.exec(inline.content);
     if (found === null) continue;

@@ -23,5 +23,7 @@ function endOfUnderscores(source: string, from: number): number | undefined {
 
 function isInsideUrl(source: string, at: number): boolean {
   const before = source.slice(Math.max(0, at - LOOK_BACK_MAX), at);
-  return /(?:^|[^A-Za-z0-9])https?:\/\/[\w\-./?=%#:;,@+&~]*$/i.test(before.slice(Math.max(0, before.lastIndexOf("://") - 6)));
+  return /(?:^|[^A-Za-z0-9])https?:\/\/[\w\-./?=%#:;,@+&~]*$/i.test(
+    before.slice(Math.max(0, before.lastIndexOf("://") - 6)),
+  );
 }

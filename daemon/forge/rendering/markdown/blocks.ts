@@ -7,7 +7,8 @@ export function blocks(engine: MarkdownIt): void {
 
   const withDirection: RendererRule = (tokens, index, options, env, renderer) => {
     const token = tokens[index];
-    if (token !== undefined && !token.hidden && dialectOf(env).decorates) token.attrSet("dir", "auto");
+    if (token !== undefined && !token.hidden && dialectOf(env).decorates)
+      token.attrSet("dir", "auto");
     return renderer.renderToken(tokens, index, options);
   };
   const topLevelWithDirection: RendererRule = (tokens, index, options, env, renderer) =>

@@ -26,7 +26,11 @@ export function code(engine: MarkdownIt): void {
 }
 
 /** A block of code with its frame; the language is what comes before the first blank, comma or colon of `info`. */
-export function toCodeBlock({ className }: Pick<DialectEnv, "className">, content: string, info: string): string {
+export function toCodeBlock(
+  { className }: Pick<DialectEnv, "className">,
+  content: string,
+  info: string,
+): string {
   const named = /^[^\s,:]*/.exec(info)?.[0] ?? "";
   const language = named === "" ? "text" : named;
   const isDrawn = language === "mermaid" || language === "math";
@@ -37,13 +41,14 @@ export function toCodeBlock({ className }: Pick<DialectEnv, "className">, conten
 }
 
 function isColour(text: string): boolean {
-  if (text.length > 50) return false;
-  const share = "\\s*\\d{1,3}(?:\\.\\d{1,4})?%\\s*";
-  const alpha = "(?:,\\s*\\d?(?:\\.\\d{1,4})?%?\\s*)";
-  return new RegExp(
-    "^(?:#(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})" +
-      `|rgb\\((?:\\s*\\d{1,3}\\s*,){2}\\s*\\d{1,3}\\s*\\)|rgba\\((?:\\s*\\d{1,3}\\s*,){2}\\s*\\d{1,3}\\s*${alpha}\\)` +
-      `|hsl\\(\\s*\\d{1,3}\\s*,${share},${share}\\)|hsla\\(\\s*\\d{1,3}\\s*,${share},${share}${alpha}\\))$`,
-    "i",
-  ).test(text);
+  return text.length <= 50 && colour.test(text);
 }
+
+const share = "\\s*\\d{1,3}(?:\\.\\d{1,4})?%\\s*";
+const alpha = "(?:,\\s*\\d?(?:\\.\\d{1,4})?%?\\s*)";
+const colour = new RegExp(
+  "^(?:#(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})" +
+    `|rgb\\((?:\\s*\\d{1,3}\\s*,){2}\\s*\\d{1,3}\\s*\\)|rgba\\((?:\\s*\\d{1,3}\\s*,){2}\\s*\\d{1,3}\\s*${alpha}\\)` +
+    `|hsl\\(\\s*\\d{1,3}\\s*,${share},${share}\\)|hsla\\(\\s*\\d{1,3}\\s*,${share},${share}${alpha}\\))$`,
+  "i",
+);

@@ -16,11 +16,26 @@ const NESTING_MAX = 100;
 
 /** A parser and renderer of the dialect; `breaks` makes every line break of a paragraph a hard one. */
 export function createEngine(options: { readonly breaks: boolean }): MarkdownIt {
-  const engine = new createMarkdownIt({ html: true, breaks: options.breaks, maxNesting: NESTING_MAX });
+  const engine = new createMarkdownIt({
+    html: true,
+    breaks: options.breaks,
+    maxNesting: NESTING_MAX,
+  });
   // Addresses are judged by the sanitizer: a refused one leaves its text, not its source.
   engine.validateLink = () => true;
   engine.disable(["strikethrough"]);
-  for (const rules of [blocks, code, deflist, footnotes, headingAttributes, math, strikethrough, tasks, alerts, bareUrls])
+  for (const rules of [
+    blocks,
+    code,
+    deflist,
+    footnotes,
+    headingAttributes,
+    math,
+    strikethrough,
+    tasks,
+    alerts,
+    bareUrls,
+  ])
     engine.use(rules);
   engine.core.ruler.push("expansion_limit", limitExpansion);
   return engine;
@@ -30,6 +45,7 @@ export function createEngine(options: { readonly breaks: boolean }): MarkdownIt 
 function limitExpansion({ tokens }: StateCore): void {
   let length = 0;
   for (const { children } of tokens)
-    for (const { attrs } of children ?? []) for (const [, value] of attrs ?? []) length += String(value).length;
+    for (const { attrs } of children ?? [])
+      for (const [, value] of attrs ?? []) length += String(value).length;
   if (length > HTML_LENGTH_MAX) throw new RenderLimitError("the rendered document is too large");
 }

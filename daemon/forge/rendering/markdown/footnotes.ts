@@ -4,7 +4,9 @@ import { dialectOf } from "./env.ts";
 
 /** `[^1]` and `[^1]: text`; the texts are put together at the end in the order of their first reference (18.4). */
 export function footnotes(engine: MarkdownIt): void {
-  engine.block.ruler.before("reference", "footnote_text", definition, { alt: ["paragraph", "reference"] });
+  engine.block.ruler.before("reference", "footnote_text", definition, {
+    alt: ["paragraph", "reference"],
+  });
   engine.inline.ruler.before("link", "footnote_reference", reference);
   engine.core.ruler.after("inline", "footnote_list", collect);
 
@@ -34,10 +36,17 @@ function readLabel(src: string, start: number, max: number): string | undefined 
   if (!src.startsWith("[^", start)) return undefined;
   labelEnd.lastIndex = start + 2;
   const end = labelEnd.exec(src.slice(0, Math.min(max, start + LABEL_LENGTH_MAX)))?.index;
-  return end === undefined || end === start + 2 || src.charAt(end) !== "]" ? undefined : src.slice(start + 2, end);
+  return end === undefined || end === start + 2 || src.charAt(end) !== "]"
+    ? undefined
+    : src.slice(start + 2, end);
 }
 
-function definition(state: StateBlock, startLine: number, endLine: number, silent: boolean): boolean {
+function definition(
+  state: StateBlock,
+  startLine: number,
+  endLine: number,
+  silent: boolean,
+): boolean {
   const start = (state.bMarks[startLine] ?? 0) + (state.tShift[startLine] ?? 0);
   const max = state.eMarks[startLine] ?? 0;
   const label = readLabel(state.src, start, max);
@@ -123,7 +132,8 @@ function collect(state: StateCore): void {
     const text = texts.get(label) ?? [];
     const last = text.at(-1);
     rest.push(item);
-    for (const token of last?.type === "paragraph_close" ? text.slice(0, -1) : text) rest.push(token);
+    for (const token of last?.type === "paragraph_close" ? text.slice(0, -1) : text)
+      rest.push(token);
     rest.push(back);
     if (last?.type === "paragraph_close") rest.push(last);
     rest.push(new state.Token("footnote_close", "", -1));

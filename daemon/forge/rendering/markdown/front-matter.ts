@@ -30,7 +30,9 @@ export function splitFrontMatter(text: string): FrontMatter {
     hasContents: false,
     shownAs: "nothing",
   };
-  const found = /^---[ \t]*\n([\s\S]*?)\n---[ \t]*(?:\n|$)/.exec(text.startsWith("---") ? text.slice(0, LENGTH_MAX) : "");
+  const found = /^---[ \t]*\n([\s\S]*?)\n---[ \t]*(?:\n|$)/.exec(
+    text.startsWith("---") ? text.slice(0, LENGTH_MAX) : "",
+  );
   const data = found === null ? undefined : parseMapping(found[1] ?? "");
   if (found === null || data === undefined) return none;
   const settings = toSettings(data.get("gitea"));
@@ -47,7 +49,10 @@ export function splitFrontMatter(text: string): FrontMatter {
 }
 
 /** The front matter as the top of the document shows it. */
-export function renderFrontMatter({ data, shownAs }: FrontMatter, dialect: Pick<DialectEnv, "className">): string {
+export function renderFrontMatter(
+  { data, shownAs }: FrontMatter,
+  dialect: Pick<DialectEnv, "className">,
+): string {
   if (data === undefined || shownAs === "nothing" || data.size === 0) return "";
   const table = toTable(data, { left: CELLS_MAX }, 0);
   if (shownAs === "table") return table;
@@ -57,7 +62,11 @@ export function renderFrontMatter({ data, shownAs }: FrontMatter, dialect: Pick<
 
 function parseMapping(source: string): ReadonlyMap<string, unknown> | undefined {
   try {
-    const document = parseDocument(source, { prettyErrors: false, strict: false, logLevel: "silent" });
+    const document = parseDocument(source, {
+      prettyErrors: false,
+      strict: false,
+      logLevel: "silent",
+    });
     if (document.errors.length > 0) return undefined;
     const value: unknown = document.toJS({ mapAsMap: true, maxAliasCount: 16 });
     if (!(value instanceof Map)) return undefined;
@@ -68,14 +77,24 @@ function parseMapping(source: string): ReadonlyMap<string, unknown> | undefined 
   }
 }
 
-function toSettings(value: unknown): Pick<FrontMatter, "shownAs"> & { contents?: unknown; language?: unknown } {
+function toSettings(
+  value: unknown,
+): Pick<FrontMatter, "shownAs"> & { contents?: unknown; language?: unknown } {
   const shown = (word: unknown): FrontMatter["shownAs"] =>
     word === "none" ? "nothing" : word === "table" ? "table" : "details";
   if (!(value instanceof Map)) return { shownAs: shown(value) };
-  return { shownAs: shown(value.get("meta")), contents: value.get("include_toc"), language: value.get("lang") };
+  return {
+    shownAs: shown(value.get("meta")),
+    contents: value.get("include_toc"),
+    language: value.get("lang"),
+  };
 }
 
-function toTable(data: ReadonlyMap<unknown, unknown>, budget: { left: number }, depth: number): string {
+function toTable(
+  data: ReadonlyMap<unknown, unknown>,
+  budget: { left: number },
+  depth: number,
+): string {
   const heads: string[] = [];
   const cells: string[] = [];
   for (const [key, value] of data) {
@@ -93,5 +112,7 @@ function toCell(value: unknown, budget: { left: number }, depth: number): string
     const rows = value.map((item) => `<tr>\n<td>${toCell(item, budget, depth + 1)}</td>\n</tr>\n`);
     return `<table>\n<tbody>\n${rows.join("")}</tbody>\n</table>\n`;
   }
-  return value === null || value === undefined ? "" : escapeText(value instanceof Date ? value.toISOString() : String(value));
+  return value === null || value === undefined
+    ? ""
+    : escapeText(value instanceof Date ? value.toISOString() : String(value));
 }

@@ -7,14 +7,18 @@ const DOLLAR = 0x24;
 /** `$a$`, `` $`a`$ ``, `$$a$$` in running text and `$$` blocks, left as marked source for the page to draw (18.4). */
 export function math(engine: MarkdownIt): void {
   engine.inline.ruler.before("escape", "math", inline);
-  engine.block.ruler.after("fence", "math_block", block, { alt: ["paragraph", "reference", "blockquote", "list"] });
+  engine.block.ruler.after("fence", "math_block", block, {
+    alt: ["paragraph", "reference", "blockquote", "list"],
+  });
   engine.renderer.rules["math"] = (tokens, index, _options, env) =>
     `<code ${dialectOf(env).className("language-math")}>${escapeText(tokens[index]?.content ?? "")}</code>`;
   engine.renderer.rules["math_block"] = (tokens, index, _options, env) => {
     const { className } = dialectOf(env);
     const token = tokens[index];
     const source = `<code ${className("language-math display")}>${escapeText(token?.content ?? "")}</code>`;
-    return token?.info === "line" ? `${source}\n` : `<pre ${className("code-block is-loading")}>${source}</pre>\n`;
+    return token?.info === "line"
+      ? `${source}\n`
+      : `<pre ${className("code-block is-loading")}>${source}</pre>\n`;
   };
 }
 
@@ -39,7 +43,13 @@ function inline(state: StateInline, silent: boolean): boolean {
 /** Formulas of running text are short; a bound keeps a text full of dollars from being searched again and again. */
 const INLINE_LENGTH_MAX = 1_000;
 
-function findCloser(src: string, from: number, max: number, closer: string, looksAround: boolean): number | undefined {
+function findCloser(
+  src: string,
+  from: number,
+  max: number,
+  closer: string,
+  looksAround: boolean,
+): number | undefined {
   let depth = 0;
   const limit = Math.min(max, from + INLINE_LENGTH_MAX);
   for (let at = from; at < limit; at += 1) {
@@ -47,7 +57,8 @@ function findCloser(src: string, from: number, max: number, closer: string, look
     if (mark === "\n") return undefined;
     if (depth === 0 && src.startsWith(closer, at)) {
       const next = src.charAt(at + closer.length);
-      const isEnd = next === "" || /[\s.!?,;:)$]/.test(next) || src.startsWith("](", at + closer.length);
+      const isEnd =
+        next === "" || /[\s.!?,;:)$]/.test(next) || src.startsWith("](", at + closer.length);
       return at > from && (!looksAround || isEnd) ? at : undefined;
     }
     if (mark === "\\") at += 1;
@@ -60,10 +71,12 @@ function findCloser(src: string, from: number, max: number, closer: string, look
 function block(state: StateBlock, startLine: number, endLine: number, silent: boolean): boolean {
   const start = (state.bMarks[startLine] ?? 0) + (state.tShift[startLine] ?? 0);
   const firstEnd = state.eMarks[startLine] ?? 0;
-  if ((state.sCount[startLine] ?? 0) - state.blkIndent >= 4 || !state.src.startsWith("$$", start)) return false;
+  if ((state.sCount[startLine] ?? 0) - state.blkIndent >= 4 || !state.src.startsWith("$$", start))
+    return false;
   const first = state.src.slice(start + 2, firstEnd).trimEnd();
   if (first !== "") {
-    if (!first.endsWith("$$") || first.length < 3 || first.slice(0, -2).includes("$$")) return false;
+    if (!first.endsWith("$$") || first.length < 3 || first.slice(0, -2).includes("$$"))
+      return false;
     if (!silent) push(state, first.slice(0, -2), "line", startLine, startLine + 1);
     return true;
   }
@@ -75,7 +88,11 @@ function block(state: StateBlock, startLine: number, endLine: number, silent: bo
   return true;
 }
 
-function findClosingLine(state: StateBlock, startLine: number, endLine: number): number | undefined {
+function findClosingLine(
+  state: StateBlock,
+  startLine: number,
+  endLine: number,
+): number | undefined {
   // A document full of openers without an end is searched once, not once for each.
   const key = "croft.math.unclosed";
   const known = state.env[key];
@@ -83,13 +100,20 @@ function findClosingLine(state: StateBlock, startLine: number, endLine: number):
   for (let line = startLine + 1; line < endLine; line += 1) {
     const start = (state.bMarks[line] ?? 0) + (state.tShift[line] ?? 0);
     if ((state.sCount[line] ?? 0) < state.blkIndent && !state.isEmpty(line)) return undefined;
-    if (state.src.slice(start, Math.min(start + 3, state.eMarks[line] ?? 0)).trimEnd() === "$$") return line;
+    if (state.src.slice(start, Math.min(start + 3, state.eMarks[line] ?? 0)).trimEnd() === "$$")
+      return line;
   }
   if (endLine === state.lineMax && state.level === 0) state.env[key] = startLine;
   return undefined;
 }
 
-function push(state: StateBlock, content: string, info: "line" | "block", start: number, end: number): void {
+function push(
+  state: StateBlock,
+  content: string,
+  info: "line" | "block",
+  start: number,
+  end: number,
+): void {
   const token = state.push("math_block", "", 0);
   token.content = content;
   token.info = info;

@@ -7,7 +7,8 @@ export function strikethrough(engine: MarkdownIt): void {
   engine.inline.ruler.before("emphasis", "struck", scan);
   engine.inline.ruler2.before("emphasis", "struck", (state) => {
     pair(state, state.delimiters);
-    for (const meta of state.tokens_meta) if (meta?.delimiters !== undefined) pair(state, meta.delimiters);
+    for (const meta of state.tokens_meta)
+      if (meta?.delimiters !== undefined) pair(state, meta.delimiters);
   });
 }
 
@@ -40,7 +41,11 @@ function pair(state: StateInline, delimiters: StateInline["delimiters"]): void {
   }
 }
 
-function turnInto(token: StateInline["tokens"][number] | undefined, type: string, nesting: 1 | -1): void {
+function turnInto(
+  token: StateInline["tokens"][number] | undefined,
+  type: string,
+  nesting: 1 | -1,
+): void {
   if (token === undefined) return;
   token.type = type;
   token.tag = "del";

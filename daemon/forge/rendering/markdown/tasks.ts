@@ -10,7 +10,8 @@ export function tasks(engine: MarkdownIt): void {
     for (const [index, item] of tokens.entries()) {
       if (item.type !== "list_item_open" || tokens[index + 1]?.type !== "paragraph_open") continue;
       const inline = tokens[index + 2];
-      const found = inline === undefined ? null : /^\[([ xX])\](?:[ \t]+|(?=\n)|$)/.exec(inline.content);
+      const found =
+        inline === undefined ? null : /^\[([ xX])\](?:[ \t]+|(?=\n)|$)/.exec(inline.content);
       if (inline === undefined || found === null) continue;
       toPosition ??= createPositions(dialectOf(env).source, dialectOf(env).bytesBefore);
       const position = toPosition(inline.map?.[0] ?? 0, inline.content);
@@ -43,7 +44,10 @@ export function tasks(engine: MarkdownIt): void {
 }
 
 /** Counts bytes forward only, so that a document with many boxes is read once. */
-function createPositions(source: string, bytesBefore: number): (line: number, content: string) => number {
+function createPositions(
+  source: string,
+  bytesBefore: number,
+): (line: number, content: string) => number {
   const lines = source.split("\n");
   const starts: number[] = [];
   let bytes = bytesBefore;
