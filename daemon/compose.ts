@@ -1,11 +1,14 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { createObjectStore } from "../storage/bytes/object-store.ts";
 import type { Addresses } from "./addresses.ts";
 import { peopleRoutes } from "./forge/accounts/accounts.ts";
 import { createForgeApi } from "./forge/api.ts";
 import type { ForgeCaller } from "./forge/caller.ts";
 import { createMiscellaneous } from "./forge/miscellaneous.ts";
 import { createGitApi, isGitPath } from "./forge/git/git-api.ts";
+import { createForgePackages } from "./forge/packages/packages.ts";
+import { createPackagesApi, isPackagePath } from "./forge/packages/packages-api.ts";
 import { bindRoutes, type BinderOptions, type RateLimiter, type RequestReport } from "./http/bind.ts";
 import type { Api, Route } from "./http/handle.ts";
 import { createClientAddress } from "./http/client-address.ts";
@@ -91,6 +94,18 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
     newId,
     events: {},
   });
+  const packages = createForgePackages({
+    db: deps.db,
+    store: createObjectStore({
+      folder: stores.directory.packages,
+      tmp: stores.directory.tmp,
+      newId,
+    }),
+    events: {},
+    urls: forge.urls,
+    clock,
+    uploadBytesMax: settings.maxUploadBytes,
+  });
   queue.register(vault.resetMails.job);
   queue.register(mailer.job);
   const schedules = createSchedules(
@@ -103,6 +118,7 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
       api: forgeApi,
       routes: [...peopleRoutes(forge), ...repositories.routes, ...miscellaneous.routes],
     },
+    packages: { api: createPackagesApi(forgeApi), routes: packages.registryRoutes },
     git: { api: createGitApi(forgeApi), routes: repositories.gitRoutes },
     vault: {
       api: createVaultApi(vault.authentication),
@@ -134,10 +150,12 @@ function createTransport(
   limiter: RateLimiter,
   {
     forge,
+    packages,
     git,
     vault,
   }: {
     readonly forge: ApiParts<ForgeCaller>;
+    readonly packages: ApiParts<ForgeCaller>;
     readonly git: ApiParts<ForgeCaller>;
     readonly vault: ApiParts<VaultCaller>;
   },
@@ -159,6 +177,11 @@ function createTransport(
     handler: createNodeHandler({
       apis: [
         { api: forge.api, app: bindRoutes(forge.api, forge.routes, binder), owns: isForgePath },
+        {
+          api: packages.api,
+          app: bindRoutes(packages.api, packages.routes, binder),
+          owns: isPackagePath,
+        },
         { api: vault.api, app: bindRoutes(vault.api, vault.routes, binder), owns: isVaultPath },
         { api: git.api, app: bindRoutes(git.api, git.routes, binder), owns: isGitPath },
       ],

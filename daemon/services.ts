@@ -3,6 +3,7 @@ import { availableParallelism } from "node:os";
 import type { Database } from "../storage/engine/database.ts";
 import type { Addresses } from "./addresses.ts";
 import { createForgeAccounts } from "./forge/accounts/accounts.ts";
+import { createPackageDependents } from "./forge/packages/dependents.ts";
 import { createRepositoryDependents } from "./forge/repositories/dependents.ts";
 import { createLimiter } from "./http/limits.ts";
 import type { JobQueue } from "./jobs/queue.ts";
@@ -60,6 +61,7 @@ export function createPeople({ input, stores, db, hasher, addresses, queue, log 
     limitSignIns: settings.rateLimits,
     queueMail: mailer.queueMail,
     repositories: createRepositoryDependents(queue.enqueue),
+    packages: createPackageDependents(),
   });
   const newId = createUuid7(clock, randomBytes);
   const vault = createVaultAccounts({

@@ -7,6 +7,7 @@ import { adminRepositoryEndpoints } from "./forge/admin-repositories.ts";
 import { adminUserEndpoints } from "./forge/admin-users.ts";
 import { avatarEndpoints } from "./forge/avatars.ts";
 import { gitEndpoints } from "./forge/git.ts";
+import { genericPackageEndpoints } from "./forge/packages-generic.ts";
 import { renderingEndpoints } from "./forge/rendering.ts";
 import { repositoryEndpoints } from "./forge/repositories.ts";
 import { templateEndpoints } from "./forge/templates.ts";
@@ -38,6 +39,7 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...repositoryEndpoints,
   ...avatarEndpoints,
   ...gitEndpoints,
+  ...genericPackageEndpoints,
   ...accountEndpoints,
   ...vaultAdminEndpoints,
   ...cloudConnectionEndpoints,

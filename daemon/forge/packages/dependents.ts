@@ -1,0 +1,18 @@
+import { deletePackagesOf, ownsPackage } from "../../../storage/tables/forge/packages.ts";
+import { AppError } from "../../errors.ts";
+import type { AccountDependents } from "../accounts/dependents.ts";
+
+/** How an account's packages follow it. Their bytes are swept later, as those of any deleted package. */
+export function createPackageDependents(): AccountDependents {
+  return {
+    async assertNoneOwned(tx, account) {
+      if (await ownsPackage(tx, account.id))
+        throw new AppError(
+          "unprocessable",
+          `user still has ownership of packages [uid: ${account.id}]`,
+        );
+    },
+
+    removeAll: (tx, account) => deletePackagesOf(tx, account.id),
+  };
+}

@@ -1,0 +1,142 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { Readable } from "node:stream";
+import type { ObjectStore } from "../../../storage/bytes/object-store.ts";
+import type { Database, Queries } from "../../../storage/engine/database.ts";
+import {
+  deleteFile,
+  findFile,
+  findPackage,
+  findVersion,
+  listFiles,
+  touchPackage,
+} from "../../../storage/tables/forge/packages.ts";
+import type { ForgeCaller } from "../caller.ts";
+import { notFound } from "../refusals.ts";
+import { getReadableOwner, getWritableOwner } from "./access.ts";
+import { assertClaims } from "./claims.ts";
+import { createDownload, type PackageDownload } from "./downloads.ts";
+import type { OwnedVersion, PackageEvents } from "./events.ts";
+import { assertGenericNames, type GenericFileName } from "./generic-names.ts";
+import { receiveBody } from "./receiving.ts";
+import { fileExists, recordFile, removeVersion } from "./versions.ts";
+
+/** The type of packages that are files of any kind. */
+export const GENERIC = "generic";
+
+export type GenericVersionAt = Pick<GenericFileName, "name" | "version"> & { readonly owner: string };
+export type GenericFileAt = GenericFileName & { readonly owner: string };
+
+/**
+ * Packages that are files of any kind. All refuse with `not_found` what is missing or hidden from the caller,
+ * `invalid_argument` impossible names, `forbidden` changes by somebody who may only read.
+ */
+export interface GenericPackages {
+  download(at: GenericFileAt, caller: ForgeCaller | undefined): Promise<PackageDownload>;
+  /**
+   * Adds a file. Refuses with `conflict` when the version has it, `too_large`, and `invalid_argument` when the body breaks
+   * off or is not what the headers claim; nothing changes then.
+   */
+  upload(
+    at: GenericFileAt,
+    body: { readonly headers: IncomingHttpHeaders; readonly stream: Readable },
+    caller: ForgeCaller,
+  ): Promise<void>;
+  /** Deletes a file, and the version with its last file. */
+  removeFile(at: GenericFileAt, caller: ForgeCaller): Promise<void>;
+  removeVersion(at: GenericVersionAt, caller: ForgeCaller): Promise<void>;
+}
+
+export interface GenericPackagesDeps {
+  readonly db: Database;
+  readonly store: ObjectStore;
+  readonly events: PackageEvents;
+  /** Largest file. */
+  readonly uploadBytesMax: number;
+}
+
+export function createGenericPackages(deps: GenericPackagesDeps): GenericPackages {
+  const { db, store, events, uploadBytesMax } = deps;
+  return {
+    async download(at, caller) {
+      assertGenericNames(at);
+      const owner = await getReadableOwner(db, at.owner, caller);
+      return createDownload(store, (await getFile(db, { ...at, ownerId: owner.id })).file);
+    },
+
+    async upload(at, { headers, stream }, caller) {
+      assertGenericNames(at);
+      const owner = await getWritableOwner(db, at.owner, caller);
+      const key = { ...at, ownerId: owner.id, type: GENERIC };
+      const received = await receiveBody(store, stream, {
+        bytesMax: uploadBytesMax,
+        declaredBytes: Number(headers["content-length"] ?? 0),
+      });
+      try {
+        const { facts } = received;
+        assertClaims(headers, facts);
+        if ((await findGenericFile(db, key)) !== undefined) throw fileExists();
+        await received.publish();
+        await db.transaction((tx) =>
+          recordFile(
+            tx,
+            events,
+            { ...key, metadata: "{}", facts },
+            { actor: caller.user, mustBeNew: false },
+          ),
+        );
+      } finally {
+        await received.discard();
+      }
+    },
+
+    async removeFile(at, caller) {
+      assertGenericNames(at);
+      const owner = await getWritableOwner(db, at.owner, caller);
+      await db.transaction(async (tx) => {
+        const found = await getFile(tx, { ...at, ownerId: owner.id });
+        const files = await listFiles(tx, found.version.id);
+        if (files.length === 1) {
+          await removeVersion(tx, events, { ...found, owner, actor: caller.user });
+          return;
+        }
+        await deleteFile(tx, found.file.id);
+        await touchPackage(tx, found.package.id);
+      });
+    },
+
+    async removeVersion(at, caller) {
+      assertGenericNames(at);
+      const owner = await getWritableOwner(db, at.owner, caller);
+      await db.transaction(async (tx) => {
+        const found = await findGenericVersion(tx, { ...at, ownerId: owner.id });
+        if (found === undefined) throw notFound();
+        await touchPackage(tx, found.package.id);
+        await removeVersion(tx, events, { ...found, owner, actor: caller.user });
+      });
+    },
+  };
+}
+
+type VersionKey = Pick<GenericFileName, "name" | "version"> & { readonly ownerId: number };
+type FileKey = GenericFileName & { readonly ownerId: number };
+
+async function findGenericVersion(
+  db: Queries,
+  { ownerId, name, version }: VersionKey,
+): Promise<Pick<OwnedVersion, "package" | "version"> | undefined> {
+  const found = await findPackage(db, { ownerId, type: GENERIC, name });
+  const foundVersion = found && (await findVersion(db, found.id, version));
+  return found && foundVersion && { package: found, version: foundVersion };
+}
+
+async function findGenericFile(db: Queries, key: FileKey) {
+  const found = await findGenericVersion(db, key);
+  const file = found && (await findFile(db, found.version.id, key.filename));
+  return found && file && { ...found, file };
+}
+
+async function getFile(db: Queries, key: FileKey) {
+  const found = await findGenericFile(db, key);
+  if (found === undefined) throw notFound();
+  return found;
+}

@@ -1,0 +1,47 @@
+// daemon/forge/packages: package registries: generic files, npm, and the administrators' list.
+// May import: daemon/contract, daemon/errors.ts, daemon/http/handle.ts (types), storage. Never daemon/vault.
+// Start here: one factory that joins the services of this folder. A version and its files are recorded in versions.ts.
+import type { ObjectStore } from "../../../storage/bytes/object-store.ts";
+import type { Database } from "../../../storage/engine/database.ts";
+import { isObjectInUse } from "../../../storage/tables/forge/packages.ts";
+import type { Route } from "../../http/handle.ts";
+import type { ForgeUrls } from "../urls.ts";
+import type { PackageEvents } from "./events.ts";
+import { genericPackageRoutes } from "./generic.routes.ts";
+import { createGenericPackages } from "./generic.service.ts";
+
+export interface ForgePackagesDeps {
+  readonly db: Database;
+  readonly store: ObjectStore;
+  readonly events: PackageEvents;
+  readonly urls: ForgeUrls;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  /** Largest file. */
+  readonly uploadBytesMax: number;
+}
+
+/** The forge's packages. */
+export interface ForgePackages {
+  /** Below `/api/packages`. */
+  readonly registryRoutes: readonly Route[];
+  /** Removes bytes that no package refers to and that are older than a day; what it freed. For a scheduled task. */
+  cleanUp(signal?: AbortSignal): Promise<{ readonly objects: number; readonly bytes: number }>;
+}
+
+/** What nobody refers to may be on its way in; after this long it is not. */
+const UNREFERENCED_KEPT_MS = 24 * 3_600_000;
+
+export function createForgePackages(deps: ForgePackagesDeps): ForgePackages {
+  const { db, store, clock } = deps;
+  return {
+    registryRoutes: genericPackageRoutes(createGenericPackages(deps)),
+
+    cleanUp: (signal) =>
+      store.sweep({
+        before: clock() - UNREFERENCED_KEPT_MS,
+        isInUse: (sha256) => isObjectInUse(db, sha256),
+        ...(signal === undefined ? {} : { signal }),
+      }),
+  };
+}

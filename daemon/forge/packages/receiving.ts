@@ -1,0 +1,60 @@
+import type { Readable } from "node:stream";
+import type { ObjectFacts, ObjectStore, ObjectWriter } from "../../../storage/bytes/object-store.ts";
+import { AppError } from "../../errors.ts";
+
+/** Bytes that have arrived whole. They are nothing yet: `publish` keeps them, `discard` is called in any case. */
+export interface Received {
+  readonly facts: ObjectFacts;
+  publish(): Promise<void>;
+  discard(): Promise<void>;
+}
+
+/**
+ * Writes a body aside as it arrives. Refuses with `too_large` what passes `bytesMax`, with `invalid_argument` what
+ * breaks off; nothing is left behind then.
+ */
+export async function receiveBody(
+  store: ObjectStore,
+  body: Readable,
+  { bytesMax, declaredBytes }: { readonly bytesMax: number; readonly declaredBytes: number | undefined },
+): Promise<Received> {
+  if (declaredBytes !== undefined && declaredBytes > bytesMax) throw uploadTooLarge(bytesMax);
+  const writer = await store.create();
+  try {
+    for await (const chunk of readChunks(body)) {
+      if (writer.size + chunk.byteLength > bytesMax) throw uploadTooLarge(bytesMax);
+      await writer.write(chunk);
+    }
+    return toReceived(writer, await writer.seal());
+  } catch (error) {
+    await writer.discard();
+    throw error;
+  }
+}
+
+/** The chunks of a body. Refuses with `invalid_argument` when the client stops sending. */
+export async function* readChunks(body: Readable): AsyncGenerator<Buffer> {
+  // Leaving the loop must not destroy the request: with it goes the connection that a refusal is sent on.
+  const chunks = body.iterator({ destroyOnReturn: false });
+  for (;;) {
+    const next: IteratorResult<Buffer> = await chunks.next().catch((error: unknown) => {
+      throw new AppError("invalid_argument", "The request body did not arrive whole.", {
+        cause: error,
+      });
+    });
+    if (next.done === true) return;
+    yield next.value;
+  }
+}
+
+/** The sealed bytes of a writer. */
+export function toReceived(writer: ObjectWriter, facts: ObjectFacts): Received {
+  return { facts, publish: () => writer.publish(), discard: () => writer.discard() };
+}
+
+/** 413, on a connection that cannot be used again because the rest is not read. */
+export function uploadTooLarge(bytesMax: number): AppError {
+  return new AppError("too_large", `The upload is larger than ${bytesMax} bytes.`, {
+    headers: { Connection: "close" },
+  });
+}

@@ -1,0 +1,73 @@
+import type { Transaction } from "../../../storage/engine/database.ts";
+import {
+  deleteVersion,
+  findVersion,
+  type ForgePackage,
+  type ForgePackageVersion,
+  insertFile,
+  insertVersion,
+  openPackage,
+} from "../../../storage/tables/forge/packages.ts";
+import type { ObjectFacts } from "../../../storage/bytes/object-store.ts";
+import { findUserById, type ForgeUser } from "../../../storage/tables/forge/users.ts";
+import { AppError } from "../../errors.ts";
+import { notFound } from "../refusals.ts";
+import type { OwnedVersion, PackageEvents } from "./events.ts";
+
+/** A file that is to be part of a version. */
+export interface WantedFile {
+  readonly ownerId: number;
+  readonly type: string;
+  readonly name: string;
+  readonly version: string;
+  readonly filename: string;
+  /** JSON; kept when the version is new. */
+  readonly metadata: string;
+  readonly facts: ObjectFacts;
+}
+
+/**
+ * Records a file whose bytes are kept already, with its package and version where they are missing. Refuses with
+ * `conflict` a file that is there, and with `mustBeNew` a version that is; with `not_found` an owner that has gone.
+ */
+export async function recordFile(
+  tx: Transaction,
+  events: PackageEvents,
+  file: WantedFile,
+  { actor, mustBeNew }: { readonly actor: ForgeUser; readonly mustBeNew: boolean },
+): Promise<{ readonly package: ForgePackage; readonly version: ForgePackageVersion }> {
+  const owner = await findUserById(tx, file.ownerId);
+  if (owner === undefined) throw notFound();
+  const opened = await openPackage(tx, file);
+  const known = await findVersion(tx, opened.id, file.version);
+  if (known !== undefined && mustBeNew) throw versionExists();
+  const version =
+    known ??
+    (await insertVersion(tx, opened, {
+      version: file.version,
+      creatorId: actor.id,
+      metadata: file.metadata,
+    }));
+  if (version === undefined) throw versionExists();
+  const added = await insertFile(tx, { ...file.facts, versionId: version.id, name: file.filename });
+  if (added === undefined) throw fileExists();
+  if (known === undefined)
+    await events.created?.(tx, { package: opened, version, owner, actor });
+  return { package: opened, version };
+}
+
+/** Removes a version with its files, and the package with its last version. */
+export async function removeVersion(
+  tx: Transaction,
+  events: PackageEvents,
+  what: OwnedVersion & { readonly actor: ForgeUser },
+): Promise<void> {
+  await events.deleted?.(tx, what);
+  await deleteVersion(tx, { id: what.version.id, packageId: what.package.id });
+}
+
+export const fileExists = (): AppError =>
+  new AppError("conflict", "a file with this name exists in this version");
+
+export const versionExists = (): AppError =>
+  new AppError("conflict", "this version exists already, and cannot be published again");

@@ -1,0 +1,252 @@
+import { createHash, type Hash } from "node:crypto";
+import { constants } from "node:fs";
+import { mkdir, open, readdir, rename, rm, stat, unlink, type FileHandle } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Readable } from "node:stream";
+import { StorageError } from "../engine/database.ts";
+
+/** What is known of bytes once all of them are written; digests are lower-case hex. */
+export interface ObjectFacts {
+  readonly size: number;
+  /** Names the object. */
+  readonly sha256: string;
+  readonly sha512: string;
+  readonly sha1: string;
+  readonly md5: string;
+}
+
+/** Bytes on their way in. Ends with `publish` or `discard`, whatever happens in between. */
+export interface ObjectWriter {
+  /** How many bytes were written so far. */
+  readonly size: number;
+  /** Adds bytes. Throws `StorageError` `full` when the disk is. */
+  write(chunk: Uint8Array): Promise<void>;
+  /** Says that all bytes are there; nothing can be added afterwards. */
+  seal(): Promise<ObjectFacts>;
+  /** Makes the sealed bytes an object, durably. It stays at least as long as `sweep` is told to leave the young alone. */
+  publish(): Promise<void>;
+  /** Forgets the bytes, unless they were published. May be called at any time and again. */
+  discard(): Promise<void>;
+}
+
+/**
+ * Bytes as files that are named by their SHA-256: equal bytes are kept once. An object is not removed by whoever used
+ * it, but swept when it is old and nobody refers to it, so that a crash at any point leaves nothing wrong behind.
+ */
+export interface ObjectStore {
+  create(): Promise<ObjectWriter>;
+  /**
+   * Opens an object, or the part from `start` to `end`, both included; undefined when it is missing or does not have
+   * the size that it was recorded with.
+   */
+  open(
+    sha256: string,
+    size: number,
+    range?: { readonly start: number; readonly end: number },
+  ): Promise<Readable | undefined>;
+  /** Removes the objects that were written before a moment (epoch milliseconds) and that nobody uses. */
+  sweep(options: {
+    readonly before: number;
+    readonly isInUse: (sha256: string) => Promise<boolean>;
+    readonly signal?: AbortSignal;
+  }): Promise<{ readonly objects: number; readonly bytes: number }>;
+}
+
+export interface ObjectStoreDeps {
+  /** Where the objects are; made when it is missing. */
+  readonly folder: string;
+  /** Where bytes wait that are on their way in, on the same file system. Emptied by others after a crash. */
+  readonly tmp: string;
+  /** Unique, and fit for a file name. */
+  readonly newId: () => string;
+}
+
+const KEY = /^[0-9a-f]{64}$/;
+const PART = /^[0-9a-f]{2}$/;
+
+export function createObjectStore({ folder, tmp, newId }: ObjectStoreDeps): ObjectStore {
+  const alone = createKeyLocks();
+  const pathOf = (key: string) => join(folder, key.slice(0, 2), key.slice(2, 4), key);
+
+  return {
+    async create() {
+      const path = join(tmp, `object-${newId()}`);
+      const handle = await open(path, "wx", 0o600).catch(fail);
+      return createWriter(handle, path, (sha256) =>
+        // A sweep that has just found the old file unused must not remove the new one.
+        alone(sha256, () => place(path, pathOf(sha256))),
+      );
+    },
+
+    async open(sha256, size, range) {
+      if (!KEY.test(sha256)) return undefined;
+      const handle = await openFile(pathOf(sha256));
+      if (handle === undefined) return undefined;
+      const found = await handle.stat();
+      if (!found.isFile() || found.size !== size) {
+        await handle.close();
+        return undefined;
+      }
+      return handle.createReadStream(range);
+    },
+
+    async sweep({ before, isInUse, signal }) {
+      let objects = 0;
+      let bytes = 0;
+      for await (const key of listKeys(folder)) {
+        signal?.throwIfAborted();
+        await alone(key, async () => {
+          const found = await stat(pathOf(key)).catch(ifMissing);
+          if (found === undefined || found.mtimeMs >= before || (await isInUse(key))) return;
+          await unlink(pathOf(key)).catch(ifMissing);
+          objects += 1;
+          bytes += found.size;
+        });
+      }
+      return { objects, bytes };
+    },
+  };
+}
+
+function createWriter(
+  handle: FileHandle,
+  path: string,
+  placeAs: (sha256: string) => Promise<void>,
+): ObjectWriter {
+  const hashes = {
+    sha256: createHash("sha256"),
+    sha512: createHash("sha512"),
+    sha1: createHash("sha1"),
+    md5: createHash("md5"),
+  } satisfies Record<string, Hash>;
+  let size = 0;
+  let facts: ObjectFacts | undefined;
+  let state: "open" | "sealed" | "gone" = "open";
+  return {
+    get size() {
+      return size;
+    },
+
+    async write(chunk) {
+      const written = writeAll(handle, chunk);
+      for (const hash of Object.values(hashes)) hash.update(chunk);
+      await written;
+      size += chunk.byteLength;
+    },
+
+    async seal() {
+      await handle.sync().catch(fail);
+      await handle.close();
+      state = "sealed";
+      return (facts = {
+        size,
+        sha256: hashes.sha256.digest("hex"),
+        sha512: hashes.sha512.digest("hex"),
+        sha1: hashes.sha1.digest("hex"),
+        md5: hashes.md5.digest("hex"),
+      });
+    },
+
+    async publish() {
+      if (facts === undefined || state !== "sealed")
+        throw new Error("only sealed bytes can be published, and once");
+      await placeAs(facts.sha256);
+      state = "gone";
+    },
+
+    async discard() {
+      if (state === "gone") return;
+      if (state === "open") await handle.close();
+      state = "gone";
+      await rm(path, { force: true });
+    },
+  };
+}
+
+async function writeAll(handle: FileHandle, chunk: Uint8Array): Promise<void> {
+  for (let written = 0; written < chunk.byteLength;) {
+    const { bytesWritten } = await handle.write(chunk.subarray(written)).catch(fail);
+    written += bytesWritten;
+  }
+}
+
+/** Equal bytes may lie there already: they are replaced, which also mends what was damaged and makes the file young. */
+async function place(from: string, to: string): Promise<void> {
+  const parent = dirname(to);
+  try {
+    await rename(from, to);
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") fail(error);
+    await mkdir(parent, { recursive: true, mode: 0o700 }).catch(fail);
+    await rename(from, to).catch(fail);
+    // The new folders must outlast a crash as well.
+    await syncFolder(dirname(parent));
+    await syncFolder(dirname(dirname(parent)));
+  }
+  await syncFolder(parent);
+}
+
+async function openFile(path: string): Promise<FileHandle | undefined> {
+  try {
+    return await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
+  } catch (error) {
+    if (["ENOENT", "ENOTDIR", "ELOOP"].includes(codeOf(error))) return undefined;
+    throw error;
+  }
+}
+
+async function* listKeys(folder: string): AsyncIterable<string> {
+  for (const first of await listNames(folder, PART))
+    for (const second of await listNames(join(folder, first), PART))
+      yield* await listNames(join(folder, first, second), KEY);
+}
+
+async function listNames(folder: string, pattern: RegExp): Promise<string[]> {
+  const names = (await readdir(folder).catch(ifMissing)) ?? [];
+  return names.filter((name) => pattern.test(name));
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, "r");
+  try {
+    await folder.sync();
+  } catch (error) {
+    // Some file systems cannot sync a folder.
+    if (codeOf(error) !== "EINVAL" && codeOf(error) !== "EPERM") throw error;
+  } finally {
+    await folder.close();
+  }
+}
+
+/** One piece of work at a time for each key. */
+function createKeyLocks(): <T>(key: string, work: () => Promise<T>) => Promise<T> {
+  const last = new Map<string, Promise<unknown>>();
+  return (key, work) => {
+    const run = (last.get(key) ?? Promise.resolve()).then(work, work);
+    const settled = run.then(
+      () => undefined,
+      () => undefined,
+    );
+    last.set(key, settled);
+    void settled.then(() => {
+      if (last.get(key) === settled) last.delete(key);
+    });
+    return run;
+  };
+}
+
+function fail(error: unknown): never {
+  const code = codeOf(error);
+  if (code === "ENOSPC" || code === "EDQUOT")
+    throw new StorageError("full", "no room left for an object", { cause: error });
+  throw error;
+}
+
+function ifMissing(error: unknown): undefined {
+  if (codeOf(error) !== "ENOENT" && codeOf(error) !== "ENOTDIR") throw error;
+  return undefined;
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
+}
