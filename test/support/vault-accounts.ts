@@ -47,7 +47,7 @@ export async function openTestAccounts(
   const state = { now: Date.UTC(2026, 10, 20, 9, 30) };
   const clock = () => state.now;
   const randomBytes = createTestRandom();
-  const db = await openTestDatabase({ clock });
+  const db = more.db ?? (await openTestDatabase({ clock }));
   const breached = new Set<string>();
   const jobs: EnqueuedJob[] = [];
   const mails: MailMessage[] = [];
@@ -87,7 +87,8 @@ export async function openTestAccounts(
     set now(value) {
       state.now = value;
     },
-    [Symbol.asyncDispose]: () => db.close(),
+    /** A database that the test brought is the test's to close. */
+    [Symbol.asyncDispose]: async () => (more.db === undefined ? db.close() : undefined),
   };
 }
 
