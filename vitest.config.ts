@@ -35,6 +35,6 @@ export default defineConfig({
 function layer(name: string, include: string[], timeoutMs: number) {
   return {
     extends: true as const,
-    test: { name, include, testTimeout: timeoutMs, hookTimeout: timeoutMs },
+    test: { name, include, testTimeout: timeoutMs, hookTimeout: Math.max(timeoutMs, oneMinuteMs) },
   };
 }

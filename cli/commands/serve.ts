@@ -92,10 +92,19 @@ async function announce(cli: CliContext, { urls, firstStart }: RunningDaemon): P
     cli.flags.jq === undefined
   )
     return cli.io.write(`${JSON.stringify(ready)}\n`);
-  await cli.output.text(toText(urls, firstStart), ready);
+  await cli.output.text(toText(urls, firstStart, nameToType(cli.system.env)), ready);
 }
 
-function toText(urls: readonly string[], firstStart: RunningDaemon["firstStart"]): string {
+/** Started by `npm start` croft is no command of the shell's, but one that npx finds. */
+function nameToType(env: Readonly<Record<string, string | undefined>>): string {
+  return env["npm_lifecycle_event"] === "start" ? "npx croft" : "croft";
+}
+
+function toText(
+  urls: readonly string[],
+  firstStart: RunningDaemon["firstStart"],
+  croft: string,
+): string {
   const lines = [`croft listens on ${urls.join(" and ")}`];
   if (firstStart !== undefined) {
     const { home, forge, vault, password } = firstStart;
@@ -109,9 +118,9 @@ function toText(urls: readonly string[], firstStart: RunningDaemon["firstStart"]
       "The password is shown this once.",
       "",
       "Try next, in another terminal:",
-      "  croft admin user list",
-      `  croft login vault --email ${vault.email}`,
-      "  croft --help",
+      `  ${croft} admin user list`,
+      `  ${croft} login vault --email ${vault.email}`,
+      `  ${croft} --help`,
     );
   }
   return `${lines.join("\n")}\n`;

@@ -34,8 +34,9 @@ async function served(
   words: readonly string[],
   work: (system: FakeSystem) => Promise<void>,
   home: string,
+  env: Readonly<Record<string, string>> = {},
 ): Promise<number> {
-  const system = fakeSystem({ home });
+  const system = fakeSystem({ home, env });
   const running = run(["serve", "--port", "0", ...words], system);
   let ended: number | undefined;
   void running.then((code) => (ended = code));
@@ -89,6 +90,19 @@ describe("serve", () => {
         home.path,
       ),
     ).toBe(0);
+  });
+
+  test.each([
+    [{}, "  croft login vault --email keeper@croft.localhost"],
+    [{ npm_lifecycle_event: "start" }, "  npx croft login vault --email keeper@croft.localhost"],
+  ])("of a new home says what to try next, as it can be typed with %j", async (env, line) => {
+    await using home = await temporaryHome();
+    await served(
+      [],
+      async (system) => expect(system.written.out().split("\n")).toContain(line),
+      home.path,
+      env,
+    );
   });
 
   test.each([
