@@ -106,7 +106,14 @@ const harmless = new Set([
   "extensions.objectformat",
 ]);
 
+/** The file as git itself writes it for a repository of sha1: it needs no git to be understood. */
+const plainConfig =
+  /^\[core\]\n(?:\t(?:repositoryformatversion = 0|filemode = (?:true|false)|ignorecase = true|precomposeunicode = true|bare = true)\n){2,5}$/;
+
 async function readStorage(git: Git, directory: string): Promise<StorageFacts> {
+  const config = await readFile(join(directory, "config"), "utf8");
+  if (plainConfig.test(config) && config.includes("\tbare = true\n"))
+    return { kind: "known", objectFormat: "sha1", version: "0", isForeign: false };
   const text = await git.run(["config", "--file", "config", "--no-includes", "--list", "-z"], {
     directory,
     // Read as any file: as the repository's own it would already count.

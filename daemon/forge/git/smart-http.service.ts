@@ -14,6 +14,7 @@ import type { OwnedRepository, RepositoryEvents } from "../repositories/events.t
 import { refusing } from "../repositories/git-refusals.ts";
 import { getOwned } from "../repositories/repositories.service.ts";
 import { feedGit } from "./feed.ts";
+import { gather } from "./gather.ts";
 import { FLUSH, toPktLine } from "./pkt-line.ts";
 import { createPushes } from "./push.ts";
 import { createTurns } from "./turns.ts";
@@ -146,7 +147,7 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
         const giveUp = () => {
           if (!child.stdout.readableEnded) child.stop();
         };
-        return { contentType: toResultType(service), stream: child.stdout, giveUp };
+        return { contentType: toResultType(service), stream: gather(child.stdout), giveUp };
       } catch (error) {
         release();
         throw error;

@@ -7,7 +7,7 @@ import {
   findRepositoryByName,
   listRepositoryNames,
 } from "../../../storage/tables/forge/repositories.ts";
-import { isPathInUse } from "../../../storage/tables/forge/repositories-moving.ts";
+import { isPathInUse, listPathsIn } from "../../../storage/tables/forge/repositories-moving.ts";
 import {
   findUserById,
   findUserByName,
@@ -20,6 +20,7 @@ import type { RepositoryEvents } from "./events.ts";
 import { refusing } from "./git-refusals.ts";
 import { compileGlob } from "./glob.ts";
 import { isRepositoryName, toRepositoryPath } from "./names.ts";
+import { createKeyedTurns } from "./keyed-turns.ts";
 import type { Placing } from "./placing.ts";
 import { recordRepository } from "./recording.ts";
 
@@ -58,6 +59,7 @@ const PREFERRED_BRANCHES = [DEFAULT_BRANCH, "master", "main"];
 
 export function createUnadopted(deps: UnadoptedDeps): Unadopted {
   const { db, git, files, placing, newId, events, sweepSoon } = deps;
+  const inTurn = createKeyedTurns();
   return {
     async list(query, { page, limit }) {
       const [fitsOwner, fitsName] = toFilters(query);
@@ -75,61 +77,68 @@ export function createUnadopted(deps: UnadoptedDeps): Unadopted {
       const owner = await getOwner(ownerName, name);
       const path = toRepositoryPath(owner.name, name);
       await placing.clear(path);
-      const directory = await getUnrecorded(owner, name, path);
-      const found = await inspect(directory, path);
-      if (found.kind === "unusable")
-        throw new AppError("unprocessable", `the repository cannot be adopted: ${found.why}`);
-      const branch = chooseDefaultBranch(found, PREFERRED_BRANCHES);
-      const defaultBranch = branch ?? found.head ?? DEFAULT_BRANCH;
-      if (branch !== undefined && branch !== found.head) await writeHead(git, directory, branch);
-      await placing.alone(async () => {
-        await getUnrecorded(owner, name, path);
-        await record(owner.id, actor, {
-          name,
-          description: "",
-          isPrivate: true,
-          isTemplate: false,
-          isEmpty: found.branches.length === 0,
-          branchCount: found.branches.length,
-          defaultBranch,
-          objectFormat: found.objectFormat,
-          trustModel: "default",
-          licenses: [],
-          sizeKib: found.sizeKib,
-          path,
-          needsMove: false,
-        });
-      });
+      await inTurn(path, () => adoptFiles(owner, name, path, actor));
     },
 
     async remove(ownerName, name) {
       const owner = await getOwner(ownerName, name);
       const path = toRepositoryPath(owner.name, name);
       await placing.clear(path);
-      await placing.alone(async () => {
-        await getUnrecorded(owner, name, path);
-        await files.discard(path, newId());
-      });
+      await inTurn(path, () =>
+        placing.alone(async () => {
+          await getUnrecorded(owner, name, path);
+          await files.discard(path, newId());
+        }),
+      );
       await sweepSoon();
     },
   };
 
+  async function adoptFiles(
+    owner: ForgeUser,
+    name: string,
+    path: string,
+    actor: ForgeUser,
+  ): Promise<void> {
+    const directory = await getUnrecorded(owner, name, path);
+    const found = await inspect(directory, path);
+    if (found.kind === "unusable")
+      throw new AppError("unprocessable", `the repository cannot be adopted: ${found.why}`);
+    const branch = chooseDefaultBranch(found, PREFERRED_BRANCHES);
+    const defaultBranch = branch ?? found.head ?? DEFAULT_BRANCH;
+    if (branch !== undefined && branch !== found.head) await writeHead(git, directory, branch);
+    await record(owner.id, actor, {
+      name,
+      description: "",
+      isPrivate: true,
+      isTemplate: false,
+      isEmpty: found.branches.length === 0,
+      branchCount: found.branches.length,
+      defaultBranch,
+      objectFormat: found.objectFormat,
+      trustModel: "default",
+      licenses: [],
+      sizeKib: found.sizeKib,
+      path,
+      needsMove: false,
+    });
+  }
+
   async function listOf(owner: ForgeUser, fitsName: (name: string) => boolean): Promise<string[]> {
     const recorded = new Set(await listRepositoryNames(db, owner.id));
-    const names: string[] = [];
-    for (const folder of await files.listFolders(owner.lowerName)) {
-      const name = folder.slice(0, -".git".length);
-      const isCandidate =
-        folder.endsWith(".git") &&
-        name === name.toLowerCase() &&
-        isRepositoryName(name) &&
-        fitsName(name) &&
-        !recorded.has(name);
-      // A folder may still hold the files of somebody who has another name by now.
-      if (isCandidate && !(await isPathInUse(db, `${owner.lowerName}/${folder}`)))
-        names.push(`${owner.lowerName}/${name}`);
-    }
-    return names;
+    // A folder may still hold the files of somebody who has another name by now.
+    const inUse = new Set(await listPathsIn(db, owner.lowerName));
+    return (await files.listFolders(owner.lowerName))
+      .filter((folder) => folder.endsWith(".git") && !inUse.has(`${owner.lowerName}/${folder}`))
+      .map((folder) => folder.slice(0, -".git".length))
+      .filter(
+        (name) =>
+          name === name.toLowerCase() &&
+          isRepositoryName(name) &&
+          fitsName(name) &&
+          !recorded.has(name),
+      )
+      .map((name) => `${owner.lowerName}/${name}`);
   }
 
   async function getOwner(ownerName: string, name: string): Promise<ForgeUser> {
