@@ -58,7 +58,10 @@ export function processSystem(): System {
     isProcessAlive: (pid) => canSignal(pid, 0),
     stopProcess: (pid) => canSignal(pid, "SIGTERM"),
     onStop(listener) {
-      const listeners = stopSignals.map((signal) => ({ signal, call: () => listener(signal) }));
+      const listeners = stopSignals.map(([signal, meaning]) => ({
+        signal,
+        call: () => listener(meaning),
+      }));
       for (const { signal, call } of listeners) process.on(signal, call);
       return () => {
         for (const { signal, call } of listeners) process.off(signal, call);
@@ -68,7 +71,12 @@ export function processSystem(): System {
   };
 }
 
-const stopSignals: readonly StopSignal[] = ["SIGINT", "SIGTERM"];
+/** A terminal that is closed asks to stop like anybody else. */
+const stopSignals: readonly (readonly [NodeJS.Signals, StopSignal])[] = [
+  ["SIGINT", "SIGINT"],
+  ["SIGTERM", "SIGTERM"],
+  ["SIGHUP", "SIGTERM"],
+];
 
 /** A write error is reported by the write that caused it; without a listener the stream's event would end the process. */
 function watchForClosedPipes(...streams: readonly OutputStream[]): void {

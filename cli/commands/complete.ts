@@ -1,9 +1,10 @@
 import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
 import { shapeList } from "../output/spec.ts";
+import { listConnections, readConnections } from "./vault/find-connection.ts";
 import { wholeList } from "../output/pages.ts";
 
-export const operations = [] as const;
+export const operations = [listConnections];
 export const output = shapeList({ value: "string", description: "string" });
 
 /** What the command was given. */
@@ -49,6 +50,13 @@ async function find(cli: CliContext, kind: string): Promise<readonly Candidate[]
       return commands
         .filter((entry) => entry.kind === "noun" || !entry.hidden)
         .map(({ name, summary }) => ({ value: name, description: summary }));
+    }
+    case "connections": {
+      const connections = await readConnections(cli);
+      return connections.map(({ display_name: name, provider }) => ({
+        value: `${name}:/`,
+        description: provider,
+      }));
     }
     default:
       return [];

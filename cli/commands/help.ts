@@ -36,7 +36,8 @@ export async function runHelp(cli: CliContext, { words }: HelpOptions): Promise<
   if (cli.output.isMachine)
     throw usageError("help pages are text only", '"croft commands --json" has all of them as JSON');
   const { runProgram } = await import("../program.ts");
-  await runProgram([...words, "--help"], cli.system);
+  const { exitCode } = await runProgram([...words, "--help"], cli.system);
+  cli.finishWith(exitCode);
 }
 
 /** The tables of exit codes and error codes for people. */

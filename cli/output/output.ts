@@ -34,6 +34,9 @@ export function createOutput({ io, flags, clock }: OutputDependencies): Output {
   const fields = flags.json === true ? undefined : flags.json;
   const isMachine = isMachineOutput(flags);
 
+  /** Columns of CSV and TSV, the same for every page and for an empty list; undefined when they are not known. */
+  let columnNames: readonly string[] | undefined = fields;
+
   const choose = (value: unknown) => (fields === undefined ? value : selectFields(value, fields));
 
   return { isMachine, prepare, resource, list, done, text };
@@ -41,10 +44,13 @@ export function createOutput({ io, flags, clock }: OutputDependencies): Output {
   async function prepare(spec: OutputSpec): Promise<void> {
     if (spec.kind === "bytes" && isMachine && flags.format !== undefined)
       throw usageError("--format does not go with bytes");
-    if (fields === undefined) return;
+    const isSeparated = flags.format === "csv" || flags.format === "tsv";
+    if (fields === undefined && !isSeparated) return;
     const { toFieldNames } = await import("./schema.ts");
     const known = toFieldNames(spec);
-    if (known.length > 0) assertKnownFields(fields, known);
+    if (known.length === 0) return;
+    if (fields !== undefined) assertKnownFields(fields, known);
+    columnNames ??= known;
   }
 
   async function resource<T extends object>(value: T, columns: readonly Column<T>[]) {
@@ -141,7 +147,7 @@ export function createOutput({ io, flags, clock }: OutputDependencies): Output {
   async function separatedPrinter() {
     const { toCsvLine, toTsvLine } = await import("./separated.ts");
     const toLine = flags.format === "csv" ? toCsvLine : toTsvLine;
-    let names: readonly string[] | undefined = fields;
+    let names = columnNames;
     return (items: readonly unknown[], withHeader: boolean): string => {
       const rows = items.map((item) =>
         typeof item === "object" && item !== null && !Array.isArray(item)

@@ -53,13 +53,14 @@ const clientVariables: ReadonlySet<string> = new Set([
   "CROFT_CREDENTIAL_STORE",
   "CROFT_NO_INPUT",
   "CROFT_NODE",
+  "CROFT_CACHE_DIR",
 ]);
 
 /** The same answer as the full way, or undefined when anything is not plain; the full way then words the mistake. */
 function readLightConfig(system: ConfigSystem, flags: CommonFlags): ClientConfig | undefined {
   const { env } = system;
   for (const name of Object.keys(env))
-    if (name.startsWith("CROFT_") && !clientVariables.has(name)) return undefined;
+    if (/^CROFT_(?!TEST_)/.test(name) && !clientVariables.has(name)) return undefined;
   if (flags.config !== undefined) return undefined;
   const around = toSurroundings(system);
   const home = flags.home ?? given(env["CROFT_HOME"]);

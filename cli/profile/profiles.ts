@@ -98,7 +98,7 @@ export function createProfiles(cli: Needs): Profiles {
 
 const emptyFile: ProfileFile = {
   current: defaultProfile,
-  profiles: {},
+  profiles: Object.create(null) as Readonly<Record<string, Profile>>,
   fileStoreNoticeGiven: false,
 };
 
@@ -113,7 +113,8 @@ function parseFile(text: string, path: string): ProfileFile {
     if (typeof value.current === "string" && typeof value.profiles === "object")
       return {
         current: value.current,
-        profiles: value.profiles,
+        // Without a prototype: a profile may be called like one of its members.
+        profiles: Object.assign(Object.create(null) as object, value.profiles),
         fileStoreNoticeGiven: value.file_store_notice_given,
       };
   } catch (error) {

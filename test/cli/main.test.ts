@@ -19,6 +19,21 @@ describe("a line", () => {
     expect(ran.out).not.toContain("__complete");
   });
 
+  test("asks for the help of a command or group in two ways", async () => {
+    for (const words of [
+      ["admin", "user"],
+      ["vault", "item", "upload"],
+    ]) {
+      const asked = await runCli(["help", ...words], { home: "/nowhere" });
+      const flagged = await runCli([...words, "--help"], { home: "/nowhere" });
+      expect(asked).toMatchObject({ code: 0, out: flagged.out });
+    }
+    expect(await runCli(["help", "nothing"], { home: "/nowhere" })).toMatchObject({
+      code: 2,
+      out: "",
+    });
+  });
+
   test("that stops at a group is a usage error", async () => {
     const ran = await runCli(["admin", "user"], { home: "/nowhere" });
     expect(ran).toMatchObject({ code: 2, out: "" });

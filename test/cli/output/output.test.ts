@@ -4,7 +4,7 @@ import { type CommonFlags, noFlags } from "../../../cli/flags.ts";
 import { type Column, size, time } from "../../../cli/output/cells.ts";
 import type { Page, PageSource } from "../../../cli/output/pages.ts";
 import { neverStopping } from "../../../cli/report.ts";
-import { type FakeSystemOptions, fakeSystem } from "../support/run-cli.ts";
+import { type FakeSystemOptions, fakeSystem, runCli } from "../support/run-cli.ts";
 
 interface Thing {
   readonly id: number;
@@ -113,6 +113,13 @@ describe("a list", () => {
   test("is TSV with a header", async () => {
     const { out } = await printList({ format: "tsv", json: ["id", "name"], page: 2 });
     expect(out).toBe('id\tname\n3\ta,"b"\n');
+  });
+
+  test("of nothing is CSV with its header all the same", async () => {
+    const ran = await runCli(["profile", "list", "--format", "csv", "--page", "2"], {
+      home: "/nowhere",
+    });
+    expect(ran.out).toBe("name,in_use,url,credential_store,forge_username,vault_email\r\n");
   });
 
   test("is YAML", async () => {

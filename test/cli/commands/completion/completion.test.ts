@@ -3,6 +3,8 @@ import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { skipUnless } from "../../../support/skip.ts";
+import { fakeDaemon } from "../../support/fake-daemon.ts";
+import { signIn } from "../../support/signed-in.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";
 
 const shells = ["bash", "zsh", "fish", "powershell"] as const;
@@ -81,6 +83,21 @@ describe("values", () => {
     );
     expect((await runCli(["__complete", "settings"], { home: home.path })).out).toContain(
       "public_url\t",
+    );
+  });
+
+  test("of connections come from the daemon", async () => {
+    await using home = await temporaryHome();
+    const body = {
+      items: [{ display_name: "home", provider: "local_folder" }],
+      total: 1,
+      page: 1,
+      per_page: 100,
+    };
+    await using daemon = await fakeDaemon({ "GET /api/cloud/connections": { body } });
+    await signIn(home.path, { url: daemon.url, vault: {} });
+    expect((await runCli(["__complete", "connections"], { home: home.path })).out).toBe(
+      "home:/\tlocal_folder\n",
     );
   });
 

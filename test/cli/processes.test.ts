@@ -1,0 +1,109 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { fakeDaemon } from "./support/fake-daemon.ts";
+import { temporaryHome } from "./support/run-cli.ts";
+import { fakeJwt, signIn } from "./support/signed-in.ts";
+
+// What only real processes show: locks between them, closed pipes, signals.
+
+const entry = join(import.meta.dirname, "../../bin/entry.ts");
+
+/** Starts a real croft from the sources. */
+function start(words: readonly string[], home: string): ChildProcess {
+  const env = { PATH: process.env["PATH"], CROFT_HOME: home, CROFT_CREDENTIAL_STORE: "file" };
+  return spawn(process.execPath, [entry, ...words], { env, stdio: ["ignore", "pipe", "pipe"] });
+}
+
+async function endOf(
+  child: ChildProcess,
+): Promise<{ code: number | null; out: string; err: string }> {
+  let out = "";
+  let err = "";
+  child.stdout?.on("data", (chunk) => (out += String(chunk)));
+  child.stderr?.on("data", (chunk) => (err += String(chunk)));
+  const code = await new Promise<number | null>((resolve) => child.on("close", resolve));
+  return { code, out, err };
+}
+
+const me = {
+  id: "1",
+  handle: "mira",
+  email: "mira@example.org",
+  role: "user",
+  totp_enabled: false,
+  created_at: null,
+};
+const many = 20;
+
+describe("many processes at once", () => {
+  test("that need a new access token ask for one, and nobody is signed out", async () => {
+    await using home = await temporaryHome();
+    let used = false;
+    await using daemon = await fakeDaemon({
+      // A refresh token works once; its second use would end the session.
+      "POST /api/auth/refresh": () => {
+        if (used) return { status: 401, body: { detail: "Session revoked" } };
+        used = true;
+        return {
+          body: { access_token: fakeJwt(Date.now() + 900_000), user: me },
+          headers: { "Set-Cookie": "refresh_token=refresh-2; Max-Age=57600" },
+        };
+      },
+      "GET /api/auth/me": { body: me },
+    });
+    await signIn(home.path, { url: daemon.url, vault: { access_expires_at: 0 } });
+    // The lock of a process that died in the middle of it is no obstacle.
+    const lock = join(home.path, "credentials", "0123456789ab.vault.lock");
+    await writeFile(lock, JSON.stringify({ pid: 999_999_999, host: hostname() }));
+    const ends = await Promise.all(
+      Array.from({ length: many }, () => endOf(start(["vault", "me", "--json=handle"], home.path))),
+    );
+    expect(ends).toEqual(ends.map(() => ({ code: 0, out: '{"handle":"mira"}\n', err: "" })));
+    expect(daemon.seen.filter(({ path }) => path === "/api/auth/refresh")).toHaveLength(1);
+  });
+});
+
+describe("a process", () => {
+  test("whose reader goes away ends quietly with 141", async () => {
+    await using home = await temporaryHome();
+    const users = Array.from({ length: 50 }, (_, id) => ({ id, login: "x".repeat(20_000) }));
+    await using daemon = await fakeDaemon({
+      "GET /api/v1/admin/users": { body: users, headers: { "X-Total-Count": "100000" } },
+    });
+    await signIn(home.path, { url: daemon.url, forgeToken: "t" });
+    const child = start(["admin", "user", "list", "--all", "--ndjson"], home.path);
+    child.stdout?.once("data", () => child.stdout?.destroy());
+    let err = "";
+    child.stderr?.on("data", (chunk) => (err += String(chunk)));
+    const code = await new Promise((resolve) => child.on("exit", resolve));
+    expect([code, err]).toEqual([141, ""]);
+  });
+
+  test.each([
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+  ] as const)("ends with its own code on %s", async (signal, exit) => {
+    await using home = await temporaryHome();
+    const asked = Promise.withResolvers<void>();
+    await using daemon = await fakeDaemon({
+      "GET /api/v1/admin/users": () => {
+        asked.resolve();
+        return new Promise(() => undefined);
+      },
+    });
+    await signIn(home.path, { url: daemon.url, forgeToken: "t" });
+    const child = start(["admin", "user", "list"], home.path);
+    const end = endOf(child);
+    await asked.promise;
+    child.kill(signal);
+    expect(await end).toEqual({ code: exit, out: "", err: "" });
+  });
+
+  test("without a home folder in its environment still runs", async () => {
+    const child = spawn(process.execPath, [entry, "version", "--json=version"], { env: {} });
+    expect(await endOf(child)).toMatchObject({ code: 0, err: "" });
+  });
+});
