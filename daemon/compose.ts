@@ -1,10 +1,12 @@
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createObjectStore } from "../storage/bytes/object-store.ts";
+import { createGit } from "../storage/git/git.ts";
 import type { Addresses } from "./addresses.ts";
 import { peopleRoutes } from "./forge/accounts/accounts.ts";
 import { createForgeApi } from "./forge/api.ts";
 import type { ForgeCaller } from "./forge/caller.ts";
+import { hookRoutes } from "./forge/hooks/hooks.routes.ts";
 import { createMiscellaneous } from "./forge/miscellaneous.ts";
 import { createGitApi, isGitPath } from "./forge/git/git-api.ts";
 import { createForgePackages } from "./forge/packages/packages.ts";
@@ -19,6 +21,7 @@ import { createSchedules } from "./jobs/schedule.ts";
 import type { Log } from "./logging.ts";
 import type { DaemonInput } from "./main.ts";
 import { openCloud } from "./open-cloud.ts";
+import { openHooks } from "./open-hooks.ts";
 import { openRepositories } from "./open-repositories.ts";
 import { createPages } from "./pages.ts";
 import { createPeople, type ServiceDeps } from "./services.ts";
@@ -52,7 +55,23 @@ function isForgePath(path: string): boolean {
 export async function compose(deps: ServiceDeps): Promise<Composed> {
   const { input, stores, addresses, queue, log } = deps;
   const { clock, settings } = input;
-  const people = createPeople(deps);
+  const { hooks, close: closeHooks } = openHooks({
+    db: deps.db,
+    clock,
+    random: Math.random,
+    newUuid: randomUUID,
+    sealer: stores.keyring,
+    jobs: queue,
+    urls: { publicUrl: addresses.publicUrl },
+    addressPolicy: settings.addressPolicy,
+    ownAddresses: addresses.own,
+    git: createGit({ searchPath: process.env["PATH"] ?? "" }),
+    locate: (repository) => repositories.repositories.locate(repository),
+  });
+  const people = createPeople({
+    ...deps,
+    announceOrganization: hooks.announce.organizationCreated,
+  });
   const { forge, vault, limiter, newId, mailer } = people;
   const administration = createVaultAdministration({
     db: deps.db,
@@ -92,7 +111,7 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
     log,
     clock,
     newId,
-    events: {},
+    events: hooks.repositoryEvents,
   });
   const packages = createForgePackages({
     db: deps.db,
@@ -116,7 +135,7 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
   const transport = createTransport(deps, limiter, {
     forge: {
       api: forgeApi,
-      routes: [...peopleRoutes(forge), ...repositories.routes, ...miscellaneous.routes],
+      routes: [...peopleRoutes(forge), ...repositories.routes, ...hookRoutes(hooks), ...miscellaneous.routes],
     },
     packages: { api: createPackagesApi(forgeApi), routes: packages.registryRoutes },
     git: { api: createGitApi(forgeApi), routes: repositories.gitRoutes },
@@ -134,6 +153,7 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
     },
     stop: async () => {
       await queue.stop(JOBS_GRACE_MS);
+      await closeHooks();
       await cloud.close();
       await miscellaneous.close();
     },

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { availableParallelism } from "node:os";
 import type { Database } from "../storage/engine/database.ts";
 import type { Addresses } from "./addresses.ts";
-import { createForgeAccounts } from "./forge/accounts/accounts.ts";
+import { createForgeAccounts, type ForgeAccountsDeps } from "./forge/accounts/accounts.ts";
 import { createPackageDependents } from "./forge/packages/dependents.ts";
 import { createRepositoryDependents } from "./forge/repositories/dependents.ts";
 import { createLimiter } from "./http/limits.ts";
@@ -29,6 +29,8 @@ export interface ServiceDeps {
   readonly addresses: Addresses;
   readonly queue: JobQueue;
   readonly log: Log;
+  /** Has hooks told of a new organization; absent where nothing is told. */
+  readonly announceOrganization?: ForgeAccountsDeps["announceOrganization"];
 }
 
 /** The one hasher of the process: both APIs share its bound on memory. */
@@ -37,7 +39,8 @@ export function createHasher(): PasswordHasher {
 }
 
 /** The people of both APIs, over any database: the daemon's own, or one transaction of it. */
-export function createPeople({ input, stores, db, hasher, addresses, queue, log }: ServiceDeps) {
+export function createPeople(deps: ServiceDeps) {
+  const { input, stores, db, hasher, addresses, queue, log, announceOrganization } = deps;
   const { settings, clock } = input;
   const limiter = createLimiter({ db, clock, enabled: settings.rateLimits });
   const mailer = createMailer({
@@ -61,6 +64,7 @@ export function createPeople({ input, stores, db, hasher, addresses, queue, log 
     limitSignIns: settings.rateLimits,
     queueMail: mailer.queueMail,
     repositories: createRepositoryDependents(queue.enqueue),
+    ...(announceOrganization === undefined ? {} : { announceOrganization }),
     packages: createPackageDependents(),
   });
   const newId = createUuid7(clock, randomBytes);

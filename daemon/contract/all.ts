@@ -1,6 +1,7 @@
 import type { AnyEndpoint } from "./endpoint.ts";
 import { adminBadgeEndpoints } from "./forge/admin-badges.ts";
 import { adminEmailEndpoints } from "./forge/admin-emails.ts";
+import { adminHookEndpoints } from "./forge/admin-hooks.ts";
 import { adminKeyEndpoints } from "./forge/admin-keys.ts";
 import { adminOrgEndpoints } from "./forge/admin-orgs.ts";
 import { adminRepositoryEndpoints } from "./forge/admin-repositories.ts";
@@ -24,6 +25,7 @@ import { cloudItemEndpoints } from "./vault/cloud-items.ts";
 /** Every operation that the daemon serves, in the order of the documents. Tests, OpenAPI and the command line read it. */
 export const allEndpoints: readonly AnyEndpoint[] = [
   ...adminEmailEndpoints,
+  ...adminHookEndpoints,
   ...adminOrgEndpoints,
   ...unadoptedEndpoints,
   ...adminUserEndpoints,

@@ -65,6 +65,15 @@ export const optionalWords = z
   .array(z.string({ error: notA("string") }), { error: notA("array") })
   .nullish();
 
+/** An object of texts that must be there; an empty one will do. */
+export const requiredTextMap = z.record(z.string(), z.string({ error: notA("string") }), {
+  error: (issue) => (issue.input == null ? "Required" : notA("object")),
+});
+
+export const optionalTextMap = z
+  .record(z.string(), z.string({ error: notA("string") }), { error: notA("object") })
+  .nullish();
+
 /** `public`, `limited`, `private`, or nothing. */
 export const optionalVisibility = z
   .string({ error: notA("string") })

@@ -1,0 +1,143 @@
+/** What a chat service is told, in pieces that each service puts together in its own markup. Nothing is escaped here. */
+export interface ChatMessage {
+  /** One line without links, such as `[mira/cabin:main] 2 new commits pushed by mira`. */
+  readonly title: string;
+  readonly url: string;
+  /** Further lines: commits of a push. */
+  readonly lines: readonly ChatLine[];
+  readonly sender: { readonly name: string; readonly url: string; readonly avatarUrl: string };
+  readonly color: ChatColor;
+}
+
+export interface ChatLine {
+  readonly label: string;
+  readonly url: string;
+  readonly text: string;
+}
+
+/** As six hexadecimal digits. */
+export type ChatColor = "1ac600" | "ff3232" | "0052cc" | "ffd930";
+
+const GREEN = "1ac600";
+const RED = "ff3232";
+const BLUE = "0052cc";
+const YELLOW = "ffd930";
+const LINES_MAX = 10;
+const LINE_CHARACTERS_MAX = 200;
+
+/** The message about an event, or undefined when there is nothing to say about it. */
+export function toChatMessage(event: string, payload: Payload): ChatMessage | undefined {
+  const sender = toSender(payload.sender);
+  const described = describe(event, payload, sender.name);
+  return described && { lines: [], ...described, sender };
+}
+
+/** The members of payloads that messages are made of; which are there depends on the event. */
+export interface Payload {
+  readonly action?: string;
+  readonly ref?: string;
+  readonly ref_type?: string;
+  readonly compare_url?: string;
+  readonly total_commits?: number;
+  readonly commits?: readonly {
+    readonly id: string;
+    readonly message: string;
+    readonly url: string;
+    readonly author: { readonly name: string };
+  }[];
+  readonly repository?: { readonly full_name: string; readonly html_url: string } | null;
+  readonly organization?: { readonly username: string } | null;
+  readonly package?: {
+    readonly name: string;
+    readonly version: string;
+    readonly html_url?: string;
+  };
+  readonly sender?: {
+    readonly login: string;
+    readonly html_url: string;
+    readonly avatar_url: string;
+  };
+}
+
+type Described = Pick<ChatMessage, "title" | "url" | "color"> & Partial<Pick<ChatMessage, "lines">>;
+
+function describe(event: string, payload: Payload, sender: string): Described | undefined {
+  const name = payload.repository?.full_name ?? "";
+  const home = payload.repository?.html_url ?? "";
+  const ref = payload.ref ?? "";
+  switch (event) {
+    case "push":
+      return describePush(payload, sender);
+    case "create":
+      return {
+        title: `[${name}] ${payload.ref_type} ${ref} created by ${sender}`,
+        url: `${home}/src/${payload.ref_type}/${encodeURI(ref)}`,
+        color: GREEN,
+      };
+    case "delete":
+      return {
+        title: `[${name}] ${payload.ref_type} ${ref} deleted by ${sender}`,
+        url: home,
+        color: RED,
+      };
+    case "repository":
+      return {
+        title: `[${name}] Repository ${payload.action} by ${sender}`,
+        url: home,
+        color: colorOf(payload.action),
+      };
+    case "organization": {
+      const organization = payload.organization?.username ?? "";
+      return {
+        title: `Organization ${organization} ${payload.action} by ${sender}`,
+        url: payload.sender?.html_url.replace(/[^/]*$/, organization) ?? "",
+        color: colorOf(payload.action),
+      };
+    }
+    case "package":
+      return {
+        title: `Package ${payload.package?.name ?? ""}:${payload.package?.version ?? ""} ${payload.action} by ${sender}`,
+        url: payload.package?.html_url ?? "",
+        color: colorOf(payload.action),
+      };
+    default:
+      return undefined;
+  }
+}
+
+function describePush(payload: Payload, sender: string): Described {
+  const commits = payload.commits ?? [];
+  const total = payload.total_commits ?? commits.length;
+  const branch = (payload.ref ?? "").replace(/^refs\/(?:heads|tags)\//, "");
+  const lines = commits.slice(0, LINES_MAX).map(({ id, url, message, author }) => ({
+    label: id.slice(0, 7),
+    url,
+    text: `${cut(message.split("\n", 1)[0] ?? "")} - ${author.name}`,
+  }));
+  const count = total === 1 ? "1 new commit" : `${total} new commits`;
+  return {
+    title: `[${payload.repository?.full_name ?? ""}:${branch}] ${count} pushed by ${sender}`,
+    url: total === 1 ? (commits[0]?.url ?? "") : (payload.compare_url ?? ""),
+    color: BLUE,
+    lines,
+  };
+}
+
+function colorOf(action: string | undefined): ChatColor {
+  if (action === "created") return GREEN;
+  return action === "deleted" ? RED : YELLOW;
+}
+
+function cut(text: string): string {
+  return text.length > LINE_CHARACTERS_MAX
+    ? `${text.slice(0, LINE_CHARACTERS_MAX - 1).toWellFormed()}…`
+    : text;
+}
+
+function toSender(sender: Payload["sender"]): ChatMessage["sender"] {
+  return {
+    name: sender?.login ?? "",
+    url: sender?.html_url ?? "",
+    avatarUrl: sender?.avatar_url ?? "",
+  };
+}

@@ -1,0 +1,67 @@
+import {
+  createHook,
+  deleteHook,
+  editHook,
+  getDelivery,
+  getHook,
+  listDeliveries,
+  listHooks,
+  redeliver,
+} from "../../contract/forge/admin-hooks.ts";
+import type { Route } from "../../http/handle.ts";
+import { handle } from "../handle.ts";
+import type { DeliveryLog } from "./deliveries.service.ts";
+import type { Hooks } from "./hooks.service.ts";
+import {
+  toDeliveryDetailsView,
+  toDeliveryView,
+  toHookChanges,
+  toHookView,
+  toWantedHook,
+} from "./hooks.view.ts";
+
+/** Routes of system and default hooks and of the delivery log. */
+export function hookRoutes({
+  hooks,
+  log,
+}: {
+  readonly hooks: Hooks;
+  readonly log: DeliveryLog;
+}): Route[] {
+  return [
+    handle(listHooks, async ({ query }) => {
+      const { hooks: page, total } = await hooks.list(query.type, query);
+      return { status: 200, body: page.map(toHookView), total };
+    }),
+    handle(createHook, async ({ body }) => ({
+      status: 201,
+      body: toHookView(await hooks.create(toWantedHook(body))),
+    })),
+    handle(getHook, async ({ params }) => ({
+      status: 200,
+      body: toHookView(await hooks.get(params.id)),
+    })),
+    handle(editHook, async ({ params, query, body }) => ({
+      status: 200,
+      body: toHookView(
+        await hooks.edit(params.id, toHookChanges(body, query.keep_authorization_header)),
+      ),
+    })),
+    handle(deleteHook, async ({ params }) => {
+      await hooks.remove(params.id);
+      return { status: 204 };
+    }),
+    handle(listDeliveries, async ({ params, query }) => {
+      const { deliveries, total } = await log.list(params.id, query);
+      return { status: 200, body: deliveries.map(toDeliveryView), total };
+    }),
+    handle(getDelivery, async ({ params }) => ({
+      status: 200,
+      body: toDeliveryDetailsView(await log.get(params.id, params.delivery_id)),
+    })),
+    handle(redeliver, async ({ params }) => ({
+      status: 201,
+      body: toDeliveryView(await log.redeliver(params.id, params.delivery_id)),
+    })),
+  ];
+}

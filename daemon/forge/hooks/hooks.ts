@@ -1,0 +1,67 @@
+// daemon/forge/hooks: hooks of operators: who is told of what happens, in which words, and what became of it.
+// May import: daemon/contract, daemon/errors.ts, daemon/jobs and daemon/outbound (types), other rooms of the forge, storage.
+// Start here: one factory that joins this folder. hooks.service.ts keeps hooks; announcements.ts is what the rest of the
+// forge calls; payloads.view.ts makes bodies; delivery.ts sends them; chat-formats.ts speaks to chat services.
+import type { Database } from "../../../storage/engine/database.ts";
+import type { JobQueue } from "../../jobs/queue.ts";
+import type { GuardedRequest } from "../../outbound/guarded-request.ts";
+import type { RepositoryEvents } from "../repositories/events.ts";
+import type { ForgeUrls } from "../urls.ts";
+import { type Announcements, createAnnouncements } from "./announcements.ts";
+import { createDelivery } from "./delivery.ts";
+import { createDeliveryLog, type DeliveryLog } from "./deliveries.service.ts";
+import { createHooks, type Hooks } from "./hooks.service.ts";
+import { createPushAnnouncer, type PushSurroundings } from "./pushes.ts";
+import { createTargets, type Sealer } from "./targets.ts";
+
+export interface ForgeHooksDeps {
+  readonly db: Database;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  /** From 0 up to 1, for the jitter of retries. */
+  readonly random: () => number;
+  /** A random UUID of version 4. */
+  readonly newUuid: () => string;
+  readonly sealer: Sealer;
+  readonly jobs: Pick<JobQueue, "enqueue" | "register">;
+  /** Sends within the address policy. */
+  readonly request: GuardedRequest;
+  readonly urls: ForgeUrls;
+  /** What git knows of pushed commits. Called by jobs only. */
+  readonly readPush: PushSurroundings["readPush"];
+}
+
+/** The forge's hooks. */
+export interface ForgeHooks {
+  readonly hooks: Hooks;
+  readonly log: DeliveryLog;
+  /** What other rooms call when something happens, each inside the transaction of the change. */
+  readonly announce: Announcements;
+  /** The same, in the shape in which repositories tell. */
+  readonly repositoryEvents: RepositoryEvents;
+}
+
+export function createForgeHooks(deps: ForgeHooksDeps): ForgeHooks {
+  const targets = createTargets(deps.sealer);
+  const { enqueue } = deps.jobs;
+  const announce = createAnnouncements({ ...deps, enqueue });
+  const pushes = createPushAnnouncer({ ...deps, enqueue, announce });
+  const hooks = createHooks({ db: deps.db, targets });
+  deps.jobs.register(createDelivery({ ...deps, enqueue, targets }));
+  deps.jobs.register(pushes.job);
+  return {
+    hooks,
+    log: createDeliveryLog({ db: deps.db, enqueue, newUuid: deps.newUuid }),
+    announce,
+    repositoryEvents: {
+      async created(tx, { repository, owner, actor, isAdopted }) {
+        await hooks.copyDefaults(tx, repository.id);
+        // Adopting tells nobody (forge behaviour, 13.5), but the repository has its hooks from then on.
+        if (!isAdopted) await announce.repository(tx, "created", { repository, owner }, actor);
+      },
+      deleted: (tx, { repository, owner, actor }) =>
+        announce.repository(tx, "deleted", { repository, owner }, actor),
+      pushed: (tx, what) => pushes.enqueuePush(tx, what),
+    },
+  };
+}

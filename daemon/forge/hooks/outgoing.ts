@@ -1,0 +1,66 @@
+import { createHash, createHmac } from "node:crypto";
+import type { ForgeHook } from "../../../storage/tables/forge/hooks.ts";
+import { toChatBody } from "./chat-formats.ts";
+import { toChatMessage } from "./chat-message.ts";
+import type { HookTarget } from "./targets.ts";
+
+/** What goes over the wire. `signed` is the text that signatures are made of. */
+export interface Outgoing {
+  readonly url: string;
+  readonly method: "POST" | "PUT";
+  readonly contentType: string;
+  readonly body: string;
+  readonly signed: string;
+}
+
+const JSON_TYPE = "application/json";
+
+/** A delivery in the form that the hook's kind takes; undefined when the kind has nothing to say about the event. */
+export function toOutgoing(
+  hook: ForgeHook,
+  { url, secret }: HookTarget,
+  { event, payload }: { readonly event: string; readonly payload: string },
+  now: number,
+): Outgoing | undefined {
+  if (hook.kind === "gitea" || hook.kind === "gogs") return toPlain(hook.contentType, url, payload);
+  const facts = JSON.parse(payload) as Record<string, unknown>;
+  if (hook.kind === "packagist") return toPackagist(url, event, facts);
+  const message = toChatMessage(event, facts);
+  if (message === undefined) return undefined;
+  const made = toChatBody(hook.kind, message, hook.slack);
+  const signedBody =
+    hook.kind === "feishu" && secret !== "" ? { ...feishuProof(secret, now), ...made } : made;
+  const body = JSON.stringify(signedBody, undefined, 2);
+  if (hook.kind !== "matrix")
+    return { url, method: "POST", contentType: JSON_TYPE, body, signed: body };
+  // A room takes an event once per transaction id, so a repeated try shows up once.
+  const transaction = createHash("sha1").update(payload).digest("hex");
+  const address = `${url.replace(/\/+$/, "")}/${transaction}`;
+  return { url: address, method: "PUT", contentType: JSON_TYPE, body, signed: body };
+}
+
+function toPlain(contentType: "json" | "form", url: string, payload: string): Outgoing {
+  const rest = { url, method: "POST", signed: payload } as const;
+  if (contentType === "json") return { ...rest, contentType: JSON_TYPE, body: payload };
+  const body = new URLSearchParams({ payload }).toString();
+  return { ...rest, contentType: "application/x-www-form-urlencoded", body };
+}
+
+/** Packagist wants to know which repository to read again, after pushes only. */
+function toPackagist(
+  url: string,
+  event: string,
+  facts: Record<string, unknown>,
+): Outgoing | undefined {
+  if (event !== "push") return undefined;
+  const repository = facts["repository"] as { readonly html_url: string };
+  const body = JSON.stringify({ repository: { url: repository.html_url } }, undefined, 2);
+  return { url, method: "POST", contentType: JSON_TYPE, body, signed: body };
+}
+
+/** Feishu's own proof: the time in seconds, and a key made of it and the secret that signs nothing. */
+function feishuProof(secret: string, now: number) {
+  const timestamp = String(Math.floor(now / 1000));
+  const sign = createHmac("sha256", `${timestamp}\n${secret}`).update("").digest("base64");
+  return { timestamp, sign };
+}

@@ -1,0 +1,173 @@
+import type { Queries } from "../../../storage/engine/database.ts";
+import type { CommitFacts, CommitSignature } from "../../../storage/git/commits.ts";
+import { countWatchers } from "../../../storage/tables/forge/repositories-watches.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
+import { toOrganizationView } from "../accounts/organization.view.ts";
+import { toEmbeddedUserView } from "../accounts/user.view.ts";
+import type { AccessLevel } from "../repositories/access.ts";
+import type { OwnedRepository, RefChange } from "../repositories/events.ts";
+import { toRepositoryView } from "../repositories/repository.view.ts";
+import { type ForgeUrls, toUrl } from "../urls.ts";
+
+// Payloads of hooks (forge behaviour, 13.5). People are shown as strangers see them: receivers are anybody.
+
+/** A package version whose view the room of packages makes (forge behaviour, 7.8). */
+export interface AnnouncedPackage {
+  /** The wire form of the version, with `owner` and `creator` as strangers see them. */
+  readonly view: object;
+  readonly owner: ForgeUser;
+  readonly sender: ForgeUser;
+  /** The repository that the package is linked to. */
+  readonly linked: OwnedRepository | undefined;
+}
+
+/** Commits that a push brought, as far as they are told. */
+export interface PushedCommits {
+  /** Newest first. */
+  readonly commits: readonly CommitFacts[];
+  readonly total: number;
+  readonly head: CommitFacts | undefined;
+  /** Names of accounts by the addresses in the commits, in small letters. */
+  readonly usernames: ReadonlyMap<string, string>;
+}
+
+export async function toRepositoryPayload(
+  db: Queries,
+  action: "created" | "deleted" | "renamed",
+  what: OwnedRepository,
+  sender: ForgeUser,
+  urls: ForgeUrls,
+) {
+  return {
+    action,
+    repository: await toEmbeddedRepository(db, what, "owner", urls),
+    organization: toStrangersView(what.owner, urls),
+    sender: toStrangersView(sender, urls),
+  };
+}
+
+/** `organization` is croft's own event: the document has none, and this follows its other payloads. */
+export function toOrganizationPayload(
+  action: "created",
+  organization: ForgeUser,
+  sender: ForgeUser,
+  urls: ForgeUrls,
+) {
+  return {
+    action,
+    organization: toOrganizationView(organization, urls),
+    sender: toStrangersView(sender, urls),
+  };
+}
+
+export async function toPackagePayload(
+  db: Queries,
+  action: "created" | "deleted",
+  { view, owner, sender, linked }: AnnouncedPackage,
+  urls: ForgeUrls,
+) {
+  return {
+    action,
+    repository: linked === undefined ? null : await toEmbeddedRepository(db, linked, "owner", urls),
+    package: view,
+    organization: owner.kind === "organization" ? toOrganizationView(owner, urls) : null,
+    sender: toStrangersView(sender, urls),
+  };
+}
+
+/** A branch or tag that was made (`sha` is given) or deleted. */
+export async function toRefPayload(
+  db: Queries,
+  what: OwnedRepository,
+  { ref, after }: RefChange,
+  sender: ForgeUser,
+  urls: ForgeUrls,
+) {
+  const refType = ref.startsWith("refs/tags/") ? "tag" : "branch";
+  const facts = { ref: toShortRef(ref), ref_type: refType };
+  const ends = {
+    repository: await toEmbeddedRepository(db, what, "none", urls),
+    sender: toStrangersView(sender, urls),
+  };
+  return after === undefined
+    ? { ...facts, pusher_type: "user", ...ends }
+    : { sha: after, ...facts, ...ends };
+}
+
+export async function toPushPayload(
+  db: Queries,
+  what: OwnedRepository,
+  { ref, before, after }: RefChange,
+  pushed: PushedCommits,
+  sender: ForgeUser,
+  urls: ForgeUrls,
+) {
+  const { repository, owner } = what;
+  const home = toUrl(urls, `/${owner.name}/${repository.name}`);
+  const nothing = "0".repeat(repository.objectFormat === "sha256" ? 64 : 40);
+  const toCommit = (commit: CommitFacts) => toCommitView(commit, home, pushed.usernames);
+  const user = toStrangersView(sender, urls);
+  return {
+    ref,
+    before: before ?? nothing,
+    after: after ?? nothing,
+    compare_url: toCompareUrl(home, { ref, before, after }, repository.defaultBranch),
+    commits: pushed.commits.map(toCommit),
+    total_commits: pushed.total,
+    head_commit: pushed.head === undefined ? null : toCommit(pushed.head),
+    repository: await toEmbeddedRepository(db, what, "owner", urls),
+    pusher: user,
+    sender: user,
+  };
+}
+
+/** `main` of `refs/heads/main`, `v1` of `refs/tags/v1`. */
+export function toShortRef(ref: string): string {
+  return ref.replace(/^refs\/(?:heads|tags)\//, "");
+}
+
+function toCompareUrl(
+  home: string,
+  { ref, before, after }: RefChange,
+  defaultBranch: string,
+): string {
+  if (before !== undefined && after !== undefined) return `${home}/compare/${before}...${after}`;
+  if (ref === `refs/heads/${defaultBranch}` || after === undefined)
+    return after === undefined ? home : `${home}/commit/${after}`;
+  return `${home}/compare/${encodeURI(defaultBranch)}...${after}`;
+}
+
+function toCommitView(commit: CommitFacts, home: string, usernames: ReadonlyMap<string, string>) {
+  const toPerson = ({ name, email }: CommitSignature) => ({
+    name,
+    email,
+    username: usernames.get(email.toLowerCase()) ?? "",
+  });
+  return {
+    id: commit.id,
+    message: commit.message,
+    url: `${home}/commit/${commit.id}`,
+    author: toPerson(commit.author),
+    committer: toPerson(commit.committer),
+    verification: null,
+    timestamp: commit.committer.at,
+    added: commit.added,
+    removed: commit.removed,
+    modified: commit.modified,
+  };
+}
+
+async function toEmbeddedRepository(
+  db: Queries,
+  what: OwnedRepository,
+  access: AccessLevel,
+  urls: ForgeUrls,
+) {
+  const { id } = what.repository;
+  const watchers = (await countWatchers(db, [id])).get(id) ?? 0;
+  return toRepositoryView({ ...what, watchers, access, isSignedIn: false }, urls);
+}
+
+function toStrangersView(user: ForgeUser, urls: ForgeUrls) {
+  return toEmbeddedUserView(user, false, urls);
+}

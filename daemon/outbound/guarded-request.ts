@@ -1,0 +1,238 @@
+import { lookup as systemLookup } from "node:dns/promises";
+import { isIP } from "node:net";
+import type { LookupFunction, Socket } from "node:net";
+import { Agent, buildConnector, type Dispatcher, request } from "undici";
+import type { AddressCheck } from "./address-policy.ts";
+
+/** One request to a server that a person named. */
+export interface OutboundRequest {
+  readonly url: string;
+  readonly method: "GET" | "POST" | "PUT";
+  /** By name, as they are to be written. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** Names of headers that a redirect to another origin does not get. */
+  readonly privateHeaders: readonly string[];
+  /** For everything: names, connections, redirects and the answer. */
+  readonly timeoutMs: number;
+  /** Of the answer's body so much is kept; the rest is not read. */
+  readonly responseBytesMax: number;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * What came of it. `refused`: the policy forbids the address, or the address is none. `failed`: nobody answered in time
+ * or in HTTP. `why` is for people and has no address in it.
+ */
+export type OutboundOutcome =
+  | {
+      readonly kind: "answered";
+      readonly status: number;
+      /** Lower-case names; repeated ones joined by commas. */
+      readonly headers: Readonly<Record<string, string>>;
+      readonly body: Buffer;
+      /** The body went on. */
+      readonly isCut: boolean;
+    }
+  | { readonly kind: "refused"; readonly why: string }
+  | { readonly kind: "failed"; readonly why: string };
+
+/** Sends one request within the address policy. Never throws; an aborted signal is `failed`. */
+export type GuardedRequest = (what: OutboundRequest) => Promise<OutboundOutcome>;
+
+/** Finds the addresses of a name. */
+export type Resolve = (
+  hostname: string,
+) => Promise<readonly { readonly address: string; readonly family: number }[]>;
+
+export interface Guard {
+  readonly check: AddressCheck;
+  /** The system's resolver when absent. */
+  readonly resolve?: Resolve;
+}
+
+/** The policy forbids every address that a host has. */
+class RefusedAddressError extends Error {
+  constructor(why: string) {
+    super(why);
+    this.name = "RefusedAddressError";
+  }
+}
+
+const REDIRECTS_MAX = 5;
+
+/**
+ * A dispatcher for undici's `request` that connects to permitted addresses only: a name is resolved once, its addresses
+ * are judged, and the connection is made to one of the judged ones, so no later answer of a name server matters. It
+ * follows no redirects. For streams; `createGuardedRequest` is for small answers. Close it when it is done with.
+ */
+export function createGuardedDispatcher({ check, resolve = resolveBySystem }: Guard): Agent {
+  const lookupFor =
+    (port: number): LookupFunction =>
+    (hostname, options, callback) => {
+      resolve(hostname).then(
+        (found) => {
+          const permitted = found.filter(
+            ({ address }) => check.refusal(address, port) === undefined,
+          );
+          const [first] = permitted;
+          if (first === undefined) {
+            const why = found[0] && check.refusal(found[0].address, port);
+            return callback(new RefusedAddressError(why ?? "the name has no address"), "", 0);
+          }
+          return options.all === true
+            ? callback(null, [...permitted])
+            : callback(null, first.address, first.family);
+        },
+        (error: NodeJS.ErrnoException) => callback(error, "", 0),
+      );
+    };
+  return new Agent({
+    // Few connections are kept, and not for long: hooks fire seldom, and adapters bring their own.
+    keepAliveTimeout: 4_000,
+    connect(options, callback) {
+      const port = Number(options.port || (options.protocol === "https:" ? 443 : 80));
+      const hostname = options.hostname.replace(/^\[|\]$/g, "");
+      // A literal address is never looked up.
+      const refusal = isIP(hostname) === 0 ? undefined : check.refusal(hostname, port);
+      if (refusal !== undefined) return callback(new RefusedAddressError(refusal), null);
+      const connect = buildConnector({ lookup: lookupFor(port), allowH2: false });
+      return connect({ ...options, hostname }, (error, socket) => {
+        if (error !== null) return callback(error, null);
+        const reached = refusalOf(socket, port);
+        if (reached === undefined) return callback(null, socket);
+        socket.destroy();
+        return callback(new RefusedAddressError(reached), null);
+      });
+    },
+  });
+
+  function refusalOf(socket: Socket, port: number): string | undefined {
+    return check.refusal(socket.remoteAddress ?? "", port);
+  }
+}
+
+/** Sends small requests through a guarded dispatcher. Redirects are followed, each judged like the first address. */
+export function createGuardedRequest(dispatcher: Dispatcher): GuardedRequest {
+  return async (what) => {
+    const timeout = AbortSignal.timeout(what.timeoutMs);
+    const signal = what.signal === undefined ? timeout : AbortSignal.any([timeout, what.signal]);
+    try {
+      return await follow(what, dispatcher, signal);
+    } catch (error) {
+      if (error instanceof RefusedAddressError)
+        return { kind: "refused", why: `the address is not permitted: ${error.message}` };
+      if (timeout.aborted)
+        return { kind: "failed", why: `no answer within ${what.timeoutMs / 1000} s` };
+      return { kind: "failed", why: toReason(error) };
+    }
+  };
+}
+
+async function follow(
+  what: OutboundRequest,
+  dispatcher: Dispatcher,
+  signal: AbortSignal,
+): Promise<OutboundOutcome> {
+  let next: Pick<OutboundRequest, "url" | "method" | "headers"> & { readonly body: string | null } =
+    what;
+  for (let redirects = 0; ; redirects += 1) {
+    if (!URL.canParse(next.url) || !/^https?:$/.test(new URL(next.url).protocol))
+      return { kind: "refused", why: "it is no address of http or https" };
+    const answer = await request(next.url, {
+      dispatcher,
+      method: next.method,
+      headers: { ...next.headers },
+      body: next.body,
+      signal,
+    });
+    const location = answer.headers["location"];
+    const isRedirect = [301, 302, 303, 307, 308].includes(answer.statusCode);
+    if (!isRedirect || typeof location !== "string")
+      return readAnswer(answer, what.responseBytesMax);
+    answer.body.on("error", ignore).destroy();
+    if (redirects === REDIRECTS_MAX) return { kind: "failed", why: "too many redirects" };
+    const redirected = redirect(what, next, answer.statusCode, location);
+    if (redirected === undefined)
+      return { kind: "refused", why: "a redirect leads to no address, or from https to http" };
+    next = redirected;
+  }
+}
+
+/** The request that a redirect asks for, or undefined when it must not be made. */
+function redirect(
+  { privateHeaders }: OutboundRequest,
+  from: Pick<OutboundRequest, "url" | "method" | "headers"> & { readonly body: string | null },
+  status: number,
+  location: string,
+): typeof from | undefined {
+  if (!URL.canParse(location, from.url)) return undefined;
+  const before = new URL(from.url);
+  const to = new URL(location, from.url);
+  if (before.protocol === "https:" && to.protocol === "http:") return undefined;
+  const keepsBody = status === 307 || status === 308;
+  const dropped = new Set([
+    ...(before.origin === to.origin ? [] : privateHeaders),
+    ...(keepsBody ? [] : ["content-type"]),
+  ]);
+  const headers = Object.fromEntries(
+    Object.entries(from.headers).filter(([name]) => !dropped.has(name.toLowerCase())),
+  );
+  const rest = keepsBody
+    ? { method: from.method, body: from.body }
+    : ({ method: "GET", body: null } as const);
+  return { url: to.href, headers, ...rest };
+}
+
+async function readAnswer(
+  { statusCode, headers, body }: Dispatcher.ResponseData,
+  bytesMax: number,
+): Promise<OutboundOutcome> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      chunks.push(chunk.subarray(0, bytesMax - size));
+      size += chunk.byteLength;
+      if (size > bytesMax) break;
+    }
+  } finally {
+    // A body that is not read to its end would hold the connection; its abort is of no interest.
+    body.on("error", ignore).destroy();
+  }
+  const text = Object.entries(headers).map(
+    ([name, value]) => [name.toLowerCase(), [value ?? ""].flat().join(", ")] as const,
+  );
+  return {
+    kind: "answered",
+    status: statusCode,
+    headers: Object.fromEntries(text),
+    body: Buffer.concat(chunks),
+    isCut: size > bytesMax,
+  };
+}
+
+/** What went wrong, without the address: texts of the system contain it. */
+function toReason(error: unknown): string {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  const inner = error instanceof AggregateError ? (error.errors[0] as unknown) : undefined;
+  const word = typeof code === "string" ? code : inner === undefined ? undefined : toReason(inner);
+  return (word !== undefined && reasons[word]) || `the request failed (${word ?? "unknown"})`;
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "the connection was refused (ECONNREFUSED)",
+  ECONNRESET: "the connection was broken off (ECONNRESET)",
+  UND_ERR_SOCKET: "the connection was broken off",
+  ENOTFOUND: "the name is not known (ENOTFOUND)",
+  EAI_AGAIN: "names cannot be looked up at the moment (EAI_AGAIN)",
+  EHOSTUNREACH: "the host cannot be reached (EHOSTUNREACH)",
+  ENETUNREACH: "the network cannot be reached (ENETUNREACH)",
+  UND_ERR_CONNECT_TIMEOUT: "the connection was not made in time",
+  CERT_HAS_EXPIRED: "the certificate has expired",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "the certificate is self-signed",
+};
+
+const resolveBySystem: Resolve = (hostname) => systemLookup(hostname, { all: true });
+
+function ignore(): void {}

@@ -1,0 +1,195 @@
+import type { Queries, Row, Transaction } from "../../engine/database.ts";
+
+export type DeliveryState = "waiting" | "delivered" | "failed";
+
+/** A delivery without its bodies. Times are epoch milliseconds; those of tries are of the newest. */
+export interface HookDelivery {
+  readonly id: number;
+  readonly hookId: number;
+  /** The same for every try. */
+  readonly uuid: string;
+  /** The event's word, such as `push`. */
+  readonly event: string;
+  readonly isRedelivery: boolean;
+  readonly state: DeliveryState;
+  readonly attempts: number;
+  readonly createdAt: number;
+  readonly attemptedAt: number | undefined;
+  readonly nextAttemptAt: number | undefined;
+  readonly durationMs: number | undefined;
+  readonly responseStatus: number | undefined;
+  readonly error: string | undefined;
+}
+
+/** Headers by name as they went over the wire. */
+export type HeaderRecord = Readonly<Record<string, string>>;
+
+/** A delivery with what was sent and what came back. */
+export interface HookDeliveryDetails extends HookDelivery {
+  /** JSON text. */
+  readonly payload: string;
+  readonly requestHeaders: HeaderRecord | undefined;
+  readonly responseHeaders: HeaderRecord | undefined;
+  readonly responseBody: string | undefined;
+}
+
+/** What one try came to. */
+export type DeliveryTry = Pick<
+  HookDeliveryDetails,
+  | "state"
+  | "attempts"
+  | "attemptedAt"
+  | "nextAttemptAt"
+  | "durationMs"
+  | "requestHeaders"
+  | "responseStatus"
+  | "responseHeaders"
+  | "responseBody"
+  | "error"
+>;
+
+/** Adds a delivery that waits; returns its id. */
+export async function insertDelivery(
+  tx: Transaction,
+  delivery: Pick<HookDeliveryDetails, "hookId" | "uuid" | "event" | "payload" | "isRedelivery">,
+): Promise<number> {
+  const row = await tx.get<{ id: number }>(
+    `INSERT INTO forge_hook_deliveries
+       (hook_id, uuid, event, payload, is_redelivery, state, attempts, created_at, next_attempt_at)
+     VALUES (?, ?, ?, ?, ?, 'waiting', 0, ?, ?) RETURNING id`,
+    delivery.hookId,
+    delivery.uuid,
+    delivery.event,
+    delivery.payload,
+    Number(delivery.isRedelivery),
+    tx.now,
+    tx.now,
+  );
+  if (row === undefined) throw new Error("an inserted delivery came back as no row");
+  return row.id;
+}
+
+/** Writes down what a try came to. */
+export async function recordTry(tx: Transaction, id: number, what: DeliveryTry): Promise<void> {
+  await tx.run(
+    `UPDATE forge_hook_deliveries SET state = ?, attempts = ?, attempted_at = ?, next_attempt_at = ?, duration_ms = ?,
+       request_headers = ?, response_status = ?, response_headers = ?, response_body = ?, error = ? WHERE id = ?`,
+    what.state,
+    what.attempts,
+    what.attemptedAt ?? null,
+    what.nextAttemptAt ?? null,
+    what.durationMs ?? null,
+    toJson(what.requestHeaders),
+    what.responseStatus ?? null,
+    toJson(what.responseHeaders),
+    what.responseBody ?? null,
+    what.error ?? null,
+    id,
+  );
+}
+
+export async function findDelivery(
+  db: Queries,
+  id: number,
+): Promise<HookDeliveryDetails | undefined> {
+  const row = await db.get<DetailsRow>(
+    `SELECT ${columns}, payload, request_headers, response_headers, response_body
+     FROM forge_hook_deliveries WHERE id = ?`,
+    id,
+  );
+  return row && toDetails(row);
+}
+
+/** A page of a hook's deliveries, newest first, and the count of all; of one state when it is given. */
+export async function listDeliveries(
+  db: Queries,
+  hookId: number,
+  state: DeliveryState | undefined,
+  window: { readonly limit: number; readonly offset: number },
+): Promise<{ readonly deliveries: readonly HookDelivery[]; readonly total: number }> {
+  const within = state === undefined ? "hook_id = ?" : "hook_id = ? AND state = ?";
+  const values = state === undefined ? [hookId] : [hookId, state];
+  const rows = await db.all<DeliveryRow>(
+    `SELECT ${columns} FROM forge_hook_deliveries WHERE ${within} ORDER BY id DESC LIMIT ? OFFSET ?`,
+    ...values,
+    window.limit,
+    window.offset,
+  );
+  const counted = await db.get<{ total: number }>(
+    `SELECT COUNT(*) AS total FROM forge_hook_deliveries WHERE ${within}`,
+    ...values,
+  );
+  return { deliveries: rows.map(toDelivery), total: counted?.total ?? 0 };
+}
+
+/** Forgets deliveries made before a time, but none that still waits. */
+export async function deleteDeliveriesBefore(db: Queries, before: number): Promise<number> {
+  const { changes } = await db.run(
+    "DELETE FROM forge_hook_deliveries WHERE state <> 'waiting' AND created_at < ?",
+    before,
+  );
+  return changes;
+}
+
+interface DeliveryRow extends Row {
+  id: number;
+  hook_id: number;
+  uuid: string;
+  event: string;
+  is_redelivery: number;
+  state: DeliveryState;
+  attempts: number;
+  created_at: number;
+  attempted_at: number | null;
+  next_attempt_at: number | null;
+  duration_ms: number | null;
+  response_status: number | null;
+  error: string | null;
+}
+
+interface DetailsRow extends DeliveryRow {
+  payload: string;
+  request_headers: string | null;
+  response_headers: string | null;
+  response_body: string | null;
+}
+
+const columns =
+  "id, hook_id, uuid, event, is_redelivery, state, attempts, created_at, attempted_at, next_attempt_at, duration_ms, " +
+  "response_status, error";
+
+function toDelivery(row: DeliveryRow): HookDelivery {
+  return {
+    id: row.id,
+    hookId: row.hook_id,
+    uuid: row.uuid,
+    event: row.event,
+    isRedelivery: row.is_redelivery === 1,
+    state: row.state,
+    attempts: row.attempts,
+    createdAt: row.created_at,
+    attemptedAt: row.attempted_at ?? undefined,
+    nextAttemptAt: row.next_attempt_at ?? undefined,
+    durationMs: row.duration_ms ?? undefined,
+    responseStatus: row.response_status ?? undefined,
+    error: row.error ?? undefined,
+  };
+}
+
+function toDetails(row: DetailsRow): HookDeliveryDetails {
+  return {
+    ...toDelivery(row),
+    payload: row.payload,
+    requestHeaders: fromJson(row.request_headers),
+    responseHeaders: fromJson(row.response_headers),
+    responseBody: row.response_body ?? undefined,
+  };
+}
+
+function toJson(headers: HeaderRecord | undefined): string | null {
+  return headers === undefined ? null : JSON.stringify(headers);
+}
+
+function fromJson(text: string | null): HeaderRecord | undefined {
+  return text === null ? undefined : (JSON.parse(text) as HeaderRecord);
+}

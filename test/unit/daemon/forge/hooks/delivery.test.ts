@@ -1,0 +1,303 @@
+import { randomUUID } from "node:crypto";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createForgeHooks, type ForgeHooks } from "../../../../../daemon/forge/hooks/hooks.ts";
+import { createJobQueue, type JobQueue } from "../../../../../daemon/jobs/queue.ts";
+import type { Log } from "../../../../../daemon/logging.ts";
+import type {
+  GuardedRequest,
+  OutboundOutcome,
+  OutboundRequest,
+} from "../../../../../daemon/outbound/guarded-request.ts";
+import type { Database } from "../../../../../storage/engine/database.ts";
+import { createKeyring } from "../../../../../storage/keys/keyring.ts";
+import { listJobs } from "../../../../../storage/tables/common/jobs.ts";
+import { openTestDatabase } from "../../../../support/database.ts";
+
+let db: Database;
+let now: number;
+let sent: OutboundRequest[];
+let answers: OutboundOutcome[];
+let queue: JobQueue;
+let forge: ForgeHooks;
+
+const answered = (status: number, headers: Record<string, string> = {}): OutboundOutcome => ({
+  kind: "answered",
+  status,
+  headers,
+  body: Buffer.from(`status ${status}`),
+  isCut: false,
+});
+const quiet = () => undefined;
+const log: Log = {
+  debug: quiet,
+  info: quiet,
+  warn: quiet,
+  error: quiet,
+  fatal: quiet,
+  child: () => log,
+  isLevelEnabled: () => true,
+};
+
+/** A daemon's worth of hooks on the same database: what a restart looks like. */
+function start(request?: GuardedRequest): void {
+  const clock = () => now;
+  queue = createJobQueue({ db, clock, random: () => 0, log, owner: randomUUID(), alone: true });
+  forge = createForgeHooks({
+    db,
+    clock,
+    random: () => 0,
+    newUuid: randomUUID,
+    sealer: createKeyring([{ version: 1, bytes: new Uint8Array(32) }], (size) =>
+      crypto.getRandomValues(new Uint8Array(size)),
+    ),
+    jobs: queue,
+    urls: { publicUrl: () => "http://croft.example" },
+    request:
+      request ??
+      (async (what) => {
+        sent.push(what);
+        return answers.shift() ?? answered(204);
+      }),
+    readPush: async () => undefined,
+  });
+}
+
+beforeEach(async () => {
+  now = Date.parse("2026-03-01T12:00:00Z");
+  sent = [];
+  answers = [];
+  db = await openTestDatabase({ clock: () => now });
+  start();
+});
+afterEach(async () => {
+  await queue.stop(1_000);
+  await db.close();
+});
+
+async function addHook(changes: Record<string, unknown> = {}): Promise<number> {
+  const { hook } = await forge.hooks.create({
+    type: "gitea",
+    config: { url: "http://receiver.example/", content_type: "json", is_system_webhook: "true" },
+    events: ["package"],
+    branchFilter: "",
+    authorizationHeader: "",
+    isActive: true,
+    name: "",
+    ...changes,
+  });
+  return hook.id;
+}
+
+const happen = (ref?: string) =>
+  db.transaction((tx) =>
+    forge.announce.other(tx, {
+      event: "package",
+      repositoryId: undefined,
+      ...(ref === undefined ? {} : { ref }),
+      payload: { action: "created", package: { name: "p", version: "1" } },
+    }),
+  );
+
+async function entryOf(hookId: number) {
+  const { deliveries } = await forge.log.list(hookId, { state: "", page: 1, limit: 10 });
+  const [first] = deliveries;
+  if (first === undefined) throw new Error("no delivery");
+  return forge.log.get(hookId, first.id);
+}
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+describe("retries", () => {
+  test("a receiver that fails is tried again after growing waits, six times in all, under one UUID", async () => {
+    const id = await addHook();
+    answers = [
+      answered(500),
+      { kind: "failed", why: "no answer within 5 s" },
+      answered(503),
+      answered(429),
+      answered(502),
+      answered(500),
+      answered(204),
+    ];
+    await happen();
+    for (const wait of [10 * SECOND, MINUTE, 10 * MINUTE, HOUR, 3 * HOUR]) {
+      await queue.runDue();
+      expect(await entryOf(id)).toMatchObject({ state: "waiting", nextAttemptAt: now + wait });
+      now += wait - 1;
+      expect(await queue.runDue()).toBe(0);
+      now += 1;
+    }
+    await queue.runDue();
+    expect(await entryOf(id)).toMatchObject({
+      state: "failed",
+      attempts: 6,
+      nextAttemptAt: undefined,
+      error: "the receiver answered 500",
+    });
+    now += 100 * HOUR;
+    expect(await queue.runDue()).toBe(0);
+    expect(sent).toHaveLength(6);
+    expect(new Set(sent.map(({ headers }) => headers["X-Gitea-Delivery"])).size).toBe(1);
+  });
+
+  test("they survive a restart", async () => {
+    const id = await addHook();
+    answers = [answered(500)];
+    await happen();
+    await queue.runDue();
+    await queue.stop(1_000);
+    now += MINUTE;
+    start();
+    await queue.runDue();
+    expect(await entryOf(id)).toMatchObject({ state: "delivered", attempts: 2 });
+  });
+
+  test("a receiver says when to come back", async () => {
+    const id = await addHook();
+    answers = [answered(429, { "retry-after": "120" }), answered(503, { "retry-after": "999999" })];
+    await happen();
+    await queue.runDue();
+    expect(await entryOf(id)).toMatchObject({ nextAttemptAt: now + 2 * MINUTE });
+    now += 2 * MINUTE;
+    await queue.runDue();
+    expect(await entryOf(id)).toMatchObject({ nextAttemptAt: now + HOUR });
+  });
+
+  test.each([400, 401, 404, 410, 302])("%i is final", async (status) => {
+    const id = await addHook();
+    answers = [answered(status)];
+    await happen();
+    await queue.runDue();
+    expect(await entryOf(id)).toMatchObject({
+      state: "failed",
+      attempts: 1,
+      responseStatus: status,
+    });
+    expect((await listJobs(db, {}, { limit: 10, offset: 0 })).length).toBe(0);
+  });
+
+  test("an address that is not permitted is final", async () => {
+    const id = await addHook();
+    answers = [{ kind: "refused", why: "the address is not permitted: why" }];
+    await happen();
+    await queue.runDue();
+    expect(await entryOf(id)).toMatchObject({
+      state: "failed",
+      error: "the address is not permitted: why",
+    });
+  });
+
+  test("a daemon that stops in the middle of a try sends it again, without counting", async () => {
+    let reached = (): void => undefined;
+    const underWay = new Promise<void>((resolve) => {
+      reached = resolve;
+    });
+    start((what) => {
+      reached();
+      return new Promise((resolve) => {
+        what.signal?.addEventListener("abort", () => resolve({ kind: "failed", why: "aborted" }));
+      });
+    });
+    const id = await addHook();
+    await queue.start();
+    await happen();
+    await underWay;
+    await queue.stop(1_000);
+    expect(await entryOf(id)).toMatchObject({ state: "waiting", attempts: 0 });
+    start();
+    await queue.runDue();
+    expect(await entryOf(id)).toMatchObject({ state: "delivered", attempts: 1 });
+  });
+});
+
+describe("who is told", () => {
+  test("active hooks that selected the event, each once", async () => {
+    await addHook();
+    await addHook({ isActive: false });
+    await addHook({ events: ["push"] });
+    await addHook({ config: { url: "http://default.example/", content_type: "json" } });
+    await happen();
+    await queue.runDue();
+    expect(sent.map(({ url }) => url)).toEqual(["http://receiver.example/"]);
+  });
+
+  test.each<[string, string, boolean]>([
+    ["", "refs/heads/main", true],
+    ["*", "refs/tags/v1", true],
+    ["main", "refs/heads/main", true],
+    ["main", "refs/heads/mainly", false],
+    ["release/*", "refs/heads/release/1/2", true],
+    ["{main,dev}", "refs/heads/dev", true],
+    ["refs/tags/*", "refs/tags/v1", true],
+    ["v1", "refs/tags/v1", false],
+  ])("a filter %j and %s", async (branchFilter, ref, isTold) => {
+    await addHook({ branchFilter });
+    await happen(ref);
+    await queue.runDue();
+    expect(sent).toHaveLength(isTold ? 1 : 0);
+  });
+
+  test("nobody, when the transaction is undone", async () => {
+    await addHook();
+    await expect(
+      db.transaction(async (tx) => {
+        await forge.announce.other(tx, { event: "package", repositoryId: undefined, payload: {} });
+        throw new Error("undone");
+      }),
+    ).rejects.toThrow("undone");
+    expect(await queue.runDue()).toBe(0);
+  });
+
+  test("a hook that was switched off meanwhile is not called, unless somebody asks for it", async () => {
+    const id = await addHook();
+    await happen();
+    await forge.hooks.edit(id, {
+      config: {},
+      events: ["package"],
+      branchFilter: "",
+      authorizationHeader: undefined,
+      isActive: false,
+      name: undefined,
+    });
+    await queue.runDue();
+    const entry = await entryOf(id);
+    expect(entry).toMatchObject({ state: "failed", attempts: 0, error: "the hook is not active" });
+    await forge.log.redeliver(id, entry.id);
+    await queue.runDue();
+    expect(sent).toHaveLength(1);
+  });
+
+  test("a hook that was deleted meanwhile takes its deliveries along", async () => {
+    const id = await addHook();
+    await happen();
+    await forge.hooks.remove(id);
+    await queue.runDue();
+    expect(sent).toEqual([]);
+  });
+
+  test("pruning forgets what is done, never what waits", async () => {
+    const id = await addHook();
+    answers = [answered(204), answered(500)];
+    await happen();
+    await happen();
+    await queue.runDue();
+    now += HOUR;
+    expect(await forge.log.prune(now)).toBe(1);
+    expect(await entryOf(id)).toMatchObject({ state: "waiting" });
+  });
+});
+
+describe("what is signed", () => {
+  test("without a secret the headers are there and empty", async () => {
+    await addHook();
+    await happen();
+    await queue.runDue();
+    expect(sent[0]?.headers).toMatchObject({
+      "X-Gitea-Signature": "",
+      "X-Hub-Signature": "sha1=",
+      "X-Hub-Signature-256": "sha256=",
+    });
+  });
+});
