@@ -8,12 +8,7 @@ import type { AnyOperation, Operation } from "./operation.ts";
 import { toFailure } from "./outcomes.ts";
 import { toAddress, toPreview } from "./request.ts";
 import type { Target } from "./target.ts";
-import {
-  createTransport,
-  type IncomingAnswer,
-  type OutgoingRequest,
-  type Transport,
-} from "./transport.ts";
+import { createTransport, type IncomingAnswer, type Transport } from "./transport.ts";
 import { parseJson } from "./vault-session.ts";
 
 /** Values for one call; what the endpoint requires, the type requires. */
@@ -224,20 +219,6 @@ export function createClient(cli: CliContext, transport?: Transport): Client {
     if (authorization === "none") return send({});
     if (authorization !== undefined) return send({ Authorization: authorization });
     return withRenewal(service, undefined, send);
-  }
-
-  /** The forge redirects from a user's old name. Only the path is followed: credentials go to no other server. */
-  async function sendFollowing(origin: string, request: OutgoingRequest): Promise<IncomingAnswer> {
-    let answer = await sendRaw(request);
-    for (let hops = 0; hops < 3 && (answer.status === 307 || answer.status === 308); hops++) {
-      const location = URL.parse(answer.headers.location ?? "", request.url);
-      if (location === null) break;
-      answer = await sendRaw({
-        ...request,
-        url: `${origin}${location.pathname}${location.search}`,
-      });
-    }
-    return answer;
   }
 
   /** Sends with credentials, and once more with renewed ones when the first were refused. */

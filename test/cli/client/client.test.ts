@@ -59,20 +59,27 @@ describe("a request", () => {
     );
   });
 
-  test("follows the redirect from an old user name, on the same server only", async () => {
+  test("follows the redirect from an old user name once, and never to another server", async () => {
     await using home = await temporaryHome();
-    const elsewhere = "http://public.example/api/v1/users/new?x=1";
     await using daemon = await fakeDaemon({
-      "GET /api/v1/users/old": { status: 307, headers: { Location: elsewhere } },
+      "GET /api/v1/users/old": { status: 307, headers: { Location: "/api/v1/users/new?x=1" } },
       "GET /api/v1/users/new": { body: { id: 1 } },
       "GET /api/v1/users/loop": { status: 307, headers: { Location: "/api/v1/users/loop" } },
+      "GET /api/v1/users/away": {
+        status: 307,
+        headers: { Location: "http://evil.example/api/v1/x" },
+      },
     });
     await signIn(home.path, { url: daemon.url, forgeToken: "t" });
     const ran = await runCli(["api", "GET", "/api/v1/users/old"], { home: home.path });
     expect(ran).toMatchObject({ code: 0, out: '{"id":1}' });
     expect(daemon.seen[1]?.path).toBe("/api/v1/users/new?x=1");
-    const loop = await runCli(["api", "GET", "/api/v1/users/loop", "--json"], { home: home.path });
-    expect(loop.error()).toMatchObject({ code: "unexpected_answer", http_status: 307 });
+    for (const name of ["loop", "away"]) {
+      const failed = await runCli(["api", "GET", `/api/v1/users/${name}`, "--json"], {
+        home: home.path,
+      });
+      expect(failed.error()).toMatchObject({ code: "unexpected_answer", http_status: 307 });
+    }
   });
 
   test("keeps the body of a 205", async () => {
