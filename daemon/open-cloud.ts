@@ -10,6 +10,8 @@ import { getCacheLimit } from "../storage/tables/vault/analysis-settings.ts";
 import type { Settings } from "./contract/settings.ts";
 import type { JobQueue } from "./jobs/queue.ts";
 import type { Log } from "./logging.ts";
+import { createRandomPool } from "./random-pool.ts";
+import { createUuid7 } from "./uuid7.ts";
 import { createCloud, type Cloud } from "./vault/cloud/cloud.ts";
 
 /** What the cloud side needs of the daemon. */
@@ -24,7 +26,6 @@ export interface CloudSurroundings {
   readonly clock: () => number;
   /** From 0 up to 1. */
   readonly random: () => number;
-  readonly newId: () => string;
   /** Base of the links that are handed out, without a trailing slash. */
   readonly publicUrl: () => string;
   /** The daemon's own addresses, which nobody may be made to call. */
@@ -45,7 +46,9 @@ const CACHE_MEMORY_BYTES = 32 * 1024 * 1024;
 
 /** Opens the byte cache and builds the cloud side on it. */
 export async function openCloud(around: CloudSurroundings): Promise<OpenCloud> {
-  const { db, settings, directory, log, clock, newId } = around;
+  const { db, settings, directory, log, clock } = around;
+  // A listing makes ids by the ten thousand.
+  const newId = createUuid7(clock, createRandomPool(randomBytes));
   const cache = await createByteCache({
     db,
     folder: directory.cache,

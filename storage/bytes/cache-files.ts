@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { constants, type BigIntStats } from "node:fs";
 import {
   mkdir,
@@ -87,20 +86,6 @@ export async function openCacheFiles(folder: string, newId: () => string): Promi
 /** What of a file's state tells that nobody has touched it. */
 export function toFingerprint(stats: BigIntStats): string {
   return [stats.dev, stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(":");
-}
-
-const HASH_BYTES = 1024 * 1024;
-
-/** SHA-256 of an open file, in hex. */
-export async function hashFile(handle: FileHandle): Promise<string> {
-  const hash = createHash("sha256");
-  const chunk = Buffer.allocUnsafe(HASH_BYTES);
-  for (let position = 0; ;) {
-    const { bytesRead } = await handle.read(chunk, 0, HASH_BYTES, position);
-    if (bytesRead === 0) return hash.digest("hex");
-    hash.update(chunk.subarray(0, bytesRead));
-    position += bytesRead;
-  }
 }
 
 async function listFolders(path: string): Promise<string[]> {

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
 import { Readable } from "node:stream";
 import type { Span } from "./read-span.ts";
@@ -19,25 +18,13 @@ export interface Fetched<Meta> {
 export interface Fill {
   /** All bytes have arrived. */
   readonly isComplete: boolean;
-  readonly written: number;
-  /** Resolves when all bytes are in the file, with their hash and number; rejects when they broke off. */
-  readonly finished: Promise<{ readonly hash: string; readonly size: number }>;
+  readonly arrived: number;
+  /** Resolves when all bytes are in the file, with their number; rejects when they broke off. */
+  readonly finished: Promise<number>;
   /** The bytes of `span`, as they arrive. Breaks off with the error that the transfer broke off with. */
   read(span: Span | undefined): Readable;
   /** Gives up; readers break off. */
   abort(reason: Error): void;
-}
-
-/** How often a transfer that broke off is taken up again. */
-export const RESUMES_MAX = 3;
-const READ_BYTES = 256 * 1024;
-
-/** The cache's own disk failed: the bytes can still be had from where they came from. */
-export class CacheDiskError extends Error {
-  constructor(cause: unknown) {
-    super("the cache could not be written", { cause });
-    this.name = "CacheDiskError";
-  }
 }
 
 /** What a transfer may ask for while it runs. */
@@ -48,9 +35,30 @@ export interface FillHelp {
   makeRoom(): Promise<void>;
 }
 
+/** How often a transfer that broke off is taken up again. */
+export const RESUMES_MAX = 3;
+const READ_BYTES = 64 * 1024;
+/** Bytes kept in memory behind the newest: readers that keep up never touch the disk, nor wait for it. */
+const WINDOW_BYTES = 4 * 1024 * 1024;
+/** Bytes that may wait for the disk. */
+const UNWRITTEN_BYTES = 2 * 1024 * 1024;
+
+/** The cache's own disk failed: the bytes can still be had from where they came from. */
+export class CacheDiskError extends Error {
+  constructor(cause: unknown) {
+    super("the cache could not be written", { cause });
+    this.name = "CacheDiskError";
+  }
+}
+
+interface Chunk {
+  readonly start: number;
+  readonly bytes: Uint8Array;
+}
+
 /**
  * Starts to write `stream` into `file`. When it breaks off, the rest is asked for. When the disk is full, room is made
- * once per chunk; when the disk fails all the same, readers get the rest from where the bytes came from.
+ * once; when the disk fails all the same, readers get the rest from where the bytes came from.
  */
 export function startFill(
   file: FileHandle,
@@ -58,13 +66,15 @@ export function startFill(
   size: number | undefined,
   help: FillHelp,
 ): Fill {
+  let arrived = 0;
   let written = 0;
   let isComplete = false;
   let failure: Error | undefined;
   let source = stream;
   let waiting: (() => void)[] = [];
-  // The chunk that arrived last: readers that keep up take it from here and not from the disk.
-  let newest: { readonly start: number; readonly chunk: Buffer } | undefined;
+  let writing: Promise<void> | undefined;
+  // In order and without gaps; what is not written yet is always among them.
+  const recent: Chunk[] = [];
 
   function wake(): void {
     const woken = waiting;
@@ -72,102 +82,125 @@ export function startFill(
     for (const one of woken) one();
   }
 
-  async function append(chunk: Buffer): Promise<void> {
-    for (let offset = 0, retried = false; offset < chunk.length;) {
+  function forgetOld(): void {
+    for (let [oldest] = recent; oldest !== undefined; [oldest] = recent) {
+      const end = oldest.start + oldest.bytes.byteLength;
+      if (end > written || arrived - end < WINDOW_BYTES) return;
+      recent.shift();
+    }
+  }
+
+  /** Writes what has arrived; what arrives meanwhile goes with the next write. */
+  async function writeArrived(): Promise<void> {
+    let hasMadeRoom = false;
+    while (written < arrived) {
+      const batch = recent.filter(({ start }) => start >= written).map(({ bytes }) => bytes);
+      const bytes = batch.reduce((sum, one) => sum + one.byteLength, 0);
       try {
-        const { bytesWritten } = await file.write(
-          chunk,
-          offset,
-          chunk.length - offset,
-          written + offset,
-        );
-        offset += bytesWritten;
+        const { bytesWritten } = await file.writev(batch, written);
+        if (bytesWritten !== bytes) throw new Error("a write was cut short");
+        written += bytes;
+        forgetOld();
       } catch (error) {
-        if (retried) throw new CacheDiskError(error);
-        retried = true;
+        if (hasMadeRoom) throw new CacheDiskError(error);
+        hasMadeRoom = true;
         await help.makeRoom();
       }
     }
-    newest = { start: written, chunk };
-    written += chunk.length;
-    wake();
   }
 
-  async function run(): Promise<{ hash: string; size: number }> {
-    const hash = createHash("sha256");
+  function keepWriting(): Promise<void> {
+    writing ??= writeArrived().finally(() => {
+      writing = undefined;
+    });
+    // Heard of by whoever waits for it next.
+    writing.catch(() => undefined);
+    return writing;
+  }
+
+  async function take(): Promise<void> {
+    for await (const bytes of source as AsyncIterable<Uint8Array>) {
+      if (failure !== undefined) throw failure;
+      recent.push({ start: arrived, bytes });
+      arrived += bytes.byteLength;
+      wake();
+      if (size !== undefined && arrived > size) throw new Error("more bytes than announced");
+      const underWay = keepWriting();
+      if (arrived - written > UNWRITTEN_BYTES) await underWay;
+    }
+    if (size !== undefined && arrived < size) throw new Error("fewer bytes than announced");
+  }
+
+  async function run(): Promise<number> {
     for (let resumes = 0; ; resumes++) {
       try {
-        for await (const chunk of source as AsyncIterable<Buffer>) {
-          if (failure !== undefined) throw failure;
-          hash.update(chunk);
-          await append(chunk);
-          if (size !== undefined && written > size) throw new Error("more bytes than announced");
-        }
-        if (size !== undefined && written < size) throw new Error("fewer bytes than announced");
-        return { hash: hash.digest("hex"), size: written };
+        await take();
+        isComplete = true;
+        wake();
+        while (written < arrived) await keepWriting();
+        return arrived;
       } catch (error) {
-        if (failure !== undefined || error instanceof CacheDiskError || resumes >= RESUMES_MAX)
+        const isFinal = failure !== undefined || error instanceof CacheDiskError || isComplete;
+        if (isFinal || resumes >= RESUMES_MAX || (size !== undefined && arrived > size))
           throw error;
-        if (size !== undefined && written > size) throw error;
-        const rest = await help.rest(written, undefined);
+        const rest = await help.rest(arrived, undefined);
         if (rest === undefined) throw error;
         source = rest;
       }
     }
   }
 
-  const finished = run().then(
-    (result) => {
-      isComplete = true;
-      wake();
-      return result;
-    },
-    (error: unknown) => {
-      failure ??= error instanceof Error ? error : new Error(String(error));
-      source.destroy();
-      wake();
-      throw failure;
-    },
-  );
+  const finished = run().catch((error: unknown) => {
+    failure ??= error instanceof Error ? error : new Error(String(error));
+    source.destroy();
+    wake();
+    throw failure;
+  });
 
-  async function* follow(span: Span | undefined): AsyncGenerator<Buffer> {
+  async function* follow(span: Span | undefined): AsyncGenerator<Uint8Array> {
     let position = span?.start ?? 0;
     const end = span?.end ?? Number.POSITIVE_INFINITY;
     while (position <= end) {
-      const available = Math.min(written, end + 1) - position;
-      if (available <= 0) {
-        if (failure instanceof CacheDiskError) {
-          const rest = await help.rest(position, span?.end);
-          if (rest === undefined) throw failure;
-          yield* rest as AsyncIterable<Buffer>;
-          return;
-        }
-        if (failure !== undefined) throw failure;
-        if (isComplete) return;
-        await new Promise<void>((resolve) => waiting.push(resolve));
+      const bytes = findRecent(position, end) ?? (await readWritten(position, end));
+      if (bytes !== undefined) {
+        position += bytes.byteLength;
+        yield bytes;
         continue;
       }
-      if (newest?.start === position && newest.chunk.length <= available) {
-        const { chunk } = newest;
-        position += chunk.length;
-        yield chunk;
-        continue;
+      if (failure instanceof CacheDiskError) {
+        const rest = await help.rest(position, span?.end);
+        if (rest === undefined) throw failure;
+        yield* rest as AsyncIterable<Uint8Array>;
+        return;
       }
-      const chunk = Buffer.allocUnsafe(Math.min(available, READ_BYTES));
-      const { bytesRead } = await file.read(chunk, 0, chunk.length, position);
-      if (bytesRead === 0)
-        throw new CacheDiskError(new Error("the temporary file is shorter than written"));
-      position += bytesRead;
-      yield chunk.subarray(0, bytesRead);
+      if (failure !== undefined) throw failure;
+      if (isComplete && position >= arrived) return;
+      await new Promise<void>((resolve) => waiting.push(resolve));
     }
+  }
+
+  function findRecent(position: number, end: number): Uint8Array | undefined {
+    const [oldest] = recent;
+    if (oldest === undefined || position < oldest.start || position >= arrived) return undefined;
+    const chunk = recent.findLast(({ start }) => start <= position);
+    return chunk?.bytes.subarray(position - chunk.start, end + 1 - chunk.start);
+  }
+
+  async function readWritten(position: number, end: number): Promise<Uint8Array | undefined> {
+    const available = Math.min(written, end + 1) - position;
+    if (available <= 0) return undefined;
+    const chunk = Buffer.allocUnsafe(Math.min(available, READ_BYTES));
+    const { bytesRead } = await file.read(chunk, 0, chunk.length, position);
+    if (bytesRead === 0) throw new CacheDiskError(new Error("the file is shorter than written"));
+    return chunk.subarray(0, bytesRead);
   }
 
   return {
     get isComplete() {
       return isComplete;
     },
-    get written() {
-      return written;
+    get arrived() {
+      return arrived;
     },
     finished,
     read: (span) => Readable.from(follow(span), { objectMode: false, highWaterMark: READ_BYTES }),

@@ -1,7 +1,7 @@
-import { hash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import type { CacheEntry } from "../tables/vault/cache.ts";
+import { hashFile, hashSmall } from "./block-hash.ts";
 import type { CacheFiles } from "./cache-files.ts";
 import { SMALL_BYTES, toBufferBytes, type CacheHits } from "./cache-hits.ts";
 import type { CacheIndex } from "./cache-index.ts";
@@ -142,7 +142,7 @@ export function createTransfers(options: TransfersOptions): Transfers {
       transfer.leave();
     } else {
       memory.put(key, buffer);
-      const written = store(toEntry(request, key, size, hash("sha256", buffer)), buffer);
+      const written = store(toEntry(request, key, size, hashSmall(buffer)), buffer);
       inBackground(
         written.finally(() => transfer.leave()),
         "writing a small file",
@@ -194,10 +194,12 @@ export function createTransfers(options: TransfersOptions): Transfers {
     async function end(): Promise<void> {
       try {
         // Readers are told by their own streams when a transfer breaks off.
-        const whole = await fill.finished.catch(() => undefined);
-        if (whole === undefined || key === undefined || whole.size > limit) return;
+        const arrived = await fill.finished.catch(() => undefined);
+        if (arrived === undefined || key === undefined || arrived > limit) return;
+        // After the last reader was served: neither hashing nor syncing keeps anybody waiting.
+        const hash = await hashFile(file);
         await file.sync();
-        if (await index.publish(id, toEntry(request, key, whole.size, whole.hash)))
+        if (await index.publish(id, toEntry(request, key, arrived, hash)))
           await hits.noteChecked(key, file);
       } finally {
         transfer.leave();
@@ -217,7 +219,7 @@ export function createTransfers(options: TransfersOptions): Transfers {
         inBackground(close(), "closing a file");
         return;
       }
-      const left = size === undefined ? Number.POSITIVE_INFINITY : size - fill.written;
+      const left = size === undefined ? Number.POSITIVE_INFINITY : size - fill.arrived;
       if (fill.isComplete || (!isClosed && left <= FINISH_ANYWAY_BYTES)) return;
       transfer.leave();
       transfer.controller.abort();
@@ -231,10 +233,10 @@ export function createTransfers(options: TransfersOptions): Transfers {
     request: { readonly userId: string; readonly connectionId: string },
     key: string,
     size: number,
-    sha256: string,
+    hash: string,
   ): CacheEntry {
     const { userId, connectionId } = request;
-    return { key, userId, connectionId, size, hash: sha256, lastUsedAt: clock() };
+    return { key, userId, connectionId, size, hash, lastUsedAt: clock() };
   }
 
   return {

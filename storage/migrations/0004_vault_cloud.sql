@@ -72,7 +72,7 @@ CREATE TABLE vault_cache_entries (
   user_id TEXT NOT NULL REFERENCES vault_users (id) ON DELETE CASCADE,
   connection_id TEXT NOT NULL REFERENCES vault_connections (id) ON DELETE CASCADE,
   size INTEGER NOT NULL,
-  -- SHA-256 in hex
+  -- what the bytes are checked by
   hash TEXT NOT NULL,
   last_used_at INTEGER NOT NULL,
   PRIMARY KEY (store, cache_key)

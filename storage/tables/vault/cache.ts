@@ -7,7 +7,7 @@ export interface CacheEntry {
   readonly userId: string;
   readonly connectionId: string;
   readonly size: number;
-  /** SHA-256 of the bytes, in hex. */
+  /** What the bytes are checked by, in hex. */
   readonly hash: string;
   readonly lastUsedAt: number;
 }

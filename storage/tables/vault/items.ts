@@ -159,7 +159,7 @@ export async function recordItem(
   owner: ItemOwner,
   seen: SeenItem,
 ): Promise<CloudItem> {
-  await tx.run(upsert(1), ...toValues(owner, seen));
+  await tx.run(upsertOne, ...toValues(owner, seen));
   const item = await findItem(tx, owner.connectionId, seen.providerItemId);
   if (item === undefined) throw new Error("a recorded item is missing");
   return item;
@@ -265,11 +265,11 @@ export async function replaceFolderItems(
       )
     ).map((row) => [row.provider_item_id, row]),
   );
-  const changed: SeenItem[] = [];
+  const changed: SqlValue[][] = [];
   for (const seen of items) {
     const row = known.get(seen.providerItemId);
     known.delete(seen.providerItemId);
-    if (row === undefined || differs(row, seen)) changed.push(seen);
+    if (row === undefined || differs(row, seen)) changed.push(toValues(owner, seen, row?.id));
   }
   for (const gone of known.values()) {
     await softDeleteItem(tx, {
@@ -282,10 +282,9 @@ export async function replaceFolderItems(
   // Two sizes of statement, so that few are prepared.
   let at = 0;
   for (; at + ROWS_AT_ONCE <= changed.length; at += ROWS_AT_ONCE) {
-    const rows = changed.slice(at, at + ROWS_AT_ONCE);
-    await tx.run(upsert(ROWS_AT_ONCE), ...rows.flatMap((seen) => toValues(owner, seen)));
+    await tx.run(upsertMany, ...changed.slice(at, at + ROWS_AT_ONCE).flat());
   }
-  for (const seen of changed.slice(at)) await tx.run(upsert(1), ...toValues(owner, seen));
+  for (const values of changed.slice(at)) await tx.run(upsertOne, ...values);
 }
 
 /** Notes that an analysis was asked for; false when the item is gone. */
@@ -304,6 +303,9 @@ export function toSortKey(kind: "file" | "folder", name: string): Uint8Array {
 }
 
 const ROWS_AT_ONCE = 100;
+
+/** Text and topics of an earlier version stay and are marked stale; a deleted item that comes back starts anew. */
+const [upsertOne, upsertMany] = [1, ROWS_AT_ONCE].map((rows) => toUpsert(rows)) as [string, string];
 
 interface ItemRow {
   id: string;
@@ -352,8 +354,7 @@ function differs(row: KnownRow, seen: SeenItem): boolean {
   );
 }
 
-/** Text and topics of an earlier version stay and are marked stale; a deleted item that comes back starts anew. */
-function upsert(rows: number): string {
+function toUpsert(rows: number): string {
   const one = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'none', 'none', '[]')";
   return `INSERT INTO vault_items
       (id, connection_id, user_id, provider_item_id, name, sort_key, kind, parent_ref, content_type, provider_size,
@@ -370,9 +371,9 @@ function upsert(rows: number): string {
       etag = excluded.etag, version = excluded.version, deleted_at = NULL`;
 }
 
-function toValues(owner: ItemOwner, seen: SeenItem): SqlValue[] {
+function toValues(owner: ItemOwner, seen: SeenItem, id = owner.newId()): SqlValue[] {
   return [
-    owner.newId(),
+    id,
     owner.connectionId,
     owner.userId,
     seen.providerItemId,
