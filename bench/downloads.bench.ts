@@ -27,6 +27,9 @@ const SIZES = [
   { name: "512 MiB", bytes: 512 * 1024 ** 2, aim: 0.4, connections: 2 },
 ] as const;
 
+/** Access tokens are bound to these: wrk must send what the sign-in sent. */
+const CLIENT = { "User-Agent": "bench", "Accept-Language": "en" } as const;
+
 const nginx = await findProgram("nginx", "/usr/sbin/nginx");
 if (nginx === undefined || (await findProgram("wrk")) === undefined) {
   console.log("\nDownloads: skipped, nginx or wrk is not installed");
@@ -51,7 +54,7 @@ async function measure(nginxProgram: string): Promise<void> {
       `${daemon.url}/api/auth/login`,
       account,
     );
-    const headers = { Authorization: `Bearer ${access_token}` };
+    const headers = { ...CLIENT, Authorization: `Bearer ${access_token}` };
     const { id } = await post<{ id: string }>(
       `${daemon.url}/api/cloud/connections`,
       {
@@ -99,7 +102,7 @@ async function post<T = unknown>(
 ): Promise<T> {
   const answer = await fetch(url, {
     method: "POST",
-    headers: { "Content-Type": "application/json", ...headers },
+    headers: { "Content-Type": "application/json", ...CLIENT, ...headers },
     body: JSON.stringify(body),
   });
   if (!answer.ok) throw new Error(`${url}: ${answer.status} ${await answer.text()}`);
