@@ -14,7 +14,6 @@ import type { OwnedRepository, RepositoryEvents } from "../repositories/events.t
 import { refusing } from "../repositories/git-refusals.ts";
 import { getOwned } from "../repositories/repositories.service.ts";
 import { feedGit } from "./feed.ts";
-import { gather } from "./gather.ts";
 import { FLUSH, toPktLine } from "./pkt-line.ts";
 import { createPushes } from "./push.ts";
 import { createTurns } from "./turns.ts";
@@ -147,7 +146,7 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
         const giveUp = () => {
           if (!child.stdout.readableEnded) child.stop();
         };
-        return { contentType: toResultType(service), stream: gather(child.stdout), giveUp };
+        return { contentType: toResultType(service), stream: child.stdout, giveUp };
       } catch (error) {
         release();
         throw error;

@@ -1,0 +1,170 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { Database } from "../../../../../storage/engine/database.ts";
+import { isConflict } from "../../../../../storage/engine/database.ts";
+import {
+  deleteRepository,
+  findRepositoryByName,
+  insertRepository,
+  listRepositoriesOfMember,
+  type NewForgeRepository,
+  ownsRepository,
+  updateRepository,
+} from "../../../../../storage/tables/forge/repositories.ts";
+import {
+  insertChore,
+  listChoresAt,
+  listMovingRepositories,
+  listPathsIn,
+  markForMove,
+} from "../../../../../storage/tables/forge/repositories-moving.ts";
+import {
+  countWatchers,
+  insertWatch,
+  listWatchers,
+} from "../../../../../storage/tables/forge/repositories-watches.ts";
+import {
+  insertLabels,
+  listLabels,
+} from "../../../../../storage/tables/forge/repositories-labels.ts";
+import { insertUser, type NewForgeUser } from "../../../../../storage/tables/forge/users.ts";
+import { openTestDatabase } from "../../../../support/database.ts";
+
+let db: Database;
+let owner: number;
+beforeEach(async () => {
+  db = await openTestDatabase();
+  owner = (await db.transaction((tx) => insertUser(tx, person("Mira")))).id;
+});
+afterEach(() => db.close());
+
+const person = (name: string): NewForgeUser => ({
+  kind: "individual",
+  name,
+  fullName: "",
+  email: `${name}@example.org`,
+  keepEmailPrivate: false,
+  loginSource: 0,
+  loginName: "",
+  passwordHash: "",
+  mustChangePassword: false,
+  isActive: true,
+  isAdmin: false,
+  isRestricted: false,
+  prohibitLogin: false,
+  twoFactorEnabled: false,
+  allowGitHook: false,
+  allowImportLocal: false,
+  allowCreateOrganization: true,
+  maxRepoCreation: -1,
+  visibility: "public",
+  website: "",
+  location: "",
+  description: "",
+  language: "",
+  avatarHash: "",
+  repoAdminChangeTeamAccess: false,
+  createdAt: 1,
+  updatedAt: 1,
+});
+
+const add = (name: string, more: Partial<NewForgeRepository> = {}) =>
+  db.transaction((tx) =>
+    insertRepository(tx, {
+      ownerId: owner,
+      name,
+      description: "",
+      isPrivate: false,
+      isTemplate: false,
+      isEmpty: true,
+      branchCount: 0,
+      defaultBranch: "main",
+      objectFormat: "sha1",
+      trustModel: "default",
+      licenses: ["MIT"],
+      sizeKib: 0,
+      path: `mira/${name.toLowerCase()}.git`,
+      needsMove: false,
+      ...more,
+    }),
+  );
+
+test("a repository comes back as it was written, found whatever the case", async () => {
+  const made = await add("Notes");
+  expect(await findRepositoryByName(db, owner, "nOTES")).toEqual(made);
+  await updateRepository(db, made.id, { isEmpty: false, branchCount: 2, updatedAt: 5 });
+  expect(await findRepositoryByName(db, owner, "notes")).toEqual({
+    ...made,
+    isEmpty: false,
+    branchCount: 2,
+    updatedAt: 5,
+  });
+});
+
+test("names are unique for an owner and paths for all; ids are never used twice", async () => {
+  const first = await add("one");
+  await expect(add("ONE", { path: "x" })).rejects.toSatisfy(isConflict);
+  await expect(add("two", { path: first.path })).rejects.toSatisfy(isConflict);
+  await db.transaction((tx) => deleteRepository(tx, first.id));
+  expect((await add("one")).id).toBeGreaterThan(first.id);
+  expect(await ownsRepository(db, owner)).toBe(true);
+});
+
+test("what has to move is listed with where it belongs", async () => {
+  const made = await add("one", { path: ".croft/new-1", needsMove: true });
+  await add("two");
+  expect(await listMovingRepositories(db, { afterId: 0, limit: 9 })).toEqual([
+    { id: made.id, path: ".croft/new-1", target: "mira/one.git" },
+  ]);
+  await db.transaction((tx) => markForMove(tx, owner));
+  expect(await listMovingRepositories(db, { afterId: made.id, limit: 9 })).toHaveLength(1);
+});
+
+test("the paths in a folder are those below it, not those that begin alike", async () => {
+  await add("a");
+  await add("b", { path: "mira-2/b.git" });
+  await add("c", { path: "mir/c.git" });
+  expect(await listPathsIn(db, "mira")).toEqual(["mira/a.git"]);
+});
+
+test("chores are found by their place", async () => {
+  await db.transaction(async (tx) => {
+    await insertChore(tx, { kind: "remove", path: "mira/a.git", target: undefined });
+    await insertChore(tx, { kind: "follow", path: "mira", target: "vera" });
+    await insertChore(tx, { kind: "remove", path: "other", target: undefined });
+  });
+  const found = await listChoresAt(db, ["mira/a.git", "mira"]);
+  expect(found.map(({ kind, target }) => [kind, target])).toEqual([
+    ["remove", undefined],
+    ["follow", "vera"],
+  ]);
+});
+
+test("labels and watches go with their repository", async () => {
+  const { id } = await add("one");
+  const label = { name: "bug", color: "ee0701", description: "", isExclusive: true };
+  await db.transaction((tx) => insertLabels(tx, id, [label]));
+  for (let round = 0; round < 2; round += 1)
+    await insertWatch(db, { repositoryId: id, userId: owner, createdAt: 1 });
+  expect(await listLabels(db, id)).toMatchObject([label]);
+  expect(await listWatchers(db, id)).toEqual([owner]);
+  expect(await countWatchers(db, [id, 99])).toEqual(new Map([[id, 1]]));
+  await db.transaction((tx) => deleteRepository(tx, id));
+  expect(await listLabels(db, id)).toEqual([]);
+});
+
+test("own repositories are paged by name", async () => {
+  for (const name of ["c", "A", "b"]) await add(name, { isPrivate: name === "b" });
+  const page = await listRepositoriesOfMember(db, owner, {
+    limit: 2,
+    offset: 0,
+    isPublicOnly: false,
+  });
+  expect(page.repositories.map(({ name }) => name)).toEqual(["A", "b"]);
+  expect(page.total).toBe(3);
+  const open = await listRepositoriesOfMember(db, owner, {
+    limit: 9,
+    offset: 0,
+    isPublicOnly: true,
+  });
+  expect(open.repositories.map(({ name }) => name)).toEqual(["A", "c"]);
+});
