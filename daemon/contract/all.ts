@@ -9,6 +9,7 @@ import { adminUserEndpoints } from "./forge/admin-users.ts";
 import { avatarEndpoints } from "./forge/avatars.ts";
 import { gitEndpoints } from "./forge/git.ts";
 import { genericPackageEndpoints } from "./forge/packages-generic.ts";
+import { npmPackageEndpoints } from "./forge/packages-npm.ts";
 import { renderingEndpoints } from "./forge/rendering.ts";
 import { repositoryEndpoints } from "./forge/repositories.ts";
 import { templateEndpoints } from "./forge/templates.ts";
@@ -42,6 +43,7 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...avatarEndpoints,
   ...gitEndpoints,
   ...genericPackageEndpoints,
+  ...npmPackageEndpoints,
   ...accountEndpoints,
   ...vaultAdminEndpoints,
   ...cloudConnectionEndpoints,

@@ -23,7 +23,9 @@ import { fileExists, recordFile, removeVersion } from "./versions.ts";
 /** The type of packages that are files of any kind. */
 export const GENERIC = "generic";
 
-export type GenericVersionAt = Pick<GenericFileName, "name" | "version"> & { readonly owner: string };
+export type GenericVersionAt = Pick<GenericFileName, "name" | "version"> & {
+  readonly owner: string;
+};
 export type GenericFileAt = GenericFileName & { readonly owner: string };
 
 /**

@@ -9,6 +9,8 @@ import type { ForgeUrls } from "../urls.ts";
 import type { PackageEvents } from "./events.ts";
 import { genericPackageRoutes } from "./generic.routes.ts";
 import { createGenericPackages } from "./generic.service.ts";
+import { npmRoutes } from "./npm/npm.routes.ts";
+import { createNpmRegistry } from "./npm/npm.service.ts";
 
 export interface ForgePackagesDeps {
   readonly db: Database;
@@ -33,9 +35,12 @@ export interface ForgePackages {
 const UNREFERENCED_KEPT_MS = 24 * 3_600_000;
 
 export function createForgePackages(deps: ForgePackagesDeps): ForgePackages {
-  const { db, store, clock } = deps;
+  const { db, store, urls, clock } = deps;
   return {
-    registryRoutes: genericPackageRoutes(createGenericPackages(deps)),
+    registryRoutes: [
+      ...genericPackageRoutes(createGenericPackages(deps)),
+      ...npmRoutes({ npm: createNpmRegistry(deps), urls, clock }),
+    ],
 
     cleanUp: (signal) =>
       store.sweep({

@@ -1,5 +1,9 @@
 import type { Readable } from "node:stream";
-import type { ObjectFacts, ObjectStore, ObjectWriter } from "../../../storage/bytes/object-store.ts";
+import type {
+  ObjectFacts,
+  ObjectStore,
+  ObjectWriter,
+} from "../../../storage/bytes/object-store.ts";
 import { AppError } from "../../errors.ts";
 
 /** Bytes that have arrived whole. They are nothing yet: `publish` keeps them, `discard` is called in any case. */
@@ -16,7 +20,10 @@ export interface Received {
 export async function receiveBody(
   store: ObjectStore,
   body: Readable,
-  { bytesMax, declaredBytes }: { readonly bytesMax: number; readonly declaredBytes: number | undefined },
+  {
+    bytesMax,
+    declaredBytes,
+  }: { readonly bytesMax: number; readonly declaredBytes: number | undefined },
 ): Promise<Received> {
   if (declaredBytes !== undefined && declaredBytes > bytesMax) throw uploadTooLarge(bytesMax);
   const writer = await store.create();

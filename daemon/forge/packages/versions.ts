@@ -51,8 +51,7 @@ export async function recordFile(
   if (version === undefined) throw versionExists();
   const added = await insertFile(tx, { ...file.facts, versionId: version.id, name: file.filename });
   if (added === undefined) throw fileExists();
-  if (known === undefined)
-    await events.created?.(tx, { package: opened, version, owner, actor });
+  if (known === undefined) await events.created?.(tx, { package: opened, version, owner, actor });
   return { package: opened, version };
 }
 

@@ -1,0 +1,69 @@
+import type { Transaction } from "../../../../storage/engine/database.ts";
+import {
+  type ForgePackage,
+  type ForgePackageVersion,
+  listVersions,
+  updateVersionMetadata,
+} from "../../../../storage/tables/forge/packages.ts";
+import { deleteTag, listTags, setTag } from "../../../../storage/tables/forge/packages-tags.ts";
+import { AppError } from "../../../errors.ts";
+import { listDocumentTags, type NpmDocument } from "./manifest.ts";
+import { toMetadata } from "./packument.ts";
+
+/** Makes the versions as deprecated as a document says. Versions that it does not have are left alone. */
+export async function applyDeprecations(
+  tx: Transaction,
+  versions: readonly ForgePackageVersion[],
+  document: NpmDocument,
+): Promise<void> {
+  for (const record of versions) {
+    const wanted = findMember(document.versions, record.version);
+    if (wanted === undefined) continue;
+    const metadata = toMetadata(record);
+    const { deprecated: before, ...manifest } = metadata.manifest;
+    const { deprecated } = wanted;
+    // npm takes a deprecation back by sending an empty text.
+    const isDeprecated =
+      deprecated === true || (typeof deprecated === "string" && deprecated !== "");
+    const after = isDeprecated ? deprecated : undefined;
+    if (after === before) continue;
+    if (typeof after === "string" && after.length > DEPRECATION_CHARACTERS_MAX)
+      throw new AppError("invalid_argument", "the deprecation is too long");
+    const changed = after === undefined ? manifest : { ...manifest, deprecated: after };
+    await updateVersionMetadata(tx, record.id, JSON.stringify({ ...metadata, manifest: changed }));
+  }
+}
+
+/** Makes the tags those of a document, as far as they are for versions that are there. */
+export async function applyTags(
+  tx: Transaction,
+  { id }: ForgePackage,
+  document: NpmDocument,
+): Promise<void> {
+  const wanted = new Map(listDocumentTags(document));
+  const versions = await listVersions(tx, id);
+  for (const [tag, version] of await listTags(tx, id))
+    if (wanted.get(tag) !== version) await deleteTag(tx, id, tag);
+  for (const [tag, version] of wanted) {
+    const record = versions.find((each) => each.version === version);
+    if (record !== undefined) await setTag(tx, id, tag, record.id);
+  }
+}
+
+/** Every package has a `latest`, or nothing could be installed by name alone: without one it is the newest version. */
+export async function ensureLatest(tx: Transaction, { id }: ForgePackage): Promise<void> {
+  if ((await listTags(tx, id)).has("latest")) return;
+  const versions = await listVersions(tx, id);
+  const newest = versions.findLast(({ version }) => !version.includes("-")) ?? versions.at(-1);
+  if (newest !== undefined) await setTag(tx, id, "latest", newest.id);
+}
+
+const DEPRECATION_CHARACTERS_MAX = 10_000;
+
+/** The member of a record that came from outside. */
+export function findMember<T>(
+  record: Readonly<Record<string, T>> | null | undefined,
+  name: string,
+): T | undefined {
+  return record != null && Object.hasOwn(record, name) ? record[name] : undefined;
+}

@@ -1,0 +1,72 @@
+import type { Readable } from "node:stream";
+import type {
+  ObjectFacts,
+  ObjectStore,
+  ObjectWriter,
+} from "../../../../storage/bytes/object-store.ts";
+import { AppError } from "../../../errors.ts";
+import { readChunks, type Received, toReceived, uploadTooLarge } from "../receiving.ts";
+import { createDocumentScanner } from "./document-scanner.ts";
+
+/** A document that npm sent. `discard` is called in any case. */
+export interface NpmUpload {
+  /** As JSON, with empty text where an attachment's content was. */
+  readonly document: unknown;
+  readonly attachment: { readonly name: string; readonly received: Received } | undefined;
+  discard(): Promise<void>;
+}
+
+/** Largest document, attachments not counted: a package with thousands of versions is sent back whole to unpublish one. */
+const DOCUMENT_BYTES_MAX = 16 * 1024 * 1024;
+
+/**
+ * Reads a document with at most one attachment, whose content is written aside as it arrives. Refuses with
+ * `invalid_argument` what breaks off or cannot be decoded and with `too_large`; nothing is left behind then.
+ */
+export async function readNpmUpload(
+  store: ObjectStore,
+  body: Readable,
+  attachmentBytesMax: number,
+): Promise<NpmUpload> {
+  let name: string | undefined;
+  let writer: ObjectWriter | undefined;
+  let facts: ObjectFacts | undefined;
+  const discard = async () => writer?.discard();
+  const scanner = createDocumentScanner(
+    {
+      async begin(of) {
+        if (writer !== undefined)
+          throw new AppError("invalid_argument", "the document has more than one attachment");
+        name = of;
+        writer = await store.create();
+      },
+      async write(bytes) {
+        if (writer === undefined) throw new Error("content before an attachment began");
+        if (writer.size + bytes.length > attachmentBytesMax)
+          throw uploadTooLarge(attachmentBytesMax);
+        await writer.write(bytes);
+      },
+      async end() {
+        facts = await writer?.seal();
+      },
+    },
+    DOCUMENT_BYTES_MAX,
+  );
+  try {
+    for await (const chunk of readChunks(body)) await scanner.push(chunk);
+    const document = scanner.finish();
+    return { document, attachment: toAttachment(name, writer, facts), discard };
+  } catch (error) {
+    await discard();
+    throw error;
+  }
+}
+
+function toAttachment(
+  name: string | undefined,
+  writer: ObjectWriter | undefined,
+  facts: ObjectFacts | undefined,
+): NpmUpload["attachment"] {
+  if (name === undefined || writer === undefined || facts === undefined) return undefined;
+  return { name, received: toReceived(writer, facts) };
+}

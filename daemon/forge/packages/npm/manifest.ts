@@ -1,0 +1,134 @@
+import { z } from "zod";
+import type { ObjectFacts } from "../../../../storage/bytes/object-store.ts";
+import { AppError } from "../../../errors.ts";
+import { assertNpmTag, isNpmVersion } from "./names.ts";
+
+/** What is kept about a version: the manifest as published but `dist`, which is made anew, and the readme. */
+export interface NpmMetadata {
+  readonly manifest: Readonly<Record<string, unknown>>;
+  readonly readme: string;
+}
+
+/** A version that is to be published. */
+export interface WantedNpmVersion {
+  readonly version: string;
+  readonly tags: readonly string[];
+  readonly metadata: NpmMetadata;
+}
+
+/** Largest manifest of a version, in bytes of JSON. */
+const MANIFEST_BYTES_MAX = 1024 * 1024;
+/** As much of a readme is kept, in characters. */
+const README_CHARACTERS_MAX = 64 * 1024;
+
+const text = z.string();
+const manifestShape = z.looseObject({
+  name: text,
+  version: text,
+  dist: z
+    .looseObject({
+      integrity: text.optional(),
+      shasum: text.optional(),
+    })
+    .optional(),
+  readme: z.unknown().optional(),
+  deprecated: z.unknown().optional(),
+});
+const documentShape = z.looseObject({
+  name: text.optional(),
+  readme: z.unknown().optional(),
+  "dist-tags": z.record(text, text).nullish(),
+  versions: z.record(text, manifestShape).nullish(),
+  _attachments: z.record(text, z.looseObject({ length: z.number().optional() })).nullish(),
+});
+
+/** A document of npm's with the members that this server looks at. */
+export type NpmDocument = z.output<typeof documentShape>;
+
+/** Refuses with `invalid_argument` what is no document about the package of this name. */
+export function toNpmDocument(value: unknown, name: string): NpmDocument {
+  const parsed = documentShape.safeParse(value);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    const where = issue?.path.map(String).join(".").slice(0, 100);
+    throw invalid(
+      `the document is not what npm sends${where === undefined ? "" : ` at "${where}"`}`,
+    );
+  }
+  if (parsed.data.name !== undefined && parsed.data.name !== name)
+    throw invalid("the document is about another package than the address");
+  return parsed.data;
+}
+
+/**
+ * The one version that a document publishes with the bytes that arrived for it. Refuses with `invalid_argument` unless
+ * name, version and tags are good and size and hashes are those of the bytes.
+ */
+export function toWantedVersion(
+  document: NpmDocument,
+  name: string,
+  attachment: { readonly name: string; readonly facts: ObjectFacts },
+): WantedNpmVersion {
+  const versions = Object.entries(document.versions ?? {});
+  const [only] = versions;
+  if (only === undefined || versions.length > 1)
+    throw invalid("the document must have exactly one version beside its attachment");
+  const [version, { dist, readme, ...manifest }] = only;
+  if (!isNpmVersion(version) || manifest.version !== version) throw invalid("invalid version");
+  if (manifest.name !== name) throw invalid("the version is of another package than the address");
+  assertBytes(dist ?? {}, attachment.facts);
+  const length = document._attachments?.[attachment.name]?.length;
+  if (length !== undefined && length !== attachment.facts.size)
+    throw invalid("the attachment is not as long as the document says");
+  if (Buffer.byteLength(JSON.stringify(manifest)) > MANIFEST_BYTES_MAX)
+    throw new AppError("too_large", `The manifest is larger than ${MANIFEST_BYTES_MAX} bytes.`);
+  return {
+    version,
+    tags: toTags(document, version),
+    metadata: { manifest, readme: toReadme(document.readme ?? readme) },
+  };
+}
+
+/** The tags of a document, checked. */
+export function listDocumentTags(document: NpmDocument): [tag: string, version: string][] {
+  const tags = Object.entries(document["dist-tags"] ?? {});
+  for (const [tag] of tags) assertNpmTag(tag);
+  return tags;
+}
+
+/** The subresource integrity of bytes, as npm writes it. */
+export function toIntegrity({ sha512 }: { readonly sha512: string }): string {
+  return `sha512-${Buffer.from(sha512, "hex").toString("base64")}`;
+}
+
+function toTags(document: NpmDocument, version: string): string[] {
+  const tags = listDocumentTags(document);
+  if (tags.some(([, tagged]) => tagged !== version))
+    throw invalid("a tag is for another version than the one that is published");
+  return tags.length === 0 ? ["latest"] : tags.map(([tag]) => tag);
+}
+
+function assertBytes(
+  claimed: { readonly integrity?: string | undefined; readonly shasum?: string | undefined },
+  facts: ObjectFacts,
+): void {
+  if (facts.size === 0) throw invalid("the tarball is empty");
+  const { shasum, integrity } = claimed;
+  if (shasum !== undefined && shasum.toLowerCase() !== facts.sha1)
+    throw invalid("the tarball does not fit its shasum");
+  if (integrity === undefined) return;
+  for (const claim of integrity.trim().split(/\s+/)) {
+    const [algorithm, digest] = claim.split("?")[0]?.split(/-(.*)/) ?? [];
+    if (algorithm !== "sha512" && algorithm !== "sha256" && algorithm !== "sha1") continue;
+    if (digest !== Buffer.from(facts[algorithm], "hex").toString("base64"))
+      throw invalid("the tarball does not fit its integrity");
+  }
+}
+
+function toReadme(readme: unknown): string {
+  return typeof readme === "string" ? readme.slice(0, README_CHARACTERS_MAX).toWellFormed() : "";
+}
+
+function invalid(message: string): AppError {
+  return new AppError("invalid_argument", message);
+}
