@@ -1,22 +1,16 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { AppError } from "../../daemon/errors.ts";
-import { createVaultAdministration } from "../../daemon/vault/admin/admin.ts";
-import type { IssuedTokens } from "../../daemon/vault/accounts/session-issue.ts";
-import type { VaultCaller } from "../../daemon/vault/caller.ts";
-import {
-  cheapHasher,
-  client,
-  identify,
-  openTestAccounts,
-  totpCode,
-} from "../support/vault-accounts.ts";
+import { totpCode } from "../support/vault-accounts.ts";
+import { startHttpBackends } from "./http-backend.ts";
+import { createServiceBackend } from "./service-backend.ts";
+import type { HeldTokens, VaultBackend } from "./vault-backend.ts";
 import { type Factor, type SecretId, VaultModel, type Verdict } from "./vault-model.ts";
 
 const RUNS = 2_000;
 const STEPS_MAX = 24;
+const HTTP_RUNS = 20;
+const HTTP_STEPS_MAX = 16;
 const STEP_MS = 30_000;
-const START = Date.UTC(2026, 10, 20, 9, 30);
 
 const names = ["mira", "otto"] as const;
 const name = fc.constantFrom(...names);
@@ -160,17 +154,39 @@ const steps = fc.oneof(
   { weight: 1, arbitrary: fc.constant(enrolment) },
 );
 
-describe("accounts and sessions, held against a model", () => {
-  test(`${RUNS} random sequences: nothing is accepted that the model refuses, nor refused that it accepts`, async () => {
+const sequences = (stepsMax: number) =>
+  fc
+    .array(steps, { minLength: 1, maxLength: stepsMax, size: "max" })
+    .map((chosen) => chosen.flat());
+
+describe("accounts and sessions, held against a model: nothing is accepted that it refuses, nor refused that it accepts", () => {
+  test(`${RUNS} random sequences, on the services`, async () => {
     await fc.assert(
-      fc.asyncProperty(
-        fc.array(steps, { minLength: 1, maxLength: STEPS_MAX, size: "max" }),
-        (sequence) => replay(sequence.flat()),
+      fc.asyncProperty(sequences(STEPS_MAX), async (commands) =>
+        replay(await createServiceBackend(), commands),
       ),
       { numRuns: RUNS },
     );
   });
+
+  test(`${HTTP_RUNS} random sequences, on a daemon over HTTP`, async () => {
+    await using backends = await startHttpBackends();
+    await fc.assert(
+      fc.asyncProperty(sequences(HTTP_STEPS_MAX), async (commands) =>
+        replay(await backends.next(), withFewAdministrators(commands)),
+      ),
+      { numRuns: HTTP_RUNS, endOnFailure: true },
+    );
+  });
 });
+
+/** Over HTTP the administrator has to sign in for each step, which a counter bounds. */
+function withFewAdministrators(commands: readonly Command[]): readonly Command[] {
+  let left = 3;
+  return commands.filter(
+    (each) => (each.do !== "setActive" && each.do !== "demandReset") || (left -= 1) >= 0,
+  );
+}
 
 /** Every sequence begins with two people, one of them signed in twice. */
 const begin: readonly Command[] = [
@@ -185,11 +201,11 @@ const begin: readonly Command[] = [
   })),
 ];
 
-async function replay(commands: readonly Command[]): Promise<void> {
-  await using world = await createWorld();
+async function replay(backend: VaultBackend, commands: readonly Command[]): Promise<void> {
+  await using world = createWorld(backend);
   for (const each of [...begin, ...commands]) {
     const { model, real } = await world.perform(each);
-    const accepted = await world.acceptedByServices();
+    const accepted = await world.acceptedByBackend();
     expect({ each, real, accepted }).toEqual({
       each,
       real: model,
@@ -198,32 +214,10 @@ async function replay(commands: readonly Command[]): Promise<void> {
   }
 }
 
-/** The services and the model side by side, and everything that clients were given so far. */
-async function createWorld() {
-  let hashes = 0;
-  const accounts = await openTestAccounts({
-    // Like argon2, the same password never gives the same hash twice.
-    hasher: {
-      hash: async (text) => `${await cheapHasher.hash(text)}$${(hashes += 1)}`,
-      verify: (stored, text) => cheapHasher.verify(stored.split("$").slice(0, 2).join("$"), text),
-    },
-  });
-  const administration = createVaultAdministration({
-    db: accounts.db,
-    newId: accounts.deps.newId,
-    resetMails: accounts.resetMails,
-    settings: accounts.deps.settings,
-  });
-  accounts.now = START;
-  const administrator = toAdministrator(
-    await accounts.registration.createFirstAdministrator({
-      handle: "keeper",
-      email: "keeper@example.org",
-      password: "x",
-    }),
-  );
-  const model = new VaultModel(START);
-  const tokens: IssuedTokens[] = [];
+/** The backend and the model side by side, and everything that clients were given so far. */
+function createWorld(backend: VaultBackend) {
+  const model = new VaultModel(backend.now);
+  const tokens: HeldTokens[] = [];
   /** By number: what the model calls a secret, and what its codes are. */
   const secrets: { readonly secret: string; codes: readonly string[] }[] = [];
   const links: string[] = [];
@@ -232,23 +226,16 @@ async function createWorld() {
     list.length === 0 ? -1 : list.length - 1 - (back % list.length);
   const guess = (current: number | undefined, isRight: boolean) =>
     isRight ? (current ?? 0) : ((current ?? 0) + 1) % 3;
-  const cookieOf = (index: number) => client({ refreshToken: tokens[index]?.refreshToken });
+  const cookieOf = (index: number) => tokens[index]?.refreshToken;
   const codeOf = (secret: SecretId, step: number) =>
     secrets[secret] === undefined ? "000000" : totpCode(secrets[secret].secret, step * STEP_MS);
 
   return {
     perform,
     acceptedByModel: () => tokens.map((_, index) => model.accepts(index)),
-    acceptedByServices: () =>
-      Promise.all(
-        tokens.map((each) =>
-          identify(accounts, each).then(
-            () => true,
-            () => false,
-          ),
-        ),
-      ),
-    [Symbol.asyncDispose]: () => accounts[Symbol.asyncDispose](),
+    acceptedByBackend: () =>
+      Promise.all(tokens.map(({ accessToken }) => backend.accepts(accessToken))),
+    [Symbol.asyncDispose]: () => backend[Symbol.asyncDispose](),
   };
 
   async function perform(given: Command): Promise<{ model: unknown; real: unknown }> {
@@ -256,13 +243,7 @@ async function createWorld() {
       case "register":
         return {
           model: model.register(given.name, given.password),
-          real: await verdict(
-            accounts.registration.register({
-              handle: given.name,
-              email: emailOf(given.name),
-              password: passwordOf(given.password),
-            }),
-          ),
+          real: await backend.register(given.name, passwordOf(given.password)),
         };
       case "signIn":
         return signIn(given);
@@ -272,17 +253,11 @@ async function createWorld() {
         return refresh(newest(tokens, given.token), given.count);
       case "signOut": {
         const index = newest(tokens, given.token);
-        return {
-          model: model.signOut(index),
-          real: await verdict(accounts.sessions.signOut(cookieOf(index))),
-        };
+        return { model: model.signOut(index), real: await backend.signOut(cookieOf(index)) };
       }
       case "signOutAll": {
         const access = newest(tokens, given.access);
-        return {
-          model: model.signOutAll(access),
-          real: await asCaller(access, (caller) => accounts.sessions.signOutAll(caller)),
-        };
+        return { model: model.signOutAll(access), real: await as(access, backend.signOutAll) };
       }
       case "endSession": {
         const access = newest(tokens, given.access);
@@ -290,32 +265,31 @@ async function createWorld() {
         const sessionId = tokens[target] === undefined ? "" : sessionOf(tokens[target]);
         return {
           model: model.endSession(access, target),
-          real: await asCaller(access, (caller) => accounts.sessions.end(caller, sessionId)),
+          real: await as(access, (token) => backend.endSession(token, sessionId)),
         };
       }
       case "changePassword": {
         const access = newest(tokens, given.access);
         const cookie = newest(tokens, given.cookie);
         const current = guess(model.owner(access)?.password, given.right);
+        const passwords = { current: passwordOf(current), next: passwordOf(given.next) };
         return {
           model: model.changePassword(access, current, given.next, cookie),
-          real: await asCaller(access, (caller) =>
-            accounts.passwords.change(
-              caller,
-              { current: passwordOf(current), next: passwordOf(given.next) },
-              cookieOf(cookie),
-            ),
+          real: await as(access, (token) =>
+            backend.changePassword(token, passwords, cookieOf(cookie)),
           ),
         };
       }
       case "setUpTotp": {
         const access = newest(tokens, given.access);
-        const expected = model.setUpTotp(access, secrets.length);
-        const real = await asCaller(access, async (caller) => {
-          const { secret } = await accounts.totp.setUp(caller);
-          secrets.push({ secret, codes: [] });
-        });
-        return { model: expected, real };
+        return {
+          model: model.setUpTotp(access, secrets.length),
+          real: await as(access, async (token) => {
+            const { verdict, secret } = await backend.setUpTotp(token);
+            if (secret !== undefined) secrets.push({ secret, codes: [] });
+            return verdict;
+          }),
+        };
       }
       case "enableTotp": {
         const access = newest(tokens, given.access);
@@ -324,12 +298,12 @@ async function createWorld() {
         const step = model.step + given.drift;
         return {
           model: model.enableTotp(access, secrets[secret] && secret, step, cookie),
-          real: await asCaller(access, async (caller) => {
+          real: await as(access, async (token) => {
             const code = codeOf(secret, step);
-            const enabled = await accounts.totp.enable(caller, code, cookieOf(cookie));
+            const { verdict, codes } = await backend.enableTotp(token, code, cookieOf(cookie));
             const known = secrets[secret];
-            if (known !== undefined) known.codes = enabled.backupCodes;
-            return enabled.sessionsRevoked;
+            if (known !== undefined && codes !== undefined) known.codes = codes;
+            return verdict;
           }),
         };
       }
@@ -338,28 +312,22 @@ async function createWorld() {
         const cookie = newest(tokens, given.cookie);
         return {
           model: model.disableTotp(access, cookie),
-          real: await asCaller(access, (caller) => accounts.totp.disable(caller, cookieOf(cookie))),
+          real: await as(access, (token) => backend.disableTotp(token, cookieOf(cookie))),
         };
       }
       case "setActive":
         return {
           model: model.setActive(given.name, given.isActive),
-          real: await verdict(
-            withId(given.name, (id) =>
-              administration.users.setActive(administrator, id, given.isActive),
-            ),
-          ),
+          real: await backend.setActive(given.name, given.isActive),
         };
       case "demandReset": {
-        const real = await verdict(
-          withId(given.name, (id) => administration.users.resetPassword(administrator, id)),
-        );
+        const real = await backend.demandReset(given.name);
         const expected = model.demandReset(given.name);
         if (expected === "ok") await takeLink(given.name);
         return { model: expected, real };
       }
       case "requestReset": {
-        const real = await verdict(accounts.passwords.requestReset(emailOf(given.name)));
+        const real = await backend.requestReset(given.name);
         await takeLink(given.name);
         return { model: "ok", real };
       }
@@ -367,13 +335,11 @@ async function createWorld() {
         const link = newest(links, given.link);
         return {
           model: model.confirmReset(link, given.next),
-          real: await verdict(
-            accounts.passwords.confirmReset(links[link] ?? "", passwordOf(given.next), client()),
-          ),
+          real: await backend.confirmReset(links[link] ?? "", passwordOf(given.next)),
         };
       }
       case "wait":
-        accounts.now += given.ms;
+        backend.wait(given.ms);
         model.now += given.ms;
         return { model: "", real: "" };
     }
@@ -382,66 +348,45 @@ async function createWorld() {
   async function signIn(given: Extract<Command, { do: "signIn" }>) {
     const used = toFactor(given.name, given.factor);
     const password = guess(model.user(given.name)?.password, given.right);
-    const real = await verdict(
-      accounts.signIn
-        .signIn(
-          {
-            email: emailOf(given.name),
-            password: passwordOf(password),
-            rememberMe: given.remember,
-            totpCode: used.kind === "totp" ? codeOf(used.secret ?? -1, used.step) : undefined,
-            backupCode: used.kind === "backup" ? backupCodeOf(used.code) : undefined,
-          },
-          client(),
-        )
-        .then((outcome) => {
-          if (outcome.kind !== "signed_in") return outcome.kind;
-          tokens.push(outcome.tokens);
-          return undefined;
-        }),
-    );
-    return { model: model.signIn(given.name, password, used, given.remember), real };
+    const answer = await backend.signIn({
+      name: given.name,
+      password: passwordOf(password),
+      remember: given.remember,
+      totpCode: used.kind === "totp" ? codeOf(used.secret ?? -1, used.step) : undefined,
+      backupCode: used.kind === "backup" ? backupCodeOf(used.code) : undefined,
+    });
+    if (answer.tokens !== undefined) tokens.push(answer.tokens);
+    const expected = model.signIn(given.name, password, used, given.remember);
+    return { model: expected, real: answer.verdict };
   }
 
   /** Several refreshes with one token at once are one after the other to the model: in which order does not matter. */
   async function refresh(index: number, count: number) {
     const expected = Array.from({ length: count }, () => model.refresh(index));
-    const real = await Promise.all(
-      Array.from({ length: count }, () =>
-        verdict(
-          accounts.sessions
-            .refresh(client({ refreshToken: tokens[index]?.refreshToken ?? "x" }))
-            .then((issued) => {
-              tokens.push(issued);
-            }),
-        ),
-      ),
+    const refreshToken = tokens[index]?.refreshToken ?? "x";
+    const answers = await Promise.all(
+      Array.from({ length: count }, () => backend.refresh(refreshToken)),
     );
-    return { model: expected.toSorted(), real: real.toSorted() };
+    for (const { tokens: issued } of answers) if (issued !== undefined) tokens.push(issued);
+    return {
+      model: expected.toSorted(),
+      real: answers.map(({ verdict }) => verdict).toSorted(),
+    };
   }
 
-  async function asCaller(
+  async function as(
     access: number,
-    action: (caller: VaultCaller) => Promise<unknown>,
+    action: (accessToken: string) => Promise<Verdict>,
   ): Promise<Verdict> {
     const held = tokens[access];
-    if (held === undefined) return "unauthenticated";
-    return verdict(identify(accounts, held).then(action));
+    return held === undefined ? "unauthenticated" : action(held.accessToken);
   }
 
-  async function withId(who: string, action: (id: string) => Promise<unknown>): Promise<void> {
-    const { users } = await administration.users.list({ text: who }, { page: 1, perPage: 1 });
-    await action(users[0]?.id ?? "");
-  }
-
-  /** The link of the mail that was queued last, if somebody has the address. */
-  async function takeLink(who: string): Promise<void> {
-    const before = accounts.mails.length;
-    await accounts.runJobs();
-    model.requestReset(who);
-    if (accounts.mails.length === before) return;
-    const url = /https:\S+/.exec(accounts.mails.at(-1)?.text ?? "")?.[0] ?? "";
-    links.push(new URL(url).searchParams.get("token") ?? "");
+  /** Takes the link that was mailed, if there is somebody to mail it to. */
+  async function takeLink(name: string): Promise<void> {
+    if (model.user(name) === undefined) return;
+    model.requestReset(name);
+    links.push(await backend.takeLink(name));
   }
 
   /** Own codes are of the secret in use; others of the newest secret there is, whose ever it is. */
@@ -464,38 +409,9 @@ async function createWorld() {
   }
 }
 
-const emailOf = (who: string) => `${who}@example.org`;
 const passwordOf = (index: number) => `Correct-Horse-${index}`;
 
-function toAdministrator({ id }: { readonly id: string }): VaultCaller {
-  const email = "keeper@example.org";
-  return { userId: id, handle: "keeper", email, role: "admin", sessionId: "", address: "" };
-}
-
-function sessionOf({ accessToken }: IssuedTokens): string {
+function sessionOf({ accessToken }: HeldTokens): string {
   const [, claims = ""] = accessToken.split(".");
   return (JSON.parse(Buffer.from(claims, "base64url").toString()) as { sid: string }).sid;
-}
-
-/** What a call came to: `ok`, a count of ended sessions, or the text or kind of the refusal. Anything else is a bug. */
-async function verdict(call: Promise<unknown>): Promise<Verdict> {
-  try {
-    const result = await call;
-    if (typeof result === "number") return `ended ${result}`;
-    return typeof result === "string" ? result : "ok";
-  } catch (error) {
-    if (!(error instanceof AppError)) throw error;
-    switch (error.code) {
-      case "rate_limited":
-        return "limited";
-      case "conflict":
-      case "not_found":
-      case "unauthenticated":
-        return error.code;
-      case "invalid_argument":
-        return error.message.includes("link") ? error.message : "refused";
-      default:
-        return error.message;
-    }
-  }
 }

@@ -1,0 +1,47 @@
+import type { Verdict } from "./vault-model.ts";
+
+/** What a client holds after a sign-in or refresh. */
+export interface HeldTokens {
+  readonly accessToken: string;
+  readonly refreshToken: string;
+}
+
+/** The vault as a client meets it: every call comes to a verdict, and to what it gave. Anything else it throws. */
+export interface VaultBackend extends AsyncDisposable {
+  /** Epoch milliseconds. */
+  readonly now: number;
+  wait(ms: number): void;
+  register(name: string, password: string): Promise<Verdict>;
+  signIn(given: {
+    readonly name: string;
+    readonly password: string;
+    readonly totpCode: string | undefined;
+    readonly backupCode: string | undefined;
+    readonly remember: boolean;
+  }): Promise<{ readonly verdict: Verdict; readonly tokens?: HeldTokens }>;
+  refresh(
+    refreshToken: string,
+  ): Promise<{ readonly verdict: Verdict; readonly tokens?: HeldTokens }>;
+  signOut(cookie: string | undefined): Promise<Verdict>;
+  signOutAll(accessToken: string): Promise<Verdict>;
+  endSession(accessToken: string, sessionId: string): Promise<Verdict>;
+  changePassword(
+    accessToken: string,
+    passwords: { readonly current: string; readonly next: string },
+    cookie: string | undefined,
+  ): Promise<Verdict>;
+  setUpTotp(accessToken: string): Promise<{ readonly verdict: Verdict; readonly secret?: string }>;
+  enableTotp(
+    accessToken: string,
+    code: string,
+    cookie: string | undefined,
+  ): Promise<{ readonly verdict: Verdict; readonly codes?: readonly string[] }>;
+  disableTotp(accessToken: string, cookie: string | undefined): Promise<Verdict>;
+  setActive(name: string, isActive: boolean): Promise<Verdict>;
+  demandReset(name: string): Promise<Verdict>;
+  requestReset(name: string): Promise<Verdict>;
+  /** The token of the link that was just mailed to somebody who has an account. */
+  takeLink(name: string): Promise<string>;
+  confirmReset(link: string, password: string): Promise<Verdict>;
+  accepts(accessToken: string): Promise<boolean>;
+}
