@@ -8,9 +8,9 @@
  * `&gt;` and `&quot;`. One regular expression takes it apart.
  */
 export interface FlatHandlers {
-  /** `source` is the whole tag, `attributes` what stands between its name and `>`. */
-  open(name: string, attributes: string, source: string): void;
-  close(name: string): void;
+  /** `source` is the whole tag. */
+  open(name: string, source: string): void;
+  close(name: string, source: string): void;
   /** Text as written, entities included. */
   text(source: string): void;
 }
@@ -26,26 +26,26 @@ export const voidElements: ReadonlySet<string> = new Set(
 export function walkFlat(html: string, handlers: FlatHandlers): void {
   let textStart = 0;
   let end = -1;
-  for (let start = html.indexOf("<"); start !== -1; start = html.indexOf("<", start + 1)) {
+  for (let start = html.indexOf("<"), next = start; start !== -1; start = next) {
     if (end < start) end = html.indexOf(">", start);
     if (end === -1) break;
+    next = html.indexOf("<", start + 1);
+    // What another `<` comes into before it ends is no tag.
+    if (next !== -1 && next < end) continue;
     const isClosing = html.charCodeAt(start + 1) === SLASH;
     const nameStart = isClosing ? start + 2 : start + 1;
     let nameEnd = nameStart;
     while (isNameCode(html.charCodeAt(nameEnd))) nameEnd += 1;
-    // A letter first, and after the name the tag's end or a blank; then nothing that begins another tag.
+    // A letter first, and after the name the tag's end or a blank.
     const first = html.charCodeAt(nameStart);
-    const isTag =
-      first >= SMALL_A &&
-      first <= SMALL_Z &&
-      (nameEnd === end || isBlank(html.charCodeAt(nameEnd)));
-    if (!isTag || hasTagStart(html, nameEnd, end)) continue;
+    if (first < SMALL_A || first > SMALL_Z) continue;
+    if (nameEnd !== end && !isBlank(html.charCodeAt(nameEnd))) continue;
     if (start > textStart) handlers.text(html.slice(textStart, start));
     textStart = end + 1;
     const name = html.slice(nameStart, nameEnd);
-    if (isClosing) handlers.close(name);
-    else handlers.open(name, html.slice(nameEnd, end), html.slice(start, textStart));
-    start = end;
+    const source = html.slice(start, textStart);
+    if (isClosing) handlers.close(name, source);
+    else handlers.open(name, source);
   }
   if (textStart < html.length) handlers.text(html.slice(textStart));
 }
@@ -62,16 +62,14 @@ function isBlank(code: number): boolean {
   return code === 0x20 || (code >= 0x09 && code <= 0x0d);
 }
 
-function hasTagStart(html: string, from: number, end: number): boolean {
-  for (let at = from; at < end; at += 1) if (html.charCodeAt(at) === 0x3c) return true;
-  return false;
-}
-
-/** The attributes of a flat tag, decoded, in their order; the first of two with one name counts. */
-export function parseAttributes(source: string): Map<string, string> {
+/** The attributes of a flat opening tag, decoded, in their order; the first of two with one name counts. */
+export function parseAttributes(tag: string): Map<string, string> {
   const attributes = new Map<string, string>();
-  if (source === "") return attributes;
-  for (const [, name = "", value = ""] of source.matchAll(/([^\s"=<>]+)(?:="([^"]*)")?/g))
+  const blank = tag.search(/\s/);
+  if (blank === -1) return attributes;
+  for (const [, name = "", value = ""] of tag
+    .slice(blank, -1)
+    .matchAll(/([^\s"=<>]+)(?:="([^"]*)")?/g))
     if (!attributes.has(name)) attributes.set(name, decodeText(value));
   return attributes;
 }

@@ -43,18 +43,18 @@ export function postProcess(html: string, options: PostProcessOptions): PostProc
     | undefined;
 
   walkFlat(html, {
-    open(name, source, tag) {
+    open(name, tag) {
       if (name === "a") links += 1;
       if (name === "code" || name === "pre") verbatim += 1;
       const level = headingLevel(name);
       if (level !== undefined) {
-        heading = { level, at: out.length, attributes: parseAttributes(source), text: "" };
+        heading = { level, at: out.length, attributes: parseAttributes(tag), text: "" };
         out.push("");
         return;
       }
-      out.push(source === "" ? tag : rewriteTag(name, source, tag, links > 0, options));
+      out.push(tag.includes(" ") ? rewriteTag(name, tag, links > 0, options) : tag);
     },
-    close(name) {
+    close(name, tag) {
       if (name === "a") links = Math.max(0, links - 1);
       if (name === "code" || name === "pre") verbatim = Math.max(0, verbatim - 1);
       if (heading !== undefined && headingLevel(name) === heading.level) {
@@ -64,7 +64,7 @@ export function postProcess(html: string, options: PostProcessOptions): PostProc
         if (id !== undefined) headings.push({ level, id, text: text.trim() });
         heading = undefined;
       }
-      out.push(`</${name}>`);
+      out.push(tag);
     },
     text(source) {
       if (heading !== undefined) heading.text += decodeText(source);
@@ -114,14 +114,13 @@ function identify(
 
 function rewriteTag(
   name: string,
-  source: string,
   tag: string,
   isInLink: boolean,
   options: PostProcessOptions,
 ): string {
   const isPlain = name !== "a" && name !== "img" && name !== "video" && name !== "source";
-  if (isPlain && !/\s(?:id|name|usemap)=/.test(source)) return tag;
-  const attributes = parseAttributes(source);
+  if (isPlain && !/\s(?:id|name|usemap)=/.test(tag)) return tag;
+  const attributes = parseAttributes(tag);
   for (const attribute of ["id", "name"]) {
     const value = attributes.get(attribute);
     if (value !== undefined && value !== "") attributes.set(attribute, toFragment(value));

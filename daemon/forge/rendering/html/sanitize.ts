@@ -31,10 +31,12 @@ const particularAttributes =
 /** Between the tags that are handed to the library together. Cannot occur in them: controls are removed first. */
 const SEPARATOR = "\x01";
 
-/** An opening tag as the library writes it, without its `>`; empty when it is removed. */
-type VettedTag = string;
-
-const removed: VettedTag = "";
+/** An opening tag as the library writes it, but for the end of void ones, which depends on the flavour. */
+interface VettedTag {
+  /** Empty when it is removed. */
+  readonly tag: string;
+  readonly isVoid: boolean;
+}
 
 /**
  * A sanitizer on `sanitize-html` with our allowlist.
@@ -69,7 +71,7 @@ export function createSanitizer(classes: ClassPolicy): Sanitizer {
       },
     };
     const written = [...tags].map(([source, name]) =>
-      voidElements.has(name) ? source : `${source}</${name}>`,
+      voidElements.has(name) ? withoutControls(source) : `${withoutControls(source)}</${name}>`,
     );
     const answers = sanitizeHtml(written.join(SEPARATOR), options).split(SEPARATOR);
     if (answers.length !== tags.size)
@@ -78,7 +80,7 @@ export function createSanitizer(classes: ClassPolicy): Sanitizer {
       [...tags].map(([source, name], index) => [source, toVetted(answers[index] ?? "", name)]),
     );
     for (const [source, tag] of vetted)
-      if (remembered.size < REMEMBERED_TAGS_MAX && mayComeAgain(source))
+      if (tag.tag !== "" && remembered.size < REMEMBERED_TAGS_MAX && mayComeAgain(source))
         remembered.set(source, tag);
     return vetted;
   };
@@ -91,34 +93,40 @@ export function createSanitizer(classes: ClassPolicy): Sanitizer {
       // The elements that are open, and for each whether its tag is written: that of a gap is not known yet.
       const names: string[] = [];
       const states: (boolean | Gap)[] = [];
-      const closeLast = () => {
-        const name = names.pop();
+      const closeLast = (source: string) => {
+        names.pop();
         const state = states.pop();
         if (typeof state === "object") state.closeAt = parts.length;
-        if (state !== false) parts.push(`</${name}>`);
+        if (state !== false) parts.push(source);
       };
-      walkFlat(withoutControls(html), {
-        open(name, _attributes, source) {
-          const isVoid = voidElements.has(name);
-          const tag = elements.has(name) ? remembered.get(source) : removed;
-          let state: boolean | Gap = tag !== removed;
-          if (tag === undefined) {
-            state = { name, source, at: parts.length, closeAt: undefined };
-            gaps.push(state);
+      walkFlat(html, {
+        open(name, source) {
+          const known = remembered.get(source);
+          if (known !== undefined) {
+            parts.push(known.isVoid ? known.tag + voidEnd : known.tag);
+            if (known.isVoid) return;
+            names.push(name);
+            states.push(true);
+            return;
+          }
+          const isAllowed = elements.has(name);
+          const gap: Gap = { name, source, at: parts.length, closeAt: undefined };
+          if (isAllowed) {
+            gaps.push(gap);
             parts.push("");
-          } else if (state) parts.push(isVoid ? tag + voidEnd : `${tag}>`);
-          if (isVoid) return;
+          }
+          if (voidElements.has(name)) return;
           names.push(name);
-          states.push(state);
+          states.push(isAllowed && gap);
         },
-        close(name) {
-          if (names.at(-1) === name) closeLast();
+        close(name, source) {
+          if (names.at(-1) === name) closeLast(source);
         },
         text(source) {
           parts.push(spell(source));
         },
       });
-      while (names.length > 0) closeLast();
+      while (names.length > 0) closeLast(`</${names.at(-1)}>`);
       if (gaps.length > 0) fill(parts, gaps, vetAll(gaps), voidEnd);
       return parts.join("");
     },
@@ -139,10 +147,10 @@ function fill(
   vetted: ReadonlyMap<string, VettedTag>,
   voidEnd: string,
 ): void {
-  for (const { name, source, at, closeAt } of gaps) {
-    const tag = vetted.get(source) ?? removed;
-    parts[at] = tag === removed ? "" : tag + (voidElements.has(name) ? voidEnd : ">");
-    if (tag === removed && closeAt !== undefined) parts[closeAt] = "";
+  for (const { source, at, closeAt } of gaps) {
+    const { tag = "", isVoid = false } = vetted.get(source) ?? {};
+    parts[at] = isVoid && tag !== "" ? tag + voidEnd : tag;
+    if (tag === "" && closeAt !== undefined) parts[closeAt] = "";
   }
 }
 
@@ -151,17 +159,23 @@ function mayComeAgain(tag: string): boolean {
 }
 
 function toVetted(answer: string, name: string): VettedTag {
-  const end = voidElements.has(name) ? " />" : `></${name}>`;
+  const isVoid = voidElements.has(name);
+  const removed = { tag: "", isVoid };
+  const end = isVoid ? " />" : `></${name}>`;
   if (!answer.endsWith(end)) return removed;
   const open = answer.slice(0, -end.length);
   if (open.indexOf("<", 1) !== -1 || open.includes(">")) return removed;
   if (needAttribute.has(name) && open === `<${name}`) return removed;
-  return open.replaceAll("&quot;", "&#34;").replaceAll("'", "&#39;");
+  const tag = open.replaceAll("&quot;", "&#34;").replaceAll("'", "&#39;");
+  return { tag: isVoid ? tag : `${tag}>`, isVoid };
 }
 
-/** Text with the reference's spelling of quotes, and no markup whatever it was. */
+/** Text with the reference's spelling of quotes, and no markup or control characters whatever it was. */
 function spell(source: string): string {
-  if (!/["'<>]|&quot;/.test(source)) return source;
-  const safe = /[<>]/.test(source) ? source.replace(/[<>]/g, escapeText) : source;
+  if (!spelledOtherwise.test(source)) return source;
+  const clean = withoutControls(source);
+  const safe = /[<>]/.test(clean) ? clean.replace(/[<>]/g, escapeText) : clean;
   return safe.replace(/"|&quot;/g, "&#34;").replaceAll("'", "&#39;");
 }
+
+const spelledOtherwise = /["'<>&\0-\x08\x0B\x0C\x0E-\x1F\x7F]/; // oxlint-disable-line no-control-regex -- controls are among what is looked for

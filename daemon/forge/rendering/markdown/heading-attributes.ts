@@ -3,8 +3,9 @@ import type { MarkdownIt } from "markdown-it";
 /** Attributes at the end of a heading: `## Title {#id .class key=value}`. */
 export function headingAttributes(engine: MarkdownIt): void {
   engine.core.ruler.before("inline", "heading_attributes", ({ tokens }) => {
-    for (const [index, heading] of tokens.entries()) {
-      if (heading.type !== "heading_open") continue;
+    for (let index = 0; index < tokens.length; index += 1) {
+      const heading = tokens[index];
+      if (heading?.type !== "heading_open") continue;
       const inline = tokens[index + 1];
       if (inline?.type !== "inline" || !inline.content.endsWith("}")) continue;
       const start = inline.content.lastIndexOf("{");

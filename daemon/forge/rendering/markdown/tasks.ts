@@ -7,8 +7,9 @@ export function tasks(engine: MarkdownIt): void {
 
   engine.core.ruler.before("inline", "task_boxes", ({ tokens, env }) => {
     let toPosition: ((line: number, content: string) => number) | undefined;
-    for (const [index, item] of tokens.entries()) {
-      if (item.type !== "list_item_open" || tokens[index + 1]?.type !== "paragraph_open") continue;
+    for (let index = 0; index < tokens.length; index += 1) {
+      const item = tokens[index];
+      if (item?.type !== "list_item_open" || tokens[index + 1]?.type !== "paragraph_open") continue;
       const inline = tokens[index + 2];
       const found =
         inline === undefined ? null : /^\[([ xX])\](?:[ \t]+|(?=\n)|$)/.exec(inline.content);

@@ -18,7 +18,9 @@ export function toCanonicalHtml(html: string): string {
         flush();
         if (name === "pre") preformatted += 1;
         const kept = Object.entries(attributes).filter(([attribute]) => attribute !== "rel");
-        const written = kept.sort(([one], [other]) => (one < other ? -1 : 1)).map(([key, value]) => ` ${key}="${value}"`);
+        const written = kept
+          .sort(([one], [other]) => (one < other ? -1 : 1))
+          .map(([key, value]) => ` ${key}="${value}"`);
         out += `<${name}${written.join("")}>`;
       },
       ontext(part) {
@@ -36,6 +38,9 @@ export function toCanonicalHtml(html: string): string {
   return out
     .replaceAll(/<div>(<pre>)/g, "$1")
     .replaceAll(/(<\/pre>)<\/div>/g, "$1")
-    .replaceAll(/ ?(<\/?(?:p|h[1-6]|ul|ol|li|blockquote|pre|hr|div|table|thead|tbody|tr|th|td|br)(?: [^>]*)?>) ?/g, "$1")
+    .replaceAll(
+      / ?(<\/?(?:p|h[1-6]|ul|ol|li|blockquote|pre|hr|div|table|thead|tbody|tr|th|td|br)(?: [^>]*)?>) ?/g,
+      "$1",
+    )
     .trim();
 }

@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import { MARKS_MAX, TEXT_BYTES_MAX } from "../../../../../daemon/forge/rendering/limits.ts";
 import { plainRenderer, root } from "./support.ts";
 
-const repeat = (unit: string, length: number) => unit.repeat(Math.ceil(length / unit.length)).slice(0, length);
+const repeat = (unit: string, length: number) =>
+  unit.repeat(Math.ceil(length / unit.length)).slice(0, length);
 const floods: Readonly<Record<string, (length: number) => string>> = {
   quotes: (length) => repeat("> ", length),
   "quoted lines": (length) => repeat(`${"> ".repeat(50)}a\n`, length),
@@ -25,9 +26,11 @@ const floods: Readonly<Record<string, (length: number) => string>> = {
   "link definitions": (length) => repeat("[a]: b\n", length),
   "unfinished definitions": (length) => repeat('[a]: b "\n', length),
   references: (length) => `[a]: b\n\n${repeat("[a] ", length)}`,
-  footnotes: (length) => Array.from({ length: length / 24 }, (_, n) => `[^${n}]: b\n\n[^${n}]`).join("\n"),
+  footnotes: (length) =>
+    Array.from({ length: length / 24 }, (_, n) => `[^${n}]: b\n\n[^${n}]`).join("\n"),
   tables: (length) => `a|b\n-|-\n${repeat("a|b\n", length)}`,
-  "wide tables": (length) => `${repeat("|a", length / 4)}\n${repeat("|-", length / 4)}\n${repeat("a\n", length / 10)}`,
+  "wide tables": (length) =>
+    `${repeat("|a", length / 4)}\n${repeat("|-", length / 4)}\n${repeat("a\n", length / 10)}`,
   dollars: (length) => repeat("$a ", length),
   "math blocks": (length) => repeat("$$\na\n", length),
   entities: (length) => repeat("&a", length),
@@ -41,13 +44,21 @@ const floods: Readonly<Record<string, (length: number) => string>> = {
   headings: (length) => repeat("# {a\n", length),
   "definition lists": (length) => repeat("a\n: b\n", length),
   "code of a language": (length) => `\`\`\`js\n${repeat('"\\', Math.min(length, 120_000))}\n\`\`\``,
-  "html of a language": (length) => `\`\`\`html\n${repeat("<!--<a", Math.min(length, 120_000))}\n\`\`\``,
+  "html of a language": (length) =>
+    `\`\`\`html\n${repeat("<!--<a", Math.min(length, 120_000))}\n\`\`\``,
 };
 
 /** Seconds of processor time that rendering takes, or undefined when a limit refuses the text. */
 async function secondsOf(text: string): Promise<number | undefined> {
   const before = process.cpuUsage();
-  const rendered = await plainRenderer.render({ text, mode: "comment", root, context: "/o/r", filePath: "", mentionable: ["a"] });
+  const rendered = await plainRenderer.render({
+    text,
+    mode: "comment",
+    root,
+    context: "/o/r",
+    filePath: "",
+    mentionable: ["a"],
+  });
   const { user, system } = process.cpuUsage(before);
   return rendered.kind === "rendered" ? (user + system) / 1e6 : undefined;
 }
@@ -65,7 +76,16 @@ describe("hostile text costs time in proportion to its length", () => {
 
 describe("what passes a documented limit is refused", () => {
   const kindOf = async (text: string, filePath = "a.md") =>
-    (await plainRenderer.render({ text, mode: "file", root, context: "", filePath, mentionable: [] })).kind;
+    (
+      await plainRenderer.render({
+        text,
+        mode: "file",
+        root,
+        context: "",
+        filePath,
+        mentionable: [],
+      })
+    ).kind;
 
   test("in bytes, in marks, in lines, in depth", async () => {
     expect(await kindOf("x".repeat(TEXT_BYTES_MAX))).toBe("rendered");
@@ -78,7 +98,9 @@ describe("what passes a documented limit is refused", () => {
   });
 
   test("in HTML: a long address that is named many times", async () => {
-    expect(await kindOf(`[a]: http://a.example/${"x".repeat(200_000)}\n\n${"[a] ".repeat(20_000)}`)).toBe("over_limit");
+    expect(
+      await kindOf(`[a]: http://a.example/${"x".repeat(200_000)}\n\n${"[a] ".repeat(20_000)}`),
+    ).toBe("over_limit");
   });
 
   test("a file that is not parsed as text may have as many lines as it likes", async () => {

@@ -13,7 +13,9 @@ describe("any text", () => {
     fc.string({ maxLength: 12 }),
     fc.string({ unit: "grapheme", maxLength: 8 }),
     fc.constantFrom(
-      ..."# |- |> |1. |```|```js\n|~~~|**|*|_|~~|~|[|]|(|)|![|](|](x)|[^1]|[^1]: |: |$|$$|$`|<|>|<!--|-->|<a href=|<b>|</b>|<svg>|<math>|\n|\n\n|    |\t|\\|&|&amp;|&#0;|@user|#1|o/r#1|https://a.b/_c_|[[|]]|a|:smile:|:|---|---\na: b\n---\n|- [ ] |[!NOTE]|x@y.zz|{#i}|\0|\r\n|{.c k=v}".split("|"),
+      ..."# |- |> |1. |```|```js\n|~~~|**|*|_|~~|~|[|]|(|)|![|](|](x)|[^1]|[^1]: |: |$|$$|$`|<|>|<!--|-->|<a href=|<b>|</b>|<svg>|<math>|\n|\n\n|    |\t|\\|&|&amp;|&#0;|@user|#1|o/r#1|https://a.b/_c_|[[|]]|a|:smile:|:|---|---\na: b\n---\n|- [ ] |[!NOTE]|x@y.zz|{#i}|\0|\r\n|{.c k=v}".split(
+        "|",
+      ),
       "|",
       "a | b\n-|-\n",
     ),
@@ -27,10 +29,19 @@ describe("any text", () => {
         fc.constantFrom(...modes),
         fc.constantFrom("a.md", "a.org", "a.csv", "a.txt", "a.ipynb", "a.unknown"),
         async (source, mode, filePath) => {
-          const input = { text: source, mode, root, context: "/o/r/src/branch/main", filePath, mentionable: ["user"] };
+          const input = {
+            text: source,
+            mode,
+            root,
+            context: "/o/r/src/branch/main",
+            filePath,
+            mentionable: ["user"],
+          };
           const rendered = await pageRenderer.render(input);
           if (rendered.kind !== "rendered") return;
-          expect(again.sanitize(normalise(rendered.html), mode === "markdown" ? "html" : "xhtml")).toBe(rendered.html);
+          expect(
+            again.sanitize(normalise(rendered.html), mode === "markdown" ? "html" : "xhtml"),
+          ).toBe(rendered.html);
         },
       ),
       { numRuns: 500 },
@@ -73,15 +84,24 @@ describe("references in running text", () => {
   });
 
   test("issues by number only where a repository is talked about, by name everywhere", async () => {
-    const issue = (href: string, text: string) => `<a href="${root}${href}" class="ref-issue" rel="nofollow">${text}</a>`;
-    expect(await render("#1 and !2", comment)).toBe(`<p>${issue("o/r/issues/1", "#1")} and ${issue("o/r/pulls/2", "!2")}</p>\n`);
-    expect(await render("#1", { ...comment, context: "" })).toBe(`<p>${issue("issues/1", "#1")}</p>\n`);
+    const issue = (href: string, text: string) =>
+      `<a href="${root}${href}" class="ref-issue" rel="nofollow">${text}</a>`;
+    expect(await render("#1 and !2", comment)).toBe(
+      `<p>${issue("o/r/issues/1", "#1")} and ${issue("o/r/pulls/2", "!2")}</p>\n`,
+    );
+    expect(await render("#1", { ...comment, context: "" })).toBe(
+      `<p>${issue("issues/1", "#1")}</p>\n`,
+    );
     expect(await render("#1", { mode: "gfm", context: "/o/r" })).toBe("<p>#1</p>\n");
-    expect(await render("Org/Repo#1", { mode: "gfm" })).toBe(`<p>${issue("org/repo/issues/1", "Org/Repo#1")}</p>\n`);
+    expect(await render("Org/Repo#1", { mode: "gfm" })).toBe(
+      `<p>${issue("org/repo/issues/1", "Org/Repo#1")}</p>\n`,
+    );
     expect(await render("Fixes: #1, a#2 #x", comment)).toBe(
       `<p><span class="issue-keyword">Fixes</span>: ${issue("o/r/issues/1", "#1")}, a#2 #x</p>\n`,
     );
-    expect(await render(`${root}o/r/pulls/3/files`, comment)).toContain(`>${root}o/r/pulls/3/files</a>`);
+    expect(await render(`${root}o/r/pulls/3/files`, comment)).toContain(
+      `>${root}o/r/pulls/3/files</a>`,
+    );
     expect(await render(`${root}o/r/issues/3`, comment)).toContain(">#3</a>");
   });
 
@@ -89,12 +109,15 @@ describe("references in running text", () => {
     expect(await render("o/r@0123456789abcdef01")).toBe(
       `<p><a href="${root}o/r/commit/0123456789abcdef01" class="commit" rel="nofollow">o/r@0123456789</a></p>\n`,
     );
-    expect(await render("0123456789012345678901234567890123456789")).toBe("<p>0123456789012345678901234567890123456789</p>\n");
+    expect(await render("0123456789012345678901234567890123456789")).toBe(
+      "<p>0123456789012345678901234567890123456789</p>\n",
+    );
   });
 });
 
 describe("links", () => {
-  const at = (context: string, filePath = "") => ({ mode: "file", context, filePath: filePath === "" ? "a.md" : filePath }) as const;
+  const at = (context: string, filePath = "") =>
+    ({ mode: "file", context, filePath: filePath === "" ? "a.md" : filePath }) as const;
   const hrefOf = async (link: string, options: Parameters<typeof render>[1]) =>
     /href="([^"]*)"/.exec(await render(`<a href="${link}">x</a>`, options))?.[1];
 
@@ -119,7 +142,14 @@ describe("links", () => {
   });
 
   test("of a context that names no repository are resolved below the instance", async () => {
-    for (const context of ["", "/o", "/o/r/wiki", "https://a.example/o/r", "/o/r/src/nothing/x", '/o"/r'])
+    for (const context of [
+      "",
+      "/o",
+      "/o/r/wiki",
+      "https://a.example/o/r",
+      "/o/r/src/nothing/x",
+      '/o"/r',
+    ])
       expect(await hrefOf("c", at(context)), context).toBe(`${root}src/c`);
     expect(await hrefOf("c", { mode: "wiki", context: "/o/r/wiki" })).toBe(`${root}wiki/c`);
     expect(await hrefOf("c", { mode: "comment", context: "/o/r" })).toBe(`${root}o/r/c`);
@@ -140,7 +170,9 @@ describe("front matter", () => {
     );
     expect(await start("---\na: b\ngitea: none\n---\ntext")).toBe("<p>text</p>\n");
     expect(await start("---\na: b\ngitea: table\n---\n")).toMatch(/^<table>/);
-    expect(await start("---\nlang: de\ngitea: none\n---\ntext")).toBe('<div lang="de"><p>text</p>\n</div>');
+    expect(await start("---\nlang: de\ngitea: none\n---\ntext")).toBe(
+      '<div lang="de"><p>text</p>\n</div>',
+    );
     expect(await start("---\ninclude_toc: true\ngitea: none\n---\n# A\n## B\n# C\n")).toBe(
       '<details><summary>Table of Contents</summary><ul>\n<li><a href="#user-content-a" rel="nofollow">A</a></li>\n<ul>\n' +
         '<li><a href="#user-content-b" rel="nofollow">B</a></li>\n</ul>\n<li><a href="#user-content-c" rel="nofollow">C</a></li>\n</ul>\n</details>' +
@@ -149,33 +181,59 @@ describe("front matter", () => {
   });
 
   test("that is no mapping, has aliases without end or is nested without end is text", async () => {
-    for (const yaml of ["a", "- a", "a: [", `a: &a [x]\nb: [${"*a, ".repeat(40)}*a]`, `a: ${"[".repeat(5_000)}`])
-      expect(await start(`---\n${yaml}\n---\n`), yaml.slice(0, 20)).not.toContain("frontmatter-content");
+    for (const yaml of [
+      "a",
+      "- a",
+      "a: [",
+      `a: &a [x]\nb: [${"*a, ".repeat(40)}*a]`,
+      `a: ${"[".repeat(5_000)}`,
+    ])
+      expect(await start(`---\n${yaml}\n---\n`), yaml.slice(0, 20)).not.toContain(
+        "frontmatter-content",
+      );
   });
 });
 
 describe("extensions", () => {
   test("alerts, in any case and of every kind", async () => {
     for (const kind of ["note", "tip", "important", "warning", "caution"])
-      expect(await render(`> [!${kind}]\n> x`)).toMatch(new RegExp(`^<blockquote class="attention-header attention-${kind}"><p><svg class="attention-icon attention-${kind} svg octicon-`));
-    expect(await render("> [!other]\n> x")).toBe("<blockquote>\n<p>[!other]\nx</p>\n</blockquote>\n");
+      expect(await render(`> [!${kind}]\n> x`)).toMatch(
+        new RegExp(
+          `^<blockquote class="attention-header attention-${kind}"><p><svg class="attention-icon attention-${kind} svg octicon-`,
+        ),
+      );
+    expect(await render("> [!other]\n> x")).toBe(
+      "<blockquote>\n<p>[!other]\nx</p>\n</blockquote>\n",
+    );
     expect(await render("> [!note] x")).toBe("<blockquote>\n<p>[!note] x</p>\n</blockquote>\n");
   });
 
   test("footnotes in the order of their first reference, each once", async () => {
-    const html = await render("b[^b] a[^a] b[^b] c[^c]\n\n[^a]: A\n[^b]: B\n\n    more\n[^unused]: U\n");
-    expect([...html.matchAll(/href="#fn:user-content-(\w)" rel="nofollow">(\d) </g)].map(([, name, number]) => `${name}${number}`)).toEqual(["b1", "a2", "b1"]);
-    expect(html).toContain('<li id="fn:user-content-b">\n<p>B</p>\n<p>more <a href="#fnref:user-content-b" rel="nofollow">↩︎</a></p>\n</li>');
+    const html = await render(
+      "b[^b] a[^a] b[^b] c[^c]\n\n[^a]: A\n[^b]: B\n\n    more\n[^unused]: U\n",
+    );
+    expect(
+      [...html.matchAll(/href="#fn:user-content-(\w)" rel="nofollow">(\d) </g)].map(
+        ([, name, number]) => `${name}${number}`,
+      ),
+    ).toEqual(["b1", "a2", "b1"]);
+    expect(html).toContain(
+      '<li id="fn:user-content-b">\n<p>B</p>\n<p>more <a href="#fnref:user-content-b" rel="nofollow">↩︎</a></p>\n</li>',
+    );
     expect(html).toContain("c[^c]");
     expect(html).not.toContain(">U<");
   });
 
   test("tables carry their alignment", async () => {
-    expect(await render("a | b\n:-: | -:\nc | d")).toContain('<th align="center">a</th>\n<th align="right">b</th>');
+    expect(await render("a | b\n:-: | -:\nc | d")).toContain(
+      '<th align="center">a</th>\n<th align="right">b</th>',
+    );
   });
 
   test("struck text takes one tilde or two, never three", async () => {
-    expect(await render("~a~ ~~b~~ ~~~c~~~ ~d~~")).toBe("<p><del>a</del> <del>b</del> ~~~c~~~ ~d~~</p>\n");
+    expect(await render("~a~ ~~b~~ ~~~c~~~ ~d~~")).toBe(
+      "<p><del>a</del> <del>b</del> ~~~c~~~ ~d~~</p>\n",
+    );
   });
 
   test("tasks count bytes, not characters", async () => {
@@ -184,7 +242,7 @@ describe("extensions", () => {
 
   test("raw mode keeps no class of the engine, only the colours of code", async () => {
     expect(await render("```js\nlet a = 'b';\n```", { mode: "markdown" })).toBe(
-      "<div><pre><code><span class=\"kd\">let</span> <span class=\"nx\">a</span> = <span class=\"s1\">&#39;b&#39;</span>;\n</code></pre></div>\n",
+      '<div><pre><code><span class="kd">let</span> <span class="nx">a</span> = <span class="s1">&#39;b&#39;</span>;\n</code></pre></div>\n',
     );
   });
 });

@@ -1,6 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { ThreadOutcome } from "../../../../../daemon/jobs/thread-pool.ts";
-import { createRendering, type RenderingDeps } from "../../../../../daemon/forge/rendering/rendering.service.ts";
+import {
+  createRendering,
+  type RenderingDeps,
+} from "../../../../../daemon/forge/rendering/rendering.service.ts";
 import type { Rendered, RenderInput } from "../../../../../daemon/forge/rendering/renderer.ts";
 
 function make(deps: Partial<RenderingDeps> & { outcome?: ThreadOutcome<Rendered> } = {}) {
@@ -30,8 +33,10 @@ function make(deps: Partial<RenderingDeps> & { outcome?: ThreadOutcome<Rendered>
     reportBug: (error) => bugs.push(error),
     ...deps,
   });
-  const render = (text: string, more: { mode?: string; filePath?: string; isWiki?: boolean } = {}) =>
-    rendering.render({ text, mode: "gfm", context: "", filePath: "", isWiki: false, ...more });
+  const render = (
+    text: string,
+    more: { mode?: string; filePath?: string; isWiki?: boolean } = {},
+  ) => rendering.render({ text, mode: "gfm", context: "", filePath: "", isWiki: false, ...more });
   return { render, here, elsewhere, asked, bugs };
 }
 
@@ -66,8 +71,14 @@ describe("rendering", () => {
     const { render, here } = make();
     await render("a", { mode: "nonsense", isWiki: true });
     expect(here[0]?.mode).toBe("wiki");
-    expect(await render("a", { mode: "nonsense" })).toEqual({ kind: "unknown_mode", mode: "nonsense" });
-    expect(await render("a", { mode: "toString" })).toEqual({ kind: "unknown_mode", mode: "toString" });
+    expect(await render("a", { mode: "nonsense" })).toEqual({
+      kind: "unknown_mode",
+      mode: "nonsense",
+    });
+    expect(await render("a", { mode: "toString" })).toEqual({
+      kind: "unknown_mode",
+      mode: "toString",
+    });
   });
 
   test("the same question is answered from memory, another is not", async () => {
@@ -81,9 +92,18 @@ describe("rendering", () => {
 
   test("too slow and too hungry texts pass a limit, a full queue is refused", async () => {
     const large = "x".repeat(70_000);
-    expect(await make({ outcome: { kind: "timed_out" } }).render(large)).toEqual({ kind: "over_limit", message: "rendering the text takes too long" });
-    expect(await make({ outcome: { kind: "out_of_memory" } }).render(large)).toEqual({ kind: "over_limit", message: "rendering the text takes too much memory" });
-    await expect(make({ outcome: { kind: "busy" } }).render(large)).rejects.toMatchObject({ code: "unavailable", headers: { "Retry-After": "5" } });
+    expect(await make({ outcome: { kind: "timed_out" } }).render(large)).toEqual({
+      kind: "over_limit",
+      message: "rendering the text takes too long",
+    });
+    expect(await make({ outcome: { kind: "out_of_memory" } }).render(large)).toEqual({
+      kind: "over_limit",
+      message: "rendering the text takes too much memory",
+    });
+    await expect(make({ outcome: { kind: "busy" } }).render(large)).rejects.toMatchObject({
+      code: "unavailable",
+      headers: { "Retry-After": "5" },
+    });
   });
 
   test("a failure of the engine is reported, and the text is shown as it was written", async () => {

@@ -1,4 +1,7 @@
-import { createRenderer, type RenderInput } from "../../../../../daemon/forge/rendering/renderer.ts";
+import {
+  createRenderer,
+  type RenderInput,
+} from "../../../../../daemon/forge/rendering/renderer.ts";
 
 export const root = "http://localhost:3000/";
 

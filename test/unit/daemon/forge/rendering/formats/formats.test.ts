@@ -10,15 +10,21 @@ const table = (...rows: string[]) => `<table class="data-table">${rows.join("")}
 describe("tables", () => {
   test("the pairs of the behaviour reference", async () => {
     expect(await show("a.csv", "a")).toBe(table(row(1, "th", "a")));
-    expect(await show("a.csv", "1;2\n3;4")).toBe(table(row(1, "th", "1", "2"), row(2, "td", "3", "4")));
+    expect(await show("a.csv", "1;2\n3;4")).toBe(
+      table(row(1, "th", "1", "2"), row(2, "td", "3", "4")),
+    );
     expect(await show("a.csv", "<br/>")).toBe(table(row(1, "th", "&lt;br/&gt;")));
   });
 
   test("find their delimiter, and a cell may hold it when it is quoted", async () => {
     for (const mark of [",", ";", "\t", "|", "@"])
-      expect(await show("a.csv", `a${mark}b\nc${mark}d\n`)).toBe(table(row(1, "th", "a", "b"), row(2, "td", "c", "d")));
+      expect(await show("a.csv", `a${mark}b\nc${mark}d\n`)).toBe(
+        table(row(1, "th", "a", "b"), row(2, "td", "c", "d")),
+      );
     expect(await show("a.tsv", "a,b\tc")).toBe(table(row(1, "th", "a,b", "c")));
-    expect(await show("a.csv", 'a,"b,""c""\nd"\ne,')).toBe(table(row(1, "th", "a", "b,&#34;c&#34;\nd"), row(2, "td", "e", "")));
+    expect(await show("a.csv", 'a,"b,""c""\nd"\ne,')).toBe(
+      table(row(1, "th", "a", "b,&#34;c&#34;\nd"), row(2, "td", "e", "")),
+    );
     expect(await show("a.csv", 'a,"b')).toBe(table(row(1, "th", "a", "b")));
     expect(await show("a.csv", "a\r\nb\r\n")).toBe(table(row(1, "th", "a"), row(2, "td", "b")));
     expect(await show("a.csv", " \n")).toBe("");
@@ -33,7 +39,9 @@ describe("tables", () => {
 
 describe("Org", () => {
   test("headings, emphasis, links, images", async () => {
-    expect(await show("a.org", "#+TITLE: T\n* One /two/\ntext *b* =c= ~d~ +e+ _f_\nmore\n\n-----\n")).toBe(
+    expect(
+      await show("a.org", "#+TITLE: T\n* One /two/\ntext *b* =c= ~d~ +e+ _f_\nmore\n\n-----\n"),
+    ).toBe(
       '<h1 id="user-content-t">T</h1>\n<h1 id="user-content-one-two">One <em>two</em></h1>\n' +
         "<p>text <strong>b</strong> <code>c</code> <code>d</code> <del>e</del> <u>f</u>\nmore</p>\n<hr/>\n",
     );
@@ -60,21 +68,35 @@ describe("Org", () => {
     expect(await show("a.org", '#+INCLUDE: "/etc/passwd"\n# comment\n:A: b\n: fixed')).toBe(
       "<p>#+INCLUDE: &#34;/etc/passwd&#34;</p>\n<pre>fixed</pre>\n",
     );
-    expect(await show("a.org", "x[fn:1]\n\n[fn:1] note")).toContain('<li id="fn:user-content-1">\n<p>note <a href="#fnref:user-content-1"');
-    expect(await show("a.org", "#+begin_quote\nq\n#+end_quote\n#+begin_example\n<b>\n")).toBe("<blockquote>\n<p>q</p>\n</blockquote>\n<pre>&lt;b&gt;\n</pre>\n");
+    expect(await show("a.org", "x[fn:1]\n\n[fn:1] note")).toContain(
+      '<li id="fn:user-content-1">\n<p>note <a href="#fnref:user-content-1"',
+    );
+    expect(await show("a.org", "#+begin_quote\nq\n#+end_quote\n#+begin_example\n<b>\n")).toBe(
+      "<blockquote>\n<p>q</p>\n</blockquote>\n<pre>&lt;b&gt;\n</pre>\n",
+    );
   });
 
   test("takes documents of any length: five thousand items, deep lists, long lines", async () => {
     expect((await show("a.org", "- a\n".repeat(5_000))).match(/<li>/g)).toHaveLength(5_000);
-    expect(await show("a.org", Array.from({ length: 300 }, (_, depth) => `${" ".repeat(depth)}- a`).join("\n"))).toContain("<li>a");
+    expect(
+      await show(
+        "a.org",
+        Array.from({ length: 300 }, (_, depth) => `${" ".repeat(depth)}- a`).join("\n"),
+      ),
+    ).toContain("<li>a");
     expect(await show("a.org", "*a ".repeat(20_000))).toContain("*a *a");
   });
 });
 
 describe("AsciiDoc", () => {
   test("is shown without what it would include, run or fetch", async () => {
-    const html = await show("a.adoc", "= T\n\n== S\n\n*b* link:x.adoc[y]\n\ninclude::/etc/passwd[]\n\n++++\n<script>hit()</script>\n++++\n");
-    expect(html).toContain('<strong>b</strong> <a href="http://localhost:3000/src/x.adoc" rel="nofollow">y</a>');
+    const html = await show(
+      "a.adoc",
+      "= T\n\n== S\n\n*b* link:x.adoc[y]\n\ninclude::/etc/passwd[]\n\n++++\n<script>hit()</script>\n++++\n",
+    );
+    expect(html).toContain(
+      '<strong>b</strong> <a href="http://localhost:3000/src/x.adoc" rel="nofollow">y</a>',
+    );
     expect(html).toContain('id="user-content-_s"');
     expect(html).not.toContain("root:");
     expect(html).not.toContain("<script");
@@ -82,7 +104,8 @@ describe("AsciiDoc", () => {
 });
 
 describe("notebooks", () => {
-  const notebook = (...cells: object[]) => JSON.stringify({ metadata: { language_info: { name: "python" } }, cells });
+  const notebook = (...cells: object[]) =>
+    JSON.stringify({ metadata: { language_info: { name: "python" } }, cells });
 
   test("show their cells in order with what they put out", async () => {
     const html = await show(
@@ -94,17 +117,24 @@ describe("notebooks", () => {
           source: "print(1)",
           outputs: [
             { output_type: "stream", text: ["1\n"] },
-            { output_type: "display_data", data: { "text/html": "<b onclick=hit()>x</b>", "text/plain": "x" } },
+            {
+              output_type: "display_data",
+              data: { "text/html": "<b onclick=hit()>x</b>", "text/plain": "x" },
+            },
             { output_type: "display_data", data: { "image/png": "AAAA" } },
             { output_type: "error", traceback: ["\u001b[31mNo\u001b[0m", "way"] },
           ],
         },
       ),
     );
-    expect(html).toContain('<div class="notebook-cell"><h1 id="user-content-t">T</h1>\n<p>text</p>\n</div>');
+    expect(html).toContain(
+      '<div class="notebook-cell"><h1 id="user-content-t">T</h1>\n<p>text</p>\n</div>',
+    );
     expect(html).toContain('<span class="nb">print</span>(<span class="mi">1</span>)');
     for (const shown of ["<pre>1\n</pre>", "<b>x</b>", "(an image)", "<pre>No\nway</pre>"])
-      expect(html).toContain(`<div class="notebook-output">${shown.startsWith("(") ? `<p>${shown}</p>` : shown}</div>`);
+      expect(html).toContain(
+        `<div class="notebook-output">${shown.startsWith("(") ? `<p>${shown}</p>` : shown}</div>`,
+      );
   });
 
   test("that are none are shown as the text they are", async () => {
@@ -114,5 +144,7 @@ describe("notebooks", () => {
 });
 
 test("plain text is shown as it is", async () => {
-  expect(await show("a.txt", "<b> & 'c'\n\n  d")).toBe('<pre class="plain-text">&lt;b&gt; &amp; &#39;c&#39;\n\n  d</pre>\n');
+  expect(await show("a.txt", "<b> & 'c'\n\n  d")).toBe(
+    '<pre class="plain-text">&lt;b&gt; &amp; &#39;c&#39;\n\n  d</pre>\n',
+  );
 });
