@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createTurns } from "../../../../../daemon/forge/git/turns.ts";
-import { AppError } from "../../../../../daemon/errors.ts";
+import type { AppError } from "../../../../../daemon/errors.ts";
 
 const never = new AbortController().signal;
 
