@@ -58,7 +58,7 @@ export function openHooks(around: HookSurroundings): OpenHooks {
 }
 
 /** Reads what a push brought; undefined when the files are gone or git cannot read them any more. */
-function createPushReader({ git, locate }: Pick<HookSurroundings, "git" | "locate">) {
+export function createPushReader({ git, locate }: Pick<HookSurroundings, "git" | "locate">) {
   return async (
     repository: ForgeRepository,
     change: RefChange,

@@ -1,0 +1,168 @@
+import { z } from "zod";
+import { empty, endpoint, forgeUser } from "../endpoint.ts";
+import {
+  apiError,
+  paging,
+  pathInteger,
+  queryFlag,
+  queryText,
+  signedInReplies,
+  wireId,
+  wireTime,
+} from "./common.ts";
+import { repositoryParams, repositoryShape } from "./repositories.ts";
+
+export const threadStatusWords = ["unread", "read", "pinned"] as const;
+export type ThreadStatusWord = (typeof threadStatusWords)[number];
+export const subjectWords = ["issue", "pull", "commit", "repository"] as const;
+export type SubjectWord = (typeof subjectWords)[number];
+
+/** What a thread is about (forge behaviour, 7.13). */
+export const subjectShape = z.object({
+  title: z.string(),
+  url: z.string(),
+  latest_comment_url: z.string(),
+  html_url: z.string(),
+  latest_comment_html_url: z.string(),
+  type: z.enum(["Issue", "Pull", "Commit", "Repository"]),
+  state: z.string(),
+});
+
+/** A thread; repository and subject are null for whom may not read the repository any more (forge behaviour, 7.13). */
+export const threadShape = z.object({
+  id: wireId,
+  repository: repositoryShape.nullable(),
+  subject: subjectShape.nullable(),
+  unread: z.boolean(),
+  pinned: z.boolean(),
+  updated_at: wireTime,
+  url: z.string(),
+});
+export type WireThread = z.output<typeof threadShape>;
+
+/** Repeatable words of a closed list; unknown ones are dropped, so a filter of unknown words only chooses nothing away. */
+const queryWords = <W extends string>(words: readonly W[]) =>
+  z.preprocess(
+    (value: string | readonly string[] | undefined) => {
+      if (value === undefined) return undefined;
+      const given = typeof value === "string" ? [value] : value;
+      const known = given.map((word) => word.trim().toLowerCase());
+      return words.filter((word) => known.includes(word));
+    },
+    z.array(z.enum(words as readonly [W, ...W[]])).optional(),
+  );
+
+/** `unread`, `read` or `pinned`; anything else is `read`. */
+const targetStatus = z.preprocess(
+  (value: string | readonly string[] | undefined) => {
+    const first = typeof value === "object" ? value[0] : value;
+    const word = (first ?? "").trim().toLowerCase();
+    return threadStatusWords.find((known) => known === word) ?? "read";
+  },
+  z.enum(threadStatusWords).default("read"),
+);
+
+const listQuery = z.object({
+  all: queryFlag,
+  "status-types": queryWords(threadStatusWords),
+  "subject-type": queryWords(subjectWords),
+  since: queryText,
+  before: queryText,
+  ...paging,
+});
+
+const markQuery = z.object({
+  last_read_at: queryText,
+  all: queryFlag,
+  "status-types": queryWords(threadStatusWords),
+  "to-status": targetStatus,
+});
+
+const threadParams = z.object({ id: pathInteger });
+const inRepository = "of one repository";
+
+export const listNotifications = endpoint({
+  name: "forge.notifications.list",
+  method: "GET",
+  path: "/api/v1/notifications",
+  summary: "Your notification threads, the last changed first",
+  gate: forgeUser("notification"),
+  query: listQuery,
+  paging: "link_and_total",
+  replies: { 200: z.array(threadShape), 304: empty, ...signedInReplies, 422: apiError },
+});
+
+export const markNotifications = endpoint({
+  name: "forge.notifications.mark",
+  method: "PUT",
+  path: "/api/v1/notifications",
+  summary: "Mark your notification threads as read, unread or pinned",
+  gate: forgeUser("notification"),
+  query: markQuery,
+  paging: "total",
+  replies: { 205: z.array(threadShape), 400: apiError, ...signedInReplies },
+});
+
+export const countNotifications = endpoint({
+  name: "forge.notifications.count",
+  method: "GET",
+  path: "/api/v1/notifications/new",
+  summary: "How many of your notification threads are unread",
+  gate: forgeUser("notification"),
+  replies: { 200: z.object({ new: z.int() }), ...signedInReplies },
+});
+
+export const getNotification = endpoint({
+  name: "forge.notifications.threads.get",
+  method: "GET",
+  path: "/api/v1/notifications/threads/:id",
+  summary: "A notification thread",
+  gate: forgeUser("notification"),
+  params: threadParams,
+  replies: { 200: threadShape, ...signedInReplies, 404: apiError },
+});
+
+export const markNotification = endpoint({
+  name: "forge.notifications.threads.mark",
+  method: "PATCH",
+  path: "/api/v1/notifications/threads/:id",
+  summary: "Mark a notification thread as read, unread or pinned",
+  gate: forgeUser("notification"),
+  params: threadParams,
+  query: z.object({ "to-status": targetStatus }),
+  replies: { 205: threadShape, ...signedInReplies, 404: apiError },
+});
+
+export const listRepositoryNotifications = endpoint({
+  name: "forge.repos.notifications.list",
+  method: "GET",
+  path: "/api/v1/repos/:owner/:repo/notifications",
+  summary: `Your notification threads ${inRepository}, the last changed first`,
+  gate: forgeUser("notification"),
+  params: repositoryParams,
+  query: listQuery,
+  paging: "link_and_total",
+  replies: { ...listNotifications.replies, 404: apiError },
+});
+
+export const markRepositoryNotifications = endpoint({
+  name: "forge.repos.notifications.mark",
+  method: "PUT",
+  path: "/api/v1/repos/:owner/:repo/notifications",
+  summary: `Mark your notification threads ${inRepository} as read, unread or pinned`,
+  gate: forgeUser("notification"),
+  params: repositoryParams,
+  query: markQuery,
+  paging: "total",
+  replies: { ...markNotifications.replies, 404: apiError },
+});
+
+export const notificationEndpoints = [
+  listNotifications,
+  markNotifications,
+  countNotifications,
+  getNotification,
+  markNotification,
+  listRepositoryNotifications,
+  markRepositoryNotifications,
+];

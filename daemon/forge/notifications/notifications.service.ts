@@ -1,0 +1,197 @@
+import type { Database } from "../../../storage/engine/database.ts";
+import {
+  countThreads,
+  findMailbox,
+  findThread,
+  type ForgeThread,
+  listThreads,
+  markThread,
+  markThreads,
+  type ThreadFilter,
+  type ThreadKind,
+  type ThreadStatus,
+} from "../../../storage/tables/forge/notifications.ts";
+import { findUserById } from "../../../storage/tables/forge/users.ts";
+import { AppError } from "../../errors.ts";
+import type { ForgeCaller } from "../caller.ts";
+import { notFound } from "../refusals.ts";
+import { findAccess, reaches } from "../repositories/access.ts";
+import { getOwned } from "../repositories/repositories.service.ts";
+import { parseQueryTime, type QueryTime } from "./query-time.ts";
+import { type SeenThread, seeThreads } from "./subjects.ts";
+
+/** A repository by its names, as a path gives them. */
+export interface RepositoryPath {
+  readonly owner: string;
+  readonly repo: string;
+}
+
+/** Which threads a caller asks for (forge behaviour, 19.1). */
+export interface WantedThreads {
+  readonly repository?: RepositoryPath;
+  /** Every status, whatever `statuses` says. */
+  readonly all: boolean;
+  /** Undefined when nothing was asked for; empty when only unknown words were. */
+  readonly statuses: readonly ThreadStatus[] | undefined;
+  readonly kinds: readonly ThreadKind[] | undefined;
+  readonly since: string;
+  readonly before: string;
+  readonly page: number;
+  readonly limit: number;
+}
+
+/** Which threads get which status (forge behaviour, 19.2). */
+export interface WantedMarks {
+  readonly repository?: RepositoryPath;
+  readonly all: boolean;
+  readonly statuses: readonly ThreadStatus[] | undefined;
+  /** Only threads that did not change after this; empty: all. */
+  readonly lastReadAt: string;
+  readonly status: ThreadStatus;
+}
+
+export interface SeenThreads {
+  readonly threads: readonly SeenThread[];
+  readonly total: number;
+}
+
+export interface Notifications {
+  /** A page of the caller's threads. Refuses with `unprocessable` times that are none, `not_found` a hidden repository. */
+  list(caller: ForgeCaller, wanted: WantedThreads): Promise<SeenThreads>;
+  /**
+   * Marks the caller's threads in one statement, and returns the first `MARKED_SHOWN_MAX` of them as they are now, in the
+   * order in which they were found, and the count of all. Refuses with `invalid_argument` a time that is none.
+   */
+  markAll(caller: ForgeCaller, wanted: WantedMarks): Promise<SeenThreads>;
+  countUnread(caller: ForgeCaller): Promise<number>;
+  /** A thread of the caller's, or anybody's for a site administrator: as its recipient sees it. */
+  get(caller: ForgeCaller, id: number): Promise<SeenThread>;
+  /** Marks a thread of the caller's own. Refuses with `forbidden` for anybody else's. */
+  mark(caller: ForgeCaller, id: number, status: ThreadStatus): Promise<SeenThread>;
+  /** When the caller's threads last changed, in epoch milliseconds; 0 while there were none. */
+  lastChange(caller: ForgeCaller): Promise<number>;
+}
+
+/** Threads that the answer to a bulk change shows: a hundred thousand of them would be hundreds of megabytes. */
+export const MARKED_SHOWN_MAX = 1_000;
+
+export function createNotifications({ db }: { readonly db: Database }): Notifications {
+  return {
+    async list(caller, wanted) {
+      const before = assertTime(wanted.before, "unprocessable");
+      const since = assertTime(wanted.since, "unprocessable");
+      const filter: ThreadFilter = {
+        userId: caller.user.id,
+        repositoryId: await findRepositoryId(caller, wanted.repository),
+        statuses: wanted.all ? [] : (wanted.statuses ?? ["unread", "pinned"]),
+        kinds: wanted.kinds ?? [],
+        // Stored times go out in whole seconds, so they are compared as such.
+        since: since && Math.floor(since.from / 1000) * 1000,
+        before: before && Math.floor(before.from / 1000) * 1000 + 999,
+      };
+      const { page, limit } = wanted;
+      const offset = Math.min((page - 1) * limit, Number.MAX_SAFE_INTEGER);
+      const total = await countThreads(db, filter);
+      const threads = offset < total ? await listThreads(db, filter, { limit, offset }) : [];
+      return { threads: await seeThreads(db, threads, caller.user), total };
+    },
+
+    async markAll(caller, wanted) {
+      const lastRead = assertTime(wanted.lastReadAt, "invalid_argument");
+      const filter: ThreadFilter = {
+        userId: caller.user.id,
+        repositoryId: await findRepositoryId(caller, wanted.repository),
+        statuses: wanted.all ? [] : (wanted.statuses ?? ["unread"]),
+        kinds: [],
+        before: lastRead?.to,
+      };
+      const { status } = wanted;
+      const { threads, total } = await db.transaction(async (tx) => {
+        const found = await listThreads(tx, filter, { limit: MARKED_SHOWN_MAX, offset: 0 });
+        const marked: ForgeThread[] = found.map((thread) => ({
+          ...thread,
+          status,
+          updatedAt: tx.now,
+        }));
+        return { threads: marked, total: await markThreads(tx, filter, status) };
+      });
+      return { threads: await seeThreads(db, threads, caller.user), total };
+    },
+
+    countUnread: (caller) =>
+      countThreads(db, { userId: caller.user.id, statuses: ["unread"], kinds: [] }),
+
+    async get(caller, id) {
+      const thread = await getThread(id);
+      const isOwn = thread.userId === caller.user.id;
+      if (!isOwn && !caller.user.isAdmin) throw foreignThread(id);
+      const recipient = isOwn ? caller.user : await findUserById(db, thread.userId);
+      if (recipient === undefined) throw threadNotFound(id);
+      return seeOne(thread, recipient);
+    },
+
+    async mark(caller, id, status) {
+      const thread = await getThread(id);
+      if (thread.userId !== caller.user.id) throw foreignThread(id);
+      const userId = caller.user.id;
+      const marked = await db.transaction((tx) => markThread(tx, { id, userId }, status));
+      if (marked === undefined) throw threadNotFound(id);
+      return seeOne(marked, caller.user);
+    },
+
+    lastChange: async (caller) => (await findMailbox(db, caller.user.id)).changedAt,
+  };
+
+  async function getThread(id: number): Promise<ForgeThread> {
+    const thread = await findThread(db, id);
+    if (thread === undefined) throw threadNotFound(id);
+    return thread;
+  }
+
+  async function seeOne(
+    thread: ForgeThread,
+    recipient: ForgeCaller["user"],
+  ): Promise<SeenThread> {
+    const [seen] = await seeThreads(db, [thread], recipient);
+    if (seen === undefined) throw threadNotFound(thread.id);
+    return seen;
+  }
+
+  async function findRepositoryId(
+    caller: ForgeCaller,
+    path: RepositoryPath | undefined,
+  ): Promise<number | undefined> {
+    if (path === undefined) return undefined;
+    const { owner: ownerName, repo } = path;
+    const found = await getOwned(
+      db,
+      ownerName,
+      repo,
+      (today) =>
+        `/api/v1/repos/${encodeURIComponent(today)}/${encodeURIComponent(repo)}/notifications`,
+    );
+    if (!reaches(await findAccess(db, found, caller.user), "read")) throw notFound();
+    return found.repository.id;
+  }
+}
+
+function assertTime(
+  text: string,
+  code: "unprocessable" | "invalid_argument",
+): Extract<QueryTime, { kind: "time" }> | undefined {
+  const time = parseQueryTime(text);
+  if (time.kind === "wrong") throw new AppError(code, time.why);
+  return time.kind === "time" ? time : undefined;
+}
+
+const threadNotFound = (id: number): AppError =>
+  new AppError(
+    "not_found",
+    id === 0 ? "notification does not exist" : `notification does not exist [id: ${id}]`,
+  );
+
+const foreignThread = (id: number): AppError =>
+  new AppError(
+    "forbidden",
+    `only user itself and admin are allowed to read/change this thread ${id}`,
+  );

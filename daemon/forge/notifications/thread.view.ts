@@ -1,0 +1,65 @@
+import type { WireThread } from "../../contract/forge/notifications.ts";
+import { assertNever } from "../../errors.ts";
+import { toRepositoryView } from "../repositories/repository.view.ts";
+import { type ForgeUrls, toApiUrl, toUrl, toWireTime } from "../urls.ts";
+import type { SeenThread } from "./subjects.ts";
+
+/** A thread (forge behaviour, 7.13). What its recipient may not read is null. */
+export function toThreadView(seen: SeenThread, urls: ForgeUrls): WireThread {
+  const { thread } = seen;
+  const subject = toSubject(seen, urls);
+  return {
+    id: thread.id,
+    repository: subject === null || seen.seen === undefined ? null : toBareRepository(seen.seen, urls),
+    subject,
+    unread: thread.status === "unread",
+    pinned: thread.status === "pinned",
+    updated_at: toWireTime(thread.updatedAt),
+    url: toApiUrl(urls, `/notifications/threads/${thread.id}`),
+  };
+}
+
+function toBareRepository(
+  seen: NonNullable<SeenThread["seen"]>,
+  urls: ForgeUrls,
+): WireThread["repository"] {
+  const { permissions: _, ...repository } = toRepositoryView(seen, urls);
+  return repository;
+}
+
+function toSubject(
+  { thread, seen, issue, lastCommentId }: SeenThread,
+  urls: ForgeUrls,
+): WireThread["subject"] {
+  if (seen === undefined) return null;
+  const fullName = `${seen.owner.name}/${seen.repository.name}`;
+  const home = toUrl(urls, `/${fullName}`);
+  const nothing = { latest_comment_url: "", latest_comment_html_url: "", state: "" };
+  switch (thread.kind) {
+    case "issue":
+    case "pull": {
+      if (issue === undefined) return null;
+      const api = toApiUrl(urls, `/repos/${fullName}/issues`);
+      const isPull = thread.kind === "pull";
+      const htmlUrl = `${home}/${isPull ? "pulls" : "issues"}/${issue.number}`;
+      return {
+        title: issue.title,
+        url: `${api}/${issue.number}`,
+        latest_comment_url: lastCommentId === undefined ? "" : `${api}/comments/${lastCommentId}`,
+        html_url: htmlUrl,
+        latest_comment_html_url:
+          lastCommentId === undefined ? "" : `${htmlUrl}#issuecomment-${lastCommentId}`,
+        type: isPull ? "Pull" : "Issue",
+        state: issue.isClosed ? "closed" : "open",
+      };
+    }
+    case "commit": {
+      const url = `${home}/commit/${thread.commitId ?? ""}`;
+      return { title: thread.commitId ?? "", url, html_url: url, type: "Commit", ...nothing };
+    }
+    case "repository":
+      return { title: fullName, url: `/${fullName}`, html_url: home, type: "Repository", ...nothing };
+    default:
+      return assertNever(thread.kind);
+  }
+}

@@ -1,0 +1,230 @@
+import { beforeAll, afterAll, describe, expect, test } from "vitest";
+import type { Database } from "../../../../../storage/engine/database.ts";
+import {
+  countThreads,
+  findMailbox,
+  findThread,
+  listThreads,
+  markThread,
+  markThreads,
+  type Statement,
+  tellThread,
+  type ThreadFilter,
+  toCountStatement,
+  toMarkStatement,
+  toPageStatement,
+} from "../../../../../storage/tables/forge/notifications.ts";
+import { openTestDatabase } from "../../../../support/database.ts";
+
+const START = 1_800_000_000_000;
+let now = START;
+let db: Database;
+let people = 0;
+
+beforeAll(async () => {
+  db = await openTestDatabase({ clock: () => now });
+});
+afterAll(() => db.close());
+
+/** A person with a repository of the same id, as bare as the schema allows. */
+async function addPerson(): Promise<number> {
+  const id = (people += 1);
+  const [user, repository] = [
+    {
+      id,
+      kind: 0,
+      name: `p${id}`,
+      lower_name: `p${id}`,
+      full_name: "",
+      email: `p${id}@x`,
+      keep_email_private: 0,
+      login_source: 0,
+      login_name: "",
+      password_hash: "",
+      must_change_password: 0,
+      is_active: 1,
+      is_admin: 0,
+      is_restricted: 0,
+      prohibit_login: 0,
+      two_factor_enabled: 0,
+      allow_git_hook: 0,
+      allow_import_local: 0,
+      allow_create_organization: 0,
+      max_repo_creation: -1,
+      visibility: 0,
+      website: "",
+      location: "",
+      description: "",
+      language: "",
+      avatar_hash: "",
+      repo_admin_change_team_access: 0,
+      created_at: now,
+      updated_at: now,
+      facet: 0,
+    },
+    {
+      id,
+      owner_id: id,
+      name: "r",
+      lower_name: "r",
+      description: "",
+      is_private: 0,
+      is_template: 0,
+      is_empty: 1,
+      branch_count: 0,
+      default_branch: "main",
+      object_format: "sha1",
+      trust_model: "",
+      licenses: "[]",
+      size_kib: 0,
+      path: `p${id}/r.git`,
+      needs_move: 0,
+      created_at: now,
+      updated_at: now,
+    },
+  ];
+  for (const [table, row] of [
+    ["forge_users", user],
+    ["forge_repositories", repository],
+  ] as const)
+    await db.run(
+      `INSERT INTO ${table} (${Object.keys(row).join(", ")}) VALUES (${Object.keys(row).map(() => "?")})`,
+      ...Object.values(row),
+    );
+  return id;
+}
+
+const tell = (userId: number, commitId: string, toldAt = now) =>
+  db.transaction((tx) =>
+    tellThread(tx, { userId, repositoryId: userId, kind: "commit", commitId, toldAt }),
+  );
+const allOf = (userId: number): ThreadFilter => ({ userId, statuses: [], kinds: [] });
+const everything = { limit: 100, offset: 0 };
+
+describe("telling", () => {
+  test("the same again changes nothing, later news makes a read thread unread", async () => {
+    const userId = await addPerson();
+    const id = await tell(userId, "a");
+    expect(await tell(userId, "a")).toBeUndefined();
+    await db.transaction((tx) => markThread(tx, { id: id ?? 0, userId }, "read"));
+    expect(await tell(userId, "a", now - 1)).toBeUndefined();
+    expect(await findThread(db, id ?? 0)).toMatchObject({ status: "read" });
+    now += 1000;
+    expect(await tell(userId, "a")).toBe(id);
+    expect(await findThread(db, id ?? 0)).toMatchObject({ status: "unread", updatedAt: now });
+  });
+
+  test("of something pinned leaves it pinned and moves it up", async () => {
+    const userId = await addPerson();
+    const id = await tell(userId, "a");
+    await db.transaction((tx) => markThread(tx, { id: id ?? 0, userId }, "pinned"));
+    now += 1000;
+    await tell(userId, "a");
+    expect(await findThread(db, id ?? 0)).toMatchObject({ status: "pinned", updatedAt: now });
+  });
+
+  test("and marking move the mailbox's revision; reading and others' mailboxes do not", async () => {
+    const [userId, other] = [await addPerson(), await addPerson()];
+    expect(await findMailbox(db, userId)).toEqual({ revision: 0, changedAt: 0 });
+    const id = (await tell(userId, "a")) ?? 0;
+    expect(await findMailbox(db, userId)).toEqual({ revision: 1, changedAt: now });
+    await tell(userId, "a");
+    await listThreads(db, allOf(userId), everything);
+    await db.transaction((tx) => markThread(tx, { id, userId: other }, "read"));
+    expect(await findMailbox(db, userId)).toMatchObject({ revision: 1 });
+    await db.transaction((tx) => markThreads(tx, allOf(userId), "read"));
+    expect(await findMailbox(db, userId)).toMatchObject({ revision: 2 });
+    expect(await findMailbox(db, other)).toMatchObject({ revision: 0 });
+  });
+});
+
+test("marking in bulk touches what fits and nothing of anybody else", async () => {
+  const [userId, other] = [await addPerson(), await addPerson()];
+  const early = (await tell(userId, "a")) ?? 0;
+  now += 5000;
+  const late = (await tell(userId, "b")) ?? 0;
+  await tell(other, "c");
+  const upTo = { ...allOf(userId), before: now - 1 };
+  expect(await db.transaction((tx) => markThreads(tx, upTo, "read"))).toBe(1);
+  expect(await findThread(db, early)).toMatchObject({ status: "read", updatedAt: now });
+  expect(await findThread(db, late)).toMatchObject({ status: "unread" });
+  expect(await countThreads(db, { ...allOf(other), statuses: ["unread"] })).toBe(1);
+});
+
+test("lists are ordered by change over all statuses", async () => {
+  const userId = await addPerson();
+  const ids: number[] = [];
+  for (const commit of ["a", "b", "c", "d"]) {
+    now += 1000;
+    ids.unshift((await tell(userId, commit)) ?? 0);
+  }
+  const status = (id: number | undefined, to: "read" | "pinned", at: number) =>
+    db.run(
+      "UPDATE forge_notifications SET status = ?, updated_at = ? WHERE id = ?",
+      to === "read" ? 1 : 2,
+      at,
+      id ?? 0,
+    );
+  await status(ids[1], "read", now - 1000);
+  await status(ids[2], "pinned", now - 2000);
+  const listed = await listThreads(db, allOf(userId), everything);
+  expect(listed.map(({ id }) => id)).toEqual(ids);
+  expect(await listThreads(db, allOf(userId), { limit: 2, offset: 1 })).toEqual(listed.slice(1, 3));
+  const two = { ...allOf(userId), statuses: ["unread", "pinned"] as const };
+  expect((await listThreads(db, two, everything)).map(({ id }) => id)).toEqual([
+    ids[0],
+    ids[2],
+    ids[3],
+  ]);
+});
+
+describe("a mailbox of any size", () => {
+  const filters: readonly [string, ThreadFilter][] = [
+    ["the default", { userId: 1, statuses: ["unread", "pinned"], kinds: [] }],
+    ["everything", { userId: 1, statuses: [], kinds: [] }],
+    [
+      "all filters at once",
+      {
+        userId: 1,
+        statuses: ["read"],
+        kinds: ["issue", "commit"],
+        repositoryId: 1,
+        since: 1,
+        before: 2,
+      },
+    ],
+  ];
+
+  async function explain(statement: Statement): Promise<string[]> {
+    await using sqlite = Object.assign(await openTestDatabase({ engine: "sqlite" }), {
+      [Symbol.asyncDispose]: () => Promise.resolve(),
+    });
+    const rows = await sqlite.all<{ detail: string }>(
+      `EXPLAIN QUERY PLAN ${statement.sql}`,
+      ...statement.values,
+    );
+    await sqlite.close();
+    return rows.map(({ detail }) => detail);
+  }
+
+  test.each(filters)("is listed from the index alone, without sorting: %s", async (_name, filter) => {
+    const plan = await explain(toPageStatement(filter, { limit: 50, offset: 0 }));
+    for (const step of plan.filter((each) => each.includes("forge_notifications USING")))
+      expect(step).toMatch(/^SEARCH forge_notifications USING COVERING INDEX forge_notifications_mailbox/);
+    expect(plan.filter((step) => step.startsWith("SCAN"))).toEqual(["SCAN page"]);
+    expect(plan.filter((step) => step.includes("TEMP B-TREE"))).toEqual([]);
+  });
+
+  test.each(filters)("is counted from the index alone: %s", async (_name, filter) => {
+    for (const step of (await explain(toCountStatement(filter))).filter((each) =>
+      each.includes("forge_notifications"),
+    ))
+      expect(step).toMatch(/^SEARCH forge_notifications USING COVERING INDEX forge_notifications_mailbox/);
+  });
+
+  test.each(filters)("is marked by one ranged statement: %s", async (_name, filter) => {
+    const plan = await explain(toMarkStatement(filter, "read", 1));
+    expect(plan.join("\n")).toMatch(/^SEARCH forge_notifications USING .*forge_notifications_mailbox/);
+    expect(plan.filter((step) => step.startsWith("SCAN"))).toEqual([]);
+  });
+});
