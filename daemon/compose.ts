@@ -135,7 +135,7 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
   const transport = createTransport(deps, limiter, {
     forge: {
       api: forgeApi,
-      routes: [...peopleRoutes(forge), ...repositories.routes, ...hookRoutes(hooks), ...miscellaneous.routes],
+      routes: [...peopleRoutes(forge), ...repositories.routes, ...packages.routes, ...hookRoutes(hooks), ...miscellaneous.routes],
     },
     packages: { api: createPackagesApi(forgeApi), routes: packages.registryRoutes },
     git: { api: createGitApi(forgeApi), routes: repositories.gitRoutes },

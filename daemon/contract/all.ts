@@ -4,6 +4,7 @@ import { adminEmailEndpoints } from "./forge/admin-emails.ts";
 import { adminHookEndpoints } from "./forge/admin-hooks.ts";
 import { adminKeyEndpoints } from "./forge/admin-keys.ts";
 import { adminOrgEndpoints } from "./forge/admin-orgs.ts";
+import { packageEndpoints } from "./forge/admin-packages.ts";
 import { adminRepositoryEndpoints } from "./forge/admin-repositories.ts";
 import { adminUserEndpoints } from "./forge/admin-users.ts";
 import { avatarEndpoints } from "./forge/avatars.ts";
@@ -28,6 +29,7 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...adminEmailEndpoints,
   ...adminHookEndpoints,
   ...adminOrgEndpoints,
+  ...packageEndpoints,
   ...unadoptedEndpoints,
   ...adminUserEndpoints,
   ...adminBadgeEndpoints,

@@ -53,6 +53,16 @@ export const entries: readonly Entry[] = [
       aliases: ["ls"],
     }),
   ]),
+  noun("package", "Packages of the forge", [
+    verb("list", "List and search packages", () => import("./package/list.ts"), {
+      aliases: ["ls"],
+    }),
+    verb("view", "Show a version of a package", () => import("./package/view.ts")),
+    verb("files", "List the files of a version", () => import("./package/files.ts")),
+    verb("delete", "Delete a version of a package", () => import("./package/delete.ts"), {
+      aliases: ["rm"],
+    }),
+  ]),
   noun("badge", "Badges that can be given", [
     verb("list", "List badges", () => import("./badge/list.ts"), { aliases: ["ls"] }),
     verb("create", "Define a badge", () => import("./badge/create.ts")),

@@ -11,6 +11,8 @@ import { genericPackageRoutes } from "./generic.routes.ts";
 import { createGenericPackages } from "./generic.service.ts";
 import { npmRoutes } from "./npm/npm.routes.ts";
 import { createNpmRegistry } from "./npm/npm.service.ts";
+import { packageRoutes } from "./packages.routes.ts";
+import { createPackages } from "./packages.service.ts";
 
 export interface ForgePackagesDeps {
   readonly db: Database;
@@ -25,6 +27,8 @@ export interface ForgePackagesDeps {
 
 /** The forge's packages. */
 export interface ForgePackages {
+  /** Below `/api/v1`. */
+  readonly routes: readonly Route[];
   /** Below `/api/packages`. */
   readonly registryRoutes: readonly Route[];
   /** Removes bytes that no package refers to and that are older than a day; what it freed. For a scheduled task. */
@@ -37,6 +41,7 @@ const UNREFERENCED_KEPT_MS = 24 * 3_600_000;
 export function createForgePackages(deps: ForgePackagesDeps): ForgePackages {
   const { db, store, urls, clock } = deps;
   return {
+    routes: packageRoutes(createPackages(deps), urls),
     registryRoutes: [
       ...genericPackageRoutes(createGenericPackages(deps)),
       ...npmRoutes({ npm: createNpmRegistry(deps), urls, clock }),

@@ -1,0 +1,35 @@
+import type { Command } from "commander";
+import type { listPackages as listPackagesEndpoint } from "../../../../daemon/contract/forge/admin-packages.ts";
+import { operation } from "../../../client/operation.ts";
+import { forgePages } from "../../../client/paging.ts";
+import type { CliContext } from "../../../context.ts";
+import { listOf } from "../../../output/spec.ts";
+import { packageColumns } from "./package-columns.ts";
+
+const listPackages = operation<typeof listPackagesEndpoint>(
+  "forge.admin.packages.list",
+  "GET",
+  "/api/v1/admin/packages",
+);
+
+export const operations = [listPackages];
+export const output = listOf(listPackages);
+
+/** What the command was given. */
+export interface PackageListOptions {
+  readonly type?: string;
+  readonly search?: string;
+}
+
+export function define(command: Command, cli: CliContext, run = runPackageList): void {
+  command
+    .option("--type <type>", "only this type, such as generic or npm")
+    .option("--search <text>", "in the package's name")
+    .action((flags: PackageListOptions) => run(cli, flags));
+}
+
+/** Prints all versions of all packages, newest first. */
+export async function runPackageList(cli: CliContext, options: PackageListOptions): Promise<void> {
+  const query = { type: options.type, q: options.search };
+  await cli.output.list(forgePages(cli.client, listPackages, { query }), packageColumns);
+}

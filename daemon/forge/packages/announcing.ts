@@ -1,0 +1,42 @@
+import type { Transaction } from "../../../storage/engine/database.ts";
+import { findUserById, type ForgeUser } from "../../../storage/tables/forge/users.ts";
+import type { ForgeUrls } from "../urls.ts";
+import type { OwnedVersion, PackageEvents } from "./events.ts";
+import { toPackageView } from "./package.view.ts";
+
+/** Whoever tells hooks of packages. */
+export interface PackageAnnouncer {
+  package(
+    tx: Transaction,
+    action: "created" | "deleted",
+    what: {
+      readonly view: object;
+      readonly owner: ForgeUser;
+      readonly sender: ForgeUser;
+      readonly linked: undefined;
+    },
+  ): Promise<void>;
+}
+
+/** What happens to packages, told to hooks in the wire form, with people as strangers see them. */
+export function createPackageEvents(announce: PackageAnnouncer, urls: ForgeUrls): PackageEvents {
+  const tell = async (
+    tx: Transaction,
+    action: "created" | "deleted",
+    what: OwnedVersion & { readonly actor: ForgeUser },
+  ) => {
+    const { creatorId } = what.version;
+    const creator = creatorId === undefined ? undefined : await findUserById(tx, creatorId);
+    const view = toPackageView({ ...what, creator }, undefined, urls);
+    await announce.package(tx, action, {
+      view,
+      owner: what.owner,
+      sender: what.actor,
+      linked: undefined,
+    });
+  };
+  return {
+    created: (tx, what) => tell(tx, "created", what),
+    deleted: (tx, what) => tell(tx, "deleted", what),
+  };
+}

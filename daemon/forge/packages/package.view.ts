@@ -1,0 +1,68 @@
+import type { ForgePackageFile } from "../../../storage/tables/forge/packages.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
+import type { WirePackage, WirePackageFile } from "../../contract/forge/admin-packages.ts";
+import type { WireUser } from "../../contract/forge/users.ts";
+import { toUserView } from "../accounts/user.view.ts";
+import { type ForgeUrls, neverTime, toDomain, toUrl, toWireTime, unfilledTime } from "../urls.ts";
+import type { OwnedVersion } from "./events.ts";
+
+/** A version with who published it. */
+export interface SeenVersion extends OwnedVersion {
+  /** Undefined once the account is gone. */
+  readonly creator: ForgeUser | undefined;
+}
+
+/** A version of a package (forge behaviour, 7.8) with people as the viewer may see them. */
+export function toPackageView(
+  { package: { type, name }, version, owner, creator }: SeenVersion,
+  viewer: ForgeUser | undefined,
+  urls: ForgeUrls,
+): WirePackage {
+  const path = [type, name.toLowerCase(), version.version.toLowerCase()].map(encodeURIComponent);
+  return {
+    id: version.id,
+    owner: toUserView(owner, viewer, urls),
+    repository: null,
+    creator: creator === undefined ? toGhostView(urls) : toUserView(creator, viewer, urls),
+    type,
+    name,
+    version: version.version,
+    html_url: toUrl(urls, `/${owner.name}/-/packages/${path.join("/")}`),
+    created_at: toWireTime(version.createdAt),
+  };
+}
+
+/** A file of a version. */
+export function toPackageFileView(file: ForgePackageFile): WirePackageFile {
+  const { id, size, name, md5, sha1, sha256, sha512 } = file;
+  return { id, size, name, md5, sha1, sha256, sha512 };
+}
+
+/** Stands for an account that is gone. Nobody else can have the name. */
+function toGhostView(urls: ForgeUrls): WireUser {
+  return {
+    id: -1,
+    login: "Ghost",
+    login_name: "",
+    source_id: 0,
+    full_name: "",
+    email: `ghost@noreply.${toDomain(urls)}`,
+    avatar_url: toUrl(urls, "/avatars/ghost"),
+    html_url: toUrl(urls, "/Ghost"),
+    language: "",
+    is_admin: false,
+    last_login: unfilledTime,
+    created: neverTime,
+    restricted: false,
+    active: false,
+    prohibit_login: false,
+    location: "",
+    website: "",
+    description: "",
+    visibility: "public",
+    followers_count: 0,
+    following_count: 0,
+    starred_repos_count: 0,
+    username: "Ghost",
+  };
+}

@@ -1,0 +1,102 @@
+import type { Database, Queries } from "../../../storage/engine/database.ts";
+import {
+  findPackage,
+  findVersion,
+  type ForgePackageFile,
+  listFiles,
+  touchPackage,
+} from "../../../storage/tables/forge/packages.ts";
+import {
+  listAllVersions,
+  type VersionFilter,
+} from "../../../storage/tables/forge/packages-lists.ts";
+import {
+  findUserById,
+  type ForgeUser,
+  listUsersByIds,
+} from "../../../storage/tables/forge/users.ts";
+import type { ForgeCaller } from "../caller.ts";
+import { notFound } from "../refusals.ts";
+import { getReadableOwner, getWritableOwner } from "./access.ts";
+import type { OwnedVersion, PackageEvents } from "./events.ts";
+import { ensureLatest } from "./npm/changing.ts";
+import type { SeenVersion } from "./package.view.ts";
+import { removeVersion } from "./versions.ts";
+
+/** A version of any type, as a path names it. */
+export interface VersionAt {
+  readonly owner: string;
+  readonly type: string;
+  readonly name: string;
+  readonly version: string;
+}
+
+/** Packages of every type. All but `list` refuse with `not_found` what is missing or hidden from the caller. */
+export interface Packages {
+  /** A page of all versions of all packages, newest first, and the count of all. `type` `all` is every type. */
+  list(
+    filter: VersionFilter,
+    window: { readonly page: number; readonly limit: number },
+  ): Promise<{ readonly versions: readonly SeenVersion[]; readonly total: number }>;
+  get(at: VersionAt, caller: ForgeCaller | undefined): Promise<SeenVersion>;
+  listFiles(at: VersionAt, caller: ForgeCaller | undefined): Promise<ForgePackageFile[]>;
+  /** Deletes a version, and the package with its last one. Refuses with `forbidden` who may only read. */
+  remove(at: VersionAt, caller: ForgeCaller): Promise<void>;
+}
+
+export interface PackagesDeps {
+  readonly db: Database;
+  readonly events: PackageEvents;
+}
+
+export function createPackages({ db, events }: PackagesDeps): Packages {
+  return {
+    async list({ type, term }, { page, limit }) {
+      const offset = Math.min((page - 1) * limit, Number.MAX_SAFE_INTEGER);
+      const filter = { type: type === "all" ? "" : type, term };
+      const found = await listAllVersions(db, filter, { limit, offset });
+      const ids = found.versions.flatMap((each) => [each.package.ownerId, each.creatorId ?? -1]);
+      const people = new Map((await listUsersByIds(db, ids)).map((user) => [user.id, user]));
+      const versions: SeenVersion[] = [];
+      for (const each of found.versions) {
+        const owner = people.get(each.package.ownerId);
+        // Gone between two queries.
+        if (owner === undefined) continue;
+        const creator = people.get(each.creatorId ?? -1);
+        versions.push({ package: each.package, version: each, owner, creator });
+      }
+      return { versions, total: found.total };
+    },
+
+    async get(at, caller) {
+      const owner = await getReadableOwner(db, at.owner, caller);
+      const found = await getVersion(db, owner, at);
+      const { creatorId } = found.version;
+      const creator = creatorId === undefined ? undefined : await findUserById(db, creatorId);
+      return { ...found, creator };
+    },
+
+    async listFiles(at, caller) {
+      const owner = await getReadableOwner(db, at.owner, caller);
+      const found = await getVersion(db, owner, at);
+      return listFiles(db, found.version.id);
+    },
+
+    async remove(at, caller) {
+      const owner = await getWritableOwner(db, at.owner, caller);
+      await db.transaction(async (tx) => {
+        const found = await getVersion(tx, owner, at);
+        await touchPackage(tx, found.package.id);
+        await removeVersion(tx, events, { ...found, actor: caller.user });
+        if (at.type === "npm") await ensureLatest(tx, found.package);
+      });
+    },
+  };
+}
+
+async function getVersion(db: Queries, owner: ForgeUser, at: VersionAt): Promise<OwnedVersion> {
+  const found = await findPackage(db, { ownerId: owner.id, type: at.type, name: at.name });
+  const version = found && (await findVersion(db, found.id, at.version));
+  if (found === undefined || version === undefined) throw notFound();
+  return { package: found, version, owner };
+}
