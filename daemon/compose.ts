@@ -6,6 +6,8 @@ import type { Addresses } from "./addresses.ts";
 import { peopleRoutes } from "./forge/accounts/accounts.ts";
 import { createForgeApi } from "./forge/api.ts";
 import type { ForgeCaller } from "./forge/caller.ts";
+import { cronRoutes } from "./forge/cron/cron.routes.ts";
+import { createCronTasks } from "./forge/cron/cron.service.ts";
 import { hookRoutes } from "./forge/hooks/hooks.routes.ts";
 import { createMiscellaneous } from "./forge/miscellaneous.ts";
 import { createGitApi, isGitPath } from "./forge/git/git-api.ts";
@@ -16,14 +18,13 @@ import type { Api, Route } from "./http/handle.ts";
 import { createClientAddress } from "./http/client-address.ts";
 import { createMetrics } from "./http/metrics.ts";
 import { createNodeHandler, createServerRequest, type NodeHandler } from "./http/server.ts";
-import { maintenanceSchedules } from "./jobs/maintenance.ts";
-import { createSchedules } from "./jobs/schedule.ts";
 import type { Log } from "./logging.ts";
 import type { DaemonInput } from "./main.ts";
 import { openCloud } from "./open-cloud.ts";
 import { openHooks } from "./open-hooks.ts";
 import { openRepositories } from "./open-repositories.ts";
 import { createPages } from "./pages.ts";
+import { scheduledTasks } from "./scheduled-tasks.ts";
 import { createPeople, type ServiceDeps } from "./services.ts";
 import type { Stores } from "./stores.ts";
 import { accountRoutes } from "./vault/accounts/accounts.routes.ts";
@@ -55,6 +56,7 @@ function isForgePath(path: string): boolean {
 export async function compose(deps: ServiceDeps): Promise<Composed> {
   const { input, stores, addresses, queue, log } = deps;
   const { clock, settings } = input;
+  const git = createGit({ searchPath: process.env["PATH"] ?? "" });
   const { hooks, close: closeHooks } = openHooks({
     db: deps.db,
     clock,
@@ -65,7 +67,7 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
     urls: { publicUrl: addresses.publicUrl },
     addressPolicy: settings.addressPolicy,
     ownAddresses: addresses.own,
-    git: createGit({ searchPath: process.env["PATH"] ?? "" }),
+    git,
     locate: (repository) => repositories.repositories.locate(repository),
   });
   const people = createPeople({
@@ -127,15 +129,29 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
   });
   queue.register(vault.resetMails.job);
   queue.register(mailer.job);
-  const schedules = createSchedules(
-    { queue, db: deps.db, clock },
-    maintenanceSchedules({ db: deps.db, clock, limiter }),
-  );
+  const cron = createCronTasks({
+    db: deps.db,
+    clock,
+    queue,
+    log,
+    timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+    tasks: scheduledTasks({
+      db: deps.db,
+      directory: stores.directory,
+      clock,
+      limiter,
+      sessions: vault.sessions,
+      hookLog: hooks.log,
+      cache: cloud.cache,
+      git,
+      locate: (repository) => repositories.repositories.locate(repository),
+    }),
+  });
   const forgeApi = createForgeApi({ db: deps.db, ...forge });
   const transport = createTransport(deps, limiter, {
     forge: {
       api: forgeApi,
-      routes: [...peopleRoutes(forge), ...repositories.routes, ...packages.routes, ...hookRoutes(hooks), ...miscellaneous.routes],
+      routes: [...peopleRoutes(forge), ...repositories.routes, ...packages.routes, ...hookRoutes(hooks), ...cronRoutes(cron), ...miscellaneous.routes],
     },
     packages: { api: createPackagesApi(forgeApi), routes: packages.registryRoutes },
     git: { api: createGitApi(forgeApi), routes: repositories.gitRoutes },
@@ -148,7 +164,7 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
     ...transport,
     start: async () => {
       await queue.start();
-      await schedules.start();
+      await cron.start();
       cloud.start();
     },
     stop: async () => {

@@ -1,5 +1,6 @@
 import type { AnyEndpoint } from "./endpoint.ts";
 import { adminBadgeEndpoints } from "./forge/admin-badges.ts";
+import { adminCronEndpoints } from "./forge/admin-cron.ts";
 import { adminEmailEndpoints } from "./forge/admin-emails.ts";
 import { adminHookEndpoints } from "./forge/admin-hooks.ts";
 import { adminKeyEndpoints } from "./forge/admin-keys.ts";
@@ -26,6 +27,7 @@ import { cloudItemEndpoints } from "./vault/cloud-items.ts";
 
 /** Every operation that the daemon serves, in the order of the documents. Tests, OpenAPI and the command line read it. */
 export const allEndpoints: readonly AnyEndpoint[] = [
+  ...adminCronEndpoints,
   ...adminEmailEndpoints,
   ...adminHookEndpoints,
   ...adminOrgEndpoints,

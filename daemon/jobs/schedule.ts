@@ -9,6 +9,8 @@ export interface Schedule {
   readonly next: (after: number) => number;
   /** Also right after the daemon starts. */
   readonly atStart?: boolean;
+  /** As of a `JobKind`. */
+  readonly timeoutMs?: number;
   /** Not tried again when it fails: the next time comes anyway. */
   run(context: JobContext): Promise<void>;
 }
@@ -21,8 +23,11 @@ export function everyMs(ms: number): (after: number) => number {
 export interface Schedules {
   /** Makes sure that each schedule has its next job. After `queue.start`. */
   start(): Promise<void>;
-  /** Has a schedule run at once, besides its times. False when there is none of that name. */
-  runNow(name: string): Promise<boolean>;
+  /**
+   * Has a schedule run at once, besides its times. False when there is none of that name. `meanwhile` is called before
+   * the run can begin, and what it returns is waited for.
+   */
+  runNow(name: string, meanwhile?: () => Promise<void>): Promise<boolean>;
 }
 
 /**
@@ -34,12 +39,13 @@ export function createSchedules(
   schedules: readonly Schedule[],
 ): Schedules {
   const enqueue = async (schedule: Schedule, runAt: number): Promise<void> => {
-    const job = { kind: kindOf(schedule), payload: null, key: schedule.name, runAt };
+    const job = { kind: toScheduleKind(schedule.name), payload: null, key: schedule.name, runAt };
     await db.transaction((tx) => queue.enqueue(tx, job));
   };
   for (const schedule of schedules) {
     queue.register({
-      kind: kindOf(schedule),
+      kind: toScheduleKind(schedule.name),
+      ...(schedule.timeoutMs === undefined ? {} : { timeoutMs: schedule.timeoutMs }),
       run: async (_payload, context) => {
         // The next one first: a run that fails, or ends with the process, does not end the schedule.
         await enqueue(schedule, schedule.next(clock()));
@@ -53,16 +59,20 @@ export function createSchedules(
         await enqueue(schedule, schedule.atStart === true ? clock() : schedule.next(clock()));
       }
     },
-    async runNow(name) {
+    async runNow(name, meanwhile) {
       const schedule = schedules.find((known) => known.name === name);
-      if (schedule !== undefined) {
-        await enqueue(schedule, clock());
+      if (schedule === undefined) {
+        return false;
       }
-      return schedule !== undefined;
+      const waited = meanwhile?.();
+      await enqueue(schedule, clock());
+      await waited;
+      return true;
     },
   };
 }
 
-function kindOf({ name }: Schedule): string {
+/** The kind of the jobs of a schedule. */
+export function toScheduleKind(name: string): string {
   return `schedule.${name}`;
 }

@@ -1,0 +1,14 @@
+import type { WireCron } from "../../contract/forge/admin-cron.ts";
+import { toWireTime, unfilledTime } from "../urls.ts";
+import type { SeenTask } from "./cron.service.ts";
+
+/** A scheduled task (forge behaviour, 7.4). */
+export function toCronView({ task, nextAt, record }: SeenTask): WireCron {
+  return {
+    name: task.name,
+    schedule: task.schedule,
+    next: toWireTime(nextAt),
+    prev: record === undefined ? unfilledTime : toWireTime(record.startedAt),
+    exec_times: record?.execTimes ?? 0,
+  };
+}

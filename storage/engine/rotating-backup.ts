@@ -1,0 +1,47 @@
+import { open, readdir, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { SqliteDatabase } from "./sqlite.ts";
+
+export interface RotatingBackupOptions {
+  /** Where copies are kept. Other files in it are left alone. */
+  readonly folder: string;
+  /** On the same file system: a copy appears in `folder` when it is whole. */
+  readonly temporaryFolder: string;
+  /** How many copies are kept, this one included. */
+  readonly kept: number;
+  /** Epoch milliseconds: the copy's name is made of it. */
+  readonly now: number;
+}
+
+const NAME = /^croft-\d{8}-\d{6}\.db$/;
+
+/**
+ * Copies the database as of this moment into a file `croft-YYYYMMDD-HHMMSS.db` (UTC) and removes the oldest copies
+ * beyond `kept`. Nothing is removed when the copy fails. Returns the path.
+ */
+export async function backUpDatabase(
+  db: Pick<SqliteDatabase, "backup">,
+  { folder, temporaryFolder, kept, now }: RotatingBackupOptions,
+): Promise<string> {
+  const name = `croft-${new Date(now).toISOString().slice(0, 19).replace(/[-:]/g, "").replace("T", "-")}.db`;
+  const half = join(temporaryFolder, `backup-${name}`);
+  await rm(half, { force: true });
+  await db.backup(half);
+  await sync(half);
+  const path = join(folder, name);
+  await rename(half, path);
+  await sync(folder);
+  const copies = (await readdir(folder)).filter((each) => NAME.test(each)).toSorted();
+  for (const old of copies.slice(0, Math.max(0, copies.length - kept)))
+    await rm(join(folder, old), { force: true });
+  return path;
+}
+
+async function sync(path: string): Promise<void> {
+  const handle = await open(path, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
