@@ -2,10 +2,10 @@ import type { FileHandle } from "node:fs/promises";
 import { Readable } from "node:stream";
 import type { CacheEntry } from "../tables/vault/cache.ts";
 import { hashFile, hashSmall } from "./block-hash.ts";
+import type { Blocks, Span } from "./blocks.ts";
 import { toFingerprint, type CacheFiles } from "./cache-files.ts";
 import type { CacheIndex } from "./cache-index.ts";
 import type { MemoryCache } from "./memory-cache.ts";
-import { readSpan, type Span } from "./read-span.ts";
 
 /** Bytes that are ready to be sent. `release` is called exactly once, when they are no longer needed. */
 export interface CachedBytes {
@@ -31,6 +31,7 @@ export interface CacheHitsOptions {
   readonly files: CacheFiles;
   readonly index: CacheIndex;
   readonly memory: MemoryCache;
+  readonly blocks: Blocks;
   readonly clock: () => number;
   readonly onError: (error: unknown, what: string) => void;
 }
@@ -103,7 +104,8 @@ export function createCacheHits(options: CacheHitsOptions): CacheHits {
     return {
       size: entry.size,
       buffer: undefined,
-      open: async (span) => readSpan(handle, span ?? { start: 0, end: entry.size - 1 }),
+      open: async (span = { start: 0, end: entry.size - 1 }) =>
+        options.blocks.stream(entry.key, handle, span, entry.size),
       release: () => {
         index.unpin(entry.key);
         handle.close().catch((error: unknown) => options.onError(error, "closing a cached file"));

@@ -4,6 +4,7 @@
 // cache-hits.ts (what is at hand and how it is checked), cache-index.ts (limits and rows), cache-files.ts; object-store.ts.
 import type { Database } from "../engine/database.ts";
 import { listCacheKeysOf } from "../tables/vault/cache.ts";
+import { createBlocks } from "./blocks.ts";
 import { openCacheFiles } from "./cache-files.ts";
 import { createCacheHits } from "./cache-hits.ts";
 import { createCacheIndex } from "./cache-index.ts";
@@ -44,7 +45,7 @@ export interface ByteCacheOptions {
   readonly newId: () => string;
   /** The bytes that a user's entries may take; asked anew each time, so that it may change at any time. */
   readonly limitOf: (userId: string) => Promise<number>;
-  /** Memory for small files. */
+  /** Memory for small files; half as much again for blocks of large ones. */
   readonly memoryBytes: number;
   /** Told of failures of the cache itself, which no reader notices. */
   readonly onError: (error: unknown, what: string) => void;
@@ -63,8 +64,19 @@ export async function createByteCache(options: ByteCacheOptions): Promise<ByteCa
     onRemoved: (key) => hits.forget(key),
     onError,
   });
-  const hits = createCacheHits({ files, index, memory, clock, onError });
-  const transfers = createTransfers({ files, index, hits, memory, clock, newId, limitOf, onError });
+  const blocks = createBlocks(options.memoryBytes / 2);
+  const hits = createCacheHits({ files, index, memory, blocks, clock, onError });
+  const transfers = createTransfers({
+    files,
+    index,
+    hits,
+    memory,
+    blocks,
+    clock,
+    newId,
+    limitOf,
+    onError,
+  });
   let isClosed = false;
 
   return {

@@ -1,6 +1,6 @@
 import type { FileHandle } from "node:fs/promises";
 import { Readable } from "node:stream";
-import type { Span } from "./read-span.ts";
+import { BLOCK_BYTES, type Blocks, type Span } from "./blocks.ts";
 
 /** Bytes on their way from where they are kept, with what is known of them. */
 export interface Fetched<Meta> {
@@ -33,11 +33,13 @@ export interface FillHelp {
   rest(from: number, end: number | undefined): Promise<Readable | undefined>;
   /** Frees some of the disk. */
   makeRoom(): Promise<void>;
+  /** Blocks of the file, which has the name `id`. */
+  readonly blocks: Blocks;
+  readonly id: string;
 }
 
 /** How often a transfer that broke off is taken up again. */
 export const RESUMES_MAX = 3;
-const READ_BYTES = 64 * 1024;
 /** Bytes kept in memory behind the newest: readers that keep up never touch the disk, nor wait for it. */
 const WINDOW_BYTES = 4 * 1024 * 1024;
 /** Bytes that may wait for the disk. */
@@ -187,9 +189,10 @@ export function startFill(
   }
 
   async function readWritten(position: number, end: number): Promise<Uint8Array | undefined> {
-    const available = Math.min(written, end + 1) - position;
-    if (available <= 0) return undefined;
-    const chunk = Buffer.allocUnsafe(Math.min(available, READ_BYTES));
+    if (position >= Math.min(written, end + 1)) return undefined;
+    const blockEnd = (Math.floor(position / BLOCK_BYTES) + 1) * BLOCK_BYTES;
+    if (blockEnd <= written) return help.blocks.read(help.id, file, position, end);
+    const chunk = Buffer.allocUnsafe(Math.min(written, end + 1) - position);
     const { bytesRead } = await file.read(chunk, 0, chunk.length, position);
     if (bytesRead === 0) throw new CacheDiskError(new Error("the file is shorter than written"));
     return chunk.subarray(0, bytesRead);
@@ -203,7 +206,7 @@ export function startFill(
       return arrived;
     },
     finished,
-    read: (span) => Readable.from(follow(span), { objectMode: false, highWaterMark: READ_BYTES }),
+    read: (span) => Readable.from(follow(span), { objectMode: false, highWaterMark: BLOCK_BYTES }),
     abort(reason) {
       failure ??= reason;
       source.destroy(reason);

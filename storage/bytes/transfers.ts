@@ -2,6 +2,7 @@ import type { FileHandle } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import type { CacheEntry } from "../tables/vault/cache.ts";
 import { hashFile, hashSmall } from "./block-hash.ts";
+import type { Blocks } from "./blocks.ts";
 import type { CacheFiles } from "./cache-files.ts";
 import { SMALL_BYTES, toBufferBytes, type CacheHits } from "./cache-hits.ts";
 import type { CacheIndex } from "./cache-index.ts";
@@ -30,6 +31,7 @@ export interface TransfersOptions {
   readonly index: CacheIndex;
   readonly hits: CacheHits;
   readonly memory: MemoryCache;
+  readonly blocks: Blocks;
   readonly clock: () => number;
   readonly newId: () => string;
   readonly limitOf: (userId: string) => Promise<number>;
@@ -187,6 +189,8 @@ export function createTransfers(options: TransfersOptions): Transfers {
     const fill = startFill(file, fetched.stream, size, {
       rest: (start, end) => fetchRest(request, transfer, meta, start, end),
       makeRoom: () => index.makeRoom(),
+      blocks: options.blocks,
+      id,
     });
     if (key !== undefined) index.pin(key);
     let isOver = false;

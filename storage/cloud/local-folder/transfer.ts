@@ -7,7 +7,7 @@ import { errnoOf, toReadFailure, unless } from "./errno.ts";
 import { publish, publishByClaim, type Place } from "./relocate.ts";
 import { toVersion } from "./versions.ts";
 
-const READ_BYTES = 512 * 1024;
+const READ_BYTES = 256 * 1024;
 
 /** A file opened for reading. */
 export interface Opened {
