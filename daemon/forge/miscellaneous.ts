@@ -30,7 +30,10 @@ export function createMiscellaneous(deps: {
   readonly reportBug: (error: unknown) => void;
 }): Miscellaneous {
   const { db, publicUrl } = deps;
-  const templates = createTemplates({ customDirectory: join(deps.dataDirectory, "custom"), warn: deps.warn });
+  const templates = createTemplates({
+    customDirectory: join(deps.dataDirectory, "custom"),
+    warn: deps.warn,
+  });
   const rendering = createRenderingWithThreads({
     random: deps.random,
     publicUrl,

@@ -30,9 +30,16 @@ export async function readCustomTexts(
 async function listFiles(folder: string): Promise<string[]> {
   try {
     const entries = await readdir(folder, { withFileTypes: true });
-    return entries.filter((entry) => entry.isFile() && !entry.name.startsWith(".")).map(({ name }) => name);
+    return entries
+      .filter((entry) => entry.isFile() && !entry.name.startsWith("."))
+      .map(({ name }) => name);
   } catch (error) {
-    if (error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR")) return [];
+    if (
+      error instanceof Error &&
+      "code" in error &&
+      (error.code === "ENOENT" || error.code === "ENOTDIR")
+    )
+      return [];
     throw error;
   }
 }

@@ -27,14 +27,17 @@ const labelFile = z.object({
  * (forge behaviour, 17.2). Undefined when it is neither or a colour is none.
  */
 export function parseLabelSet(text: string): readonly Label[] | undefined {
-  return text.trimStart().startsWith("#") && /^\s*#[0-9a-f]{3,6}\s/i.test(text) ? parseLines(text) : parseYaml(text);
+  return text.trimStart().startsWith("#") && /^\s*#[0-9a-f]{3,6}\s/i.test(text)
+    ? parseLines(text)
+    : parseYaml(text);
 }
 
 function parseLines(text: string): readonly Label[] | undefined {
   const labels: Label[] = [];
   for (const line of text.split(/\r?\n/)) {
     if (line.trim() === "") continue;
-    const [, written = "", name = "", description = ""] = /^\s*#?(\w+)\s+([^;]+?)\s*(?:;\s*(.*?)\s*)?$/.exec(line) ?? [];
+    const [, written = "", name = "", description = ""] =
+      /^\s*#?(\w+)\s+([^;]+?)\s*(?:;\s*(.*?)\s*)?$/.exec(line) ?? [];
     const color = toColor(written);
     if (color === undefined || name === "") return undefined;
     labels.push({ name, color, description, exclusive: false });
@@ -56,7 +59,13 @@ function parseYaml(text: string): readonly Label[] | undefined {
 
 function readYaml(text: string): unknown {
   const document = parseDocument(text, { logLevel: "silent" });
-  return document.errors.length > 0 ? undefined : document.toJS({ maxAliasCount: 100 });
+  if (document.errors.length > 0) return undefined;
+  try {
+    return document.toJS({ maxAliasCount: 100 });
+  } catch {
+    // An alias of nothing, or too many of them: the caller reports the file.
+    return undefined;
+  }
 }
 
 /** `#abc` and `AABBCC` as six digits in lower case. */

@@ -13,37 +13,50 @@ interface LicenseFile {
   readonly default: { readonly licenseText: string };
 }
 
-const text = (load: () => Promise<LicenseFile>) => async () => `${(await load()).default.licenseText.trim()}\n`;
+const text = (load: () => Promise<LicenseFile>) => async () =>
+  `${(await load()).default.licenseText.trim()}\n`;
 
 /** License texts by SPDX identifier, from `spdx-license-list`: each is read when it is asked for. */
 export const shippedLicenses: ReadonlyMap<string, () => Promise<string>> = new Map(
   Object.entries({
     "0BSD": () => import("spdx-license-list/licenses/0BSD.json", { with: { type: "json" } }),
-    "AGPL-3.0": () => import("spdx-license-list/licenses/AGPL-3.0.json", { with: { type: "json" } }),
-    "Apache-2.0": () => import("spdx-license-list/licenses/Apache-2.0.json", { with: { type: "json" } }),
-    "BSD-2-Clause": () => import("spdx-license-list/licenses/BSD-2-Clause.json", { with: { type: "json" } }),
-    "BSD-3-Clause": () => import("spdx-license-list/licenses/BSD-3-Clause.json", { with: { type: "json" } }),
-    "BSD-3-Clause-Clear": () => import("spdx-license-list/licenses/BSD-3-Clause-Clear.json", { with: { type: "json" } }),
+    "AGPL-3.0": () =>
+      import("spdx-license-list/licenses/AGPL-3.0.json", { with: { type: "json" } }),
+    "Apache-2.0": () =>
+      import("spdx-license-list/licenses/Apache-2.0.json", { with: { type: "json" } }),
+    "BSD-2-Clause": () =>
+      import("spdx-license-list/licenses/BSD-2-Clause.json", { with: { type: "json" } }),
+    "BSD-3-Clause": () =>
+      import("spdx-license-list/licenses/BSD-3-Clause.json", { with: { type: "json" } }),
+    "BSD-3-Clause-Clear": () =>
+      import("spdx-license-list/licenses/BSD-3-Clause-Clear.json", { with: { type: "json" } }),
     "BSL-1.0": () => import("spdx-license-list/licenses/BSL-1.0.json", { with: { type: "json" } }),
-    "CC-BY-4.0": () => import("spdx-license-list/licenses/CC-BY-4.0.json", { with: { type: "json" } }),
-    "CC-BY-SA-4.0": () => import("spdx-license-list/licenses/CC-BY-SA-4.0.json", { with: { type: "json" } }),
+    "CC-BY-4.0": () =>
+      import("spdx-license-list/licenses/CC-BY-4.0.json", { with: { type: "json" } }),
+    "CC-BY-SA-4.0": () =>
+      import("spdx-license-list/licenses/CC-BY-SA-4.0.json", { with: { type: "json" } }),
     "CC0-1.0": () => import("spdx-license-list/licenses/CC0-1.0.json", { with: { type: "json" } }),
     "EPL-1.0": () => import("spdx-license-list/licenses/EPL-1.0.json", { with: { type: "json" } }),
     "EPL-2.0": () => import("spdx-license-list/licenses/EPL-2.0.json", { with: { type: "json" } }),
-    "EUPL-1.2": () => import("spdx-license-list/licenses/EUPL-1.2.json", { with: { type: "json" } }),
+    "EUPL-1.2": () =>
+      import("spdx-license-list/licenses/EUPL-1.2.json", { with: { type: "json" } }),
     "GPL-2.0": () => import("spdx-license-list/licenses/GPL-2.0.json", { with: { type: "json" } }),
     "GPL-3.0": () => import("spdx-license-list/licenses/GPL-3.0.json", { with: { type: "json" } }),
     ISC: () => import("spdx-license-list/licenses/ISC.json", { with: { type: "json" } }),
-    "LGPL-2.1": () => import("spdx-license-list/licenses/LGPL-2.1.json", { with: { type: "json" } }),
-    "LGPL-3.0": () => import("spdx-license-list/licenses/LGPL-3.0.json", { with: { type: "json" } }),
+    "LGPL-2.1": () =>
+      import("spdx-license-list/licenses/LGPL-2.1.json", { with: { type: "json" } }),
+    "LGPL-3.0": () =>
+      import("spdx-license-list/licenses/LGPL-3.0.json", { with: { type: "json" } }),
     MIT: () => import("spdx-license-list/licenses/MIT.json", { with: { type: "json" } }),
     "MIT-0": () => import("spdx-license-list/licenses/MIT-0.json", { with: { type: "json" } }),
     "MPL-2.0": () => import("spdx-license-list/licenses/MPL-2.0.json", { with: { type: "json" } }),
-    "MulanPSL-2.0": () => import("spdx-license-list/licenses/MulanPSL-2.0.json", { with: { type: "json" } }),
+    "MulanPSL-2.0": () =>
+      import("spdx-license-list/licenses/MulanPSL-2.0.json", { with: { type: "json" } }),
     "OFL-1.1": () => import("spdx-license-list/licenses/OFL-1.1.json", { with: { type: "json" } }),
     "OSL-3.0": () => import("spdx-license-list/licenses/OSL-3.0.json", { with: { type: "json" } }),
     "UPL-1.0": () => import("spdx-license-list/licenses/UPL-1.0.json", { with: { type: "json" } }),
-    Unlicense: () => import("spdx-license-list/licenses/Unlicense.json", { with: { type: "json" } }),
+    Unlicense: () =>
+      import("spdx-license-list/licenses/Unlicense.json", { with: { type: "json" } }),
     WTFPL: () => import("spdx-license-list/licenses/WTFPL.json", { with: { type: "json" } }),
     Zlib: () => import("spdx-license-list/licenses/Zlib.json", { with: { type: "json" } }),
   }).map(([key, load]) => [key, text(load)]),

@@ -11,17 +11,34 @@ import { handle } from "../handle.ts";
 import { notFound } from "../refusals.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { Templates } from "./templates.service.ts";
-import { toGitignoreView, toLabelView, toLicenseEntryView, toLicenseView } from "./templates.view.ts";
+import {
+  toGitignoreView,
+  toLabelView,
+  toLicenseEntryView,
+  toLicenseView,
+} from "./templates.view.ts";
 
 /** The routes of templates (forge behaviour, 17): open to everybody, never paged. */
-export function templateRoutes({ templates, urls }: { readonly templates: Templates; readonly urls: ForgeUrls }): Route[] {
+export function templateRoutes({
+  templates,
+  urls,
+}: {
+  readonly templates: Templates;
+  readonly urls: ForgeUrls;
+}): Route[] {
   return [
-    handle(listGitignoreTemplates, async () => ({ status: 200, body: [...(await templates.listIgnoreFiles())] })),
+    handle(listGitignoreTemplates, async () => ({
+      status: 200,
+      body: [...(await templates.listIgnoreFiles())],
+    })),
     handle(getGitignoreTemplate, async ({ params: { name } }) => ({
       status: 200,
       body: toGitignoreView(name, orNotFound(await templates.findIgnoreFile(name))),
     })),
-    handle(listLabelTemplates, async () => ({ status: 200, body: [...(await templates.listLabelSets())] })),
+    handle(listLabelTemplates, async () => ({
+      status: 200,
+      body: [...(await templates.listLabelSets())],
+    })),
     handle(getLabelTemplate, async ({ params: { name } }) => ({
       status: 200,
       body: orNotFound(await templates.findLabelSet(name)).map(toLabelView),

@@ -30,7 +30,9 @@ export function createTemplates(deps: {
   readonly warn: (message: string) => void;
 }): Templates {
   const read = (folder: string) => readCustomTexts(`${deps.customDirectory}/${folder}`, deps.warn);
-  const ignoreFiles = once(async () => merge(await shippedIgnoreFiles(), toTexts(await read("gitignore"))));
+  const ignoreFiles = once(async () =>
+    merge(await shippedIgnoreFiles(), toTexts(await read("gitignore"))),
+  );
   const licenses = once(async () => merge(shippedLicenses, toTexts(await read("licenses"))));
   const labelSets = once(async () => {
     const custom = new Map<string, () => Promise<readonly Label[]>>();
@@ -61,7 +63,9 @@ function toTexts(files: ReadonlyMap<string, string>): Loaders<string> {
 /** Both in the order of their names' bytes; of two with one name the custom one. */
 function merge<T>(shipped: Loaders<T>, custom: Loaders<T>): Loaders<T> {
   const both = [...new Map([...shipped, ...custom])];
-  return new Map(both.sort(([one], [other]) => Buffer.compare(Buffer.from(one), Buffer.from(other))));
+  return new Map(
+    both.sort(([one], [other]) => Buffer.compare(Buffer.from(one), Buffer.from(other))),
+  );
 }
 
 function once<T>(load: () => Promise<T>): () => Promise<T> {

@@ -1,5 +1,10 @@
 import type { z } from "zod";
-import type { gitignoreTemplate, labelTemplate, licenseListEntry, licenseTemplate } from "../../contract/forge/templates.ts";
+import type {
+  gitignoreTemplate,
+  labelTemplate,
+  licenseListEntry,
+  licenseTemplate,
+} from "../../contract/forge/templates.ts";
 import { type ForgeUrls, toApiUrl } from "../urls.ts";
 import type { Label } from "./label-sets.ts";
 
@@ -11,7 +16,12 @@ export function toGitignoreView(name: string, source: string): z.input<typeof gi
   return { name, source };
 }
 
-export function toLabelView({ name, exclusive, color, description }: Label): z.input<typeof labelTemplate> {
+export function toLabelView({
+  name,
+  exclusive,
+  color,
+  description,
+}: Label): z.input<typeof labelTemplate> {
   return { name, exclusive, color, description };
 }
 
@@ -19,6 +29,10 @@ export function toLicenseEntryView(urls: ForgeUrls, key: string): z.input<typeof
   return { key, name: key, url: toApiUrl(urls, `/licenses/${encodeURIComponent(key)}`) };
 }
 
-export function toLicenseView(urls: ForgeUrls, key: string, body: string): z.input<typeof licenseTemplate> {
+export function toLicenseView(
+  urls: ForgeUrls,
+  key: string,
+  body: string,
+): z.input<typeof licenseTemplate> {
   return { ...toLicenseEntryView(urls, key), implementation, body };
 }
