@@ -63,6 +63,7 @@ export interface Git {
 const OUTPUT_BYTES_MAX = 16 * 1024 * 1024;
 const TIMEOUT_MS = 60_000;
 const STDERR_BYTES_MAX = 4096;
+const TERMINATE_AFTER_MS = 3_000;
 const KILL_AFTER_MS = 5_000;
 
 /**
@@ -157,10 +158,19 @@ function toProcess(child: ChildProcessByStdio<Writable, Readable, Readable>): Gi
     ended,
     stop() {
       if (child.exitCode !== null || child.signalCode !== null || timer !== undefined) return;
-      // Children of git read the same input, so its end is what ends them.
+      const kill = () => {
+        child.kill("SIGTERM");
+        timer = setTimeout(() => child.kill("SIGKILL"), KILL_AFTER_MS);
+        timer.unref();
+      };
+      if (child.stdin.writableEnded) {
+        kill();
+        return;
+      }
+      // A git that waits for more ends by itself when no more comes, with its children, and cleans up behind all of
+      // them. A signal would end it before them.
       child.stdin.destroy();
-      child.kill("SIGTERM");
-      timer = setTimeout(() => child.kill("SIGKILL"), KILL_AFTER_MS);
+      timer = setTimeout(kill, TERMINATE_AFTER_MS);
       timer.unref();
     },
   };
