@@ -49,7 +49,7 @@ describe("rendering", () => {
     await render("x", { mode: "file", filePath: "a.adoc" });
     await render("x", { mode: "gfm", filePath: "a.adoc" });
     expect(here).toHaveLength(2);
-    expect(elsewhere.map(({ budgetMs }) => budgetMs)).toEqual([1_000, 2_000, 3_000]);
+    expect(elsewhere.map(({ budgetMs }) => budgetMs)).toEqual([2_000, 4_000, 3_000]);
   });
 
   test("looks up who may be mentioned, but not for mode markdown", async () => {
