@@ -7,7 +7,11 @@ export function serveThread<Input>(work: (input: Input) => Promise<unknown>): vo
   parentPort?.on("message", (input: Input) => {
     work(input).then(
       (value) => answer({ kind: "done", value }),
-      (error: unknown) => answer({ kind: "failed", error: error instanceof Error ? error : new Error(String(error)) }),
+      (error: unknown) =>
+        answer({
+          kind: "failed",
+          error: error instanceof Error ? error : new Error(String(error)),
+        }),
     );
   });
   answer({ kind: "ready" });

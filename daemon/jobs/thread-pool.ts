@@ -52,7 +52,9 @@ export type ThreadMessage =
   | { readonly kind: "failed"; readonly error: Error };
 
 /** A pool that starts threads when there is work for them and ends them when there is none. */
-export function createThreadPool<Input, Output>(options: ThreadPoolOptions): ThreadPool<Input, Output> {
+export function createThreadPool<Input, Output>(
+  options: ThreadPoolOptions,
+): ThreadPool<Input, Output> {
   type Own = Thread<Input, Output>;
   const threads = new Set<Own>();
   const idle: Own[] = [];
@@ -92,7 +94,8 @@ export function createThreadPool<Input, Output>(options: ThreadPoolOptions): Thr
     if (at !== -1) idle.splice(at, 1);
     void thread.worker.terminate();
     const { job } = thread;
-    if (job !== undefined) settle(thread, outcome ?? { kind: "failed", error: new Error("the thread ended") });
+    if (job !== undefined)
+      settle(thread, outcome ?? { kind: "failed", error: new Error("the thread ended") });
     if (queue.length > 0 && !isClosed) start();
   };
 
@@ -109,7 +112,9 @@ export function createThreadPool<Input, Output>(options: ThreadPoolOptions): Thr
       else if (message.kind === "failed") settle(thread, message);
       rest(thread);
     });
-    worker.on("error", (error: unknown) => fail(thread, error instanceof Error ? error : new Error(String(error))));
+    worker.on("error", (error: unknown) =>
+      fail(thread, error instanceof Error ? error : new Error(String(error))),
+    );
     worker.on("exit", () => fail(thread, new Error("the thread ended")));
   };
 
@@ -136,7 +141,8 @@ export function createThreadPool<Input, Output>(options: ThreadPoolOptions): Thr
       }),
     close: async () => {
       isClosed = true;
-      for (const job of queue.splice(0)) job.settle({ kind: "failed", error: new Error("the pool is closed") });
+      for (const job of queue.splice(0))
+        job.settle({ kind: "failed", error: new Error("the pool is closed") });
       const ending = [...threads].map(({ worker }) => worker.terminate());
       for (const thread of threads) end(thread, undefined);
       await Promise.all(ending);

@@ -14,7 +14,11 @@ afterAll(() => daemon[Symbol.asyncDispose]());
 const markdown = (json: unknown) => daemon.request("/api/v1/markdown", { method: "POST", json });
 const markup = (json: unknown) => daemon.request("/api/v1/markup", { method: "POST", json });
 const raw = (body: string | Uint8Array<ArrayBuffer>, type: string | undefined = "text/plain") =>
-  daemon.request("/api/v1/markdown/raw", { method: "POST", body, headers: type === undefined ? {} : { "content-type": type } });
+  daemon.request("/api/v1/markdown/raw", {
+    method: "POST",
+    body,
+    headers: type === undefined ? {} : { "content-type": type },
+  });
 
 describe("POST /markdown", () => {
   test("answers HTML to anybody, and forbids it to do anything as a page", async () => {
@@ -27,10 +31,23 @@ describe("POST /markdown", () => {
   });
 
   test("resolves against the context in the modes with references", async () => {
-    const { text } = await markdown({ Text: "[Link](test.md)", Mode: "gfm", Context: "/user2/repo1/src/branch/main" });
-    expect(text).toBe(`<p dir="auto"><a href="${root}user2/repo1/src/branch/main/test.md" rel="nofollow">Link</a></p>\n`);
-    const wiki = await markdown({ Text: "[[Name|Link]]", Mode: "gfm", Wiki: true, Context: "/user2/repo1" });
-    expect(wiki.text).toBe(`<p dir="auto"><a href="${root}user2/repo1/wiki/Link" rel="nofollow">Name</a></p>\n`);
+    const { text } = await markdown({
+      Text: "[Link](test.md)",
+      Mode: "gfm",
+      Context: "/user2/repo1/src/branch/main",
+    });
+    expect(text).toBe(
+      `<p dir="auto"><a href="${root}user2/repo1/src/branch/main/test.md" rel="nofollow">Link</a></p>\n`,
+    );
+    const wiki = await markdown({
+      Text: "[[Name|Link]]",
+      Mode: "gfm",
+      Wiki: true,
+      Context: "/user2/repo1",
+    });
+    expect(wiki.text).toBe(
+      `<p dir="auto"><a href="${root}user2/repo1/wiki/Link" rel="nofollow">Name</a></p>\n`,
+    );
   });
 
   test("takes member names in any case, null, nothing at all, and forms", async () => {
@@ -49,7 +66,9 @@ describe("POST /markdown", () => {
     const { first } = daemon;
     const name = first?.forge?.username ?? "admin";
     const { text } = await markdown({ Text: `@${name} @nobody-here`, Mode: "comment" });
-    expect(text).toContain(`<a href="${root}${name}" data-markdown-generated-content="" rel="nofollow">@${name}</a> @nobody-here`);
+    expect(text).toContain(
+      `<a href="${root}${name}" data-markdown-generated-content="" rel="nofollow">@${name}</a> @nobody-here`,
+    );
   });
 
   test("422 in plain text for an unknown mode and for a file without a name", async () => {
@@ -62,7 +81,11 @@ describe("POST /markdown", () => {
 
   test("422 in JSON for a body that cannot be read", async () => {
     for (const body of ["{", '{"Text":1}', "[]"]) {
-      const answer = await daemon.request("/api/v1/markdown", { method: "POST", body, headers: { "content-type": "application/json" } });
+      const answer = await daemon.request("/api/v1/markdown", {
+        method: "POST",
+        body,
+        headers: { "content-type": "application/json" },
+      });
       expect(answer.status, body).toBe(422);
       expect(answer.json.message, body).toMatch(/^\[/);
     }
@@ -115,12 +138,19 @@ describe("POST /markup", () => {
   });
 
   test("shows tables, Org, AsciiDoc, notebooks and plain text", async () => {
-    const show = async (FilePath: string, Text: string) => (await markup({ Text, Mode: "file", FilePath })).text;
-    expect(await show("a.csv", "a")).toBe('<table class="data-table"><tr><th class="line-num">1</th><th>a</th></tr></table>');
+    const show = async (FilePath: string, Text: string) =>
+      (await markup({ Text, Mode: "file", FilePath })).text;
+    expect(await show("a.csv", "a")).toBe(
+      '<table class="data-table"><tr><th class="line-num">1</th><th>a</th></tr></table>',
+    );
     expect(await show("A.ORG", "* Title")).toBe('<h1 id="user-content-title">Title</h1>\n');
-    expect(await show("a.adoc", "== Title\n\n*bold* link:javascript:alert(1)[x]")).toContain("<strong>bold</strong> x");
+    expect(await show("a.adoc", "== Title\n\n*bold* link:javascript:alert(1)[x]")).toContain(
+      "<strong>bold</strong> x",
+    );
     expect(await show("a.txt", "<b>")).toBe('<pre class="plain-text">&lt;b&gt;</pre>\n');
-    expect(await show("a.ipynb", '{"cells":[{"cell_type":"markdown","source":["# T"]}]}')).toContain("T</h1>");
+    expect(
+      await show("a.ipynb", '{"cells":[{"cell_type":"markdown","source":["# T"]}]}'),
+    ).toContain("T</h1>");
   });
 });
 
@@ -129,7 +159,11 @@ describe("large texts", () => {
     const text = "## Title\n\nSome *text* with a [link](there.md) and `code`.\n\n".repeat(3_000);
     const { status, text: html } = await markdown({ Text: text, Mode: "gfm", Context: "/o/r" });
     expect(status).toBe(200);
-    expect(html.startsWith('<h2 id="user-content-title">Title</h2>\n<p dir="auto">Some <em>text</em> with a <a href=')).toBe(true);
+    expect(
+      html.startsWith(
+        '<h2 id="user-content-title">Title</h2>\n<p dir="auto">Some <em>text</em> with a <a href=',
+      ),
+    ).toBe(true);
     expect(html.match(/<h2/g)).toHaveLength(3_000);
   });
 });
@@ -138,10 +172,14 @@ describe("bodies that are too large", () => {
   /** Sends 16 MiB in pieces, without saying beforehand how much it will be. */
   const sendInPieces = (path: string, type: string): Promise<number | undefined> =>
     new Promise((resolve, reject) => {
-      const message = http.request(`${daemon.url}${path}`, { method: "POST", headers: { "content-type": type } }, (answer) => {
-        answer.resume();
-        resolve(answer.statusCode);
-      });
+      const message = http.request(
+        `${daemon.url}${path}`,
+        { method: "POST", headers: { "content-type": type } },
+        (answer) => {
+          answer.resume();
+          resolve(answer.statusCode);
+        },
+      );
       // The connection ends with the refusal, perhaps before all is sent.
       message.on("error", reject);
       for (let piece = 0; piece < 16; piece += 1) message.write(Buffer.alloc(1024 * 1024, "a"));
@@ -156,7 +194,11 @@ describe("bodies that are too large", () => {
 });
 
 test("a caller with wrong credentials is refused, and everybody is told how much is left", async () => {
-  const refused = await daemon.request("/api/v1/markdown", { method: "POST", json: { Text: "a" }, token: "0123456789abcdef" });
+  const refused = await daemon.request("/api/v1/markdown", {
+    method: "POST",
+    json: { Text: "a" },
+    token: "0123456789abcdef",
+  });
   expect(refused.status).toBe(401);
   expect((await markdown({ Text: "a" })).headers.get("ratelimit-limit")).toBe("600");
 });

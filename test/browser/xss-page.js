@@ -19,7 +19,18 @@ window.showFragment = (html) => {
 window.poke = (allowed) => {
   const names = new Set(allowed);
   const complaints = [];
-  const events = ["mouseover", "mouseenter", "pointerover", "focus", "click", "toggle", "load", "error", "animationstart", "begin"];
+  const events = [
+    "mouseover",
+    "mouseenter",
+    "pointerover",
+    "focus",
+    "click",
+    "toggle",
+    "load",
+    "error",
+    "animationstart",
+    "begin",
+  ];
   const vectors = document.querySelectorAll(".vector");
   for (const vector of vectors) {
     const where = vector.getAttribute("data-index");
@@ -28,9 +39,13 @@ window.poke = (allowed) => {
       if (!names.has(name)) complaints.push(`${where}: <${name}>`);
       for (const attribute of element.attributes) {
         if (/^on/i.test(attribute.name)) complaints.push(`${where}: ${attribute.name}`);
-        const isAddress = /^(?:href|src|action|formaction|data|poster|xlink:href|cite|background)$/i.test(attribute.name);
+        const isAddress =
+          /^(?:href|src|action|formaction|data|poster|xlink:href|cite|background)$/i.test(
+            attribute.name,
+          );
         const scheme = isAddress ? new URL(attribute.value, "http://x.invalid/").protocol : "";
-        if (/^(?:javascript|vbscript|data):$/.test(scheme)) complaints.push(`${where}: ${attribute.value}`);
+        if (/^(?:javascript|vbscript|data):$/.test(scheme))
+          complaints.push(`${where}: ${attribute.value}`);
       }
       for (const kind of events)
         if (kind !== "click" || !element.closest("a, area, label, summary, input"))

@@ -42,7 +42,14 @@ async function renderCorpus(mode: RenderMode): Promise<Vector[]> {
       const [, name, content] = /^FILE:([^:]+):([\s\S]*)$/.exec(written) ?? [];
       if ((mode === "file") !== (name !== undefined)) continue;
       const text = content ?? written;
-      const input = { text, mode, root, context: "/o/r/src/branch/main", filePath: name ?? "", mentionable: ["user"] };
+      const input = {
+        text,
+        mode,
+        root,
+        context: "/o/r/src/branch/main",
+        filePath: name ?? "",
+        mentionable: ["user"],
+      };
       const rendered = await renderer.render(input);
       if (rendered.kind !== "rendered") throw new Error(`${group} ${index}: ${rendered.kind}`);
       vectors.push({ name: `${mode} ${group} ${index}`, text, html: rendered.html });
@@ -61,7 +68,9 @@ describe("what is rendered is a fixed point of the sanitizer", () => {
   const again = createSanitizer({ kind: "rendered" });
   test.each(modes)("%s", async (mode) => {
     for (const { name, html } of await renderCorpus(mode))
-      expect(again.sanitize(normalise(html), mode === "markdown" ? "html" : "xhtml"), name).toBe(html);
+      expect(again.sanitize(normalise(html), mode === "markdown" ? "html" : "xhtml"), name).toBe(
+        html,
+      );
   });
 });
 
@@ -98,7 +107,9 @@ withChromium.describe("in a real browser", () => {
     page.on("framenavigated", (frame) => {
       if (frame.url() !== `${root}page`) problems.push(`navigated to ${frame.url()}`);
     });
-    const body = vectors.map(({ html }, index) => `<div class="vector" data-index="${index}">${html}</div>`).join("\n");
+    const body = vectors
+      .map(({ html }, index) => `<div class="vector" data-index="${index}">${html}</div>`)
+      .join("\n");
     await context.route("**/*", async (route) => {
       const request = route.request();
       if (request.url() === `${root}page`) {
@@ -121,7 +132,10 @@ withChromium.describe("in a real browser", () => {
   };
 
   test("the same texts do run and load when nobody sanitizes them", async () => {
-    const texts = [...(corpus["handlers"] ?? []).slice(0, 5), ...(corpus["styles"] ?? []).slice(0, 2)];
+    const texts = [
+      ...(corpus["handlers"] ?? []).slice(0, 5),
+      ...(corpus["styles"] ?? []).slice(0, 2),
+    ];
     const result = await show(
       texts.map((text, index) => ({ name: `control ${index}`, text, html: text })),
       "document",
@@ -141,7 +155,11 @@ withChromium.describe("in a real browser", () => {
         expect(result.problems).toEqual([]);
         expect(result.complaints).toEqual([]);
         expect(result.asked.filter((line) => line.includes(new URL(canary).host))).toEqual([]);
-        expect(result.asked.filter((line) => !/^(?:image|media) http:\/\/(?:localhost:3000\/|x\.y\/)/.test(line))).toEqual([]);
+        expect(
+          result.asked.filter(
+            (line) => !/^(?:image|media) http:\/\/(?:localhost:3000\/|x\.y\/)/.test(line),
+          ),
+        ).toEqual([]);
         expect(result.intact).toEqual([true, true, true, true, true, true, true, `${root}page`]);
         const unprefixed = result.ids.filter((id) => !/^(?:fn(?:ref)?:)?user-content-/.test(id));
         if (mode !== "markdown") expect(unprefixed).toEqual([]);

@@ -61,7 +61,13 @@ export const renderMarkup = endpoint({
   summary: "Render the text of a file as HTML, by the file's name",
   gate: anyone,
   limit,
-  body: z.object({ ...markdownMembers, FilePath: member("file_path", "Path of the file in its repository; mode `file` goes by its name") }),
+  body: z.object({
+    ...markdownMembers,
+    FilePath: member(
+      "file_path",
+      "Path of the file in its repository; mode `file` goes by its name",
+    ),
+  }),
   maxBodyBytes: BODY_BYTES_MAX,
   replies,
 });

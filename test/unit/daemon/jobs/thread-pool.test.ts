@@ -6,7 +6,9 @@ afterEach(async () => {
   for (const pool of pools.splice(0)) await pool.close();
 });
 
-function makePool(options: { threadsMax?: number; queueMax?: number; workerUrl?: URL } = {}): ThreadPool<string, string> {
+function makePool(
+  options: { threadsMax?: number; queueMax?: number; workerUrl?: URL } = {},
+): ThreadPool<string, string> {
   const pool = createThreadPool<string, string>({
     workerUrl: new URL("./endless.worker.ts", import.meta.url),
     workerData: undefined,
@@ -26,7 +28,9 @@ describe("a pool of threads", () => {
   test("does each piece of work and answers in its place", async () => {
     const pool = makePool({ threadsMax: 2 });
     const outcomes = await Promise.all(["a", "b", "c", "d"].map((input) => pool.run(input, LONG)));
-    expect(outcomes).toEqual(["a", "b", "c", "d"].map((input) => ({ kind: "done", value: `did ${input}` })));
+    expect(outcomes).toEqual(
+      ["a", "b", "c", "d"].map((input) => ({ kind: "done", value: `did ${input}` })),
+    );
   });
 
   test("ends a thread whose work takes too long, and goes on with another", async () => {
@@ -39,7 +43,10 @@ describe("a pool of threads", () => {
 
   test("outlives work that throws, takes all memory or ends its thread", async () => {
     const pool = makePool();
-    expect(await pool.run("throw", LONG)).toMatchObject({ kind: "failed", error: { name: "TypeError", message: "as told" } });
+    expect(await pool.run("throw", LONG)).toMatchObject({
+      kind: "failed",
+      error: { name: "TypeError", message: "as told" },
+    });
     expect(await pool.run("memory", LONG)).toEqual({ kind: "out_of_memory" });
     expect(await pool.run("exit", LONG)).toMatchObject({ kind: "failed" });
     expect(await pool.run("after", LONG)).toEqual({ kind: "done", value: "did after" });
