@@ -68,4 +68,10 @@ export const entries: readonly Entry[] = [
     verb("create", "Define a badge", () => import("./badge/create.ts")),
     verb("delete", "Delete a badge", () => import("./badge/delete.ts"), { aliases: ["rm"] }),
   ]),
+  noun(
+    "hook",
+    "Hooks for everything, and templates for new repositories",
+    () => import("./hook/hook.ts"),
+  ),
+  noun("cron", "Scheduled tasks", () => import("./cron/cron.ts")),
 ];

@@ -1,0 +1,27 @@
+import type { Command } from "commander";
+import type { runCronTask as runCronTaskEndpoint } from "../../../../daemon/contract/forge/admin-cron.ts";
+import { operation } from "../../../client/operation.ts";
+import type { CliContext } from "../../../context.ts";
+import { shape } from "../../../output/spec.ts";
+
+const runCronTask = operation<typeof runCronTaskEndpoint>(
+  "forge.admin.cron.run",
+  "POST",
+  "/api/v1/admin/cron/:task",
+);
+
+export const operations = [runCronTask];
+export const output = shape({ started: "boolean", task: "string" });
+
+export function define(command: Command, cli: CliContext, run = runCronRun): void {
+  command.argument("<task>", "the task's name").action((task: string) => run(cli, { task }));
+}
+
+/** Runs a task. One that takes long goes on after the command has ended; one that is running is left alone. */
+export async function runCronRun(
+  cli: CliContext,
+  { task }: { readonly task: string },
+): Promise<void> {
+  await cli.client.call(runCronTask, { params: { task } });
+  await cli.output.done({ started: true, task }, `Ran ${task}.`);
+}

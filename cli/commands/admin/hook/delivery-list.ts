@@ -1,0 +1,42 @@
+import type { Command } from "commander";
+import type { listDeliveries as listDeliveriesEndpoint } from "../../../../daemon/contract/forge/admin-hooks.ts";
+import { operation } from "../../../client/operation.ts";
+import { forgePages } from "../../../client/paging.ts";
+import type { CliContext } from "../../../context.ts";
+import { usageError } from "../../../errors.ts";
+import { listOf } from "../../../output/spec.ts";
+import { deliveryColumns } from "./hook-columns.ts";
+
+const listDeliveries = operation<typeof listDeliveriesEndpoint>(
+  "forge.admin.hooks.deliveries.list",
+  "GET",
+  "/api/v1/admin/hooks/:id/deliveries",
+);
+
+export const operations = [listDeliveries];
+export const output = listOf(listDeliveries);
+
+/** What the command was given. */
+export interface DeliveryListOptions {
+  readonly id: string;
+  readonly state?: string;
+}
+
+export function define(command: Command, cli: CliContext, run = runDeliveryList): void {
+  command
+    .argument("<hook>", "the hook's id")
+    .option("--state <state>", "only deliveries that are waiting, delivered or failed")
+    .action((id: string, flags: { readonly state?: string }) => run(cli, { id, ...flags }));
+}
+
+/** Prints what a hook delivered, newest first. */
+export async function runDeliveryList(
+  cli: CliContext,
+  { id, state }: DeliveryListOptions,
+): Promise<void> {
+  // The server takes every other word for no filter.
+  if (state !== undefined && !["waiting", "delivered", "failed"].includes(state))
+    throw usageError(`--state takes waiting, delivered or failed, not ${JSON.stringify(state)}`);
+  const input = { params: { id }, query: { state } };
+  await cli.output.list(forgePages(cli.client, listDeliveries, input), deliveryColumns);
+}

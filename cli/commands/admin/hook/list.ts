@@ -1,0 +1,36 @@
+import type { Command } from "commander";
+import type { listHooks as listHooksEndpoint } from "../../../../daemon/contract/forge/admin-hooks.ts";
+import { operation } from "../../../client/operation.ts";
+import { forgePages } from "../../../client/paging.ts";
+import type { CliContext } from "../../../context.ts";
+import { usageError } from "../../../errors.ts";
+import { listOf } from "../../../output/spec.ts";
+import { hookColumns } from "./hook-columns.ts";
+
+const listHooks = operation<typeof listHooksEndpoint>(
+  "forge.admin.hooks.list",
+  "GET",
+  "/api/v1/admin/hooks",
+);
+
+export const operations = [listHooks];
+export const output = listOf(listHooks);
+
+/** What the command was given. */
+export interface HookListOptions {
+  readonly type?: string;
+}
+
+export function define(command: Command, cli: CliContext, run = runHookList): void {
+  command
+    .option("--type <type>", "system, default or all; system by default")
+    .action((flags: HookListOptions) => run(cli, flags));
+}
+
+/** Prints system hooks, default hooks or both. */
+export async function runHookList(cli: CliContext, { type }: HookListOptions): Promise<void> {
+  // The server takes every other word for system.
+  if (type !== undefined && !["system", "default", "all"].includes(type))
+    throw usageError(`--type takes system, default or all, not ${JSON.stringify(type)}`);
+  await cli.output.list(forgePages(cli.client, listHooks, { query: { type } }), hookColumns);
+}
