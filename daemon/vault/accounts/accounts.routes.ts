@@ -14,18 +14,7 @@ export function accountRoutes(accounts: VaultAccounts): Route[] {
       body: view.toUser(await registration.register(body)),
     })),
     handle(contract.login, async ({ body, request }) =>
-      view.signInAnswer(
-        await signIn.signIn(
-          {
-            email: body.email,
-            password: body.password,
-            totpCode: body.totp_code,
-            backupCode: body.backup_code,
-            rememberMe: body.remember_me,
-          },
-          toClient(request),
-        ),
-      ),
+      view.signInAnswer(await signIn.signIn(view.toSignInInput(body), toClient(request))),
     ),
     handle(contract.refresh, async ({ request }) =>
       view.tokensAnswer(await sessions.refresh(toClient(request))),

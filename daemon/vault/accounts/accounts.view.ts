@@ -1,5 +1,7 @@
 import type { z } from "zod";
+import type { BodyOf } from "../../contract/endpoint.ts";
 import type {
+  login,
   quota as quotaSchema,
   session as sessionSchema,
   signedIn as signedInSchema,
@@ -12,7 +14,7 @@ import { assertNever } from "../../errors.ts";
 import type { Profile } from "./profile.service.ts";
 import { CLEAR_REFRESH_COOKIE, setRefreshCookie } from "./refresh-cookie.ts";
 import type { IssuedTokens } from "./session-issue.ts";
-import type { SignInOutcome } from "./sign-in.service.ts";
+import type { SignInInput, SignInOutcome } from "./sign-in.service.ts";
 import type { Totp } from "./totp.service.ts";
 
 /** A user as registration and `/me` show it. */
@@ -23,6 +25,17 @@ export function toUser(user: VaultUser): z.output<typeof userSchema> {
 /** A quota as the wire has it. */
 export function toQuota({ usedBytes, limitBytes }: VaultQuota): z.output<typeof quotaSchema> {
   return { used_bytes: usedBytes, limit_bytes: limitBytes };
+}
+
+/** What the body of a sign-in asks for. */
+export function toSignInInput(body: BodyOf<typeof login>): SignInInput {
+  return {
+    email: body.email,
+    password: body.password,
+    totpCode: body.totp_code,
+    backupCode: body.backup_code,
+    rememberMe: body.remember_me,
+  };
 }
 
 /** The answer to a sign-in: tokens with their cookie, or what is missing. */
