@@ -5,7 +5,6 @@
 import type { Database } from "../../../storage/engine/database.ts";
 import type { BreachLookup } from "../../outbound/breach/lookup.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
-import { everyMs, type Schedule } from "../../jobs/schedule.ts";
 import type { PasswordHasher } from "../../password-hasher.ts";
 import { createAccessTokens } from "./access-tokens.ts";
 import { type Authentication, createAuthentication } from "./authentication.ts";
@@ -67,11 +66,7 @@ export interface VaultAccounts {
   readonly profile: Profile;
   /** Its job is to be registered with the queue. */
   readonly resetMails: ResetMails;
-  /** For the daemon's schedules. */
-  readonly schedules: readonly Schedule[];
 }
-
-const DAY_MS = 86_400_000;
 
 /** Wires the services of accounts. Opens nothing and starts nothing. */
 export function createVaultAccounts(deps: VaultAccountsDeps): VaultAccounts {
@@ -87,23 +82,14 @@ export function createVaultAccounts(deps: VaultAccountsDeps): VaultAccounts {
   const totpSecrets = createTotpSecrets(keys);
   const resetTokens = createResetTokens({ keys: keys.deriveAll("vault-password-reset"), clock });
   const resetMails = createResetMails({ ...deps, resetTokens, instanceName });
-  const sessions = createSessions({ db, clock, sessions: issuer });
   return {
     authentication: createAuthentication({ db, accessTokens }),
     registration: createRegistration({ db, newId, hasher, breaches, ...settings }),
     signIn: createSignIn({ db, hasher, attempts, totpSecrets, sessions: issuer }),
-    sessions,
+    sessions: createSessions({ db, clock, sessions: issuer }),
     passwords: createPasswords({ db, hasher, breaches, attempts, resetTokens, resetMails }),
     totp: createTotp({ db, randomBytes, totpSecrets, instanceName }),
     profile: createProfile({ db }),
     resetMails,
-    schedules: [
-      {
-        name: "vault.sessions.prune",
-        next: everyMs(DAY_MS),
-        atStart: true,
-        run: async () => void (await sessions.deleteExpired()),
-      },
-    ],
   };
 }
