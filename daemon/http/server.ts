@@ -219,6 +219,7 @@ export async function listenAt(handler: NodeHandler, at: ListenAt): Promise<List
     qr: false,
   });
   const server = listener.server as Server;
+  keepOnly(server, handler);
   tune(server, at.timeouts);
   const scheme = at.tls === undefined ? "http" : "https";
   const host = at.host.includes(":") ? `[${at.host}]` : at.host;
@@ -233,6 +234,15 @@ export async function listenAt(handler: NodeHandler, at: ListenAt): Promise<List
 /** Whether a host name or address stays on this machine. */
 export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
+}
+
+/**
+ * listhen watches requests for a shutdown of its own, and its watcher throws when a request was destroyed before its
+ * answer had ended: any client could end the daemon. `stop` does without it.
+ */
+function keepOnly(server: Server, handler: NodeHandler): void {
+  for (const listener of server.listeners("request"))
+    if (listener !== handler) server.removeListener("request", listener as NodeHandler);
 }
 
 function tune(server: Server, timeouts: Timeouts): void {

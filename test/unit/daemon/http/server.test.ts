@@ -1,0 +1,65 @@
+import { describe, expect, test } from "vitest";
+import { listenAt, type NodeHandler } from "../../../../daemon/http/server.ts";
+
+const timeouts = { headers: 5_000, idle: 5_000, request: 5_000 };
+
+/** Listens on a free port until `work` is done. */
+async function listening<T>(handler: NodeHandler, work: (url: string) => Promise<T>): Promise<T> {
+  const server = await listenAt(handler, { host: "127.0.0.1", port: 0, tls: undefined, timeouts });
+  try {
+    return await work(server.url);
+  } finally {
+    await server.stop(0);
+  }
+}
+
+describe("attack: a request that ends before its answer", () => {
+  test("does not end the daemon", async () => {
+    const handler: NodeHandler = (message, response) => {
+      if (message.method === "GET") {
+        response.end("alive");
+        return;
+      }
+      message.destroy();
+      // Node says so even when nothing could be sent any more.
+      response.emit("finish");
+    };
+    await listening(handler, async (url) => {
+      await expect(fetch(url, { method: "POST", body: "x".repeat(100_000) })).rejects.toThrow();
+      expect(await (await fetch(url)).text()).toBe("alive");
+    });
+  });
+});
+
+describe("stopping", () => {
+  test("waits for a running answer, and cuts it off when the time is over", async () => {
+    const { promise: begun, resolve: begin } = Promise.withResolvers<() => void>();
+    const handler: NodeHandler = (_message, response) => begin(() => response.end("done"));
+    const server = await listenAt(handler, {
+      host: "127.0.0.1",
+      port: 0,
+      tls: undefined,
+      timeouts,
+    });
+    const answer = fetch(server.url).then((response) => response.text());
+    const finish = await begun;
+    const stopped = server.stop(5_000);
+    await expect(fetch(server.url)).rejects.toThrow();
+    finish();
+    expect(await answer).toBe("done");
+    await stopped;
+
+    const { promise: hanging, resolve: hang } = Promise.withResolvers<void>();
+    const other = await listenAt(() => hang(), {
+      host: "127.0.0.1",
+      port: 0,
+      tls: undefined,
+      timeouts,
+    });
+    const never = fetch(other.url);
+    never.catch(() => undefined);
+    await hanging;
+    await other.stop(10);
+    await expect(never).rejects.toThrow();
+  });
+});
