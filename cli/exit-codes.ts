@@ -82,6 +82,10 @@ export const errorCodes = {
 
   storage_full: code(17, "no room left on a disk"),
   quota_exceeded: code(17, "the account's storage is used up"),
+  storage_unusable: code(
+    17,
+    "the daemon's database or keys are damaged, or of another version of croft",
+  ),
   file_error: code(17, "a local file or folder cannot be read or written"),
 
   interrupted: code(130, "stopped by Ctrl-C"),

@@ -25,12 +25,11 @@ export function toDaemonFailure(
     case "StorageError":
       if (code === "full") return failure("storage_full");
       if (code === "readonly") return failure("file_error");
-      return failure(code === "busy" ? "already_running" : "unexpected");
+      return failure(code === "busy" ? "already_running" : "storage_unusable");
     case "DataDirectoryError":
       return failure(code === "full" ? "storage_full" : "file_error");
     case "MasterKeyError":
-    case "MigrationError":
-      return failure("invalid_config");
+      return failure("storage_unusable");
     default:
       return error;
   }

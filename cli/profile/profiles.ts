@@ -62,7 +62,7 @@ export function createProfiles(cli: Needs): Profiles {
 
   const profiles: Profiles = {
     async read() {
-      const text = await readPrivateFile(await path());
+      const text = readPrivateFile(await path());
       return text === undefined ? emptyFile : parseFile(text, await path());
     },
     async inUse() {

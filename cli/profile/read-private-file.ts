@@ -1,31 +1,44 @@
-import { open, rm } from "node:fs/promises";
+import { closeSync, fchmodSync, fstatSync, openSync, readFileSync, rmSync } from "node:fs";
+
+// Synchronous: every command reads two or three files of a few hundred bytes, and starting the thread pool for them
+// takes longer than reading them.
 
 /** A file's text, or undefined when there is none. A file that others may read is closed to them first. */
-export async function readPrivateFile(path: string): Promise<string | undefined> {
+export function readPrivateFile(path: string): string | undefined {
+  let file: number;
   try {
-    const file = await open(path, "r");
-    try {
-      const { mode } = await file.stat();
-      // Where it belongs to somebody else it can still be read.
-      if ((mode & 0o077) !== 0) await file.chmod(0o600).catch(() => undefined);
-      return await file.readFile("utf8");
-    } finally {
-      await file.close();
-    }
+    file = openSync(path, "r");
   } catch (error) {
     if (isMissing(error)) return undefined;
     throw error;
   }
+  try {
+    closeToOthers(file);
+    return readFileSync(file, "utf8");
+  } finally {
+    closeSync(file);
+  }
 }
 
 /** Removes a file; false when there was none. */
-export async function removeFile(path: string): Promise<boolean> {
+export function removeFile(path: string): boolean {
   try {
-    await rm(path);
+    rmSync(path);
     return true;
   } catch (error) {
     if (isMissing(error)) return false;
     throw error;
+  }
+}
+
+function closeToOthers(file: number): void {
+  if ((fstatSync(file).mode & 0o077) === 0) return;
+  try {
+    fchmodSync(file, 0o600);
+  } catch (error) {
+    // It belongs to somebody else, or lies on a file system without modes; it can be read all the same.
+    if (!["EPERM", "EROFS", "ENOTSUP"].includes((error as NodeJS.ErrnoException).code ?? ""))
+      throw error;
   }
 }
 

@@ -20,12 +20,12 @@ export function createFileStore(folder: string): CredentialStore {
   const path = (key: string) => join(folder, `${key.replaceAll(/[^A-Za-z0-9._-]/g, "_")}.json`);
   return {
     kind: "file",
-    get: (key) => readPrivateFile(path(key)),
+    get: async (key) => readPrivateFile(path(key)),
     async set(key, value) {
       const { writePrivateFile } = await import("./write-private-file.ts");
       await writePrivateFile(path(key), value);
     },
-    delete: (key) => removeFile(path(key)),
+    delete: async (key) => removeFile(path(key)),
   };
 }
 

@@ -10,5 +10,10 @@ export const entries: readonly Entry[] = [
   noun("totp", "Your second factor", () => import("./totp/totp.ts")),
   noun("connection", "Connected storages", () => import("./connection/connection.ts")),
   noun("item", "Files and folders in connected storages", () => import("./item/item.ts")),
+  noun(
+    "analysis",
+    "Your byte cache and the analysis of items",
+    () => import("./analysis/analysis.ts"),
+  ),
   noun("admin", "Administration of the vault", () => import("./admin/admin.ts")),
 ];

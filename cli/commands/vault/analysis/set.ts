@@ -1,0 +1,76 @@
+import { type Command, Option } from "commander";
+import type { updateAnalysisSettings as updateAnalysisSettingsEndpoint } from "../../../../daemon/contract/vault/cloud-connections.ts";
+import { operation } from "../../../client/operation.ts";
+import type { CliContext } from "../../../context.ts";
+import { usageError } from "../../../errors.ts";
+import { resourceOf } from "../../../output/spec.ts";
+import { analysisColumns } from "./analysis-columns.ts";
+
+const updateAnalysisSettings = operation<typeof updateAnalysisSettingsEndpoint>(
+  "vault.cloud.analysis_settings.edit",
+  "PATCH",
+  "/api/cloud/analysis-settings",
+);
+
+export const operations = [updateAnalysisSettings];
+export const output = resourceOf(updateAnalysisSettings);
+
+/** What the command was given: what is absent stays as it is. */
+export interface AnalysisSetOptions {
+  readonly cacheLimit?: number;
+  readonly autoAnalyze?: "on" | "off";
+  readonly maxAnalyze?: number;
+}
+
+export function define(command: Command, cli: CliContext, run = runAnalysisSet): void {
+  command
+    .option(
+      "--cache-limit <bytes>",
+      "most bytes of files that are kept for you, such as 512MiB",
+      toBytes,
+    )
+    .addOption(
+      new Option("--auto-analyze <state>", "analyse new files by itself").choices(["on", "off"]),
+    )
+    .option("--max-analyze <bytes>", "largest file that is analysed", toBytes)
+    .action((options: AnalysisSetOptions) => {
+      if (Object.keys(options).length === 0)
+        throw usageError(
+          "there is nothing to change",
+          "give --cache-limit, --auto-analyze or --max-analyze",
+        );
+      return run(cli, options);
+    });
+}
+
+/** Changes the caller's choices and prints them. A lower cache limit takes effect at once. */
+export async function runAnalysisSet(
+  cli: CliContext,
+  { cacheLimit, autoAnalyze, maxAnalyze }: AnalysisSetOptions,
+): Promise<void> {
+  const { body } = await cli.client.call(updateAnalysisSettings, {
+    body: {
+      ...(cacheLimit === undefined ? {} : { byte_cache_limit_bytes: cacheLimit }),
+      ...(autoAnalyze === undefined ? {} : { auto_analyze: autoAnalyze === "on" }),
+      ...(maxAnalyze === undefined ? {} : { max_analyze_bytes: maxAnalyze }),
+    },
+  });
+  await cli.output.resource(body, analysisColumns);
+}
+
+const units: Readonly<Record<string, number>> = {
+  "": 1,
+  K: 1024,
+  M: 1024 ** 2,
+  G: 1024 ** 3,
+  T: 1024 ** 4,
+};
+
+/** `1024`, `512MiB`, `2G`. */
+function toBytes(text: string): number {
+  const match = /^(\d+(?:\.\d+)?)\s*([KMGT]?)(?:iB|B)?$/i.exec(text.trim());
+  const [, amount = "", unit = ""] = match ?? [];
+  const bytes = Math.round(Number(amount) * (units[unit.toUpperCase()] ?? 1));
+  if (match !== null && Number.isSafeInteger(bytes)) return bytes;
+  throw usageError(`${JSON.stringify(text)} is no number of bytes`, "write 1048576, or 512MiB");
+}

@@ -1,0 +1,83 @@
+import type { Command } from "commander";
+import type { updateConnection as updateConnectionEndpoint } from "../../../../daemon/contract/vault/cloud-connections.ts";
+import { operation } from "../../../client/operation.ts";
+import type { CliContext } from "../../../context.ts";
+import { usageError } from "../../../errors.ts";
+import { resourceOf } from "../../../output/spec.ts";
+import { readSecret } from "../../secret-input.ts";
+import { listConnections, pickConnection, readConnections } from "../find-connection.ts";
+import { connectionColumns } from "./connection-columns.ts";
+
+const updateConnection = operation<typeof updateConnectionEndpoint>(
+  "vault.cloud.connections.edit",
+  "PATCH",
+  "/api/cloud/connections/:connection_id",
+);
+
+export const operations = [listConnections, updateConnection];
+export const output = resourceOf(updateConnection);
+export const completions = { connection: "connections" } as const;
+
+/** What the command was given. */
+export interface ConnectionEditOptions {
+  readonly connection: string;
+  readonly name?: string;
+  /** The secret settings that take new values. */
+  readonly credentials: readonly string[];
+  /** The one of them whose value is on standard input. */
+  readonly credentialFromInput?: string;
+}
+
+interface Flags {
+  readonly name?: string;
+  readonly credential?: readonly string[];
+  readonly credentialStdin?: string;
+}
+
+export function define(command: Command, cli: CliContext, run = runConnectionEdit): void {
+  command
+    .argument("<connection>", "the connection's name or id")
+    .option("--name <name>", "another name")
+    .option("--credential <key...>", "ask for a new value of this secret setting")
+    .option("--credential-stdin <key>", "read the new value of this one from standard input")
+    .action((connection: string, { name, credential = [], credentialStdin }: Flags) => {
+      const credentials = [
+        ...credential,
+        ...(credentialStdin === undefined ? [] : [credentialStdin]),
+      ];
+      if (name === undefined && credentials.length === 0)
+        throw usageError(
+          "there is nothing to change",
+          "give --name, --credential or --credential-stdin",
+        );
+      return run(cli, {
+        connection,
+        credentials: [...new Set(credentials)],
+        ...(name === undefined ? {} : { name }),
+        ...(credentialStdin === undefined ? {} : { credentialFromInput: credentialStdin }),
+      });
+    });
+}
+
+/** Gives a connection another name or other credentials. The daemon tries new credentials before it keeps them. */
+export async function runConnectionEdit(
+  cli: CliContext,
+  { connection, name, credentials, credentialFromInput }: ConnectionEditOptions,
+): Promise<void> {
+  const { id } = pickConnection(await readConnections(cli), connection);
+  const values: Record<string, string> = {};
+  for (const key of credentials)
+    values[key] = await readSecret(cli, {
+      fromInput: key === credentialFromInput,
+      question: `${key}:`,
+      flag: `--credential-stdin ${key}`,
+    });
+  const { body } = await cli.client.call(updateConnection, {
+    params: { connection_id: id },
+    body: {
+      ...(name === undefined ? {} : { display_name: name }),
+      ...(credentials.length === 0 ? {} : { credentials: values }),
+    },
+  });
+  await cli.output.resource(body, connectionColumns);
+}

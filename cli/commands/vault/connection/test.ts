@@ -1,0 +1,43 @@
+import type { Command } from "commander";
+import type { testConnection as testConnectionEndpoint } from "../../../../daemon/contract/vault/cloud-connections.ts";
+import { operation } from "../../../client/operation.ts";
+import type { CliContext } from "../../../context.ts";
+import { CliError, exitCodeOf } from "../../../errors.ts";
+import { resourceOf } from "../../../output/spec.ts";
+import { listConnections, pickConnection, readConnections } from "../find-connection.ts";
+import { connectionColumns } from "./connection-columns.ts";
+
+const testConnection = operation<typeof testConnectionEndpoint>(
+  "vault.cloud.connections.test",
+  "POST",
+  "/api/cloud/connections/:connection_id/test",
+);
+
+export const operations = [listConnections, testConnection];
+export const output = resourceOf(testConnection);
+export const completions = { connection: "connections" } as const;
+
+/** What the command was given. */
+export interface ConnectionTestOptions {
+  readonly connection: string;
+}
+
+export function define(command: Command, cli: CliContext, run = runConnectionTest): void {
+  command
+    .argument("<connection>", "the connection's name or id")
+    .action((connection: string) => run(cli, { connection }));
+}
+
+/** Has the daemon look at the storage now. A storage that does not answer as it should ends with its own code. */
+export async function runConnectionTest(
+  cli: CliContext,
+  { connection }: ConnectionTestOptions,
+): Promise<void> {
+  const { id } = pickConnection(await readConnections(cli), connection);
+  const { body } = await cli.client.call(testConnection, { params: { connection_id: id } });
+  await cli.output.resource(body, connectionColumns);
+  if (body.status === "offline")
+    cli.finishWith(exitCodeOf(new CliError("provider_offline", "the storage is offline")));
+  if (body.status === "reauth_required")
+    cli.finishWith(exitCodeOf(new CliError("reauth_required", "the credentials are refused")));
+}

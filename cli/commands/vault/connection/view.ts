@@ -1,0 +1,38 @@
+import type { Command } from "commander";
+import type { getConnection as getConnectionEndpoint } from "../../../../daemon/contract/vault/cloud-connections.ts";
+import { operation } from "../../../client/operation.ts";
+import type { CliContext } from "../../../context.ts";
+import { resourceOf } from "../../../output/spec.ts";
+import { listConnections, pickConnection, readConnections } from "../find-connection.ts";
+import { connectionColumns } from "./connection-columns.ts";
+
+const getConnection = operation<typeof getConnectionEndpoint>(
+  "vault.cloud.connections.view",
+  "GET",
+  "/api/cloud/connections/:connection_id",
+);
+
+export const operations = [listConnections, getConnection];
+export const output = resourceOf(getConnection);
+export const completions = { connection: "connections" } as const;
+
+/** What the command was given. */
+export interface ConnectionViewOptions {
+  readonly connection: string;
+}
+
+export function define(command: Command, cli: CliContext, run = runConnectionView): void {
+  command
+    .argument("<connection>", "the connection's name or id")
+    .action((connection: string) => run(cli, { connection }));
+}
+
+/** Prints one connection. */
+export async function runConnectionView(
+  cli: CliContext,
+  { connection }: ConnectionViewOptions,
+): Promise<void> {
+  const { id } = pickConnection(await readConnections(cli), connection);
+  const { body } = await cli.client.call(getConnection, { params: { connection_id: id } });
+  await cli.output.resource(body, connectionColumns);
+}

@@ -1,0 +1,56 @@
+import type { Command } from "commander";
+import type { downloadItem as downloadItemEndpoint } from "../../../../daemon/contract/vault/cloud-items.ts";
+import { operation } from "../../../client/operation.ts";
+import type { CliContext } from "../../../context.ts";
+import { CliError, usageError } from "../../../errors.ts";
+import { listConnections } from "../find-connection.ts";
+import { createItemFinder, listItems } from "../find-item.ts";
+import { toItemAddress } from "../item-address.ts";
+
+const downloadItem = operation<typeof downloadItemEndpoint>(
+  "vault.cloud.items.download",
+  "GET",
+  "/api/cloud/connections/:connection_id/items/**:item_id/download",
+);
+
+export const operations = [listConnections, listItems, downloadItem];
+export const output = { kind: "bytes" } as const;
+
+/** What the command was given. */
+export interface ItemCatOptions {
+  readonly items: readonly string[];
+}
+
+export function define(command: Command, cli: CliContext, run = runItemCat): void {
+  command
+    .argument("<items...>", "CONNECTION:/path/to/file, or an item's id")
+    .option("--force", "send bytes that are no text to a terminal")
+    .action((items: readonly string[]) => run(cli, { items }));
+}
+
+/** Writes the bytes of files to standard output, one after the other. A terminal gets text only, unless forced. */
+export async function runItemCat(cli: CliContext, { items }: ItemCatOptions): Promise<void> {
+  if (cli.output.isMachine) throw usageError("bytes do not go with machine output");
+  const finder = createItemFinder(cli);
+  for (const word of items) {
+    const { connection, id, item } = await finder.find(toItemAddress(word));
+    if (id === "" || item?.kind === "folder")
+      throw new CliError("unsupported", `${word} is a folder; only files have bytes`);
+    const params = { connection_id: connection.id, item_id: id };
+    const { stream, headers } = await cli.client.download(downloadItem, { params });
+    try {
+      if (cli.io.isOutputTerminal && !cli.flags.force && !isText(headers["content-type"]))
+        throw usageError(
+          "the terminal would show raw bytes",
+          '"croft vault item download" writes a file, --force shows them anyway',
+        );
+      for await (const chunk of stream) await cli.io.write(chunk as Uint8Array);
+    } finally {
+      stream.destroy();
+    }
+  }
+}
+
+function isText(contentType: unknown): boolean {
+  return /^(text\/|application\/(json|xml|yaml)\b)/.test(String(contentType ?? ""));
+}

@@ -1,0 +1,60 @@
+import type { Command } from "commander";
+import type { deleteItem as deleteItemEndpoint } from "../../../../daemon/contract/vault/cloud-items.ts";
+import { operation } from "../../../client/operation.ts";
+import type { CliContext } from "../../../context.ts";
+import { usageError } from "../../../errors.ts";
+import { shapeList } from "../../../output/spec.ts";
+import { finishBatch, resultFields, runBatch } from "../../batch.ts";
+import { listConnections } from "../find-connection.ts";
+import { createItemFinder, listItems } from "../find-item.ts";
+import { toItemAddress } from "../item-address.ts";
+
+const deleteItem = operation<typeof deleteItemEndpoint>(
+  "vault.cloud.items.delete",
+  "DELETE",
+  "/api/cloud/connections/:connection_id/items/**:item_id",
+);
+
+export const operations = [listConnections, listItems, deleteItem];
+export const output = shapeList({
+  ...resultFields,
+  kind: "string?",
+  reason: "string?",
+  provider_item_id: "string?",
+  item_kind: "string?",
+  is_folder: "boolean?",
+});
+export const destructive = true;
+
+/** What the command was given. */
+export interface ItemDeleteOptions {
+  readonly items: readonly string[];
+}
+
+export function define(command: Command, cli: CliContext, run = runItemDelete): void {
+  command
+    .argument("<items...>", "CONNECTION:/path, or an item's id")
+    .action((items: readonly string[]) => run(cli, { items }));
+}
+
+/** Deletes items, one after the other, into the provider's trash where it has one. Of several, those that can be are. */
+export async function runItemDelete(cli: CliContext, { items }: ItemDeleteOptions): Promise<void> {
+  const finder = createItemFinder(cli);
+  await cli.prompts.confirm(
+    items.length === 1 ? `Delete ${items[0]}?` : `Delete these ${items.length} items?`,
+  );
+  const results = await runBatch(items, async (word) => {
+    const { connection, id } = await finder.find(toItemAddress(word));
+    if (id === "") throw usageError(`${word} is the whole storage`);
+    const { body } = await cli.client.call(deleteItem, {
+      params: { connection_id: connection.id, item_id: id },
+    });
+    return body;
+  });
+  await finishBatch(cli, results, "deleted", [
+    { header: "deleted", cell: ({ item }) => item },
+    { header: "kind", cell: ({ item_kind: kind }) => kind },
+    { header: "how", cell: ({ reason }) => reason },
+    { header: "error", cell: ({ error }) => error?.message },
+  ]);
+}

@@ -1,0 +1,48 @@
+import type { Command } from "commander";
+import type { renameItem as renameItemEndpoint } from "../../../../daemon/contract/vault/cloud-items.ts";
+import { operation } from "../../../client/operation.ts";
+import type { CliContext } from "../../../context.ts";
+import { resourceOf } from "../../../output/spec.ts";
+import { listConnections } from "../find-connection.ts";
+import { createItemFinder, listItems } from "../find-item.ts";
+import { toItemAddress } from "../item-address.ts";
+
+const renameItem = operation<typeof renameItemEndpoint>(
+  "vault.cloud.items.rename",
+  "PATCH",
+  "/api/cloud/connections/:connection_id/items/**:item_id/rename",
+);
+
+export const operations = [listConnections, listItems, renameItem];
+export const output = resourceOf(renameItem);
+
+/** What the command was given. */
+export interface ItemRenameOptions {
+  readonly item: string;
+  readonly name: string;
+  /** Rename only if the item still has this etag. */
+  readonly etag?: string;
+}
+
+export function define(command: Command, cli: CliContext, run = runItemRename): void {
+  command
+    .argument("<item>", "CONNECTION:/path, or an item's id")
+    .argument("<name>", "its new name")
+    .option("--etag <etag>", "only if the item still has this etag")
+    .action((item: string, name: string, { etag }: { readonly etag?: string }) =>
+      run(cli, { item, name, ...(etag === undefined ? {} : { etag }) }),
+    );
+}
+
+/** Gives an item another name in its folder. A taken name is `name_collision`, an item that has changed `stale`. */
+export async function runItemRename(
+  cli: CliContext,
+  { item, name, etag }: ItemRenameOptions,
+): Promise<void> {
+  const { connection, id } = await createItemFinder(cli).find(toItemAddress(item));
+  const { body } = await cli.client.call(renameItem, {
+    params: { connection_id: connection.id, item_id: id },
+    body: { new_name: name, ...(etag === undefined ? {} : { etag }) },
+  });
+  await cli.output.done(body, `Renamed ${item} to ${body.name}.`);
+}

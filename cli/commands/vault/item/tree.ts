@@ -1,0 +1,110 @@
+import type { Command } from "commander";
+import type { CliContext } from "../../../context.ts";
+import { size, time } from "../../../output/cells.ts";
+import { usageError } from "../../../errors.ts";
+import { wholeList } from "../../../output/pages.ts";
+import { shapeList } from "../../../output/spec.ts";
+import { listConnections } from "../find-connection.ts";
+import { createItemFinder, listItems, type WireItem } from "../find-item.ts";
+import { type ItemAddress, toFolderAddress } from "../item-address.ts";
+
+export const operations = [listConnections, listItems];
+export const output = shapeList({
+  path: "string",
+  depth: "integer",
+  kind: "string",
+  name: "string",
+  size: "integer?",
+  modified_at: "string?",
+  provider_item_id: "string",
+});
+export const completions = { folder: "connections" } as const;
+
+/** What the command was given. */
+export interface ItemTreeOptions {
+  readonly folder: Extract<ItemAddress, { kind: "path" }>;
+  /** How many levels are shown; undefined is all. */
+  readonly depth?: number;
+}
+
+export function define(command: Command, cli: CliContext, run = runItemTree): void {
+  command
+    .argument("<folder>", "CONNECTION:/path; CONNECTION:/ is the top")
+    .option("--depth <levels>", "how many levels to show", toDepth)
+    .action((folder: string, { depth }: { readonly depth?: number }) =>
+      run(cli, { folder: toFolderAddress(folder), ...(depth === undefined ? {} : { depth }) }),
+    );
+}
+
+/** Prints everything below a folder, each folder followed by what is in it. */
+export async function runItemTree(
+  cli: CliContext,
+  { folder, depth = Number.POSITIVE_INFINITY }: ItemTreeOptions,
+): Promise<void> {
+  const found = await createItemFinder(cli).find(folder);
+  const entries: TreeEntry[] = [];
+  const connectionId = found.connection.id;
+  if (found.item?.kind === "file") entries.push(toEntry(found.item, "", 1));
+  else await walk(found.id, "", 1);
+  await cli.output.list(wholeList(entries), [
+    { header: "path", cell: ({ path }) => path },
+    { header: "size", cell: (one) => size(one.size) },
+    { header: "modified", cell: (one) => time(one.modified_at) },
+  ]);
+
+  async function walk(parent: string, above: string, level: number): Promise<void> {
+    for (const item of await readFolder(cli, connectionId, parent)) {
+      const entry = toEntry(item, above, level);
+      entries.push(entry);
+      if (item.kind === "folder" && level < depth)
+        await walk(item.provider_item_id, entry.path, level + 1);
+    }
+  }
+}
+
+interface TreeEntry {
+  /** From the folder that was asked for; a folder ends in a slash. */
+  readonly path: string;
+  readonly depth: number;
+  readonly kind: string;
+  readonly name: string;
+  readonly size: number | null;
+  readonly modified_at: string | null;
+  readonly provider_item_id: string;
+}
+
+async function readFolder(
+  cli: CliContext,
+  connectionId: string,
+  parent: string,
+): Promise<readonly WireItem[]> {
+  const items: WireItem[] = [];
+  let cursor: string | undefined;
+  do {
+    const { body } = await cli.client.call(listItems, {
+      params: { connection_id: connectionId },
+      query: { parent_ref: parent, limit: 1000, cursor },
+    });
+    items.push(...body.items);
+    cursor = body.next_cursor ?? undefined;
+  } while (cursor !== undefined);
+  return items;
+}
+
+function toEntry(item: WireItem, above: string, depth: number): TreeEntry {
+  return {
+    path: `${above}${item.name}${item.kind === "folder" ? "/" : ""}`,
+    depth,
+    kind: item.kind,
+    name: item.name,
+    size: item.size,
+    modified_at: item.modified_at,
+    provider_item_id: item.provider_item_id,
+  };
+}
+
+function toDepth(text: string): number {
+  const depth = Number(text);
+  if (Number.isInteger(depth) && depth > 0) return depth;
+  throw usageError(`--depth takes a number from 1, not ${JSON.stringify(text)}`);
+}

@@ -1,0 +1,55 @@
+import type { Command } from "commander";
+import type { z } from "zod";
+import type { getItemDetail as getItemDetailEndpoint } from "../../../../daemon/contract/vault/cloud-items.ts";
+import type { itemDetail } from "../../../../daemon/contract/vault/cloud-shapes.ts";
+import { operation } from "../../../client/operation.ts";
+import type { CliContext } from "../../../context.ts";
+import { type Column, size, time } from "../../../output/cells.ts";
+import { resourceOf } from "../../../output/spec.ts";
+import { listConnections } from "../find-connection.ts";
+import { createItemFinder, listItems } from "../find-item.ts";
+import { toItemAddress } from "../item-address.ts";
+
+const getItemDetail = operation<typeof getItemDetailEndpoint>(
+  "vault.cloud.items.view",
+  "GET",
+  "/api/cloud/connections/:connection_id/items/**:item_id/detail",
+);
+
+export const operations = [listConnections, listItems, getItemDetail];
+export const output = resourceOf(getItemDetail);
+
+/** What the command was given. */
+export interface ItemViewOptions {
+  readonly item: string;
+}
+
+export function define(command: Command, cli: CliContext, run = runItemView): void {
+  command
+    .argument("<item>", "CONNECTION:/path, or an item's id")
+    .action((item: string) => run(cli, { item }));
+}
+
+/** Prints what is known of an item; the provider is not asked for it. */
+export async function runItemView(cli: CliContext, { item }: ItemViewOptions): Promise<void> {
+  const { connection, id } = await createItemFinder(cli).find(toItemAddress(item));
+  const { body } = await cli.client.call(getItemDetail, {
+    params: { connection_id: connection.id, item_id: id },
+  });
+  await cli.output.resource(body, detailColumns);
+}
+
+const detailColumns: readonly Column<z.output<typeof itemDetail>>[] = [
+  { header: "name", cell: ({ name }) => name },
+  { header: "kind", cell: ({ kind }) => kind },
+  { header: "location", cell: ({ location }) => location },
+  { header: "connection", cell: ({ display_name: name }) => name },
+  { header: "size", cell: (one) => size(one.size) },
+  { header: "modified", cell: ({ modified_at: modifiedAt }) => time(modifiedAt) },
+  { header: "type", cell: ({ content_type: contentType }) => contentType },
+  { header: "etag", cell: ({ etag }) => etag },
+  { header: "analysis", cell: ({ analysis_status: status }) => status },
+  { header: "topics", cell: ({ topics }) => topics },
+  { header: "stale", cell: ({ is_stale: isStale }) => isStale },
+  { header: "id", cell: ({ provider_item_id: id }) => id },
+];
