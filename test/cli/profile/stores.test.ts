@@ -122,6 +122,8 @@ describe("a file store", () => {
       isDone = true;
     })();
     while (!isDone) {
+      // Reading is synchronous: without this the writer would never have its turn.
+      await new Promise((resolve) => setImmediate(resolve));
       const read = await store.get("x");
       expect([value("a"), value("b")].includes(read ?? "")).toBe(true);
     }
