@@ -11,6 +11,7 @@ import { createCronTasks } from "./forge/cron/cron.service.ts";
 import { hookRoutes } from "./forge/hooks/hooks.routes.ts";
 import { createMiscellaneous } from "./forge/miscellaneous.ts";
 import { createGitApi, isGitPath } from "./forge/git/git-api.ts";
+import { createPackageEvents } from "./forge/packages/announcing.ts";
 import { createForgePackages } from "./forge/packages/packages.ts";
 import { createPackagesApi, isPackagePath } from "./forge/packages/packages-api.ts";
 import { bindRoutes, type BinderOptions, type RateLimiter, type RequestReport } from "./http/bind.ts";
@@ -122,7 +123,7 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
       tmp: stores.directory.tmp,
       newId,
     }),
-    events: {},
+    events: createPackageEvents(hooks.announce, forge.urls),
     urls: forge.urls,
     clock,
     uploadBytesMax: settings.maxUploadBytes,
@@ -136,6 +137,7 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
     log,
     timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
     tasks: scheduledTasks({
+      packages,
       db: deps.db,
       directory: stores.directory,
       clock,

@@ -20,6 +20,7 @@ export interface TaskSurroundings {
   readonly sessions: { deleteExpired(): Promise<number> };
   readonly hookLog: { prune(before: number): Promise<number> };
   readonly cache: Pick<ByteCache, "reconcile">;
+  readonly packages: { cleanUp(signal: AbortSignal): Promise<unknown> };
   readonly git: Git;
   /** The folder of a repository's files. Refuses when they are gone. */
   readonly locate: (repository: ForgeRepository) => Promise<string>;
@@ -35,7 +36,7 @@ const ALL_REPOSITORIES_MS = 12 * HOUR_MS;
 
 /** Everything that the daemon does by the clock, in the order in which it is listed. A new task is one more entry. */
 export function scheduledTasks(around: TaskSurroundings): readonly CronTask[] {
-  const { db, directory, clock, limiter, sessions, hookLog, cache } = around;
+  const { db, directory, clock, limiter, sessions, hookLog, cache, packages } = around;
   const care = createRepositoryCare(around);
   return [
     {
@@ -60,6 +61,12 @@ export function scheduledTasks(around: TaskSurroundings): readonly CronTask[] {
       name: "cleanup_hook_task_table",
       schedule: "@midnight",
       run: async () => void (await hookLog.prune(clock() - DELIVERIES_KEPT_MS)),
+    },
+    {
+      name: "cleanup_packages",
+      schedule: "@midnight",
+      atStart: true,
+      run: async (signal) => void (await packages.cleanUp(signal)),
     },
     {
       name: "delete_expired_sessions",

@@ -228,3 +228,37 @@ test("the sweep takes what is old and unused, and nothing else", async () => {
   const has = (key: string) => left.some((path) => path.endsWith(key));
   expect([has(used), has(old), has(young)]).toEqual([true, false, true]);
 });
+
+test("hooks are told of versions that come and go, not of further files", async () => {
+  const hook = await daemon.request("/api/v1/admin/hooks", {
+    token: admin,
+    json: {
+      type: "gitea",
+      active: true,
+      events: ["package"],
+      config: {
+        url: "http://127.0.0.1:9/",
+        content_type: "json",
+        is_system_webhook: "true",
+      },
+    },
+  });
+  expect(hook.status).toBe(201);
+  await put("/api/packages/mira/generic/told/1/a", "a");
+  await put("/api/packages/mira/generic/told/1/b", "b");
+  await daemon.request("/api/packages/mira/generic/told/1", { method: "DELETE", token: admin });
+  const log = await daemon.request(`/api/v1/admin/hooks/${hook.json.id}/deliveries`, {
+    token: admin,
+  });
+  expect(log.json).toHaveLength(2);
+  const seen = [];
+  for (const { id } of log.json) {
+    const path = `/api/v1/admin/hooks/${hook.json.id}/deliveries/${id}`;
+    const { json } = await daemon.request(path, { token: admin });
+    seen.push(JSON.parse(json.request.body));
+  }
+  expect(seen).toMatchObject([
+    { action: "deleted", package: { name: "told", version: "1" }, sender: { login: "keeper" } },
+    { action: "created", package: { type: "generic", owner: { login: "mira" } }, repository: null },
+  ]);
+});

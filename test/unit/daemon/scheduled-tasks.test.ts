@@ -51,6 +51,7 @@ const tasks = (told: string[] = []) => {
       prune: async (before) => told.push(`deliveries before ${new Date(before).toISOString()}`),
     },
     cache: { reconcile: async () => void told.push("cache") },
+    packages: { cleanUp: async () => void told.push("packages") },
     git: createGit({ searchPath: "" }),
     locate: async () => home,
   });
@@ -88,12 +89,19 @@ test("ended windows and jobs that have long been dead are deleted, others stay",
   expect((await countJobs(db)).dead).toBe(1);
 });
 
-test("sessions, deliveries of a week and the byte cache are seen to", async () => {
+test("sessions, deliveries of a week, packages and the byte cache are seen to", async () => {
   const told: string[] = [];
   const { run } = tasks(told);
-  for (const name of ["delete_expired_sessions", "cleanup_hook_task_table", "reconcile_byte_cache"])
-    await run(name);
-  expect(told).toEqual(["sessions", "deliveries before 2026-02-22T12:00:00.000Z", "cache"]);
+  await run("delete_expired_sessions");
+  await run("cleanup_hook_task_table");
+  await run("cleanup_packages");
+  await run("reconcile_byte_cache");
+  expect(told).toEqual([
+    "sessions",
+    "deliveries before 2026-02-22T12:00:00.000Z",
+    "packages",
+    "cache",
+  ]);
 });
 
 test("backups are whole databases, the seven newest are kept, other files are left alone", async () => {
