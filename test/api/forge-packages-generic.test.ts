@@ -195,7 +195,9 @@ describe("who may", () => {
   test("an organization's owners publish, others read", async () => {
     expect((await put(at("lib/1/a", "team"), "a")).status).toBe(201);
     expect((await daemon.request(at("lib/1/a", "team"))).status).toBe(200);
-    expect((await put(at("lib/1/b", "team"), "b", { token: tokens["nora"] ?? "" })).status).toBe(403);
+    expect((await put(at("lib/1/b", "team"), "b", { token: tokens["nora"] ?? "" })).status).toBe(
+      403,
+    );
   });
 });
 
