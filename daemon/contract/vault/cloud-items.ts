@@ -106,6 +106,7 @@ export const previewItem = endpoint({
   limit: perMinute,
   params: itemParams,
   replies: { 200: bytes, ...lookRefusals },
+  apiOnly: "pages show it in place; the command line writes the same bytes with cat and download",
 });
 
 export const downloadItem = endpoint({

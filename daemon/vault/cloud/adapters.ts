@@ -213,13 +213,13 @@ function statusAfter(outcome: string): ConnectionStatus | undefined {
 /** A connection that cannot be opened any more, as a refusal of whatever was to be done with it. */
 function toRefusal(failure: ConnectFailure): AppError {
   if (failure.kind === "reauth")
-    return new AppError("reauth_required", "This storage must be connected again.");
+    return new AppError("reauth_required", "The provider needs you to sign in again. Reconnect this connection.");
   if (failure.kind === "invalid_setting")
     return new AppError(
       "unprocessable",
       `This connection's ${failure.setting} is no longer allowed on this server (${failure.reason}).`,
     );
-  return new AppError("unavailable", "The storage is temporarily unavailable.");
+  return new AppError("unavailable", "The provider is temporarily unavailable.");
 }
 
 function rowOf(connectionId: string): string {

@@ -117,7 +117,7 @@ function toDownloadRefusal(failure: ReadFailure): AppError {
     case "reauth":
       return new AppError(
         "reauth_required",
-        "The storage needs to be connected again. Reconnect this connection.",
+        "The provider needs you to sign in again. Reconnect this connection.",
       );
     case "unsupported":
       return new AppError("unprocessable", "This item has no bytes to download.");
@@ -229,7 +229,7 @@ export function toUploadReply(result: UploadResult, name: string) {
   return toFailureReply(result);
 }
 
-const UNAVAILABLE = "The storage is temporarily unavailable. Try again later.";
+const UNAVAILABLE = "The provider is temporarily unavailable. Try again later.";
 
 function toBytesAnswer(item: ItemBytes, contentType: string, disposition: string): BytesAnswer {
   const { bytes, entityTag, modifiedAt } = item;

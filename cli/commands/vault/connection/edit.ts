@@ -30,7 +30,7 @@ export interface ConnectionEditOptions {
 
 interface Flags {
   readonly name?: string;
-  readonly credential?: readonly string[];
+  readonly ask?: readonly string[];
   readonly credentialStdin?: string;
 }
 
@@ -38,18 +38,12 @@ export function define(command: Command, cli: CliContext, run = runConnectionEdi
   command
     .argument("<connection>", "the connection's name or id")
     .option("--name <name>", "another name")
-    .option("--credential <key...>", "ask for a new value of this secret setting")
+    .option("--ask <key...>", "ask for a new value of this secret setting")
     .option("--credential-stdin <key>", "read the new value of this one from standard input")
-    .action((connection: string, { name, credential = [], credentialStdin }: Flags) => {
-      const credentials = [
-        ...credential,
-        ...(credentialStdin === undefined ? [] : [credentialStdin]),
-      ];
+    .action((connection: string, { name, ask = [], credentialStdin }: Flags) => {
+      const credentials = [...ask, ...(credentialStdin === undefined ? [] : [credentialStdin])];
       if (name === undefined && credentials.length === 0)
-        throw usageError(
-          "there is nothing to change",
-          "give --name, --credential or --credential-stdin",
-        );
+        throw usageError("there is nothing to change", "give --name, --ask or --credential-stdin");
       return run(cli, {
         connection,
         credentials: [...new Set(credentials)],

@@ -24,7 +24,6 @@ export interface ItemCatOptions {
 export function define(command: Command, cli: CliContext, run = runItemCat): void {
   command
     .argument("<items...>", "CONNECTION:/path/to/file, or an item's id")
-    .option("--force", "send bytes that are no text to a terminal")
     .action((items: readonly string[]) => run(cli, { items }));
 }
 

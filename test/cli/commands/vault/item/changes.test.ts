@@ -1,0 +1,284 @@
+import { describe, expect, test } from "vitest";
+import { define as defineAnalyze } from "../../../../../cli/commands/vault/item/analyze.ts";
+import { define as defineCat } from "../../../../../cli/commands/vault/item/cat.ts";
+import { define as defineDelete } from "../../../../../cli/commands/vault/item/delete.ts";
+import { define as defineMkdir } from "../../../../../cli/commands/vault/item/mkdir.ts";
+import { define as defineMove } from "../../../../../cli/commands/vault/item/move.ts";
+import { define as defineOpen } from "../../../../../cli/commands/vault/item/open.ts";
+import { define as defineRename } from "../../../../../cli/commands/vault/item/rename.ts";
+import { define as defineTree } from "../../../../../cli/commands/vault/item/tree.ts";
+import { define as defineView } from "../../../../../cli/commands/vault/item/view.ts";
+import { type FakeAnswer, fakeDaemon, type SeenRequest } from "../../../support/fake-daemon.ts";
+import { optionsOf } from "../../../support/parse-line.ts";
+import { type FakeSystemOptions, runCli, temporaryHome } from "../../../support/run-cli.ts";
+import { signIn } from "../../../support/signed-in.ts";
+
+const base = "/api/cloud/connections/c1";
+const connection = {
+  id: "c1",
+  provider: "local_folder",
+  display_name: "home",
+  status: "connected",
+};
+const items: Record<string, { name: string; kind: string; id: string }[]> = {
+  "": [
+    { name: "docs", kind: "folder", id: "docs" },
+    { name: "top.txt", kind: "file", id: "top.txt" },
+  ],
+  docs: [
+    { name: "deep", kind: "folder", id: "docs/deep" },
+    { name: "a ü.txt", kind: "file", id: "docs/a ü.txt" },
+  ],
+  "docs/deep": [],
+};
+
+/** A tree: `/docs` holds an empty folder and `a ü.txt`. */
+function listing({ path }: SeenRequest): FakeAnswer {
+  const query = new URL(path, "http://x").searchParams;
+  const parent = query.get("parent_ref") ?? "";
+  const name = query.get("name");
+  const found = (items[parent] ?? []).filter((one) => name === null || one.name === name);
+  return {
+    body: {
+      parent_ref: parent,
+      refresh_state: "fresh",
+      items: found.map((one) => ({
+        provider_item_id: one.id,
+        name: one.name,
+        kind: one.kind,
+        size: one.kind === "file" ? 5 : null,
+        modified_at: null,
+      })),
+      next_cursor: null,
+    },
+  };
+}
+
+/** Runs `vault item …` against a daemon with the tree and these answers. */
+async function go(
+  words: readonly string[],
+  answers: Parameters<typeof fakeDaemon>[0],
+  more: Partial<FakeSystemOptions> = {},
+) {
+  await using home = await temporaryHome();
+  await using daemon = await fakeDaemon({
+    "GET /api/cloud/connections": {
+      body: { items: [connection], total: 1, page: 1, per_page: 100 },
+    },
+    [`GET ${base}/items`]: listing,
+    ...answers,
+  });
+  await signIn(home.path, { url: daemon.url, vault: {} });
+  const ran = await runCli(["vault", "item", ...words], { home: home.path, ...more });
+  return { ran, sent: daemon.seen.at(-1), url: daemon.url };
+}
+
+const encoded = "docs/a%20%C3%BC.txt";
+
+describe("item mkdir", () => {
+  const made = { kind: "folder", provider_item_id: "docs/new", name: "new", parent_ref: "docs" };
+
+  test("the line becomes options", async () => {
+    expect(await optionsOf(defineMkdir, ["home:/docs/new"])).toMatchObject({
+      folder: { path: ["docs", "new"] },
+    });
+  });
+
+  test("makes a folder in the one above it", async () => {
+    const { ran, sent } = await go(["mkdir", "home:/docs/new", "--json"], {
+      [`POST ${base}/folders`]: { status: 201, body: made },
+    });
+    expect([sent?.json(), ran.json(), ran.code]).toEqual([
+      { parent_ref: "docs", name: "new" },
+      made,
+      0,
+    ]);
+  });
+
+  test("a provider without folders is unsupported although the status is 201", async () => {
+    const { ran } = await go(["mkdir", "home:/new"], {
+      [`POST ${base}/folders`]: {
+        status: 201,
+        body: { kind: "unsupported_operation", reason: "provider_unsupported" },
+      },
+    });
+    expect(ran.code).toBe(15);
+  });
+
+  test("the top has no name, and a file holds nothing", async () => {
+    expect((await go(["mkdir", "home:/"], {})).ran.code).toBe(2);
+    expect((await go(["mkdir", "home:/top.txt/new"], {})).ran.code).toBe(6);
+  });
+});
+
+describe("item rename", () => {
+  const path = `PATCH ${base}/items/${encoded}/rename`;
+
+  test("the line becomes options", async () => {
+    expect(await optionsOf(defineRename, ["home:/a", "b", "--etag", "e1"])).toEqual({
+      item: "home:/a",
+      name: "b",
+      etag: "e1",
+    });
+  });
+
+  test("sends the name, and the etag where it is given", async () => {
+    const body = { kind: "renamed", provider_item_id: "docs/b.txt", name: "b.txt" };
+    const { ran, sent } = await go(
+      ["rename", "home:/docs/a ü.txt", "b.txt", "--etag", "e1", "--json"],
+      { [path]: { body } },
+    );
+    expect([sent?.json(), ran.json()]).toEqual([{ new_name: "b.txt", etag: "e1" }, body]);
+  });
+
+  test.each([
+    [{ kind: "stale", reason: "item_changed" }, 409, "stale"],
+    [{ kind: "conflict", reason: "name_collision" }, 409, "name_collision"],
+  ])("%o ends with 7", async (body, status, code) => {
+    const { ran } = await go(["rename", "home:/docs/a ü.txt", "b.txt", "--json"], {
+      [path]: { status, body },
+    });
+    expect([ran.code, JSON.parse(ran.err).error.code, ran.out]).toEqual([7, code, ""]);
+  });
+});
+
+describe("item move", () => {
+  test("the line becomes options", async () => {
+    expect(await optionsOf(defineMove, ["home:/a", "home:/docs"])).toMatchObject({
+      item: "home:/a",
+      folder: { path: ["docs"] },
+    });
+  });
+
+  test("sends the folder's id and connection", async () => {
+    const body = { kind: "moved", provider_item_id: "docs/top.txt", parent_ref: "docs" };
+    const { ran, sent } = await go(["mv", "home:/top.txt", "home:/docs", "--json"], {
+      [`POST ${base}/items/top.txt/move`]: { body },
+    });
+    expect([sent?.json(), ran.json()]).toEqual([
+      { destination_parent_ref: "docs", destination_connection_id: "c1" },
+      body,
+    ]);
+  });
+});
+
+describe("item delete", () => {
+  const body = {
+    kind: "deleted",
+    reason: "trashed",
+    provider_item_id: "top.txt",
+    item_kind: "file",
+    is_folder: false,
+  };
+
+  test("the line becomes options", async () => {
+    expect(await optionsOf(defineDelete, ["home:/a", "home:/b"])).toEqual({
+      items: ["home:/a", "home:/b"],
+    });
+  });
+
+  test("deletes several, and says which it could not", async () => {
+    const { ran } = await go(["rm", "home:/top.txt", "home:/missing", "--yes", "--json"], {
+      [`DELETE ${base}/items/top.txt`]: { body },
+    });
+    expect(ran.code).toBe(14);
+    expect(ran.json()).toMatchObject([
+      { item: "home:/top.txt", reason: "trashed", error: null },
+      { error: { code: "not_found" } },
+    ]);
+  });
+
+  test("asks first, and never deletes a whole storage", async () => {
+    expect((await go(["delete", "home:/top.txt", "--json"], {})).ran.code).toBe(2);
+    expect((await go(["delete", "home:/", "--yes"], {})).ran.code).toBe(2);
+  });
+});
+
+describe("item view, open, analyze", () => {
+  test("their lines become options", async () => {
+    for (const define of [defineView, defineOpen, defineAnalyze])
+      expect(await optionsOf(define, ["home:/a"])).toEqual({ item: "home:/a" });
+  });
+
+  test("view prints what is known", async () => {
+    const body = { name: "a ü.txt", kind: "file", location: "/docs", topics: [], size: 5 };
+    const { ran } = await go(["view", "home:/docs/a ü.txt", "--json"], {
+      [`GET ${base}/items/${encoded}/detail`]: { body },
+    });
+    expect(ran.json()).toEqual(body);
+  });
+
+  test("open prints the whole address", async () => {
+    const body = { kind: "open", url: `${base}/items/top.txt/download`, reason: "authorized" };
+    const { ran, url } = await go(["open", "home:/top.txt"], {
+      [`GET ${base}/items/top.txt/open`]: { body },
+    });
+    expect(ran.out).toBe(`${url}${body.url}\n`);
+  });
+
+  test("analyze queues", async () => {
+    const body = { provider_item_id: "top.txt", analysis_status: "pending" };
+    const { ran } = await go(["analyze", "home:/top.txt", "--json"], {
+      [`POST ${base}/items/top.txt/analyze`]: { status: 202, body },
+    });
+    expect(ran.json()).toEqual(body);
+  });
+});
+
+describe("item cat", () => {
+  const bytes = (contentType: string) => ({
+    [`GET ${base}/items/top.txt/download`]: {
+      body: Buffer.from("hello"),
+      headers: { "Content-Type": contentType },
+    },
+  });
+
+  test("the line becomes options", async () => {
+    expect(await optionsOf(defineCat, ["home:/a", "home:/b"])).toEqual({
+      items: ["home:/a", "home:/b"],
+    });
+  });
+
+  test("writes the bytes as they are", async () => {
+    expect((await go(["cat", "home:/top.txt"], bytes("application/octet-stream"))).ran.out).toBe(
+      "hello",
+    );
+  });
+
+  test("a terminal gets text only, unless forced", async () => {
+    const terminal = { terminal: { out: true } };
+    expect((await go(["cat", "home:/top.txt"], bytes("text/plain"), terminal)).ran.out).toBe(
+      "hello",
+    );
+    expect((await go(["cat", "home:/top.txt"], bytes("image/png"), terminal)).ran.code).toBe(2);
+    expect(
+      (await go(["cat", "home:/top.txt", "--force"], bytes("image/png"), terminal)).ran.out,
+    ).toBe("hello");
+  });
+
+  test("a folder has no bytes", async () => {
+    expect((await go(["cat", "home:/docs"], {})).ran.code).toBe(15);
+  });
+});
+
+describe("item tree", () => {
+  test("the line becomes options", async () => {
+    expect(await optionsOf(defineTree, ["home:/", "--depth", "2"])).toMatchObject({ depth: 2 });
+    await expect(optionsOf(defineTree, ["home:/", "--depth", "0"])).rejects.toMatchObject({
+      code: "usage",
+    });
+  });
+
+  test("each folder is followed by what is in it", async () => {
+    const { ran } = await go(["tree", "home:/", "--json=path,depth"], {});
+    expect(ran.json()).toEqual([
+      { path: "docs/", depth: 1 },
+      { path: "docs/deep/", depth: 2 },
+      { path: "docs/a ü.txt", depth: 2 },
+      { path: "top.txt", depth: 1 },
+    ]);
+    expect((await go(["tree", "home:/", "--depth", "1", "--jq", ".[].path"], {})).ran.out).toBe(
+      "docs/\ntop.txt\n",
+    );
+  });
+});
