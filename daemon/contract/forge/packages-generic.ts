@@ -26,7 +26,8 @@ export const uploadGenericFile = endpoint({
   name: "forge.packages.generic.upload",
   method: "PUT",
   path: `${root}/:name/:version/:filename`,
-  summary: "Add a file to a version of a generic package; package and version are made when missing",
+  summary:
+    "Add a file to a version of a generic package; package and version are made when missing",
   gate: forgeUser("package"),
   params: fileParams,
   body: stream("application/octet-stream"),
