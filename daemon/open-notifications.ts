@@ -6,6 +6,9 @@ import {
   joinRepositoryEvents,
 } from "./forge/notifications/notifications.ts";
 import { notificationRoutes } from "./forge/notifications/notifications.routes.ts";
+import { issueRoutes } from "./forge/issues/issues.routes.ts";
+import { createIssues } from "./forge/issues/issues.service.ts";
+import { createWatching } from "./forge/issues/watching.service.ts";
 import type { RepositoryEvents } from "./forge/repositories/events.ts";
 import type { ForgeUrls } from "./forge/urls.ts";
 import type { Route } from "./http/handle.ts";
@@ -26,7 +29,7 @@ export interface NotificationSurroundings {
   readonly otherEvents: RepositoryEvents;
 }
 
-/** Notifications, joined to what they tell of. */
+/** Notifications, and the issues that they tell of. */
 export interface OpenNotifications {
   readonly routes: readonly Route[];
   readonly repositoryEvents: RepositoryEvents;
@@ -34,13 +37,21 @@ export interface OpenNotifications {
 
 /** Builds notifications and what makes them on jobs and git. */
 export function openNotifications(around: NotificationSurroundings): OpenNotifications {
-  const { notifications, repositoryEvents } = createForgeNotifications({
-    db: around.db,
+  const { db, urls, clock } = around;
+  const { notifications, repositoryEvents, announceIssue } = createForgeNotifications({
+    db,
     jobs: around.jobs,
     readPush: createPushReader(around),
   });
   return {
-    routes: notificationRoutes({ notifications, urls: around.urls, clock: around.clock }),
+    routes: [
+      ...notificationRoutes({ notifications, urls, clock }),
+      ...issueRoutes({
+        issues: createIssues({ db, announce: announceIssue }),
+        watching: createWatching({ db, clock }),
+        urls,
+      }),
+    ],
     repositoryEvents: joinRepositoryEvents(around.otherEvents, repositoryEvents),
   };
 }

@@ -1,0 +1,320 @@
+import { z } from "zod";
+import { anyoneWithin, empty, endpoint, forgeUser } from "../endpoint.ts";
+import {
+  apiError,
+  optionalFlag,
+  optionalInteger,
+  optionalText,
+  optionalTime,
+  optionalWords,
+  paging,
+  pathInteger,
+  queryText,
+  queryWord,
+  requiredText,
+  signedInReplies,
+  trimmedQueryText,
+  wireId,
+  wireTime,
+} from "./common.ts";
+import { repositoryParams } from "./repositories.ts";
+import { userShape } from "./users.ts";
+
+/** Characters of a title, as in the reference. */
+const TITLE_MAX = 255;
+/** Characters of a text: what fits into the largest JSON body anyway, told apart from it. */
+const TEXT_MAX = 262_144;
+/** People and labels of one issue. */
+const LIST_MAX = 50;
+
+const labelShape = z.object({
+  id: wireId,
+  name: z.string(),
+  exclusive: z.boolean(),
+  is_archived: z.boolean(),
+  color: z.string(),
+  description: z.string(),
+  url: z.string(),
+});
+
+/** An issue. People whose account is gone are null. */
+export const issueShape = z.object({
+  id: wireId,
+  url: z.string(),
+  html_url: z.string(),
+  number: wireId,
+  user: userShape.nullable(),
+  original_author: z.string(),
+  original_author_id: wireId,
+  title: z.string(),
+  body: z.string(),
+  ref: z.string(),
+  assets: z.array(z.never()),
+  labels: z.array(labelShape),
+  milestone: z.null(),
+  projects: z.array(z.never()),
+  assignee: userShape.nullable(),
+  assignees: z.array(userShape).nullable(),
+  state: z.enum(["open", "closed"]),
+  is_locked: z.boolean(),
+  comments: z.int(),
+  content_version: z.int(),
+  created_at: wireTime,
+  updated_at: wireTime,
+  closed_at: wireTime.nullable(),
+  due_date: wireTime.nullable(),
+  time_estimate: z.int(),
+  pull_request: z.null(),
+  repository: z.object({
+    id: wireId,
+    name: z.string(),
+    owner: z.string(),
+    full_name: z.string(),
+  }),
+  pin_order: z.int(),
+});
+export type WireIssue = z.output<typeof issueShape>;
+
+/** A comment on an issue. */
+export const commentShape = z.object({
+  id: wireId,
+  html_url: z.string(),
+  pull_request_url: z.string(),
+  issue_url: z.string(),
+  user: userShape.nullable(),
+  original_author: z.string(),
+  original_author_id: wireId,
+  body: z.string(),
+  assets: z.array(z.never()),
+  created_at: wireTime,
+  updated_at: wireTime,
+});
+export type WireComment = z.output<typeof commentShape>;
+
+/** Whether somebody is told of a repository or an issue. */
+export const watchShape = z.object({
+  subscribed: z.boolean(),
+  ignored: z.boolean(),
+  reason: z.null(),
+  created_at: wireTime,
+  url: z.string(),
+  repository_url: z.string(),
+});
+export type WireWatch = z.output<typeof watchShape>;
+
+const issueParams = repositoryParams.extend({ index: pathInteger });
+const commentParams = repositoryParams.extend({ id: pathInteger });
+const commentBody = z.object({ body: requiredText({ max: TEXT_MAX }) });
+const members = {
+  body: optionalText({ max: TEXT_MAX }),
+  ref: optionalText({ max: TITLE_MAX }),
+  assignee: optionalText(),
+  assignees: optionalWords.refine((names) => (names?.length ?? 0) <= LIST_MAX, {
+    error: "MaxSize",
+  }),
+  due_date: optionalTime,
+  milestone: optionalInteger,
+};
+const seen = { ...signedInReplies, 404: apiError } as const;
+const changed = { ...seen, 422: apiError } as const;
+
+export const listIssues = endpoint({
+  name: "forge.issues.list",
+  method: "GET",
+  path: "/api/v1/repos/:owner/:repo/issues",
+  summary: "Issues of a repository, newest first",
+  gate: anyoneWithin("issue"),
+  params: repositoryParams,
+  query: z.object({
+    state: queryWord(["open", "closed", "all"]),
+    q: trimmedQueryText,
+    created_by: queryText,
+    assigned_by: queryText,
+    ...paging,
+  }),
+  paging: "link_and_total",
+  replies: { 200: z.array(issueShape), ...seen },
+});
+
+export const createIssue = endpoint({
+  name: "forge.issues.create",
+  method: "POST",
+  path: "/api/v1/repos/:owner/:repo/issues",
+  summary: "Open an issue",
+  gate: forgeUser("issue"),
+  params: repositoryParams,
+  body: z.object({
+    title: requiredText({ max: TITLE_MAX }),
+    ...members,
+    closed: optionalFlag,
+    labels: z.array(z.int()).max(LIST_MAX, { error: "MaxSize" }).nullish(),
+  }),
+  replies: { 201: issueShape, ...changed },
+});
+
+export const getIssue = endpoint({
+  name: "forge.issues.get",
+  method: "GET",
+  path: "/api/v1/repos/:owner/:repo/issues/:index",
+  summary: "An issue by its number",
+  gate: anyoneWithin("issue"),
+  params: issueParams,
+  replies: { 200: issueShape, ...seen },
+});
+
+export const editIssue = endpoint({
+  name: "forge.issues.edit",
+  method: "PATCH",
+  path: "/api/v1/repos/:owner/:repo/issues/:index",
+  summary: "Change an issue, close or reopen it, assign people",
+  gate: forgeUser("issue"),
+  params: issueParams,
+  body: z.object({
+    title: optionalText({ max: TITLE_MAX }),
+    ...members,
+    state: optionalText({ rules: [["In", (word) => word === "open" || word === "closed"]] }),
+    unset_due_date: optionalFlag,
+    content_version: optionalInteger,
+  }),
+  replies: { 201: issueShape, ...changed, 409: apiError },
+});
+
+export const listIssueComments = endpoint({
+  name: "forge.issues.comments.list",
+  method: "GET",
+  path: "/api/v1/repos/:owner/:repo/issues/:index/comments",
+  summary: "Comments on an issue, oldest first",
+  gate: anyoneWithin("issue"),
+  params: issueParams,
+  replies: { 200: z.array(commentShape), ...seen },
+});
+
+export const createIssueComment = endpoint({
+  name: "forge.issues.comments.create",
+  method: "POST",
+  path: "/api/v1/repos/:owner/:repo/issues/:index/comments",
+  summary: "Comment on an issue",
+  gate: forgeUser("issue"),
+  params: issueParams,
+  body: commentBody,
+  replies: { 201: commentShape, ...changed },
+});
+
+export const getIssueComment = endpoint({
+  name: "forge.issues.comments.get",
+  method: "GET",
+  path: "/api/v1/repos/:owner/:repo/issues/comments/:id",
+  summary: "A comment, as notification threads name it",
+  gate: anyoneWithin("issue"),
+  params: commentParams,
+  replies: { 200: commentShape, ...seen },
+  apiOnly: "threads refer to it by address; croft issue view --comments shows all of an issue",
+});
+
+export const editIssueComment = endpoint({
+  name: "forge.issues.comments.edit",
+  method: "PATCH",
+  path: "/api/v1/repos/:owner/:repo/issues/comments/:id",
+  summary: "Change the text of a comment",
+  gate: forgeUser("issue"),
+  params: commentParams,
+  body: commentBody,
+  replies: { 200: commentShape, ...changed },
+  apiOnly: "a mistake in a comment is mended by another one; tools that mirror issues need it",
+});
+
+const subscriptionParams = issueParams.extend({ user: z.string() });
+const told = { 200: empty, 201: empty, ...seen } as const;
+
+export const listIssueSubscriptions = endpoint({
+  name: "forge.issues.subscriptions.list",
+  method: "GET",
+  path: "/api/v1/repos/:owner/:repo/issues/:index/subscriptions",
+  summary: "Who asked to be told of an issue",
+  gate: anyoneWithin("issue"),
+  params: issueParams,
+  query: z.object(paging),
+  paging: "link_and_total",
+  replies: { 200: z.array(userShape), ...seen },
+  apiOnly: "who else listens is nothing that a person at a terminal acts on",
+});
+
+export const checkIssueSubscription = endpoint({
+  name: "forge.issues.subscriptions.check",
+  method: "GET",
+  path: "/api/v1/repos/:owner/:repo/issues/:index/subscriptions/check",
+  summary: "Whether you are told of an issue",
+  gate: forgeUser("issue"),
+  params: issueParams,
+  replies: { 200: watchShape, ...seen },
+  apiOnly: "croft notification watch OWNER/NAME#NUMBER says what holds afterwards",
+});
+
+export const subscribeToIssue = endpoint({
+  name: "forge.issues.subscriptions.add",
+  method: "PUT",
+  path: "/api/v1/repos/:owner/:repo/issues/:index/subscriptions/:user",
+  summary: "Have somebody told of an issue: 201 when that is news, else 200",
+  gate: forgeUser("issue"),
+  params: subscriptionParams,
+  replies: told,
+});
+
+export const unsubscribeFromIssue = endpoint({
+  name: "forge.issues.subscriptions.remove",
+  method: "DELETE",
+  path: "/api/v1/repos/:owner/:repo/issues/:index/subscriptions/:user",
+  summary: "Have somebody not told of an issue any more: 201 when that is news, else 200",
+  gate: forgeUser("issue"),
+  params: subscriptionParams,
+  replies: told,
+});
+
+export const getWatch = endpoint({
+  name: "forge.repos.watch.get",
+  method: "GET",
+  path: "/api/v1/repos/:owner/:repo/subscription",
+  summary: "Whether you watch a repository; 404 when you do not",
+  gate: forgeUser("repository"),
+  params: repositoryParams,
+  replies: { 200: watchShape, ...seen },
+  apiOnly: "croft notification watch OWNER/NAME says what holds afterwards",
+});
+
+export const watchRepository = endpoint({
+  name: "forge.repos.watch.add",
+  method: "PUT",
+  path: "/api/v1/repos/:owner/:repo/subscription",
+  summary: "Watch a repository: be told of its pushes and issues",
+  gate: forgeUser("repository"),
+  params: repositoryParams,
+  replies: { 200: watchShape, ...seen },
+});
+
+export const unwatchRepository = endpoint({
+  name: "forge.repos.watch.remove",
+  method: "DELETE",
+  path: "/api/v1/repos/:owner/:repo/subscription",
+  summary: "Watch a repository no more",
+  gate: forgeUser("repository"),
+  params: repositoryParams,
+  replies: { 204: empty, ...seen },
+});
+
+export const issueEndpoints = [
+  listIssues,
+  createIssue,
+  getIssue,
+  editIssue,
+  listIssueComments,
+  createIssueComment,
+  getIssueComment,
+  editIssueComment,
+  listIssueSubscriptions,
+  checkIssueSubscription,
+  subscribeToIssue,
+  unsubscribeFromIssue,
+  getWatch,
+  watchRepository,
+  unwatchRepository,
+];

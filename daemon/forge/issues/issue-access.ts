@@ -1,0 +1,60 @@
+import type { Database, Queries } from "../../../storage/engine/database.ts";
+import { findIssue, type ForgeIssue } from "../../../storage/tables/forge/issues.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
+import { AppError } from "../../errors.ts";
+import type { ForgeCaller } from "../caller.ts";
+import { notFound } from "../refusals.ts";
+import { type AccessLevel, findAccess, reaches } from "../repositories/access.ts";
+import type { OwnedRepository } from "../repositories/events.ts";
+import { getOwned } from "../repositories/repositories.service.ts";
+
+/** A repository as a path names it, with what the caller may do. */
+export interface OpenedRepository extends OwnedRepository {
+  readonly access: AccessLevel;
+}
+
+/** The repository of a path, as far as the caller may read it. Refuses with `not_found`; former names with today's address. */
+export async function openRepository(
+  db: Database,
+  { owner: ownerName, repo }: { readonly owner: string; readonly repo: string },
+  caller: ForgeCaller | undefined,
+  rest: string,
+): Promise<OpenedRepository> {
+  const what = await getOwned(
+    db,
+    ownerName,
+    repo,
+    (today) => `/api/v1/repos/${encodeURIComponent(today)}/${encodeURIComponent(repo)}${rest}`,
+  );
+  const access = await findAccess(db, what, caller?.user);
+  if (!reaches(access, "read")) throw notFound();
+  if (what.repository.isPrivate && caller?.scope?.split(",").includes("public-only") === true)
+    throw new AppError("forbidden", "token scope is limited to public repos");
+  return { ...what, access };
+}
+
+/** The issue of a number in a repository. Refuses with `not_found`. */
+export async function openIssue(
+  db: Queries,
+  { repository }: OwnedRepository,
+  number: number,
+): Promise<ForgeIssue> {
+  const issue = await findIssue(db, repository.id, number);
+  if (issue === undefined) throw notFound();
+  return issue;
+}
+
+/** Whether somebody may change what somebody else wrote, or assign people. */
+export function canWrite({ access }: OpenedRepository): boolean {
+  return reaches(access, "write");
+}
+
+/** Refuses with `forbidden` whom neither the text belongs to nor may change those of others. */
+export function assertMayChange(
+  opened: OpenedRepository,
+  authorId: number | undefined,
+  user: ForgeUser,
+): void {
+  if (authorId !== user.id && !canWrite(opened))
+    throw new AppError("forbidden", "user should be the author or have write access");
+}

@@ -1,0 +1,147 @@
+import type { BodyOf } from "../../contract/endpoint.ts";
+import type {
+  createIssue,
+  editIssue,
+  WireComment,
+  WireIssue,
+  WireWatch,
+} from "../../contract/forge/issues.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
+import { toEmbeddedUserView } from "../accounts/user.view.ts";
+import type { OwnedRepository } from "../repositories/events.ts";
+import { type ForgeUrls, toApiUrl, toUrl, toWireTime } from "../urls.ts";
+import type { IssueEdit, NewIssue, SeenComment, SeenIssue } from "./issues.service.ts";
+import type { Watch } from "./watching.service.ts";
+
+/** An issue; milestones, projects, attachments and estimates are none, since this server has none. */
+export function toIssueView(seen: SeenIssue, urls: ForgeUrls): WireIssue {
+  const { what, issue, labels, isSignedIn } = seen;
+  const { api, html, fullName } = toHomes(what, urls);
+  const toUser = (user: ForgeUser) => toEmbeddedUserView(user, isSignedIn, urls);
+  const author = seen.people.get(issue.authorId ?? -1);
+  const assignees = seen.assigneeIds
+    .map((id) => seen.people.get(id))
+    .filter((user) => user !== undefined)
+    .map(toUser);
+  return {
+    id: issue.id,
+    url: `${api}/issues/${issue.number}`,
+    html_url: `${html}/issues/${issue.number}`,
+    number: issue.number,
+    user: author === undefined ? null : toUser(author),
+    original_author: "",
+    original_author_id: 0,
+    title: issue.title,
+    body: issue.body,
+    ref: issue.ref,
+    assets: [],
+    labels: labels.map(({ isExclusive, ...label }) => ({
+      ...label,
+      exclusive: isExclusive,
+      is_archived: false,
+      url: `${api}/labels/${label.id}`,
+    })),
+    milestone: null,
+    projects: [],
+    assignee: assignees[0] ?? null,
+    assignees: assignees.length === 0 ? null : assignees,
+    state: issue.isClosed ? "closed" : "open",
+    is_locked: false,
+    comments: issue.commentCount,
+    content_version: issue.contentVersion,
+    created_at: toWireTime(issue.createdAt),
+    updated_at: toWireTime(issue.updatedAt),
+    closed_at: issue.closedAt === undefined ? null : toWireTime(issue.closedAt),
+    due_date: issue.dueAt === undefined ? null : toWireTime(issue.dueAt),
+    time_estimate: 0,
+    pull_request: null,
+    repository: {
+      id: what.repository.id,
+      name: what.repository.name,
+      owner: what.owner.name,
+      full_name: fullName,
+    },
+    pin_order: 0,
+  };
+}
+
+export function toCommentView(
+  { what, issue, comment, author, isSignedIn }: SeenComment,
+  urls: ForgeUrls,
+): WireComment {
+  const { html } = toHomes(what, urls);
+  const issueUrl = `${html}/issues/${issue.number}`;
+  return {
+    id: comment.id,
+    html_url: `${issueUrl}#issuecomment-${comment.id}`,
+    pull_request_url: "",
+    issue_url: issueUrl,
+    user: author === undefined ? null : toEmbeddedUserView(author, isSignedIn, urls),
+    original_author: "",
+    original_author_id: 0,
+    body: comment.body,
+    assets: [],
+    created_at: toWireTime(comment.createdAt),
+    updated_at: toWireTime(comment.updatedAt),
+  };
+}
+
+export function toWatchView(watch: Watch, urls: ForgeUrls): WireWatch {
+  const { api } = toHomes(watch.what, urls);
+  return {
+    subscribed: watch.isSubscribed,
+    ignored: !watch.isSubscribed,
+    reason: null,
+    created_at: toWireTime(watch.since),
+    url:
+      watch.number === undefined
+        ? `${api}/subscription`
+        : `${api}/issues/${watch.number}/subscriptions`,
+    repository_url: api,
+  };
+}
+
+export function toNewIssue(body: BodyOf<typeof createIssue>): NewIssue {
+  return {
+    title: body.title,
+    body: body.body ?? "",
+    ref: body.ref ?? "",
+    isClosed: body.closed ?? false,
+    dueAt: toMoment(body.due_date),
+    assignees: toAssignees(body),
+    labelIds: body.labels ?? [],
+  };
+}
+
+/** An empty title is none; a date is taken away by `unset_due_date`, and stays when none is given. */
+export function toIssueEdit(body: BodyOf<typeof editIssue>): IssueEdit {
+  const state = body.state ?? "";
+  return {
+    title: body.title === "" ? undefined : (body.title ?? undefined),
+    body: body.body ?? undefined,
+    ref: body.ref ?? undefined,
+    isClosed: state === "" ? undefined : state === "closed",
+    dueAt: body.unset_due_date === true ? null : toMoment(body.due_date),
+    assignees: toAssignees(body),
+    ifVersion: body.content_version ?? undefined,
+  };
+}
+
+/** `assignee` is the old form, for one person; both are taken together. */
+function toAssignees(body: {
+  readonly assignee?: string | null | undefined;
+  readonly assignees?: readonly string[] | null | undefined;
+}): readonly string[] | undefined {
+  if (body.assignees == null && body.assignee == null) return undefined;
+  const one = body.assignee == null || body.assignee === "" ? [] : [body.assignee];
+  return [...one, ...(body.assignees ?? [])];
+}
+
+function toMoment(time: string | null | undefined): number | undefined {
+  return time == null ? undefined : Date.parse(time);
+}
+
+function toHomes({ repository, owner }: OwnedRepository, urls: ForgeUrls) {
+  const fullName = `${owner.name}/${repository.name}`;
+  return { fullName, api: toApiUrl(urls, `/repos/${fullName}`), html: toUrl(urls, `/${fullName}`) };
+}

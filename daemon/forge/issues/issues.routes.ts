@@ -1,0 +1,100 @@
+// daemon/forge/issues: issues of repositories, comments on them, and who is told of them.
+// May import: daemon/contract, daemon/errors.ts, daemon/http/handle.ts (types), other rooms of the forge, storage.
+// Start here: every route. issues.service.ts has the rules, watching.service.ts who is told, issue-access.ts who may.
+import {
+  checkIssueSubscription,
+  createIssue,
+  createIssueComment,
+  editIssue,
+  editIssueComment,
+  getIssue,
+  getIssueComment,
+  getWatch,
+  listIssueComments,
+  listIssues,
+  listIssueSubscriptions,
+  subscribeToIssue,
+  unsubscribeFromIssue,
+  unwatchRepository,
+  watchRepository,
+} from "../../contract/forge/issues.ts";
+import type { Route } from "../../http/handle.ts";
+import { toEmbeddedUserView } from "../accounts/user.view.ts";
+import { handle } from "../handle.ts";
+import type { ForgeUrls } from "../urls.ts";
+import { toCommentView, toIssueEdit, toIssueView, toNewIssue, toWatchView } from "./issue.view.ts";
+import type { Issues } from "./issues.service.ts";
+import type { Watching } from "./watching.service.ts";
+
+export function issueRoutes({
+  issues,
+  watching,
+  urls,
+}: {
+  readonly issues: Issues;
+  readonly watching: Watching;
+  readonly urls: ForgeUrls;
+}): Route[] {
+  return [
+    handle(listIssues, async ({ caller, params, query }) => {
+      const { issues: page, total } = await issues.list(params, caller, query);
+      return { status: 200, body: page.map((each) => toIssueView(each, urls)), total };
+    }),
+    handle(createIssue, async ({ caller, params, body }) => ({
+      status: 201,
+      body: toIssueView(await issues.create(params, caller, toNewIssue(body)), urls),
+    })),
+    handle(getIssue, async ({ caller, params }) => ({
+      status: 200,
+      body: toIssueView(await issues.get(params, caller), urls),
+    })),
+    handle(editIssue, async ({ caller, params, body }) => ({
+      status: 201,
+      body: toIssueView(await issues.edit(params, caller, toIssueEdit(body)), urls),
+    })),
+    handle(listIssueComments, async ({ caller, params }) => ({
+      status: 200,
+      body: (await issues.listComments(params, caller)).map((each) => toCommentView(each, urls)),
+    })),
+    handle(createIssueComment, async ({ caller, params, body }) => ({
+      status: 201,
+      body: toCommentView(await issues.comment(params, caller, body.body), urls),
+    })),
+    handle(getIssueComment, async ({ caller, params }) => ({
+      status: 200,
+      body: toCommentView(await issues.getComment(params, caller), urls),
+    })),
+    handle(editIssueComment, async ({ caller, params, body }) => ({
+      status: 200,
+      body: toCommentView(await issues.editComment(params, caller, body.body), urls),
+    })),
+    handle(listIssueSubscriptions, async ({ caller, params, query }) => {
+      const { users, total } = await watching.listSubscribers(params, caller, query);
+      const isSignedIn = caller !== undefined;
+      const body = users.map((user) => toEmbeddedUserView(user, isSignedIn, urls));
+      return { status: 200, body, total };
+    }),
+    handle(checkIssueSubscription, async ({ caller, params }) => ({
+      status: 200,
+      body: toWatchView(await watching.check(params, caller), urls),
+    })),
+    handle(subscribeToIssue, async ({ caller, params }) => ({
+      status: (await watching.setSubscription(params, caller, true)) ? 201 : 200,
+    })),
+    handle(unsubscribeFromIssue, async ({ caller, params }) => ({
+      status: (await watching.setSubscription(params, caller, false)) ? 201 : 200,
+    })),
+    handle(getWatch, async ({ caller, params }) => ({
+      status: 200,
+      body: toWatchView(await watching.getWatch(params, caller), urls),
+    })),
+    handle(watchRepository, async ({ caller, params }) => ({
+      status: 200,
+      body: toWatchView(await watching.watch(params, caller), urls),
+    })),
+    handle(unwatchRepository, async ({ caller, params }) => {
+      await watching.unwatch(params, caller);
+      return { status: 204 };
+    }),
+  ];
+}

@@ -1,0 +1,308 @@
+import type { Database, Queries, Transaction } from "../../../storage/engine/database.ts";
+import {
+  type ForgeComment,
+  findComment,
+  insertComment,
+  listComments,
+  updateComment,
+} from "../../../storage/tables/forge/issue-comments.ts";
+import {
+  findIssueById,
+  type ForgeIssue,
+  insertIssue,
+  insertIssueLabels,
+  type IssueChanges,
+  type IssueFilter,
+  listAssignees,
+  listIssueLabels,
+  listIssues,
+  replaceAssignees,
+  setSubscription,
+  updateIssue,
+} from "../../../storage/tables/forge/issues.ts";
+import type { ForgeLabel } from "../../../storage/tables/forge/repositories-labels.ts";
+import { findUserByName, type ForgeUser, listUsersByIds } from "../../../storage/tables/forge/users.ts";
+import { AppError } from "../../errors.ts";
+import type { ForgeCaller } from "../caller.ts";
+import type { AnnounceIssue } from "../notifications/issue-news.ts";
+import { notFound } from "../refusals.ts";
+import { findAccess, reaches } from "../repositories/access.ts";
+import type { OwnedRepository } from "../repositories/events.ts";
+import { assertMayChange, canWrite, openIssue, openRepository } from "./issue-access.ts";
+
+/** An issue with what its view shows. */
+export interface SeenIssue {
+  readonly what: OwnedRepository;
+  readonly issue: ForgeIssue;
+  readonly people: ReadonlyMap<number, ForgeUser>;
+  readonly assigneeIds: readonly number[];
+  readonly labels: readonly ForgeLabel[];
+  readonly isSignedIn: boolean;
+}
+
+export interface SeenComment {
+  readonly what: OwnedRepository;
+  readonly issue: ForgeIssue;
+  readonly comment: ForgeComment;
+  readonly author: ForgeUser | undefined;
+  readonly isSignedIn: boolean;
+}
+
+export interface RepositoryPath {
+  readonly owner: string;
+  readonly repo: string;
+}
+export interface IssuePath extends RepositoryPath {
+  readonly index: number;
+}
+export interface CommentPath extends RepositoryPath {
+  readonly id: number;
+}
+
+export interface NewIssue {
+  readonly title: string;
+  readonly body: string;
+  readonly ref: string;
+  readonly isClosed: boolean;
+  readonly dueAt: number | undefined;
+  /** Undefined: nobody was named. */
+  readonly assignees: readonly string[] | undefined;
+  readonly labelIds: readonly number[];
+}
+
+/** What changes; undefined members stay. `dueAt` null takes the date away. */
+export interface IssueEdit {
+  readonly title: string | undefined;
+  readonly body: string | undefined;
+  readonly ref: string | undefined;
+  readonly isClosed: boolean | undefined;
+  readonly dueAt: number | null | undefined;
+  readonly assignees: readonly string[] | undefined;
+  /** Refused with `conflict` unless the text has this version. */
+  readonly ifVersion: number | undefined;
+}
+
+/** Comments that a list shows: the reference has no pages here. */
+const COMMENTS_MAX = 1_000;
+
+export type Issues = ReturnType<typeof createIssues>;
+
+/** Issues and their comments. Every function refuses with `not_found` what the caller may not see. */
+export function createIssues({
+  db,
+  announce,
+}: {
+  readonly db: Database;
+  readonly announce: AnnounceIssue;
+}) {
+  return {
+    /** A page of a repository's issues. A name in the filter that nobody has finds nothing. */
+    async list(
+      path: RepositoryPath,
+      caller: ForgeCaller | undefined,
+      wanted: {
+        readonly state: string;
+        readonly q: string;
+        readonly created_by: string;
+        readonly assigned_by: string;
+        readonly page: number;
+        readonly limit: number;
+      },
+    ): Promise<{ readonly issues: readonly SeenIssue[]; readonly total: number }> {
+      const opened = await openRepository(db, path, caller, "/issues");
+      const state = wanted.state.toLowerCase();
+      const filter: IssueFilter = {
+        repositoryId: opened.repository.id,
+        state: state === "closed" || state === "all" ? state : "open",
+        term: wanted.q,
+        authorId: await findNamed(wanted.created_by),
+        assigneeId: await findNamed(wanted.assigned_by),
+      };
+      const offset = Math.min((wanted.page - 1) * wanted.limit, Number.MAX_SAFE_INTEGER);
+      const found = await listIssues(db, filter, { limit: wanted.limit, offset });
+      const issues: SeenIssue[] = [];
+      for (const issue of found.issues)
+        issues.push(await see(db, opened, issue, caller !== undefined));
+      return { issues, total: found.total };
+    },
+
+    async get(path: IssuePath, caller: ForgeCaller | undefined): Promise<SeenIssue> {
+      const opened = await openRepository(db, path, caller, `/issues/${path.index}`);
+      return see(db, opened, await openIssue(db, opened, path.index), caller !== undefined);
+    },
+
+    /** Opens an issue. Assignees, labels and a date are for whom may write; others' are left out, as in the reference. */
+    async create(path: RepositoryPath, caller: ForgeCaller, wanted: NewIssue): Promise<SeenIssue> {
+      const opened = await openRepository(db, path, caller, "/issues");
+      const mayWrite = canWrite(opened);
+      const { user } = caller;
+      const assignees = mayWrite ? await findAssignees(opened, wanted.assignees ?? []) : [];
+      return db.transaction(async (tx) => {
+        const issue = await insertIssue(tx, {
+          repositoryId: opened.repository.id,
+          authorId: user.id,
+          title: wanted.title,
+          body: wanted.body,
+          ref: wanted.ref,
+          isClosed: wanted.isClosed && mayWrite,
+          dueAt: mayWrite ? wanted.dueAt : undefined,
+        });
+        await replaceAssignees(tx, issue.id, assignees);
+        if (mayWrite) await insertIssueLabels(tx, issue, wanted.labelIds);
+        await announce(tx, { issue, actorId: user.id, text: `${issue.title}\n\n${issue.body}` });
+        return see(tx, opened, issue, true);
+      });
+    },
+
+    /** Changes an issue: its author may, and who may write; assigning is for those. */
+    async edit(path: IssuePath, caller: ForgeCaller, wanted: IssueEdit): Promise<SeenIssue> {
+      const opened = await openRepository(db, path, caller, `/issues/${path.index}`);
+      const before = await openIssue(db, opened, path.index);
+      const { user } = caller;
+      assertMayChange(opened, before.authorId, user);
+      const mayAssign = wanted.assignees !== undefined && canWrite(opened);
+      const assignees = mayAssign ? await findAssignees(opened, wanted.assignees) : undefined;
+      return db.transaction(async (tx) => {
+        const issue = await updateIssue(
+          tx,
+          before.id,
+          toChanges(wanted, before, tx.now),
+          wanted.ifVersion,
+        );
+        if (issue === undefined) {
+          if ((await findIssueById(tx, before.id)) === undefined) throw notFound();
+          throw new AppError("conflict", "the issue's content has changed in the meantime");
+        }
+        if (assignees !== undefined) await assign(tx, issue, assignees, user.id);
+        if (issue.isClosed !== before.isClosed) await announce(tx, { issue, actorId: user.id });
+        return see(tx, opened, issue, true);
+      });
+    },
+
+    async listComments(
+      path: IssuePath,
+      caller: ForgeCaller | undefined,
+    ): Promise<readonly SeenComment[]> {
+      const what = await openRepository(db, path, caller, `/issues/${path.index}/comments`);
+      const issue = await openIssue(db, what, path.index);
+      const comments = await listComments(db, issue.id, COMMENTS_MAX);
+      const people = await findPeople(db, comments.map(({ authorId }) => authorId));
+      return comments.map((comment) => ({
+        what,
+        issue,
+        comment,
+        author: people.get(comment.authorId ?? -1),
+        isSignedIn: caller !== undefined,
+      }));
+    },
+
+    async comment(path: IssuePath, caller: ForgeCaller, body: string): Promise<SeenComment> {
+      const what = await openRepository(db, path, caller, `/issues/${path.index}/comments`);
+      const issue = await openIssue(db, what, path.index);
+      const author = caller.user;
+      const comment = await db.transaction(async (tx) => {
+        const made = await insertComment(tx, { issueId: issue.id, authorId: author.id, body });
+        await announce(tx, { issue, actorId: author.id, text: body });
+        return made;
+      });
+      return { what, issue, comment, author, isSignedIn: true };
+    },
+
+    getComment,
+
+    async editComment(path: CommentPath, caller: ForgeCaller, body: string): Promise<SeenComment> {
+      const seen = await getComment(path, caller);
+      const access = await findAccess(db, seen.what, caller.user);
+      assertMayChange({ ...seen.what, access }, seen.comment.authorId, caller.user);
+      const comment = await db.transaction((tx) => updateComment(tx, seen.comment.id, body));
+      if (comment === undefined) throw notFound();
+      return { ...seen, comment };
+    },
+  };
+
+  async function getComment(
+    path: CommentPath,
+    caller: ForgeCaller | undefined,
+  ): Promise<SeenComment> {
+    const what = await openRepository(db, path, caller, `/issues/comments/${path.id}`);
+    const comment = await findComment(db, what.repository.id, path.id);
+    const issue = comment && (await findIssueById(db, comment.issueId));
+    if (comment === undefined || issue === undefined) throw notFound();
+    const author = (await findPeople(db, [comment.authorId])).get(comment.authorId ?? -1);
+    return { what, issue, comment, author, isSignedIn: caller !== undefined };
+  }
+
+  async function findNamed(name: string): Promise<number | undefined> {
+    return name === "" ? undefined : ((await findUserByName(db, name))?.id ?? -1);
+  }
+
+  /** The people of these names. Refuses with `unprocessable` a name that nobody has, or who may not read the repository. */
+  async function findAssignees(
+    what: OwnedRepository,
+    names: readonly string[],
+  ): Promise<number[]> {
+    const ids: number[] = [];
+    for (const name of names) {
+      const user = await findUserByName(db, name);
+      const isOne = user?.kind === "individual" && reaches(await findAccess(db, what, user), "read");
+      if (user === undefined || !isOne)
+        throw new AppError("unprocessable", `Assignee does not exist: [name: ${name}]`);
+      ids.push(user.id);
+    }
+    return ids;
+  }
+
+  async function assign(
+    tx: Transaction,
+    issue: ForgeIssue,
+    assignees: readonly number[],
+    actorId: number,
+  ): Promise<void> {
+    const before = await listAssignees(tx, issue.id);
+    await replaceAssignees(tx, issue.id, assignees);
+    const added = assignees.filter((id) => !before.includes(id));
+    for (const id of added) await setSubscription(tx, issue.id, id, true);
+    if (added.length > 0) await announce(tx, { issue, actorId, onlyTo: added });
+  }
+}
+
+function toChanges(wanted: IssueEdit, before: ForgeIssue, now: number): IssueChanges {
+  const { title, body, ref, isClosed, dueAt } = wanted;
+  return {
+    ...(title === undefined ? {} : { title }),
+    ...(body === undefined ? {} : { body }),
+    ...(ref === undefined ? {} : { ref }),
+    ...(isClosed === undefined || isClosed === before.isClosed
+      ? {}
+      : { isClosed, closedAt: isClosed ? now : undefined }),
+    ...(dueAt === undefined ? {} : { dueAt: dueAt ?? undefined }),
+  };
+}
+
+async function see(
+  db: Queries,
+  { repository, owner }: OwnedRepository,
+  issue: ForgeIssue,
+  isSignedIn: boolean,
+): Promise<SeenIssue> {
+  const assigneeIds = await listAssignees(db, issue.id);
+  return {
+    what: { repository, owner },
+    issue,
+    people: await findPeople(db, [issue.authorId, ...assigneeIds]),
+    assigneeIds,
+    labels: await listIssueLabels(db, issue.id),
+    isSignedIn,
+  };
+}
+
+async function findPeople(
+  db: Queries,
+  ids: readonly (number | undefined)[],
+): Promise<ReadonlyMap<number, ForgeUser>> {
+  const users = await listUsersByIds(
+    db,
+    ids.filter((id) => id !== undefined),
+  );
+  return new Map(users.map((user) => [user.id, user]));
+}

@@ -1,0 +1,99 @@
+import type { Database } from "../../../storage/engine/database.ts";
+import { listSubscriptions, setSubscription } from "../../../storage/tables/forge/issues.ts";
+import { deleteWatch, findWatch } from "../../../storage/tables/forge/notifications.ts";
+import { insertWatch, listWatchers } from "../../../storage/tables/forge/repositories-watches.ts";
+import { findUserByName, type ForgeUser, listUsersByIds } from "../../../storage/tables/forge/users.ts";
+import { AppError } from "../../errors.ts";
+import type { ForgeCaller } from "../caller.ts";
+import { notFound, userNotFound } from "../refusals.ts";
+import { assertScope } from "../repositories/access.ts";
+import type { OwnedRepository } from "../repositories/events.ts";
+import { openIssue, openRepository } from "./issue-access.ts";
+import type { IssuePath, RepositoryPath } from "./issues.service.ts";
+
+/** Whether somebody is told of something, and since when (epoch milliseconds). */
+export interface Watch {
+  readonly what: OwnedRepository;
+  /** Of an issue; undefined for a repository. */
+  readonly number: number | undefined;
+  readonly isSubscribed: boolean;
+  readonly since: number;
+}
+
+export type Watching = ReturnType<typeof createWatching>;
+
+/** Who is told of what: watches of repositories, subscriptions to issues. */
+export function createWatching({ db, clock }: { readonly db: Database; readonly clock: () => number }) {
+  return {
+    /** Refuses with `not_found` also when the caller does not watch. */
+    async getWatch(path: RepositoryPath, caller: ForgeCaller): Promise<Watch> {
+      const what = await open(path, caller, "read");
+      const since = await findWatch(db, what.repository.id, caller.user.id);
+      if (since === undefined) throw notFound();
+      return { what, number: undefined, isSubscribed: true, since };
+    },
+
+    async watch(path: RepositoryPath, caller: ForgeCaller): Promise<Watch> {
+      const what = await open(path, caller, "write");
+      const ids = { repositoryId: what.repository.id, userId: caller.user.id };
+      await insertWatch(db, { ...ids, createdAt: clock() });
+      const since = (await findWatch(db, ids.repositoryId, ids.userId)) ?? clock();
+      return { what, number: undefined, isSubscribed: true, since };
+    },
+
+    async unwatch(path: RepositoryPath, caller: ForgeCaller): Promise<void> {
+      const what = await open(path, caller, "write");
+      await deleteWatch(db, what.repository.id, caller.user.id);
+    },
+
+    /** Whether the caller is told of an issue: by an own word, else by watching the repository or having part in it. */
+    async check(path: IssuePath, caller: ForgeCaller): Promise<Watch> {
+      const what = await openRepository(db, path, caller, `/issues/${path.index}/subscriptions/check`);
+      const issue = await openIssue(db, what, path.index);
+      const { id } = caller.user;
+      const isSubscribed =
+        (await listSubscriptions(db, issue.id)).get(id) ??
+        (issue.authorId === id || (await listWatchers(db, what.repository.id)).includes(id));
+      return { what, number: issue.number, isSubscribed, since: issue.createdAt };
+    },
+
+    /** A page of those who asked to be told of an issue. */
+    async listSubscribers(
+      path: IssuePath,
+      caller: ForgeCaller | undefined,
+      { page, limit }: { readonly page: number; readonly limit: number },
+    ): Promise<{ readonly users: readonly ForgeUser[]; readonly total: number }> {
+      const what = await openRepository(db, path, caller, `/issues/${path.index}/subscriptions`);
+      const wishes = await listSubscriptions(db, (await openIssue(db, what, path.index)).id);
+      const ids = [...wishes].filter(([, wants]) => wants).map(([id]) => id);
+      const users = await listUsersByIds(db, ids.slice((page - 1) * limit, page * limit));
+      return { users: users.toSorted((a, b) => a.id - b.id), total: ids.length };
+    },
+
+    /** Records somebody's wish, the caller's own unless a site administrator asks. Whether that is news. */
+    async setSubscription(
+      path: IssuePath & { readonly user: string },
+      caller: ForgeCaller,
+      isSubscribed: boolean,
+    ): Promise<boolean> {
+      const rest = `/issues/${path.index}/subscriptions/${encodeURIComponent(path.user)}`;
+      const what = await openRepository(db, path, caller, rest);
+      const issue = await openIssue(db, what, path.index);
+      const user = await findUserByName(db, path.user);
+      if (user?.kind !== "individual") throw userNotFound(path.user);
+      if (user.id !== caller.user.id && !caller.user.isAdmin)
+        throw new AppError("forbidden", "only user itself and admin are allowed to change this");
+      return db.transaction((tx) => setSubscription(tx, issue.id, user.id, isSubscribed));
+    },
+  };
+
+  async function open(
+    path: RepositoryPath,
+    caller: ForgeCaller,
+    level: "read" | "write",
+  ): Promise<OwnedRepository> {
+    const what = await openRepository(db, path, caller, "/subscription");
+    assertScope(caller.scope, level, what.repository);
+    return what;
+  }
+}

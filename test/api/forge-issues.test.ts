@@ -1,0 +1,268 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startTestDaemon, type TestAnswer, type TestDaemon } from "../support/daemon.ts";
+import { expectWireShape } from "../support/forge-wire.ts";
+import { createGitClient, type GitClient } from "../support/git-client.ts";
+
+let daemon: TestDaemon;
+let git: GitClient;
+let admin: string;
+const tokens: Record<string, string> = {};
+let names = 0;
+
+beforeAll(async () => {
+  daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
+  git = await createGitClient();
+  admin = daemon.first?.forge.token ?? "";
+});
+afterAll(async () => {
+  await git[Symbol.asyncDispose]();
+  await daemon[Symbol.asyncDispose]();
+});
+
+async function newUser(): Promise<string> {
+  const username = `user${(names += 1)}`;
+  await api("POST", "/admin/users", admin, {
+    username,
+    email: `${username}@example.org`,
+    password: "user-password",
+    must_change_password: false,
+  });
+  const made = await daemon.request(`/api/v1/users/${username}/tokens`, {
+    basic: `${username}:user-password`,
+    json: { name: "test", scopes: ["all"] },
+  });
+  tokens[username] = made.json.sha1;
+  return username;
+}
+
+async function newRepository(owner: string, fields: object = {}): Promise<string> {
+  const name = `repo${(names += 1)}`;
+  const made = await api("POST", `/admin/users/${owner}/repos`, admin, { name, ...fields });
+  expect(made.status).toBe(201);
+  return `/repos/${owner}/${name}`;
+}
+
+function api(method: string, path: string, token: string, json?: unknown): Promise<TestAnswer> {
+  return daemon.request(`/api/v1${path}`, {
+    method,
+    token,
+    ...(json === undefined ? {} : { json }),
+  });
+}
+
+const by = (user: string, method: string, path: string, json?: unknown) =>
+  api(method, path, tokens[user] ?? "", json);
+
+/** A person's threads about anything but repositories, as soon as there are `count`. */
+async function threadsOf(user: string, count: number): Promise<TestAnswer["json"]> {
+  const path = "/notifications?subject-type=issue&subject-type=commit";
+  const read = async () => (await by(user, "GET", path)).json;
+  await expect.poll(async () => (await read()).length, { timeout: 4000 }).toBe(count);
+  return read();
+}
+
+/** Jobs run in order of their time: when a later one has told somebody, earlier ones have told everybody. */
+async function settle(repo: string, owner: string, listener: string): Promise<void> {
+  const made = await by(owner, "POST", `${repo}/issues`, { title: `for @${listener}` });
+  const number = made.json.number;
+  await expect
+    .poll(async () => (await by(listener, "GET", "/notifications?subject-type=issue")).text, {
+      timeout: 4000,
+    })
+    .toContain(`/issues/${number}"`);
+}
+
+describe("an issue", () => {
+  test("is opened, seen, changed, closed and reopened", async () => {
+    const [mira, nora] = [await newUser(), await newUser()];
+    const repo = await newRepository(mira);
+    const made = await by(mira, "POST", `${repo}/issues`, {
+      title: "The gate squeaks",
+      body: "Since Monday",
+      assignees: [nora],
+      due_date: "2027-01-02T03:04:05Z",
+    });
+    expect(made.status).toBe(201);
+    // Null where there is none, which the schema does not know.
+    const nothing = { milestone: undefined, pull_request: undefined, closed_at: undefined };
+    expectWireShape("Issue", { ...made.json, ...nothing });
+    expect(made.json).toMatchObject({
+      number: 1,
+      state: "open",
+      user: { login: mira },
+      assignees: [{ login: nora }],
+      due_date: "2027-01-02T03:04:05Z",
+      closed_at: null,
+    });
+    const closed = await by(mira, "PATCH", `${repo}/issues/1`, {
+      state: "closed",
+      body: "Oiled",
+      unset_due_date: true,
+    });
+    expect(closed.status).toBe(201);
+    expect(closed.json).toMatchObject({ state: "closed", content_version: 1, due_date: null });
+    expect(closed.json.closed_at).not.toBeNull();
+    const stale = await by(mira, "PATCH", `${repo}/issues/1`, { body: "x", content_version: 0 });
+    expect(stale.status).toBe(409);
+    expect((await by(nora, "GET", `${repo}/issues`)).json).toEqual([]);
+    expect((await by(nora, "GET", `${repo}/issues?state=all&q=GATE`)).json.length).toBe(1);
+    expect((await by(nora, "GET", `${repo}/issues?state=all&created_by=nobody`)).json).toEqual([]);
+    expect((await by(mira, "PATCH", `${repo}/issues/1`, { state: "open" })).json.state).toBe("open");
+    expect((await by(mira, "POST", `${repo}/issues`, { title: "Next" })).json.number).toBe(2);
+  });
+
+  test.each([
+    [{}, 422],
+    [{ title: "" }, 422],
+    [{ title: "x".repeat(256) }, 422],
+    [{ title: "x", assignees: ["nobody-at-all"] }, 422],
+    [{ title: "x", due_date: "tomorrow" }, 422],
+    [{ title: "x", labels: ["a"] }, 422],
+    [{ title: 5 }, 422],
+  ])("is not made of %j", async (json, status) => {
+    const mira = await newUser();
+    const repo = await newRepository(mira);
+    expect((await by(mira, "POST", `${repo}/issues`, json)).status).toBe(status);
+  });
+
+  test("of a private repository is nobody's business, and others' texts stay theirs", async () => {
+    const [mira, nora] = [await newUser(), await newUser()];
+    const [hidden, open] = [await newRepository(mira, { private: true }), await newRepository(mira)];
+    await by(mira, "POST", `${hidden}/issues`, { title: "Secret" });
+    await by(mira, "POST", `${open}/issues`, { title: "Open" });
+    const comment = await by(mira, "POST", `${hidden}/issues/1/comments`, { body: "Psst" });
+    const { id } = comment.json;
+    for (const [method, path, json] of [
+      ["GET", "/issues"],
+      ["GET", "/issues/1"],
+      ["GET", "/issues/1/comments"],
+      ["GET", `/issues/comments/${id}`],
+      ["GET", "/issues/1/subscriptions"],
+      ["GET", "/issues/1/subscriptions/check"],
+      ["GET", "/subscription"],
+      ["PUT", "/subscription"],
+      ["DELETE", "/subscription"],
+      ["PUT", `/issues/1/subscriptions/${nora}`],
+      ["POST", "/issues", { title: "x" }],
+      ["PATCH", "/issues/1", { title: "x" }],
+      ["POST", "/issues/1/comments", { body: "x" }],
+      ["PATCH", `/issues/comments/${id}`, { body: "x" }],
+    ] as const) {
+      const answer = await by(nora, method, hidden + path, json);
+      expect([method, path, answer.status]).toEqual([method, path, 404]);
+    }
+    // A comment is looked for in the repository of the path only.
+    expect((await by(nora, "GET", `${open}/issues/comments/${id}`)).status).toBe(404);
+    expect((await by(mira, "PATCH", `${open}/issues/comments/${id}`, { body: "x" })).status).toBe(
+      404,
+    );
+    expect((await by(nora, "PATCH", `${open}/issues/1`, { title: "Mine" })).status).toBe(403);
+    const subscribed = `${open}/issues/1/subscriptions/${mira}`;
+    expect((await by(nora, "DELETE", subscribed)).status).toBe(403);
+    expect((await daemon.request(`/api/v1${open}/issues`)).status).toBe(200);
+    expect((await daemon.request(`/api/v1${hidden}/issues`)).status).toBe(404);
+  });
+});
+
+describe("threads", () => {
+  test("tell those who take part of a new issue, a comment, a state; never the actor", async () => {
+    const [mira, nora] = [await newUser(), await newUser()];
+    const repo = await newRepository(mira);
+    await by(mira, "PUT", `${repo}/subscription`);
+    const issue = await by(nora, "POST", `${repo}/issues`, { title: "Broken", body: "Look" });
+    const [thread] = await threadsOf(mira, 1);
+    expectWireShape("NotificationThread", thread);
+    expect(thread).toMatchObject({
+      unread: true,
+      subject: {
+        type: "Issue",
+        title: "Broken",
+        state: "open",
+        url: issue.json.url,
+        html_url: issue.json.html_url,
+        latest_comment_url: "",
+      },
+    });
+    await by(mira, "PATCH", `/notifications/threads/${thread.id}`);
+    const comment = await by(nora, "POST", `${repo}/issues/1/comments`, { body: "Still" });
+    expectWireShape("Comment", comment.json);
+    const [again] = await threadsOf(mira, 1);
+    expect(again).toMatchObject({ id: thread.id, unread: true });
+    const { latest_comment_url: url } = again.subject;
+    const named = await by(mira, "GET", new URL(url).pathname.replace("/api/v1", ""));
+    expect(named.json).toMatchObject({ id: comment.json.id, body: "Still" });
+    await by(mira, "PATCH", `${repo}/issues/1`, { state: "closed" });
+    const [told] = await threadsOf(nora, 1);
+    expect(told.subject.state).toBe("closed");
+  });
+
+  test("tell whom a text mentions, unless it is code or a repository that they may not read", async () => {
+    const [mira, nora, olga] = [await newUser(), await newUser(), await newUser()];
+    const [open, hidden] = [await newRepository(mira), await newRepository(mira, { private: true })];
+    await by(mira, "POST", `${open}/issues`, {
+      title: "Ask",
+      body: `Please, @${nora}.\n\n\`\`\`\n@${olga}\n\`\`\`\nnot \`@${olga}\`, not x@${olga}`,
+    });
+    await by(mira, "POST", `${hidden}/issues`, { title: `Not for @${nora}` });
+    expect((await threadsOf(nora, 1))[0].subject.title).toBe("Ask");
+    await settle(open, mira, nora);
+    await threadsOf(nora, 2);
+    await threadsOf(olga, 0);
+  });
+
+  test("tell new assignees, and leave out who asked for it", async () => {
+    const [mira, nora, olga] = [await newUser(), await newUser(), await newUser()];
+    const repo = await newRepository(mira);
+    await by(mira, "POST", `${repo}/issues`, { title: "Work" });
+    await by(mira, "PATCH", `${repo}/issues/1`, { assignees: [nora] });
+    await threadsOf(nora, 1);
+    const path = `${repo}/issues/1/subscriptions`;
+    expect((await by(olga, "PUT", `${path}/${olga}`)).status).toBe(201);
+    expect((await by(olga, "PUT", `${path}/${olga}`)).status).toBe(200);
+    expect((await by(olga, "GET", path)).headers.get("x-total-count")).toBe("2");
+    expect((await by(olga, "DELETE", `${path}/${olga}`)).status).toBe(201);
+    const check = await by(olga, "GET", `${path}/check`);
+    expectWireShape("WatchInfo", check.json);
+    expect(check.json).toMatchObject({ subscribed: false, ignored: true });
+    await by(mira, "POST", `${repo}/issues/1/comments`, { body: `@${olga}?` });
+    await settle(repo, mira, nora);
+    await threadsOf(olga, 0);
+  });
+
+  test("tell watchers of a push, and whom its commits mention", async () => {
+    const [mira, nora, olga] = [await newUser(), await newUser(), await newUser()];
+    const repo = await newRepository(mira);
+    const watched = await by(nora, "PUT", `${repo}/subscription`);
+    expectWireShape("WatchInfo", watched.json);
+    expect((await by(olga, "GET", `${repo}/subscription`)).status).toBe(404);
+    const address = new URL(daemon.url);
+    address.username = mira;
+    address.password = "user-password";
+    address.pathname = `${repo.replace("/repos", "")}.git`;
+    await git.run("init", "-q", "pushed");
+    const message = `Mend it, @${olga}`;
+    await git.in("pushed", "commit", "-q", "--allow-empty", "-m", message);
+    const commit = (await git.in("pushed", "rev-parse", "HEAD")).output.trim();
+    const push = await git.in("pushed", "push", address.href, "HEAD:main");
+    expect(push.exitCode, push.errors).toBe(0);
+    const [pushed] = await threadsOf(nora, 1);
+    expect(pushed.subject).toMatchObject({ type: "Commit", title: commit, state: "" });
+    expect((await threadsOf(olga, 1))[0].subject.html_url).toContain(`/commit/${commit}`);
+    expect((await by(nora, "DELETE", `${repo}/subscription`)).status).toBe(204);
+    expect((await by(nora, "GET", `${repo}/subscription`)).status).toBe(404);
+    await threadsOf(mira, 0);
+  });
+
+  test("go with their repository, and pollers learn of it", async () => {
+    const mira = await newUser();
+    const repo = await newRepository(mira);
+    const first = await by(mira, "GET", "/notifications");
+    expect(first.json.length).toBe(1);
+    await by(mira, "DELETE", repo);
+    const poll = await daemon.request("/api/v1/notifications", {
+      token: tokens[mira] ?? "",
+      headers: { "If-Modified-Since": first.headers.get("last-modified") ?? "" },
+    });
+    expect([poll.status, poll.json]).toEqual([200, []]);
+  });
+});
