@@ -86,7 +86,7 @@ export function addCommonFlags(command: Command, groups: FlagGroups): void {
       .option("--yes", "do not ask before destroying")
       .option("--confirm <name>", "answer the question for the name of what is destroyed");
   }
-  if (groups.bytes) command.option("--force", "replace existing files, send bytes to a terminal");
+  if (groups.bytes && !own.includes("force")) command.option("--force", "send bytes to a terminal");
   command.optionsGroup("Output flags:");
   command
     .option("--json <fields>", "print JSON; --json=a,b prints only these fields")

@@ -61,7 +61,7 @@ describe.each(lines)("croft %s", (line) => {
     const secrets = command.command.options.filter(
       ({ long, required, flags }) =>
         required &&
-        !flags.endsWith("<true|false>") &&
+        !/<(?:true\|false|key)\b/.test(flags) &&
         /password|secret|token$|credential(?!-(store|stdin))/.test(long ?? ""),
     );
     expect(secrets.map(({ flags }) => flags)).toEqual([]);
