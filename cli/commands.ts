@@ -10,6 +10,12 @@ export const commands: readonly Entry[] = [
   verb("whoami", "Show who is signed in", () => import("./commands/whoami.ts")),
   noun("admin", "Administer the forge", () => import("./commands/admin/admin.ts")),
   noun("repo", "Repositories of the forge", () => import("./commands/repo/repo.ts")),
+  noun("issue", "Issues of repositories", () => import("./commands/issue/issue.ts")),
+  noun(
+    "notification",
+    "What you are told of",
+    () => import("./commands/notification/notification.ts"),
+  ),
   noun("token", "Your forge access tokens", () => import("./commands/token/token.ts")),
   noun("totp", "The second factor of your forge account", () => import("./commands/totp/totp.ts")),
   noun(

@@ -14,7 +14,12 @@ import { createGitApi, isGitPath } from "./forge/git/git-api.ts";
 import { createPackageEvents } from "./forge/packages/announcing.ts";
 import { createForgePackages } from "./forge/packages/packages.ts";
 import { createPackagesApi, isPackagePath } from "./forge/packages/packages-api.ts";
-import { bindRoutes, type BinderOptions, type RateLimiter, type RequestReport } from "./http/bind.ts";
+import {
+  bindRoutes,
+  type BinderOptions,
+  type RateLimiter,
+  type RequestReport,
+} from "./http/bind.ts";
 import type { Api, Route } from "./http/handle.ts";
 import { createClientAddress } from "./http/client-address.ts";
 import { createMetrics } from "./http/metrics.ts";
@@ -23,6 +28,7 @@ import type { Log } from "./logging.ts";
 import type { DaemonInput } from "./main.ts";
 import { openCloud } from "./open-cloud.ts";
 import { openHooks } from "./open-hooks.ts";
+import { openNotifications } from "./open-notifications.ts";
 import { openRepositories } from "./open-repositories.ts";
 import { createPages } from "./pages.ts";
 import { scheduledTasks } from "./scheduled-tasks.ts";
@@ -71,6 +77,15 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
     git,
     locate: (repository) => repositories.repositories.locate(repository),
   });
+  const notifications = openNotifications({
+    db: deps.db,
+    jobs: queue,
+    git,
+    locate: (repository) => repositories.repositories.locate(repository),
+    urls: { publicUrl: addresses.publicUrl },
+    clock,
+    otherEvents: hooks.repositoryEvents,
+  });
   const people = createPeople({
     ...deps,
     announceOrganization: hooks.announce.organizationCreated,
@@ -91,7 +106,6 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
     log,
     clock,
     random: Math.random,
-    newId,
     publicUrl: addresses.publicUrl,
     ownAddresses: addresses.own,
   });
@@ -114,7 +128,7 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
     log,
     clock,
     newId,
-    events: hooks.repositoryEvents,
+    events: notifications.repositoryEvents,
   });
   const packages = createForgePackages({
     db: deps.db,
@@ -153,13 +167,17 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
   const transport = createTransport(deps, limiter, {
     forge: {
       api: forgeApi,
-      routes: [...peopleRoutes(forge), ...repositories.routes, ...packages.routes, ...hookRoutes(hooks), ...cronRoutes(cron), ...miscellaneous.routes],
+      routes: [...peopleRoutes(forge), ...repositories.routes, ...packages.routes, ...hookRoutes(hooks), ...notifications.routes, ...cronRoutes(cron), ...miscellaneous.routes],
     },
     packages: { api: createPackagesApi(forgeApi), routes: packages.registryRoutes },
     git: { api: createGitApi(forgeApi), routes: repositories.gitRoutes },
     vault: {
       api: createVaultApi(vault.authentication),
-      routes: [...accountRoutes(vault), ...adminRoutes(administration), ...cloudRoutes(cloud.cloud)],
+      routes: [
+        ...accountRoutes(vault),
+        ...adminRoutes(administration),
+        ...cloudRoutes(cloud.cloud),
+      ],
     },
   });
   return {
@@ -245,7 +263,10 @@ function toBinderOptions(
   rest: {
     readonly limiter: RateLimiter;
     readonly addresses: Addresses;
-    readonly toServerRequest: (message: IncomingMessage, response: ServerResponse) => ReturnType<BinderOptions["toServerRequest"]>;
+    readonly toServerRequest: (
+      message: IncomingMessage,
+      response: ServerResponse,
+    ) => ReturnType<BinderOptions["toServerRequest"]>;
     readonly report: BinderOptions["report"];
   },
 ): BinderOptions {

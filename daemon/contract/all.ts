@@ -10,6 +10,8 @@ import { adminRepositoryEndpoints } from "./forge/admin-repositories.ts";
 import { adminUserEndpoints } from "./forge/admin-users.ts";
 import { avatarEndpoints } from "./forge/avatars.ts";
 import { gitEndpoints } from "./forge/git.ts";
+import { issueEndpoints } from "./forge/issues.ts";
+import { notificationEndpoints } from "./forge/notifications.ts";
 import { genericPackageEndpoints } from "./forge/packages-generic.ts";
 import { npmPackageEndpoints } from "./forge/packages-npm.ts";
 import { renderingEndpoints } from "./forge/rendering.ts";
@@ -46,6 +48,8 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...repositoryEndpoints,
   ...avatarEndpoints,
   ...gitEndpoints,
+  ...notificationEndpoints,
+  ...issueEndpoints,
   ...genericPackageEndpoints,
   ...npmPackageEndpoints,
   ...accountEndpoints,

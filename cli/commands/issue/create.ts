@@ -1,0 +1,51 @@
+import type { Command } from "commander";
+import type { createIssue as createIssueEndpoint } from "../../../daemon/contract/forge/issues.ts";
+import { operation } from "../../client/operation.ts";
+import type { CliContext } from "../../context.ts";
+import { resourceOf } from "../../output/spec.ts";
+import { type RepositoryName, toRepositoryName } from "../repo/repo-name.ts";
+import { issueLines } from "./issue-columns.ts";
+import { readText } from "./issue-name.ts";
+
+const createIssue = operation<typeof createIssueEndpoint>(
+  "forge.issues.create",
+  "POST",
+  "/api/v1/repos/:owner/:repo/issues",
+);
+
+export const operations = [createIssue];
+export const output = resourceOf(createIssue, 201);
+
+/** What the command was given. */
+export interface IssueCreateOptions extends RepositoryName {
+  readonly title: string;
+  readonly body?: string;
+  readonly assign?: readonly string[];
+}
+
+export function define(command: Command, cli: CliContext, run = runIssueCreate): void {
+  command
+    .argument("<repository>", "the repository as OWNER/NAME")
+    .requiredOption("--title <text>", "what it is about")
+    .option("--body <text>", 'its text, as Markdown; "-" reads standard input')
+    .option("--assign <username...>", "assign these users")
+    .action((given: string, options: Omit<IssueCreateOptions, keyof RepositoryName>) =>
+      run(cli, { ...toRepositoryName(given), ...options }),
+    );
+}
+
+/** Opens an issue and prints it. */
+export async function runIssueCreate(
+  cli: CliContext,
+  { owner, repo, title, body, assign }: IssueCreateOptions,
+): Promise<void> {
+  const { body: issue } = await cli.client.call(createIssue, {
+    params: { owner, repo },
+    body: {
+      title,
+      ...(body === undefined ? {} : { body: await readText(cli, body) }),
+      ...(assign === undefined ? {} : { assignees: [...assign] }),
+    },
+  });
+  await cli.output.resource(issue, issueLines);
+}

@@ -1,0 +1,60 @@
+import type { Command } from "commander";
+import type { editIssue as editIssueEndpoint } from "../../../daemon/contract/forge/issues.ts";
+import { operation } from "../../client/operation.ts";
+import type { CliContext } from "../../context.ts";
+import { CliError, usageError } from "../../errors.ts";
+import { resourceOf } from "../../output/spec.ts";
+import { issueLines } from "./issue-columns.ts";
+import { type IssueName, readText, toIssueName } from "./issue-name.ts";
+
+const editIssue = operation<typeof editIssueEndpoint>(
+  "forge.issues.edit",
+  "PATCH",
+  "/api/v1/repos/:owner/:repo/issues/:index",
+);
+
+export const operations = [editIssue];
+export const output = resourceOf(editIssue, 201);
+
+/** What the command was given. */
+export interface IssueEditOptions extends IssueName {
+  readonly title?: string;
+  readonly body?: string;
+  readonly assign?: readonly string[];
+  readonly close?: boolean;
+  readonly reopen?: boolean;
+}
+
+export function define(command: Command, cli: CliContext, run = runIssueEdit): void {
+  command
+    .argument("<issue>", "the issue as OWNER/NAME#NUMBER")
+    .option("--title <text>", "a new title")
+    .option("--body <text>", 'a new text; "-" reads standard input')
+    .option("--assign <username...>", "exactly these users")
+    .option("--close", "close it")
+    .option("--reopen", "open it again")
+    .action((given: string, options: Omit<IssueEditOptions, keyof IssueName>) =>
+      run(cli, { ...toIssueName(given), ...options }),
+    );
+}
+
+/** Changes an issue and prints it. */
+export async function runIssueEdit(cli: CliContext, options: IssueEditOptions): Promise<void> {
+  const { owner, repo, index, title, body, assign, close, reopen } = options;
+  if (close === true && reopen === true)
+    throw usageError("--close and --reopen exclude each other");
+  const changes = {
+    ...(title === undefined ? {} : { title }),
+    ...(body === undefined ? {} : { body: await readText(cli, body) }),
+    ...(assign === undefined ? {} : { assignees: [...assign] }),
+    ...(close === true ? { state: "closed" } : {}),
+    ...(reopen === true ? { state: "open" } : {}),
+  };
+  if (Object.keys(changes).length === 0)
+    throw new CliError("missing_input", "say what to change: --title, --body, --assign, --close");
+  const { body: issue } = await cli.client.call(editIssue, {
+    params: { owner, repo, index },
+    body: changes,
+  });
+  await cli.output.resource(issue, issueLines);
+}

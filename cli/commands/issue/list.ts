@@ -1,0 +1,56 @@
+import type { Command } from "commander";
+import type { listIssues as listIssuesEndpoint } from "../../../daemon/contract/forge/issues.ts";
+import { operation } from "../../client/operation.ts";
+import { forgePages } from "../../client/paging.ts";
+import type { CliContext } from "../../context.ts";
+import { usageError } from "../../errors.ts";
+import { listOf } from "../../output/spec.ts";
+import { type RepositoryName, toRepositoryName } from "../repo/repo-name.ts";
+import { issueColumns } from "./issue-columns.ts";
+
+const listIssues = operation<typeof listIssuesEndpoint>(
+  "forge.issues.list",
+  "GET",
+  "/api/v1/repos/:owner/:repo/issues",
+);
+
+export const operations = [listIssues];
+export const output = listOf(listIssues);
+
+/** What the command was given. */
+export interface IssueListOptions extends RepositoryName {
+  readonly state?: string;
+  readonly search?: string;
+  readonly author?: string;
+  readonly assignee?: string;
+}
+
+export function define(command: Command, cli: CliContext, run = runIssueList): void {
+  command
+    .argument("<repository>", "the repository as OWNER/NAME")
+    .option("--state <state>", "open, closed or all; open when absent", toState)
+    .option("--search <text>", "found in title or text")
+    .option("--author <username>", "opened by this user")
+    .option("--assignee <username>", "assigned to this user")
+    .action((given: string, options: Omit<IssueListOptions, keyof RepositoryName>) =>
+      run(cli, { ...toRepositoryName(given), ...options }),
+    );
+}
+
+/** Prints issues of a repository, newest first. */
+export async function runIssueList(cli: CliContext, options: IssueListOptions): Promise<void> {
+  const { owner, repo, state, search, author, assignee } = options;
+  const query = {
+    ...(state === undefined ? {} : { state }),
+    ...(search === undefined ? {} : { q: search }),
+    ...(author === undefined ? {} : { created_by: author }),
+    ...(assignee === undefined ? {} : { assigned_by: assignee }),
+  };
+  const pages = forgePages(cli.client, listIssues, { params: { owner, repo }, query });
+  await cli.output.list(pages, issueColumns);
+}
+
+function toState(given: string): string {
+  if (given === "open" || given === "closed" || given === "all") return given;
+  throw usageError(`--state takes open, closed or all, not ${JSON.stringify(given)}`);
+}

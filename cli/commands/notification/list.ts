@@ -1,0 +1,85 @@
+import type { Command } from "commander";
+import type {
+  listNotifications as listNotificationsEndpoint,
+  listRepositoryNotifications as listRepositoryNotificationsEndpoint,
+} from "../../../daemon/contract/forge/notifications.ts";
+import { operation } from "../../client/operation.ts";
+import { forgePages } from "../../client/paging.ts";
+import type { CliContext } from "../../context.ts";
+import { usageError } from "../../errors.ts";
+import { listOf } from "../../output/spec.ts";
+import { toRepositoryName } from "../repo/repo-name.ts";
+import { threadColumns, toStatusName, type ThreadStatusName } from "./thread-columns.ts";
+
+const listNotifications = operation<typeof listNotificationsEndpoint>(
+  "forge.notifications.list",
+  "GET",
+  "/api/v1/notifications",
+);
+const listRepositoryNotifications = operation<typeof listRepositoryNotificationsEndpoint>(
+  "forge.repos.notifications.list",
+  "GET",
+  "/api/v1/repos/:owner/:repo/notifications",
+);
+
+export const operations = [listNotifications, listRepositoryNotifications];
+export const output = listOf(listNotifications);
+
+type SubjectName = "issue" | "pull" | "commit" | "repository";
+
+/** What the command was given. */
+export interface NotificationListOptions {
+  readonly status?: readonly ThreadStatusName[];
+  readonly type?: readonly SubjectName[];
+  readonly repo?: string;
+  readonly since?: string;
+  readonly before?: string;
+}
+
+export function define(command: Command, cli: CliContext, run = runNotificationList): void {
+  const toStatus = toStatusName("--status");
+  command
+    .option(
+      "--status <status>",
+      "unread, read or pinned; may be repeated; unread and pinned when absent",
+      (given: string, all: readonly ThreadStatusName[] = []) => [...all, toStatus(given)],
+    )
+    .option(
+      "--type <type>",
+      "issue, pull, commit or repository; may be repeated",
+      (given: string, all: readonly SubjectName[] = []) => [...all, toSubjectName(given)],
+    )
+    .option("--repo <repository>", "only threads of this repository, as OWNER/NAME")
+    .option("--since <time>", "changed at this time or later, such as 2026-11-21T12:00:00Z")
+    .option("--before <time>", "changed at this time or earlier")
+    .action((options: NotificationListOptions) => run(cli, options));
+}
+
+/** Prints the caller's threads, the last changed first. */
+export async function runNotificationList(
+  cli: CliContext,
+  { status, type, repo, since, before }: NotificationListOptions,
+): Promise<void> {
+  const query = {
+    ...(status === undefined ? {} : { "status-types": [...status] }),
+    ...(type === undefined ? {} : { "subject-type": [...type] }),
+    ...(since === undefined ? {} : { since }),
+    ...(before === undefined ? {} : { before }),
+  };
+  const pages =
+    repo === undefined
+      ? forgePages(cli.client, listNotifications, { query })
+      : forgePages(cli.client, listRepositoryNotifications, {
+          params: { ...toRepositoryName(repo) },
+          query,
+        });
+  await cli.output.list(pages, threadColumns);
+}
+
+function toSubjectName(given: string): SubjectName {
+  if (given === "issue" || given === "pull" || given === "commit" || given === "repository")
+    return given;
+  throw usageError(
+    `--type takes issue, pull, commit or repository, not ${JSON.stringify(given)}`,
+  );
+}

@@ -1,0 +1,86 @@
+import type { Command } from "commander";
+import type {
+  subscribeToIssue as subscribeToIssueEndpoint,
+  unsubscribeFromIssue as unsubscribeFromIssueEndpoint,
+  unwatchRepository as unwatchRepositoryEndpoint,
+  watchRepository as watchRepositoryEndpoint,
+} from "../../../daemon/contract/forge/issues.ts";
+import type { getCurrentUser as getCurrentUserEndpoint } from "../../../daemon/contract/forge/users.ts";
+import { operation } from "../../client/operation.ts";
+import type { CliContext } from "../../context.ts";
+import { shape } from "../../output/spec.ts";
+import { toIssueName } from "../issue/issue-name.ts";
+import { toRepositoryName } from "../repo/repo-name.ts";
+
+const watchRepository = operation<typeof watchRepositoryEndpoint>(
+  "forge.repos.watch.add",
+  "PUT",
+  "/api/v1/repos/:owner/:repo/subscription",
+);
+const unwatchRepository = operation<typeof unwatchRepositoryEndpoint>(
+  "forge.repos.watch.remove",
+  "DELETE",
+  "/api/v1/repos/:owner/:repo/subscription",
+);
+const subscribeToIssue = operation<typeof subscribeToIssueEndpoint>(
+  "forge.issues.subscriptions.add",
+  "PUT",
+  "/api/v1/repos/:owner/:repo/issues/:index/subscriptions/:user",
+);
+const unsubscribeFromIssue = operation<typeof unsubscribeFromIssueEndpoint>(
+  "forge.issues.subscriptions.remove",
+  "DELETE",
+  "/api/v1/repos/:owner/:repo/issues/:index/subscriptions/:user",
+);
+const getCurrentUser = operation<typeof getCurrentUserEndpoint>(
+  "forge.user.get",
+  "GET",
+  "/api/v1/user",
+);
+
+export const operations = [
+  watchRepository,
+  unwatchRepository,
+  subscribeToIssue,
+  unsubscribeFromIssue,
+  getCurrentUser,
+];
+export const output = shape({ watching: "boolean", subject: "string" });
+/** What is given up can be asked for again. */
+export const destructive = false;
+
+/** What the command was given. */
+export interface NotificationWatchOptions {
+  /** `owner/name`, or `owner/name#number`. */
+  readonly subject: string;
+  readonly off?: boolean;
+}
+
+export function define(command: Command, cli: CliContext, run = runNotificationWatch): void {
+  command
+    .argument("<subject>", "a repository as OWNER/NAME, or an issue as OWNER/NAME#NUMBER")
+    .option("--off", "be told no more")
+    .action((subject: string, options: { readonly off?: boolean }) =>
+      run(cli, { subject, ...options }),
+    );
+}
+
+/** Has the caller told of a repository's pushes and issues, or of one issue, or not any more. */
+export async function runNotificationWatch(
+  cli: CliContext,
+  { subject, off = false }: NotificationWatchOptions,
+): Promise<void> {
+  if (subject.includes("#")) {
+    const { owner, repo, index } = toIssueName(subject);
+    const { body: user } = await cli.client.call(getCurrentUser, {});
+    const params = { owner, repo, index, user: user.login };
+    if (off) await cli.client.call(unsubscribeFromIssue, { params });
+    else await cli.client.call(subscribeToIssue, { params });
+  } else {
+    const params = { ...toRepositoryName(subject) };
+    if (off) await cli.client.call(unwatchRepository, { params });
+    else await cli.client.call(watchRepository, { params });
+  }
+  const sentence = off ? `You are told of ${subject} no more.` : `You are told of ${subject}.`;
+  await cli.output.done({ watching: !off, subject }, sentence);
+}

@@ -1,0 +1,98 @@
+import { expect, test } from "vitest";
+import { define as defineCreate } from "../../../../cli/commands/issue/create.ts";
+import { define as defineEdit } from "../../../../cli/commands/issue/edit.ts";
+import { define as defineView } from "../../../../cli/commands/issue/view.ts";
+import { fakeDaemon } from "../../support/fake-daemon.ts";
+import { optionsOf } from "../../support/parse-line.ts";
+import { runCli, temporaryHome } from "../../support/run-cli.ts";
+import { signIn } from "../../support/signed-in.ts";
+
+const issue = {
+  id: 70,
+  number: 3,
+  state: "open",
+  title: "Broken",
+  body: "Look",
+  user: { login: "mira" },
+  assignees: null,
+  labels: [],
+  comments: 1,
+  due_date: null,
+  html_url: "http://h/mira/notes/issues/3",
+  updated_at: "2026-11-20T12:00:00Z",
+};
+const comment = { id: 5, user: null, body: "Still", created_at: "2026-11-20T12:00:00Z" };
+const home = "/api/v1/repos/mira/notes/issues";
+
+async function runSignedIn(
+  words: readonly string[],
+  answers: Parameters<typeof fakeDaemon>[0],
+  stdin?: string,
+) {
+  await using folder = await temporaryHome();
+  await using daemon = await fakeDaemon(answers);
+  await signIn(folder.path, { url: daemon.url, forgeToken: "t" });
+  const input = stdin === undefined ? {} : { stdin };
+  return { ran: await runCli(words, { home: folder.path, ...input }), seen: daemon.seen };
+}
+
+test("an issue is named by repository and number", async () => {
+  expect(await optionsOf(defineView, ["mira/notes#3", "--comments"])).toEqual({
+    owner: "mira",
+    repo: "notes",
+    index: "3",
+    comments: true,
+  });
+  for (const wrong of ["mira/notes", "mira/notes#0", "notes#1", "a/b#1#2", "a/b#x"])
+    await expect(optionsOf(defineView, [wrong])).rejects.toThrow(/OWNER\/NAME/);
+});
+
+test("issues are listed by state, text and people", async () => {
+  const { ran, seen } = await runSignedIn(
+    ["issue", "list", "mira/notes", "--state", "all", "--search", "gate", "--author", "mira"],
+    { [`GET ${home}`]: { body: [issue] } },
+  );
+  expect(ran.out).toBe("3\topen\tBroken\tmira\t1\t2026-11-20T12:00:00Z\n");
+  expect(seen[0]?.path).toContain("state=all&q=gate&created_by=mira");
+});
+
+test("an issue is shown with its comments when they are asked for", async () => {
+  const answers = {
+    [`GET ${home}/3`]: { body: issue },
+    [`GET ${home}/3/comments`]: { body: [comment] },
+  };
+  const bare = await runSignedIn(["issue", "view", "mira/notes#3", "--json"], answers);
+  expect([bare.ran.json(), bare.seen.length]).toEqual([issue, 1]);
+  const whole = await runSignedIn(["issue", "view", "mira/notes#3", "--comments"], answers);
+  expect(whole.ran.out).toContain("somebody: Still");
+});
+
+test("an issue is opened, its text read from standard input", async () => {
+  const line = ["mira/notes", "--title", "Broken", "--body", "-", "--assign", "nora"];
+  expect(await optionsOf(defineCreate, line)).toMatchObject({ title: "Broken", assign: ["nora"] });
+  const answers = { [`POST ${home}`]: { status: 201, body: issue } };
+  const { ran, seen } = await runSignedIn(["issue", "create", ...line, "--json"], answers, "Look");
+  expect(ran).toMatchObject({ code: 0, err: "" });
+  expect(seen[0]?.json()).toEqual({ title: "Broken", body: "Look", assignees: ["nora"] });
+});
+
+test("an issue is closed and reopened, but not both, and not changed by nothing", async () => {
+  expect(await optionsOf(defineEdit, ["mira/notes#3", "--close"])).toMatchObject({ close: true });
+  const answers = { [`PATCH ${home}/3`]: { status: 201, body: issue } };
+  const edit = (...flags: readonly string[]) =>
+    runSignedIn(["issue", "edit", "mira/notes#3", ...flags, "--json"], answers);
+  const closed = await edit("--close", "--title", "Mended");
+  expect(closed.seen[0]?.json()).toEqual({ title: "Mended", state: "closed" });
+  expect((await edit("--reopen")).seen[0]?.json()).toEqual({ state: "open" });
+  expect((await edit("--close", "--reopen")).ran.code).toBe(2);
+  expect((await edit()).ran.error()).toMatchObject({ code: "missing_input" });
+});
+
+test("a comment is added", async () => {
+  const { ran, seen } = await runSignedIn(
+    ["issue", "comment", "mira/notes#3", "--body", "Still", "--json"],
+    { [`POST ${home}/3/comments`]: { status: 201, body: comment } },
+  );
+  expect(ran.json()).toEqual(comment);
+  expect(seen[0]?.json()).toEqual({ body: "Still" });
+});

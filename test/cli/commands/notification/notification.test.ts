@@ -1,0 +1,151 @@
+import { describe, expect, test } from "vitest";
+import { define as defineList } from "../../../../cli/commands/notification/list.ts";
+import {
+  define as defineMark,
+  type NotificationMarkOptions,
+} from "../../../../cli/commands/notification/mark.ts";
+import { define as defineWatch } from "../../../../cli/commands/notification/watch.ts";
+import { fakeDaemon } from "../../support/fake-daemon.ts";
+import { optionsOf } from "../../support/parse-line.ts";
+import { runCli, temporaryHome } from "../../support/run-cli.ts";
+import { signIn } from "../../support/signed-in.ts";
+
+const thread = {
+  id: 7,
+  repository: { full_name: "mira/notes" },
+  subject: { type: "Issue", title: "Broken", state: "open", html_url: "http://h/mira/notes/issues/1" },
+  unread: true,
+  pinned: false,
+  updated_at: "2026-11-20T12:00:00Z",
+  url: "http://h/api/v1/notifications/threads/7",
+};
+const hidden = { ...thread, id: 8, repository: null, subject: null, unread: false, pinned: true };
+
+type Answers = Parameters<typeof fakeDaemon>[0];
+
+/** Runs a line of a signed-in person against these answers. */
+async function runSignedIn(words: readonly string[], answers: Answers) {
+  await using home = await temporaryHome();
+  await using daemon = await fakeDaemon(answers);
+  await signIn(home.path, { url: daemon.url, forgeToken: "t" });
+  const ran = await runCli(words, { home: home.path });
+  return { ran, seen: daemon.seen };
+}
+
+describe("croft notification list", () => {
+  test("turns flags into filters", async () => {
+    const line = ["--status", "read", "--status=pinned", "--type", "commit", "--since", "x"];
+    expect(await optionsOf(defineList, line)).toEqual({
+      status: ["read", "pinned"],
+      type: ["commit"],
+      since: "x",
+    });
+    await expect(optionsOf(defineList, ["--status", "new"])).rejects.toThrow("unread, read");
+    await expect(optionsOf(defineList, ["--type", "new"])).rejects.toThrow("issue, pull");
+  });
+
+  test("prints threads, also those that may not be read any more", async () => {
+    const { ran, seen } = await runSignedIn(
+      ["notification", "list", "--status", "read", "--status", "pinned", "--type", "issue"],
+      { "GET /api/v1/notifications": { body: [thread, hidden], headers: { "X-Total-Count": "2" } } },
+    );
+    expect(ran.code).toBe(0);
+    expect(ran.out).toBe(
+      "7\tunread\tIssue\tBroken\tmira/notes\t2026-11-20T12:00:00Z\n8\tpinned\t\t\t\t2026-11-20T12:00:00Z\n",
+    );
+    const query = new URL(seen[0]?.path ?? "", "http://h").searchParams;
+    expect(query.getAll("status-types")).toEqual(["read", "pinned"]);
+    expect(query.getAll("subject-type")).toEqual(["issue"]);
+  });
+
+  test("asks for one repository", async () => {
+    const { ran } = await runSignedIn(["notification", "list", "--repo", "mira/notes", "--json"], {
+      "GET /api/v1/repos/mira/notes/notifications": { body: [thread] },
+    });
+    expect(ran.json()).toEqual([thread]);
+  });
+});
+
+test("croft notification count prints a number", async () => {
+  const answers = { "GET /api/v1/notifications/new": { body: { new: 3 } } };
+  expect((await runSignedIn(["notification", "count"], answers)).ran.out).toBe("3\n");
+  const machine = await runSignedIn(["notification", "count", "--json"], answers);
+  expect(machine.ran.json()).toEqual({ new: 3 });
+});
+
+test("croft notification view prints a thread", async () => {
+  const { ran } = await runSignedIn(["notification", "view", "7", "--json"], {
+    "GET /api/v1/notifications/threads/7": { body: thread },
+  });
+  expect(ran.json()).toEqual(thread);
+});
+
+describe("croft notification mark", () => {
+  test("marks as read when nothing else is said", async () => {
+    expect(await optionsOf<NotificationMarkOptions>(defineMark, ["7", "8"])).toEqual({
+      ids: ["7", "8"],
+      as: "read",
+    });
+    await expect(optionsOf(defineMark, ["7", "--as", "done"])).rejects.toThrow("unread, read");
+  });
+
+  test("marks the named threads, and says which were not", async () => {
+    const { ran, seen } = await runSignedIn(
+      ["notification", "mark", "7", "9", "--as", "pinned", "--json"],
+      {
+        "PATCH /api/v1/notifications/threads/7": { status: 205, body: thread },
+        "PATCH /api/v1/notifications/threads/9": { status: 404, body: { message: "none" } },
+      },
+    );
+    expect(seen[0]?.path).toBe("/api/v1/notifications/threads/7?to-status=pinned");
+    expect(ran.json()).toMatchObject({ marked: 1, status: "pinned", failed: [{ item: "9" }] });
+    expect(ran.error()).toMatchObject({ code: "partial" });
+    expect(ran.code).not.toBe(0);
+  });
+
+  test("marks all of them in one request, and counts by the header", async () => {
+    const { ran, seen } = await runSignedIn(
+      ["notification", "mark", "--all", "--up-to", "2026-11-20T12:00:00Z", "--json"],
+      {
+        "PUT /api/v1/notifications": {
+          status: 205,
+          body: [thread],
+          headers: { "X-Total-Count": "5000" },
+        },
+      },
+    );
+    expect(ran.json()).toEqual({ marked: 5000, status: "read", failed: [] });
+    expect(seen[0]?.path).toContain("last_read_at=2026-11-20T12%3A00%3A00Z");
+  });
+
+  test.each([
+    [["7", "--all"], "exclude"],
+    [[], "--all"],
+    [["7", "--repo", "mira/notes"], "--all"],
+  ])("refuses %j before it sends anything", async (words, why) => {
+    const { ran, seen } = await runSignedIn(["notification", "mark", ...words, "--json"], {});
+    expect(ran.code).toBe(2);
+    expect(ran.error()["message"]).toContain(why);
+    expect(seen).toEqual([]);
+  });
+});
+
+describe("croft notification watch", () => {
+  test("takes a repository or an issue", async () => {
+    expect(await optionsOf(defineWatch, ["mira/notes#3", "--off"])).toEqual({
+      subject: "mira/notes#3",
+      off: true,
+    });
+    const repository = await runSignedIn(["notification", "watch", "mira/notes", "--json"], {
+      "PUT /api/v1/repos/mira/notes/subscription": { body: {} },
+    });
+    expect(repository.ran.json()).toEqual({ watching: true, subject: "mira/notes" });
+    const issue = await runSignedIn(["notification", "watch", "mira/notes#3", "--off", "--json"], {
+      "GET /api/v1/user": { body: { login: "nora" } },
+      "DELETE /api/v1/repos/mira/notes/issues/3/subscriptions/nora": { status: 201 },
+    });
+    expect(issue.ran.json()).toEqual({ watching: false, subject: "mira/notes#3" });
+    const wrong = await runSignedIn(["notification", "watch", "mira/notes#x", "--json"], {});
+    expect(wrong.ran.code).toBe(2);
+  });
+});
