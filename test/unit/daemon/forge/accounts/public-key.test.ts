@@ -141,7 +141,11 @@ describe("refused keys", () => {
     const longer = Buffer.concat([blob, Buffer.from([0])]).toString("base64");
     expect(refusal(`ssh-ed25519 ${longer}`)).toBe("Invalid key content: the key is damaged");
     const rsa = Buffer.from(lines.rsa3072.split(" ")[1] ?? "", "base64");
-    const padded = Buffer.concat([field("ssh-rsa"), field(Uint8Array.of(0, 1, 0, 1)), rsa.subarray(11 + 7)]);
+    const padded = Buffer.concat([
+      field("ssh-rsa"),
+      field(Uint8Array.of(0, 1, 0, 1)),
+      rsa.subarray(11 + 7),
+    ]);
     expect(refusal(`ssh-rsa ${padded.toString("base64")}`)).toBe(
       "Invalid key content: the key is damaged",
     );
