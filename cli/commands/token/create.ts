@@ -46,5 +46,11 @@ export async function runTokenCreate(cli: CliContext, options: TokenCreateOption
   const scopes = scope.flatMap((given) => given.split(",")).map((one) => one.trim());
   const input = { params: { username }, body: { name, scopes } };
   const { body } = await cli.client.call(createToken, input, { authorization });
-  await cli.output.resource(body, [{ header: "token", cell: ({ sha1 }) => sha1 }, ...tokenColumns]);
+  // The answer's times are not filled in yet.
+  await cli.output.resource(body, [
+    { header: "token", cell: ({ sha1 }) => sha1 },
+    ...tokenColumns.filter(({ header }) => !timeColumns.has(header)),
+  ]);
 }
+
+const timeColumns: ReadonlySet<string> = new Set(["created", "last used"]);
