@@ -43,36 +43,42 @@ export interface IoFlags {
 const mebibyte = 1024 * 1024;
 
 export function createIo(system: System, flags: () => IoFlags): Io {
-  const { stdin, stdout, stderr, env } = system;
+  const { env } = system;
   const colourful = (isTerminal: boolean) =>
     isTerminal && flags().color && !isSet(env["NO_COLOR"]) && env["TERM"] !== "dumb";
   return {
-    isInputTerminal: stdin.isTTY === true,
-    isOutputTerminal: stdout.isTTY === true,
-    isErrorTerminal: stderr.isTTY === true,
+    get isInputTerminal() {
+      return system.stdin.isTTY === true;
+    },
+    get isOutputTerminal() {
+      return system.stdout.isTTY === true;
+    },
+    get isErrorTerminal() {
+      return system.stderr.isTTY === true;
+    },
     get columns() {
-      return stdout.columns ?? 80;
+      return system.stdout.columns ?? 80;
     },
     get style() {
-      return toStyle(colourful(stdout.isTTY === true));
+      return toStyle(colourful(system.stdout.isTTY === true));
     },
     get errorStyle() {
-      return toStyle(colourful(stderr.isTTY === true));
+      return toStyle(colourful(system.stderr.isTTY === true));
     },
-    write: (chunk) => writeTo(stdout, chunk),
+    write: (chunk) => writeTo(system.stdout, chunk),
     note(line) {
-      if (!flags().quiet) stderr.write(`${line}\n`);
+      if (!flags().quiet) system.stderr.write(`${line}\n`);
     },
     warn(line) {
-      stderr.write(`${line}\n`);
+      system.stderr.write(`${line}\n`);
     },
     draw(line) {
-      stderr.write(`\r\u001b[2K${line}`);
+      system.stderr.write(`\r\u001b[2K${line}`);
     },
     async readInput(limit = 16 * mebibyte) {
       const chunks: Buffer[] = [];
       let length = 0;
-      for await (const chunk of stdin) {
+      for await (const chunk of system.stdin) {
         const bytes = Buffer.from(chunk as Uint8Array | string);
         length += bytes.byteLength;
         if (length > limit)

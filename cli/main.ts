@@ -3,7 +3,7 @@
 // context.ts) -> client/** (requests) and output/** (prints). Folders: profile (config, profiles, credentials), ui (Ink).
 // Start here, then program.ts, which holds the recipe for a new command.
 import { exitCodeOf, toCliError, toErrorLine } from "./errors.ts";
-import type { OutputStream, StopSignal, System } from "./system.ts";
+import type { StopSignal, System } from "./system.ts";
 import { version } from "./version.ts";
 
 /**
@@ -16,7 +16,6 @@ export async function run(argv: readonly string[], system: System): Promise<numb
     system.stdout.write(`croft ${version}\n`);
     return 0;
   }
-  watchForClosedPipes(system.stdout, system.stderr);
   try {
     const { runProgram } = await import("./program.ts");
     const { exitCode, isStuck } = await runProgram(argv, system);
@@ -47,8 +46,12 @@ export function processSystem(): System {
     get stdin() {
       return process.stdin;
     },
-    stdout: process.stdout,
-    stderr: process.stderr,
+    get stdout() {
+      return guarded(process.stdout);
+    },
+    get stderr() {
+      return guarded(process.stderr);
+    },
     http: () => process.getBuiltinModule("node:http"),
     https: () => process.getBuiltinModule("node:https"),
     keyring: async () => (await import("keytar")).default,
@@ -78,9 +81,13 @@ const stopSignals: readonly (readonly [NodeJS.Signals, StopSignal])[] = [
   ["SIGHUP", "SIGTERM"],
 ];
 
-/** A write error is reported by the write that caused it; without a listener the stream's event would end the process. */
-function watchForClosedPipes(...streams: readonly OutputStream[]): void {
-  for (const stream of streams) stream.on("error", () => undefined);
+/**
+ * A write error is reported by the write that caused it; without a listener the stream's event would end the process.
+ * The streams are made when they are first used, since each costs a millisecond or more.
+ */
+function guarded(stream: NodeJS.WriteStream): NodeJS.WriteStream {
+  if (stream.listenerCount("error") === 0) stream.on("error", () => undefined);
+  return stream;
 }
 
 /**

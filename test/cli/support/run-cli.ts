@@ -53,6 +53,8 @@ export function fakeSystem(options: FakeSystemOptions): FakeSystem {
     options.stdin instanceof Readable
       ? options.stdin
       : Readable.from(options.stdin === undefined ? [] : [options.stdin]);
+  // As the real process has it: errors are reported by the writes.
+  options.stdout?.on("error", () => undefined);
   const listeners = new Set<(signal: StopSignal) => void>();
   const exits: number[] = [];
   return {
