@@ -10,7 +10,6 @@ import {
 import { findUserByName, type ForgeUser } from "../../../storage/tables/forge/users.ts";
 import { AppError } from "../../errors.ts";
 import { notFound, userNotFound } from "../refusals.ts";
-import { readPublicKey } from "./public-key.ts";
 
 export interface OwnedKey {
   readonly key: ForgePublicKey;
@@ -45,6 +44,8 @@ export function createPublicKeys({
   return {
     async add(username, { title, key: text }) {
       const owner = await ownerOf(username);
+      // The library behind it is large, and few daemons ever read a key.
+      const { readPublicKey } = await import("./public-key.ts");
       const read = readPublicKey(text);
       if (read.kind === "refused") throw new AppError("unprocessable", read.message);
       const now = clock();

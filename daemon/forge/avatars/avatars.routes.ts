@@ -2,7 +2,6 @@ import { Readable } from "node:stream";
 import { getAvatar } from "../../contract/forge/avatars.ts";
 import type { ByteSource, Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
-import { getIdenticon } from "./identicon.ts";
 
 const DAY_SECONDS = 86_400;
 
@@ -11,7 +10,7 @@ export function avatarRoutes(): Route[] {
   return [
     handle(getAvatar, async ({ params }) => ({
       status: 200,
-      bytes: toPicture(params.hash),
+      bytes: await toPicture(params.hash),
       headers: {
         "Cache-Control": `public, max-age=${DAY_SECONDS}`,
         // An SVG that is opened by itself is a document: it may run nothing and load nothing.
@@ -21,7 +20,9 @@ export function avatarRoutes(): Route[] {
   ];
 }
 
-function toPicture(hash: string): ByteSource {
+async function toPicture(hash: string): Promise<ByteSource> {
+  // What draws is loaded by the first who looks.
+  const { getIdenticon } = await import("./identicon.ts");
   const buffer = getIdenticon(hash);
   return {
     size: buffer.byteLength,
