@@ -83,7 +83,8 @@ async function fill(username: string, threads: number): Promise<number> {
 function markAll(userId: number): Promise<number> {
   return median(
     () => db.transaction((tx) => markThreads(tx, unread(userId), "read")),
-    () => db.transaction((tx) => markThreads(tx, { ...unread(userId), statuses: ["read"] }, "unread")),
+    () =>
+      db.transaction((tx) => markThreads(tx, { ...unread(userId), statuses: ["read"] }, "unread")),
     5,
   );
 }

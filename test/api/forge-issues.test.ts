@@ -107,8 +107,16 @@ describe("an issue", () => {
     expect((await by(nora, "GET", `${repo}/issues`)).json).toEqual([]);
     expect((await by(nora, "GET", `${repo}/issues?state=all&q=GATE`)).json.length).toBe(1);
     expect((await by(nora, "GET", `${repo}/issues?state=all&created_by=nobody`)).json).toEqual([]);
-    expect((await by(mira, "PATCH", `${repo}/issues/1`, { state: "open" })).json.state).toBe("open");
-    expect((await by(mira, "POST", `${repo}/issues`, { title: "Next" })).json.number).toBe(2);
+    const labelled = await newRepository(mira, { issue_labels: "Default" });
+    const own = await by(mira, "POST", `${labelled}/issues`, { title: "x", labels: [1, 2, 999] });
+    expect(own.json.labels.length).toBe(2);
+    expectWireShape("Label", own.json.labels);
+    const foreign = await by(mira, "POST", `${repo}/issues`, { title: "x", labels: [1] });
+    expect(foreign.json.labels).toEqual([]);
+    expect((await by(mira, "PATCH", `${repo}/issues/1`, { state: "open" })).json.state).toBe(
+      "open",
+    );
+    expect((await by(mira, "POST", `${repo}/issues`, { title: "Next" })).json.number).toBe(3);
   });
 
   test.each([
@@ -127,7 +135,10 @@ describe("an issue", () => {
 
   test("of a private repository is nobody's business, and others' texts stay theirs", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
-    const [hidden, open] = [await newRepository(mira, { private: true }), await newRepository(mira)];
+    const [hidden, open] = [
+      await newRepository(mira, { private: true }),
+      await newRepository(mira),
+    ];
     await by(mira, "POST", `${hidden}/issues`, { title: "Secret" });
     await by(mira, "POST", `${open}/issues`, { title: "Open" });
     const comment = await by(mira, "POST", `${hidden}/issues/1/comments`, { body: "Psst" });
@@ -198,7 +209,10 @@ describe("threads", () => {
 
   test("tell whom a text mentions, unless it is code or a repository that they may not read", async () => {
     const [mira, nora, olga] = [await newUser(), await newUser(), await newUser()];
-    const [open, hidden] = [await newRepository(mira), await newRepository(mira, { private: true })];
+    const [open, hidden] = [
+      await newRepository(mira),
+      await newRepository(mira, { private: true }),
+    ];
     await by(mira, "POST", `${open}/issues`, {
       title: "Ask",
       body: `Please, @${nora}.\n\n\`\`\`\n@${olga}\n\`\`\`\nnot \`@${olga}\`, not x@${olga}`,

@@ -183,7 +183,8 @@ describe("marking", () => {
     expect(marked.status).toBe(205);
     expect(idsOf(marked)).toEqual([found[0], found[2]]);
     expect(marked.headers.get("x-total-count")).toBe("2");
-    for (const thread of marked.json) expect(thread).toMatchObject({ unread: false, pinned: false });
+    for (const thread of marked.json)
+      expect(thread).toMatchObject({ unread: false, pinned: false });
     const left = await as(mira).get("/notifications");
     expect(left.json).toMatchObject([{ id: found[1], pinned: true }]);
     expect((await as(mira).put("/notifications")).json).toEqual([]);

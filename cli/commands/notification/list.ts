@@ -42,12 +42,12 @@ export function define(command: Command, cli: CliContext, run = runNotificationL
     .option(
       "--status <status>",
       "unread, read or pinned; may be repeated; unread and pinned when absent",
-      (given: string, all: readonly ThreadStatusName[] = []) => [...all, toStatus(given)],
+      (given: string, all?: readonly ThreadStatusName[]) => [...(all ?? []), toStatus(given)],
     )
     .option(
       "--type <type>",
       "issue, pull, commit or repository; may be repeated",
-      (given: string, all: readonly SubjectName[] = []) => [...all, toSubjectName(given)],
+      (given: string, all?: readonly SubjectName[]) => [...(all ?? []), toSubjectName(given)],
     )
     .option("--repo <repository>", "only threads of this repository, as OWNER/NAME")
     .option("--since <time>", "changed at this time or later, such as 2026-11-21T12:00:00Z")
@@ -79,7 +79,5 @@ export async function runNotificationList(
 function toSubjectName(given: string): SubjectName {
   if (given === "issue" || given === "pull" || given === "commit" || given === "repository")
     return given;
-  throw usageError(
-    `--type takes issue, pull, commit or repository, not ${JSON.stringify(given)}`,
-  );
+  throw usageError(`--type takes issue, pull, commit or repository, not ${JSON.stringify(given)}`);
 }

@@ -53,14 +53,11 @@ const queryWords = <W extends string>(words: readonly W[]) =>
   );
 
 /** `unread`, `read` or `pinned`; anything else is `read`. */
-const targetStatus = z.preprocess(
-  (value: string | readonly string[] | undefined) => {
-    const first = typeof value === "object" ? value[0] : value;
-    const word = (first ?? "").trim().toLowerCase();
-    return threadStatusWords.find((known) => known === word) ?? "read";
-  },
-  z.enum(threadStatusWords).default("read"),
-);
+const targetStatus = z.preprocess((value: string | readonly string[] | undefined) => {
+  const first = typeof value === "object" ? value[0] : value;
+  const word = (first ?? "").trim().toLowerCase();
+  return threadStatusWords.find((known) => known === word) ?? "read";
+}, z.enum(threadStatusWords).default("read"));
 
 const listQuery = z.object({
   all: queryFlag,

@@ -21,7 +21,11 @@ import {
   updateIssue,
 } from "../../../storage/tables/forge/issues.ts";
 import type { ForgeLabel } from "../../../storage/tables/forge/repositories-labels.ts";
-import { findUserByName, type ForgeUser, listUsersByIds } from "../../../storage/tables/forge/users.ts";
+import {
+  findUserByName,
+  type ForgeUser,
+  listUsersByIds,
+} from "../../../storage/tables/forge/users.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import type { AnnounceIssue } from "../notifications/issue-news.ts";
@@ -186,7 +190,10 @@ export function createIssues({
       const what = await openRepository(db, path, caller, `/issues/${path.index}/comments`);
       const issue = await openIssue(db, what, path.index);
       const comments = await listComments(db, issue.id, COMMENTS_MAX);
-      const people = await findPeople(db, comments.map(({ authorId }) => authorId));
+      const people = await findPeople(
+        db,
+        comments.map(({ authorId }) => authorId),
+      );
       return comments.map((comment) => ({
         what,
         issue,
@@ -237,14 +244,12 @@ export function createIssues({
   }
 
   /** The people of these names. Refuses with `unprocessable` a name that nobody has, or who may not read the repository. */
-  async function findAssignees(
-    what: OwnedRepository,
-    names: readonly string[],
-  ): Promise<number[]> {
+  async function findAssignees(what: OwnedRepository, names: readonly string[]): Promise<number[]> {
     const ids: number[] = [];
     for (const name of names) {
       const user = await findUserByName(db, name);
-      const isOne = user?.kind === "individual" && reaches(await findAccess(db, what, user), "read");
+      const isOne =
+        user?.kind === "individual" && reaches(await findAccess(db, what, user), "read");
       if (user === undefined || !isOne)
         throw new AppError("unprocessable", `Assignee does not exist: [name: ${name}]`);
       ids.push(user.id);

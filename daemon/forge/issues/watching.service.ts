@@ -2,7 +2,11 @@ import type { Database } from "../../../storage/engine/database.ts";
 import { listSubscriptions, setSubscription } from "../../../storage/tables/forge/issues.ts";
 import { deleteWatch, findWatch } from "../../../storage/tables/forge/notifications.ts";
 import { insertWatch, listWatchers } from "../../../storage/tables/forge/repositories-watches.ts";
-import { findUserByName, type ForgeUser, listUsersByIds } from "../../../storage/tables/forge/users.ts";
+import {
+  findUserByName,
+  type ForgeUser,
+  listUsersByIds,
+} from "../../../storage/tables/forge/users.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { notFound, userNotFound } from "../refusals.ts";
@@ -23,7 +27,13 @@ export interface Watch {
 export type Watching = ReturnType<typeof createWatching>;
 
 /** Who is told of what: watches of repositories, subscriptions to issues. */
-export function createWatching({ db, clock }: { readonly db: Database; readonly clock: () => number }) {
+export function createWatching({
+  db,
+  clock,
+}: {
+  readonly db: Database;
+  readonly clock: () => number;
+}) {
   return {
     /** Refuses with `not_found` also when the caller does not watch. */
     async getWatch(path: RepositoryPath, caller: ForgeCaller): Promise<Watch> {
@@ -48,7 +58,12 @@ export function createWatching({ db, clock }: { readonly db: Database; readonly 
 
     /** Whether the caller is told of an issue: by an own word, else by watching the repository or having part in it. */
     async check(path: IssuePath, caller: ForgeCaller): Promise<Watch> {
-      const what = await openRepository(db, path, caller, `/issues/${path.index}/subscriptions/check`);
+      const what = await openRepository(
+        db,
+        path,
+        caller,
+        `/issues/${path.index}/subscriptions/check`,
+      );
       const issue = await openIssue(db, what, path.index);
       const { id } = caller.user;
       const isSubscribed =

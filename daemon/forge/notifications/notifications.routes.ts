@@ -99,7 +99,9 @@ async function listUnlessKnown(
 }
 
 function toTag(body: readonly WireThread[], total: number): string {
-  const digest = createHash("sha256").update(JSON.stringify([total, body])).digest("base64url");
+  const digest = createHash("sha256")
+    .update(JSON.stringify([total, body]))
+    .digest("base64url");
   return `W/"${digest.slice(0, 27)}"`;
 }
 

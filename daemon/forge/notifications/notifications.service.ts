@@ -148,10 +148,7 @@ export function createNotifications({ db }: { readonly db: Database }): Notifica
     return thread;
   }
 
-  async function seeOne(
-    thread: ForgeThread,
-    recipient: ForgeCaller["user"],
-  ): Promise<SeenThread> {
+  async function seeOne(thread: ForgeThread, recipient: ForgeCaller["user"]): Promise<SeenThread> {
     const [seen] = await seeThreads(db, [thread], recipient);
     if (seen === undefined) throw threadNotFound(thread.id);
     return seen;

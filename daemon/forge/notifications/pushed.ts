@@ -28,7 +28,11 @@ interface PushJob {
   readonly pusherId: number;
   /** Epoch milliseconds. */
   readonly at: number;
-  readonly changes: readonly { readonly ref: string; readonly before?: string; readonly after?: string }[];
+  readonly changes: readonly {
+    readonly ref: string;
+    readonly before?: string;
+    readonly after?: string;
+  }[];
 }
 
 const KIND = "forge.notifications.push";

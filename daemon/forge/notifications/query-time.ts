@@ -31,8 +31,7 @@ export function parseQueryTime(text: string): QueryTime {
   const fraction = /^[.,]\d+/.exec(rest)?.[0] ?? "";
   rest = rest.slice(fraction.length);
   const zone = /^(?:Z|([+-])(\d\d):(\d\d))/.exec(rest);
-  if (zone === null)
-    return wrong(` as ${quote(LAYOUT)}: cannot parse ${quote(rest)} as "Z07:00"`);
+  if (zone === null) return wrong(` as ${quote(LAYOUT)}: cannot parse ${quote(rest)} as "Z07:00"`);
   rest = rest.slice(zone[0].length);
   if (rest !== "") return wrong(`: extra text: ${quote(rest)}`);
   const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = values;

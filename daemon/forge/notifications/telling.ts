@@ -1,6 +1,10 @@
 import type { Transaction } from "../../../storage/engine/database.ts";
 import { type NewThread, tellThread } from "../../../storage/tables/forge/notifications.ts";
-import { findUserById, findUserByName, type ForgeUser } from "../../../storage/tables/forge/users.ts";
+import {
+  findUserById,
+  findUserByName,
+  type ForgeUser,
+} from "../../../storage/tables/forge/users.ts";
 import { findMentions } from "../rendering/html/text-rules.ts";
 import { findAccess, reaches } from "../repositories/access.ts";
 import type { OwnedRepository } from "../repositories/events.ts";

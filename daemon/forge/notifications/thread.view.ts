@@ -10,7 +10,8 @@ export function toThreadView(seen: SeenThread, urls: ForgeUrls): WireThread {
   const subject = toSubject(seen, urls);
   return {
     id: thread.id,
-    repository: subject === null || seen.seen === undefined ? null : toBareRepository(seen.seen, urls),
+    repository:
+      subject === null || seen.seen === undefined ? null : toBareRepository(seen.seen, urls),
     subject,
     unread: thread.status === "unread",
     pinned: thread.status === "pinned",
@@ -58,7 +59,13 @@ function toSubject(
       return { title: thread.commitId ?? "", url, html_url: url, type: "Commit", ...nothing };
     }
     case "repository":
-      return { title: fullName, url: `/${fullName}`, html_url: home, type: "Repository", ...nothing };
+      return {
+        title: fullName,
+        url: `/${fullName}`,
+        html_url: home,
+        type: "Repository",
+        ...nothing,
+      };
     default:
       return assertNever(thread.kind);
   }

@@ -79,10 +79,7 @@ export async function listComments(
 }
 
 /** The newest comment's id; undefined while there is none. */
-export async function findLastCommentId(
-  db: Queries,
-  issueId: number,
-): Promise<number | undefined> {
+export async function findLastCommentId(db: Queries, issueId: number): Promise<number | undefined> {
   const row = await db.get<{ id: number }>(
     "SELECT id FROM forge_issue_comments WHERE issue_id = ? ORDER BY id DESC LIMIT 1",
     issueId,

@@ -39,7 +39,10 @@ export type IssueChanges = Partial<
 /** Adds an issue under the repository's next number. */
 export async function insertIssue(
   tx: Transaction,
-  issue: Pick<ForgeIssue, "repositoryId" | "authorId" | "title" | "body" | "ref" | "isClosed" | "dueAt">,
+  issue: Pick<
+    ForgeIssue,
+    "repositoryId" | "authorId" | "title" | "body" | "ref" | "isClosed" | "dueAt"
+  >,
 ): Promise<ForgeIssue> {
   const next = await tx.get<{ number: number }>(
     `INSERT INTO forge_issue_numbers (repository_id, last_number) VALUES (?, 1)
@@ -192,7 +195,7 @@ export async function insertIssueLabels(
   for (const labelId of new Set(labelIds))
     await tx.run(
       `INSERT INTO forge_issue_labels (issue_id, label_id)
-       SELECT ?, l.id FROM forge_labels l WHERE l.id = ? AND l.repository_id = ?`,
+       SELECT CAST(? AS BIGINT), l.id FROM forge_labels l WHERE l.id = ? AND l.repository_id = ?`,
       issue.id,
       labelId,
       issue.repositoryId,

@@ -49,8 +49,7 @@ export interface NewThread {
  */
 export async function tellThread(tx: Transaction, thread: NewThread): Promise<number | undefined> {
   const { userId, repositoryId, kind, issueId = null, commitId = null, toldAt } = thread;
-  const key =
-    issueId === null ? "(repository_id, user_id, commit_id)" : "(issue_id, user_id)";
+  const key = issueId === null ? "(repository_id, user_id, commit_id)" : "(issue_id, user_id)";
   const row = await tx.get<{ id: number }>(
     `INSERT INTO forge_notifications (user_id, repository_id, kind, status, issue_id, commit_id, told_at, updated_at)
      VALUES (?, ?, ?, 0, ?, ?, ?, ?)
@@ -213,9 +212,7 @@ export function toPageStatement(
 
 export function toCountStatement(filter: ThreadFilter): Statement {
   const ranges = statusesOf(filter).map((status) => toCondition(filter, status));
-  const sums = ranges.map(
-    ({ sql }) => `(SELECT COUNT(*) FROM forge_notifications WHERE ${sql})`,
-  );
+  const sums = ranges.map(({ sql }) => `(SELECT COUNT(*) FROM forge_notifications WHERE ${sql})`);
   return {
     sql: `SELECT ${sums.join(" + ")} AS total`,
     values: ranges.flatMap(({ values }) => values),

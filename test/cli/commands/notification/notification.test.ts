@@ -13,7 +13,12 @@ import { signIn } from "../../support/signed-in.ts";
 const thread = {
   id: 7,
   repository: { full_name: "mira/notes" },
-  subject: { type: "Issue", title: "Broken", state: "open", html_url: "http://h/mira/notes/issues/1" },
+  subject: {
+    type: "Issue",
+    title: "Broken",
+    state: "open",
+    html_url: "http://h/mira/notes/issues/1",
+  },
   unread: true,
   pinned: false,
   updated_at: "2026-11-20T12:00:00Z",
@@ -47,7 +52,9 @@ describe("croft notification list", () => {
   test("prints threads, also those that may not be read any more", async () => {
     const { ran, seen } = await runSignedIn(
       ["notification", "list", "--status", "read", "--status", "pinned", "--type", "issue"],
-      { "GET /api/v1/notifications": { body: [thread, hidden], headers: { "X-Total-Count": "2" } } },
+      {
+        "GET /api/v1/notifications": { body: [thread, hidden], headers: { "X-Total-Count": "2" } },
+      },
     );
     expect(ran.code).toBe(0);
     expect(ran.out).toBe(

@@ -88,7 +88,9 @@ async function addPerson(): Promise<number> {
     ["forge_repositories", repository],
   ] as const)
     await db.run(
-      `INSERT INTO ${table} (${Object.keys(row).join(", ")}) VALUES (${Object.keys(row).map(() => "?")})`,
+      `INSERT INTO ${table} (${Object.keys(row).join(", ")}) VALUES (${Object.keys(row)
+        .map(() => "?")
+        .join(", ")})`,
       ...Object.values(row),
     );
   return id;
@@ -207,24 +209,33 @@ describe("a mailbox of any size", () => {
     return rows.map(({ detail }) => detail);
   }
 
-  test.each(filters)("is listed from the index alone, without sorting: %s", async (_name, filter) => {
-    const plan = await explain(toPageStatement(filter, { limit: 50, offset: 0 }));
-    for (const step of plan.filter((each) => each.includes("forge_notifications USING")))
-      expect(step).toMatch(/^SEARCH forge_notifications USING COVERING INDEX forge_notifications_mailbox/);
-    expect(plan.filter((step) => step.startsWith("SCAN"))).toEqual(["SCAN page"]);
-    expect(plan.filter((step) => step.includes("TEMP B-TREE"))).toEqual([]);
-  });
+  test.each(filters)(
+    "is listed from the index alone, without sorting: %s",
+    async (_name, filter) => {
+      const plan = await explain(toPageStatement(filter, { limit: 50, offset: 0 }));
+      for (const step of plan.filter((each) => each.includes("forge_notifications USING")))
+        expect(step).toMatch(
+          /^SEARCH forge_notifications USING COVERING INDEX forge_notifications_mailbox/,
+        );
+      expect(plan.filter((step) => step.startsWith("SCAN"))).toEqual(["SCAN page"]);
+      expect(plan.filter((step) => step.includes("TEMP B-TREE"))).toEqual([]);
+    },
+  );
 
   test.each(filters)("is counted from the index alone: %s", async (_name, filter) => {
     for (const step of (await explain(toCountStatement(filter))).filter((each) =>
       each.includes("forge_notifications"),
     ))
-      expect(step).toMatch(/^SEARCH forge_notifications USING COVERING INDEX forge_notifications_mailbox/);
+      expect(step).toMatch(
+        /^SEARCH forge_notifications USING COVERING INDEX forge_notifications_mailbox/,
+      );
   });
 
   test.each(filters)("is marked by one ranged statement: %s", async (_name, filter) => {
     const plan = await explain(toMarkStatement(filter, "read", 1));
-    expect(plan.join("\n")).toMatch(/^SEARCH forge_notifications USING .*forge_notifications_mailbox/);
+    expect(plan.join("\n")).toMatch(
+      /^SEARCH forge_notifications USING .*forge_notifications_mailbox/,
+    );
     expect(plan.filter((step) => step.startsWith("SCAN"))).toEqual([]);
   });
 });
