@@ -16,7 +16,7 @@ import { openBelow, type Folder } from "./anchor.ts";
 import { toFailure, unless } from "./errno.ts";
 import { cleanUp } from "./clean-up.ts";
 import { isOwn, toPlace, toSegments } from "./paths.ts";
-import { relocate } from "./relocate.ts";
+import { relocate, type Staging } from "./relocate.ts";
 import { openOwn, openRoot, placeRoot, probeRoot, RootGone, type RootPlace } from "./root.ts";
 import { openForReading, publishAnywhere, streamOf, writeTemporary } from "./transfer.ts";
 import { discard } from "./trash.ts";
@@ -211,8 +211,7 @@ function createLocalFolder(
             from,
             { folder, name },
             (stats) => looks.isExpected(stats, expected),
-            staging,
-            deps.newId,
+            toStaging(staging, id),
           );
           if (moved.kind !== "ok") return moved;
           if (!(await isStillAt(root, where.parentId, folder)))
@@ -235,8 +234,7 @@ function createLocalFolder(
               { folder: source, name },
               { folder: target, name },
               (stats) => looks.isExpected(stats, expected),
-              staging,
-              deps.newId,
+              toStaging(staging, id),
             );
             if (moved.kind !== "ok") return moved;
             if (!(await isStillAt(root, parent, target)))
@@ -279,6 +277,10 @@ function createLocalFolder(
     check: () => lookAt(place, facts, deps),
     close: async () => undefined,
   };
+
+  function toStaging(folder: Folder, origin: string): Staging {
+    return { folder, origin, newName: () => `claim-${process.pid}-${deps.newId()}` };
+  }
 
   /** The bytes first: the folder is opened when they are whole, so that it is the one of that moment. */
   async function uploadTo(
@@ -333,7 +335,7 @@ async function lookAt(place: RootPlace, facts: Facts | undefined, deps: Provider
     return await using(openRoot(place, facts), async (root) => {
       await readdir(root.self);
       const found = await probeRoot(root, deps.newId);
-      if (found["writable"] === true) await cleanUp(root);
+      if (found["writable"] === true) await cleanUp(root, deps);
       return { kind: "ok", facts: found } as const;
     });
   } catch (error) {

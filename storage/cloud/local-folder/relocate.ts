@@ -1,5 +1,5 @@
 import type { BigIntStats } from "node:fs";
-import { link, lstat, mkdir, open, rename, rmdir, unlink } from "node:fs/promises";
+import { link, lstat, mkdir, open, rename, rmdir, unlink, writeFile } from "node:fs/promises";
 import type { Failure } from "../outcomes.ts";
 import type { Folder } from "./anchor.ts";
 import { unless } from "./errno.ts";
@@ -16,6 +16,15 @@ export type Relocated = { readonly kind: "ok"; readonly stats: BigIntStats } | F
 /** File systems without hard links, or owners who may not make them, say one of these. */
 const NO_LINKS = ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"];
 
+/** Where things wait for a moment while nobody else can get at them. */
+export interface Staging {
+  readonly folder: Folder;
+  /** A new name in it; tells whose process it is. */
+  readonly newName: () => string;
+  /** The id of the item that is moved: what is left here by a crash is put back to it. */
+  readonly origin: string;
+}
+
 /**
  * Gives an item another name, possibly in another folder, without ever replacing anything: a plain rename would.
  * A file gets its second name first (which fails when the name is taken), and loses its old one after it was seen to be
@@ -25,8 +34,7 @@ export async function relocate(
   from: Place,
   to: Place,
   isExpected: (stats: BigIntStats) => boolean,
-  staging: Folder,
-  newId: () => string,
+  staging: Staging,
 ): Promise<Relocated> {
   await from.folder.verify();
   await to.folder.verify();
@@ -38,11 +46,9 @@ export async function relocate(
     if (from.name === to.name) return { kind: "ok", stats: before };
     // Another spelling of the same name where the file system ignores the difference; two hard links otherwise.
     if (before.nlink > 1n && !before.isDirectory()) return conflict(to);
-    return respell(from, to, before, staging, newId());
+    return respell(from, to, before, staging);
   }
-  return before.isDirectory()
-    ? moveFolder(from, to, before)
-    : moveFile(from, to, before, staging, newId);
+  return before.isDirectory() ? moveFolder(from, to, before) : moveFile(from, to, before, staging);
 }
 
 /** Publishes a finished file under a name that must be free; the file keeps its first name. */
@@ -108,8 +114,7 @@ async function moveFile(
   from: Place,
   to: Place,
   before: BigIntStats,
-  staging: Folder,
-  newId: () => string,
+  staging: Staging,
 ): Promise<Relocated> {
   const published = await publish(from.folder.at(from.name), to);
   if (published === "no_links") return claimAndRename(from, to, before);
@@ -117,8 +122,8 @@ async function moveFile(
   const stats = await lstat(to.folder.at(to.name), { bigint: true });
   const isStill =
     isSame(stats, before) && stats.size === before.size && stats.mtimeNs === before.mtimeNs;
-  if (!isStill || !(await removeOwnName(from, before, staging, newId()))) {
-    await removeOwnName(to, stats, staging, newId());
+  if (!isStill || !(await removeOwnName(from, before, staging))) {
+    await removeOwnName(to, stats, staging);
     return { kind: "stale" };
   }
   await syncBoth(from, to);
@@ -141,44 +146,49 @@ async function claimAndRename(from: Place, to: Place, before: BigIntStats): Prom
  * Takes away one name of a file that has another. The name is first moved where nobody can replace it; if it turns out
  * to be somebody else's file, that is put back. False when the name was gone or somebody else's.
  */
-async function removeOwnName(
-  place: Place,
-  mine: BigIntStats,
-  staging: Folder,
-  id: string,
-): Promise<boolean> {
-  const claimed = await unless(["ENOENT"], rename(place.folder.at(place.name), staging.at(id)));
+async function removeOwnName(place: Place, mine: BigIntStats, staging: Staging): Promise<boolean> {
+  const name = staging.newName();
+  const path = staging.folder.at(name);
+  const claimed = await unless(["ENOENT"], rename(place.folder.at(place.name), path));
   if (!claimed.ok) return false;
-  const stats = await lstat(staging.at(id), { bigint: true });
+  const stats = await lstat(path, { bigint: true });
   if (isSame(stats, mine)) {
-    await unlink(staging.at(id));
+    await unlink(path);
     return true;
   }
-  await putBack({ folder: staging, name: id }, place, stats);
+  await putBack({ folder: staging.folder, name }, place, stats);
   return false;
 }
 
-/** Two hops, because the file system takes the two spellings for one name and would change nothing. */
-async function respell(
+/**
+ * Two hops, because the file system takes the two spellings for one name and would change nothing. A record tells where the
+ * item belongs if the process ends between them.
+ */
+export async function respell(
   from: Place,
   to: Place,
   before: BigIntStats,
-  staging: Folder,
-  id: string,
+  staging: Staging,
 ): Promise<Relocated> {
-  await rename(from.folder.at(from.name), staging.at(id));
-  const stats = await lstat(staging.at(id), { bigint: true });
-  const waiting = { folder: staging, name: id };
-  if (!isSame(stats, before)) {
-    await putBack(waiting, from, stats);
-    return { kind: "stale" };
+  const waiting = { folder: staging.folder, name: staging.newName() };
+  const record = staging.folder.at(`${waiting.name}.json`);
+  await writeFile(record, JSON.stringify({ path: staging.origin }), { flag: "wx", mode: 0o600 });
+  try {
+    await rename(from.folder.at(from.name), waiting.folder.at(waiting.name));
+    const stats = await lstat(waiting.folder.at(waiting.name), { bigint: true });
+    if (!isSame(stats, before)) {
+      await putBack(waiting, from, stats);
+      return { kind: "stale" };
+    }
+    if (!(await putBack(waiting, to, stats))) {
+      await putBack(waiting, from, stats);
+      return conflict(to);
+    }
+    await syncBoth(from, to);
+    return { kind: "ok", stats: await lstat(to.folder.at(to.name), { bigint: true }) };
+  } finally {
+    await unlink(record);
   }
-  if (!(await putBack(waiting, to, stats))) {
-    await putBack(waiting, from, stats);
-    return conflict(to);
-  }
-  await syncBoth(from, to);
-  return { kind: "ok", stats: await lstat(to.folder.at(to.name), { bigint: true }) };
 }
 
 /** Returns something to a name if that is free. Otherwise it stays where it is, whole, and false is the answer. */

@@ -53,6 +53,8 @@ interface TestCache extends AsyncDisposable {
 interface GetOptions {
   readonly fetch?: Fetch;
   readonly size?: "unknown";
+  /** Nothing is known of the bytes yet. */
+  readonly isUnknown?: true;
 }
 
 const keyOf = (name: string) => createHash("sha256").update(name).digest("hex");
@@ -120,7 +122,7 @@ async function openTestCache(limit = 64 * MIB): Promise<TestCache> {
       const outcome = await t.cache.open<string, Failure>({
         userId: "u",
         connectionId: "c",
-        key: keyOf(name),
+        key: options.isUnknown === true ? undefined : keyOf(name),
         flight: name,
         fetch: async (from, signal) => {
           counts.set(name, (counts.get(name) ?? 0) + 1);
@@ -312,7 +314,9 @@ describe("many want the same at once", () => {
     await using t = await openTestCache();
     const offline: Fetch = async () => ({ kind: "offline" });
     const all = await Promise.all(
-      Array.from({ length: 5 }, () => t.get("a", Buffer.alloc(0), { fetch: offline })),
+      Array.from({ length: 5 }, () =>
+        t.get("a", Buffer.alloc(0), { fetch: offline, isUnknown: true }),
+      ),
     );
     expect(all).toEqual(Array(5).fill("offline"));
     expect(t.fetches("a")).toBe(1);

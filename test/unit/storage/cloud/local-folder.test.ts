@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import {
   chmod,
   link,
+  lstat,
   mkdir,
   mkdtemp,
   readdir,
@@ -16,6 +17,8 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { openBelow, openTrusted } from "../../../../storage/cloud/local-folder/anchor.ts";
+import { respell } from "../../../../storage/cloud/local-folder/relocate.ts";
 import { localFolder } from "../../../../storage/cloud/local-folder/provider.ts";
 import type { CloudProvider, Facts, ProviderDeps } from "../../../../storage/cloud/provider.ts";
 import { skipUnless } from "../../../support/skip.ts";
@@ -363,6 +366,58 @@ describe("what else happens on disks", () => {
     await writeFile(join(tmp, "unrelated"), "x");
     await connect("root");
     expect((await readdir(tmp)).sort()).toEqual(["unrelated", `upload-${process.pid}-running`]);
+  });
+
+  test("an item that a crash has left between two spellings is put back, or into the trash", async () => {
+    const staging = join(root, ".croft", "staging");
+
+    const leave = async (name: string, path: string | undefined) => {
+      await writeFile(join(staging, name), name);
+      if (path !== undefined)
+        await writeFile(join(staging, `${name}.json`), JSON.stringify({ path }));
+    };
+    await leave("claim-999999999-a", "back.txt");
+    await writeFile(join(root, "taken.txt"), "mine");
+    await leave("claim-999999999-b", "taken.txt");
+    await leave("claim-999999999-c", undefined);
+    await writeFile(join(root, "published.txt"), "x");
+    await link(join(root, "published.txt"), join(staging, "claim-999999999-d"));
+    await mkdir(join(staging, "claim-999999999-e"));
+    await writeFile(join(staging, "claim-999999999-e.json"), JSON.stringify({ path: "folder" }));
+    await writeFile(join(staging, `claim-${process.pid}-running`), "under way");
+    await connect("root");
+    expect(await readdir(staging)).toEqual([`claim-${process.pid}-running`]);
+    expect((await readdir(root)).sort()).toEqual([
+      ".croft",
+      "back.txt",
+      "folder",
+      "published.txt",
+      "taken.txt",
+    ]);
+    expect(await readFile(join(root, "back.txt"), "utf8")).toBe("claim-999999999-a");
+    expect(await readFile(join(root, "taken.txt"), "utf8")).toBe("mine");
+    const trash = await readdir(join(root, ".croft", "trash"), { recursive: true });
+    expect(trash.filter((name) => /taken\.txt|claim-/.test(name))).toHaveLength(2);
+  });
+
+  test("two hops to another spelling end with the item whole and nothing left over", async () => {
+    await writeFile(join(root, "name.txt"), "x");
+    const opened = await openTrusted(root, "handle");
+
+    const staging = await openBelow(opened, [".croft", "staging"]);
+    const before = await lstat(join(root, "name.txt"), { bigint: true });
+    const waiting = { folder: staging, newName: () => "claim-1-x", origin: "name.txt" };
+    const moved = await respell(
+      { folder: opened, name: "name.txt" },
+      { folder: opened, name: "NAME.txt" },
+      before,
+      waiting,
+    );
+    await staging.close();
+    await opened.close();
+    expect(moved.kind).toBe("ok");
+    expect((await readdir(root)).sort()).toEqual([".croft", "NAME.txt"]);
+    expect(await readdir(join(root, ".croft", "staging"))).toEqual([]);
   });
 
   test("a folder that got the number of one that is gone is not taken for it", async () => {

@@ -1,0 +1,127 @@
+import type { FileHandle } from "node:fs/promises";
+import { Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
+import { describe, expect, test } from "vitest";
+import { createBlocks } from "../../../../storage/bytes/blocks.ts";
+import { startFill, type FillHelp } from "../../../../storage/bytes/fill.ts";
+
+/** A file in memory whose nth write fails, and those after it while `isBroken`. */
+function fakeFile(failAt: number, isBroken: () => boolean) {
+  const content = Buffer.alloc(8 * 1024 * 1024);
+  let writes = 0;
+  const file = {
+    async writev(parts: Uint8Array[], position: number) {
+      writes += 1;
+      if (writes === failAt || (writes > failAt && isBroken()))
+        throw Object.assign(new Error("ENOSPC"), { code: "ENOSPC", syscall: "write" });
+      let at = position;
+      for (const part of parts) {
+        content.set(part, at);
+        at += part.byteLength;
+      }
+      return { bytesWritten: at - position, buffers: parts };
+    },
+    async read(into: Uint8Array, offset: number, length: number, position: number) {
+      into.set(content.subarray(position, position + length), offset);
+      return { bytesRead: length, buffer: into };
+    },
+  };
+  return file as unknown as FileHandle;
+}
+
+const bytes = Buffer.alloc(5 * 1024 * 1024, "croft ");
+
+function* chunks(from: number, to: number) {
+  for (let at = from; at < to; at += 100_000) yield bytes.subarray(at, Math.min(at + 100_000, to));
+}
+
+function help(more: Partial<FillHelp> = {}): FillHelp & { readonly asked: string[] } {
+  const asked: string[] = [];
+  return {
+    asked,
+    blocks: createBlocks(1024 * 1024),
+    id: "a",
+    async rest(from, end) {
+      asked.push(`rest ${from}`);
+      return Readable.from(chunks(from, end === undefined ? bytes.length : end + 1), {
+        objectMode: false,
+      });
+    },
+    async makeRoom() {
+      asked.push("make room");
+    },
+    ...more,
+  };
+}
+
+const source = () => Readable.from(chunks(0, bytes.length), { objectMode: false });
+
+describe("a disk that is full", () => {
+  // Each write in turn fails, until a run has fewer writes than that: no place is missed.
+  for (const [name, isLasting] of [
+    ["for a moment", false],
+    ["for good", true],
+  ] as const)
+    test(`${name}: every reader gets all bytes, whichever write fails`, async () => {
+      for (let failAt = 1; ; failAt++) {
+        const helping = help();
+        const fill = startFill(
+          fakeFile(failAt, () => isLasting),
+          source(),
+          bytes.length,
+          helping,
+        );
+        const finished = fill.finished.then(
+          (size) => size,
+          () => "not kept",
+        );
+        const readers = [fill.read(undefined), fill.read({ start: 3_000_000, end: 3_000_099 })];
+        const [all, part] = await Promise.all(readers.map((reader) => buffer(reader)));
+        expect([all?.equals(bytes), part?.equals(bytes.subarray(3_000_000, 3_000_100))]).toEqual([
+          true,
+          true,
+        ]);
+        if (!helping.asked.includes("make room")) {
+          expect(await finished).toBe(bytes.length);
+          break;
+        }
+        // Readers may have everything before the last write is tried.
+        expect(await finished).toBe(isLasting ? "not kept" : bytes.length);
+      }
+    });
+});
+
+describe("readers", () => {
+  test("one that begins late reads from the disk what is no longer in memory", async () => {
+    const fill = startFill(
+      fakeFile(0, () => false),
+      source(),
+      bytes.length,
+      help(),
+    );
+    await fill.finished;
+    expect((await buffer(fill.read(undefined))).equals(bytes)).toBe(true);
+    expect((await buffer(fill.read({ start: 1, end: 1 }))).equals(bytes.subarray(1, 2))).toBe(true);
+  });
+
+  test("all of them hear of an end that nobody can mend", async () => {
+    const broken = Readable.from(
+      (async function* () {
+        yield* chunks(0, 1_000_000);
+        throw new Error("reset");
+      })(),
+      { objectMode: false },
+    );
+    const fill = startFill(
+      fakeFile(0, () => false),
+      broken,
+      bytes.length,
+      help({ rest: async () => undefined }),
+    );
+    fill.finished.catch(() => undefined);
+    const reading = [fill.read(undefined), fill.read({ start: 900_000, end: 1_100_000 })].map(
+      (one) => buffer(one),
+    );
+    for (const one of reading) await expect(one).rejects.toThrow("reset");
+  });
+});
