@@ -167,7 +167,15 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
   const transport = createTransport(deps, limiter, {
     forge: {
       api: forgeApi,
-      routes: [...peopleRoutes(forge), ...repositories.routes, ...packages.routes, ...hookRoutes(hooks), ...notifications.routes, ...cronRoutes(cron), ...miscellaneous.routes],
+      routes: [
+        ...peopleRoutes(forge),
+        ...repositories.routes,
+        ...packages.routes,
+        ...hookRoutes(hooks),
+        ...notifications.routes,
+        ...cronRoutes(cron),
+        ...miscellaneous.routes,
+      ],
     },
     packages: { api: createPackagesApi(forgeApi), routes: packages.registryRoutes },
     git: { api: createGitApi(forgeApi), routes: repositories.gitRoutes },

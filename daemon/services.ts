@@ -35,7 +35,10 @@ export interface ServiceDeps {
 
 /** The one hasher of the process: both APIs share its bound on memory. */
 export function createHasher(): PasswordHasher {
-  return createPasswordHasher({ concurrency: availableParallelism(), queueMax: HASHES_WAITING_MAX });
+  return createPasswordHasher({
+    concurrency: availableParallelism(),
+    queueMax: HASHES_WAITING_MAX,
+  });
 }
 
 /** The people of both APIs, over any database: the daemon's own, or one transaction of it. */

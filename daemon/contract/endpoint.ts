@@ -147,7 +147,11 @@ export interface InputOf<E extends AnyEndpoint> {
   readonly body?: Sent<NonNullable<E["body"]>>;
 }
 
-type ReplyBody<R> = R extends z.ZodType ? z.output<R> : R extends { kind: "text" } ? string : undefined;
+type ReplyBody<R> = R extends z.ZodType
+  ? z.output<R>
+  : R extends { kind: "text" }
+    ? string
+    : undefined;
 
 /** Every answer that `E` declares: status and body as one union. */
 export type AnswerOf<E extends AnyEndpoint> = {

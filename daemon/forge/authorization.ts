@@ -37,7 +37,8 @@ function assertScope(
   gate: Gate,
   declared: Endpoint,
 ): TokenScope | undefined {
-  if (caller?.scope === undefined || !("scope" in gate) || gate.scope === undefined) return undefined;
+  if (caller?.scope === undefined || !("scope" in gate) || gate.scope === undefined)
+    return undefined;
   const parsed = parseScope(caller.scope.split(","));
   if (parsed.kind === "invalid")
     throw new AppError(

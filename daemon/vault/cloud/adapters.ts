@@ -213,7 +213,10 @@ function statusAfter(outcome: string): ConnectionStatus | undefined {
 /** A connection that cannot be opened any more, as a refusal of whatever was to be done with it. */
 function toRefusal(failure: ConnectFailure): AppError {
   if (failure.kind === "reauth")
-    return new AppError("reauth_required", "The provider needs you to sign in again. Reconnect this connection.");
+    return new AppError(
+      "reauth_required",
+      "The provider needs you to sign in again. Reconnect this connection.",
+    );
   if (failure.kind === "invalid_setting")
     return new AppError(
       "unprocessable",

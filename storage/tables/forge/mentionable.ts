@@ -1,7 +1,10 @@
 import type { Queries } from "../../engine/database.ts";
 
 /** Of these names, in lower case, those of users and organizations that everybody may see. */
-export async function listPublicNames(db: Queries, lowerNames: readonly string[]): Promise<string[]> {
+export async function listPublicNames(
+  db: Queries,
+  lowerNames: readonly string[],
+): Promise<string[]> {
   const found: string[] = [];
   // Chunks of one size keep the number of distinct statements, and so of cached ones, at one.
   for (let at = 0; at < lowerNames.length; at += namesPerQuery) {

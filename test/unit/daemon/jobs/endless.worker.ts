@@ -3,7 +3,8 @@ import { serveThread } from "../../../../daemon/jobs/serve-thread.ts";
 // A thread for tests: does what its input says.
 serveThread(async (input: string) => {
   if (input === "for ever") for (;;);
-  if (input === "memory") for (const kept: unknown[] = []; ; ) kept.push(new Array(100_000).fill(kept.length));
+  if (input === "memory")
+    for (const kept: unknown[] = []; ;) kept.push(new Array(100_000).fill(kept.length));
   if (input === "throw") throw new TypeError("as told");
   if (input === "exit") process.exit(3);
   return `did ${input}`;
