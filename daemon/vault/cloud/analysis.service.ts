@@ -3,7 +3,8 @@ import {
   putAnalysisSettings,
   type AnalysisSettings,
 } from "../../../storage/tables/vault/analysis-settings.ts";
-import { findLiveItem, markAnalysisPending } from "../../../storage/tables/vault/items.ts";
+import { markAnalysisPending } from "../../../storage/tables/vault/item-analysis.ts";
+import { findLiveItem } from "../../../storage/tables/vault/items.ts";
 import { AppError } from "../../errors.ts";
 import type { VaultCaller } from "../caller.ts";
 import type { Adapters } from "./adapters.ts";

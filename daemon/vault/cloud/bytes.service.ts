@@ -4,13 +4,12 @@ import { BrokenOff, type ReadFailure } from "../../../storage/cloud/outcomes.ts"
 import type { ProviderItem } from "../../../storage/cloud/provider.ts";
 import { insertAudit } from "../../../storage/tables/vault/audit.ts";
 import type { Connection } from "../../../storage/tables/vault/connections.ts";
+import { getItemAnalysis, type ItemAnalysis } from "../../../storage/tables/vault/item-analysis.ts";
 import {
   findLiveItem,
-  getItemAnalysis,
   listAncestors,
   recordItem,
   type CloudItem,
-  type ItemAnalysis,
 } from "../../../storage/tables/vault/items.ts";
 import { AppError } from "../../errors.ts";
 import type { VaultCaller } from "../caller.ts";

@@ -1,7 +1,5 @@
 import type { Queries, SqlValue, Transaction } from "../../engine/database.ts";
-
-export type AnalysisStatus = "none" | "pending" | "processing" | "ready" | "failed" | "unsupported";
-export type IndexStatus = "none" | "pending" | "ready" | "failed" | "stale";
+import type { AnalysisStatus, IndexStatus } from "./item-analysis.ts";
 
 /** What is known of one file or folder of a connection. Times are epoch milliseconds. */
 export interface CloudItem {
@@ -22,13 +20,6 @@ export interface CloudItem {
   readonly deletedAt: number | undefined;
   readonly analysisStatus: AnalysisStatus;
   readonly semanticIndexStatus: IndexStatus;
-}
-
-/** What an analysis left with an item. */
-export interface ItemAnalysis {
-  readonly extractedText: string | undefined;
-  readonly topics: readonly string[];
-  readonly unsupportedReason: string | undefined;
 }
 
 /** What a provider says about an item. */
@@ -134,23 +125,6 @@ export async function listItems(
     limit,
   );
   return rows.map((row) => ({ ...toItem(row), cursor: { sortKey: row.sort_key, id: row.id } }));
-}
-
-/** What an analysis found out about an item. */
-export async function getItemAnalysis(db: Queries, id: string): Promise<ItemAnalysis> {
-  const row = await db.get<{
-    extracted_text: string | null;
-    topics: string;
-    unsupported_analysis_reason: string | null;
-  }>(
-    "SELECT extracted_text, topics, unsupported_analysis_reason FROM vault_items WHERE id = ?",
-    id,
-  );
-  return {
-    extractedText: row?.extracted_text ?? undefined,
-    topics: row === undefined ? [] : (JSON.parse(row.topics) as string[]),
-    unsupportedReason: row?.unsupported_analysis_reason ?? undefined,
-  };
 }
 
 /** Records what the provider said of one item: a new row, or the known one brought up to date and back to life. */
@@ -285,15 +259,6 @@ export async function replaceFolderItems(
     await tx.run(upsertMany, ...changed.slice(at, at + ROWS_AT_ONCE).flat());
   }
   for (const values of changed.slice(at)) await tx.run(upsertOne, ...values);
-}
-
-/** Notes that an analysis was asked for; false when the item is gone. */
-export async function markAnalysisPending(tx: Transaction, id: string): Promise<boolean> {
-  const { changes } = await tx.run(
-    "UPDATE vault_items SET analysis_status = 'pending' WHERE id = ? AND deleted_at IS NULL",
-    id,
-  );
-  return changes > 0;
 }
 
 /** The key that a folder's items are sorted by: folders first, then names without case, then as they are written. */
