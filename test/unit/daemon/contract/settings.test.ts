@@ -18,7 +18,7 @@ function input(changes: Partial<SettingsInput> = {}): SettingsInput {
     filePath: "/home/mira/.config/croft/config.yaml",
     platform: "linux",
     homeDirectory: "/home/mira",
-    workingDirectory: "/work",
+    workingDirectory: "/srv",
     readFile: (path) => {
       throw new Error(`no such file ${path}`);
     },
@@ -117,7 +117,7 @@ describe("precedence", () => {
     const { settings, values } = resolveSettings(
       input({
         env: { CROFT_SMTP_URL_FILE: "secrets/smtp" },
-        readFile: (path) => (path === "/work/secrets/smtp" ? "smtp://u:p@mail:25\n" : ""),
+        readFile: (path) => (path === "/srv/secrets/smtp" ? "smtp://u:p@mail:25\n" : ""),
       }),
     );
     expect(settings.smtpUrl).toBe("smtp://u:p@mail:25");
@@ -232,7 +232,7 @@ describe("types", () => {
     expect(read("local_roots: [a, /b]").localRoots).toEqual(["/home/mira/.config/croft/a", "/b"]);
     expect(
       resolveSettings(input({ env: { CROFT_LOCAL_ROOTS: "a:/b" } })).settings.localRoots,
-    ).toEqual(["/work/a", "/b"]);
+    ).toEqual(["/srv/a", "/b"]);
     for (const wrong of ["10.0.0.0/33", "everyone", "10.0.0.0/8;::1"]) {
       expect(problemsOf({ env: { CROFT_TRUSTED_PROXIES: wrong } })).toHaveLength(1);
     }
@@ -260,12 +260,12 @@ describe("folders", () => {
 
   test("CROFT_HOME is the data folder and holds everything else too", () => {
     expect(resolvePaths({ ...around, env: { CROFT_HOME: "box" } })).toEqual({
-      home: "/work/box",
-      configFile: "/work/box/config.yaml",
-      configDirectory: "/work/box",
-      dataDirectory: "/work/box",
-      stateDirectory: "/work/box/state",
-      cacheDirectory: "/work/box/state/cache",
+      home: "/srv/box",
+      configFile: "/srv/box/config.yaml",
+      configDirectory: "/srv/box",
+      dataDirectory: "/srv/box",
+      stateDirectory: "/srv/box/state",
+      cacheDirectory: "/srv/box/state/cache",
     });
   });
 
@@ -300,6 +300,6 @@ describe("folders", () => {
   });
 
   test("--config names the file and its folder", () => {
-    expect(resolvePaths({ ...around, flags: { config: "my.yaml" } }).configDirectory).toBe("/work");
+    expect(resolvePaths({ ...around, flags: { config: "my.yaml" } }).configDirectory).toBe("/srv");
   });
 });
