@@ -2,7 +2,7 @@
 // May import: daemon/contract, daemon/errors.ts, node, h3. Forge and vault hand their routes in as values.
 // Start here (what a route is), then bind.ts (how it is run), then server.ts (how it is listened to).
 import type { IncomingHttpHeaders } from "node:http";
-import type { Readable } from "node:stream";
+import type { Readable, Writable } from "node:stream";
 import type { z } from "zod";
 import type {
   AnyEndpoint,
@@ -81,6 +81,14 @@ export interface ByteSource {
   readonly buffer?: Uint8Array;
   /** Opens the bytes from `start` to `end`, both included; the whole when no range is given. */
   open(range?: { readonly start: number; readonly end: number }): Promise<Readable>;
+  /**
+   * Writes the bytes to the response instead, without ending it, where the source can do that in constant memory.
+   * Rejects when the response closes before its end. Used in place of `open`.
+   */
+  send?(
+    range: { readonly start: number; readonly end: number } | undefined,
+    to: Writable,
+  ): Promise<void>;
   release?(): void;
 }
 

@@ -9,6 +9,7 @@ export interface Span {
 
 /** Blocks of files that were read lately, shared by all who read them: one read and one buffer for many. */
 export interface Blocks {
+  readonly maxBytes: number;
   /**
    * The part of a block from `position` on, at most up to `end`. The block must be whole in the file; `file` names its
    * content, which never changes.
@@ -59,6 +60,7 @@ export function createBlocks(maxBytes: number): Blocks {
   }
 
   return {
+    maxBytes,
     read: (file, handle, position, end) => read(file, handle, position, end),
 
     stream(file, handle, span, size) {

@@ -1,11 +1,12 @@
 import type { FileHandle } from "node:fs/promises";
-import { Readable } from "node:stream";
+import { Readable, type Writable } from "node:stream";
 import type { CacheEntry } from "../tables/vault/cache.ts";
 import { hashFile, hashSmall } from "./block-hash.ts";
 import type { Blocks, Span } from "./blocks.ts";
 import { toFingerprint, type CacheFiles } from "./cache-files.ts";
 import type { CacheIndex } from "./cache-index.ts";
 import type { MemoryCache } from "./memory-cache.ts";
+import { createBufferPool, pump } from "./pump.ts";
 
 /** Bytes that are ready to be sent. `release` is called exactly once, when they are no longer needed. */
 export interface CachedBytes {
@@ -14,6 +15,8 @@ export interface CachedBytes {
   /** The whole of it, when it is small. */
   readonly buffer: Uint8Array | undefined;
   open(span?: Span): Promise<Readable>;
+  /** Writes the bytes to a stream, without ending it, in constant memory; there for large files only. */
+  send?(span: Span | undefined, to: Writable): Promise<void>;
   release(): void;
 }
 
@@ -21,6 +24,8 @@ export interface CachedBytes {
 export interface CacheHits {
   /** The bytes of a key. An entry whose file is not exactly what was written is dropped: undefined, as if it had never been. */
   lookUp(key: string): Promise<CachedBytes | undefined>;
+  /** The bytes of a key if they are in memory as a whole. */
+  lookUpInMemory(key: string): CachedBytes | undefined;
   /** Notes that a file is known to be whole in its present state. */
   noteChecked(key: string, file: FileHandle): Promise<void>;
   /** To be told of every file that goes. */
@@ -51,6 +56,7 @@ export function createCacheHits(options: CacheHitsOptions): CacheHits {
   const { files, index, memory, clock } = options;
   const checked = new Map<string, { readonly fingerprint: string; readonly at: number }>();
   const checking = new Map<string, Promise<string>>();
+  const buffers = createBufferPool();
 
   function remember(key: string, fingerprint: string): void {
     checked.delete(key);
@@ -101,11 +107,15 @@ export function createCacheHits(options: CacheHitsOptions): CacheHits {
       if (!isKept) await handle.close();
     }
     index.pin(entry.key);
+    const whole = { start: 0, end: entry.size - 1 };
     return {
       size: entry.size,
       buffer: undefined,
-      open: async (span = { start: 0, end: entry.size - 1 }) =>
-        options.blocks.stream(entry.key, handle, span, entry.size),
+      // What fits well into the shared blocks is read once for many; the rest would only chase it out.
+      ...(entry.size > options.blocks.maxBytes / 2
+        ? { send: (span = whole, to: Writable) => pump(handle, span, to, buffers) }
+        : {}),
+      open: async (span = whole) => options.blocks.stream(entry.key, handle, span, entry.size),
       release: () => {
         index.unpin(entry.key);
         handle.close().catch((error: unknown) => options.onError(error, "closing a cached file"));
@@ -113,13 +123,19 @@ export function createCacheHits(options: CacheHitsOptions): CacheHits {
     };
   }
 
+  function lookUpInMemory(key: string): CachedBytes | undefined {
+    const kept = memory.get(key);
+    if (kept === undefined) return undefined;
+    index.touch(key);
+    return toBufferBytes(kept);
+  }
+
   return {
+    lookUpInMemory,
+
     async lookUp(key) {
-      const kept = memory.get(key);
-      if (kept !== undefined) {
-        index.touch(key);
-        return toBufferBytes(kept);
-      }
+      const kept = lookUpInMemory(key);
+      if (kept !== undefined) return kept;
       const entry = await index.find(key);
       if (entry === undefined) return undefined;
       index.pin(key);

@@ -6,7 +6,7 @@ import type { Database } from "../engine/database.ts";
 import { listCacheKeysOf } from "../tables/vault/cache.ts";
 import { createBlocks } from "./blocks.ts";
 import { openCacheFiles } from "./cache-files.ts";
-import { createCacheHits } from "./cache-hits.ts";
+import { createCacheHits, type CachedBytes } from "./cache-hits.ts";
 import { createCacheIndex } from "./cache-index.ts";
 import { createMemoryCache } from "./memory-cache.ts";
 import type { CacheOutcome, CacheRequest } from "./cache-request.ts";
@@ -22,6 +22,8 @@ export interface ByteCache {
   open<Meta, Failure extends { readonly kind: string }>(
     request: CacheRequest<Meta, Failure>,
   ): Promise<CacheOutcome<Meta, Failure>>;
+  /** The bytes of a key if they are in memory as a whole. */
+  openFromMemory(key: string): CachedBytes | undefined;
   /** Makes a user's entries fit the limit, after it was lowered. Entries being read are passed over. */
   fit(userId: string): Promise<void>;
   /** The keys of a connection's entries, to be handed to `forget` once its rows are gone. */
@@ -94,6 +96,7 @@ export async function createByteCache(options: ByteCacheOptions): Promise<ByteCa
       return transfers.share(request);
     },
 
+    openFromMemory: (key) => hits.lookUpInMemory(key),
     fit: (userId) => index.fit(userId),
     keysOf: (connectionId) => listCacheKeysOf(db, files.store, connectionId),
     forget: (keys) => index.forget(keys),

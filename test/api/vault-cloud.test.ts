@@ -444,6 +444,37 @@ describe("bytes", () => {
     ).toBe("nosniff");
   });
 
+  test("a large file, cold, cached, in parts, and to a client that goes away", async () => {
+    const place = await connect();
+    const large = randomBytes(10 * 1024 * 1024);
+    await writeFile(join(place.folder, "large.bin"), large);
+    await place.list();
+    const path = item("large.bin", "/download");
+    for (const _time of ["cold", "cached", "cached"]) {
+      const whole = await raw(place, path);
+      expect([whole.status, whole.body.equals(large)]).toEqual([200, true]);
+      const part = await raw(place, path, { Range: "bytes=1000000-9000000" });
+      expect([part.status, part.body.equals(large.subarray(1_000_000, 9_000_001))]).toEqual([
+        206,
+        true,
+      ]);
+    }
+    await new Promise<void>((resolve) => {
+      const request = httpRequest(
+        daemon.url + place.base + path,
+        { headers: headers() },
+        (response) => {
+          response.once("data", () => request.destroy());
+          response.on("error", () => undefined);
+        },
+      );
+      request.on("error", () => undefined);
+      request.on("close", resolve);
+      request.end();
+    });
+    expect((await raw(place, path)).body.equals(large)).toBe(true);
+  });
+
   test("an empty file", async () => {
     const place = await connect();
     expect((await place.upload("empty.txt", "")).json).toMatchObject({ kind: "uploaded", size: 0 });

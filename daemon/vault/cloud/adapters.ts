@@ -21,6 +21,8 @@ import type { CloudDeps } from "./cloud.ts";
 export interface Adapters {
   /** The caller's connection. Refuses with `not_found`: somebody else's is as good as none. */
   own(userId: string, connectionId: string): Promise<Connection>;
+  /** Whether a connection is open with the credentials of this generation: then `open` has nothing to refuse. */
+  isOpen(connectionId: string, generation: number): boolean;
   /** Refuses what cannot be opened at all (vault API, Adapter construction): 401 and 422. */
   open(connection: Connection): Promise<CloudProvider>;
   /**
@@ -55,6 +57,7 @@ const SEAL_PURPOSE = "cloud-credentials";
 interface Opened {
   readonly generation: number;
   readonly provider: Promise<CloudProvider>;
+  isReady: boolean;
 }
 
 export function createAdapters(deps: CloudDeps): Adapters {
@@ -67,10 +70,16 @@ export function createAdapters(deps: CloudDeps): Adapters {
     const known = opened.get(connection.id);
     if (known?.generation === connection.generation) return known.provider;
     const provider = openNew(connection);
-    opened.set(connection.id, { generation: connection.generation, provider });
-    provider.catch(() => {
-      if (opened.get(connection.id)?.provider === provider) opened.delete(connection.id);
-    });
+    const entry: Opened = { generation: connection.generation, provider, isReady: false };
+    opened.set(connection.id, entry);
+    provider.then(
+      () => {
+        entry.isReady = true;
+      },
+      () => {
+        if (opened.get(connection.id) === entry) opened.delete(connection.id);
+      },
+    );
     if (known !== undefined) await closeQuietly(known.provider);
     return provider;
   }
@@ -143,6 +152,11 @@ export function createAdapters(deps: CloudDeps): Adapters {
     },
 
     open,
+
+    isOpen(connectionId, generation) {
+      const known = opened.get(connectionId);
+      return known?.isReady === true && known.generation === generation;
+    },
 
     async call(connection, work) {
       const provider = await open(connection);

@@ -7,6 +7,7 @@ import type { Connection } from "../../../storage/tables/vault/connections.ts";
 import { getItemAnalysis, type ItemAnalysis } from "../../../storage/tables/vault/item-analysis.ts";
 import {
   findLiveItem,
+  findOwnedItem,
   listAncestors,
   recordItem,
   type CloudItem,
@@ -18,7 +19,7 @@ import type { CloudDeps } from "./cloud.ts";
 import { warnFolder } from "./folder-marks.ts";
 import { isPreviewable } from "./previewable.ts";
 import { toSeenItem } from "./seen-item.ts";
-import { toCacheKey, toEntityTag, toVersionKey } from "./version-key.ts";
+import { createVersionNames, type VersionNames } from "./version-key.ts";
 
 /** Where a route's item is. */
 export interface ItemPlace {
@@ -67,11 +68,31 @@ export interface CloudBytes {
 interface FetchedItem {
   readonly item: ProviderItem;
   readonly contentType: string | undefined;
-  readonly versionKey: string;
+  readonly names: VersionNames;
 }
 
 export function createBytes(deps: CloudDeps, adapters: Adapters): CloudBytes {
   const { db, cache } = deps;
+  const toNames = createVersionNames();
+
+  /**
+   * What is in memory is answered after one look into the database: whose it is, that it is live, and that its
+   * connection is open with its present credentials.
+   */
+  async function readFromMemory(
+    caller: VaultCaller,
+    place: ItemPlace,
+    isWanted: (item: CloudItem) => boolean,
+  ): Promise<ItemBytes | undefined> {
+    const { connection_id: connectionId, item_id: itemId } = place;
+    const found = await findOwnedItem(db, caller.userId, connectionId, itemId);
+    if (found === undefined || !adapters.isOpen(connectionId, found.generation)) return undefined;
+    const { item } = found;
+    if (item.kind === "folder" || !isWanted(item)) return undefined;
+    const { cacheKey, entityTag } = toNames({ userId: caller.userId, connectionId }, item);
+    const bytes = cache.openFromMemory(cacheKey);
+    return bytes && toItemBytes(itemId, item, entityTag, bytes);
+  }
 
   async function getItem(caller: VaultCaller, place: ItemPlace) {
     const connection = await adapters.own(caller.userId, place.connection_id);
@@ -86,9 +107,10 @@ export function createBytes(deps: CloudDeps, adapters: Adapters): CloudBytes {
     itemId: string,
     item: CloudItem | undefined,
   ): Promise<ItemBytes | ReadFailure> {
-    const known = item === undefined ? undefined : toVersionKey(item);
     const { userId, id: connectionId } = connection;
-    const key = known === undefined ? undefined : toCacheKey(userId, connectionId, known);
+    const owner = { userId, connectionId };
+    const known = item && toNames(owner, item);
+    const key = known?.cacheKey;
     let outcome;
     try {
       outcome = await cache.open<FetchedItem, ReadFailure>({
@@ -107,15 +129,10 @@ export function createBytes(deps: CloudDeps, adapters: Adapters): CloudBytes {
       return outcome;
     }
     const { bytes, meta } = outcome;
-    const versionKey = meta?.versionKey ?? known ?? "";
-    return {
-      kind: "bytes",
-      name: item?.name ?? itemId,
-      contentType: meta === undefined ? item?.contentType : meta.contentType,
-      entityTag: toEntityTag(versionKey),
-      modifiedAt: meta === undefined ? item?.modifiedAt : meta.item.modifiedAt,
-      bytes,
-    };
+    if (meta === undefined) return toItemBytes(itemId, item, known?.entityTag ?? "", bytes);
+    const { contentType, names } = meta;
+    const sent = { name: item?.name, contentType, modifiedAt: meta.item.modifiedAt };
+    return toItemBytes(itemId, sent, names.entityTag, bytes);
   }
 
   async function fetch(
@@ -140,8 +157,10 @@ export function createBytes(deps: CloudDeps, adapters: Adapters): CloudBytes {
     // Whoever reads it hears of an error; a stream that is given up before it is read must not end the process.
     stream.on("error", () => undefined);
     const contentType = item.contentType ?? known?.contentType;
-    const versionKey = toVersionKey({ ...toSeenItem(item), providerItemId: itemId, contentType });
-    if (from === undefined && known !== undefined && versionKey !== toVersionKey(known)) {
+    const owner = { userId: connection.userId, connectionId: connection.id };
+    const names = toNames(owner, { ...toSeenItem(item), providerItemId: itemId, contentType });
+    const isNewer = known !== undefined && names.cacheKey !== toNames(owner, known).cacheKey;
+    if (from === undefined && isNewer) {
       // The recorded version is no more: these bytes go under their own key, never under the old one.
       await updateItem(connection, { ...item, id: itemId }).catch((error: unknown) => {
         stream.destroy();
@@ -150,12 +169,9 @@ export function createBytes(deps: CloudDeps, adapters: Adapters): CloudBytes {
     }
     return {
       kind: "ok",
-      key:
-        item.unsettled === true
-          ? undefined
-          : toCacheKey(connection.userId, connection.id, versionKey),
+      key: item.unsettled === true ? undefined : names.cacheKey,
       size: from === undefined ? (length ?? item.size) : undefined,
-      meta: { item, contentType, versionKey },
+      meta: { item, contentType, names },
       stream,
     };
   }
@@ -209,6 +225,9 @@ export function createBytes(deps: CloudDeps, adapters: Adapters): CloudBytes {
     },
 
     async preview(caller, place) {
+      const isWanted = ({ contentType }: CloudItem) => isPreviewable(contentType);
+      const atHand = await readFromMemory(caller, place, isWanted);
+      if (atHand !== undefined) return atHand;
       const { connection, item } = await getItem(caller, place);
       if (item.kind === "folder" || !isPreviewable(item.contentType))
         return { kind: "unsupported_preview", reason: "unsupported_format" };
@@ -222,11 +241,35 @@ export function createBytes(deps: CloudDeps, adapters: Adapters): CloudBytes {
     },
 
     async download(caller, place) {
+      const atHand = await readFromMemory(caller, place, () => true);
+      if (atHand !== undefined) return atHand;
       const connection = await adapters.own(caller.userId, place.connection_id);
       const item = await findLiveItem(db, connection.id, place.item_id);
       if (item?.kind === "folder") return { kind: "unsupported", reason: "folder" };
       await adapters.open(connection);
       return read(connection, place.item_id, item);
     },
+  };
+}
+
+function toItemBytes(
+  itemId: string,
+  item:
+    | {
+        readonly name: string | undefined;
+        readonly contentType: string | undefined;
+        readonly modifiedAt: number | undefined;
+      }
+    | undefined,
+  entityTag: string,
+  bytes: CachedBytes,
+): ItemBytes {
+  return {
+    kind: "bytes",
+    name: item?.name ?? itemId,
+    contentType: item?.contentType,
+    entityTag,
+    modifiedAt: item?.modifiedAt,
+    bytes,
   };
 }

@@ -241,6 +241,7 @@ function toBytesAnswer(item: ItemBytes, contentType: string, disposition: string
       etag: entityTag,
       lastModified: modifiedAt === undefined ? undefined : new Date(modifiedAt),
       ...(bytes.buffer === undefined ? {} : { buffer: bytes.buffer }),
+      ...(bytes.send === undefined ? {} : { send: bytes.send }),
       async open(range) {
         try {
           return await bytes.open(range);

@@ -35,3 +35,36 @@ export function toCacheKey(userId: string, connectionId: string, versionKey: str
 export function toEntityTag(versionKey: string): string {
   return hash("sha256", `entity tag ${versionKey}`, "base64url").slice(0, 27);
 }
+
+/** What is derived from the version of an item: nobody else's can be told from it. */
+export interface VersionNames {
+  readonly versionKey: string;
+  readonly cacheKey: string;
+  readonly entityTag: string;
+}
+
+/** Derived names by version, for items that are asked for again and again. */
+const REMEMBERED_MAX = 10_000;
+
+/** Derives the names of versions, and remembers the latest: hashing them is a good part of answering from the cache. */
+export function createVersionNames(): (
+  owner: { readonly userId: string; readonly connectionId: string },
+  item: VersionFacts,
+) => VersionNames {
+  const remembered = new Map<string, VersionNames>();
+  return ({ userId, connectionId }, item) => {
+    const { providerItemId, version, etag, size, modifiedAt, contentType } = item;
+    const facts = `${connectionId}\0${version}\0${etag}\0${size}\0${modifiedAt}\0${contentType}\0${userId}\0${providerItemId}`;
+    const known = remembered.get(facts);
+    if (known !== undefined) return known;
+    const versionKey = toVersionKey(item);
+    const names = {
+      versionKey,
+      cacheKey: toCacheKey(userId, connectionId, versionKey),
+      entityTag: toEntityTag(versionKey),
+    };
+    if (remembered.size >= REMEMBERED_MAX) remembered.clear();
+    remembered.set(facts, names);
+    return names;
+  };
+}

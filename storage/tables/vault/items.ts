@@ -67,6 +67,26 @@ export async function findLiveItem(
   return item?.deletedAt === undefined ? item : undefined;
 }
 
+/** A live item of a connection that is that user's, with the connection's generation; undefined when either is missing. */
+export async function findOwnedItem(
+  db: Queries,
+  userId: string,
+  connectionId: string,
+  providerItemId: string,
+): Promise<{ readonly item: CloudItem; readonly generation: number } | undefined> {
+  // A subquery and no join: SQLite takes a fifth of the time for it.
+  const row = await db.get<ItemRow & { generation: number | null }>(
+    `SELECT (SELECT generation FROM vault_connections WHERE id = ? AND user_id = ?) AS generation, ${columnList}
+     FROM vault_items WHERE connection_id = ? AND provider_item_id = ? AND deleted_at IS NULL`,
+    connectionId,
+    userId,
+    connectionId,
+    providerItemId,
+  );
+  if (row === undefined || row.generation === null) return undefined;
+  return { item: toItem(row), generation: row.generation };
+}
+
 /** The live item of a row, wherever it is by now. */
 export async function findLiveItemByRow(db: Queries, id: string): Promise<CloudItem | undefined> {
   const row = await db.get<ItemRow>(
@@ -303,9 +323,23 @@ type KnownRow = Pick<
   | "version"
 >;
 
-const columnList =
-  "id, connection_id, user_id, provider_item_id, name, kind, parent_ref, content_type, provider_size, " +
-  "modified_at, etag, version, deleted_at, analysis_status, semantic_index_status";
+const columnList = [
+  "id",
+  "connection_id",
+  "user_id",
+  "provider_item_id",
+  "name",
+  "kind",
+  "parent_ref",
+  "content_type",
+  "provider_size",
+  "modified_at",
+  "etag",
+  "version",
+  "deleted_at",
+  "analysis_status",
+  "semantic_index_status",
+].join(", ");
 
 function differs(row: KnownRow, seen: SeenItem): boolean {
   return (

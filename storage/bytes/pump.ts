@@ -1,0 +1,90 @@
+import type { FileHandle } from "node:fs/promises";
+import type { Writable } from "node:stream";
+import type { Span } from "./blocks.ts";
+
+/** Buffers that are used again and again: fresh ones for every chunk of a large file are what fills the memory. */
+export interface BufferPool {
+  take(): Buffer;
+  give(buffer: Buffer): void;
+}
+
+const BUFFER_BYTES = 128 * 1024;
+/** Buffers that wait to be used again. */
+const IDLE_MAX = 64;
+/** While one is on its way to the client, the next is read. */
+const PER_TRANSFER = 2;
+
+export function createBufferPool(): BufferPool {
+  const idle: Buffer[] = [];
+  return {
+    take: () => idle.pop() ?? Buffer.allocUnsafeSlow(BUFFER_BYTES),
+    give: (buffer) => {
+      if (idle.length < IDLE_MAX) idle.push(buffer);
+    },
+  };
+}
+
+/**
+ * Writes the bytes of `span` of an open file to a stream, without ending it. Resolves when the stream has let go of all
+ * of them; rejects when it closes before, or the file is shorter than it was.
+ */
+export async function pump(
+  handle: FileHandle,
+  span: Span,
+  to: Writable,
+  pool: BufferPool,
+): Promise<void> {
+  const free = Array.from({ length: PER_TRANSFER }, () => pool.take());
+  let underWay = 0;
+  let failure: Error | undefined;
+  let wake: (() => void) | undefined;
+
+  const fail = (error: Error) => {
+    failure ??= error;
+    wake?.();
+  };
+  const onClose = () => fail(new Error("the stream closed before its end"));
+  to.once("close", onClose);
+  to.once("error", fail);
+
+  /** Until one buffer is free, or all are. */
+  async function wait(isEnough: () => boolean): Promise<void> {
+    while (failure === undefined && !isEnough()) {
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    }
+    if (failure !== undefined) throw failure;
+  }
+
+  function write(buffer: Buffer, length: number): void {
+    underWay += 1;
+    to.write(buffer.subarray(0, length), (error) => {
+      underWay -= 1;
+      // The bytes are with the system: the buffer may be filled anew.
+      free.push(buffer);
+      if (error) fail(error);
+      else wake?.();
+    });
+  }
+
+  try {
+    if (to.destroyed) throw new Error("the stream is closed");
+    for (let position = span.start; position <= span.end;) {
+      await wait(() => free.length > 0);
+      const buffer = free.pop();
+      if (buffer === undefined) continue;
+      const length = Math.min(buffer.length, span.end + 1 - position);
+      const { bytesRead } = await handle.read(buffer, 0, length, position);
+      if (bytesRead === 0) throw new Error("the file is shorter than it was");
+      position += bytesRead;
+      write(buffer, bytesRead);
+    }
+    await wait(() => underWay === 0);
+  } finally {
+    to.off("close", onClose);
+    to.off("error", fail);
+    // A buffer that a broken stream still holds is left to it.
+    for (const buffer of free) pool.give(buffer);
+  }
+}
