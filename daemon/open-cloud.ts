@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import { Agent } from "undici";
 import { createByteCache, type ByteCache } from "../storage/bytes/cache.ts";
-import type { ProviderDeps, ServerSettings } from "../storage/cloud/provider.ts";
+import type { ServerSettings } from "../storage/cloud/provider.ts";
 import { cloudProviderTypes } from "../storage/cloud/registry.ts";
 import type { DataDirectory } from "../storage/data-directory.ts";
 import type { Database } from "../storage/engine/database.ts";
@@ -10,6 +11,9 @@ import { getCacheLimit } from "../storage/tables/vault/analysis-settings.ts";
 import type { Settings } from "./contract/settings.ts";
 import type { JobQueue } from "./jobs/queue.ts";
 import type { Log } from "./logging.ts";
+import { createAddressCheck, type Listener } from "./outbound/address-policy.ts";
+import { createGuardedDispatcher } from "./outbound/guarded-request.ts";
+import { machineAddresses } from "./outbound/machine-addresses.ts";
 import { createRandomPool } from "./random-pool.ts";
 import { createUuid7 } from "./uuid7.ts";
 import { createCloud, type Cloud } from "./vault/cloud/cloud.ts";
@@ -29,7 +33,7 @@ export interface CloudSurroundings {
   /** Base of the links that are handed out, without a trailing slash. */
   readonly publicUrl: () => string;
   /** The daemon's own addresses, which nobody may be made to call. */
-  readonly ownAddresses: ProviderDeps["ownAddresses"];
+  readonly ownAddresses: () => readonly Listener[];
 }
 
 /** The cloud side with its cache. */
@@ -43,6 +47,8 @@ export interface OpenCloud {
 
 /** Memory for small cached files. */
 const CACHE_MEMORY_BYTES = 32 * 1024 * 1024;
+/** Vendors' connections are kept for the next request of the same person. */
+const VENDOR_KEEP_ALIVE_MS = 30_000;
 
 /** Opens the byte cache and builds the cloud side on it. */
 export async function openCloud(around: CloudSurroundings): Promise<OpenCloud> {
@@ -58,6 +64,13 @@ export async function openCloud(around: CloudSurroundings): Promise<OpenCloud> {
     memoryBytes: CACHE_MEMORY_BYTES,
     onError: (error, what) => log.warn({ err: error }, `byte cache: ${what} failed`),
   });
+  const check = createAddressCheck({
+    policy: settings.addressPolicy,
+    own: around.ownAddresses,
+    machine: machineAddresses,
+  });
+  const guarded = createGuardedDispatcher({ check });
+  const direct = new Agent({ keepAliveTimeout: VENDOR_KEEP_ALIVE_MS });
   const cloud = createCloud({
     db,
     clock,
@@ -73,8 +86,8 @@ export async function openCloud(around: CloudSurroundings): Promise<OpenCloud> {
       server: toServerSettings(settings),
       localRoots: settings.localRoots,
       ownFolders: [directory.root],
-      addressPolicy: settings.addressPolicy,
-      ownAddresses: around.ownAddresses,
+      guarded,
+      direct,
     },
     cache,
     jobs: around.jobs,
@@ -95,6 +108,7 @@ export async function openCloud(around: CloudSurroundings): Promise<OpenCloud> {
     async close() {
       await cloud.close();
       await cache.close();
+      await Promise.all([guarded.destroy(), direct.destroy()]);
     },
   };
 }

@@ -1,4 +1,3 @@
-import { networkInterfaces } from "node:os";
 import { type Git, GitError } from "../storage/git/git.ts";
 import { countCommits, findCommitId, readCommits } from "../storage/git/commits.ts";
 import type { ForgeRepository } from "../storage/tables/forge/repositories.ts";
@@ -15,6 +14,7 @@ import {
   createGuardedRequest,
   type Resolve,
 } from "./outbound/guarded-request.ts";
+import { machineAddresses } from "./outbound/machine-addresses.ts";
 
 /** What hooks need of the daemon. */
 export interface HookSurroundings extends Omit<ForgeHooksDeps, "request" | "readPush"> {
@@ -40,10 +40,7 @@ export function openHooks(around: HookSurroundings): OpenHooks {
   const check = createAddressCheck({
     policy: around.addressPolicy,
     own: around.ownAddresses,
-    machine: () =>
-      Object.values(networkInterfaces()).flatMap((each) =>
-        (each ?? []).map(({ address }) => address),
-      ),
+    machine: machineAddresses,
   });
   const dispatcher = createGuardedDispatcher({
     check,

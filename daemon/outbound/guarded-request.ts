@@ -53,6 +53,8 @@ export interface Guard {
 
 /** The policy forbids every address that a host has. */
 class RefusedAddressError extends Error {
+  readonly code = "ERR_ADDRESS_REFUSED";
+
   constructor(why: string) {
     super(why);
     this.name = "RefusedAddressError";

@@ -1,8 +1,10 @@
 // storage/cloud: one contract for other people's storage, and one folder per adapter that keeps it.
-// May import: node and files of this folder; nobody of the project besides.
-// Start here (the contract), then outcomes.ts (how calls fail), registry.ts (who keeps it), local-folder/ (the plainest adapter).
+// May import: node, undici and files of this folder; nobody of the project besides.
+// Start here (the contract), then outcomes.ts (how calls fail), registry.ts (who keeps it), local-folder/ (the plainest adapter),
+// transport.ts (how HTTP is spoken).
 // docs/providers.md walks through writing an adapter; test/conformance/cloud-provider.suite.ts says what each must do.
 import type { Readable } from "node:stream";
+import type { Dispatcher } from "undici";
 import type { ConnectFailure, Failure, ReadFailure } from "./outcomes.ts";
 
 /**
@@ -141,10 +143,13 @@ export interface ProviderDeps {
   readonly localRoots: readonly string[];
   /** `local_folder`: the daemon's own folders, which no connection may reach into. */
   readonly ownFolders: readonly string[];
-  /** Servers that people name: which addresses they may have (`home`, `public`, `open`). */
-  readonly addressPolicy: "home" | "public" | "open";
-  /** Addresses and ports of the daemon itself, which nobody may be made to call. */
-  readonly ownAddresses: () => readonly { readonly address: string; readonly port: number }[];
+  /**
+   * Connects to permitted addresses only, whatever a name resolves to and wherever a redirect points: requests to servers
+   * that people name go through it. An error with the code `ERR_ADDRESS_REFUSED` tells of one that is not permitted.
+   */
+  readonly guarded: Dispatcher;
+  /** Connects to the services that the administrator has chosen: the vendors' own, or their stand-ins. */
+  readonly direct: Dispatcher;
 }
 
 export type ConnectOutcome =

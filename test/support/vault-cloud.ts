@@ -1,6 +1,7 @@
 import { mkdtemp, mkdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { getGlobalDispatcher } from "undici";
 import { createJobQueue, type JobQueue } from "../../daemon/jobs/queue.ts";
 import type { Log } from "../../daemon/logging.ts";
 import { createUuid7 } from "../../daemon/uuid7.ts";
@@ -55,8 +56,8 @@ export function testProviderDeps(files: string, clock: () => number): ProviderDe
     server: {},
     localRoots: [files],
     ownFolders: [],
-    addressPolicy: "home",
-    ownAddresses: () => [],
+    guarded: getGlobalDispatcher(),
+    direct: getGlobalDispatcher(),
   };
 }
 

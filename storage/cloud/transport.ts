@@ -1,0 +1,217 @@
+import { Readable } from "node:stream";
+import { type Dispatcher, errors, request } from "undici";
+import { BrokenOff, type Failure } from "./outcomes.ts";
+
+/** One request to a provider. It is sent once: no redirect is followed, nothing is tried again. */
+export interface ProviderRequest {
+  readonly method: string;
+  readonly url: string;
+  /** Values in Latin-1. `accept-encoding: identity` is sent unless another is given. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** A stream is consumed or destroyed in any case, and needs `content-length` among the headers unless sent in chunks. */
+  readonly body?: string | Uint8Array | Readable | undefined;
+  readonly signal: AbortSignal;
+  /** Until the answer's head is there, after the request was written; 60 s when absent. */
+  readonly headTimeoutMs?: number;
+}
+
+/** What the provider said. The body must be taken by one of its functions. */
+export interface ProviderAnswer {
+  readonly kind: "answered";
+  readonly status: number;
+  /** Lower-case names; repeated ones joined by commas. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The body as text, of which no more than `bytesMax` may come (1 MiB when absent). */
+  text(bytesMax?: number): Promise<{ readonly kind: "ok"; readonly text: string } | Offline>;
+  /**
+   * The body as it comes. With `length` it gives exactly as many bytes; whatever breaks it off destroys it with
+   * `BrokenOff`. Must be consumed or destroyed.
+   */
+  stream(length: number | undefined): Readable;
+  /** Gives up the body. */
+  discard(): void;
+}
+
+export type Offline = Extract<Failure, { kind: "offline" }>;
+
+/** Sends requests to a provider. */
+export interface Transport {
+  /** Rejects only with the error of a body that failed by itself; everything else is an outcome. */
+  send(what: ProviderRequest): Promise<ProviderAnswer | Offline>;
+}
+
+/** The note of an `offline` that the address policy is the reason of: at connect this is an invalid setting. */
+export const ADDRESS_REFUSED = "address_refused";
+
+const HEAD_TIMEOUT_MS = 60_000;
+/** Between two pieces of a body. */
+const IDLE_TIMEOUT_MS = 60_000;
+const TEXT_BYTES_MAX = 1024 * 1024;
+
+/** The transport of all adapters that speak HTTP. The dispatcher decides which addresses may be called. */
+export function createTransport(dispatcher: Dispatcher): Transport {
+  return {
+    async send({ method, url, headers, body, signal, headTimeoutMs = HEAD_TIMEOUT_MS }) {
+      const source = body instanceof Readable ? watchSource(body) : undefined;
+      try {
+        const answer = await request(url, {
+          method: method as Dispatcher.HttpMethod,
+          headers: { "accept-encoding": "identity", ...headers },
+          body: body ?? null,
+          signal,
+          headersTimeout: headTimeoutMs,
+          bodyTimeout: IDLE_TIMEOUT_MS,
+          dispatcher,
+        });
+        return toAnswer(answer);
+      } catch (error) {
+        // The other end may close a connection while the source is still read: only its own error counts.
+        const failed = source?.failure();
+        if (failed !== undefined) throw failed.error;
+        return toOffline(error, signal);
+      } finally {
+        source?.finish();
+      }
+    },
+  };
+}
+
+/** Seconds that a `Retry-After` asks for, in either of its spellings; undefined when there is none. */
+export function retryAfterSeconds(
+  headers: Readonly<Record<string, string>>,
+  nowMs: number,
+): number | undefined {
+  const text = headers["retry-after"]?.trim();
+  if (text === undefined || text === "") return undefined;
+  const seconds = /^\d+(\.\d+)?$/.test(text) ? Number(text) : (Date.parse(text) - nowMs) / 1000;
+  return Number.isNaN(seconds) ? undefined : Math.min(Math.max(Math.ceil(seconds), 0), 86_400);
+}
+
+/** Watches a body for an error of its own, and lets go of it when the request is over. */
+function watchSource(body: Readable) {
+  let failed: { readonly error: unknown } | undefined;
+  let isOver = false;
+  const onError = (error: unknown) => {
+    if (!isOver) failed ??= { error };
+  };
+  // The listener stays: an error that comes late must not end the process.
+  body.on("error", onError);
+  if (body.errored !== null) failed = { error: body.errored };
+  return {
+    failure: () => failed,
+    finish() {
+      isOver = true;
+      body.destroy();
+    },
+  };
+}
+
+function toAnswer({ statusCode, headers, body }: Dispatcher.ResponseData): ProviderAnswer {
+  const discard = () => {
+    body.on("error", ignore).destroy();
+  };
+  return {
+    kind: "answered",
+    status: statusCode,
+    headers: Object.fromEntries(
+      Object.entries(headers).map(([name, value]) => [
+        name.toLowerCase(),
+        [value ?? ""].flat().join(", "),
+      ]),
+    ),
+    discard,
+
+    async text(bytesMax = TEXT_BYTES_MAX) {
+      const chunks: Buffer[] = [];
+      let size = 0;
+      try {
+        for await (const chunk of body as AsyncIterable<Buffer>) {
+          size += chunk.byteLength;
+          if (size > bytesMax) return { kind: "offline", sent: true, note: "answer_too_long" };
+          chunks.push(chunk);
+        }
+      } catch (error) {
+        return { kind: "offline", sent: true, note: toNote(error) };
+      } finally {
+        discard();
+      }
+      return { kind: "ok", text: Buffer.concat(chunks).toString("utf8") };
+    },
+
+    stream: (length) => toStream(body, length),
+  };
+}
+
+/** The body under our own error, and never shorter or longer than it was said to be. */
+function toStream(body: Readable, length: number | undefined): Readable {
+  const broken = (note: string, cause?: unknown) =>
+    new BrokenOff({ kind: "offline", sent: true, note }, cause);
+  let size = 0;
+  const out = new Readable({
+    read() {
+      body.resume();
+    },
+    destroy(error, done) {
+      body.on("error", ignore).destroy();
+      done(error);
+    },
+  });
+  body.on("data", (chunk: Buffer) => {
+    size += chunk.byteLength;
+    if (length !== undefined && size > length) return out.destroy(broken("longer_than_said"));
+    if (!out.push(chunk)) body.pause();
+  });
+  body.on("end", () => {
+    if (length !== undefined && size < length) out.destroy(broken("shorter_than_said"));
+    else out.push(null);
+  });
+  body.on("error", (error) => out.destroy(broken(toNote(error), error)));
+  body.on("close", () => {
+    if (!body.readableEnded) out.destroy(broken("closed"));
+  });
+  body.pause();
+  return out;
+}
+
+/** Errors after which the request has certainly not left: there was no connection. */
+const notSent = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EAI_FAIL",
+  "ENETUNREACH",
+  "EHOSTUNREACH",
+  "EHOSTDOWN",
+  "EADDRNOTAVAIL",
+  "UND_ERR_CONNECT_TIMEOUT",
+  "CERT_HAS_EXPIRED",
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "ERR_TLS_CERT_ALTNAME_INVALID",
+  "ERR_SSL_WRONG_VERSION_NUMBER",
+  "ERR_ADDRESS_REFUSED",
+]);
+
+function toOffline(error: unknown, signal: AbortSignal): Offline {
+  const code = codeOf(error);
+  if (code === "ERR_ADDRESS_REFUSED")
+    return { kind: "offline", sent: false, note: ADDRESS_REFUSED };
+  const sent = !(code !== undefined && notSent.has(code));
+  return { kind: "offline", sent, note: signal.aborted ? "aborted" : toNote(error) };
+}
+
+/** A word for the log. Texts of the system hold addresses, so that only codes are kept. */
+function toNote(error: unknown): string {
+  return codeOf(error) ?? (error instanceof errors.UndiciError ? error.name : "failed");
+}
+
+function codeOf(error: unknown): string | undefined {
+  // Several addresses were tried: the first one's error stands for all.
+  if (error instanceof AggregateError) return codeOf(error.errors[0]);
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  return typeof code === "string" ? code : undefined;
+}
+
+function ignore(): void {}

@@ -1,0 +1,146 @@
+import { once } from "node:events";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
+import { Agent } from "undici";
+import { afterEach, describe, expect, test } from "vitest";
+import { BrokenOff } from "../../../../storage/cloud/outcomes.ts";
+import {
+  createTransport,
+  retryAfterSeconds,
+  type ProviderRequest,
+} from "../../../../storage/cloud/transport.ts";
+
+const closers: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0)) await close();
+});
+
+async function start(listener: RequestListener) {
+  const server = createServer(listener).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const dispatcher = new Agent();
+  closers.push(async () => {
+    await dispatcher.destroy();
+    server.closeAllConnections();
+    await new Promise((done) => server.close(done));
+  });
+  const transport = createTransport(dispatcher);
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const send = (more: Partial<ProviderRequest> = {}) =>
+    transport.send({ method: "GET", url, signal: AbortSignal.timeout(10_000), ...more });
+  return { send, url };
+}
+
+async function sendOk(sending: ReturnType<Awaited<ReturnType<typeof start>>["send"]>) {
+  const answer = await sending;
+  if (answer.kind !== "answered") throw new Error(`no answer: ${answer.note}`);
+  return answer;
+}
+
+describe("a request", () => {
+  test("is sent as it is, and no redirect is followed", async () => {
+    const { send } = await start((request, response) => {
+      response.writeHead(302, { location: "/elsewhere", "x-twice": ["a", "b"] });
+      response.end(`${request.method} ${request.headers["accept-encoding"]}`);
+    });
+    const answer = await sendOk(send({ method: "PROPFIND" }));
+    expect([answer.status, answer.headers["x-twice"]]).toEqual([302, "a, b"]);
+    expect(await answer.text()).toEqual({ kind: "ok", text: "PROPFIND identity" });
+  });
+
+  test("that never left says so, and one that may have arrived says that", async () => {
+    const { send, url } = await start((_request, response) => response.destroy());
+    expect(await send({ method: "PUT", body: "x" })).toMatchObject({ kind: "offline", sent: true });
+    const refused = new URL(url);
+    refused.port = "1";
+    expect(await send({ url: refused.href })).toEqual({
+      kind: "offline",
+      sent: false,
+      note: "ECONNREFUSED",
+    });
+  });
+
+  test("is given up when it is aborted", async () => {
+    const { send } = await start(() => undefined);
+    const abort = new AbortController();
+    const sending = send({ signal: abort.signal });
+    abort.abort();
+    expect(await sending).toMatchObject({ kind: "offline", note: "aborted" });
+  });
+
+  test("rejects with the error of its own body, and lets go of the body in any case", async () => {
+    const { send } = await start((request, response) => {
+      request.resume();
+      request.on("end", () => response.end());
+    });
+    const failing = new Readable({
+      read() {
+        this.destroy(new Error("the disk is gone"));
+      },
+    });
+    await expect(send({ method: "PUT", body: failing })).rejects.toThrow("the disk is gone");
+    const fine = Readable.from([Buffer.from("abc")]);
+    (await sendOk(send({ method: "PUT", body: fine }))).discard();
+    expect(fine.destroyed).toBe(true);
+  });
+});
+
+describe("an answer's body", () => {
+  test("comes whole, or breaks off", async () => {
+    const { send } = await start((request, response) => {
+      response.writeHead(200, request.headers["x-length"] ? { "content-length": 10 } : {});
+      response.write("12345", () =>
+        request.headers["x-cut"] ? response.destroy() : response.end(),
+      );
+    });
+    expect(String(await buffer((await sendOk(send())).stream(5)))).toBe("12345");
+    expect(String(await buffer((await sendOk(send())).stream(undefined)))).toBe("12345");
+    for (const length of [4, 6])
+      await expect(buffer((await sendOk(send())).stream(length))).rejects.toThrow(BrokenOff);
+    const cut = await sendOk(send({ headers: { "x-cut": "1", "x-length": "1" } }));
+    await expect(buffer(cut.stream(10))).rejects.toThrow(BrokenOff);
+  });
+
+  test("of megabytes waits for its reader", async () => {
+    const chunk = Buffer.alloc(64 * 1024, "x");
+    let written = 0;
+    const { send } = await start((_request, response) => {
+      const more = () => {
+        while (written < 64 * 1024 * 1024) {
+          written += chunk.length;
+          if (!response.write(chunk)) {
+            response.once("drain", more);
+            return;
+          }
+        }
+        response.end();
+      };
+      more();
+    });
+    const stream = (await sendOk(send())).stream(undefined);
+    await once(stream, "readable");
+    await new Promise((done) => setImmediate(done));
+    expect(stream.readableLength).toBeLessThan(4 * 1024 * 1024);
+    stream.on("error", () => undefined).destroy();
+  });
+
+  test("as text has a bound", async () => {
+    const { send } = await start((_request, response) => response.end("x".repeat(5000)));
+    expect(await (await sendOk(send())).text(4999)).toMatchObject({ note: "answer_too_long" });
+    expect(await (await sendOk(send())).text(5000)).toMatchObject({ kind: "ok" });
+  });
+});
+
+test.each([
+  ["7", 7],
+  ["0.2", 1],
+  ["Thu, 01 Jan 1970 00:01:00 GMT", 60],
+  ["Thu, 01 Jan 1970 00:00:00 GMT", 0],
+  ["999999999", 86_400],
+  ["soon", undefined],
+  ["", undefined],
+])("Retry-After %j is %s seconds", (text, seconds) => {
+  expect(retryAfterSeconds({ "retry-after": text }, 0)).toBe(seconds);
+});
