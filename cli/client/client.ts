@@ -24,6 +24,14 @@ export interface CallOptions {
   readonly accept?: (answer: { readonly status: number; readonly body: unknown }) => boolean;
 }
 
+/** How a download differs from the usual. */
+export interface DownloadOptions {
+  /** Further headers. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Ends the download besides the stop signals of the command. */
+  readonly signal?: AbortSignal;
+}
+
 type SuccessStatus = 200 | 201 | 202 | 204 | 205;
 
 /** The answers of `E` that are no failures by their status. */
@@ -61,6 +69,7 @@ export interface Client {
   download<E extends AnyEndpoint>(
     operation: Operation<E>,
     input: CallInput<E>,
+    options?: DownloadOptions,
   ): Promise<ByteDownload>;
   /** Calls an operation that takes a multipart form with a file at its end. */
   upload<E extends AnyEndpoint>(
@@ -129,16 +138,16 @@ export function createClient(cli: CliContext, transport?: Transport): Client {
       );
       return toAnswer<E>(operation, answer, options.accept);
     },
-    async download(operation, input) {
+    async download(operation, input, options = {}) {
       const path = toAddress(operation.path, input.params, input.query);
       const service = serviceOf(operation);
       const { downloadFailure, openDownload } = await import("./bytes.ts");
       const answer = await withRenewal(service, undefined, async (headers) =>
         openDownload({
           url: `${(await authorizer.target()).url}${path}`,
-          headers: { ...clientHeaders, Accept: "*/*", ...headers },
+          headers: { ...clientHeaders, Accept: "*/*", ...options.headers, ...headers },
           env: system.env,
-          signal,
+          signal: options.signal === undefined ? signal : AbortSignal.any([signal, options.signal]),
           service,
         }),
       );

@@ -64,12 +64,19 @@ export const perAccount = (max: number, seconds: number): Limit => ({
 
 /** A success or typed failure that carries bytes: the handler streams them itself. */
 export const bytes = { kind: "bytes" } as const;
+/** A success of server-sent events that has no end: the handler sends them as they come. */
+export const eventStream = { kind: "bytes", contentType: "text/event-stream" } as const;
 /** A reply without a body. */
 export const empty = { kind: "empty" } as const;
 /** A reply whose body is text of the given type, such as rendered HTML. */
 export const text = (contentType: string) => ({ kind: "text", contentType }) as const;
 
-export type Reply = z.ZodType | typeof bytes | typeof empty | ReturnType<typeof text>;
+export type Reply =
+  | z.ZodType
+  | typeof bytes
+  | typeof eventStream
+  | typeof empty
+  | ReturnType<typeof text>;
 
 /** A multipart form; `file` parts are handed to the handler as streams, in the order in which they arrive. */
 export const multipart = <F extends z.ZodObject>(fields: F) =>

@@ -102,6 +102,11 @@ function toResponse(reply: Reply): Json {
       description: "JSON",
       content: { "application/json": { schema: toJsonSchema(schema, "output") } },
     };
+  if ("kind" in reply && "contentType" in reply && reply.kind === "bytes")
+    return {
+      description: "Events, as they come",
+      content: { [reply.contentType]: { schema: { type: "string" } } },
+    };
   if ("kind" in reply && reply.kind === "bytes")
     return {
       description: "Bytes",

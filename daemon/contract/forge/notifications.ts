@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { empty, endpoint, forgeUser } from "../endpoint.ts";
+import { empty, endpoint, eventStream, forgeUser } from "../endpoint.ts";
 import {
   apiError,
   paging,
@@ -75,6 +75,13 @@ const markQuery = z.object({
   "to-status": targetStatus,
 });
 
+/** How many threads are unread: the answer of the count, and an event of the stream. */
+export const unreadCountShape = z.object({ new: z.int() });
+export type WireUnreadCount = z.output<typeof unreadCountShape>;
+
+/** What the stream's events are called; each carries JSON: a thread, or an unread count. */
+export const streamEventWords = ["thread", "count"] as const;
+
 const threadParams = z.object({ id: pathInteger });
 const inRepository = "of one repository";
 
@@ -106,7 +113,20 @@ export const countNotifications = endpoint({
   path: "/api/v1/notifications/new",
   summary: "How many of your notification threads are unread",
   gate: forgeUser("notification"),
-  replies: { 200: z.object({ new: z.int() }), ...signedInReplies },
+  replies: { 200: unreadCountShape, ...signedInReplies },
+});
+
+/**
+ * Events: `thread` with a thread that has news, `count` with the unread count when the stream opens and after every
+ * change, whoever made it. Their ids are for `Last-Event-ID`, which has threads follow that came in between.
+ */
+export const streamNotifications = endpoint({
+  name: "forge.notifications.stream",
+  method: "GET",
+  path: "/api/v1/notifications/stream",
+  summary: "Your notification threads as server-sent events, as they come",
+  gate: forgeUser("notification"),
+  replies: { 200: eventStream, ...signedInReplies, 429: apiError, 503: apiError },
 });
 
 export const getNotification = endpoint({
@@ -158,6 +178,7 @@ export const notificationEndpoints = [
   listNotifications,
   markNotifications,
   countNotifications,
+  streamNotifications,
   getNotification,
   markNotification,
   listRepositoryNotifications,

@@ -1,0 +1,129 @@
+import type { Readable } from "node:stream";
+import { createParser, type EventSourceMessage } from "eventsource-parser";
+import type {
+  streamNotifications as streamNotificationsEndpoint,
+  WireThread,
+  WireUnreadCount,
+} from "../../daemon/contract/forge/notifications.ts";
+import type { CliContext } from "../context.ts";
+import { CliError, toCliError } from "../errors.ts";
+import { operation } from "./operation.ts";
+
+/** What a daemon tells of the caller's threads as it happens. */
+export type ThreadNews =
+  /** A thread has news: it is a new one, or was told of again. */
+  | { readonly kind: "thread"; readonly thread: WireThread }
+  /** How many are unread: when a connection opens, and after every change, also one that somebody else made. */
+  | { readonly kind: "count"; readonly unread: number };
+
+export interface FollowOptions {
+  /** Ends the iteration quietly. */
+  readonly signal?: AbortSignal;
+  /** Told when a connection opens and when it is lost. */
+  readonly onConnection?: (isOpen: boolean) => void;
+}
+
+/** Commands that follow threads name this operation among theirs. */
+export const streamNotifications = operation<typeof streamNotificationsEndpoint>(
+  "forge.notifications.stream",
+  "GET",
+  "/api/v1/notifications/stream",
+);
+
+const firstWaitMs = 1_000;
+const longestWaitMs = 30_000;
+/** Characters of one event. A thread has a few thousand. */
+const eventCharactersMax = 1024 * 1024;
+
+/**
+ * The news of the caller's threads from this moment on, without an end. A lost connection is made again, after waits that
+ * double, and nothing that was told in between is missed. Leaving the loop ends it.
+ * @throws CliError when the first connection fails, when a later one is refused for good, such as `invalid_credentials`;
+ * what a stop signal of the command aborts is thrown as the signal's reason
+ */
+export async function* followThreads(
+  cli: Pick<CliContext, "client" | "system" | "signal">,
+  { signal: own, onConnection }: FollowOptions = {},
+): AsyncGenerator<ThreadNews, void, void> {
+  const signal = own === undefined ? cli.signal : AbortSignal.any([cli.signal, own]);
+  const isEnded = () => own?.aborted === true && !cli.signal.aborted;
+  let lastEventId: string | undefined;
+  let wasOpen = false;
+  let failures = 0;
+  while (!isEnded()) {
+    let stream: Readable | undefined;
+    let askedMs = 0;
+    try {
+      const headers = {
+        Accept: "text/event-stream",
+        ...(lastEventId === undefined ? {} : { "Last-Event-ID": lastEventId }),
+      };
+      ({ stream } = await cli.client.download(streamNotifications, {}, { headers, signal }));
+      wasOpen = true;
+      onConnection?.(true);
+      for await (const { event, id, data } of readEvents(stream)) {
+        failures = 0;
+        lastEventId = id ?? lastEventId;
+        const news = toNews(event, data);
+        if (news !== undefined) yield news;
+      }
+    } catch (error) {
+      if (isEnded()) return;
+      if (cli.signal.aborted) throw error;
+      const failure = toCliError(error);
+      if (!isPassing(failure) || !wasOpen) throw failure;
+      askedMs = (failure.details.retryAfterSeconds ?? 0) * 1000;
+    } finally {
+      stream?.destroy();
+      if (stream !== undefined) onConnection?.(false);
+    }
+    failures += 1;
+    const patienceMs = Math.min(longestWaitMs, firstWaitMs * 2 ** Math.min(failures - 1, 10));
+    await cli.system.sleep(Math.max(askedMs, patienceMs), signal).catch((error: unknown) => {
+      if (!isEnded()) throw error;
+    });
+  }
+}
+
+/** What may be over the next time: a daemon that restarts or has enough to do. */
+function isPassing({ code, details }: CliError): boolean {
+  return (
+    code === "daemon_unreachable" ||
+    code === "rate_limited" ||
+    (details.httpStatus !== undefined && details.httpStatus >= 500)
+  );
+}
+
+async function* readEvents(stream: Readable): AsyncGenerator<EventSourceMessage> {
+  const events: EventSourceMessage[] = [];
+  const parser = createParser({
+    onEvent: (event) => events.push(event),
+    onError: (error) => {
+      if (error.type === "max-buffer-size-exceeded") throw notAnEvent(error);
+    },
+    maxBufferSize: eventCharactersMax,
+  });
+  stream.setEncoding("utf8");
+  for await (const chunk of stream) {
+    parser.feed(chunk as string);
+    yield* events.splice(0);
+  }
+}
+
+function toNews(event: string | undefined, data: string): ThreadNews | undefined {
+  if (event !== "thread" && event !== "count") return undefined;
+  const value = parse(data);
+  if (event === "thread") return { kind: "thread", thread: value as WireThread };
+  return { kind: "count", unread: (value as WireUnreadCount).new };
+}
+
+function parse(data: string): object {
+  try {
+    return JSON.parse(data) as object;
+  } catch (error) {
+    throw notAnEvent(error);
+  }
+}
+
+const notAnEvent = (cause: unknown): CliError =>
+  new CliError("unexpected_answer", "the daemon sent an event that is none", { cause });
