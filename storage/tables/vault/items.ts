@@ -323,23 +323,8 @@ type KnownRow = Pick<
   | "version"
 >;
 
-const columnList = [
-  "id",
-  "connection_id",
-  "user_id",
-  "provider_item_id",
-  "name",
-  "kind",
-  "parent_ref",
-  "content_type",
-  "provider_size",
-  "modified_at",
-  "etag",
-  "version",
-  "deleted_at",
-  "analysis_status",
-  "semantic_index_status",
-].join(", ");
+const columnList = `id, connection_id, user_id, provider_item_id, name, kind, parent_ref, content_type, provider_size,
+  modified_at, etag, version, deleted_at, analysis_status, semantic_index_status`;
 
 function differs(row: KnownRow, seen: SeenItem): boolean {
   return (
