@@ -1,0 +1,179 @@
+import type { Readable } from "node:stream";
+import { SaxesParser } from "saxes";
+import { BrokenOff } from "./outcomes.ts";
+import type { Offline } from "./transport.ts";
+
+/** An element whose beginning was read. Prefixes are resolved: servers choose them at will. */
+export interface XmlElement {
+  /** Namespace, such as `DAV:`; empty when there is none. */
+  readonly uri: string;
+  readonly local: string;
+  /** Undefined for the document's own element. */
+  readonly parent: XmlElement | undefined;
+}
+
+export interface XmlHandlers {
+  readonly open?: (element: XmlElement) => void;
+  /** `text` is what stands directly in the element, references resolved, white space as it was. */
+  readonly close?: (element: XmlElement, text: string) => void;
+}
+
+/** What a document may cost. */
+export interface XmlLimits {
+  readonly bytesMax: number;
+  /** Levels of elements; 32 when absent. */
+  readonly depthMax?: number;
+  /** Characters of one text, one name or one attribute; 65,536 when absent. */
+  readonly textMax?: number;
+}
+
+/** Thrown by a handler to end the reading; `readXml` rejects with it. */
+export class XmlStop extends Error {
+  constructor() {
+    super("enough was read");
+    this.name = "XmlStop";
+  }
+}
+
+const DEPTH_MAX = 32;
+const TEXT_MAX = 65_536;
+/** Pieces in which bytes are given to the parser, so that one text cannot outgrow its bound by much. */
+const PIECE_CHARACTERS = 32_768;
+
+/**
+ * Reads a document as it comes, in constant memory, and calls the handlers. Refused are document types (with them all
+ * entities), encodings other than UTF-8, what is not well-formed or goes beyond the limits: such an answer is as good as none, as
+ * is one that breaks off. Processing instructions and comments are passed over. What was handled before a refusal must be
+ * dropped. Rejects only with what a handler throws. The stream is destroyed in any case.
+ */
+export async function readXml(
+  stream: Readable,
+  handlers: XmlHandlers,
+  limits: XmlLimits,
+): Promise<{ readonly kind: "ok" } | Offline> {
+  const reader = createReader(handlers, limits);
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  let bytes = 0;
+  try {
+    for await (const chunk of stream as AsyncIterable<Uint8Array>) {
+      bytes += chunk.byteLength;
+      if (bytes > limits.bytesMax) return refused("answer_too_long");
+      reader.write(decodeOrRefuse(decoder, chunk));
+    }
+    reader.write(decodeOrRefuse(decoder, undefined));
+    reader.end();
+    return { kind: "ok" };
+  } catch (error) {
+    if (error instanceof Refusal) return refused(error.note);
+    if (error instanceof HandlerFailed) throw error.cause;
+    if (error instanceof BrokenOff && error.failure.kind === "offline") return error.failure;
+    return refused("broken_off");
+  } finally {
+    // A late error of what is no longer read must not end the process.
+    stream.on("error", () => undefined).destroy();
+  }
+}
+
+/** Why a document is not read; `note` is a word for the log. */
+class Refusal extends Error {
+  readonly note: string;
+
+  constructor(note: string) {
+    super(note);
+    this.name = "Refusal";
+    this.note = note;
+  }
+}
+
+/** Tells a handler's own error from the parser's. */
+class HandlerFailed extends Error {
+  constructor(cause: unknown) {
+    super("a handler failed", { cause });
+    this.name = "HandlerFailed";
+  }
+}
+
+function createReader(handlers: XmlHandlers, limits: XmlLimits) {
+  const { depthMax = DEPTH_MAX, textMax = TEXT_MAX } = limits;
+  const stack: { readonly element: XmlElement; text: string }[] = [];
+  /** Characters given to the parser since it last had something to tell. */
+  let silent = 0;
+  const parser = new SaxesParser({ xmlns: true, position: false });
+
+  const addText = (text: string) => {
+    silent = 0;
+    const top = stack.at(-1);
+    if (top === undefined) return;
+    if (top.text.length + text.length > textMax) throw new Refusal("xml_too_long");
+    top.text += text;
+  };
+  parser.on("xmldecl", ({ encoding }) => {
+    if (encoding !== undefined && !/^(utf-?8|us-ascii)$/i.test(encoding))
+      throw new Refusal("xml_encoding");
+  });
+  parser.on("doctype", () => {
+    throw new Refusal("xml_doctype");
+  });
+  parser.on("comment", () => {
+    silent = 0;
+  });
+  parser.on("processinginstruction", () => {
+    silent = 0;
+  });
+  parser.on("text", addText);
+  parser.on("cdata", addText);
+  parser.on("opentag", ({ uri, local }) => {
+    silent = 0;
+    if (stack.length >= depthMax) throw new Refusal("xml_too_deep");
+    const element = { uri, local, parent: stack.at(-1)?.element };
+    stack.push({ element, text: "" });
+    if (handlers.open !== undefined) handle(() => handlers.open?.(element));
+  });
+  parser.on("closetag", () => {
+    silent = 0;
+    const top = stack.pop();
+    if (top !== undefined && handlers.close !== undefined)
+      handle(() => handlers.close?.(top.element, top.text));
+  });
+
+  const parse = (work: () => void) => {
+    try {
+      work();
+    } catch (error) {
+      if (error instanceof Refusal || error instanceof HandlerFailed) throw error;
+      // The parser's own messages quote the document.
+      throw new Refusal("not_xml");
+    }
+  };
+  return {
+    write(text: string): void {
+      for (let at = 0; at < text.length; at += PIECE_CHARACTERS) {
+        const piece = text.slice(at, at + PIECE_CHARACTERS);
+        silent += piece.length;
+        parse(() => parser.write(piece));
+        if (silent > textMax + PIECE_CHARACTERS) throw new Refusal("xml_too_long");
+      }
+    },
+    end: () => parse(() => parser.close()),
+  };
+}
+
+function handle(work: () => void): void {
+  try {
+    work();
+  } catch (error) {
+    throw new HandlerFailed(error);
+  }
+}
+
+function decodeOrRefuse(decoder: TextDecoder, chunk: Uint8Array | undefined): string {
+  try {
+    return chunk === undefined ? decoder.decode() : decoder.decode(chunk, { stream: true });
+  } catch {
+    throw new Refusal("not_utf8");
+  }
+}
+
+function refused(note: string): Offline {
+  return { kind: "offline", sent: true, note };
+}
