@@ -127,6 +127,11 @@ export interface ConnectRequest {
   readonly facts: Facts | undefined;
   /** Keeps renewed credentials. An adapter waits for it before it uses them, so that a crash loses none. */
   saveCredentials(credentials: Credentials): Promise<void>;
+  /**
+   * The credentials that are kept now: another process may have renewed them. Undefined when the connection is gone or was
+   * given others by its owner meanwhile.
+   */
+  loadCredentials?(): Promise<Credentials | undefined>;
   readonly signal: AbortSignal;
 }
 

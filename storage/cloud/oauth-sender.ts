@@ -1,0 +1,72 @@
+import { Readable } from "node:stream";
+import type { GrantFailure } from "./oauth.ts";
+import type { Tokens } from "./oauth-tokens.ts";
+import type { ProviderAnswer, ProviderRequest, Transport } from "./transport.ts";
+
+/** A request to a vendor's service. */
+export interface AuthorizedRequest extends ProviderRequest {
+  /**
+   * Sends it without the token: for addresses that a vendor has signed itself, such as those of downloads and upload
+   * sessions.
+   */
+  readonly withoutToken?: boolean;
+}
+
+/** Sends requests with a connection's access token. */
+export interface AuthorizedSender {
+  /**
+   * A refused token (401) is renewed and the request sent once more; a second 401 is `reauth`. A body that is a stream
+   * cannot be sent again: then the token is renewed for the next request, and this one is `offline`. Rejects only with
+   * the error of a body that failed by itself. As with the transport, no redirect is followed.
+   */
+  send(request: AuthorizedRequest): Promise<ProviderAnswer | GrantFailure>;
+}
+
+/**
+ * The sender of one connection. The token goes to the given origins only, whatever a vendor's answer says; requests to
+ * any other go without it, and through `elsewhere`, which should refuse addresses that no vendor has business naming.
+ */
+export function createAuthorizedSender(deps: {
+  /** Calls the vendor's own service, or its stand-in: `createTransport(deps.direct)`. */
+  readonly transport: Transport;
+  /** Calls what the vendor's answers name: `createTransport(deps.guarded)`. */
+  readonly elsewhere: Transport;
+  readonly tokens: Tokens;
+  /** Addresses of the API; only their origins count. */
+  readonly api: readonly string[];
+}): AuthorizedSender {
+  const origins = new Set(deps.api.map((address) => new URL(address).origin));
+
+  async function sendWith(request: AuthorizedRequest, token: string) {
+    const headers = { ...request.headers, authorization: `Bearer ${token}` };
+    return deps.transport.send({ ...request, headers });
+  }
+
+  return {
+    async send(request) {
+      const isOurs = origins.has(new URL(request.url).origin);
+      if (!isOurs) return deps.elsewhere.send(request);
+      if (request.withoutToken === true) return deps.transport.send(request);
+
+      const taken = await deps.tokens.take(request.signal);
+      if (taken.kind !== "ok") return giveUp(request, taken);
+      const first = await sendWith(request, taken.token);
+      if (first.kind !== "answered" || first.status !== 401) return first;
+      first.discard();
+
+      const renewed = await deps.tokens.replace(taken.token, request.signal);
+      if (renewed.kind !== "ok") return giveUp(request, renewed);
+      if (request.body instanceof Readable)
+        return { kind: "offline", sent: false, note: "token refused" };
+      const second = await sendWith(request, renewed.token);
+      if (second.kind !== "answered" || second.status !== 401) return second;
+      second.discard();
+      return { kind: "reauth", note: "refused twice" };
+    },
+  };
+}
+
+function giveUp(request: AuthorizedRequest, failure: GrantFailure): GrantFailure {
+  if (request.body instanceof Readable) request.body.destroy();
+  return failure;
+}

@@ -1,0 +1,137 @@
+import {
+  ACCESS_TOKEN,
+  askForGrant,
+  REFRESH_TOKEN,
+  RENEW_AT,
+  toCredentials,
+  type GrantFailure,
+  type OAuthVendor,
+} from "./oauth.ts";
+import type { Offline, Transport } from "./transport.ts";
+import type { ConnectRequest, Credentials, ProviderDeps } from "./provider.ts";
+
+export type TokenOutcome = { readonly kind: "ok"; readonly token: string } | GrantFailure;
+
+/** The access token of one connection, renewed when it is time. */
+export interface Tokens {
+  /** A token that should be good; renews one that is about to end. */
+  take(signal: AbortSignal): Promise<TokenOutcome>;
+  /** Another token than this one, which the vendor has refused. */
+  replace(refused: string, signal: AbortSignal): Promise<TokenOutcome>;
+}
+
+/**
+ * Keeps a connection's tokens. However many calls find one ended, it is renewed once. New credentials are kept before
+ * they are used, and so are those that another process has kept meanwhile. Once the vendor has refused the grant nobody
+ * is asked again.
+ */
+export function createTokens(
+  vendor: OAuthVendor,
+  request: Pick<ConnectRequest, "credentials" | "saveCredentials" | "loadCredentials">,
+  deps: Pick<ProviderDeps, "clock" | "server"> & { readonly transport: Transport },
+): Tokens {
+  let current = request.credentials;
+  /** Renewed, but not kept yet: the vendor may have forgotten the old ones already. */
+  let unsaved: Credentials | undefined;
+  let renewing: Promise<TokenOutcome> | undefined;
+  let over: GrantFailure | undefined;
+
+  /** Another process renews the same connection: what it kept is newer than what we have. */
+  async function findNewer(refused: string | undefined): Promise<string | undefined> {
+    const stored = await request.loadCredentials?.();
+    if (stored === undefined) return undefined;
+    if (stored[REFRESH_TOKEN] === undefined || stored[ACCESS_TOKEN] === tokenOf(current))
+      return undefined;
+    current = stored;
+    const isGood = tokenOf(stored) !== refused && !isEnding(stored, deps.clock());
+    return isGood ? tokenOf(stored) : undefined;
+  }
+
+  async function keep(renewed: Credentials): Promise<TokenOutcome> {
+    // Stays when keeping fails: the next call tries that again before anything else.
+    unsaved = renewed;
+    await request.saveCredentials(renewed);
+    unsaved = undefined;
+    current = renewed;
+    return { kind: "ok", token: tokenOf(renewed) };
+  }
+
+  async function renew(refused: string | undefined): Promise<TokenOutcome> {
+    if (unsaved !== undefined) return keep(unsaved);
+    const newer = await findNewer(refused);
+    if (newer !== undefined) return { kind: "ok", token: newer };
+    for (;;) {
+      const used = current[REFRESH_TOKEN] ?? "";
+      const outcome = await askForGrant(
+        vendor,
+        { grant_type: "refresh_token", refresh_token: used },
+        deps,
+      );
+      if (outcome.kind === "ok") return keep(toCredentials(outcome.grant, used));
+      if (outcome.kind !== "reauth") return notSent(outcome);
+      // Where refresh tokens rotate, the other process's renewal has ended ours.
+      const kept = await findNewer(refused);
+      if (kept !== undefined) return { kind: "ok", token: kept };
+      if (current[REFRESH_TOKEN] !== used) continue;
+      over = outcome;
+      return outcome;
+    }
+  }
+
+  async function renewOnce(
+    refused: string | undefined,
+    signal: AbortSignal,
+  ): Promise<TokenOutcome> {
+    if (signal.aborted) return aborted;
+    renewing ??= renew(refused).finally(() => {
+      renewing = undefined;
+    });
+    return untilAborted(renewing, signal);
+  }
+
+  return {
+    async take(signal) {
+      if (over !== undefined) return over;
+      const isGood =
+        unsaved === undefined && tokenOf(current) !== "" && !isEnding(current, deps.clock());
+      return isGood ? { kind: "ok", token: tokenOf(current) } : renewOnce(undefined, signal);
+    },
+
+    async replace(refused, signal) {
+      if (over !== undefined) return over;
+      const isReplaced = tokenOf(current) !== refused && unsaved === undefined;
+      return isReplaced ? { kind: "ok", token: tokenOf(current) } : renewOnce(refused, signal);
+    },
+  };
+}
+
+const aborted: Offline = { kind: "offline", sent: false, note: "aborted" };
+
+function tokenOf(credentials: Credentials): string {
+  return credentials[ACCESS_TOKEN] ?? "";
+}
+
+function isEnding(credentials: Credentials, now: number): boolean {
+  const renewAt = credentials[RENEW_AT];
+  return renewAt !== undefined && now >= Number(renewAt);
+}
+
+/** The token endpoint may have been reached, but the call that wanted a token has not been sent. */
+function notSent(failure: GrantFailure): GrantFailure {
+  return failure.kind === "offline" ? { ...failure, sent: false } : failure;
+}
+
+/** Stops waiting when the caller gives up; the renewal goes on for the others, and for its new refresh token. */
+async function untilAborted(
+  renewing: Promise<TokenOutcome>,
+  signal: AbortSignal,
+): Promise<TokenOutcome> {
+  const gaveUp = Promise.withResolvers<TokenOutcome>();
+  const onAbort = () => gaveUp.resolve(aborted);
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await Promise.race([renewing, gaveUp.promise]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}
