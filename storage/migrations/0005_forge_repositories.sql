@@ -7,6 +7,7 @@ CREATE TABLE forge_repositories (
   name TEXT NOT NULL,
   lower_name TEXT NOT NULL,
   description TEXT NOT NULL,
+  website TEXT NOT NULL DEFAULT '',
   is_private INTEGER NOT NULL,
   is_template INTEGER NOT NULL,
   -- no branch yet
@@ -35,16 +36,40 @@ CREATE TABLE forge_repository_state (
 ) STRICT;
 INSERT INTO forge_repository_state (id, last_repository_id) VALUES (1, 0);
 
+-- Former names of repositories. A name leads on until its owner has a repository of that name again.
+CREATE TABLE forge_repository_redirects (
+  owner_id INTEGER NOT NULL REFERENCES forge_users (id) ON DELETE CASCADE,
+  lower_name TEXT NOT NULL,
+  repository_id INTEGER NOT NULL REFERENCES forge_repositories (id) ON DELETE CASCADE,
+  PRIMARY KEY (owner_id, lower_name)
+) STRICT;
+CREATE INDEX forge_repository_redirects_repository ON forge_repository_redirects (repository_id);
+
 -- Work on files that a committed change has left to be done: 'remove' a repository's folder or an owner's,
--- 'follow' an owner to a new name with what lies in the folder of the old one.
+-- 'follow' an owner to a new name with what lies in the folder of the old one, 'head': point HEAD of the repository
+-- whose id is the path to its default branch.
 CREATE TABLE forge_repository_chores (
   id INTEGER PRIMARY KEY,
-  kind TEXT NOT NULL CHECK (kind IN ('remove', 'follow')),
+  kind TEXT NOT NULL CHECK (kind IN ('remove', 'follow', 'head')),
   path TEXT NOT NULL,
   -- 'follow': the folder to move to
   target TEXT
 ) STRICT;
 CREATE INDEX forge_repository_chores_path ON forge_repository_chores (path);
+
+-- Pushes that git has been given and whose changes nobody has been told of yet. Written before git may move a ref.
+CREATE TABLE forge_pushes (
+  id INTEGER PRIMARY KEY,
+  repository_id INTEGER NOT NULL REFERENCES forge_repositories (id) ON DELETE CASCADE,
+  pusher_id INTEGER NOT NULL REFERENCES forge_users (id) ON DELETE CASCADE,
+  -- JSON: what the client asked for
+  changes TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  -- Until then the process that runs it is alive; it renews this.
+  leased_until INTEGER NOT NULL
+) STRICT;
+CREATE INDEX forge_pushes_repository ON forge_pushes (repository_id);
+CREATE INDEX forge_pushes_pusher ON forge_pushes (pusher_id);
 
 CREATE TABLE forge_labels (
   id INTEGER PRIMARY KEY,

@@ -1,6 +1,6 @@
 import Database from "better-sqlite3";
 import { existsSync } from "node:fs";
-import { cp, mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -109,6 +109,31 @@ test("killed after an owner got a new name: the files follow", async () => {
     expect(await refsOf(daemon, "vera/kept")).toContain("refs/heads/main");
     await expect.poll(() => existsSync(folderOf("vera/stray.git")), { interval: 10 }).toBe(true);
     await expect.poll(() => existsSync(folderOf("mira")), { interval: 10 }).toBe(false);
+  });
+});
+
+test("killed after a repository got a new name: the files follow, and the former name leads on", async () => {
+  change(
+    "UPDATE forge_repositories SET name = 'Renamed', lower_name = 'renamed', needs_move = 1",
+    "INSERT INTO forge_repository_redirects SELECT owner_id, 'kept', id FROM forge_repositories",
+  );
+  await restarted(async (daemon) => {
+    expect(existsSync(folderOf("mira/kept.git"))).toBe(false);
+    expect(await refsOf(daemon, "mira/renamed")).toContain("refs/heads/main");
+    expect((await get(daemon, "mira/kept")).headers.get("location")).toBe(
+      "/api/v1/repos/mira/Renamed",
+    );
+  });
+});
+
+test("killed before HEAD followed the record: it follows", async () => {
+  change(
+    "UPDATE forge_repositories SET default_branch = 'trunk'",
+    "INSERT INTO forge_repository_chores (kind, path) VALUES ('head', '.head/1'), ('head', '.head/999')",
+  );
+  await restarted(async (daemon) => {
+    expect((await get(daemon, "mira/kept")).json.default_branch).toBe("trunk");
+    expect(await readFile(folderOf("mira/kept.git/HEAD"), "utf8")).toBe("ref: refs/heads/trunk\n");
   });
 });
 

@@ -1,6 +1,16 @@
 import { z } from "zod";
 import { anyoneWithin, empty, endpoint, forgeUser } from "../endpoint.ts";
-import { apiError, paging, signedInReplies, wireId, wireTime } from "./common.ts";
+import {
+  apiError,
+  optionalFlag,
+  optionalText,
+  paging,
+  signedInReplies,
+  wireId,
+  wireTime,
+} from "./common.ts";
+import { isAlphaDashDot, isRefName } from "./repository-rules.ts";
+import { isWebUrl } from "./rules.ts";
 import { userShape } from "./users.ts";
 
 /** What the caller may do with a repository. */
@@ -98,6 +108,25 @@ export const getRepository = endpoint({
   replies: { 200: repositoryShape, ...signedInReplies, 404: apiError },
 });
 
+export const editRepository = endpoint({
+  name: "forge.repos.edit",
+  method: "PATCH",
+  path: "/api/v1/repos/:owner/:repo",
+  summary:
+    "Change or rename a repository; members that are absent stay, and a former name leads on",
+  gate: forgeUser("repository"),
+  params: repositoryParams,
+  body: z.object({
+    name: optionalText({ max: 100, rules: [["AlphaDashDot", isAlphaDashDot]] }),
+    description: optionalText({ max: 2048 }),
+    website: optionalText({ max: 1024, rules: [["Url", isWebUrl]] }),
+    private: optionalFlag,
+    template: optionalFlag,
+    default_branch: optionalText({ max: 100, rules: [["GitRefName", isRefName]] }),
+  }),
+  replies: { 200: repositoryShape, ...signedInReplies, 404: apiError, 422: apiError },
+});
+
 export const deleteRepository = endpoint({
   name: "forge.repos.delete",
   method: "DELETE",
@@ -119,4 +148,9 @@ export const listOwnRepositories = endpoint({
   replies: { 200: z.array(repositoryShape), ...signedInReplies },
 });
 
-export const repositoryEndpoints = [getRepository, deleteRepository, listOwnRepositories];
+export const repositoryEndpoints = [
+  getRepository,
+  editRepository,
+  deleteRepository,
+  listOwnRepositories,
+];

@@ -208,10 +208,9 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
     try {
       const owned = await getOwned(
         db,
-        ownerName,
-        name,
-        (today) =>
-          `/${encodeURIComponent(today)}/${encodeURIComponent(name)}.git/info/refs?service=${service}`,
+        { owner: ownerName, repo: name },
+        caller?.user,
+        (today) => `/${today.owner}/${today.repo}.git/info/refs?service=${service}`,
       );
       const access = await findAccess(db, owned, caller?.user);
       return reaches(access, "read") ? { ...owned, access } : undefined;

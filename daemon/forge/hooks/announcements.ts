@@ -32,11 +32,13 @@ export interface Announcement {
  * and only if the change does; they are sent afterwards.
  */
 export interface Announcements {
+  /** `formerName` is of one that was renamed. */
   repository(
     tx: Transaction,
     action: "created" | "deleted" | "renamed",
     what: OwnedRepository,
     sender: ForgeUser,
+    formerName?: string,
   ): Promise<void>;
   organizationCreated(tx: Transaction, organization: ForgeUser, sender: ForgeUser): Promise<void>;
   /** A version of a package was published (`created`) or removed; `repository` is the one that it is linked to. */
@@ -81,8 +83,11 @@ export function createAnnouncements({ enqueue, newUuid, urls }: AnnouncementsDep
       return hooks.some((hook) => events.some((event) => hook.events.includes(event)));
     },
 
-    async repository(tx, action, what, sender) {
-      const payload = await toRepositoryPayload(tx, action, what, sender, urls);
+    async repository(tx, action, what, sender, formerName) {
+      const made = await toRepositoryPayload(tx, action, what, sender, urls);
+      // Croft's own, in the form in which other forges tell of it.
+      const changes = { repository: { name: { from: formerName } } };
+      const payload = formerName === undefined ? made : { ...made, changes };
       await other(tx, { event: "repository", repositoryId: what.repository.id, payload });
     },
 

@@ -59,6 +59,10 @@ export function createForgeHooks(deps: ForgeHooksDeps): ForgeHooks {
         // Adopting tells nobody (forge behaviour, 13.5), but the repository has its hooks from then on.
         if (!isAdopted) await announce.repository(tx, "created", { repository, owner }, actor);
       },
+      async edited(tx, { repository, owner, actor, former }) {
+        if (repository.name === former.name) return;
+        await announce.repository(tx, "renamed", { repository, owner }, actor, former.name);
+      },
       deleted: (tx, { repository, owner, actor }) =>
         announce.repository(tx, "deleted", { repository, owner }, actor),
       pushed: (tx, what) => pushes.enqueuePush(tx, what),

@@ -6,7 +6,7 @@ import type { ForgeCaller } from "../caller.ts";
 import { notFound } from "../refusals.ts";
 import { type AccessLevel, findAccess, reaches } from "../repositories/access.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
-import { getOwned } from "../repositories/repositories.service.ts";
+import { getOwned, type RepositoryPath } from "../repositories/repositories.service.ts";
 
 /** A repository as a path names it, with what the caller may do. */
 export interface OpenedRepository extends OwnedRepository {
@@ -16,15 +16,15 @@ export interface OpenedRepository extends OwnedRepository {
 /** The repository of a path, as far as the caller may read it. Refuses with `not_found`; former names with today's address. */
 export async function openRepository(
   db: Database,
-  { owner: ownerName, repo }: { readonly owner: string; readonly repo: string },
+  path: RepositoryPath,
   caller: ForgeCaller | undefined,
   rest: string,
 ): Promise<OpenedRepository> {
   const what = await getOwned(
     db,
-    ownerName,
-    repo,
-    (today) => `/api/v1/repos/${encodeURIComponent(today)}/${encodeURIComponent(repo)}${rest}`,
+    path,
+    caller?.user,
+    (today) => `/api/v1/repos/${today.owner}/${today.repo}${rest}`,
   );
   const access = await findAccess(db, what, caller?.user);
   if (!reaches(access, "read")) throw notFound();

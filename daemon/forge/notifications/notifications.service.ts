@@ -1,7 +1,7 @@
 import type { Database } from "../../../storage/engine/database.ts";
+import { findMailbox } from "../../../storage/tables/forge/mailboxes.ts";
 import {
   countThreads,
-  findMailbox,
   findThread,
   type ForgeThread,
   listThreads,
@@ -118,8 +118,7 @@ export function createNotifications({ db }: { readonly db: Database }): Notifica
       return { threads: await seeThreads(db, threads, caller.user), total };
     },
 
-    countUnread: (caller) =>
-      countThreads(db, { userId: caller.user.id, statuses: ["unread"], kinds: [] }),
+    countUnread: async (caller) => (await findMailbox(db, caller.user.id)).unread,
 
     async get(caller, id) {
       const thread = await getThread(id);
@@ -159,13 +158,11 @@ export function createNotifications({ db }: { readonly db: Database }): Notifica
     path: RepositoryPath | undefined,
   ): Promise<number | undefined> {
     if (path === undefined) return undefined;
-    const { owner: ownerName, repo } = path;
     const found = await getOwned(
       db,
-      ownerName,
-      repo,
-      (today) =>
-        `/api/v1/repos/${encodeURIComponent(today)}/${encodeURIComponent(repo)}/notifications`,
+      path,
+      caller.user,
+      (today) => `/api/v1/repos/${today.owner}/${today.repo}/notifications`,
     );
     if (!reaches(await findAccess(db, found, caller.user), "read")) throw notFound();
     return found.repository.id;

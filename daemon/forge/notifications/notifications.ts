@@ -3,10 +3,8 @@
 // Start here: one factory that joins this folder. notifications.service.ts is the mailbox; telling.ts fills it, for
 // pushed.ts and issue-news.ts; subjects.ts authorizes again what is read.
 import type { Database } from "../../../storage/engine/database.ts";
-import {
-  listOrganizationOwners,
-  touchMailboxesOf,
-} from "../../../storage/tables/forge/notifications.ts";
+import { touchMailboxesOf } from "../../../storage/tables/forge/mailboxes.ts";
+import { listOrganizationOwners } from "../../../storage/tables/forge/notifications.ts";
 import type { JobQueue } from "../../jobs/queue.ts";
 import type { RepositoryEvents } from "../repositories/events.ts";
 import { type AnnounceIssue, createIssueNews } from "./issue-news.ts";
@@ -54,7 +52,8 @@ export function createForgeNotifications({
           { what: { repository, owner }, kind: "repository", toldAt: tx.now },
         );
       },
-      deleted: (tx, { repository }) => touchMailboxesOf(tx, repository.id),
+      // Who may read it may be others from now on, and threads show its name.
+      edited: (tx, { repository }) => touchMailboxesOf(tx, repository.id),
       pushed: (tx, { repository, pusher, changes }) =>
         pushes.enqueuePush(tx, { repository, pusherId: pusher.id }, changes),
     },
@@ -66,6 +65,9 @@ export function joinRepositoryEvents(...listeners: readonly RepositoryEvents[]):
   return {
     async created(tx, what) {
       for (const listener of listeners) await listener.created?.(tx, what);
+    },
+    async edited(tx, what) {
+      for (const listener of listeners) await listener.edited?.(tx, what);
     },
     async deleted(tx, what) {
       for (const listener of listeners) await listener.deleted?.(tx, what);

@@ -26,6 +26,11 @@ export interface RepositoryEvents {
     tx: Transaction,
     what: OwnedRepository & { readonly actor: ForgeUser; readonly isAdopted: boolean },
   ): Promise<void>;
+  /** A repository was changed by somebody; `repository` is as of now, `former` as it was. */
+  edited?(
+    tx: Transaction,
+    what: OwnedRepository & { readonly actor: ForgeUser; readonly former: ForgeRepository },
+  ): Promise<void>;
   /** A repository is about to go. Not told when an account is purged (forge behaviour, 8.4). */
   deleted?(tx: Transaction, what: OwnedRepository & { readonly actor: ForgeUser }): Promise<void>;
   /** A push has moved refs; git has them already. */

@@ -1,6 +1,11 @@
 import type { RepositoryFiles } from "../../../storage/git/repository-files.ts";
 import type { Database } from "../../../storage/engine/database.ts";
-import { updateRepository } from "../../../storage/tables/forge/repositories.ts";
+import type { Git } from "../../../storage/git/git.ts";
+import { writeHead } from "../../../storage/git/refs.ts";
+import {
+  findRepositoryById,
+  updateRepository,
+} from "../../../storage/tables/forge/repositories.ts";
 import {
   deleteChore,
   findMovingRepository,
@@ -42,8 +47,12 @@ export async function enqueueTidy(enqueue: Enqueue, tx: Parameters<Enqueue>[0]):
   await enqueue(tx, { kind: TIDY, payload: null, key: "all" });
 }
 
+/** Where the chore of a repository's HEAD is noted: no account can have such a folder. */
+export const toHeadPath = (repositoryId: number): string => `.head/${repositoryId}`;
+
 export interface PlacingDeps {
   readonly db: Database;
+  readonly git: Git;
   readonly files: RepositoryFiles;
   readonly newId: () => string;
   readonly log: Log;
@@ -51,7 +60,7 @@ export interface PlacingDeps {
   readonly isAlone: boolean;
 }
 
-export function createPlacing({ db, files, newId, log, isAlone }: PlacingDeps): Placing {
+export function createPlacing({ db, git, files, newId, log, isAlone }: PlacingDeps): Placing {
   // Renames are quick, so one at a time is enough; what takes long is done on folders that are out of the way.
   let last: Promise<unknown> = Promise.resolve();
   const alone = <T>(work: () => Promise<T>): Promise<T> => {
@@ -96,7 +105,9 @@ export function createPlacing({ db, files, newId, log, isAlone }: PlacingDeps): 
     const isThere =
       outcome === "placed" || (outcome === "missing" && (await files.locate(target)) !== undefined);
     if (isThere) {
-      await updateRepository(db, id, { path: target, needsMove: false });
+      // Deleted while its files were on the way: what was to be removed lies at the new place.
+      if (!(await updateRepository(db, id, { path: target, needsMove: false })))
+        await files.discard(target, newId());
       const [folder = ""] = path.split("/");
       if (!folder.startsWith(".")) await files.removeIfEmpty(folder);
     } else log.warn({ repository_id: id, outcome }, "a repository's files cannot be moved yet");
@@ -126,7 +137,8 @@ export function createPlacing({ db, files, newId, log, isAlone }: PlacingDeps): 
   }
 
   async function perform({ id, kind, path, target }: RepositoryChore): Promise<void> {
-    if (kind === "follow" && target !== undefined) await follow(path, target);
+    if (kind === "head") await followHead(Number(path.slice(toHeadPath(0).length - 1)));
+    else if (kind === "follow" && target !== undefined) await follow(path, target);
     else if (!path.includes("/")) await removeOwnerFolder(path);
     else await files.discard(path, newId());
     await deleteChore(db, id);
@@ -141,6 +153,14 @@ export function createPlacing({ db, files, newId, log, isAlone }: PlacingDeps): 
         throw new Error("a repository in the folder of a deleted owner cannot be moved");
     }
     await files.discard(folder, newId());
+  }
+
+  /** The row decides which branch HEAD names, so doing this twice or late does no harm. */
+  async function followHead(repositoryId: number): Promise<void> {
+    const repository = await findRepositoryById(db, repositoryId);
+    const directory = repository && (await files.locate(repository.path));
+    if (repository !== undefined && directory !== undefined)
+      await writeHead(git, directory, repository.defaultBranch);
   }
 
   /** What has no record follows its owner to the new name, unless somebody else has the old one by now. */

@@ -4,6 +4,7 @@ import {
   insertRepository,
   type NewForgeRepository,
 } from "../../../storage/tables/forge/repositories.ts";
+import { deleteRepositoryRedirect } from "../../../storage/tables/forge/repositories-redirects.ts";
 import { insertLabels } from "../../../storage/tables/forge/repositories-labels.ts";
 import { insertWatch } from "../../../storage/tables/forge/repositories-watches.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
@@ -27,6 +28,7 @@ export async function recordRepository(
   events: RepositoryEvents,
 ): Promise<ForgeRepository> {
   const repository = await insertRepository(tx, { ...wanted, ownerId: owner.id });
+  await deleteRepositoryRedirect(tx, owner.id, wanted.name);
   await insertLabels(
     tx,
     repository.id,

@@ -1,6 +1,7 @@
 import { createRepository } from "../../contract/forge/admin-repositories.ts";
 import {
   deleteRepository,
+  editRepository,
   getRepository,
   listOwnRepositories,
 } from "../../contract/forge/repositories.ts";
@@ -8,7 +9,7 @@ import { adoptRepository, deleteUnadopted, listUnadopted } from "../../contract/
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
-import { toWantedRepository } from "./repository-requests.view.ts";
+import { toRepositoryEdits, toWantedRepository } from "./repository-requests.view.ts";
 import type { Repositories } from "./repositories.service.ts";
 import { toRepositoryView } from "./repository.view.ts";
 import type { Unadopted } from "./unadopted.service.ts";
@@ -34,6 +35,13 @@ export function repositoryRoutes({
     handle(getRepository, async ({ caller, params }) => ({
       status: 200,
       body: toRepositoryView(await repositories.get(params.owner, params.repo, caller), urls),
+    })),
+    handle(editRepository, async ({ caller, params, body }) => ({
+      status: 200,
+      body: toRepositoryView(
+        await repositories.edit(params.owner, params.repo, toRepositoryEdits(body), caller),
+        urls,
+      ),
     })),
     handle(deleteRepository, async ({ caller, params }) => {
       await repositories.remove(params.owner, params.repo, caller);

@@ -3,11 +3,11 @@ import {
   deleteRepository,
   findRepositoryById,
   findRepositoryByName,
-  type ForgeRepository,
   listRepositoriesOfMember,
 } from "../../../storage/tables/forge/repositories.ts";
 import { insertChore } from "../../../storage/tables/forge/repositories-moving.ts";
 import { countWatchers } from "../../../storage/tables/forge/repositories-watches.ts";
+import { findRepositoryRedirect } from "../../../storage/tables/forge/repositories-redirects.ts";
 import { findRedirect } from "../../../storage/tables/forge/redirects.ts";
 import {
   findUserById,
@@ -16,7 +16,6 @@ import {
   listUsersByIds,
 } from "../../../storage/tables/forge/users.ts";
 import { AppError } from "../../errors.ts";
-import type { Enqueue } from "../../jobs/queue.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { movedTo, notFound } from "../refusals.ts";
 import { assertScope, findAccess, reaches } from "./access.ts";
@@ -25,6 +24,11 @@ import {
   type CreateRepositoryDeps,
   type WantedRepository,
 } from "./create-repository.ts";
+import {
+  editRepository,
+  type EditRepositoryDeps,
+  type RepositoryEdits,
+} from "./edit-repository.ts";
 import type { OwnedRepository } from "./events.ts";
 import { enqueueTidy } from "./placing.ts";
 import type { SeenRepository } from "./repository.view.ts";
@@ -33,8 +37,8 @@ export interface Repositories {
   /** Makes a repository for an account, see `createRepository`. */
   create(ownerName: string, wanted: WantedRepository, actor: ForgeUser): Promise<SeenRepository>;
   /**
-   * The repository as far as the caller may know of it. Refuses with `not_found`; a former name of the owner is
-   * answered with the address of today's.
+   * The repository as far as the caller may know of it. Refuses with `not_found`; a former name of it or of its owner
+   * is answered with the address of today's.
    */
   get(ownerName: string, name: string, caller: ForgeCaller | undefined): Promise<SeenRepository>;
   /** A page of what the caller owns or reaches through a team, by name, and the count of all. */
@@ -43,15 +47,23 @@ export interface Repositories {
     window: { readonly page: number; readonly limit: number },
   ): Promise<{ readonly repositories: readonly SeenRepository[]; readonly total: number }>;
   /**
+   * Changes a repository, see `editRepository`. Refuses with `not_found` for whom may not see it, `forbidden` for whom
+   * does not administer it.
+   */
+  edit(
+    ownerName: string,
+    name: string,
+    edits: RepositoryEdits,
+    caller: ForgeCaller,
+  ): Promise<SeenRepository>;
+  /**
    * Deletes a repository; its files are gone soon after. Refuses with `not_found` for whom may not see it, `forbidden`
    * for whom does not own it.
    */
   remove(ownerName: string, name: string, caller: ForgeCaller): Promise<void>;
 }
 
-export interface RepositoriesDeps extends CreateRepositoryDeps {
-  readonly enqueue: Enqueue;
-}
+export interface RepositoriesDeps extends CreateRepositoryDeps, EditRepositoryDeps {}
 
 export function createRepositoriesService(deps: RepositoriesDeps): Repositories {
   const { db, placing, events, enqueue } = deps;
@@ -98,13 +110,19 @@ export function createRepositoriesService(deps: RepositoriesDeps): Repositories 
       return { repositories, total: found.total };
     },
 
+    async edit(ownerName, name, edits, caller) {
+      const seen = await get(ownerName, name, caller);
+      if (!reaches(seen.access, "admin")) throw noAdministrator();
+      await editRepository(deps, seen, edits, caller.user);
+      const repository = await findRepositoryById(db, seen.repository.id);
+      const owner = repository && (await findUserById(db, repository.ownerId));
+      if (repository === undefined || owner === undefined) throw notFound();
+      return { ...seen, repository, owner };
+    },
+
     async remove(ownerName, name, caller) {
       const seen = await get(ownerName, name, caller);
-      if (!reaches(seen.access, "owner"))
-        throw new AppError(
-          "forbidden",
-          "user should be an owner or a collaborator with admin write of a repository",
-        );
+      if (!reaches(seen.access, "owner")) throw noAdministrator();
       const { id } = seen.repository;
       const path = await db.transaction(async (tx) => {
         const today = await findRepositoryById(tx, id);
@@ -126,11 +144,12 @@ export function createRepositoriesService(deps: RepositoriesDeps): Repositories 
     name: string,
     caller: ForgeCaller | undefined,
   ): Promise<SeenRepository> {
+    const path = { owner: ownerName, repo: name };
     const { repository, owner } = await getOwned(
       db,
-      ownerName,
-      name,
-      (today) => `/api/v1/repos/${encodeURIComponent(today)}/${encodeURIComponent(name)}`,
+      path,
+      caller?.user,
+      (today) => `/api/v1/repos/${today.owner}/${today.repo}`,
     );
     const access = await findAccess(db, { repository, owner }, caller?.user);
     if (!reaches(access, "read")) throw notFound();
@@ -140,24 +159,53 @@ export function createRepositoriesService(deps: RepositoriesDeps): Repositories 
   }
 }
 
+/** The refusal to whom may see a repository but not do this with it. */
+export const noAdministrator = (): AppError =>
+  new AppError(
+    "forbidden",
+    "user should be an owner or a collaborator with admin write of a repository",
+  );
+
 /**
- * The repository of a name, whoever asks. Refuses with `not_found`; for a former name of a visible owner with the
- * address that `toAddress` makes of today's name.
+ * The repository of a name, whoever asks. Refuses with `not_found`; for a former name, of the owner or of the repository,
+ * with the address that `toAddress` makes of today's, if the viewer may read what it leads to.
  */
 export async function getOwned(
   db: Database,
-  ownerName: string,
-  name: string,
-  toAddress: (ownerName: string) => string,
+  path: RepositoryPath,
+  viewer: ForgeUser | undefined,
+  toAddress: (today: RepositoryPath) => string,
 ): Promise<OwnedRepository> {
-  const owner = await findUserByName(db, ownerName);
-  if (owner === undefined) {
-    const formerId = await findRedirect(db, ownerName);
-    const today = formerId === undefined ? undefined : await findUserById(db, formerId);
-    if (today === undefined || today.visibility !== "public") throw notFound();
-    throw movedTo(toAddress(today.name));
-  }
-  const repository: ForgeRepository | undefined = await findRepositoryByName(db, owner.id, name);
-  if (repository === undefined) throw notFound();
-  return { repository, owner };
+  const found = await findOwned(db, path);
+  if (found === undefined) throw notFound();
+  if (!found.isFormer) return found;
+  const { repository, owner } = found;
+  if (!reaches(await findAccess(db, found, viewer), "read")) throw notFound();
+  throw movedTo(
+    toAddress({ owner: encodeURIComponent(owner.name), repo: encodeURIComponent(repository.name) }),
+  );
+}
+
+/** A repository as an address names it. */
+export interface RepositoryPath {
+  readonly owner: string;
+  readonly repo: string;
+}
+
+async function findOwned(
+  db: Database,
+  { owner: ownerName, repo }: RepositoryPath,
+): Promise<(OwnedRepository & { readonly isFormer: boolean }) | undefined> {
+  const named = await findUserByName(db, ownerName);
+  const formerId = named === undefined ? await findRedirect(db, ownerName) : undefined;
+  const owner = named ?? (formerId === undefined ? undefined : await findUserById(db, formerId));
+  if (owner === undefined) return undefined;
+  const today = await findRepositoryByName(db, owner.id, repo);
+  if (today !== undefined) return { repository: today, owner, isFormer: named === undefined };
+  const redirectedId = await findRepositoryRedirect(db, owner.id, repo);
+  const former =
+    redirectedId === undefined ? undefined : await findRepositoryById(db, redirectedId);
+  // Whose it is by now counts, not whose it was.
+  const formerOwner = former && (await findUserById(db, former.ownerId));
+  return former && formerOwner && { repository: former, owner: formerOwner, isFormer: true };
 }

@@ -56,28 +56,28 @@ export function createForgeRepositories(deps: ForgeRepositoriesDeps): ForgeRepos
   jobs.register(placing.job);
   const sweepSoon = () => db.transaction((tx) => enqueueTidy(jobs.enqueue, tx));
   const commitEmail = (user: ForgeUser) => toEmbeddedUserView(user, true, urls).email;
+  const locate: ForgeRepositories["locate"] = async (repository) => {
+    const found = await files.locate(repository.path);
+    if (found !== undefined) return found;
+    // Being moved at this moment: what the row says holds again when the move is over.
+    const moved = await placing.alone(async () => {
+      const today = await findRepositoryById(db, repository.id);
+      return today && files.locate(today.path);
+    });
+    if (moved === undefined) throw new AppError("not_found", "the repository's files are missing");
+    return moved;
+  };
   return {
     repositories: createRepositoriesService({
       ...deps,
       placing,
+      locate,
       commitEmail,
       enqueue: jobs.enqueue,
     }),
     unadopted: createUnadopted({ ...deps, placing, sweepSoon }),
     urls,
-
-    async locate(repository) {
-      const found = await files.locate(repository.path);
-      if (found !== undefined) return found;
-      // Being moved at this moment: what the row says holds again when the move is over.
-      const moved = await placing.alone(async () => {
-        const today = await findRepositoryById(db, repository.id);
-        return today && files.locate(today.path);
-      });
-      if (moved === undefined)
-        throw new AppError("not_found", "the repository's files are missing");
-      return moved;
-    },
+    locate,
 
     async recover() {
       await placing.recover();

@@ -47,7 +47,7 @@ export function toRepositoryView(seen: SeenRepository, urls: ForgeUrls): WireRep
     ssh_url: `git@${toDomain(urls)}:${fullName}.git`,
     clone_url: toUrl(urls, `/${fullName}.git`),
     original_url: "",
-    website: "",
+    website: repository.website,
     stars_count: 0,
     forks_count: 0,
     watchers_count: watchers,

@@ -11,8 +11,11 @@ export interface MovingRepository {
 /** Work on files that a committed change has left to be done. */
 export interface RepositoryChore {
   readonly id: number;
-  /** `remove`: the folder at `path` goes. `follow`: what lies in `path` moves into `target`. */
-  readonly kind: "remove" | "follow";
+  /**
+   * `remove`: the folder at `path` goes. `follow`: what lies in `path` moves into `target`. `head`: HEAD of the repository
+   * whose id is `path` shall name its default branch.
+   */
+  readonly kind: "remove" | "follow" | "head";
   readonly path: string;
   readonly target: string | undefined;
 }
@@ -115,7 +118,7 @@ const movingSelect =
 
 interface ChoreRow {
   id: number;
-  kind: string;
+  kind: RepositoryChore["kind"];
   path: string;
   target: string | null;
 }
@@ -123,7 +126,7 @@ interface ChoreRow {
 function toChore(row: ChoreRow): RepositoryChore {
   return {
     id: row.id,
-    kind: row.kind === "follow" ? "follow" : "remove",
+    kind: row.kind,
     path: row.path,
     target: row.target ?? undefined,
   };

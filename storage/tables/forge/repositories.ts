@@ -1,4 +1,5 @@
 import type { Queries, Row, SqlValue, Transaction } from "../../engine/database.ts";
+import { emptyMailboxesOf } from "./mailboxes.ts";
 
 export type ObjectFormat = "sha1" | "sha256";
 
@@ -10,6 +11,8 @@ export interface ForgeRepository {
   readonly name: string;
   readonly lowerName: string;
   readonly description: string;
+  /** Empty when there is none. */
+  readonly website: string;
   readonly isPrivate: boolean;
   readonly isTemplate: boolean;
   /** It has no branch yet. */
@@ -32,14 +35,25 @@ export interface ForgeRepository {
 
 export type NewForgeRepository = Omit<
   ForgeRepository,
-  "id" | "lowerName" | "createdAt" | "updatedAt"
+  "id" | "lowerName" | "website" | "createdAt" | "updatedAt"
 >;
 
 /** What may change of a repository after it was made. */
 export type ForgeRepositoryChanges = Partial<
   Pick<
     ForgeRepository,
-    "isEmpty" | "branchCount" | "defaultBranch" | "sizeKib" | "path" | "needsMove" | "updatedAt"
+    | "name"
+    | "description"
+    | "website"
+    | "isPrivate"
+    | "isTemplate"
+    | "isEmpty"
+    | "branchCount"
+    | "defaultBranch"
+    | "sizeKib"
+    | "path"
+    | "needsMove"
+    | "updatedAt"
   >
 >;
 
@@ -56,6 +70,7 @@ export async function insertRepository(
     ...repository,
     id: state.id,
     lowerName: repository.name.toLowerCase(),
+    website: "",
     createdAt: tx.now,
     updatedAt: tx.now,
   };
@@ -68,13 +83,21 @@ export async function insertRepository(
   return record;
 }
 
-/** Writes the given members of a repository; does nothing when it is gone. */
+/** Writes the given members of a repository; whether it was there. Throws `conflict` as `insertRepository` does. */
 export async function updateRepository(
   db: Queries,
   id: number,
   changes: ForgeRepositoryChanges,
-): Promise<void> {
+): Promise<boolean> {
   const values: Row = {};
+  if (changes.name !== undefined) {
+    values["name"] = changes.name;
+    values["lower_name"] = changes.name.toLowerCase();
+  }
+  if (changes.description !== undefined) values["description"] = changes.description;
+  if (changes.website !== undefined) values["website"] = changes.website;
+  if (changes.isPrivate !== undefined) values["is_private"] = Number(changes.isPrivate);
+  if (changes.isTemplate !== undefined) values["is_template"] = Number(changes.isTemplate);
   if (changes.isEmpty !== undefined) values["is_empty"] = Number(changes.isEmpty);
   if (changes.branchCount !== undefined) values["branch_count"] = changes.branchCount;
   if (changes.defaultBranch !== undefined) values["default_branch"] = changes.defaultBranch;
@@ -83,16 +106,18 @@ export async function updateRepository(
   if (changes.needsMove !== undefined) values["needs_move"] = Number(changes.needsMove);
   if (changes.updatedAt !== undefined) values["updated_at"] = changes.updatedAt;
   const columns = Object.keys(values);
-  if (columns.length === 0) return;
-  await db.run(
+  if (columns.length === 0) return (await findRepositoryById(db, id)) !== undefined;
+  const { changes: count } = await db.run(
     `UPDATE forge_repositories SET ${columns.map((column) => `${column} = ?`).join(", ")} WHERE id = ?`,
     ...Object.values(values),
     id,
   );
+  return count > 0;
 }
 
-/** Removes a repository and, by foreign keys, its labels and watches. Whether it was there. */
+/** Removes a repository and, by foreign keys, its labels and watches; its threads from the counts, too. Whether it was there. */
 export async function deleteRepository(tx: Transaction, id: number): Promise<boolean> {
+  await emptyMailboxesOf(tx, id);
   return (await tx.run("DELETE FROM forge_repositories WHERE id = ?", id)).changes > 0;
 }
 
@@ -192,6 +217,7 @@ interface RepositoryRow {
   name: string;
   lower_name: string;
   description: string;
+  website: string;
   is_private: number;
   is_template: number;
   is_empty: number;
@@ -213,6 +239,7 @@ const repositoryColumns = [
   "name",
   "lower_name",
   "description",
+  "website",
   "is_private",
   "is_template",
   "is_empty",
@@ -235,6 +262,7 @@ function toRepository(row: RepositoryRow): ForgeRepository {
     name: row.name,
     lowerName: row.lower_name,
     description: row.description,
+    website: row.website,
     isPrivate: row.is_private === 1,
     isTemplate: row.is_template === 1,
     isEmpty: row.is_empty === 1,
@@ -258,6 +286,7 @@ function toRow(repository: ForgeRepository): { [C in keyof RepositoryRow]: SqlVa
     name: repository.name,
     lower_name: repository.lowerName,
     description: repository.description,
+    website: repository.website,
     is_private: Number(repository.isPrivate),
     is_template: Number(repository.isTemplate),
     is_empty: Number(repository.isEmpty),

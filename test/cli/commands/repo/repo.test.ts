@@ -4,6 +4,7 @@ import {
   type RepoCreateOptions,
 } from "../../../../cli/commands/admin/repo/create.ts";
 import { define as defineDelete } from "../../../../cli/commands/repo/delete.ts";
+import { define as defineEdit, type RepoEditOptions } from "../../../../cli/commands/repo/edit.ts";
 import { define as defineView } from "../../../../cli/commands/repo/view.ts";
 import { fakeDaemon } from "../../support/fake-daemon.ts";
 import { optionsOf } from "../../support/parse-line.ts";
@@ -72,6 +73,35 @@ test("repositories are listed and shown", async () => {
     home: home.path,
   });
   expect(viewed.json()).toEqual({ full_name: "mira/notes", size: 12 });
+});
+
+test("an edit sends what its flags name, a rename the name", async () => {
+  const flags = ["mira/notes", "--private", "true", "--default-branch", "trunk", "--website", ""];
+  expect(await optionsOf<RepoEditOptions>(defineEdit, flags)).toEqual({
+    owner: "mira",
+    repo: "notes",
+    private: "true",
+    defaultBranch: "trunk",
+    website: "",
+  });
+  await expect(optionsOf(defineEdit, ["mira/notes"])).rejects.toThrow("nothing to change");
+  await using home = await temporaryHome();
+  await using daemon = await fakeDaemon({
+    "PATCH /api/v1/repos/mira/notes": { body: repository },
+  });
+  await signIn(home.path, { url: daemon.url, forgeToken: "t" });
+  const edited = await runCli(["repo", "edit", ...flags, "--json"], { home: home.path });
+  expect(edited.json()).toEqual(repository);
+  expect(daemon.seen[0]?.json()).toEqual({ private: true, default_branch: "trunk", website: "" });
+  const wrong = await runCli(["repo", "edit", "mira/notes", "--private", "yes"], {
+    home: home.path,
+  });
+  expect(wrong.code).toBe(2);
+  const renamed = await runCli(["repo", "rename", "mira/notes", "diary", "--json"], {
+    home: home.path,
+  });
+  expect(renamed.json()).toEqual(repository);
+  expect(daemon.seen[1]?.json()).toEqual({ name: "diary" });
 });
 
 test("a deletion wants the name", async () => {

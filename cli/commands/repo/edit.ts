@@ -1,0 +1,58 @@
+import type { Command } from "commander";
+import type { editRepository as editRepositoryEndpoint } from "../../../daemon/contract/forge/repositories.ts";
+import { operation } from "../../client/operation.ts";
+import type { CliContext } from "../../context.ts";
+import { usageError } from "../../errors.ts";
+import { resourceOf } from "../../output/spec.ts";
+import { readTrueOrFalse } from "../admin/user/true-or-false.ts";
+import { repositoryLines } from "./repo-columns.ts";
+import { type RepositoryName, toRepositoryName } from "./repo-name.ts";
+
+const editRepository = operation<typeof editRepositoryEndpoint>(
+  "forge.repos.edit",
+  "PATCH",
+  "/api/v1/repos/:owner/:repo",
+);
+
+export const operations = [editRepository];
+export const output = resourceOf(editRepository);
+
+/** What the command was given. Members that are undefined stay. */
+export interface RepoEditOptions extends RepositoryName {
+  readonly description?: string;
+  readonly website?: string;
+  readonly private?: string;
+  readonly asTemplate?: string;
+  readonly defaultBranch?: string;
+}
+
+export function define(command: Command, cli: CliContext, run = runRepoEdit): void {
+  command
+    .argument("<repository>", "the repository as OWNER/NAME")
+    .option("--description <text>", "what it is for; empty to clear it")
+    .option("--website <url>", "its website; empty to clear it")
+    .option("--private <true|false>", "whether only its owner and administrators see it")
+    .option("--as-template <true|false>", "whether others may begin from it")
+    .option("--default-branch <name>", "the branch that clones begin with")
+    .action((given: string, flags: Omit<RepoEditOptions, keyof RepositoryName>) => {
+      if (Object.values(flags).every((value) => value === undefined))
+        throw usageError("nothing to change", "give at least one flag of those that --help lists");
+      return run(cli, { ...toRepositoryName(given), ...flags });
+    });
+}
+
+/** Changes a repository and prints it. */
+export async function runRepoEdit(cli: CliContext, options: RepoEditOptions): Promise<void> {
+  const { owner, repo, description, website, defaultBranch } = options;
+  const { body } = await cli.client.call(editRepository, {
+    params: { owner, repo },
+    body: {
+      description,
+      website,
+      private: readTrueOrFalse("--private", options.private),
+      template: readTrueOrFalse("--as-template", options.asTemplate),
+      default_branch: defaultBranch,
+    },
+  });
+  await cli.output.resource(body, repositoryLines);
+}

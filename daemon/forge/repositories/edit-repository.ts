@@ -1,0 +1,150 @@
+import { type Database, isConflict, type Transaction } from "../../../storage/engine/database.ts";
+import type { Git } from "../../../storage/git/git.ts";
+import { readBranches } from "../../../storage/git/refs.ts";
+import type { RepositoryFiles } from "../../../storage/git/repository-files.ts";
+import {
+  findRepositoryById,
+  findRepositoryByName,
+  type ForgeRepository,
+  updateRepository,
+} from "../../../storage/tables/forge/repositories.ts";
+import { insertChore } from "../../../storage/tables/forge/repositories-moving.ts";
+import {
+  deleteRepositoryRedirect,
+  putRepositoryRedirect,
+} from "../../../storage/tables/forge/repositories-redirects.ts";
+import { findUserById, type ForgeUser } from "../../../storage/tables/forge/users.ts";
+import { AppError } from "../../errors.ts";
+import type { Enqueue } from "../../jobs/queue.ts";
+import { notFound } from "../refusals.ts";
+import type { OwnedRepository, RepositoryEvents } from "./events.ts";
+import { refusing } from "./git-refusals.ts";
+import { assertRepositoryName, toRepositoryPath } from "./names.ts";
+import { enqueueTidy, type Placing, toHeadPath } from "./placing.ts";
+
+/** What shall be changed about a repository. Undefined members stay as they are. */
+export interface RepositoryEdits {
+  readonly name: string | undefined;
+  readonly description: string | undefined;
+  readonly website: string | undefined;
+  readonly isPrivate: boolean | undefined;
+  readonly isTemplate: boolean | undefined;
+  readonly defaultBranch: string | undefined;
+}
+
+export interface EditRepositoryDeps {
+  readonly db: Database;
+  readonly git: Git;
+  readonly files: RepositoryFiles;
+  readonly locate: (repository: ForgeRepository) => Promise<string>;
+  readonly placing: Placing;
+  readonly events: RepositoryEvents;
+  readonly enqueue: Enqueue;
+}
+
+/**
+ * Changes a repository. The row changes first, files and HEAD follow; what a crash leaves of that is done at the next
+ * start. A former name leads on until the owner has a repository of that name again; a change of case only is none.
+ * Refuses with `unprocessable` an unusable or taken name, files that lie at the new place, and a default branch that
+ * does not exist in a repository with branches; changes nothing then.
+ */
+export async function editRepository(
+  deps: EditRepositoryDeps,
+  { repository, owner }: OwnedRepository,
+  edits: RepositoryEdits,
+  actor: ForgeUser,
+): Promise<void> {
+  const { db, placing } = deps;
+  if (edits.name !== undefined && edits.name !== repository.name)
+    await assertFree(deps, { repository, owner }, edits.name);
+  await assertBranch(deps, repository, edits.defaultBranch);
+  const changed = await db
+    .transaction((tx) => writeEdits(deps, tx, { repository, actor }, edits))
+    .catch((error: unknown) => {
+      const isTaken = isConflict(error) && error.constraint?.includes("lower_name") === true;
+      throw isTaken && edits.name !== undefined ? taken(edits.name) : error;
+    });
+  if (changed.hasMoved) await placing.settle(repository.id);
+  if (changed.hasHead) await placing.clear(toHeadPath(repository.id));
+}
+
+/** Refuses a name that is unusable or taken, in the rows or on disk. */
+async function assertFree(
+  { db, files, placing }: EditRepositoryDeps,
+  { repository, owner }: OwnedRepository,
+  name: string,
+): Promise<void> {
+  assertRepositoryName(name);
+  if (name.toLowerCase() === repository.lowerName) return;
+  if ((await findRepositoryByName(db, owner.id, name)) !== undefined) throw taken(name);
+  const place = toRepositoryPath(owner.name, name);
+  await placing.clear(place);
+  if (await files.exists(place))
+    throw new AppError(
+      "unprocessable",
+      `repository files already exist [uname: ${owner.name}, name: ${name}]`,
+    );
+}
+
+/** A repository without branches may have any default; its first push decides. */
+async function assertBranch(
+  { git, locate }: EditRepositoryDeps,
+  repository: ForgeRepository,
+  branch: string | undefined,
+): Promise<void> {
+  if (branch === undefined || branch === repository.defaultBranch || repository.isEmpty) return;
+  const directory = await locate(repository);
+  const { branches } = await refusing(() => readBranches(git, directory));
+  if (!branches.includes(branch))
+    throw new AppError("unprocessable", `branch does not exist [name: ${branch}]`);
+}
+
+async function writeEdits(
+  { enqueue, events }: EditRepositoryDeps,
+  tx: Transaction,
+  { repository, actor }: { readonly repository: ForgeRepository; readonly actor: ForgeUser },
+  { name, defaultBranch, ...edits }: RepositoryEdits,
+): Promise<{ readonly hasMoved: boolean; readonly hasHead: boolean }> {
+  // It may have been changed, or its owner renamed, while names and branches were looked at.
+  const former = await findRepositoryById(tx, repository.id);
+  const owner = former && (await findUserById(tx, former.ownerId));
+  if (former === undefined || owner === undefined) throw notFound();
+  const hasMoved = name !== undefined && name.toLowerCase() !== former.lowerName;
+  const hasHead = defaultBranch !== undefined && defaultBranch !== former.defaultBranch;
+  const isOther =
+    (name !== undefined && name !== former.name) ||
+    hasHead ||
+    Object.entries(edits).some(
+      ([member, value]) => value !== undefined && value !== former[member as keyof typeof edits],
+    );
+  if (!isOther) return { hasMoved: false, hasHead: false };
+  if (hasMoved) {
+    await deleteRepositoryRedirect(tx, owner.id, name);
+    await putRepositoryRedirect(tx, {
+      ownerId: owner.id,
+      name: former.name,
+      repositoryId: former.id,
+    });
+  }
+  const needsMove = hasMoved ? { needsMove: true } : {};
+  await updateRepository(tx, former.id, {
+    ...dropUndefined({ ...edits, name, defaultBranch }),
+    ...needsMove,
+    updatedAt: tx.now,
+  });
+  if (hasHead)
+    await insertChore(tx, { kind: "head", path: toHeadPath(former.id), target: undefined });
+  if (hasMoved || hasHead) await enqueueTidy(enqueue, tx);
+  const today = await findRepositoryById(tx, former.id);
+  if (today !== undefined) await events.edited?.(tx, { repository: today, owner, actor, former });
+  return { hasMoved, hasHead };
+}
+
+function dropUndefined<T extends object>(given: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>;
+  };
+}
+
+const taken = (name: string) =>
+  new AppError("unprocessable", `repo name is already taken [name: ${name}]`);
