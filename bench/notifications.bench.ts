@@ -31,8 +31,8 @@ const markLarge = await markAll(large);
 report(`Notifications, ${LARGE} threads against ${SMALL}, median of ${ROUNDS} rounds`, [
   atMost("a page of 50, times the small mailbox", listLarge / listSmall, 2, ""),
   { what: "a page of 50, of the large one", value: `${listLarge.toFixed(2)} ms` },
-  { what: "count of unread, of the small one", value: `${countSmall.toFixed(2)} ms` },
-  atMost("count of unread, of the large one", countLarge, 20, "ms"),
+  { what: "count of unread, of the small one", value: `${countSmall.toFixed(3)} ms` },
+  atMost("count of unread, times the small mailbox", countLarge / countSmall, 2, ""),
   atMost(
     "mark all, for each thread, times the small mailbox",
     markLarge / LARGE / (markSmall / SMALL),
@@ -69,11 +69,19 @@ async function fill(username: string, threads: number): Promise<number> {
     });
     await tx.run(
       `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
-       INSERT INTO forge_notifications (user_id, repository_id, kind, status, commit_id, told_at, updated_at)
-       SELECT ?, ?, 3, 0, 'c' || i, i, i FROM n`,
+       INSERT INTO forge_notifications (user_id, repository_id, kind, status, commit_id, told_at, news_revision, updated_at)
+       SELECT ?, ?, 3, 0, 'c' || i, i, i, i FROM n`,
       threads,
       id,
       repository.id,
+    );
+    await tx.run(
+      `INSERT INTO forge_mailboxes (user_id, revision, changed_at, unread_count, read_count, pinned_count)
+       VALUES (?, ?, ?, ?, 0, 0)`,
+      id,
+      threads,
+      tx.now,
+      threads,
     );
   });
   return id;

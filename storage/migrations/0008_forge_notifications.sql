@@ -75,6 +75,8 @@ CREATE TABLE forge_notifications (
   commit_id TEXT,
   -- when what it was last told of happened: telling the same again changes nothing
   told_at INTEGER NOT NULL,
+  -- the mailbox's revision when it was told of: what is greater than a revision is news to whom knows that one
+  news_revision INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
   -- One thread per person and issue, or commit; threads of repositories are one per event.
   UNIQUE (issue_id, user_id),
@@ -84,9 +86,15 @@ CREATE TABLE forge_notifications (
 CREATE INDEX forge_notifications_mailbox
   ON forge_notifications (user_id, status, updated_at, id, kind, repository_id);
 
--- Grows with every change of a person's threads, so that polling costs one row while nothing happens.
+CREATE INDEX forge_notifications_news ON forge_notifications (user_id, news_revision);
+
+-- The revision grows with every change of a person's threads, so that polling costs one row while nothing happens. The
+-- counts are of threads by their status: whoever changes threads holds the row first, and changes them along.
 CREATE TABLE forge_mailboxes (
   user_id INTEGER PRIMARY KEY REFERENCES forge_users (id) ON DELETE CASCADE,
   revision INTEGER NOT NULL,
-  changed_at INTEGER NOT NULL
+  changed_at INTEGER NOT NULL,
+  unread_count INTEGER NOT NULL,
+  read_count INTEGER NOT NULL,
+  pinned_count INTEGER NOT NULL
 ) STRICT;

@@ -1,4 +1,5 @@
 import type { Queries, SqlValue, Transaction } from "../../engine/database.ts";
+import { changeMailbox, holdMailbox } from "./mailboxes.ts";
 import { OWNER_ACCESS } from "./orgs.ts";
 
 export const threadKinds = ["issue", "pull", "commit", "repository"] as const;
@@ -49,25 +50,57 @@ export interface NewThread {
  */
 export async function tellThread(tx: Transaction, thread: NewThread): Promise<number | undefined> {
   const { userId, repositoryId, kind, issueId = null, commitId = null, toldAt } = thread;
-  const key = issueId === null ? "(repository_id, user_id, commit_id)" : "(issue_id, user_id)";
-  const row = await tx.get<{ id: number }>(
-    `INSERT INTO forge_notifications (user_id, repository_id, kind, status, issue_id, commit_id, told_at, updated_at)
-     VALUES (?, ?, ?, 0, ?, ?, ?, ?)
-     ON CONFLICT ${key} DO UPDATE SET
+  const { revision } = await holdMailbox(tx, userId);
+  const key =
+    issueId === null
+      ? (["repository_id", "user_id", "commit_id"] as const)
+      : (["issue_id", "user_id"] as const);
+  const values = { repository_id: repositoryId, user_id: userId, commit_id: commitId };
+  const known = await tx.get<{ status: number }>(
+    `SELECT status FROM forge_notifications WHERE ${key.map((column) => `${column} = ?`).join(" AND ")}`,
+    ...key.map((column) => (column === "issue_id" ? issueId : values[column])),
+  );
+  const row = await tx.get<{ id: number; status: number }>(
+    `INSERT INTO forge_notifications (user_id, repository_id, kind, status, issue_id, commit_id, told_at, news_revision, updated_at)
+     VALUES (?, ?, ?, 0, ?, ?, ?, ?, ?)
+     ON CONFLICT (${key.join(", ")}) DO UPDATE SET
        status = CASE WHEN forge_notifications.status = 2 THEN 2 ELSE 0 END,
-       told_at = excluded.told_at, updated_at = excluded.updated_at
+       told_at = excluded.told_at, news_revision = excluded.news_revision, updated_at = excluded.updated_at
      WHERE forge_notifications.told_at < excluded.told_at
-     RETURNING id`,
+     RETURNING id, status`,
     userId,
     repositoryId,
     threadKinds.indexOf(kind) + 1,
     issueId,
     commitId,
     toldAt,
+    revision + 1,
     tx.now,
   );
-  if (row !== undefined) await touchMailbox(tx, userId);
-  return row?.id;
+  if (row === undefined) return undefined;
+  await changeMailbox(tx, userId, [
+    ...(known === undefined ? [] : [{ status: known.status, by: -1 }]),
+    { status: row.status, by: 1 },
+  ]);
+  return row.id;
+}
+
+/** Revisions of a mailbox: `after` is known already, `upTo` is not. */
+export interface NewsRange {
+  readonly after: number;
+  readonly upTo: number;
+  readonly limit: number;
+}
+
+/** A person's threads that were told of after one revision of the mailbox and up to another, in that order. */
+export async function listNews(
+  db: Queries,
+  userId: number,
+  range: NewsRange,
+): Promise<{ readonly revision: number; readonly thread: ForgeThread }[]> {
+  const { sql, values } = toNewsStatement(userId, range);
+  const rows = await db.all<ThreadRow & { news_revision: number }>(sql, ...values);
+  return rows.map((row) => ({ revision: row.news_revision, thread: toThread(row) }));
 }
 
 /** A page of a person's threads, the last changed first. */
@@ -80,7 +113,7 @@ export async function listThreads(
   return (await db.all<ThreadRow>(sql, ...values)).map(toThread);
 }
 
-/** How many threads fit. */
+/** How many threads fit. One row says it when nothing but statuses is asked for. */
 export async function countThreads(db: Queries, filter: ThreadFilter): Promise<number> {
   const { sql, values } = toCountStatement(filter);
   return (await db.get<{ total: number }>(sql, ...values))?.total ?? 0;
@@ -92,9 +125,16 @@ export async function markThreads(
   filter: ThreadFilter,
   status: ThreadStatus,
 ): Promise<number> {
+  await holdMailbox(tx, filter.userId);
+  const leaving = toTallyStatement(filter);
+  const tally = await tx.all<{ status: number; total: number }>(leaving.sql, ...leaving.values);
+  if (tally.length === 0) return 0;
   const { sql, values } = toMarkStatement(filter, status, tx.now);
   const { changes } = await tx.run(sql, ...values);
-  if (changes > 0) await touchMailbox(tx, filter.userId);
+  await changeMailbox(tx, filter.userId, [
+    ...tally.map((each) => ({ status: each.status, by: -each.total })),
+    { status: threadStatuses.indexOf(status), by: changes },
+  ]);
   return changes;
 }
 
@@ -104,15 +144,21 @@ export async function markThread(
   { id, userId }: { readonly id: number; readonly userId: number },
   status: ThreadStatus,
 ): Promise<ForgeThread | undefined> {
-  const row = await tx.get<ThreadRow>(
-    `UPDATE forge_notifications SET status = ?, updated_at = ? WHERE id = ? AND user_id = ? RETURNING ${threadColumns}`,
-    threadStatuses.indexOf(status),
+  await holdMailbox(tx, userId);
+  const known = await findThread(tx, id);
+  if (known?.userId !== userId) return undefined;
+  const to = threadStatuses.indexOf(status);
+  await tx.run(
+    "UPDATE forge_notifications SET status = ?, updated_at = ? WHERE id = ?",
+    to,
     tx.now,
     id,
-    userId,
   );
-  if (row !== undefined) await touchMailbox(tx, userId);
-  return row && toThread(row);
+  await changeMailbox(tx, userId, [
+    { status: threadStatuses.indexOf(known.status), by: -1 },
+    { status: to, by: 1 },
+  ]);
+  return { ...known, status, updatedAt: tx.now };
 }
 
 export async function findThread(db: Queries, id: number): Promise<ForgeThread | undefined> {
@@ -121,29 +167,6 @@ export async function findThread(db: Queries, id: number): Promise<ForgeThread |
     id,
   );
   return row && toThread(row);
-}
-
-/** When a person's threads last changed, and a number that grows with each change; zeros while there never was one. */
-export async function findMailbox(
-  db: Queries,
-  userId: number,
-): Promise<{ readonly revision: number; readonly changedAt: number }> {
-  const row = await db.get<{ revision: number; changed_at: number }>(
-    "SELECT revision, changed_at FROM forge_mailboxes WHERE user_id = ?",
-    userId,
-  );
-  return { revision: row?.revision ?? 0, changedAt: row?.changed_at ?? 0 };
-}
-
-/** Has everybody who has threads of a repository look again: it is about to go, and the threads with it. */
-export async function touchMailboxesOf(tx: Transaction, repositoryId: number): Promise<void> {
-  await tx.run(
-    `INSERT INTO forge_mailboxes (user_id, revision, changed_at)
-     SELECT DISTINCT n.user_id, 1, CAST(? AS BIGINT) FROM forge_notifications n WHERE n.repository_id = ?
-     ON CONFLICT (user_id) DO UPDATE SET revision = forge_mailboxes.revision + 1, changed_at = excluded.changed_at`,
-    tx.now,
-    repositoryId,
-  );
 }
 
 /** The ids of the people who own an organization. */
@@ -211,11 +234,41 @@ export function toPageStatement(
 }
 
 export function toCountStatement(filter: ThreadFilter): Statement {
+  if (toRest(filter).sql === "") {
+    const counts = statusesOf(filter).map((status) => `${status}_count`);
+    return {
+      sql: `SELECT ${counts.join(" + ")} AS total FROM forge_mailboxes WHERE user_id = ?`,
+      values: [filter.userId],
+    };
+  }
   const ranges = statusesOf(filter).map((status) => toCondition(filter, status));
   const sums = ranges.map(({ sql }) => `(SELECT COUNT(*) FROM forge_notifications WHERE ${sql})`);
   return {
     sql: `SELECT ${sums.join(" + ")} AS total`,
     values: ranges.flatMap(({ values }) => values),
+  };
+}
+
+/** Counts what fits by its status; a status that nothing has is left out. */
+export function toTallyStatement(filter: ThreadFilter): Statement {
+  const statuses = statusesOf(filter);
+  const rest = toRest(filter);
+  return {
+    sql: `SELECT status, COUNT(*) AS total FROM forge_notifications
+          WHERE user_id = ? AND status IN (${statuses.map(() => "?").join(", ")})${rest.sql} GROUP BY status`,
+    values: [
+      filter.userId,
+      ...statuses.map((each) => threadStatuses.indexOf(each)),
+      ...rest.values,
+    ],
+  };
+}
+
+export function toNewsStatement(userId: number, { after, upTo, limit }: NewsRange): Statement {
+  return {
+    sql: `SELECT ${threadColumns}, news_revision FROM forge_notifications
+          WHERE user_id = ? AND news_revision > ? AND news_revision <= ? ORDER BY news_revision LIMIT ?`,
+    values: [userId, after, upTo, limit],
   };
 }
 
@@ -237,15 +290,6 @@ export function toMarkStatement(
       ...rest.values,
     ],
   };
-}
-
-async function touchMailbox(tx: Transaction, userId: number): Promise<void> {
-  await tx.run(
-    `INSERT INTO forge_mailboxes (user_id, revision, changed_at) VALUES (?, 1, ?)
-     ON CONFLICT (user_id) DO UPDATE SET revision = forge_mailboxes.revision + 1, changed_at = excluded.changed_at`,
-    userId,
-    tx.now,
-  );
 }
 
 interface ThreadRow {

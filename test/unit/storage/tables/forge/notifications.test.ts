@@ -1,9 +1,10 @@
 import { beforeAll, afterAll, describe, expect, test } from "vitest";
 import type { Database } from "../../../../../storage/engine/database.ts";
+import { emptyMailboxesOf, findMailbox } from "../../../../../storage/tables/forge/mailboxes.ts";
 import {
   countThreads,
-  findMailbox,
   findThread,
+  listNews,
   listThreads,
   markThread,
   markThreads,
@@ -12,6 +13,7 @@ import {
   type ThreadFilter,
   toCountStatement,
   toMarkStatement,
+  toNewsStatement,
   toPageStatement,
 } from "../../../../../storage/tables/forge/notifications.ts";
 import { openTestDatabase } from "../../../../support/database.ts";
@@ -127,9 +129,9 @@ describe("telling", () => {
 
   test("and marking move the mailbox's revision; reading and others' mailboxes do not", async () => {
     const [userId, other] = [await addPerson(), await addPerson()];
-    expect(await findMailbox(db, userId)).toEqual({ revision: 0, changedAt: 0 });
+    expect(await findMailbox(db, userId)).toEqual({ revision: 0, changedAt: 0, unread: 0 });
     const id = (await tell(userId, "a")) ?? 0;
-    expect(await findMailbox(db, userId)).toEqual({ revision: 1, changedAt: now });
+    expect(await findMailbox(db, userId)).toEqual({ revision: 1, changedAt: now, unread: 1 });
     await tell(userId, "a");
     await listThreads(db, allOf(userId), everything);
     await db.transaction((tx) => markThread(tx, { id, userId: other }, "read"));
@@ -180,6 +182,92 @@ test("lists are ordered by change over all statuses", async () => {
   ]);
 });
 
+describe("news", () => {
+  test("are listed once, in the order in which they were told, whatever became of them", async () => {
+    const [userId, other] = [await addPerson(), await addPerson()];
+    const first = (await tell(userId, "a")) ?? 0;
+    const second = (await tell(userId, "b")) ?? 0;
+    await tell(other, "a");
+    const known = (await findMailbox(db, userId)).revision;
+    now += 1000;
+    await tell(userId, "a");
+    const third = (await tell(userId, "c")) ?? 0;
+    await db.transaction((tx) => markThreads(tx, allOf(userId), "read"));
+    const { revision } = await findMailbox(db, userId);
+    const since = async (after: number, limit = 10) =>
+      (await listNews(db, userId, { after, upTo: revision, limit })).map(({ thread }) => thread.id);
+    expect(await since(0)).toEqual([second, first, third]);
+    expect(await since(known)).toEqual([first, third]);
+    expect(await since(known, 1)).toEqual([first]);
+    expect(await since(revision)).toEqual([]);
+  });
+});
+
+describe("the counts of a mailbox", () => {
+  const statuses = ["unread", "read", "pinned"] as const;
+
+  /** What the mailbox says, and what is there. */
+  async function countBoth(userId: number): Promise<[kept: number[], real: number[]]> {
+    const kept: number[] = [];
+    const real: number[] = [];
+    for (const status of statuses) {
+      kept.push(await countThreads(db, { ...allOf(userId), statuses: [status] }));
+      // A time has the rows counted.
+      real.push(await countThreads(db, { ...allOf(userId), statuses: [status], since: 0 }));
+    }
+    return [kept, real];
+  }
+
+  test("stay true whatever is told and marked", async () => {
+    const userId = await addPerson();
+    const ids: number[] = [];
+    // A fixed sequence that mixes everything: the numbers come from a small generator.
+    let seed = 7;
+    const pick = (below: number) => (seed = (seed * 1103515245 + 12345) % 2 ** 31) % below;
+    for (let step = 0; step < 300; step += 1) {
+      now += 1;
+      const to = statuses[pick(3)] ?? "read";
+      const from = statuses[pick(3)] ?? "read";
+      const what = pick(10);
+      if (what < 5) {
+        const id = await tell(userId, `c${pick(20)}`);
+        if (id !== undefined && !ids.includes(id)) ids.push(id);
+      } else if (what < 9) {
+        const id = ids[pick(Math.max(ids.length, 1))] ?? 0;
+        await db.transaction((tx) => markThread(tx, { id, userId }, to));
+      } else {
+        const filter = { ...allOf(userId), statuses: [from], before: now - pick(20) };
+        await db.transaction((tx) => markThreads(tx, filter, to));
+      }
+    }
+    const [kept, real] = await countBoth(userId);
+    expect(kept).toEqual(real);
+    expect(kept.reduce((sum, each) => sum + each, 0)).toBe(ids.length);
+  });
+
+  test("forget the threads of a repository that goes, and those who had some look again", async () => {
+    const [userId, other] = [await addPerson(), await addPerson()];
+    const gone = await addPerson();
+    const tellOf = (to: number, repositoryId: number, commitId: string) =>
+      db.transaction((tx) =>
+        tellThread(tx, { userId: to, repositoryId, kind: "commit", commitId, toldAt: now }),
+      );
+    await tellOf(userId, gone, "a");
+    const pinned = (await tellOf(userId, gone, "b")) ?? 0;
+    await tellOf(userId, userId, "a");
+    await tellOf(other, other, "a");
+    await db.transaction((tx) => markThread(tx, { id: pinned, userId }, "pinned"));
+    const before = [await findMailbox(db, userId), await findMailbox(db, other)];
+    await db.transaction((tx) => emptyMailboxesOf(tx, gone));
+    expect(await countBoth(userId)).toEqual([
+      [1, 0, 0],
+      [1, 0, 0],
+    ]);
+    expect((await findMailbox(db, userId)).revision).toBe((before[0]?.revision ?? 0) + 1);
+    expect(await findMailbox(db, other)).toEqual(before[1]);
+  });
+});
+
 describe("a mailbox of any size", () => {
   const filters: readonly [string, ThreadFilter][] = [
     ["the default", { userId: 1, statuses: ["unread", "pinned"], kinds: [] }],
@@ -222,13 +310,26 @@ describe("a mailbox of any size", () => {
     },
   );
 
-  test.each(filters)("is counted from the index alone: %s", async (_name, filter) => {
+  test.each(filters.slice(0, 2))("is counted from one row: %s", async (_name, filter) => {
+    expect(await explain(toCountStatement(filter))).toEqual([
+      "SEARCH forge_mailboxes USING INTEGER PRIMARY KEY (rowid=?)",
+    ]);
+  });
+
+  test.each(filters.slice(2))("is counted from the index alone: %s", async (_name, filter) => {
     for (const step of (await explain(toCountStatement(filter))).filter((each) =>
       each.includes("forge_notifications"),
     ))
       expect(step).toMatch(
         /^SEARCH forge_notifications USING COVERING INDEX forge_notifications_mailbox/,
       );
+  });
+
+  test("tells its news from an index", async () => {
+    const plan = await explain(toNewsStatement(1, { after: 1, upTo: 9, limit: 50 }));
+    expect(plan).toEqual([
+      expect.stringMatching(/^SEARCH forge_notifications USING INDEX forge_notifications_news/),
+    ]);
   });
 
   test.each(filters)("is marked by one ranged statement: %s", async (_name, filter) => {
