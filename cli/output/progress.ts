@@ -3,6 +3,7 @@ import type { CommonFlags, ProgressMode } from "../flags.ts";
 import type { Io } from "../io.ts";
 import { toSizeText } from "./cells.ts";
 import { toVisibleLine } from "./visible.ts";
+import { cutEnd } from "./width.ts";
 
 /** The progress of transfers on standard error: a bar on a terminal, events for scripts that ask, else nothing. */
 export interface Progress {
@@ -88,12 +89,12 @@ export function toBar({ name, done, total, ms, columns }: BarInput): string {
   if (total !== undefined) parts.unshift(`${String(percentOf(done, total)).padStart(3)}%`);
   const tail = parts.join("  ");
   const room = columns - 1 - stringWidth(tail) - 2;
-  const title = shorten(toVisibleLine(name), Math.max(0, Math.min(30, room)));
+  const title = cutEnd(toVisibleLine(name), Math.max(0, Math.min(30, room)));
   const barRoom = room - stringWidth(title) - 4;
   const bar =
     total === undefined || barRoom < 8 ? "" : `  ${drawBar(done, total, Math.min(barRoom, 30))}`;
   const line = `${title}${bar}  ${tail}`;
-  return stringWidth(line) < columns ? line : shorten(tail, columns - 1);
+  return stringWidth(line) < columns ? line : cutEnd(tail, columns - 1);
 }
 
 function drawBar(done: number, total: number, width: number): string {
@@ -111,14 +112,4 @@ function toTimeText(seconds: number): string {
   const whole = Math.max(0, Math.ceil(seconds));
   if (whole < 100) return `${whole} s`;
   return whole < 6000 ? `${Math.ceil(whole / 60)} min` : `${Math.ceil(whole / 3600)} h`;
-}
-
-function shorten(text: string, width: number): string {
-  if (stringWidth(text) <= width) return text;
-  let kept = "";
-  for (const { segment } of new Intl.Segmenter().segment(text)) {
-    if (stringWidth(kept + segment) > width - 1) break;
-    kept += segment;
-  }
-  return width < 1 ? "" : `${kept}…`;
 }

@@ -1,4 +1,5 @@
 import stringWidth from "string-width";
+import { cutEnd, padEnd } from "./width.ts";
 
 /** A table for a terminal. Cells are visible text without line ends; `width` is the terminal's. */
 export interface TableInput {
@@ -20,7 +21,7 @@ export function toTable({ headers, rows, width, paintHeader }: TableInput): stri
   const widths = fit(wanted, width - gap.length * (headers.length - 1));
   const line = (cells: readonly string[]) =>
     cells
-      .map((cell, column) => pad(cut(cell, widths[column] ?? 0), widths[column] ?? 0))
+      .map((cell, column) => padEnd(cutEnd(cell, widths[column] ?? 0), widths[column] ?? 0))
       .join(gap)
       .trimEnd();
   return [paintHeader(line(headers)), ...rows.map(line)].map((text) => `${text}\n`).join("");
@@ -51,22 +52,4 @@ function fit(wanted: readonly number[], available: number): number[] {
     excess -= cutBy;
   }
   return widths;
-}
-
-function cut(text: string, width: number): string {
-  if (stringWidth(text) <= width) return text;
-  const segments = new Intl.Segmenter(undefined, { granularity: "grapheme" });
-  let kept = "";
-  let used = 0;
-  for (const { segment } of segments.segment(text)) {
-    const more = stringWidth(segment);
-    if (used + more > width - 1) break;
-    kept += segment;
-    used += more;
-  }
-  return `${kept}…`;
-}
-
-function pad(text: string, width: number): string {
-  return text + " ".repeat(Math.max(0, width - stringWidth(text)));
 }

@@ -4,7 +4,7 @@ import { operation } from "../../client/operation.ts";
 import type { CliContext } from "../../context.ts";
 import { resourceOf } from "../../output/spec.ts";
 
-const countNotifications = operation<typeof countNotificationsEndpoint>(
+export const countNotifications = operation<typeof countNotificationsEndpoint>(
   "forge.notifications.count",
   "GET",
   "/api/v1/notifications/new",

@@ -11,12 +11,12 @@ import { listOf } from "../../output/spec.ts";
 import { toRepositoryName } from "../repo/repo-name.ts";
 import { threadColumns, toStatusName, type ThreadStatusName } from "./thread-columns.ts";
 
-const listNotifications = operation<typeof listNotificationsEndpoint>(
+export const listNotifications = operation<typeof listNotificationsEndpoint>(
   "forge.notifications.list",
   "GET",
   "/api/v1/notifications",
 );
-const listRepositoryNotifications = operation<typeof listRepositoryNotificationsEndpoint>(
+export const listRepositoryNotifications = operation<typeof listRepositoryNotificationsEndpoint>(
   "forge.repos.notifications.list",
   "GET",
   "/api/v1/repos/:owner/:repo/notifications",

@@ -12,17 +12,17 @@ import { resultFields, runBatch } from "../batch.ts";
 import { toRepositoryName } from "../repo/repo-name.ts";
 import { type ThreadStatusName, toStatusName } from "./thread-columns.ts";
 
-const markNotification = operation<typeof markNotificationEndpoint>(
+export const markNotification = operation<typeof markNotificationEndpoint>(
   "forge.notifications.threads.mark",
   "PATCH",
   "/api/v1/notifications/threads/:id",
 );
-const markNotifications = operation<typeof markNotificationsEndpoint>(
+export const markNotifications = operation<typeof markNotificationsEndpoint>(
   "forge.notifications.mark",
   "PUT",
   "/api/v1/notifications",
 );
-const markRepositoryNotifications = operation<typeof markRepositoryNotificationsEndpoint>(
+export const markRepositoryNotifications = operation<typeof markRepositoryNotificationsEndpoint>(
   "forge.repos.notifications.mark",
   "PUT",
   "/api/v1/repos/:owner/:repo/notifications",

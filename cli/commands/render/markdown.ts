@@ -10,7 +10,7 @@ import {
   type RenderOptions,
 } from "./rendered.ts";
 
-const renderMarkdown = operation<typeof renderMarkdownEndpoint>(
+export const renderMarkdown = operation<typeof renderMarkdownEndpoint>(
   "forge.rendering.markdown",
   "POST",
   "/api/v1/markdown",

@@ -1,0 +1,202 @@
+import type { Command } from "commander";
+import type {
+  getIssue as getIssueEndpoint,
+  listIssueComments as listIssueCommentsEndpoint,
+} from "../../../daemon/contract/forge/issues.ts";
+import type { WireThread } from "../../../daemon/contract/forge/notifications.ts";
+import { followThreads, streamNotifications } from "../../client/follow-threads.ts";
+import { operation } from "../../client/operation.ts";
+import { forgePages } from "../../client/paging.ts";
+import type { CliContext } from "../../context.ts";
+import { listOf } from "../../output/spec.ts";
+import { canShowScreen } from "../../ui/can-show-screen.ts";
+import type { Inbox, ThreadText } from "../../ui/inbox/inbox.ts";
+import type { InboxView, ThreadSource } from "../../ui/inbox/thread-store.ts";
+import { renderMarkdown } from "../render/markdown.ts";
+import { renderCall } from "../render/rendered.ts";
+import { toRepositoryName } from "../repo/repo-name.ts";
+import { countNotifications } from "./count.ts";
+import { listNotifications, listRepositoryNotifications, runNotificationList } from "./list.ts";
+import { markNotification, markNotifications, markRepositoryNotifications } from "./mark.ts";
+
+const getIssue = operation<typeof getIssueEndpoint>(
+  "forge.issues.get",
+  "GET",
+  "/api/v1/repos/:owner/:repo/issues/:index",
+);
+const listIssueComments = operation<typeof listIssueCommentsEndpoint>(
+  "forge.issues.comments.list",
+  "GET",
+  "/api/v1/repos/:owner/:repo/issues/:index/comments",
+);
+
+export const operations = [
+  listNotifications,
+  listRepositoryNotifications,
+  countNotifications,
+  streamNotifications,
+  markNotification,
+  markNotifications,
+  markRepositoryNotifications,
+  getIssue,
+  listIssueComments,
+  renderMarkdown,
+];
+export const output = listOf(listNotifications);
+
+/** What the command was given. */
+export interface NotificationInboxOptions {
+  readonly repo?: string;
+}
+
+export function define(command: Command, cli: CliContext, run = runNotificationInbox): void {
+  command
+    .option("--repo <repository>", "only threads of this repository, as OWNER/NAME")
+    .action((options: NotificationInboxOptions) => run(cli, options));
+}
+
+/** The threads on a screen, to be read and marked; without a terminal the same list as `notification list`. */
+export async function runNotificationInbox(
+  cli: CliContext,
+  { repo }: NotificationInboxOptions,
+): Promise<void> {
+  if (!(await canShowScreen(cli)))
+    return runNotificationList(cli, repo === undefined ? {} : { repo });
+  const { showScreen } = await import("../../ui/screen.tsx");
+  const { createInbox } = await import("../../ui/inbox/inbox.ts");
+  const inbox = createInbox({
+    source: createSource(cli, repo),
+    read: (thread) => readSubject(cli, thread),
+    style: cli.io.style,
+    clock: cli.clock,
+    repository: repo,
+  });
+  const closing = new AbortController();
+  const background = [
+    inbox.reload(),
+    listen(cli, inbox, closing.signal),
+    tick(cli, inbox, closing.signal),
+  ];
+  try {
+    await showScreen(cli, inbox);
+  } finally {
+    closing.abort();
+    await Promise.allSettled(background);
+  }
+}
+
+const pageSize = 50;
+
+function createSource(cli: CliContext, repo: string | undefined): ThreadSource {
+  const name = repo === undefined ? undefined : toRepositoryName(repo);
+  return {
+    async list(view, before, page) {
+      const query = {
+        "status-types": [...statusesOf[view]],
+        ...(before === undefined ? {} : { before }),
+      };
+      const pages =
+        name === undefined
+          ? forgePages(cli.client, listNotifications, { query })
+          : forgePages(cli.client, listRepositoryNotifications, { params: { ...name }, query });
+      const { items, hasMore } = await pages.first({ page, limit: pageSize, all: false });
+      return { threads: items, hasMore };
+    },
+    async count() {
+      return (await cli.client.call(countNotifications, {})).body.new;
+    },
+    async mark(id, status) {
+      await cli.client.call(markNotification, { params: { id }, query: { "to-status": status } });
+    },
+    async markAllRead(upTo) {
+      const query = { "to-status": "read", last_read_at: upTo } as const;
+      const answer =
+        name === undefined
+          ? await cli.client.call(markNotifications, { query })
+          : await cli.client.call(markRepositoryNotifications, { params: { ...name }, query });
+      const total = Number(answer.headers["x-total-count"]);
+      const ids = answer.body.map(({ id }) => id);
+      return { total: Number.isSafeInteger(total) ? total : ids.length, ids };
+    },
+  };
+}
+
+const statusesOf: Readonly<Record<InboxView, readonly ("unread" | "read" | "pinned")[]>> = {
+  open: ["unread", "pinned"],
+  all: ["unread", "read", "pinned"],
+  pinned: ["pinned"],
+};
+
+/** The text of an issue with its last comment, rendered; other subjects have none of their own. */
+async function readSubject(
+  cli: CliContext,
+  { subject, repository }: WireThread,
+): Promise<ThreadText> {
+  const index = /\/issues\/(\d+)$/.exec(subject?.url ?? "")?.[1];
+  if (index === undefined || repository === null) return { html: undefined };
+  const [owner = "", repo = ""] = repository.full_name.split("/");
+  const params = { owner, repo, index };
+  const { body: issue } = await cli.client.call(getIssue, { params });
+  const { body: comments } =
+    issue.comments === 0 ? { body: [] } : await cli.client.call(listIssueComments, { params });
+  const context = `/${owner}/${repo}`;
+  const parts = [await toHtml(cli, `${who(issue.user?.login)} wrote:`, issue.body, context)];
+  const last = comments.at(-1);
+  if (last !== undefined) {
+    const count = comments.length === 1 ? "" : `, the last of ${comments.length} comments`;
+    parts.push(await toHtml(cli, `${who(last.user?.login)} answered${count}:`, last.body, context));
+  }
+  return { html: parts.join("<hr>") };
+}
+
+function who(login: string | undefined): string {
+  return login ?? "Somebody";
+}
+
+/** Each text is rendered by itself: what one leaves open must not swallow the next. */
+async function toHtml(
+  cli: CliContext,
+  heading: string,
+  markdown: string,
+  context: string,
+): Promise<string> {
+  const title = `<h4>${heading.replace(/[<&]/g, "")}</h4>`;
+  if (markdown.trim() === "") return title;
+  const body = { Text: markdown, Mode: "comment", Context: context };
+  const { body: html } = await cli.client.call(renderMarkdown, { body }, renderCall);
+  return `${title}${html ?? ""}`;
+}
+
+/** News as they come. Where the daemon cannot tell them, the list is loaded again now and then. */
+async function listen(cli: CliContext, inbox: Inbox, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      const onConnection = (isOpen: boolean) => inbox.setLive(isOpen);
+      for await (const news of followThreads(cli, { signal, onConnection })) {
+        if (news.kind === "thread") inbox.receive(news.thread);
+        else inbox.receiveCount(news.unread);
+      }
+    } catch {
+      // Why is said by the list, which fails in the same way.
+      await pause(cli, reloadMs, signal);
+      if (!signal.aborted) await inbox.reload();
+    }
+  }
+}
+
+const reloadMs = 30_000;
+const tickMs = 30_000;
+
+async function tick(cli: CliContext, inbox: Inbox, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await pause(cli, tickMs, signal);
+    inbox.tick();
+  }
+}
+
+/** Waits, at most until the screen is left. */
+async function pause(cli: CliContext, milliseconds: number, signal: AbortSignal): Promise<void> {
+  await cli.system.sleep(milliseconds, signal).catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+  });
+}

@@ -1,0 +1,163 @@
+import stringWidth from "string-width";
+import type { CliError } from "../errors.ts";
+import type { Style } from "../io.ts";
+import { toVisibleLine } from "../output/visible.ts";
+import { cutEnd, cutStart, padEnd, wrapWords } from "../output/width.ts";
+import { type Field, splitAtCaret } from "./field.ts";
+import type { Size } from "./screen.tsx";
+
+/** A key and what it does, for the last line and the help. */
+export type KeyHint = readonly [keys: string, does: string];
+
+/** What the person is asked in the line above the keys. */
+export type Question =
+  | { readonly kind: "confirm"; readonly text: string }
+  | { readonly kind: "field"; readonly label: string; readonly field: Field };
+
+/** The parts of a screen, from top to bottom. */
+export interface Frame {
+  readonly title: string;
+  /** Of a path the end is shown when there is no room for the whole. */
+  readonly isPath?: boolean;
+  /** At the right of the title. */
+  readonly aside: string;
+  /** Something is wrong, and stays so: in its own line below the title. */
+  readonly warning?: string | undefined;
+  /** The rows, painted, each at most as wide as `innerWidth` says. */
+  readonly body: readonly string[];
+  /** Lines that stand still below the rows. */
+  readonly panel?: readonly string[];
+  /** What happened, or facts about the chosen row. */
+  readonly status: string;
+  readonly isProblem?: boolean;
+  readonly question?: Question | undefined;
+  readonly hints: readonly KeyHint[];
+}
+
+/** Below this many rows every line is needed for the list. */
+const spaciousRows = 16;
+
+/** Cells for text in a line: the last column stays free. */
+export function innerWidth({ columns }: Size): number {
+  return Math.max(1, columns - 1);
+}
+
+/** Rows of the body between all other lines. */
+export function bodyHeight(
+  { rows }: Size,
+  { warning, panel = [] }: Pick<Frame, "warning" | "panel">,
+): number {
+  const others =
+    3 + (rows >= spaciousRows ? 2 : 0) + (warning === undefined ? 0 : 1) + panel.length;
+  return Math.max(1, rows - 1 - others);
+}
+
+/** The whole screen as lines. Texts may come from elsewhere: control characters are gone here at the latest. */
+export function drawFrame(frame: Frame, size: Size, style: Style): readonly string[] {
+  const width = innerWidth(size);
+  const height = bodyHeight(size, frame);
+  const isSpacious = size.rows >= spaciousRows;
+  const body = [...frame.body.slice(0, height)];
+  while (body.length < height) body.push("");
+  const status = toVisibleLine(frame.status);
+  const lines = [
+    drawTitle(frame, width, style),
+    ...(isSpacious ? [""] : []),
+    ...(frame.warning === undefined
+      ? []
+      : [style.yellow(cutEnd(`! ${toVisibleLine(frame.warning)}`, width))]),
+    ...body,
+    ...(isSpacious ? [""] : []),
+    ...(frame.panel ?? []),
+    frame.question === undefined
+      ? (frame.isProblem === true ? style.red : style.dim)(cutEnd(status, width))
+      : drawQuestion(frame.question, width, style),
+    drawHints(hintsOf(frame), width, style),
+  ];
+  return lines.slice(0, Math.max(1, size.rows - 1));
+}
+
+/** The help as lines: what each key does. */
+export function drawHelp(hints: readonly KeyHint[], size: Size, style: Style): readonly string[] {
+  const width = innerWidth(size);
+  const keysWidth = Math.max(...hints.map(([keys]) => stringWidth(keys)));
+  return hints.flatMap(([keys, does]) => {
+    if (keys === "") return [style.dim(cutEnd(does, width))];
+    const lines = wrapWords(does, Math.max(8, width - keysWidth - 4));
+    return lines.map((line, index) => {
+      const head = padEnd(index === 0 ? keys : "", keysWidth);
+      return `  ${style.bold(head)}  ${line}`;
+    });
+  });
+}
+
+/** What went wrong and what helps, in one line. */
+export function toProblemText({ message, details }: CliError): string {
+  return details.hint === undefined ? message : `${message}; ${details.hint}`;
+}
+
+/** What went wrong before anything could be shown, and what to do about it. */
+export function drawFailure(failure: CliError, size: Size, style: Style): readonly string[] {
+  const room = innerWidth(size) - 2;
+  const words = (text: string) => wrapWords(toVisibleLine(text), room).map((line) => `  ${line}`);
+  return [
+    ...words(toSentence(failure.message)).map(style.red),
+    ...(failure.details.hint === undefined ? [] : words(toSentence(failure.details.hint))),
+    "",
+    ...words("R tries again, q leaves.").map(style.dim),
+  ];
+}
+
+function toSentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
+}
+
+function drawTitle({ title, aside, isPath = false }: Frame, width: number, style: Style): string {
+  const right = cutEnd(toVisibleLine(aside), Math.max(0, width - 8));
+  const room = width - stringWidth(right) - (right === "" ? 0 : 2);
+  const left = padEnd((isPath ? cutStart : cutEnd)(toVisibleLine(title), room), room);
+  return right === "" ? style.bold(left.trimEnd()) : `${style.bold(left)}  ${style.dim(right)}`;
+}
+
+function drawQuestion(question: Question, width: number, style: Style): string {
+  if (question.kind === "confirm") {
+    const answer = " (y/n)";
+    const text = cutEnd(toVisibleLine(question.text), Math.max(0, width - answer.length));
+    return style.yellow(text) + answer;
+  }
+  const label = cutEnd(`${question.label} `, Math.max(0, Math.floor(width / 2)));
+  const [before, after] = splitAtCaret(question.field);
+  const room = width - stringWidth(label) - 1;
+  const shown = cutStart(toVisibleLine(before), room);
+  const rest = cutEnd(toVisibleLine(after), Math.max(0, room - stringWidth(shown)));
+  return `${style.bold(label)}${shown}▏${rest}`;
+}
+
+function hintsOf({ question, hints }: Frame): readonly KeyHint[] {
+  if (question === undefined) return hints;
+  return question.kind === "confirm"
+    ? [
+        ["y", "yes"],
+        ["n", "no"],
+      ]
+    : [
+        ["Enter", "goes on"],
+        ["Esc", "leaves it"],
+      ];
+}
+
+/** As many hints as there is room for; the last two, help and the way out, are always there. */
+function drawHints(hints: readonly KeyHint[], width: number, style: Style): string {
+  const widthOf = ([keys, does]: KeyHint) => stringWidth(`${keys} ${does}`);
+  const always = hints.slice(-2);
+  let room = width - always.reduce((sum, hint) => sum + widthOf(hint) + 2, -2);
+  const shown: KeyHint[] = [];
+  for (const hint of hints.slice(0, -2)) {
+    room -= widthOf(hint) + 2;
+    if (room < 0) break;
+    shown.push(hint);
+  }
+  return [...shown, ...always]
+    .map(([keys, does]) => `${style.bold(keys)} ${style.dim(does)}`)
+    .join("  ");
+}

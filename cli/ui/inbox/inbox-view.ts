@@ -1,0 +1,315 @@
+import stringWidth from "string-width";
+import type { WireThread } from "../../../daemon/contract/forge/notifications.ts";
+import { toTerminalText } from "../../commands/render/terminal-text.ts";
+import type { CliError } from "../../errors.ts";
+import type { Style } from "../../io.ts";
+import { toAgo } from "../../output/cells.ts";
+import { toVisibleLine } from "../../output/visible.ts";
+import { cutEnd, padEnd, padStart } from "../../output/width.ts";
+import type { Field } from "../field.ts";
+import {
+  bodyHeight,
+  drawFailure,
+  drawFrame,
+  drawHelp,
+  type Frame,
+  innerWidth,
+  type KeyHint,
+} from "../frame.ts";
+import type { ListWindow } from "../list-window.ts";
+import type { Size } from "../screen.tsx";
+import { toShortAge } from "../short-age.ts";
+import type { ThreadText } from "./inbox.ts";
+import { type InboxView, statusOf } from "./thread-store.ts";
+
+/** A thread that is being read. */
+export interface OpenThread {
+  readonly thread: WireThread;
+  readonly text: ThreadText | undefined;
+  readonly problem: CliError | undefined;
+  /** The first line shown. */
+  readonly top: number;
+  /** The text for a terminal so many columns wide. */
+  readonly lines?: { readonly columns: number; readonly text: readonly string[] };
+}
+
+/** Everything that decides how the inbox looks. */
+export interface InboxState {
+  readonly rows: readonly WireThread[];
+  readonly window: ListWindow;
+  /** Threads that are loaded, whether shown or not. */
+  readonly known: number;
+  readonly selected: ReadonlySet<number>;
+  readonly view: InboxView;
+  readonly words: string;
+  readonly field: Field | undefined;
+  readonly confirmation: string | undefined;
+  readonly open: OpenThread | undefined;
+  readonly helpTop: number | undefined;
+  readonly message: { readonly text: string; readonly isProblem: boolean } | undefined;
+  readonly isLive: boolean;
+  readonly repository: string | undefined;
+  readonly unread: number | undefined;
+  readonly hasMore: boolean;
+  readonly isLoading: boolean;
+  readonly wasLoaded: boolean;
+  readonly failure: CliError | undefined;
+}
+
+const listHints: readonly KeyHint[] = [
+  ["Enter", "open"],
+  ["r", "read"],
+  ["u", "unread"],
+  ["p", "pin"],
+  ["a", "all"],
+  ["f", "view"],
+  ["/", "find"],
+  ["z", "undo"],
+  ["?", "keys"],
+  ["q", "leave"],
+];
+const threadHints: readonly KeyHint[] = [
+  ["↑↓", "scroll"],
+  ["n", "next"],
+  ["u", "unread"],
+  ["p", "pin"],
+  ["?", "keys"],
+  ["q", "back"],
+];
+const helpHints: readonly KeyHint[] = [
+  ["↑↓", "scroll"],
+  ["any key", "back"],
+];
+const help: readonly KeyHint[] = [
+  ["↑ ↓  k j", "one thread up or down"],
+  ["PgUp PgDn", "one page up or down"],
+  ["g G", "first, last"],
+  ["Enter", "open, and mark as read"],
+  ["r u", "mark as read, as unread"],
+  ["p", "pin, or give the pin up"],
+  ["Space", "select; r, u and p then mean all selected"],
+  ["a", "mark all as read; what comes after this list stays unread"],
+  ["z", "take the last mark back"],
+  ["f", "unread and pinned, all, pinned"],
+  ["/", "only those with these words"],
+  ["R  Ctrl-R", "load again"],
+  ["n N", "in an open thread: the next, the one before"],
+  ["Esc", "drop selection or words, leave a thread"],
+  ["q", "leave"],
+  ["", "* unread   ^ pinned   + selected"],
+];
+
+const viewNames: Readonly<Record<InboxView, string>> = {
+  open: "unread and pinned",
+  all: "all threads",
+  pinned: "pinned",
+};
+
+/** The help as lines for a screen of this size. */
+export function helpLines(size: Size, style: Style): readonly string[] {
+  return drawHelp(help, size, style);
+}
+
+/** Rows that the list, or the open thread's text, has on a screen of this size. */
+export function listHeight(state: InboxState, size: Size): number {
+  return bodyHeight(size, { warning: warningOf(state) });
+}
+
+/** The whole screen. `now` is in epoch milliseconds. */
+export function drawInbox(
+  state: InboxState,
+  size: Size,
+  style: Style,
+  now: number,
+): readonly string[] {
+  const { helpTop, open, message, confirmation, field } = state;
+  const question: Frame["question"] =
+    confirmation !== undefined
+      ? { kind: "confirm", text: confirmation }
+      : field !== undefined
+        ? { kind: "field", label: "Find:", field }
+        : undefined;
+  const common = { question, isProblem: message?.isProblem === true };
+  if (helpTop !== undefined)
+    return drawFrame(
+      {
+        title: "Inbox: keys",
+        aside: "",
+        body: helpLines(size, style).slice(helpTop),
+        status: "",
+        hints: helpHints,
+      },
+      size,
+      style,
+    );
+  if (open !== undefined)
+    return drawFrame(
+      {
+        ...common,
+        title: titleOf(open.thread),
+        aside: statusOf(open.thread),
+        body: (layOut(open, size, style).lines?.text ?? toThreadLines(open, size, style)).slice(
+          open.top,
+        ),
+        status: message?.text ?? factsOf(open.thread, now),
+        hints: threadHints,
+      },
+      size,
+      style,
+    );
+  return drawFrame(
+    {
+      ...common,
+      title: toTitle(state, size),
+      aside: toAside(state),
+      warning: warningOf(state),
+      body: drawList(state, size, style, now),
+      status: message?.text ?? statusLine(state, now),
+      hints: listHints,
+    },
+    size,
+    style,
+  );
+}
+
+function toTitle({ view, repository, words }: InboxState, { columns }: Size): string {
+  const where = repository === undefined ? "Inbox" : `Inbox of ${repository}`;
+  const what = view === "open" && columns < 60 ? "" : `: ${viewNames[view]}`;
+  if (words === "") return where + what;
+  return columns < 60 ? `${where}: "${words}"` : `${where}${what}, with "${words}"`;
+}
+
+function toAside({ unread, isLive, isLoading }: InboxState): string {
+  const count = unread === undefined ? "" : `${unread} unread`;
+  const state = isLoading ? "loading…" : isLive ? "live" : "R reloads";
+  return [count, state].filter((part) => part !== "").join(", ");
+}
+
+/** A list that is no longer true is said to be so; one that never came says why in its place. */
+function warningOf({ failure, wasLoaded, open }: InboxState): string | undefined {
+  return failure !== undefined && wasLoaded && open === undefined
+    ? `${failure.message}; R tries again`
+    : undefined;
+}
+
+function statusLine({ rows, window, selected, hasMore }: InboxState, now: number): string {
+  if (selected.size > 0) return `${selected.size} selected`;
+  const thread = rows[window.cursor];
+  if (thread === undefined) return "";
+  return `${window.cursor + 1} of ${rows.length}${hasMore ? "+" : ""}  ${factsOf(thread, now)}`;
+}
+
+function factsOf(thread: WireThread, now: number): string {
+  const { subject, repository } = thread;
+  const parts = [
+    repository?.full_name,
+    subject === null ? undefined : nameOf(subject),
+    subject?.state === "" ? undefined : subject?.state,
+    toAgo(thread.updated_at, now),
+  ];
+  return parts.filter((part) => part !== undefined).join(", ");
+}
+
+/** `issue 12`, `commit`, `repository`. */
+function nameOf({ type, url }: NonNullable<WireThread["subject"]>): string {
+  const number = /\/(?:issues|pulls)\/(\d+)$/.exec(url)?.[1];
+  return number === undefined ? type.toLowerCase() : `${type.toLowerCase()} ${number}`;
+}
+
+function titleOf({ subject }: WireThread): string {
+  if (subject === null) return "(you may not read this any more)";
+  // The title of a commit is its whole id.
+  if (subject.type === "Commit") return `Commit ${subject.title.slice(0, 10)}`;
+  return subject.type === "Repository" ? `Repository ${subject.title}` : subject.title;
+}
+
+function drawList(state: InboxState, size: Size, style: Style, now: number): readonly string[] {
+  const { rows, window, wasLoaded, failure, words, view } = state;
+  if (!wasLoaded && failure !== undefined) return drawFailure(failure, size, style);
+  if (!wasLoaded) return [style.dim("  Loading…")];
+  if (rows.length === 0) {
+    const text =
+      words !== "" || state.field !== undefined
+        ? toNotFound(state)
+        : view === "open"
+          ? "  Nothing is waiting for you. f shows what you have read."
+          : "  There is nothing here. f shows other threads.";
+    return [style.dim(cutEnd(text, innerWidth(size)))];
+  }
+  const height = listHeight(state, size);
+  const shown = rows.slice(window.top, window.top + height);
+  // The column is as wide as what is shown needs, and at most a third of the line.
+  const widest = Math.max(
+    ...shown.map(({ repository }) => stringWidth(repository?.full_name ?? "")),
+  );
+  const repositoryWidth = size.columns < 60 ? 0 : Math.min(widest, Math.floor(size.columns / 3));
+  return shown.map((thread, index) =>
+    drawRow(thread, {
+      isCurrent: window.top + index === window.cursor,
+      isSelected: state.selected.has(thread.id),
+      repositoryWidth,
+      width: innerWidth(size),
+      style,
+      now,
+    }),
+  );
+}
+
+function toNotFound({ isLoading, hasMore, known }: InboxState): string {
+  if (isLoading) return `  Looking: ${known} threads so far…`;
+  return hasMore
+    ? `  Not in the last ${known} threads. Esc shows all.`
+    : "  No thread has these words. Esc shows all.";
+}
+
+interface RowInput {
+  readonly isCurrent: boolean;
+  readonly isSelected: boolean;
+  readonly repositoryWidth: number;
+  readonly width: number;
+  readonly style: Style;
+  readonly now: number;
+}
+
+/** `❯+* mira/website  Footer overlaps the imprint          2h`: cursor, selection, state, then the columns. */
+function drawRow(
+  thread: WireThread,
+  { isCurrent, isSelected, repositoryWidth, width, style, now }: RowInput,
+): string {
+  const status = statusOf(thread);
+  const cursor = isCurrent ? style.bold("❯") : " ";
+  const selection = isSelected ? style.green("+") : " ";
+  const mark =
+    status === "unread" ? style.yellow("*") : status === "pinned" ? style.green("^") : " ";
+  const age = padStart(toShortAge(thread.updated_at, now), 3);
+  const repository =
+    repositoryWidth === 0
+      ? ""
+      : `${padEnd(cutEnd(toVisibleLine(thread.repository?.full_name ?? ""), repositoryWidth), repositoryWidth)}  `;
+  const room = Math.max(1, width - 4 - stringWidth(repository) - 2 - age.length);
+  const title = padEnd(cutEnd(toVisibleLine(titleOf(thread)), room), room);
+  const text = status === "read" ? style.dim(title) : isCurrent ? style.bold(title) : title;
+  return `${cursor}${selection}${mark} ${style.dim(repository)}${text}  ${style.dim(age)}`;
+}
+
+/** The open thread as lines: they are kept, since text takes longer to lay out than to scroll. */
+export function layOut(open: OpenThread, size: Size, style: Style): OpenThread {
+  const { columns } = size;
+  const text = open.lines?.columns === columns ? open.lines.text : toThreadLines(open, size, style);
+  const most = Math.max(0, text.length - bodyHeight(size, {}));
+  // A text that has not come yet must not be laid out for good.
+  const isWhole = open.text !== undefined || open.problem !== undefined;
+  const lines = isWhole ? { lines: { columns, text } } : {};
+  return { ...open, ...lines, top: Math.min(open.top, most) };
+}
+
+function toThreadLines({ thread, text, problem }: OpenThread, size: Size, style: Style): string[] {
+  const width = innerWidth(size);
+  const address = thread.subject?.html_url ?? "";
+  const head = address === "" ? [] : [style.dim(cutEnd(toVisibleLine(address), width)), ""];
+  if (problem !== undefined) return [...head, ...drawFailure(problem, size, style).slice(0, -2)];
+  if (text === undefined) return [...head, style.dim("Loading…")];
+  if (text.html === undefined || text.html.trim() === "")
+    return [...head, style.dim("There is no text to read.")];
+  return [...head, ...toTerminalText(text.html, { width, style }).trimEnd().split("\n")];
+}

@@ -1,0 +1,356 @@
+// cli/ui/inbox: the notification inbox. thread-store.ts knows the threads, this file what the keys do, inbox-view.ts
+// how it looks, and the command (cli/commands/notification/inbox.ts) how the daemon is asked. May import: cli/ui,
+// output, errors and the types of commands. Start here.
+import type { WireThread } from "../../../daemon/contract/forge/notifications.ts";
+import type { ThreadStatusName } from "../../commands/notification/thread-columns.ts";
+import { DryRun, toCliError } from "../../errors.ts";
+import type { Style } from "../../io.ts";
+import { createChanges } from "../changes.ts";
+import { edit, type Field, toField } from "../field.ts";
+import { toProblemText } from "../frame.ts";
+import type { Key } from "../keys.ts";
+import { atTop, type ListWindow, moveOf, moveTo } from "../list-window.ts";
+import type { ScreenModel, Size } from "../screen.tsx";
+import {
+  drawInbox,
+  helpLines,
+  type InboxState,
+  layOut,
+  listHeight,
+  type OpenThread,
+} from "./inbox-view.ts";
+import { createThreadStore, type InboxView, statusOf, type ThreadSource } from "./thread-store.ts";
+
+/** What is known of a subject, for reading. */
+export interface ThreadText {
+  /** Rendered by the daemon; undefined when the subject has no text of its own. */
+  readonly html: string | undefined;
+}
+
+export interface InboxDeps {
+  readonly source: ThreadSource;
+  readonly read: (thread: WireThread) => Promise<ThreadText>;
+  readonly style: Style;
+  readonly clock: () => number;
+  /** Of one repository, as OWNER/NAME. */
+  readonly repository: string | undefined;
+}
+
+/** The inbox as a screen, and what news from the daemon is told to. */
+export interface Inbox extends ScreenModel {
+  /** Loads the list anew; resolves when that is over, well or not. */
+  reload(): Promise<void>;
+  receive(thread: WireThread): void;
+  receiveCount(unread: number): void;
+  /** Whether news come by themselves. */
+  setLive(isLive: boolean): void;
+  /** The time has gone on: ages are others. */
+  tick(): void;
+}
+
+const views: readonly InboxView[] = ["open", "all", "pinned"];
+/** The next page is asked for when the cursor is so near to the end. */
+const loadAheadRows = 10;
+/** Threads that words are looked for in. */
+const lookThroughMax = 2_000;
+
+export function createInbox(deps: InboxDeps): Inbox {
+  const { clock, style } = deps;
+  const changes = createChanges();
+  const store = createThreadStore(deps.source);
+  const { promise: left, resolve: leave, reject: fail } = Promise.withResolvers<void>();
+  let view: InboxView = "open";
+  let window: ListWindow = atTop;
+  let chosenId: number | undefined;
+  let selected: ReadonlySet<number> = new Set();
+  let words = "";
+  let field: Field | undefined;
+  let confirmation: { readonly text: string; readonly yes: () => void } | undefined;
+  let open: OpenThread | undefined;
+  let helpTop: number | undefined;
+  let message: { readonly text: string; readonly isProblem: boolean } | undefined;
+  let isLive = false;
+  let height = 10;
+
+  store.subscribe(keepPlace);
+
+  return {
+    left,
+    subscribe: changes.subscribe,
+    reload: () => store.load(view),
+    receive(thread) {
+      if (deps.repository === undefined || thread.repository?.full_name === deps.repository)
+        store.receive(thread);
+    },
+    receiveCount: store.receiveCount,
+    setLive(live) {
+      isLive = live;
+      changes.announce();
+    },
+    tick: changes.announce,
+    draw(size: Size) {
+      const state = stateOf();
+      height = listHeight(state, size);
+      window = moveTo(window, window.cursor, rows().length, height);
+      if (open !== undefined) open = layOut(open, size, style);
+      if (helpTop !== undefined)
+        helpTop = Math.min(helpTop, Math.max(0, helpLines(size, style).length - height));
+      return drawInbox({ ...state, window, open, helpTop }, size, style, clock());
+    },
+    press,
+  };
+
+  function stateOf(): InboxState {
+    return {
+      rows: rows(),
+      window,
+      known: store.threads.length,
+      selected,
+      view,
+      words,
+      field,
+      confirmation: confirmation?.text,
+      open,
+      helpTop,
+      message,
+      isLive,
+      repository: deps.repository,
+      unread: store.unread,
+      hasMore: store.hasMore,
+      isLoading: store.isLoading,
+      wasLoaded: store.wasLoaded,
+      failure: store.failure,
+    };
+  }
+
+  /** The threads that have every word of the filter in title, repository or type. */
+  function rows(): readonly WireThread[] {
+    const wanted = (field?.text ?? words)
+      .toLowerCase()
+      .split(/\s+/)
+      .filter((word) => word !== "");
+    if (wanted.length === 0) return store.threads;
+    return store.threads.filter(({ subject, repository }) => {
+      const text =
+        `${subject?.title ?? ""} ${repository?.full_name ?? ""} ${subject?.type ?? ""}`.toLowerCase();
+      return wanted.every((word) => text.includes(word));
+    });
+  }
+
+  /** The list has changed: the cursor stays on its thread. */
+  function keepPlace(): void {
+    const shown = open;
+    const thread = store.threads.find(({ id }) => id === shown?.thread.id);
+    if (shown !== undefined && thread !== undefined) open = { ...shown, thread };
+    const found = rows().findIndex(({ id }) => id === chosenId);
+    window = moveTo(window, found < 0 ? window.cursor : found, rows().length, height);
+    chosenId = rows()[window.cursor]?.id;
+    lookFurther();
+    changes.announce();
+  }
+
+  /** Words are looked for in what is loaded: more is, until the screen is full or enough has been looked through. */
+  function lookFurther(): void {
+    const isLooking = words !== "" || (field !== undefined && field.text !== "");
+    if (isLooking && rows().length < height && store.threads.length < lookThroughMax)
+      void store.loadMore();
+  }
+
+  function press(key: Key): void {
+    if (confirmation !== undefined) answer(key);
+    else if (field !== undefined) type(key);
+    else if (key.kind === "paste") return;
+    else if (helpTop !== undefined) pressInHelp(key);
+    else if (open !== undefined) pressInThread(key, open);
+    else pressInList(key);
+    changes.announce();
+  }
+
+  function answer(key: Key): void {
+    const asked = confirmation;
+    confirmation = undefined;
+    if (key.kind === "text" && key.text.toLowerCase() === "y") asked?.yes();
+  }
+
+  function type(key: Key): void {
+    if (field === undefined) return;
+    if (key.kind === "key" && key.name === "enter") {
+      words = field.text.trim();
+      field = undefined;
+    } else if (key.kind === "key" && key.name === "escape") {
+      words = "";
+      field = undefined;
+    } else field = edit(field, key);
+    keepPlace();
+  }
+
+  function pressInHelp(key: Key): void {
+    const moved = moveOf(key, { cursor: helpTop ?? 0, top: 0 }, height);
+    // Any other key closes it.
+    helpTop = moved === undefined ? undefined : Math.max(0, moved);
+  }
+
+  function pressInThread(key: Key, { thread, top }: OpenThread): void {
+    const name = key.kind === "key" ? key.name : key.text;
+    const moved = moveOf(key, { cursor: top, top }, height);
+    if (moved !== undefined && open !== undefined) open = { ...open, top: Math.max(0, moved) };
+    else if (name === " " && open !== undefined) open = { ...open, top: top + height - 1 };
+    else if (name === "left" || name === "escape" || name === "q" || name === "h") open = undefined;
+    else if (name === "n" || name === "N") openNext(name === "n" ? 1 : -1);
+    else pressOnThreads(name, [thread]);
+  }
+
+  function pressInList(key: Key): void {
+    message = undefined;
+    const name = key.kind === "key" ? key.name : key.text;
+    const moved = moveOf(key, window, height);
+    const current = rows()[window.cursor];
+    if (moved !== undefined) moveCursor(moved);
+    else if (name === "q") leaveScreen();
+    else if (name === "escape") stepBack();
+    else if (name === "enter" || name === "right" || name === "l") {
+      if (current !== undefined) show(current);
+    } else if (name === " ") toggle(current);
+    else if (name === "f") setView(views[(views.indexOf(view) + 1) % views.length] ?? "open");
+    else if (name === "/") field = toField(words);
+    else if (name === "a") askForAll();
+    else {
+      const chosen = rows().filter(({ id }) => selected.has(id));
+      pressOnThreads(name, chosen.length > 0 ? chosen : current === undefined ? [] : [current]);
+    }
+  }
+
+  /** Keys that mean the same in the list and in an open thread. */
+  function pressOnThreads(name: string, threads: readonly WireThread[]): void {
+    if (name === "r") mark(threads, "read");
+    else if (name === "u") mark(threads, "unread");
+    else if (name === "p")
+      mark(threads, threads.every((thread) => statusOf(thread) === "pinned") ? "read" : "pinned");
+    else if (name === "z") undo();
+    else if (name === "R" || name === "refresh") void store.load(view);
+    else if (name === "?") helpTop = 0;
+  }
+
+  function moveCursor(to: number): void {
+    window = moveTo(window, to, rows().length, height);
+    chosenId = rows()[window.cursor]?.id;
+    if (window.cursor >= rows().length - loadAheadRows) void store.loadMore();
+  }
+
+  /** Escape takes back what narrows the list, then leaves nothing to take back. */
+  function stepBack(): void {
+    if (selected.size > 0) selected = new Set();
+    else if (words !== "") words = "";
+    keepPlace();
+  }
+
+  function leaveScreen(): void {
+    // Somebody who never saw a list is told once more, on the terminal that stays, why.
+    if (store.wasLoaded || store.failure === undefined) leave();
+    else fail(store.failure);
+  }
+
+  function toggle(thread: WireThread | undefined): void {
+    if (thread === undefined) return;
+    const next = new Set(selected);
+    if (!next.delete(thread.id)) next.add(thread.id);
+    selected = next;
+    moveCursor(window.cursor + 1);
+  }
+
+  function setView(wanted: InboxView): void {
+    view = wanted;
+    window = atTop;
+    chosenId = undefined;
+    selected = new Set();
+    void store.load(view);
+  }
+
+  function askForAll(): void {
+    if (!store.wasLoaded) return;
+    if (deps.repository === undefined && store.unread === 0) {
+      say("There is nothing unread.");
+      return;
+    }
+    const where = deps.repository === undefined ? "" : ` of ${deps.repository}`;
+    const count = deps.repository === undefined ? `${store.unread ?? "all"} unread` : "all unread";
+    confirmation = {
+      text: `Mark ${count} threads${where} as read?`,
+      yes: () => {
+        attempt(async () => {
+          const total = await store.markAllRead();
+          return total === 0
+            ? "There was nothing unread."
+            : `Marked ${toThreads(total)} as read. z takes it back.`;
+        });
+      },
+    };
+  }
+
+  function mark(threads: readonly WireThread[], status: ThreadStatusName): void {
+    const ids = threads.map(({ id }) => id);
+    if (ids.length === 0) return;
+    selected = new Set();
+    // On one thread the work goes on with the next.
+    if (ids.length === 1 && open === undefined && status === "read") moveCursor(window.cursor + 1);
+    attempt(async () => {
+      const count = await store.mark(ids, status);
+      if (count === 0)
+        return ids.length === 1 ? `It is ${status} already.` : `They are ${status} already.`;
+      return `Marked ${toThreads(count)} as ${status}. z takes it back.`;
+    });
+  }
+
+  function undo(): void {
+    attempt(async () => {
+      const count = await store.undo();
+      return count === undefined
+        ? "There is nothing to take back."
+        : `Took it back for ${toThreads(count)}.`;
+    });
+  }
+
+  function show(thread: WireThread): void {
+    const opened: OpenThread = { thread, text: undefined, problem: undefined, top: 0 };
+    open = opened;
+    message = undefined;
+    const update = (change: Partial<OpenThread>) => {
+      if (open?.thread.id === thread.id) open = { ...open, ...change };
+      changes.announce();
+    };
+    deps.read(thread).then(
+      (text) => update({ text }),
+      (error: unknown) => update({ problem: toCliError(error) }),
+    );
+    if (statusOf(thread) === "unread")
+      attempt(async () => void (await store.mark([thread.id], "read")));
+  }
+
+  function openNext(step: number): void {
+    moveCursor(window.cursor + step);
+    const next = rows()[window.cursor];
+    if (next !== undefined && next.id !== open?.thread.id) show(next);
+  }
+
+  function say(text: string, isProblem = false): void {
+    message = { text, isProblem };
+    changes.announce();
+  }
+
+  /** Does something and says what came of it. */
+  function attempt(work: () => Promise<string | void>): void {
+    work().then(
+      (text) => {
+        if (text !== undefined) say(text);
+      },
+      (error: unknown) => {
+        if (error instanceof DryRun) say("Nothing was sent: this is a dry run.");
+        else say(toProblemText(toCliError(error)), true);
+      },
+    );
+  }
+}
+
+function toThreads(count: number): string {
+  return `${count} ${count === 1 ? "thread" : "threads"}`;
+}

@@ -1,0 +1,229 @@
+import type { WireThread } from "../../../daemon/contract/forge/notifications.ts";
+import type { ThreadStatusName } from "../../commands/notification/thread-columns.ts";
+import { toCliError, type CliError } from "../../errors.ts";
+import { createChanges } from "../changes.ts";
+
+/** Which threads are listed. */
+export type InboxView = "open" | "all" | "pinned";
+
+/** One page of threads, the last changed first. */
+export interface ThreadPage {
+  readonly threads: readonly WireThread[];
+  readonly hasMore: boolean;
+}
+
+/** How the store talks to the daemon. */
+export interface ThreadSource {
+  /** `before` is a time of a thread; pages count from 1. */
+  list(view: InboxView, before: string | undefined, page: number): Promise<ThreadPage>;
+  count(): Promise<number>;
+  mark(id: number, status: ThreadStatusName): Promise<void>;
+  /** Marks all unread threads that did not change after `upTo` as read; gives those that it did, as far as it tells. */
+  markAllRead(upTo: string): Promise<{ readonly total: number; readonly ids: readonly number[] }>;
+}
+
+/** What the inbox knows of the threads. */
+export interface ThreadStore {
+  /** Those of the view, and those that left it by what the person did, until the list is loaded again. */
+  readonly threads: readonly WireThread[];
+  readonly unread: number | undefined;
+  readonly hasMore: boolean;
+  readonly isLoading: boolean;
+  /** Why the last loading failed. */
+  readonly failure: CliError | undefined;
+  readonly wasLoaded: boolean;
+  /** Loads the view anew. */
+  load(view: InboxView): Promise<void>;
+  /** Loads the next page, unless that is under way. */
+  loadMore(): Promise<void>;
+  /** Marks threads; the list shows it at once, and takes back what fails. Resolves to how many were marked. */
+  mark(ids: readonly number[], status: ThreadStatusName): Promise<number>;
+  /** Marks everything unread as read that is not newer than what is shown. */
+  markAllRead(): Promise<number>;
+  /** Takes the last mark back. Undefined when there is none. */
+  undo(): Promise<number | undefined>;
+  /** A thread has news. */
+  receive(thread: WireThread): void;
+  /** So many are unread, as the daemon says. */
+  receiveCount(unread: number): void;
+  subscribe(listener: () => void): () => void;
+}
+
+/** Marks that can be taken back, one after the other. */
+const undoMax = 20;
+
+type Before = ReadonlyMap<number, ThreadStatusName>;
+
+export function createThreadStore(source: ThreadSource): ThreadStore {
+  const changes = createChanges();
+  let view: InboxView = "open";
+  let threads: readonly WireThread[] = [];
+  let unread: number | undefined;
+  let hasMore = false;
+  let page = 1;
+  let loading: object | undefined;
+  let failure: CliError | undefined;
+  let wasLoaded = false;
+  let done: readonly Before[] = [];
+
+  const store: ThreadStore = {
+    get threads() {
+      return threads;
+    },
+    get unread() {
+      return unread;
+    },
+    get hasMore() {
+      return hasMore;
+    },
+    get isLoading() {
+      return loading !== undefined;
+    },
+    get failure() {
+      return failure;
+    },
+    get wasLoaded() {
+      return wasLoaded;
+    },
+    subscribe: changes.subscribe,
+
+    load: (wanted) => {
+      view = wanted;
+      return whileLoading(async (isCurrent) => {
+        const [first, count] = await Promise.all([source.list(view, undefined, 1), source.count()]);
+        if (!isCurrent()) return;
+        threads = first.threads;
+        hasMore = first.hasMore;
+        unread = count;
+        page = 1;
+        wasLoaded = true;
+      });
+    },
+
+    async loadMore() {
+      if (loading !== undefined || !hasMore) return;
+      await whileLoading(async (isCurrent) => {
+        // Pages by number would leave threads out: each one that is marked as read leaves the list.
+        const last = threads.at(-1)?.updated_at;
+        const next = await source.list(view, last, page);
+        if (!isCurrent()) return;
+        const known = new Set(threads.map(({ id }) => id));
+        const fresh = next.threads.filter(({ id }) => !known.has(id));
+        threads = [...threads, ...fresh];
+        hasMore = next.hasMore;
+        // More threads of one and the same second than a page holds.
+        page = fresh.length === 0 ? page + 1 : 1;
+      });
+    },
+
+    async mark(ids, status) {
+      const before = statusesOf(ids, status);
+      return remember(before, await apply(new Map([...before.keys()].map((id) => [id, status]))));
+    },
+
+    async markAllRead() {
+      const newest = threads.reduce(
+        (latest, { updated_at: at }) => (Date.parse(at) > Date.parse(latest) ? at : latest),
+        threads[0]?.updated_at ?? "",
+      );
+      if (newest === "") return 0;
+      const { total, ids } = await source.markAllRead(newest);
+      done = [...done, new Map(ids.map((id) => [id, "unread" as const]))].slice(-undoMax);
+      const marked = new Set(ids);
+      show((thread) => (marked.has(thread.id) ? withStatus(thread, "read") : thread));
+      unread = await source.count();
+      changes.announce();
+      return total;
+    },
+
+    async undo() {
+      const last = done.at(-1);
+      if (last === undefined) return undefined;
+      done = done.slice(0, -1);
+      return apply(last);
+    },
+
+    receive(thread) {
+      if (view === "pinned" && !thread.pinned) return;
+      threads = [thread, ...threads.filter(({ id }) => id !== thread.id)];
+      changes.announce();
+    },
+
+    receiveCount(count) {
+      if (unread === count) return;
+      unread = count;
+      changes.announce();
+    },
+  };
+  return store;
+
+  async function whileLoading(work: (isCurrent: () => boolean) => Promise<void>): Promise<void> {
+    const own = {};
+    loading = own;
+    changes.announce();
+    try {
+      await work(() => loading === own);
+      if (loading === own) failure = undefined;
+    } catch (error) {
+      if (loading === own) failure = toCliError(error);
+    } finally {
+      if (loading === own) loading = undefined;
+      changes.announce();
+    }
+  }
+
+  /** Of those that have another status than `wanted`, the one they have. */
+  function statusesOf(ids: readonly number[], wanted: ThreadStatusName): Before {
+    const chosen = new Set(ids);
+    return new Map(
+      threads
+        .filter((thread) => chosen.has(thread.id) && statusOf(thread) !== wanted)
+        .map((thread) => [thread.id, statusOf(thread)]),
+    );
+  }
+
+  function remember(before: Before, count: number): number {
+    if (count > 0) done = [...done, before].slice(-undoMax);
+    return count;
+  }
+
+  /** Shows the statuses at once, sends them one by one, and shows the old ones again where that fails. */
+  async function apply(wanted: Before): Promise<number> {
+    const old = new Map(
+      threads.filter(({ id }) => wanted.has(id)).map((thread) => [thread.id, statusOf(thread)]),
+    );
+    show((thread) => withStatus(thread, wanted.get(thread.id) ?? statusOf(thread)));
+    let count = 0;
+    try {
+      for (const [id, status] of wanted) {
+        await source.mark(id, status);
+        old.delete(id);
+        count += 1;
+      }
+    } catch (error) {
+      show((thread) => withStatus(thread, old.get(thread.id) ?? statusOf(thread)));
+      throw error;
+    } finally {
+      unread = await source.count().catch(() => unread);
+      changes.announce();
+    }
+    return count;
+  }
+
+  function show(change: (thread: WireThread) => WireThread): void {
+    threads = threads.map(change);
+    changes.announce();
+  }
+}
+
+/** What a thread is: pinned threads count as unread only when they are nothing else. */
+export function statusOf({ unread, pinned }: WireThread): ThreadStatusName {
+  if (pinned) return "pinned";
+  return unread ? "unread" : "read";
+}
+
+function withStatus(thread: WireThread, status: ThreadStatusName): WireThread {
+  return statusOf(thread) === status
+    ? thread
+    : { ...thread, unread: status === "unread", pinned: status === "pinned" };
+}

@@ -1,0 +1,92 @@
+import { Box, render, Text, useApp, useInput, usePaste } from "ink";
+import { useEffect, useReducer } from "react";
+import type { CliContext } from "../context.ts";
+import { CliError } from "../errors.ts";
+import type { OutputStream } from "../system.ts";
+import { type Key, toKeys } from "./keys.ts";
+
+/** The terminal in cells. */
+export interface Size {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+/** What a screen shows and does, apart from the terminal that it is shown on. */
+export interface ScreenModel {
+  /** The lines for a terminal of this size: at most one less than it has rows, none wider than it has columns. */
+  draw(size: Size): readonly string[];
+  press(key: Key): void;
+  /** Calls `listener` whenever the lines may be others; returns what ends that. */
+  subscribe(listener: () => void): () => void;
+  /** Resolves when the person has left; rejects with what the command shall end with. */
+  readonly left: Promise<void>;
+}
+
+/** A character in the last column would wrap in some terminals, and text may be wider there than it says. */
+const wrapOff = "\u001b[?7l";
+const wrapOn = "\u001b[?7h";
+
+/**
+ * Shows a screen in the terminal's other buffer until the person leaves. The terminal is as it was before, however that
+ * ends. @throws CliError `interrupted` on Ctrl-C, and what `left` rejects with
+ */
+export async function showScreen(cli: CliContext, model: ScreenModel): Promise<void> {
+  const { stdin, stdout } = cli.system;
+  const screen = render(<Screen model={model} stdout={stdout} />, {
+    stdin: stdin as NodeJS.ReadStream,
+    stdout: stdout as NodeJS.WriteStream,
+    // Whoever called has looked at the terminals; nothing here writes to the console.
+    interactive: true,
+    alternateScreen: true,
+    incrementalRendering: true,
+    patchConsole: false,
+    exitOnCtrlC: false,
+    maxFps: 10,
+  });
+  stdout.write(wrapOff);
+  const stopped = new Promise<never>((_, reject) => {
+    const stop = () => reject(cli.signal.reason as Error);
+    if (cli.signal.aborted) stop();
+    else cli.signal.addEventListener("abort", stop, { once: true });
+  });
+  stopped.catch(() => undefined);
+  try {
+    // A screen that cannot be drawn ends by itself, with the reason.
+    const broken = screen.waitUntilExit();
+    await Promise.race([model.left, stopped, broken]);
+  } finally {
+    screen.unmount();
+    await screen.waitUntilExit().catch(() => undefined);
+    stdout.write(wrapOn);
+  }
+}
+
+function Screen({ model, stdout }: { readonly model: ScreenModel; readonly stdout: OutputStream }) {
+  const { exit } = useApp();
+  const [, redraw] = useReducer((count: number) => count + 1, 0);
+  useEffect(() => model.subscribe(redraw), [model]);
+  useEffect(() => {
+    stdout.on("resize", redraw);
+    return () => {
+      stdout.off("resize", redraw);
+    };
+  }, [stdout]);
+  usePaste((text) => model.press({ kind: "paste", text }));
+  useInput((input, key) => {
+    for (const one of toKeys(input, key)) {
+      if (one.kind === "key" && one.name === "interrupt")
+        exit(new CliError("interrupted", "interrupted"));
+      else model.press(one);
+    }
+  });
+  const size = { columns: stdout.columns ?? 80, rows: stdout.rows ?? 24 };
+  return (
+    <Box flexDirection="column">
+      {model.draw(size).map((line, index) => (
+        <Text key={index} wrap="truncate">
+          {line === "" ? " " : line}
+        </Text>
+      ))}
+    </Box>
+  );
+}
