@@ -1,0 +1,97 @@
+import { Buffer } from "node:buffer";
+import { brokenNameRule, type Failure } from "../outcomes.ts";
+
+/**
+ * Keys of objects and ids of items. An id is the key below the root; folders are what keys have in common up to a slash.
+ * A bucket may hold what is no path: empty segments, `.` and `..`, and a file beside a folder of its name. Such segments
+ * are shown with the sign `␛` and can be read, moved and deleted by it, but not made:
+ * `␛` before a segment that could not stand alone, `␛` after the folder that shares its name with a file.
+ */
+export interface Keys {
+  /** Begins the keys of everything here: empty, or ends in a slash. */
+  readonly root: string;
+  /** The key of a file with this id, or undefined when no file can have it. */
+  toFileKey(id: string): string | undefined;
+  /** What the keys of everything in a folder begin with; the root's for the empty id. */
+  toFolderPrefix(id: string): string | undefined;
+  /** The id of an object by its key, which begins with the root's. */
+  toId(key: string): string;
+}
+
+/** Folder of the adapter's own below the root: journal and probes. Not shown. */
+export const OWN_FOLDER = ".croft";
+
+const SIGN = "\u241b";
+/** Longest key in bytes. */
+const KEY_BYTES_MAX = 1024;
+
+export function createKeys(root: string): Keys {
+  return {
+    root,
+    toFileKey: (id) => {
+      if (id === "" || isOwn(id)) return undefined;
+      const segments = id.split("/");
+      const last = segments.at(-1) ?? "";
+      if (isShadow(last)) return undefined;
+      return fit(root + segments.map(toSegment).join("/"));
+    },
+    toFolderPrefix: (id) => {
+      if (id === "") return root;
+      return isOwn(id) ? undefined : fit(`${root}${id.split("/").map(toSegment).join("/")}/`);
+    },
+    toId: (key) => key.slice(root.length).split("/").map(toName).join("/"),
+  };
+}
+
+/** The id of an item in a folder. */
+export function childOf(parent: string, name: string): string {
+  return parent === "" ? name : `${parent}/${name}`;
+}
+
+/** The folder and the name that an id is made of. */
+export function splitId(id: string): { readonly parent: string; readonly name: string } {
+  const at = id.lastIndexOf("/");
+  return { parent: id.slice(0, Math.max(at, 0)), name: id.slice(at + 1) };
+}
+
+/** How a folder is shown beside a file of the same name. */
+export function toShadow(id: string): string {
+  return id + SIGN;
+}
+
+/** Why nothing of this name can be made in a folder; undefined when it can. */
+export function refuseName(root: string, parent: string, name: string): Failure | undefined {
+  const rule = brokenNameRule(name) ?? ownRule(root, parent, name);
+  return rule === undefined ? undefined : { kind: "invalid_name", rule };
+}
+
+function ownRule(root: string, parent: string, name: string): string | undefined {
+  if ((parent === "" && name === OWN_FOLDER) || name.startsWith(SIGN) || name.endsWith(SIGN))
+    return "reserved_name";
+  // A folder's marker and a multipart upload's journal need no more than the slash.
+  const length = Buffer.byteLength(root) + Buffer.byteLength(childOf(parent, name)) + 1;
+  return length > KEY_BYTES_MAX ? "path_too_long" : undefined;
+}
+
+function isOwn(id: string): boolean {
+  return id === OWN_FOLDER || id.startsWith(`${OWN_FOLDER}/`);
+}
+
+function isShadow(name: string): boolean {
+  return name.endsWith(SIGN) && !name.startsWith(SIGN);
+}
+
+function toName(segment: string): string {
+  const isOdd =
+    segment === "" || segment === "." || segment === ".." || segment.startsWith(SIGN) || segment.endsWith(SIGN);
+  return isOdd ? SIGN + segment : segment;
+}
+
+function toSegment(name: string): string {
+  if (name.startsWith(SIGN)) return name.slice(1);
+  return isShadow(name) ? name.slice(0, -1) : name;
+}
+
+function fit(key: string): string | undefined {
+  return Buffer.byteLength(key) > KEY_BYTES_MAX || !key.isWellFormed() ? undefined : key;
+}
