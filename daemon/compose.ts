@@ -85,6 +85,8 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
     urls: { publicUrl: addresses.publicUrl },
     clock,
     otherEvents: hooks.repositoryEvents,
+    warn: (message, cause) => log.warn({ err: cause }, message),
+    idleMs: settings.idleTimeoutSeconds * 1000,
   });
   const people = createPeople({
     ...deps,
@@ -192,6 +194,10 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
     ...transport,
     start: async () => {
       await queue.start();
+    beginStop: () => {
+      transport.beginStop();
+      notifications.closeStreams();
+    },
       await cron.start();
       cloud.start();
     },

@@ -8,6 +8,7 @@ import {
 import { notificationRoutes } from "./forge/notifications/notifications.routes.ts";
 import { issueRoutes } from "./forge/issues/issues.routes.ts";
 import { createIssues } from "./forge/issues/issues.service.ts";
+import { createThreadStreams } from "./forge/notifications/thread-streams.ts";
 import { createWatching } from "./forge/issues/watching.service.ts";
 import type { RepositoryEvents } from "./forge/repositories/events.ts";
 import type { ForgeUrls } from "./forge/urls.ts";
@@ -25,6 +26,10 @@ export interface NotificationSurroundings {
   readonly urls: ForgeUrls;
   /** Epoch milliseconds. */
   readonly clock: () => number;
+  /** Told why somebody's stream of news had to end. */
+  readonly warn: (message: string, cause: unknown) => void;
+  /** A connection on which nothing is sent for so long is closed, in milliseconds. */
+  readonly idleMs: number;
   /** Others who are told what happens to repositories, before notifications are. */
   readonly otherEvents: RepositoryEvents;
 }
@@ -33,7 +38,14 @@ export interface NotificationSurroundings {
 export interface OpenNotifications {
   readonly routes: readonly Route[];
   readonly repositoryEvents: RepositoryEvents;
+  /** Ends the streams of news: the daemon stops. */
+  closeStreams(): void;
 }
+
+/** Somebody who waits for news is told within half a second. */
+const LOOK_EVERY_MS = 500;
+/** Proxies close connections that are silent for half a minute. */
+const BEAT_EVERY_MS = 15_000;
 
 /** Builds notifications and what makes them on jobs and git. */
 export function openNotifications(around: NotificationSurroundings): OpenNotifications {
@@ -43,9 +55,15 @@ export function openNotifications(around: NotificationSurroundings): OpenNotific
     jobs: around.jobs,
     readPush: createPushReader(around),
   });
+  const streams = createThreadStreams({
+    db,
+    warn: around.warn,
+    lookEveryMs: LOOK_EVERY_MS,
+    beatEveryMs: Math.min(BEAT_EVERY_MS, around.idleMs / 2),
+  });
   return {
     routes: [
-      ...notificationRoutes({ notifications, urls, clock }),
+      ...notificationRoutes({ notifications, streams, urls, clock }),
       ...issueRoutes({
         issues: createIssues({ db, announce: announceIssue }),
         watching: createWatching({ db, clock }),
@@ -53,5 +71,6 @@ export function openNotifications(around: NotificationSurroundings): OpenNotific
       }),
     ],
     repositoryEvents: joinRepositoryEvents(around.otherEvents, repositoryEvents),
+    closeStreams: () => streams.close(),
   };
 }

@@ -9,6 +9,8 @@ export interface ForgeCaller {
   /** Whose credentials were given. */
   readonly actor: ForgeUser;
   readonly method: "token" | "basic_password" | "basic_token";
+  /** Of a caller who came with a token. */
+  readonly tokenId?: number;
   /** The token's scope in normal form; undefined for a password, which is unrestricted. */
   readonly scope: string | undefined;
 }

@@ -45,8 +45,12 @@ export interface Tokens {
   ): Promise<MadeToken>;
   /** Deletes a token by id, or by name when that is no number but 0. Refuses with `not_found`. */
   delete(username: string, idOrName: string): Promise<void>;
-  /** The owner and scope of a secret, or undefined. Notes the use, at most once a minute. */
-  find(secret: string): Promise<{ readonly user: ForgeUser; readonly scope: string } | undefined>;
+  /** Which token a secret is, with its owner and scope, or undefined. Notes the use, at most once a minute. */
+  find(
+    secret: string,
+  ): Promise<
+    { readonly tokenId: number; readonly user: ForgeUser; readonly scope: string } | undefined
+  >;
 }
 
 export interface TokensDeps {
@@ -125,7 +129,7 @@ export function createTokens({ db, clock, random }: TokensDeps): Tokens {
         const user = await findUserById(db, token.userId);
         if (user === undefined) return undefined;
         await noteUse(token);
-        return { user, scope: token.scope };
+        return { tokenId: token.id, user, scope: token.scope };
       }
       return undefined;
     },

@@ -8,6 +8,7 @@ import {
   markNotification,
   markNotifications,
   markRepositoryNotifications,
+  streamNotifications,
   type WireThread,
 } from "../../contract/forge/notifications.ts";
 import type { Route, ServerRequest } from "../../http/handle.ts";
@@ -20,10 +21,13 @@ import type {
   WantedMarks,
   WantedThreads,
 } from "./notifications.service.ts";
+import { toEventsAnswer, toKnownRevision } from "./stream-events.ts";
+import type { ThreadStreams } from "./thread-streams.ts";
 import { toThreadView } from "./thread.view.ts";
 
 export interface NotificationRoutesDeps {
   readonly notifications: Notifications;
+  readonly streams: ThreadStreams;
   readonly urls: ForgeUrls;
   /** Epoch milliseconds. */
   readonly clock: () => number;
@@ -31,7 +35,7 @@ export interface NotificationRoutesDeps {
 
 /** Routes of a person's threads (forge behaviour, 19). */
 export function notificationRoutes(deps: NotificationRoutesDeps): Route[] {
-  const { notifications, urls } = deps;
+  const { notifications, streams, urls } = deps;
   const list = (caller: ForgeCaller, request: ServerRequest, wanted: WantedThreads) =>
     listUnlessKnown(deps, caller, request, wanted);
   const markAll = async (caller: ForgeCaller, wanted: WantedMarks) => {
@@ -47,6 +51,13 @@ export function notificationRoutes(deps: NotificationRoutesDeps): Route[] {
       status: 200,
       body: { new: await notifications.countUnread(caller) },
     })),
+    handle(streamNotifications, async ({ caller, request }) =>
+      toEventsAnswer(
+        streams.open(caller, toKnownRevision(request.headers["last-event-id"])),
+        request.signal,
+        urls,
+      ),
+    ),
     handle(getNotification, async ({ caller, params }) => ({
       status: 200,
       body: toThreadView(await notifications.get(caller, params.id), urls),

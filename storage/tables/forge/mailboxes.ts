@@ -26,12 +26,16 @@ export async function listMailboxRevisions(
   db: Queries,
   userIds: readonly number[],
 ): Promise<ReadonlyMap<number, number>> {
-  if (userIds.length === 0) return new Map();
-  const rows = await db.all<{ id: number; revision: number }>(
-    `SELECT user_id AS id, revision FROM forge_mailboxes WHERE user_id IN (${userIds.map(() => "?").join(", ")})`,
-    ...userIds,
-  );
-  return new Map(rows.map(({ id, revision }) => [id, revision]));
+  const revisions = new Map<number, number>();
+  for (let at = 0; at < userIds.length; at += LIST_SIZES.at(-1) ?? 1) {
+    const ids = toFullList(userIds.slice(at, at + (LIST_SIZES.at(-1) ?? 1)));
+    const rows = await db.all<{ id: number; revision: number }>(
+      `SELECT user_id AS id, revision FROM forge_mailboxes WHERE user_id IN (${ids.map(() => "?").join(", ")})`,
+      ...ids,
+    );
+    for (const { id, revision } of rows) revisions.set(id, revision);
+  }
+  return revisions;
 }
 
 /** Holds a person's mailbox to the end of the transaction, so that its counts change together with what they count. */
@@ -100,6 +104,15 @@ export async function emptyMailboxesOf(tx: Transaction, repositoryId: number): P
     repositoryId,
   );
   await tx.run("DELETE FROM forge_notifications WHERE repository_id = ?", repositoryId);
+}
+
+/** Few lengths of lists make few statements, which are prepared once. */
+const LIST_SIZES = [1, 8, 64, 512] as const;
+
+/** The list with its last member repeated up to the next of the sizes. */
+function toFullList(ids: readonly number[]): readonly number[] {
+  const size = LIST_SIZES.find((each) => each >= ids.length) ?? ids.length;
+  return [...ids, ...Array<number>(size - ids.length).fill(ids.at(-1) ?? 0)];
 }
 
 /** By the status that they count. */

@@ -46,6 +46,11 @@ export async function listTokensByLastEight(db: Queries, lastEight: string): Pro
   return rows.map(toToken);
 }
 
+export async function findTokenById(db: Queries, id: number): Promise<ForgeToken | undefined> {
+  const row = await db.get<TokenRow>(`SELECT ${columns} FROM forge_access_tokens WHERE id = ?`, id);
+  return row && toToken(row);
+}
+
 /** A page of a person's tokens, newest first. */
 export async function listTokensOfUser(
   db: Queries,

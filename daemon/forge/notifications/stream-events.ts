@@ -1,0 +1,65 @@
+import { Readable } from "node:stream";
+import { streamEventWords } from "../../contract/forge/notifications.ts";
+import { assertNever } from "../../errors.ts";
+import type { BytesAnswer } from "../../http/handle.ts";
+import type { ForgeUrls } from "../urls.ts";
+import type { StreamNews, ThreadStream } from "./thread-streams.ts";
+import { toThreadView } from "./thread.view.ts";
+
+/** How long a client waits before it connects again, in milliseconds. */
+const RETRY_MS = 2_000;
+const [THREAD, COUNT] = streamEventWords;
+
+/** A stream as server-sent events. They are made as the client takes them, so a slow one has the daemon hold nothing. */
+export function toEventsAnswer(
+  stream: ThreadStream,
+  signal: AbortSignal,
+  urls: ForgeUrls,
+): BytesAnswer {
+  return {
+    status: 200,
+    bytes: {
+      size: undefined,
+      contentType: "text/event-stream",
+      etag: undefined,
+      lastModified: undefined,
+      open: async () => Readable.from(toEvents(stream.read(signal), urls), { objectMode: false }),
+      release: () => stream.release(),
+    },
+    // Proxies that gather an answer before they pass it on are asked not to.
+    headers: { "Cache-Control": "no-store", "X-Accel-Buffering": "no" },
+  };
+}
+
+/** The revision in `Last-Event-ID`; undefined when there is none in it. */
+export function toKnownRevision(
+  header: string | readonly string[] | undefined,
+): number | undefined {
+  return typeof header === "string" && /^\d{1,15}$/.test(header) ? Number(header) : undefined;
+}
+
+async function* toEvents(
+  news: AsyncIterable<StreamNews>,
+  urls: ForgeUrls,
+): AsyncGenerator<string, void, void> {
+  yield `retry: ${RETRY_MS}\n\n`;
+  for await (const one of news) yield toEvent(one, urls);
+}
+
+function toEvent(news: StreamNews, urls: ForgeUrls): string {
+  switch (news.kind) {
+    case "thread":
+      return toText(THREAD, news.revision, toThreadView(news.seen, urls));
+    case "count":
+      return toText(COUNT, news.revision, { new: news.unread });
+    case "beat":
+      return ":\n\n";
+    default:
+      return assertNever(news);
+  }
+}
+
+/** JSON has no line ends, so nobody's title ends an event. */
+function toText(event: string, id: number, data: object): string {
+  return `event: ${event}\nid: ${id}\ndata: ${JSON.stringify(data)}\n\n`;
+}
