@@ -9,6 +9,7 @@ import type { ForgeCaller } from "./forge/caller.ts";
 import { cronRoutes } from "./forge/cron/cron.routes.ts";
 import { createCronTasks } from "./forge/cron/cron.service.ts";
 import { hookRoutes } from "./forge/hooks/hooks.routes.ts";
+import { repositoryHookRoutes } from "./forge/hooks/repository-hooks.routes.ts";
 import { createMiscellaneous } from "./forge/miscellaneous.ts";
 import { createGitApi, isGitPath } from "./forge/git/git-api.ts";
 import { createPackageEvents } from "./forge/packages/announcing.ts";
@@ -84,9 +85,9 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
     locate: (repository) => repositories.repositories.locate(repository),
     urls: { publicUrl: addresses.publicUrl },
     clock,
-    otherEvents: hooks.repositoryEvents,
     warn: (message, cause) => log.warn({ err: cause }, message),
     idleMs: settings.idleTimeoutSeconds * 1000,
+    otherEvents: hooks.repositoryEvents,
   });
   const people = createPeople({
     ...deps,
@@ -174,6 +175,7 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
         ...repositories.routes,
         ...packages.routes,
         ...hookRoutes(hooks),
+        ...repositoryHookRoutes(hooks),
         ...notifications.routes,
         ...cronRoutes(cron),
         ...miscellaneous.routes,
@@ -192,12 +194,12 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
   });
   return {
     ...transport,
-    start: async () => {
-      await queue.start();
     beginStop: () => {
       transport.beginStop();
       notifications.closeStreams();
     },
+    start: async () => {
+      await queue.start();
       await cron.start();
       cloud.start();
     },

@@ -16,6 +16,7 @@ import { genericPackageEndpoints } from "./forge/packages-generic.ts";
 import { npmPackageEndpoints } from "./forge/packages-npm.ts";
 import { renderingEndpoints } from "./forge/rendering.ts";
 import { repositoryEndpoints } from "./forge/repositories.ts";
+import { repositoryHookEndpoints } from "./forge/repository-hooks.ts";
 import { templateEndpoints } from "./forge/templates.ts";
 import { tokenEndpoints } from "./forge/tokens.ts";
 import { twoFactorEndpoints } from "./forge/two-factor.ts";
@@ -46,6 +47,7 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...tokenEndpoints,
   ...twoFactorEndpoints,
   ...repositoryEndpoints,
+  ...repositoryHookEndpoints,
   ...avatarEndpoints,
   ...gitEndpoints,
   ...notificationEndpoints,

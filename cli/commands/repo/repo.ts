@@ -1,4 +1,4 @@
-import { type Entry, verb } from "../../command.ts";
+import { type Entry, noun, verb } from "../../command.ts";
 
 export const entries: readonly Entry[] = [
   verb("list", "List your repositories", () => import("./list.ts"), { aliases: ["ls"] }),
@@ -6,4 +6,5 @@ export const entries: readonly Entry[] = [
   verb("edit", "Change a repository", () => import("./edit.ts")),
   verb("rename", "Rename a repository", () => import("./rename.ts")),
   verb("delete", "Delete a repository", () => import("./delete.ts"), { aliases: ["rm"] }),
+  noun("hook", "Hooks of a repository", () => import("./hook/hook.ts")),
 ];

@@ -62,6 +62,30 @@ export const deliveryDetailsShape = deliveryShape.extend({
 });
 export type WireDeliveryDetails = z.output<typeof deliveryDetailsShape>;
 
+/** A hook that shall be (forge behaviour, 13.1). */
+export const newHookShape = z.object({
+  type: requiredText().meta({ enum: hookTypes }),
+  config: requiredTextMap,
+  events: optionalWords,
+  branch_filter: optionalText(),
+  authorization_header: optionalText(),
+  active: optionalFlag,
+  name: optionalText({ max: 255 }),
+});
+
+/** What shall be changed about a hook. */
+export const hookEditShape = z.object({
+  config: optionalTextMap,
+  events: optionalWords,
+  branch_filter: optionalText(),
+  authorization_header: optionalText(),
+  active: optionalFlag,
+  name: optionalText({ max: 255 }),
+});
+
+/** Croft's own: nobody can read the header back, so a client that changes something else could only lose it. */
+export const hookEditQuery = z.object({ keep_authorization_header: queryFlag });
+
 const hookParams = z.object({ id: pathInteger });
 const deliveryParams = z.object({ id: pathInteger, delivery_id: pathInteger });
 
@@ -82,15 +106,7 @@ export const createHook = endpoint({
   path: "/api/v1/admin/hooks",
   summary: "Create a system or default hook; active only when asked for",
   gate: siteAdmin,
-  body: z.object({
-    type: requiredText().meta({ enum: hookTypes }),
-    config: requiredTextMap,
-    events: optionalWords,
-    branch_filter: optionalText(),
-    authorization_header: optionalText(),
-    active: optionalFlag,
-    name: optionalText({ max: 255 }),
-  }),
+  body: newHookShape,
   replies: { 201: hookShape, 400: apiError, ...signedInReplies, 422: apiError },
 });
 
@@ -112,16 +128,8 @@ export const editHook = endpoint({
     "Change a hook; events, branch filter and authorization header are replaced even when absent",
   gate: siteAdmin,
   params: hookParams,
-  // Croft's own: nobody can read the header back, so a client that changes something else could only lose it.
-  query: z.object({ keep_authorization_header: queryFlag }),
-  body: z.object({
-    config: optionalTextMap,
-    events: optionalWords,
-    branch_filter: optionalText(),
-    authorization_header: optionalText(),
-    active: optionalFlag,
-    name: optionalText({ max: 255 }),
-  }),
+  query: hookEditQuery,
+  body: hookEditShape,
   replies: { 200: hookShape, 400: apiError, ...signedInReplies, 404: apiError, 422: apiError },
 });
 

@@ -35,20 +35,24 @@ export function hookRoutes({
     }),
     handle(createHook, async ({ body }) => ({
       status: 201,
-      body: toHookView(await hooks.create(toWantedHook(body))),
+      body: toHookView(await hooks.create("instance", toWantedHook(body))),
     })),
     handle(getHook, async ({ params }) => ({
       status: 200,
-      body: toHookView(await hooks.get(params.id)),
+      body: toHookView(await hooks.get("instance", params.id)),
     })),
     handle(editHook, async ({ params, query, body }) => ({
       status: 200,
       body: toHookView(
-        await hooks.edit(params.id, toHookChanges(body, query.keep_authorization_header)),
+        await hooks.edit(
+          "instance",
+          params.id,
+          toHookChanges(body, query.keep_authorization_header),
+        ),
       ),
     })),
     handle(deleteHook, async ({ params }) => {
-      await hooks.remove(params.id);
+      await hooks.remove("instance", params.id);
       return { status: 204 };
     }),
     handle(listDeliveries, async ({ params, query }) => {

@@ -1,5 +1,6 @@
 import type { Database, Transaction } from "../../../storage/engine/database.ts";
 import {
+  countHooksOfRepository,
   deleteHook,
   findHook,
   type ForgeHook,
@@ -7,9 +8,11 @@ import {
   insertHook,
   listDefaultHooks,
   listHooks,
+  listHooksOfRepository,
   updateHook,
 } from "../../../storage/tables/forge/hooks.ts";
 import { toHookEvents } from "../../contract/forge/hook-words.ts";
+import { AppError } from "../../errors.ts";
 import { notFound } from "../refusals.ts";
 import {
   assertBranchFilter,
@@ -45,6 +48,9 @@ export interface HookChanges {
   readonly name: string | undefined;
 }
 
+/** Whose hooks are meant: a repository's by its id, or the instance's own, which are system and default hooks. */
+export type HookHome = "instance" | number;
+
 /** A hook with its address, which is sealed in the record. */
 export interface SeenHook {
   readonly hook: ForgeHook;
@@ -57,17 +63,31 @@ export interface Hooks {
     type: string,
     window: { readonly page: number; readonly limit: number },
   ): Promise<{ readonly hooks: readonly SeenHook[]; readonly total: number }>;
-  /** Refuses with `unprocessable` or `invalid_argument` what section 13.1 refuses, in its order and words. */
-  create(wanted: WantedHook): Promise<SeenHook>;
-  /** A system or default hook. Refuses with `not_found`. */
-  get(id: number): Promise<SeenHook>;
-  /** Changes a hook; its secret and kind stay. Refuses as `create` and `get` do, and changes nothing then. */
-  edit(id: number, changes: HookChanges): Promise<SeenHook>;
+  /** A page of a repository's hooks by id, and the count of all. */
+  listOf(
+    repositoryId: number,
+    window: { readonly page: number; readonly limit: number },
+  ): Promise<{ readonly hooks: readonly SeenHook[]; readonly total: number }>;
+  /**
+   * Refuses with `unprocessable` or `invalid_argument` what section 13.1 refuses, in its order and words, and a
+   * repository's hooks beyond `HOOKS_MAX`.
+   */
+  create(home: HookHome, wanted: WantedHook): Promise<SeenHook>;
+  /** Refuses with `not_found`, also for a hook of another home. */
+  get(home: HookHome, id: number): Promise<SeenHook>;
+  /**
+   * Changes a hook; its secret and kind stay. Refuses as `create` and `get` do, and for a repository's hook an
+   * authorization header that would be kept for another address; changes nothing then.
+   */
+  edit(home: HookHome, id: number, changes: HookChanges): Promise<SeenHook>;
   /** Deletes a hook with its deliveries. Refuses with `not_found`. */
-  remove(id: number): Promise<void>;
+  remove(home: HookHome, id: number): Promise<void>;
   /** Gives a new repository its copies of all default hooks, secrets included. */
   copyDefaults(tx: Transaction, repositoryId: number): Promise<void>;
 }
+
+/** Hooks of one repository: each makes a row of everything that happens. */
+export const HOOKS_MAX = 50;
 
 export function createHooks({
   db,
@@ -84,24 +104,32 @@ export function createHooks({
       return { hooks: hooks.map(see), total };
     },
 
-    async create(wanted) {
+    async listOf(repositoryId, { page, limit }) {
+      const offset = Math.min((page - 1) * limit, Number.MAX_SAFE_INTEGER);
+      const { hooks, total } = await listHooksOfRepository(db, repositoryId, { limit, offset });
+      return { hooks: hooks.map(see), total };
+    },
+
+    async create(home, wanted) {
       const { config } = wanted;
       assertBranchFilter(wanted.branchFilter);
       assertHookType(wanted.type);
       const url = getOption(config, "url");
       const contentType = toContentType(getOption(config, "content_type"));
       assertHookUrl(url);
-      const scope = toIsSystem(config) ? "system" : "default";
+      const scope = home === "instance" ? toInstanceScope(config) : "repository";
       const slack = wanted.type === "slack" ? toSlackFacts(config) : undefined;
       const secret = Object.hasOwn(config, "secret") ? (config["secret"] ?? "") : "";
       assertSendable(secret, wanted.authorizationHeader);
       const target = { url, secret, authorizationHeader: wanted.authorizationHeader };
-      const hook = await db.transaction((tx) =>
-        insertHook(
+      const hook = await db.transaction(async (tx) => {
+        if (home !== "instance" && (await countHooksOfRepository(tx, home)) >= HOOKS_MAX)
+          throw new AppError("unprocessable", `a repository has at most ${HOOKS_MAX} hooks`);
+        return insertHook(
           tx,
           {
             scope,
-            repositoryId: undefined,
+            repositoryId: home === "instance" ? undefined : home,
             kind: wanted.type,
             name: wanted.name.trim(),
             contentType,
@@ -111,17 +139,26 @@ export function createHooks({
             isActive: wanted.isActive,
           },
           (id) => targets.seal(id, target),
-        ),
-      );
+        );
+      });
       return { hook, url };
     },
 
-    get: async (id) => see(await getInstanceHook(db, id)),
+    get: async (home, id) => see(await getHook(db, home, id)),
 
-    edit: (id, changes) =>
+    edit: (home, id, changes) =>
       db.transaction(async (tx) => {
-        const hook = await getInstanceHook(tx, id);
-        const target = toTarget(targets.open(hook), changes);
+        const hook = await getHook(tx, home, id);
+        const present = targets.open(hook);
+        const target = toTarget(present, changes);
+        // A copy's header is an administrator's: who may change the copy must not have it sent elsewhere.
+        const isKept =
+          changes.authorizationHeader === undefined && present.authorizationHeader !== "";
+        if (home !== "instance" && isKept && target.url !== present.url)
+          throw new AppError(
+            "unprocessable",
+            "the authorization header is not kept for another address",
+          );
         const contentType = Object.hasOwn(changes.config, "content_type")
           ? toContentType(changes.config["content_type"] ?? "")
           : hook.contentType;
@@ -141,9 +178,9 @@ export function createHooks({
         return { hook: changed, url: target.url };
       }),
 
-    remove: (id) =>
+    remove: (home, id) =>
       db.transaction(async (tx) => {
-        await getInstanceHook(tx, id);
+        await getHook(tx, home, id);
         await deleteHook(tx, id);
       }),
 
@@ -158,11 +195,22 @@ export function createHooks({
   };
 }
 
-/** Refuses with `not_found` what is no system or default hook: copies belong to their repositories. */
-async function getInstanceHook(db: Parameters<typeof findHook>[0], id: number): Promise<ForgeHook> {
+/** Refuses with `not_found` what does not belong there: copies belong to their repositories. */
+async function getHook(
+  db: Parameters<typeof findHook>[0],
+  home: HookHome,
+  id: number,
+): Promise<ForgeHook> {
   const hook = await findHook(db, id);
-  if (hook === undefined || hook.scope === "repository") throw notFound();
+  const isThere =
+    hook !== undefined &&
+    (home === "instance" ? hook.scope !== "repository" : hook.repositoryId === home);
+  if (!isThere) throw notFound();
   return hook;
+}
+
+function toInstanceScope(config: HookConfig): HookScope {
+  return toIsSystem(config) ? "system" : "default";
 }
 
 function toTarget(present: HookTarget, changes: HookChanges): HookTarget {

@@ -12,6 +12,7 @@ import { createDelivery } from "./delivery.ts";
 import { createDeliveryLog, type DeliveryLog } from "./deliveries.service.ts";
 import { createHooks, type Hooks } from "./hooks.service.ts";
 import { createPushAnnouncer, type PushSurroundings } from "./pushes.ts";
+import { createRepositoryHooks, type RepositoryHooks } from "./repository-hooks.service.ts";
 import { createTargets, type Sealer } from "./targets.ts";
 
 export interface ForgeHooksDeps {
@@ -27,7 +28,7 @@ export interface ForgeHooksDeps {
   /** Sends within the address policy. */
   readonly request: GuardedRequest;
   readonly urls: ForgeUrls;
-  /** What git knows of pushed commits. Called by jobs only. */
+  /** What git knows of pushed commits. */
   readonly readPush: PushSurroundings["readPush"];
 }
 
@@ -35,6 +36,7 @@ export interface ForgeHooksDeps {
 export interface ForgeHooks {
   readonly hooks: Hooks;
   readonly log: DeliveryLog;
+  readonly ofRepositories: RepositoryHooks;
   /** What other rooms call when something happens, each inside the transaction of the change. */
   readonly announce: Announcements;
   /** The same, in the shape in which repositories tell. */
@@ -52,6 +54,12 @@ export function createForgeHooks(deps: ForgeHooksDeps): ForgeHooks {
   return {
     hooks,
     log: createDeliveryLog({ db: deps.db, enqueue, newUuid: deps.newUuid }),
+    ofRepositories: createRepositoryHooks({
+      ...deps,
+      hooks,
+      enqueue,
+      describeHead: pushes.describeHead,
+    }),
     announce,
     repositoryEvents: {
       async created(tx, { repository, owner, actor, isAdopted }) {

@@ -36,6 +36,16 @@ interface PushJob {
   }[];
 }
 
+/**
+ * The payload of a push that brings a ref's newest commit and nothing else, for trying out a hook; undefined when there
+ * is no such commit.
+ */
+export type DescribeHead = (
+  what: OwnedRepository,
+  ref: string,
+  sender: ForgeUser,
+) => Promise<object | undefined>;
+
 const KIND = "forge.hooks.push";
 /** Commits that a payload names; `total_commits` counts all. */
 const COMMITS_MAX = 20;
@@ -49,7 +59,17 @@ const REFS_PER_JOB = 40;
 
 /** Tells hooks of pushes: by a job, since reading commits takes git and has no place in a transaction. */
 export function createPushAnnouncer({ db, enqueue, announce, urls, readPush }: PushSurroundings) {
+  const describeHead: DescribeHead = async (what, ref, sender) => {
+    const found = await read(what.repository, { ref, before: undefined, after: ref });
+    const head = found?.head;
+    if (found === undefined || head === undefined) return undefined;
+    const change = { ref, before: head.id, after: head.id };
+    return toPushPayload(db, what, change, { ...found, commits: [head], total: 1 }, sender, urls);
+  };
+
   return {
+    describeHead,
+
     /** Has hooks told of what a push moved, if anybody wants to know. */
     async enqueuePush(
       tx: Transaction,

@@ -115,6 +115,29 @@ export async function listHooks(
   return { hooks: rows.map(toHook), total: counted?.total ?? 0 };
 }
 
+/** A page of a repository's hooks by id, and the count of all. */
+export async function listHooksOfRepository(
+  db: Queries,
+  repositoryId: number,
+  window: { readonly limit: number; readonly offset: number },
+): Promise<{ readonly hooks: readonly ForgeHook[]; readonly total: number }> {
+  const rows = await db.all<HookRow>(
+    `SELECT ${columns} FROM forge_hooks WHERE repository_id = ? ORDER BY id LIMIT ? OFFSET ?`,
+    repositoryId,
+    window.limit,
+    window.offset,
+  );
+  return { hooks: rows.map(toHook), total: await countHooksOfRepository(db, repositoryId) };
+}
+
+export async function countHooksOfRepository(db: Queries, repositoryId: number): Promise<number> {
+  const row = await db.get<{ total: number }>(
+    "SELECT COUNT(*) AS total FROM forge_hooks WHERE repository_id = ?",
+    repositoryId,
+  );
+  return row?.total ?? 0;
+}
+
 /** The active hooks that may fire for something that happens: the system's, and those of the repository if there is one. */
 export async function listFiringHooks(
   db: Queries,

@@ -34,9 +34,13 @@ export async function runDeliveryList(
   cli: CliContext,
   { id, state }: DeliveryListOptions,
 ): Promise<void> {
-  // The server takes every other word for no filter.
-  if (state !== undefined && !["waiting", "delivered", "failed"].includes(state))
-    throw usageError(`--state takes waiting, delivered or failed, not ${JSON.stringify(state)}`);
+  assertState(state);
   const input = { params: { id }, query: { state } };
   await cli.output.list(forgePages(cli.client, listDeliveries, input), deliveryColumns);
+}
+
+/** The server takes every other word for no filter. @throws CliError `usage` */
+export function assertState(state: string | undefined): void {
+  if (state !== undefined && !["waiting", "delivered", "failed"].includes(state))
+    throw usageError(`--state takes waiting, delivered or failed, not ${JSON.stringify(state)}`);
 }

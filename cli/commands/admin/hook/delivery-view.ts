@@ -3,7 +3,7 @@ import type { getDelivery as getDeliveryEndpoint } from "../../../../daemon/cont
 import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { resourceOf } from "../../../output/spec.ts";
-import { deliveryColumns } from "./hook-columns.ts";
+import { deliveryDetailsColumns } from "./hook-columns.ts";
 
 const getDelivery = operation<typeof getDeliveryEndpoint>(
   "forge.admin.hooks.deliveries.get",
@@ -34,10 +34,5 @@ export async function runDeliveryView(
 ): Promise<void> {
   const params = { id, delivery_id: deliveryId };
   const { body } = await cli.client.call(getDelivery, { params });
-  await cli.output.resource(body, [
-    ...deliveryColumns,
-    { header: "uuid", cell: ({ uuid }) => uuid },
-    { header: "sent", cell: ({ request }) => request.body },
-    { header: "answer", cell: ({ response }) => response?.body },
-  ]);
+  await cli.output.resource(body, deliveryDetailsColumns);
 }

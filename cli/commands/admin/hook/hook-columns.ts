@@ -1,4 +1,8 @@
-import type { WireDelivery, WireHook } from "../../../../daemon/contract/forge/admin-hooks.ts";
+import type {
+  WireDelivery,
+  WireDeliveryDetails,
+  WireHook,
+} from "../../../../daemon/contract/forge/admin-hooks.ts";
 import { type Column, time } from "../../../output/cells.ts";
 
 /** A hook in a table. */
@@ -23,4 +27,12 @@ export const deliveryColumns: readonly Column<WireDelivery>[] = [
   { header: "created", cell: ({ created_at: createdAt }) => time(createdAt) },
   { header: "next", cell: ({ next_attempt_at: nextAt }) => time(nextAt) },
   { header: "error", cell: ({ error }) => error },
+];
+
+/** One delivery, with both bodies. */
+export const deliveryDetailsColumns: readonly Column<WireDeliveryDetails>[] = [
+  ...deliveryColumns,
+  { header: "uuid", cell: ({ uuid }) => uuid },
+  { header: "sent", cell: ({ request }) => request.body },
+  { header: "answer", cell: ({ response }) => response?.body },
 ];

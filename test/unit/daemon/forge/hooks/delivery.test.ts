@@ -75,7 +75,7 @@ afterEach(async () => {
 });
 
 async function addHook(changes: Record<string, unknown> = {}): Promise<number> {
-  const { hook } = await forge.hooks.create({
+  const { hook } = await forge.hooks.create("instance", {
     type: "gitea",
     config: { url: "http://receiver.example/", content_type: "json", is_system_webhook: "true" },
     events: ["package"],
@@ -253,7 +253,7 @@ describe("who is told", () => {
   test("a hook that was switched off meanwhile is not called, unless somebody asks for it", async () => {
     const id = await addHook();
     await happen();
-    await forge.hooks.edit(id, {
+    await forge.hooks.edit("instance", id, {
       config: {},
       events: ["package"],
       branchFilter: "",
@@ -272,7 +272,7 @@ describe("who is told", () => {
   test("a hook that was deleted meanwhile takes its deliveries along", async () => {
     const id = await addHook();
     await happen();
-    await forge.hooks.remove(id);
+    await forge.hooks.remove("instance", id);
     await queue.runDue();
     expect(sent).toEqual([]);
   });

@@ -1,0 +1,48 @@
+import type { Command } from "commander";
+import type { createRepositoryHook as createRepositoryHookEndpoint } from "../../../../daemon/contract/forge/repository-hooks.ts";
+import { operation } from "../../../client/operation.ts";
+import type { CliContext } from "../../../context.ts";
+import { resourceOf } from "../../../output/spec.ts";
+import { hookColumns } from "../../admin/hook/hook-columns.ts";
+import {
+  addHookFlags,
+  addNewHookFlags,
+  type NewHookFlags,
+  toNewHook,
+} from "../../admin/hook/hook-flags.ts";
+import { type RepositoryName, toRepositoryName } from "../repo-name.ts";
+
+const createHook = operation<typeof createRepositoryHookEndpoint>(
+  "forge.repos.hooks.create",
+  "POST",
+  "/api/v1/repos/:owner/:repo/hooks",
+);
+
+export const operations = [createHook];
+export const output = resourceOf(createHook, 201);
+
+/** What the command was given. */
+export interface HookCreateOptions extends RepositoryName, NewHookFlags {
+  /** The address that it sends to. */
+  readonly target: string;
+}
+
+export function define(command: Command, cli: CliContext, run = runHookCreate): void {
+  command
+    .argument("<repository>", "the repository as OWNER/NAME")
+    .argument("<url>", "where it sends to");
+  addNewHookFlags(addHookFlags(command)).action(
+    (repository: string, target: string, flags: NewHookFlags) =>
+      run(cli, { ...flags, ...toRepositoryName(repository), target }),
+  );
+}
+
+/** Creates a hook of a repository that delivers at once unless told otherwise. */
+export async function runHookCreate(cli: CliContext, options: HookCreateOptions): Promise<void> {
+  const { owner, repo, target } = options;
+  const { body } = await cli.client.call(createHook, {
+    params: { owner, repo },
+    body: await toNewHook(cli, options, target),
+  });
+  await cli.output.resource(body, hookColumns);
+}

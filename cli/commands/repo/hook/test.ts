@@ -1,0 +1,39 @@
+import type { Command } from "commander";
+import type { testRepositoryHook as testRepositoryHookEndpoint } from "../../../../daemon/contract/forge/repository-hooks.ts";
+import { operation } from "../../../client/operation.ts";
+import type { CliContext } from "../../../context.ts";
+import { shape } from "../../../output/spec.ts";
+import { addHookArguments, type RepositoryHookName, toHookName } from "./repository-hook.ts";
+
+const testHook = operation<typeof testRepositoryHookEndpoint>(
+  "forge.repos.hooks.test",
+  "POST",
+  "/api/v1/repos/:owner/:repo/hooks/:id/tests",
+);
+
+export const operations = [testHook];
+export const output = shape({ asked: "boolean", full_name: "string", id: "string" });
+
+/** What the command was given. */
+export interface HookTestOptions extends RepositoryHookName {
+  readonly ref?: string;
+}
+
+export function define(command: Command, cli: CliContext, run = runHookTest): void {
+  addHookArguments(command)
+    .option("--ref <name>", "the branch to tell of; the default branch otherwise")
+    .action((repository: string, id: string, flags: { readonly ref?: string }) =>
+      run(cli, { ...toHookName(repository, id), ...flags }),
+    );
+}
+
+/** Has the newest commit of a branch delivered to a hook; what came of it is in the hook's deliveries. */
+export async function runHookTest(cli: CliContext, options: HookTestOptions): Promise<void> {
+  const { owner, repo, id, ref } = options;
+  await cli.client.call(testHook, { params: { owner, repo, id }, query: { ref } });
+  const fullName = `${owner}/${repo}`;
+  await cli.output.done(
+    { asked: true, full_name: fullName, id },
+    `Asked for a delivery to the hook ${id}; see: croft repo hook delivery list ${fullName} ${id}`,
+  );
+}

@@ -1,0 +1,71 @@
+import {
+  createRepositoryHook,
+  deleteRepositoryHook,
+  editRepositoryHook,
+  getRepositoryDelivery,
+  getRepositoryHook,
+  listRepositoryDeliveries,
+  listRepositoryHooks,
+  redeliverOfRepository,
+  testRepositoryHook,
+} from "../../contract/forge/repository-hooks.ts";
+import type { Route } from "../../http/handle.ts";
+import { handle } from "../handle.ts";
+import type { ForgeHooks } from "./hooks.ts";
+import {
+  toDeliveryDetailsView,
+  toDeliveryView,
+  toHookChanges,
+  toHookView,
+  toWantedHook,
+} from "./hooks.view.ts";
+
+/** Routes of the hooks of repositories and of what they delivered. */
+export function repositoryHookRoutes({ hooks, log, ofRepositories }: ForgeHooks): Route[] {
+  const { open, openHook } = ofRepositories;
+  return [
+    handle(listRepositoryHooks, async ({ caller, params, query }) => {
+      const id = await open(params, caller, "/hooks");
+      const { hooks: page, total } = await hooks.listOf(id, query);
+      return { status: 200, body: page.map(toHookView), total };
+    }),
+    handle(createRepositoryHook, async ({ caller, params, body }) => ({
+      status: 201,
+      body: toHookView(
+        await hooks.create(await open(params, caller, "/hooks"), toWantedHook(body)),
+      ),
+    })),
+    handle(getRepositoryHook, async ({ caller, params }) => ({
+      status: 200,
+      body: toHookView(
+        await hooks.get(await open(params, caller, `/hooks/${params.id}`), params.id),
+      ),
+    })),
+    handle(editRepositoryHook, async ({ caller, params, query, body }) => {
+      const id = await open(params, caller, `/hooks/${params.id}`);
+      const changes = toHookChanges(body, query.keep_authorization_header);
+      return { status: 200, body: toHookView(await hooks.edit(id, params.id, changes)) };
+    }),
+    handle(deleteRepositoryHook, async ({ caller, params }) => {
+      await hooks.remove(await open(params, caller, `/hooks/${params.id}`), params.id);
+      return { status: 204 };
+    }),
+    handle(testRepositoryHook, async ({ caller, params, query }) => {
+      await ofRepositories.test(params, query.ref, caller);
+      return { status: 204 };
+    }),
+    handle(listRepositoryDeliveries, async ({ caller, params, query }) => {
+      const id = await openHook(params, caller, "/deliveries");
+      const { deliveries, total } = await log.list(id, query);
+      return { status: 200, body: deliveries.map(toDeliveryView), total };
+    }),
+    handle(getRepositoryDelivery, async ({ caller, params }) => {
+      const id = await openHook(params, caller, `/deliveries/${params.delivery_id}`);
+      return { status: 200, body: toDeliveryDetailsView(await log.get(id, params.delivery_id)) };
+    }),
+    handle(redeliverOfRepository, async ({ caller, params }) => {
+      const id = await openHook(params, caller, `/deliveries/${params.delivery_id}/redeliver`);
+      return { status: 201, body: toDeliveryView(await log.redeliver(id, params.delivery_id)) };
+    }),
+  ];
+}

@@ -1,0 +1,109 @@
+import type { Database } from "../../../storage/engine/database.ts";
+import { insertDelivery } from "../../../storage/tables/forge/hook-deliveries.ts";
+import { findHook } from "../../../storage/tables/forge/hooks.ts";
+import { isRefName } from "../../contract/forge/repository-rules.ts";
+import type { Enqueue } from "../../jobs/queue.ts";
+import type { ForgeCaller } from "../caller.ts";
+import { notFound } from "../refusals.ts";
+import { assertScope, findAccess, reaches } from "../repositories/access.ts";
+import type { OwnedRepository } from "../repositories/events.ts";
+import {
+  getOwned,
+  noAdministrator,
+  type RepositoryPath,
+} from "../repositories/repositories.service.ts";
+import { enqueueDelivery } from "./delivery.ts";
+import type { DescribeHead } from "./pushes.ts";
+import type { Hooks } from "./hooks.service.ts";
+
+/** Who may look after the hooks of a repository, and what only they have. */
+export interface RepositoryHooks {
+  /**
+   * The id of the repository of a path, for a caller who administers it. `rest` is what follows in the address. Refuses
+   * with `not_found` whom may not see it, `forbidden` whom does not administer it or whose token does not reach.
+   */
+  open(path: RepositoryPath, caller: ForgeCaller, rest: string): Promise<number>;
+  /** The same, of a path with a hook in it: refuses with `not_found` a hook of another repository. Returns the hook's id. */
+  openHook(
+    path: RepositoryPath & { readonly id: number },
+    caller: ForgeCaller,
+    rest?: string,
+  ): Promise<number>;
+  /**
+   * Has a push of a branch's newest commit delivered to one hook, whatever it selects and whether it is active or not.
+   * Empty is the default branch; one without commits delivers nothing. Refuses with `not_found` another unknown ref.
+   */
+  test(
+    path: RepositoryPath & { readonly id: number },
+    ref: string,
+    caller: ForgeCaller,
+  ): Promise<void>;
+}
+
+export interface RepositoryHooksDeps {
+  readonly db: Database;
+  readonly hooks: Hooks;
+  readonly enqueue: Enqueue;
+  readonly newUuid: () => string;
+  readonly describeHead: DescribeHead;
+}
+
+export function createRepositoryHooks(deps: RepositoryHooksDeps): RepositoryHooks {
+  const { db, hooks, enqueue, newUuid, describeHead } = deps;
+  return {
+    open: async (path, caller, rest) => (await open(path, caller, rest)).repository.id,
+
+    async openHook(path, caller, rest = "") {
+      const { repository } = await open(path, caller, `/hooks/${path.id}${rest}`);
+      return (await hooks.get(repository.id, path.id)).hook.id;
+    },
+
+    async test(path, given, caller) {
+      const what = await open(path, caller, `/hooks/${path.id}/tests`);
+      const { hook } = await hooks.get(what.repository.id, path.id);
+      const ref = toRef(given.trim(), what);
+      const payload = ref && (await describeHead(what, ref, caller.user));
+      if (payload === undefined) {
+        if (given.trim() !== "") throw notFound();
+        return;
+      }
+      await db.transaction(async (tx) => {
+        if ((await findHook(tx, hook.id)) === undefined) throw notFound();
+        const id = await insertDelivery(tx, {
+          hookId: hook.id,
+          uuid: newUuid(),
+          event: "push",
+          payload: JSON.stringify(payload, undefined, 2),
+          // Asked for by a person, so it goes out even if the hook is not active.
+          isRedelivery: true,
+        });
+        await enqueueDelivery(enqueue, tx, id);
+      });
+    },
+  };
+
+  async function open(
+    path: RepositoryPath,
+    caller: ForgeCaller,
+    rest: string,
+  ): Promise<OwnedRepository> {
+    const what = await getOwned(
+      db,
+      path,
+      caller.user,
+      (today) => `/api/v1/repos/${today.owner}/${today.repo}${rest}`,
+    );
+    const access = await findAccess(db, what, caller.user);
+    if (!reaches(access, "read")) throw notFound();
+    assertScope(caller.scope, "read", what.repository);
+    if (!reaches(access, "admin")) throw noAdministrator();
+    return what;
+  }
+}
+
+/** A ref in full; undefined for what cannot be one. */
+function toRef(given: string, { repository }: OwnedRepository): string | undefined {
+  const name = given === "" ? repository.defaultBranch : given;
+  if (!isRefName(name)) return undefined;
+  return name.startsWith("refs/") ? name : `refs/heads/${name}`;
+}

@@ -1,0 +1,97 @@
+import { expect, test } from "vitest";
+import { define as defineCreate } from "../../../../cli/commands/repo/hook/create.ts";
+import { define as defineEdit } from "../../../../cli/commands/repo/hook/edit.ts";
+import { define as defineTest } from "../../../../cli/commands/repo/hook/test.ts";
+import { fakeDaemon } from "../../support/fake-daemon.ts";
+import { optionsOf } from "../../support/parse-line.ts";
+import { runCli, temporaryHome } from "../../support/run-cli.ts";
+import { signIn } from "../../support/signed-in.ts";
+
+const hook = {
+  id: 7,
+  name: "",
+  type: "gitea",
+  branch_filter: "main",
+  config: { url: "https://a.example/", content_type: "json" },
+  events: ["push", "issues"],
+  authorization_header: "",
+  active: true,
+  updated_at: "2026-11-20T12:00:00Z",
+  created_at: "2026-11-20T12:00:00Z",
+};
+const delivery = {
+  id: 3,
+  hook_id: 7,
+  uuid: "u",
+  event: "push",
+  state: "delivered",
+  attempts: 1,
+  redelivery: false,
+  created_at: "2026-11-20T12:00:00Z",
+  attempted_at: "2026-11-20T12:00:00Z",
+  next_attempt_at: null,
+  duration_ms: 4,
+  response_status: 204,
+  error: null,
+};
+const path = "/api/v1/repos/mira/notes/hooks";
+
+test("lines become options", async () => {
+  expect(await optionsOf(defineCreate, ["mira/notes", "https://a", "--event", "push"])).toEqual({
+    owner: "mira",
+    repo: "notes",
+    target: "https://a",
+    event: ["push"],
+  });
+  expect(await optionsOf(defineTest, ["mira/notes", "7", "--ref", "main"])).toEqual({
+    owner: "mira",
+    repo: "notes",
+    id: "7",
+    ref: "main",
+  });
+  await expect(optionsOf(defineEdit, ["mira/notes", "7"])).rejects.toThrow("nothing to change");
+  await expect(optionsOf(defineTest, ["notes", "7"])).rejects.toThrow("OWNER/NAME");
+});
+
+test("each command calls its operation and prints its answer", async () => {
+  await using home = await temporaryHome();
+  await using daemon = await fakeDaemon({
+    [`GET ${path}`]: { body: [hook], headers: { "X-Total-Count": "1" } },
+    [`POST ${path}`]: { status: 201, body: hook },
+    [`GET ${path}/7`]: { body: hook },
+    [`PATCH ${path}/7`]: { body: hook },
+    [`DELETE ${path}/7`]: { status: 204 },
+    [`POST ${path}/7/tests`]: { status: 204 },
+    [`GET ${path}/7/deliveries`]: { body: [delivery], headers: { "X-Total-Count": "1" } },
+    [`POST ${path}/7/deliveries/3/redeliver`]: { status: 201, body: delivery },
+  });
+  await signIn(home.path, { url: daemon.url, forgeToken: "t" });
+  const run = (...line: readonly string[]) =>
+    runCli(["repo", "hook", ...line, "--json"], { home: home.path });
+  expect((await run("list", "mira/notes")).json()).toEqual([hook]);
+  expect((await run("create", "mira/notes", "https://a.example/")).json()).toEqual(hook);
+  expect(daemon.seen.at(-1)?.json()).toEqual({
+    type: "gitea",
+    config: { url: "https://a.example/", content_type: "json" },
+    active: true,
+  });
+  expect((await run("view", "mira/notes", "7")).json()).toEqual(hook);
+  expect((await run("edit", "mira/notes", "7", "--active", "false")).json()).toEqual(hook);
+  expect(daemon.seen.at(-1)?.json()).toEqual({
+    config: {},
+    events: ["push", "issues_only"],
+    branch_filter: "main",
+    active: false,
+  });
+  expect((await run("test", "mira/notes", "7")).json()).toEqual({
+    asked: true,
+    full_name: "mira/notes",
+    id: "7",
+  });
+  expect((await run("delivery", "list", "mira/notes", "7")).json()).toEqual([delivery]);
+  const wrong = await run("delivery", "list", "mira/notes", "7", "--state", "odd");
+  expect(wrong.code).toBe(2);
+  expect((await run("delivery", "redeliver", "mira/notes", "7", "3")).json()).toEqual(delivery);
+  expect((await run("delete", "mira/notes", "7")).code).toBe(2);
+  expect((await run("delete", "mira/notes", "7", "--yes")).json()).toMatchObject({ deleted: true });
+});
