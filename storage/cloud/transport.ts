@@ -1,11 +1,13 @@
 import { Readable } from "node:stream";
-import { type Dispatcher, errors, request } from "undici";
+import { type Dispatcher, errors } from "undici";
 import { BrokenOff, type Failure } from "./outcomes.ts";
 
 /** One request to a provider. It is sent once: no redirect is followed, nothing is tried again. */
 export interface ProviderRequest {
   readonly method: string;
   readonly url: string;
+  /** Path and query as they are sent, encoded; instead of the URL's, which lose segments made of dots. */
+  readonly path?: string;
   /** Values in Latin-1. `accept-encoding: identity` is sent unless another is given. */
   readonly headers?: Readonly<Record<string, string>>;
   /** A stream is consumed or destroyed in any case, and needs `content-length` among the headers unless sent in chunks. */
@@ -51,17 +53,19 @@ const TEXT_BYTES_MAX = 1024 * 1024;
 /** The transport of all adapters that speak HTTP. The dispatcher decides which addresses may be called. */
 export function createTransport(dispatcher: Dispatcher): Transport {
   return {
-    async send({ method, url, headers, body, signal, headTimeoutMs = HEAD_TIMEOUT_MS }) {
+    async send({ method, url, path, headers, body, signal, headTimeoutMs = HEAD_TIMEOUT_MS }) {
       const source = body instanceof Readable ? watchSource(body) : undefined;
       try {
-        const answer = await request(url, {
+        const { origin, pathname, search } = new URL(url);
+        const answer = await dispatcher.request({
+          origin,
+          path: path ?? pathname + search,
           method: method as Dispatcher.HttpMethod,
           headers: { "accept-encoding": "identity", ...headers },
           body: body ?? null,
           signal,
           headersTimeout: headTimeoutMs,
           bodyTimeout: IDLE_TIMEOUT_MS,
-          dispatcher,
         });
         return toAnswer(answer);
       } catch (error) {

@@ -50,6 +50,12 @@ describe("a request", () => {
     expect(await answer.text()).toEqual({ kind: "ok", text: "PROPFIND identity" });
   });
 
+  test("has its own path where the address would lose segments", async () => {
+    const { send } = await start((request, response) => response.end(request.url));
+    const answer = await sendOk(send({ path: "/a/../b/%2e/./c?x=%2F" }));
+    expect(await answer.text()).toEqual({ kind: "ok", text: "/a/../b/%2e/./c?x=%2F" });
+  });
+
   test("that never left says so, and one that may have arrived says that", async () => {
     const { send, url } = await start((_request, response) => response.destroy());
     expect(await send({ method: "PUT", body: "x" })).toMatchObject({ kind: "offline", sent: true });
