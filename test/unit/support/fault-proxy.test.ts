@@ -37,7 +37,7 @@ async function start() {
       server.closeAllConnections();
       await new Promise((done) => server.close(done));
     },
-    () => proxy[Symbol.asyncDispose](),
+    async () => proxy[Symbol.asyncDispose](),
     async () => agent.destroy(),
   );
   const send = async (method: "GET" | "PUT", body: Buffer | null = null, headers = {}) => {
