@@ -1,0 +1,25 @@
+import { Buffer } from "node:buffer";
+import { NAME_BYTES_MAX } from "./outcomes.ts";
+
+/** Whether two names are one to a storage that tells neither case nor normal forms apart. */
+export function isSameSpelling(one: string, other: string): boolean {
+  return fold(one) === fold(other);
+}
+
+/**
+ * A free-standing name that tells where it belongs: the stop between two renames where a storage takes no change of
+ * case alone. `id` makes it unique. The stem is shortened to what a name may be long.
+ */
+export function toStopoverName(name: string, id: string): string {
+  const suffix = `.croft-${id.replaceAll("-", "").slice(-12)}`;
+  let stem = "";
+  for (const letter of name) {
+    if (Buffer.byteLength(stem + letter + suffix) > NAME_BYTES_MAX) break;
+    stem += letter;
+  }
+  return stem + suffix;
+}
+
+function fold(name: string): string {
+  return name.normalize("NFC").toLowerCase();
+}
