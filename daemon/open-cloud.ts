@@ -4,6 +4,7 @@ import { Agent } from "undici";
 import { createByteCache, type ByteCache } from "../storage/bytes/cache.ts";
 import type { ServerSettings } from "../storage/cloud/provider.ts";
 import { cloudProviderTypes } from "../storage/cloud/registry.ts";
+import { createTurns } from "../storage/cloud/turns.ts";
 import type { DataDirectory } from "../storage/data-directory.ts";
 import type { Database } from "../storage/engine/database.ts";
 import type { Keyring } from "../storage/keys/keyring.ts";
@@ -88,6 +89,7 @@ export async function openCloud(around: CloudSurroundings): Promise<OpenCloud> {
       ownFolders: [directory.root],
       guarded,
       direct,
+      turns: createTurns(),
     },
     cache,
     jobs: around.jobs,

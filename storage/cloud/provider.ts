@@ -6,6 +6,7 @@
 import type { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import type { ConnectFailure, Failure, ReadFailure } from "./outcomes.ts";
+import type { Turns } from "./turns.ts";
 
 /**
  * A kind of storage, declared as one value: `/providers`, the command line's help and wizard and the documentation
@@ -155,6 +156,11 @@ export interface ProviderDeps {
   readonly guarded: Dispatcher;
   /** Connects to the services that the administrator has chosen: the vendors' own, or their stand-ins. */
   readonly direct: Dispatcher;
+  /**
+   * Keeps calls of all connections of this daemon apart where a server does not. The keys are an adapter's own; they
+   * begin with its type.
+   */
+  readonly turns: Turns;
 }
 
 export type ConnectOutcome =

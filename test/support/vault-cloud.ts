@@ -10,6 +10,7 @@ import { createCloud, type Cloud, type CloudDeps } from "../../daemon/vault/clou
 import { createByteCache, type ByteCache } from "../../storage/bytes/cache.ts";
 import type { CloudProviderType, ProviderDeps } from "../../storage/cloud/provider.ts";
 import { localFolder } from "../../storage/cloud/local-folder/provider.ts";
+import { createTurns } from "../../storage/cloud/turns.ts";
 import type { Database } from "../../storage/engine/database.ts";
 import { createKeyring } from "../../storage/keys/keyring.ts";
 import { getCacheLimit } from "../../storage/tables/vault/analysis-settings.ts";
@@ -58,6 +59,7 @@ export function testProviderDeps(files: string, clock: () => number): ProviderDe
     ownFolders: [],
     guarded: getGlobalDispatcher(),
     direct: getGlobalDispatcher(),
+    turns: createTurns(),
   };
 }
 

@@ -7,6 +7,7 @@ import type {
   Facts,
 } from "../../../storage/cloud/provider.ts";
 import { withRetries } from "../../../storage/cloud/retrying.ts";
+import { createTurns } from "../../../storage/cloud/turns.ts";
 import {
   findConnection,
   updateConnection,
@@ -64,7 +65,7 @@ export function createAdapters(deps: CloudDeps): Adapters {
   const { db, keys, providerDeps } = deps;
   const types = new Map(deps.providerTypes.map((type) => [type.type, type]));
   const opened = new Map<string, Opened>();
-  const turns = new Map<string, Promise<unknown>>();
+  const turns = createTurns();
 
   async function open(connection: Connection): Promise<CloudProvider> {
     const known = opened.get(connection.id);
@@ -177,19 +178,7 @@ export function createAdapters(deps: CloudDeps): Adapters {
       if (known !== undefined) await closeQuietly(known.provider);
     },
 
-    inTurn(connectionId, work) {
-      const before = turns.get(connectionId) ?? Promise.resolve();
-      const mine = before.then(work, work);
-      const settled = mine.then(
-        () => undefined,
-        () => undefined,
-      );
-      turns.set(connectionId, settled);
-      void settled.then(() => {
-        if (turns.get(connectionId) === settled) turns.delete(connectionId);
-      });
-      return mine;
-    },
+    inTurn: (connectionId, work) => turns.inTurn(connectionId, work),
 
     async close() {
       const all = [...opened.values()];

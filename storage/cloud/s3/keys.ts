@@ -83,7 +83,11 @@ function isShadow(name: string): boolean {
 
 function toName(segment: string): string {
   const isOdd =
-    segment === "" || segment === "." || segment === ".." || segment.startsWith(SIGN) || segment.endsWith(SIGN);
+    segment === "" ||
+    segment === "." ||
+    segment === ".." ||
+    segment.startsWith(SIGN) ||
+    segment.endsWith(SIGN);
   return isOdd ? SIGN + segment : segment;
 }
 

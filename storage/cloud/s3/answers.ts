@@ -1,0 +1,167 @@
+import { readXml, type XmlElement, type XmlHandlers } from "../xml.ts";
+import type { Offline, ProviderAnswer } from "../transport.ts";
+
+/** An object as a listing has it; texts as they came. */
+export interface ListedObject {
+  readonly key: string;
+  readonly size: string;
+  readonly modified: string;
+  readonly etag: string;
+  /** In a listing of versions. */
+  readonly versionId: string;
+}
+
+/** One page of a listing. Keys and prefixes are as encoded as the server sent them. */
+export interface ListedPage {
+  readonly kind: "ok";
+  readonly objects: readonly ListedObject[];
+  readonly prefixes: readonly string[];
+  /** The server says that it encoded keys. */
+  readonly isEncoded: boolean;
+  /** Query of the next page; undefined on the last one. */
+  readonly next: Readonly<Record<string, string>> | undefined;
+}
+
+/** What the body of a refusal says. Missing texts are empty. */
+export interface ErrorBody {
+  readonly code: string;
+  readonly region: string;
+  readonly actualSize: string;
+}
+
+const PAGE_BYTES_MAX = 16 * 1024 * 1024;
+const SMALL_BYTES_MAX = 1024 * 1024;
+
+/**
+ * Reads a page of `ListObjectsV2` or `ListObjectVersions`. Anything else, a page that is cut, and one that promises
+ * more and does not say how to get it is no listing: `offline`.
+ */
+export async function readPage(answer: ProviderAnswer): Promise<ListedPage | Offline> {
+  const objects: ListedObject[] = [];
+  const prefixes: string[] = [];
+  const top: Record<string, string> = {};
+  let entry: Record<string, string> = {};
+  const read = await readRoot(answer, PAGE_BYTES_MAX, {
+    open(element) {
+      if (levelOf(element) === 1) entry = {};
+    },
+    close(element, text) {
+      const level = levelOf(element);
+      if (level === 2) entry[element.local] = text;
+      if (level !== 1) return;
+      top[element.local] = text;
+      if (["Contents", "Version", "DeleteMarker"].includes(element.local))
+        objects.push({
+          key: entry["Key"] ?? "",
+          size: entry["Size"] ?? "",
+          modified: entry["LastModified"] ?? "",
+          etag: entry["ETag"] ?? "",
+          versionId: entry["VersionId"] ?? "",
+        });
+      if (element.local === "CommonPrefixes") prefixes.push(entry["Prefix"] ?? "");
+    },
+  });
+  if (read.kind !== "ok") return read;
+  if (!["ListBucketResult", "ListVersionsResult"].includes(read.root) || !("IsTruncated" in top))
+    return { kind: "offline", sent: true, note: "not_a_listing" };
+  const isTruncated = top["IsTruncated"]?.trim() === "true";
+  const next = isTruncated ? nextPage(top) : undefined;
+  // Taking a cut listing for the whole would take what is missing for deleted.
+  if (isTruncated && next === undefined)
+    return { kind: "offline", sent: true, note: "listing_without_end" };
+  return { kind: "ok", objects, prefixes, isEncoded: top["EncodingType"] === "url", next };
+}
+
+function nextPage(top: Record<string, string>): Record<string, string> | undefined {
+  const token = top["NextContinuationToken"];
+  if (token) return { "continuation-token": token };
+  const key = top["NextKeyMarker"];
+  if (!key) return undefined;
+  const version = top["NextVersionIdMarker"];
+  return { "key-marker": key, ...(version ? { "version-id-marker": version } : {}) };
+}
+
+/** The texts of a small document's top-level elements, by their names; with the name of its own element. */
+export async function readFields(answer: ProviderAnswer): Promise<
+  | {
+      readonly kind: "ok";
+      readonly root: string;
+      readonly fields: Readonly<Record<string, string>>;
+    }
+  | Offline
+> {
+  const fields: Record<string, string> = {};
+  const read = await readRoot(answer, SMALL_BYTES_MAX, {
+    close(element, text) {
+      if (levelOf(element) === 1) fields[element.local] = text;
+    },
+  });
+  return read.kind === "ok" ? { kind: "ok", root: read.root, fields } : read;
+}
+
+/** The keys that a batch could not delete, each with its code. */
+export async function readDeleteResult(answer: ProviderAnswer): Promise<
+  | {
+      readonly kind: "ok";
+      readonly root: string;
+      readonly failed: readonly { readonly key: string; readonly code: string }[];
+      readonly code: string;
+    }
+  | Offline
+> {
+  const failed: { key: string; code: string }[] = [];
+  let entry: Record<string, string> = {};
+  let code = "";
+  const read = await readRoot(answer, PAGE_BYTES_MAX, {
+    open(element) {
+      if (levelOf(element) === 1) entry = {};
+    },
+    close(element, text) {
+      const level = levelOf(element);
+      if (level === 2) entry[element.local] = text;
+      if (level !== 1) return;
+      if (element.local === "Code") code = text;
+      if (element.local === "Error")
+        failed.push({ key: entry["Key"] ?? "", code: entry["Code"] ?? "" });
+    },
+  });
+  return read.kind === "ok" ? { ...read, failed, code } : read;
+}
+
+/** Why a request was refused. A body that is no XML, or none at all, says nothing. */
+export async function readError(answer: ProviderAnswer): Promise<ErrorBody> {
+  const read = await readFields(answer);
+  const fields = read.kind === "ok" && read.root === "Error" ? read.fields : {};
+  return {
+    code: fields["Code"] ?? "",
+    region: fields["Region"] ?? "",
+    actualSize: fields["ActualObjectSize"] ?? "",
+  };
+}
+
+async function readRoot(
+  answer: ProviderAnswer,
+  bytesMax: number,
+  handlers: XmlHandlers,
+): Promise<{ readonly kind: "ok"; readonly root: string } | Offline> {
+  let root = "";
+  const read = await readXml(
+    answer.stream(undefined),
+    {
+      open(element) {
+        if (element.parent === undefined) root = element.local;
+        handlers.open?.(element);
+      },
+      close: (element, text) => handlers.close?.(element, text),
+    },
+    { bytesMax },
+  );
+  return read.kind === "ok" ? { kind: "ok", root } : read;
+}
+
+/** 0 for the document's own element. */
+function levelOf(element: XmlElement): number {
+  let level = 0;
+  for (let above = element.parent; above !== undefined; above = above.parent) level += 1;
+  return level;
+}

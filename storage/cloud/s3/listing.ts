@@ -1,0 +1,186 @@
+import { contentTypeOf } from "../content-type.ts";
+import type { Failure } from "../outcomes.ts";
+import { LISTING_ITEMS_MAX, type ListOutcome, type ProviderItem } from "../provider.ts";
+import type { ListedObject, ListedPage } from "./answers.ts";
+import { toSeconds, toVersionId, unquote, type ObjectHead } from "./client.ts";
+import type { Spelling, Store } from "./context.ts";
+import { childOf, OWN_FOLDER, splitId, toShadow } from "./keys.ts";
+import { toChangeFailure } from "./refusals.ts";
+
+/** An object as a listing has it, understood. */
+export interface KeyEntry {
+  readonly key: string;
+  readonly etag: string;
+  readonly size: number | undefined;
+  readonly modifiedAt: number | undefined;
+  readonly versionId: string | undefined;
+}
+
+export interface KeyPage {
+  readonly kind: "ok";
+  readonly entries: readonly KeyEntry[];
+  readonly prefixes: readonly string[];
+}
+
+/** Pages in a row that bring nothing: a server that goes on like that is broken. */
+const EMPTY_PAGES_MAX = 1000;
+
+/**
+ * The pages of a listing, one after the other. The first failure is the last thing given: a token that comes again, keys
+ * that were not asked for and pages without content that do not end are failures, too.
+ */
+export async function* pagesOf(
+  store: Store,
+  query: Readonly<Record<string, string>> & { readonly prefix: string },
+  signal: AbortSignal,
+): AsyncGenerator<KeyPage | Failure, void, undefined> {
+  const seen = new Set<string>();
+  let next: Readonly<Record<string, string>> = {};
+  let empty = 0;
+  for (;;) {
+    const page = await store.client.page({ ...query, ...next }, signal);
+    if (page.kind === "refused") return yield toListFailure(page.failure);
+    const read = understand(page, query.prefix, store);
+    if (read === undefined) return yield broken("other_keys");
+    yield read;
+    if (page.next === undefined) return;
+    empty = read.entries.length + read.prefixes.length === 0 ? empty + 1 : 0;
+    next = page.next;
+    const token = JSON.stringify(next);
+    if (seen.has(token) || empty > EMPTY_PAGES_MAX) return yield broken("listing_without_end");
+    seen.add(token);
+  }
+}
+
+/** Everything in a folder. */
+export async function listFolder(
+  store: Store,
+  folder: string,
+  signal: AbortSignal,
+): Promise<ListOutcome> {
+  const prefix = store.keys.toFolderPrefix(folder);
+  if (prefix === undefined) return { kind: "stale", note: "impossible_id" };
+  const files = new Map<string, ProviderItem>();
+  const folders = new Set<string>();
+  let exists = folder === "";
+  for await (const page of pagesOf(store, { prefix, delimiter: "/" }, signal)) {
+    if (page.kind !== "ok") return page;
+    for (const entry of page.entries) {
+      exists = true;
+      // The folder's own marker.
+      if (entry.key === prefix) continue;
+      const name = toLeaf(store, entry.key);
+      files.set(name, toFileItem(folder, name, entry));
+    }
+    for (const below of page.prefixes) {
+      exists = true;
+      const name = toLeaf(store, below.slice(0, -1));
+      if (folder !== "" || name !== OWN_FOLDER) folders.add(name);
+    }
+    if (files.size + folders.size > LISTING_ITEMS_MAX)
+      return { kind: "unsupported", reason: "folder_too_large" };
+  }
+  if (!exists) return { kind: "stale" };
+  const shown = [...folders].map((name) =>
+    toFolderItem(folder, files.has(name) ? toShadow(name) : name),
+  );
+  return { kind: "ok", items: [...files.values(), ...shown] };
+}
+
+/** A file of a folder by its name. */
+export function toFileItem(
+  parent: string,
+  name: string,
+  found: Pick<KeyEntry, "etag" | "size" | "modifiedAt">,
+): ProviderItem {
+  const { etag, size, modifiedAt } = found;
+  return {
+    id: childOf(parent, name),
+    name,
+    kind: "file",
+    parent,
+    contentType: contentTypeOf(name),
+    size,
+    modifiedAt,
+    etag,
+    version: toVersion(found),
+  };
+}
+
+/** The item that an object is, by its id. */
+export function toItem(id: string, head: ObjectHead): ProviderItem {
+  const { parent, name } = splitId(id);
+  return toFileItem(parent, name, head);
+}
+
+export function toFolderItem(parent: string, name: string): ProviderItem {
+  return {
+    id: childOf(parent, name),
+    name,
+    kind: "folder",
+    parent,
+    contentType: undefined,
+    size: undefined,
+    modifiedAt: undefined,
+    etag: undefined,
+    version: undefined,
+  };
+}
+
+/** Listings know no version ids; an entity tag is made of the content, and the rest settles what is left of doubt. */
+export function toVersion(found: Pick<KeyEntry, "etag" | "size" | "modifiedAt">): string {
+  return `${found.etag}:${found.size ?? ""}:${found.modifiedAt ?? ""}`;
+}
+
+/** A key as it is, or undefined when it is not spelled as the server said it would be. */
+export function decodeKey(text: string, spelling: Spelling): string | undefined {
+  if (spelling === "none") return text;
+  try {
+    return decodeURIComponent(spelling === "form" ? text.replaceAll("+", "%20") : text);
+  } catch {
+    return undefined;
+  }
+}
+
+function understand(page: ListedPage, prefix: string, store: Store): KeyPage | undefined {
+  const { keySpelling, prefixSpelling } = store.findings;
+  const entries: KeyEntry[] = [];
+  const prefixes: string[] = [];
+  for (const object of page.objects) {
+    const key = decodeKey(object.key, page.isEncoded ? keySpelling : "none");
+    if (key === undefined || !key.startsWith(prefix)) return undefined;
+    entries.push(toEntry(key, object));
+  }
+  for (const text of page.prefixes) {
+    const below = decodeKey(text, page.isEncoded ? prefixSpelling : "none");
+    if (below === undefined || !below.startsWith(prefix) || !below.endsWith("/")) return undefined;
+    prefixes.push(below);
+  }
+  return { kind: "ok", entries, prefixes };
+}
+
+function toEntry(key: string, object: ListedObject): KeyEntry {
+  return {
+    key,
+    etag: unquote(object.etag),
+    size: /^\d{1,15}$/.test(object.size) ? Number(object.size) : undefined,
+    modifiedAt: toSeconds(object.modified),
+    versionId: toVersionId(object.versionId),
+  };
+}
+
+/** The name of a key's last segment as it is shown. */
+function toLeaf(store: Store, key: string): string {
+  return splitId(store.keys.toId(key)).name;
+}
+
+function toListFailure(failure: Parameters<typeof toChangeFailure>[0]): Failure {
+  // A listing that is not found is no empty folder: the server or the bucket is gone.
+  return failure.kind === "not_found"
+    ? broken(failure.note ?? "not_found")
+    : toChangeFailure(failure);
+}
+
+function broken(note: string): Failure {
+  return { kind: "offline", sent: true, note };
+}

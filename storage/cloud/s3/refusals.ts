@@ -1,0 +1,110 @@
+import type { Failure, ReadFailure } from "../outcomes.ts";
+import { retryAfterSeconds } from "../transport.ts";
+
+/** A request that did not do what was asked: what the server said, and what that means by itself. */
+export interface Refused {
+  readonly kind: "refused";
+  /** 0 when there was no answer. */
+  readonly status: number;
+  /** The server's word; empty when there is none. */
+  readonly code: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly failure: ReadFailure;
+}
+
+/** What a status and a code mean to somebody who only looked. */
+export function toFailure(
+  status: number,
+  code: string,
+  headers: Readonly<Record<string, string>>,
+  nowMs: number,
+): ReadFailure {
+  const note = /^[A-Z][A-Za-z0-9]{2,60}$/.test(code) ? code : `status_${status}`;
+  const known = byCode[code];
+  if (known !== undefined) return { ...known, note: known.note ?? note };
+  const wait = retryAfterSeconds(headers, nowMs);
+  if (status === 429 || code === "SlowDown" || (status === 503 && wait !== undefined))
+    return { kind: "rate_limited", retryAfterSeconds: wait, note };
+  switch (status) {
+    case 401:
+      return { kind: "reauth", note };
+    case 403:
+      return { kind: "forbidden", note };
+    case 404:
+      return { kind: "not_found", note };
+    case 405:
+    case 501:
+      return { kind: "unsupported", reason: "not_implemented", note };
+    case 304:
+    case 412:
+      return { kind: "changed", note };
+    case 507:
+      return { kind: "quota_exceeded", note };
+    default:
+      return { kind: "offline", sent: true, note };
+  }
+}
+
+/** The same for somebody who wanted a change: what is not there or not the same is `stale`. */
+export function toChangeFailure(failure: ReadFailure): Failure {
+  switch (failure.kind) {
+    case "not_found":
+    case "changed":
+    case "range_not_satisfiable":
+      return { kind: "stale", ...(failure.note === undefined ? {} : { note: failure.note }) };
+    default:
+      return failure;
+  }
+}
+
+/** Whether the request may have been carried out although nobody said so. */
+export function mayHaveLanded(refused: Refused): boolean {
+  return (
+    refused.failure.kind === "offline" &&
+    refused.failure.sent &&
+    refused.code !== "RequestTimeTooSkewed"
+  );
+}
+
+/** Whether a condition was not met; servers say it in several ways. */
+export function isPrecondition(refused: Refused): boolean {
+  return refused.status === 412 || refused.status === 304 || refused.code === "PreconditionFailed";
+}
+
+/** Whether another request was at the same key in the same moment: to be sent again. */
+export function isRace(refused: Refused): boolean {
+  return refused.code === "ConditionalRequestConflict" || refused.code === "OperationAborted";
+}
+
+const reauth = { kind: "reauth" } as const;
+const full = { kind: "quota_exceeded" } as const;
+
+const byCode: Readonly<Record<string, ReadFailure>> = {
+  InvalidAccessKeyId: reauth,
+  SignatureDoesNotMatch: reauth,
+  ExpiredToken: reauth,
+  InvalidToken: reauth,
+  TokenRefreshRequired: reauth,
+  NotSignedUp: reauth,
+  // Signing in again would not help: the daemon's clock or the server's is wrong.
+  RequestTimeTooSkewed: { kind: "offline", sent: true, note: "clock_skew" },
+  NoSuchBucket: { kind: "offline", sent: true, note: "bucket_missing" },
+  AccessDenied: { kind: "forbidden" },
+  AccountProblem: { kind: "forbidden" },
+  AllAccessDisabled: { kind: "forbidden" },
+  NoSuchKey: { kind: "not_found" },
+  NoSuchVersion: { kind: "not_found" },
+  PreconditionFailed: { kind: "changed" },
+  InvalidObjectState: { kind: "unsupported", reason: "archived" },
+  NotImplemented: { kind: "unsupported", reason: "not_implemented" },
+  MethodNotAllowed: { kind: "unsupported", reason: "not_implemented" },
+  EntityTooLarge: { kind: "unsupported", reason: "file_too_large" },
+  KeyTooLongError: { kind: "invalid_name", rule: "path_too_long" },
+  XMinioInvalidObjectName: { kind: "invalid_name", rule: "refused_by_provider" },
+  QuotaExceeded: full,
+  QuotaExceededException: full,
+  StorageQuotaExceeded: full,
+  XMinioStorageFull: full,
+  XMinioAdminBucketQuotaExceeded: full,
+  InsufficientCapacity: full,
+};
