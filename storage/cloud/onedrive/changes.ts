@@ -1,0 +1,244 @@
+import type { DestinationFault, Failure } from "../outcomes.ts";
+import type { DeleteOutcome, Expected, ItemOutcome, ProviderItem } from "../provider.ts";
+import { isSameSpelling, toStopoverName } from "../spelling.ts";
+import type { JsonObject } from "../json.ts";
+import type { Drive } from "./drive.ts";
+import type { GraphFailure } from "./failures.ts";
+import type { Graph, GraphAnswer } from "./graph.ts";
+import { isHeaderValue } from "./items.ts";
+import { brokenOneDriveRule } from "./names.ts";
+
+/** What makes, renames, moves and deletes. Nothing is replaced, and no answer is believed lost before a look. */
+export interface Changes {
+  createFolder(parent: string, name: string, signal: AbortSignal): Promise<ItemOutcome>;
+  rename(id: string, name: string, expected: Expected, signal: AbortSignal): Promise<ItemOutcome>;
+  move(id: string, parent: string, expected: Expected, signal: AbortSignal): Promise<ItemOutcome>;
+  remove(
+    id: string,
+    expected: Expected,
+    permanently: boolean,
+    signal: AbortSignal,
+  ): Promise<DeleteOutcome>;
+}
+
+export function createChanges(
+  graph: Graph,
+  drive: Drive,
+  facts: { readonly driveId: string; readonly rootId: string; readonly canDeleteForGood: boolean },
+  newId: () => string,
+): Changes {
+  /** The item as it is, when it is still what the caller saw. */
+  async function lookExpected(
+    id: string,
+    expected: Expected,
+    signal: AbortSignal,
+  ): Promise<ItemOutcome> {
+    if (expected.etag !== undefined && !isHeaderValue(expected.etag)) return { kind: "stale" };
+    const seen = await drive.look(id, signal);
+    if (seen.kind !== "ok") return toChangeFailure(seen);
+    const { item } = seen.found;
+    return isExpected(item, expected) ? { kind: "ok", item } : { kind: "stale" };
+  }
+
+  /** Changes one property of an item, if it still is the one that was looked at. */
+  async function patch(
+    item: ProviderItem,
+    body: JsonObject,
+    signal: AbortSignal,
+  ): Promise<GraphAnswer> {
+    const send = (etag: string | undefined) =>
+      graph.call({
+        method: "PATCH",
+        path: drive.addressOf(item.id),
+        headers: etag === undefined ? {} : { "if-match": etag },
+        body,
+        signal,
+      });
+    const answer = await send(item.etag);
+    if (answer.kind !== "stale") return answer;
+    // Some libraries refuse their own etag: when nothing has changed the guard is of no use there.
+    const again = await drive.look(item.id, signal);
+    if (again.kind !== "ok" || again.found.item.etag !== item.etag) return answer;
+    return send(undefined);
+  }
+
+  /** What has become of an item after a change of it failed: when that was done all the same, it is success. */
+  async function explain(
+    item: ProviderItem,
+    failure: GraphFailure,
+    isDone: (now: ProviderItem) => boolean,
+    signal: AbortSignal,
+  ): Promise<ItemOutcome> {
+    const mayHaveLanded = failure.kind === "offline" && failure.sent;
+    if (!mayHaveLanded) return toChangeFailure(failure);
+    const now = await drive.look(item.id, signal);
+    if (now.kind === "not_found") return { kind: "stale" };
+    if (now.kind !== "ok") return { kind: "unknown_outcome", note: failure.note ?? "lost" };
+    return isDone(now.found.item) ? { kind: "ok", item: now.found.item } : failure;
+  }
+
+  async function setName(
+    item: ProviderItem,
+    name: string,
+    signal: AbortSignal,
+  ): Promise<ItemOutcome> {
+    const answer = await patch(item, { name }, signal);
+    if (answer.kind !== "ok") return explain(item, answer, (now) => now.name === name, signal);
+    const renamed = drive.toItem(answer.value);
+    if (renamed.kind !== "ok" || renamed.found.item.id !== item.id)
+      return explain(item, lost, (now) => now.name === name, signal);
+    return { kind: "ok", item: renamed.found.item };
+  }
+
+  /** Another spelling of the same name, which a drive may take for a collision or for no change: by way of a name between. */
+  async function respell(
+    item: ProviderItem,
+    name: string,
+    signal: AbortSignal,
+  ): Promise<ItemOutcome> {
+    const between = await setName(item, toStopoverName(name, newId()), signal);
+    if (between.kind !== "ok") return between;
+    const there = await setName(between.item, name, signal);
+    if (there.kind === "ok" || there.kind === "unknown_outcome") return there;
+    const back = await setName(between.item, item.name, new AbortController().signal);
+    return back.kind === "ok" ? there : { kind: "unknown_outcome", note: "between_two_names" };
+  }
+
+  return {
+    async createFolder(parent, name, signal) {
+      const rule = brokenOneDriveRule(name);
+      if (rule !== undefined) return { kind: "invalid_name", rule };
+      const answer = await graph.call({
+        method: "POST",
+        path: `${drive.addressOf(parent)}/children`,
+        body: { name, folder: {}, "@microsoft.graph.conflictBehavior": "fail" },
+        signal,
+      });
+      if (answer.kind === "ok") {
+        const made = drive.toItem(answer.value);
+        if (answer.status === 201 && made.kind === "ok")
+          return { kind: "ok", item: made.found.item };
+        if (answer.status === 200) return { kind: "conflict", existingName: name };
+      }
+      const failure = answer.kind === "ok" ? lost : answer;
+      if (failure.kind === "conflict") return { kind: "conflict", existingName: name };
+      if (failure.kind === "unsupported") return parentOrSame(parent, failure, signal);
+      if (!(failure.kind === "offline" && failure.sent)) return toChangeFailure(failure);
+      const found = await drive.lookAtChild(parent, name, signal);
+      if (found.kind === "not_found") return failure;
+      if (found.kind !== "ok") return { kind: "unknown_outcome", note: failure.note ?? "lost" };
+      const { item, childCount } = found.found;
+      const isOurs = item.kind === "folder" && childCount === 0;
+      return isOurs ? { kind: "ok", item } : { kind: "conflict", existingName: item.name };
+    },
+
+    async rename(id, name, expected, signal) {
+      const rule = brokenOneDriveRule(name);
+      if (rule !== undefined) return { kind: "invalid_name", rule };
+      const seen = await lookExpected(id, expected, signal);
+      if (seen.kind !== "ok" || seen.item.name === name) return seen;
+      const renamed = await setName(seen.item, name, signal);
+      if (!isSameSpelling(seen.item.name, name)) return withName(renamed, name);
+      if (renamed.kind === "ok")
+        return renamed.item.name === name ? renamed : respell(renamed.item, name, signal);
+      return renamed.kind === "conflict" ? respell(seen.item, name, signal) : renamed;
+    },
+
+    async move(id, parent, expected, signal) {
+      if (parent === id) return refuse("self_destination");
+      const seen = await lookExpected(id, expected, signal);
+      if (seen.kind !== "ok" || seen.item.parent === parent) return seen;
+      const { item } = seen;
+      if (parent !== "") {
+        const target = await drive.look(parent, signal);
+        if (target.kind !== "ok") return toChangeFailure(target);
+        if (target.found.item.kind !== "folder") return refuse("not_a_folder");
+        const isWithin =
+          item.kind === "folder" && (await drive.isWithin(target.found.item, id, signal));
+        if (typeof isWithin !== "boolean") return toChangeFailure(isWithin);
+        if (isWithin) return refuse("descendant_destination");
+      }
+      const parentId = parent === "" ? facts.rootId : parent;
+      // Nothing but the parent: with a name beside it, half of such a change has been seen to happen.
+      const body = { parentReference: { driveId: facts.driveId, id: parentId } };
+      const answer = await patch(item, body, signal);
+      const isThere = (now: ProviderItem) => now.parent === parent;
+      if (answer.kind !== "ok")
+        return withName(await explain(item, answer, isThere, signal), item.name);
+      const moved = drive.toItem(answer.value);
+      const isConfirmed =
+        moved.kind === "ok" && moved.found.item.id === id && isThere(moved.found.item);
+      return isConfirmed
+        ? { kind: "ok", item: moved.found.item }
+        : explain(item, lost, isThere, signal);
+    },
+
+    async remove(id, expected, permanently, signal) {
+      if (permanently && !facts.canDeleteForGood)
+        return { kind: "unsupported", reason: "permanent_delete" };
+      const seen = await lookExpected(id, expected, signal);
+      if (seen.kind !== "ok") return seen;
+      const how = permanently ? "permanent" : "trashed";
+      const send = (etag: string | undefined) =>
+        graph.call({
+          method: permanently ? "POST" : "DELETE",
+          path: `${drive.addressOf(id)}${permanently ? "/permanentDelete" : ""}`,
+          headers: etag === undefined ? {} : { "if-match": etag },
+          signal,
+        });
+      let answer = await send(seen.item.etag);
+      if (answer.kind === "stale") {
+        // A precondition of a delete has been refused although it was met.
+        const again = await drive.look(id, signal);
+        if (again.kind === "ok" && again.found.item.etag === seen.item.etag)
+          answer = await send(undefined);
+      }
+      if (answer.kind === "ok") return { kind: "ok", how };
+      if (!(answer.kind === "offline" && answer.sent)) return toChangeFailure(answer);
+      const still = await drive.look(id, signal);
+      if (still.kind === "not_found") return { kind: "ok", how };
+      return still.kind === "ok"
+        ? answer
+        : { kind: "unknown_outcome", note: answer.note ?? "lost" };
+    },
+  };
+
+  /** A refusal that the parent may be the reason of: it has become a file. */
+  async function parentOrSame(
+    parent: string,
+    failure: Failure,
+    signal: AbortSignal,
+  ): Promise<Failure> {
+    if (parent === "") return failure;
+    const seen = await drive.look(parent, signal);
+    const isFolder = seen.kind === "ok" && seen.found.item.kind === "folder";
+    return seen.kind === "not_found" || (seen.kind === "ok" && !isFolder)
+      ? { kind: "stale", note: "parent_gone" }
+      : failure;
+  }
+}
+
+/** A success that does not say what was asked for is looked at like a lost answer. */
+const lost: Failure = { kind: "offline", sent: true, note: "strange_answer" };
+
+function refuse(reason: DestinationFault): Failure {
+  return { kind: "invalid_destination", reason };
+}
+
+/** What a change of a known item, or below a known folder, makes of an item that is missing. */
+export function toChangeFailure(failure: GraphFailure): Failure {
+  return failure.kind === "not_found" ? { ...failure, kind: "stale" } : failure;
+}
+
+function withName(outcome: ItemOutcome, name: string): ItemOutcome {
+  return outcome.kind === "conflict" ? { ...outcome, existingName: name } : outcome;
+}
+
+function isExpected(item: ProviderItem, expected: Expected): boolean {
+  return (
+    (expected.kind === undefined || expected.kind === item.kind) &&
+    (expected.name === undefined || expected.name === item.name) &&
+    (expected.parent === undefined || expected.parent === item.parent) &&
+    (expected.etag === undefined || item.etag === undefined || expected.etag === item.etag)
+  );
+}

@@ -1,0 +1,118 @@
+import type { Failure } from "../outcomes.ts";
+import { LISTING_ITEMS_MAX, type ListOutcome, type ProviderItem } from "../provider.ts";
+import { asObject, asText, type JsonObject } from "../json.ts";
+import type { GraphFailure } from "./failures.ts";
+import type { Graph } from "./graph.ts";
+import { ITEM_FIELDS, toDriveItem, type DriveItem } from "./items.ts";
+
+export type Look = { readonly kind: "ok"; readonly found: DriveItem } | GraphFailure;
+
+/** Looking at one drive, and the addresses of what is in it. */
+export interface Drive {
+  /** Below Graph's root. The empty id is the root folder's. */
+  addressOf(id: string): string;
+  /** What has this name in a folder. */
+  addressOfChild(parent: string, name: string): string;
+  look(id: string, signal: AbortSignal): Promise<Look>;
+  lookAtChild(parent: string, name: string, signal: AbortSignal): Promise<Look>;
+  list(folder: string, signal: AbortSignal): Promise<ListOutcome>;
+  /** An item of an answer; one that cannot be read is `offline`, for the change has been made. */
+  toItem(value: JsonObject): Look;
+  /** Whether a folder is the item itself or lies below it. */
+  isWithin(folder: ProviderItem, id: string, signal: AbortSignal): Promise<boolean | GraphFailure>;
+}
+
+const PAGE_ITEMS = 1000;
+/** More pages than the largest folder takes: a chain that never ends is given up. */
+const PAGES_MAX = 20_000;
+/** SharePoint refuses deeper trees by the length of their paths. */
+const DEPTH_MAX = 400;
+
+export function createDrive(graph: Graph, driveId: string, rootId: string): Drive {
+  const fields = `?$select=${ITEM_FIELDS}`;
+  const addressOf = (id: string) =>
+    `/drives/${encode(driveId)}/items/${encode(id === "" ? rootId : id)}`;
+  const addressOfChild = (parent: string, name: string) => `${addressOf(parent)}:/${encode(name)}:`;
+
+  function toItem(value: JsonObject): Look {
+    const found = toDriveItem(value, rootId);
+    return found === undefined
+      ? { kind: "offline", sent: true, note: "strange_item" }
+      : { kind: "ok", found };
+  }
+
+  async function lookBy(path: string, signal: AbortSignal): Promise<Look> {
+    const answer = await graph.call({ method: "GET", path: path + fields, signal });
+    return answer.kind === "ok" ? toItem(answer.value) : answer;
+  }
+
+  const look = (id: string, signal: AbortSignal): Promise<Look> =>
+    id === "" || id === rootId
+      ? Promise.resolve({ kind: "not_found", note: "root" })
+      : lookBy(addressOf(id), signal);
+
+  async function list(folder: string, signal: AbortSignal): Promise<ListOutcome> {
+    const items = new Map<string, ProviderItem>();
+    let path: string | undefined = `${addressOf(folder)}/children${fields}&$top=${PAGE_ITEMS}`;
+    for (let pages = 0; path !== undefined; pages++) {
+      const answer = await graph.call({ method: "GET", path, signal });
+      if (answer.kind !== "ok") return toListFailure(answer);
+      const entries = answer.value["value"];
+      if (!Array.isArray(entries) || pages === PAGES_MAX) return strange("strange_page");
+      for (const entry of entries) {
+        const raw = asObject(entry);
+        if (raw?.["deleted"] !== undefined) continue;
+        const found = raw && toDriveItem(raw, rootId);
+        if (found === undefined) return strange("strange_item");
+        items.set(found.item.id, { ...found.item, parent: folder });
+      }
+      if (items.size > LISTING_ITEMS_MAX)
+        return { kind: "unsupported", reason: "folder_too_large" };
+      const link = answer.value["@odata.nextLink"];
+      if (link === undefined || link === null) break;
+      path = graph.toNextPage(asText(link) ?? "");
+      if (path === undefined) return strange("strange_next_page");
+    }
+    // A file has no children either: nothing is said of a folder that was not seen to be one.
+    if (items.size === 0 && folder !== "") {
+      const seen = await look(folder, signal);
+      if (seen.kind !== "ok") return toListFailure(seen);
+      if (seen.found.item.kind !== "folder") return { kind: "stale", note: "no_folder" };
+    }
+    return { kind: "ok", items: [...items.values()] };
+  }
+
+  return {
+    addressOf,
+    addressOfChild,
+    look,
+    lookAtChild: (parent, name, signal) => lookBy(addressOfChild(parent, name), signal),
+    list,
+    toItem,
+
+    async isWithin(folder, id, signal) {
+      let at = folder;
+      for (let depth = 0; depth < DEPTH_MAX; depth++) {
+        if (at.id === id || at.parent === id) return true;
+        if (at.parent === "") return false;
+        const above = await look(at.parent, signal);
+        if (above.kind !== "ok") return above;
+        at = above.found.item;
+      }
+      return strange("too_deep");
+    },
+  };
+}
+
+function toListFailure(failure: GraphFailure): Failure {
+  return failure.kind === "not_found" ? { ...failure, kind: "stale" } : failure;
+}
+
+function strange(note: string): Failure {
+  return { kind: "offline", sent: true, note };
+}
+
+/** A segment of an address; the quote, too, which has a meaning of its own in OData. */
+function encode(text: string): string {
+  return encodeURIComponent(text).replaceAll("'", "%27");
+}

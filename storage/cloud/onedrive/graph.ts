@@ -1,0 +1,129 @@
+import type { AuthorizedSender } from "../oauth-sender.ts";
+import { readJsonObject, type JsonObject } from "../json.ts";
+import type { Failure } from "../outcomes.ts";
+import type { ProviderAnswer } from "../transport.ts";
+import { toGraphFailure, type GraphFailure } from "./failures.ts";
+
+/** One call of Microsoft Graph. */
+export interface GraphCall {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** Below `/v1.0`, encoded; or a whole address of the same origin. */
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as JSON; bytes as they are. */
+  readonly body?: JsonObject | Uint8Array;
+  readonly signal: AbortSignal;
+}
+
+export type GraphAnswer =
+  | { readonly kind: "ok"; readonly status: number; readonly value: JsonObject }
+  | GraphFailure;
+
+/** Speaks Microsoft Graph with a connection's token. */
+export interface Graph {
+  /** An answer of JSON, or of nothing where nothing is due (204). */
+  call(what: GraphCall): Promise<GraphAnswer>;
+  /** Where an item's bytes can be had: an address that is signed, and never shown the token. */
+  locate(what: GraphCall): Promise<{ readonly kind: "ok"; readonly url: string } | GraphFailure>;
+  /** Calls an address that Graph has signed, without the token. */
+  callSigned(what: {
+    readonly method: "GET" | "PUT" | "DELETE";
+    readonly url: string;
+    readonly headers?: Readonly<Record<string, string>>;
+    readonly body?: Uint8Array;
+    readonly signal: AbortSignal;
+  }): Promise<ProviderAnswer | Failure>;
+  /** What an answer of `callSigned` that is no success means; takes its body. */
+  toFailure(answer: ProviderAnswer): Promise<GraphFailure>;
+  /** The address of the next page, or undefined when it leads elsewhere: the token goes to Graph only. */
+  toNextPage(link: string): string | undefined;
+  /** An address that Graph names for bytes, or undefined when it is none that may be called. */
+  toSigned(address: unknown): string | undefined;
+}
+
+/** A page of 1000 entries is about a megabyte. */
+const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
+const USER_AGENT = "croft";
+
+/** `root` is the address of Graph, or of the stand-in, with its version. */
+export function createGraph(deps: {
+  readonly sender: AuthorizedSender;
+  readonly root: string;
+  readonly clock: () => number;
+}): Graph {
+  const { origin } = new URL(deps.root);
+
+  function send({ method, path, headers, body, signal }: GraphCall) {
+    const isBytes = body instanceof Uint8Array;
+    const contentType = isBytes ? "application/octet-stream" : "application/json";
+    return deps.sender.send({
+      method,
+      url: path.startsWith("/") ? deps.root + path : path,
+      headers: {
+        accept: "application/json",
+        "user-agent": USER_AGENT,
+        ...(body === undefined ? {} : { "content-type": contentType }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: isBytes ? body : JSON.stringify(body) }),
+      signal,
+    });
+  }
+
+  async function toFailure(answer: ProviderAnswer): Promise<GraphFailure> {
+    const body = await readJsonObject(answer);
+    return toGraphFailure(answer, body.kind === "ok" ? body.value : undefined, deps.clock());
+  }
+
+  const graph: Graph = {
+    async call(what) {
+      const answer = await send(what);
+      if (answer.kind !== "answered") return answer;
+      const { status } = answer;
+      if (status < 200 || status > 299) return toFailure(answer);
+      if (status === 204) {
+        answer.discard();
+        return { kind: "ok", status, value: {} };
+      }
+      const body = await readJsonObject(answer, ANSWER_BYTES_MAX);
+      return body.kind === "ok" ? { kind: "ok", status, value: body.value } : body;
+    },
+
+    async locate(what) {
+      const answer = await send(what);
+      if (answer.kind !== "answered") return answer;
+      if (answer.status !== 302) {
+        if (answer.status >= 400) return toFailure(answer);
+        answer.discard();
+        return { kind: "offline", sent: true, note: `no_location ${answer.status}` };
+      }
+      answer.discard();
+      const url = graph.toSigned(answer.headers["location"]);
+      return url === undefined
+        ? { kind: "offline", sent: true, note: "strange_location" }
+        : { kind: "ok", url };
+    },
+
+    callSigned: (what) =>
+      deps.sender.send({
+        ...what,
+        headers: { "user-agent": USER_AGENT, ...what.headers },
+        withoutToken: true,
+      }),
+
+    toFailure,
+
+    toNextPage(link) {
+      const url = URL.parse(link);
+      return url !== null && url.origin === origin ? url.href : undefined;
+    },
+
+    toSigned(address) {
+      const url = typeof address === "string" ? URL.parse(address) : null;
+      if (url === null || url.username !== "") return undefined;
+      // Bytes never leave in the clear, but for a stand-in that is spoken to in the clear.
+      return url.protocol === "https:" || url.origin === origin ? url.href : undefined;
+    },
+  };
+  return graph;
+}

@@ -1,0 +1,62 @@
+import { contentTypeOf } from "../content-type.ts";
+import { asCount, asObject, asText, asTime, type JsonObject } from "../json.ts";
+import type { ProviderItem } from "../provider.ts";
+
+/** What is asked of every item. */
+export const ITEM_FIELDS =
+  "id,name,size,eTag,cTag,file,folder,package,bundle,remoteItem,parentReference,lastModifiedDateTime,fileSystemInfo,deleted";
+
+/** An item of a drive, with what only the adapter needs. */
+export interface DriveItem {
+  readonly item: ProviderItem;
+  /** Of a file's bytes, where it is told. */
+  readonly quickXorHash: string | undefined;
+  /** Of a folder. */
+  readonly childCount: number | undefined;
+}
+
+/**
+ * A `driveItem` of Microsoft Graph, or undefined when it is none that can be kept. Notebooks, albums and shortcuts to
+ * other people's drives are files without bytes.
+ */
+export function toDriveItem(raw: JsonObject, rootId: string): DriveItem | undefined {
+  const id = asText(raw["id"]);
+  const name = asText(raw["name"]);
+  const holder = asText(asObject(raw["parentReference"])?.["id"]);
+  if (id === undefined || name === undefined || holder === undefined) return undefined;
+  if (id.length > 400 || (id + name).includes("\0") || raw["deleted"] !== undefined)
+    return undefined;
+  const isElsewhere = [raw["package"], raw["bundle"], raw["remoteItem"]].some(
+    (facet) => facet !== undefined && facet !== null,
+  );
+  const file = isElsewhere ? undefined : asObject(raw["file"]);
+  const folder = isElsewhere ? undefined : asObject(raw["folder"]);
+  const etag = asText(raw["eTag"]);
+  const fileSystem = asObject(raw["fileSystemInfo"]);
+  const size = file && asCount(raw["size"]);
+  return {
+    item: {
+      id,
+      name,
+      kind: folder === undefined ? "file" : "folder",
+      parent: holder === rootId ? "" : holder,
+      contentType: file && (toMediaType(file["mimeType"]) ?? contentTypeOf(name)),
+      size,
+      modifiedAt:
+        asTime(fileSystem?.["lastModifiedDateTime"]) ?? asTime(raw["lastModifiedDateTime"]),
+      etag: etag !== undefined && isHeaderValue(etag) ? etag : undefined,
+      version: file && (asText(raw["cTag"]) ?? etag),
+    },
+    quickXorHash: asText(asObject(file?.["hashes"])?.["quickXorHash"]),
+    childCount: asCount(folder?.["childCount"]),
+  };
+}
+
+/** Whether a text, which may come from anywhere, can stand in a header as it is. */
+export function isHeaderValue(text: string): boolean {
+  return /^[\x21-\x7e]{1,1024}$/.test(text);
+}
+
+function toMediaType(value: unknown): string | undefined {
+  return typeof value === "string" && /^[\w.+-]+\/[\w.+-]+$/.test(value) ? value : undefined;
+}

@@ -1,0 +1,153 @@
+import { createAuthorizedSender } from "../oauth-sender.ts";
+import { createTokens } from "../oauth-tokens.ts";
+import { toEndpoint, type OAuthVendor } from "../oauth.ts";
+import { asCount, asObject, asText } from "../json.ts";
+import type {
+  CheckOutcome,
+  CloudProvider,
+  ConnectOutcome,
+  ConnectRequest,
+  Facts,
+  Powers,
+  ProviderDeps,
+  QuotaOutcome,
+} from "../provider.ts";
+import { createTransport } from "../transport.ts";
+import { createChanges, toChangeFailure } from "./changes.ts";
+import { createDrive } from "./drive.ts";
+import { createGraph, type Graph } from "./graph.ts";
+import { readFile } from "./read.ts";
+import { upload, type UploadSizes } from "./upload.ts";
+
+/** 16 times 320 KiB: large enough to be fast, small enough to be held for every upload that runs. */
+export const usualSizes: UploadSizes = {
+  simpleBytesMax: 4 * 1024 * 1024,
+  fragmentBytes: 16 * 320 * 1024,
+};
+
+/** Opens the drive of the person who has signed in. */
+export async function openOneDrive(
+  request: ConnectRequest,
+  deps: ProviderDeps,
+  by: { readonly vendor: OAuthVendor; readonly can: Powers; readonly sizes: UploadSizes },
+): Promise<ConnectOutcome> {
+  const transport = createTransport(deps.direct);
+  const root = toEndpoint("https://graph.microsoft.com/v1.0", deps.server["onedriveBaseUrl"]);
+  const graph = createGraph({
+    sender: createAuthorizedSender({
+      transport,
+      elsewhere: createTransport(deps.guarded),
+      tokens: createTokens(by.vendor, request, { ...deps, transport }),
+      api: [root],
+    }),
+    root,
+    clock: deps.clock,
+  });
+  const known = request.facts;
+  if (known !== undefined && isComplete(known))
+    return { kind: "ok", provider: createOneDrive(graph, known, deps, by), facts: known };
+  const looked = await lookAt(graph, request.signal);
+  if (looked.kind !== "ok") return looked;
+  return {
+    kind: "ok",
+    provider: createOneDrive(graph, looked.facts, deps, by),
+    facts: looked.facts,
+  };
+}
+
+function createOneDrive(
+  graph: Graph,
+  facts: Facts,
+  deps: ProviderDeps,
+  by: { readonly can: Powers; readonly sizes: UploadSizes },
+): CloudProvider {
+  const [driveId, rootId] = [String(facts["drive_id"]), String(facts["root_id"])];
+  const can: Powers = {
+    ...by.can,
+    permanentDelete: by.can.permanentDelete && facts["drive_type"] !== "personal",
+    quota: facts["tells_quota"] === true,
+  };
+  const drive = createDrive(graph, driveId, rootId);
+  const changes = createChanges(
+    graph,
+    drive,
+    { driveId, rootId, canDeleteForGood: can.permanentDelete },
+    deps.newId,
+  );
+  const uploadDeps = { graph, drive, sizes: by.sizes, sleep: deps.sleep };
+  return {
+    can,
+    list: ({ folder, signal }) => drive.list(folder, signal),
+    async stat({ id, signal }) {
+      const seen = await drive.look(id, signal);
+      return seen.kind === "ok" ? { kind: "ok", item: seen.found.item } : seen;
+    },
+    read: (input) => readFile(graph, drive, input),
+    createFolder: ({ parent, name, signal }) => changes.createFolder(parent, name, signal),
+    upload: (input) => upload(input, uploadDeps),
+    rename: ({ id, name, expected, signal }) => changes.rename(id, name, expected, signal),
+    move: ({ id, parent, expected, signal }) => changes.move(id, parent, expected, signal),
+    delete: ({ id, expected, permanently = false, signal }) =>
+      changes.remove(id, expected, permanently, signal),
+
+    async quota({ signal }): Promise<QuotaOutcome> {
+      const answer = await graph.call({
+        method: "GET",
+        path: `/drives/${encodeURIComponent(driveId)}?$select=quota`,
+        signal,
+      });
+      return answer.kind === "ok"
+        ? { kind: "ok", ...toQuota(answer.value["quota"]) }
+        : toChangeFailure(answer);
+    },
+
+    async check({ signal }): Promise<CheckOutcome> {
+      const looked = await lookAt(graph, signal);
+      if (looked.kind !== "ok" || looked.facts["drive_id"] === driveId) return looked;
+      // Somebody else has signed in: the items of this connection are not theirs.
+      return { kind: "reauth", note: "other_drive" };
+    },
+
+    close: async () => undefined,
+  };
+}
+
+/** Which drive the person has, and what it can do. */
+async function lookAt(graph: Graph, signal: AbortSignal): Promise<CheckOutcome> {
+  const drive = await graph.call({
+    method: "GET",
+    path: "/me/drive?$select=id,driveType,quota",
+    signal,
+  });
+  if (drive.kind === "not_found") return { kind: "forbidden", note: "no_drive" };
+  if (drive.kind !== "ok") return drive;
+  const driveId = asText(drive.value["id"]);
+  const root = await graph.call({ method: "GET", path: "/me/drive/root?$select=id", signal });
+  if (root.kind === "not_found") return { kind: "forbidden", note: "no_root" };
+  if (root.kind !== "ok") return root;
+  const rootId = asText(root.value["id"]);
+  if (driveId === undefined || rootId === undefined)
+    return { kind: "offline", sent: true, note: "strange_drive" };
+  const facts: Facts = {
+    drive_id: driveId,
+    root_id: rootId,
+    drive_type: asText(drive.value["driveType"]) ?? "unknown",
+    tells_quota: toQuota(drive.value["quota"]).totalBytes !== undefined,
+  };
+  return { kind: "ok", facts };
+}
+
+function isComplete(facts: Facts): boolean {
+  return typeof facts["drive_id"] === "string" && typeof facts["root_id"] === "string";
+}
+
+/** Some sites tell zero for everything, which means that they do not know. */
+function toQuota(
+  value: unknown,
+): Pick<Extract<QuotaOutcome, { kind: "ok" }>, "usedBytes" | "totalBytes"> {
+  const quota = asObject(value);
+  const total = asCount(quota?.["total"]) ?? 0;
+  return total === 0
+    ? { usedBytes: undefined, totalBytes: undefined }
+    : { usedBytes: asCount(quota?.["used"]), totalBytes: total };
+}

@@ -1,0 +1,53 @@
+// storage/cloud/onedrive: OneDrive and OneDrive for Business by Microsoft Graph 1.0. May import: storage/cloud and node.
+// Start here, then onedrive.ts (opening), drive.ts (looking), changes.ts (guards and lost answers), upload.ts (sessions),
+// graph.ts and failures.ts (the wire).
+import { createOAuthSpec, toEndpoint, type OAuthVendor } from "../oauth.ts";
+import type { CloudProviderType, ServerSettings } from "../provider.ts";
+import { openOneDrive, usualSizes } from "./onedrive.ts";
+
+/** How people sign in at Microsoft. Every renewal gives another refresh token. */
+export const microsoft: OAuthVendor = {
+  clientIdSetting: "onedriveClientId",
+  clientSecretSetting: "onedriveClientSecret",
+  otherSettings: ["onedriveTenantId"],
+  authorizationEndpoint: (server) => toLogin(server, "authorize"),
+  tokenEndpoint: (server) => toLogin(server, "token"),
+  // Which of them were given cannot be read from the answer: work accounts spell them otherwise.
+  scopes: ["Files.ReadWrite", "offline_access", "User.Read"],
+  authorizationParameters: { response_mode: "query", prompt: "select_account" },
+};
+
+/** The drive of a personal or a work account. */
+export const oneDrive: CloudProviderType = {
+  type: "onedrive",
+  title: "OneDrive",
+  settings: [],
+  oauth: createOAuthSpec(microsoft),
+  can: {
+    trash: true,
+    permanentDelete: true,
+    guardedRename: "atomic",
+    // The precondition of a delete is sent, and done without where a drive refuses it although it is met.
+    guardedDelete: "emulated",
+    createOnly: "atomic",
+    folderMove: true,
+    ids: "stable",
+    caseSensitive: false,
+    normalisationSensitive: false,
+    duplicateNames: false,
+    quota: true,
+    range: true,
+    versionResolutionMs: 0,
+    uploadNeedsSize: true,
+  },
+  connect: (request, deps) =>
+    openOneDrive(request, deps, { vendor: microsoft, can: oneDrive.can, sizes: usualSizes }),
+};
+
+function toLogin(server: ServerSettings, page: "authorize" | "token"): string {
+  const tenant = encodeURIComponent(server["onedriveTenantId"] ?? "");
+  return toEndpoint(
+    `https://login.microsoftonline.com/${tenant}/oauth2/v2.0/${page}`,
+    server["onedriveBaseUrl"],
+  );
+}

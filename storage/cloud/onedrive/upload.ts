@@ -1,0 +1,295 @@
+import type { Readable } from "node:stream";
+import { asText, readJsonObject, type JsonObject } from "../json.ts";
+import { RETRY_AFTER_WAIT_SECONDS_MAX } from "../outcomes.ts";
+import { inPieces } from "../pieces.ts";
+import type { ItemOutcome } from "../provider.ts";
+import type { ProviderAnswer } from "../transport.ts";
+import { toChangeFailure } from "./changes.ts";
+import type { Drive } from "./drive.ts";
+import type { GraphFailure } from "./failures.ts";
+import type { Graph } from "./graph.ts";
+import type { DriveItem } from "./items.ts";
+import { brokenOneDriveRule } from "./names.ts";
+import { createQuickXorHash } from "./quick-xor-hash.ts";
+
+/** One upload, as the contract has it. */
+export interface Upload {
+  readonly parent: string;
+  readonly name: string;
+  readonly content: Readable;
+  readonly size: number | undefined;
+  readonly signal: AbortSignal;
+}
+
+export interface UploadSizes {
+  /** Up to here a file goes in one request. */
+  readonly simpleBytesMax: number;
+  /** What an upload session is fed at once: a multiple of 320 KiB. */
+  readonly fragmentBytes: number;
+}
+
+export interface UploadDeps {
+  readonly graph: Graph;
+  readonly drive: Drive;
+  readonly sizes: UploadSizes;
+  readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
+}
+
+/** How often a fragment goes out, the first time included. */
+const TRIES_MAX = 4;
+const FIRST_WAIT_MS = 500;
+/** Giving up a session must not take longer than this. */
+const CANCEL_MS = 10_000;
+
+/** What was sent, to know it again. */
+interface Sent {
+  readonly size: number;
+  readonly quickXorHash: string;
+}
+
+/** Where an upload session stands. */
+type Progress =
+  | { readonly kind: "next"; readonly offset: number }
+  | { readonly kind: "done"; readonly value: JsonObject }
+  | GraphFailure;
+
+/**
+ * Makes a file. A small one goes in one request, a larger one by an upload session, fragment by fragment; nothing is
+ * visible before the last one. Sessions are given up when the upload fails. Throws what the source throws.
+ */
+export async function upload(what: Upload, deps: UploadDeps): Promise<ItemOutcome> {
+  const { content, name, size, signal } = what;
+  // Until it is read nobody else listens, and an error must not end the process.
+  content.on("error", () => undefined);
+  try {
+    const rule = brokenOneDriveRule(name);
+    if (rule !== undefined) return { kind: "invalid_name", rule };
+    // The service wants the length with every fragment.
+    if (size === undefined) return { kind: "unsupported", reason: "length_needed" };
+    return size <= deps.sizes.simpleBytesMax
+      ? await uploadAtOnce(what, deps)
+      : await uploadInSession({ ...what, size }, deps);
+  } catch (error) {
+    if (signal.aborted && content.errored === null)
+      return { kind: "offline", sent: true, note: "aborted" };
+    throw error;
+  } finally {
+    content.destroy();
+  }
+}
+
+async function uploadAtOnce(what: Upload, deps: UploadDeps): Promise<ItemOutcome> {
+  const { parent, name, signal } = what;
+  const bytes = await readWhole(what, deps.sizes.simpleBytesMax);
+  signal.throwIfAborted();
+  const hash = createQuickXorHash();
+  hash.update(bytes);
+  const sent: Sent = { size: bytes.length, quickXorHash: hash.digest() };
+  const answer = await deps.graph.call({
+    method: "PUT",
+    path: `${deps.drive.addressOfChild(parent, name)}/content?@microsoft.graph.conflictBehavior=fail`,
+    // Replacing is the default of this request: it is refused in both ways that there are.
+    headers: { "if-none-match": "*" },
+    body: bytes,
+    signal,
+  });
+  if (answer.kind === "ok" && answer.status !== 201)
+    return { kind: "unknown_outcome", note: "not_created" };
+  if (answer.kind === "ok") return confirm(answer.value, sent, what, deps);
+  // If-None-Match is answered with 412: here, too, the name is taken.
+  const failure: GraphFailure = answer.kind === "stale" ? { ...answer, kind: "conflict" } : answer;
+  return settle(failure, sent, what, deps);
+}
+
+async function uploadInSession(
+  what: Upload & { readonly size: number },
+  deps: UploadDeps,
+): Promise<ItemOutcome> {
+  const { graph, drive } = deps;
+  const { parent, name, size, signal } = what;
+  const begun = await graph.call({
+    method: "POST",
+    path: `${drive.addressOfChild(parent, name)}/createUploadSession`,
+    body: { item: { "@microsoft.graph.conflictBehavior": "fail", name, fileSize: size } },
+    signal,
+  });
+  if (begun.kind !== "ok")
+    return begun.kind === "conflict" ? { ...begun, existingName: name } : toChangeFailure(begun);
+  const url = graph.toSigned(begun.value["uploadUrl"]);
+  if (url === undefined) return { kind: "offline", sent: true, note: "strange_session" };
+
+  let isOver = false;
+  try {
+    const hash = createQuickXorHash();
+    let last: Progress = { kind: "next", offset: 0 };
+    for await (const piece of inPieces(what.content, deps.sizes.fragmentBytes, size)) {
+      hash.update(piece.bytes);
+      last = await sendFragment(url, piece.start, piece.bytes, size, signal, deps);
+      if (last.kind !== "next") break;
+    }
+    if (last.kind === "next") return { kind: "offline", sent: true, note: "session_wants_more" };
+    const sent: Sent = { size, quickXorHash: hash.digest() };
+    isOver = last.kind === "done";
+    return last.kind === "done"
+      ? await confirm(last.value, sent, what, deps)
+      : await settle(last, sent, what, deps);
+  } finally {
+    if (!isOver) await cancel(url, deps);
+  }
+}
+
+/** Its work is done and the answer was lost, or it was thrown away, or the folder is gone: looking tells. */
+const sessionGone: GraphFailure = { kind: "offline", sent: true, note: "session_gone" };
+
+/** Sends one fragment until the session has all of it; goes on where the session says that it stands. */
+async function sendFragment(
+  url: string,
+  start: number,
+  bytes: Uint8Array,
+  total: number,
+  signal: AbortSignal,
+  deps: UploadDeps,
+): Promise<Progress> {
+  const end = start + bytes.length;
+  let offset = start;
+  for (let tries = 1; ; tries++) {
+    signal.throwIfAborted();
+    const answer = await deps.graph.callSigned({
+      method: "PUT",
+      url,
+      headers: { "content-range": `bytes ${offset}-${end - 1}/${total}` },
+      body: bytes.subarray(offset - start),
+      signal,
+    });
+    let progress = answer.kind === "answered" ? await toProgress(answer, deps) : answer;
+    if (progress.kind === "not_found") return sessionGone;
+    if (progress.kind === "done" || isFinal(progress) || tries === TRIES_MAX) return progress;
+    if (progress.kind !== "next") {
+      await deps.sleep(waitMs(progress, tries), signal);
+      progress = await askProgress(url, signal, deps);
+      if (progress.kind === "not_found") return sessionGone;
+    }
+    if (progress.kind !== "next") continue;
+    if (progress.offset < start || progress.offset > end)
+      return { kind: "offline", sent: true, note: "strange_range" };
+    if (progress.offset < end) offset = progress.offset;
+    else if (end < total) return progress;
+  }
+}
+
+/** Whether sending a fragment again could not help. A wrong range (416) means that the session knows better. */
+function isFinal(progress: Progress): boolean {
+  switch (progress.kind) {
+    case "next":
+      return false;
+    case "offline":
+    case "locked":
+      return false;
+    case "rate_limited":
+      return (progress.retryAfterSeconds ?? 0) > RETRY_AFTER_WAIT_SECONDS_MAX;
+    default:
+      return true;
+  }
+}
+
+function waitMs(failure: Progress, tries: number): number {
+  return failure.kind === "rate_limited" && failure.retryAfterSeconds !== undefined
+    ? failure.retryAfterSeconds * 1000
+    : FIRST_WAIT_MS * 2 ** (tries - 1);
+}
+
+async function toProgress(answer: ProviderAnswer, deps: UploadDeps): Promise<Progress> {
+  const { status } = answer;
+  if (status === 416) {
+    answer.discard();
+    return { kind: "offline", sent: true, note: "416" };
+  }
+  if (status < 200 || status > 299) {
+    const failure = await deps.graph.toFailure(answer);
+    // The session's address has run out, which says nothing about the sign-in.
+    return failure.kind === "reauth"
+      ? { kind: "unknown_outcome", note: "session_refused" }
+      : failure;
+  }
+  const body = await readJsonObject(answer);
+  if (body.kind !== "ok") return body;
+  if (status === 200 || status === 201) {
+    if (asText(body.value["id"]) !== undefined) return { kind: "done", value: body.value };
+  }
+  const ranges: unknown = body.value["nextExpectedRanges"];
+  const first: unknown = Array.isArray(ranges) ? ranges[0] : undefined;
+  const offset = typeof first === "string" ? /^(\d{1,15})-/.exec(first)?.[1] : undefined;
+  return offset === undefined
+    ? { kind: "offline", sent: true, note: "strange_progress" }
+    : { kind: "next", offset: Number(offset) };
+}
+
+async function askProgress(url: string, signal: AbortSignal, deps: UploadDeps): Promise<Progress> {
+  const answer = await deps.graph.callSigned({ method: "GET", url, signal });
+  return answer.kind === "answered" ? toProgress(answer, deps) : answer;
+}
+
+async function cancel(url: string, deps: UploadDeps): Promise<void> {
+  // The caller's signal may be the reason: this has its own.
+  const signal = AbortSignal.timeout(CANCEL_MS);
+  const answer = await deps.graph.callSigned({ method: "DELETE", url, signal });
+  if (answer.kind === "answered") answer.discard();
+}
+
+/** The file as the drive has it after it said that it took it. */
+async function confirm(
+  value: JsonObject,
+  sent: Sent,
+  what: Upload,
+  deps: UploadDeps,
+): Promise<ItemOutcome> {
+  const said = deps.drive.toItem(value);
+  if (said.kind !== "ok")
+    return settle({ kind: "offline", sent: true, note: "strange_answer" }, sent, what, deps);
+  // Some libraries alter documents once they have them: what counts is what they hold from then on.
+  const held = await deps.drive.look(said.found.item.id, what.signal);
+  const { found } = held.kind === "ok" ? held : said;
+  if (isSame(found, sent) || isRewritten(what.name)) return { kind: "ok", item: found.item };
+  return { kind: "unknown_outcome", note: "other_bytes" };
+}
+
+/** What an upload came to whose answer was no success: it may be there all the same. */
+async function settle(
+  failure: GraphFailure,
+  sent: Sent,
+  what: Upload,
+  deps: UploadDeps,
+): Promise<ItemOutcome> {
+  const { parent, name, signal } = what;
+  if (failure.kind === "conflict") return { ...failure, existingName: name };
+  const mayHaveLanded =
+    (failure.kind === "offline" && failure.sent) || failure.kind === "unknown_outcome";
+  if (!mayHaveLanded || signal.aborted) return toChangeFailure(failure);
+  const found = await deps.drive.lookAtChild(parent, name, signal);
+  if (found.kind === "ok")
+    return isSame(found.found, sent)
+      ? { kind: "ok", item: found.found.item }
+      : { kind: "conflict", existingName: found.found.item.name };
+  if (found.kind !== "not_found") return { kind: "unknown_outcome", note: failure.note ?? "lost" };
+  if (parent === "") return failure;
+  const folder = await deps.drive.look(parent, signal);
+  return folder.kind === "not_found" ? { kind: "stale", note: "parent_gone" } : failure;
+}
+
+function isSame(found: DriveItem, sent: Sent): boolean {
+  if (found.item.kind !== "file" || found.item.size !== sent.size) return false;
+  return found.quickXorHash === undefined || found.quickXorHash === sent.quickXorHash;
+}
+
+/** SharePoint writes its own properties into these. */
+function isRewritten(name: string): boolean {
+  return /\.(doc|docm|docx|dotx|htm|html|mpp|one|ppt|pptm|pptx|pub|vsd|vsdx|xls|xlsb|xlsm|xlsx)$/i.test(
+    name,
+  );
+}
+
+async function readWhole(what: Upload, bytesMax: number): Promise<Buffer> {
+  for await (const piece of inPieces(what.content, Math.max(bytesMax, 1), what.size))
+    return piece.bytes;
+  return Buffer.alloc(0);
+}
