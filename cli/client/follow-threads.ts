@@ -1,13 +1,9 @@
 import type { Readable } from "node:stream";
 import { createParser, type EventSourceMessage } from "eventsource-parser";
-import type {
-  streamNotifications as streamNotificationsEndpoint,
-  WireThread,
-  WireUnreadCount,
-} from "../../daemon/contract/forge/notifications.ts";
+import type { WireThread, WireUnreadCount } from "../../daemon/contract/forge/notifications.ts";
 import type { CliContext } from "../context.ts";
 import { CliError, toCliError } from "../errors.ts";
-import { operation } from "./operation.ts";
+import { streamNotifications } from "./stream-notifications.ts";
 
 /** What a daemon tells of the caller's threads as it happens. */
 export type ThreadNews =
@@ -22,13 +18,6 @@ export interface FollowOptions {
   /** Told when a connection opens and when it is lost. */
   readonly onConnection?: (isOpen: boolean) => void;
 }
-
-/** Commands that follow threads name this operation among theirs. */
-export const streamNotifications = operation<typeof streamNotificationsEndpoint>(
-  "forge.notifications.stream",
-  "GET",
-  "/api/v1/notifications/stream",
-);
 
 const firstWaitMs = 1_000;
 const longestWaitMs = 30_000;

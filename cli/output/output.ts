@@ -17,6 +17,8 @@ export interface Output {
   resource<T extends object>(value: T, columns: readonly Column<T>[]): Promise<void>;
   /** A list, page by page. */
   list<T extends object>(source: PageSource<T>, columns: readonly Column<T>[]): Promise<void>;
+  /** Items as they come, each at once. Refuses machine modes that print one document for all. */
+  stream<T extends object>(items: AsyncIterable<T>, columns: readonly Column<T>[]): Promise<void>;
   /** What a command without a resource did: a small object for scripts, a sentence for people. */
   done(what: Readonly<Record<string, unknown>>, sentence: string): Promise<void>;
   /** A text that is the result itself; machine modes print `value` instead. */
@@ -39,7 +41,7 @@ export function createOutput({ io, flags, clock }: OutputDependencies): Output {
 
   const choose = (value: unknown) => (fields === undefined ? value : selectFields(value, fields));
 
-  return { isMachine, prepare, resource, list, done, text };
+  return { isMachine, prepare, resource, list, stream, done, text };
 
   async function prepare(spec: OutputSpec): Promise<void> {
     if (spec.kind === "bytes" && isMachine && flags.format !== undefined)
@@ -74,6 +76,30 @@ export function createOutput({ io, flags, clock }: OutputDependencies): Output {
     const { items, last } = await collect(pages);
     if (isMachine) return printDocument(flags.meta ? toMeta(items, last) : choose(items));
     return printTable(items, last, columns);
+  }
+
+  async function stream<T extends object>(items: AsyncIterable<T>, columns: readonly Column<T>[]) {
+    const isSeparated = flags.format === "csv" || flags.format === "tsv";
+    if (isMachine && !flags.ndjson && flags.template === undefined && !isSeparated)
+      throw usageError(
+        "what has no end is no single document",
+        "--ndjson, --template or --format csv|tsv print one line after the other",
+      );
+    const pages = toPages(items);
+    if (isSeparated) return printSeparated(pages);
+    if (isMachine) return printEach(pages);
+    if (!io.isOutputTerminal) return printRows(pages, columns);
+    for await (const { items: shown } of pages) {
+      const { toTable } = await import("./table.ts");
+      const rows = shown.map((item) => toHumanRow(item, columns, clock()));
+      const table = toTable({
+        headers: columns.map(() => ""),
+        rows,
+        width: io.columns,
+        paintHeader: () => "",
+      });
+      await io.write(table.replace("\n", ""));
+    }
   }
 
   async function done(what: Readonly<Record<string, unknown>>, sentence: string) {
@@ -185,9 +211,7 @@ export function createOutput({ io, flags, clock }: OutputDependencies): Output {
     }
     const { toTable } = await import("./table.ts");
     const now = clock();
-    const rows = items.map((item) =>
-      columns.map(({ cell }) => toVisibleLine(toHumanCell(cell(item), now))),
-    );
+    const rows = items.map((item) => toHumanRow(item, columns, now));
     const headers = columns.map(({ header }) => header.toUpperCase());
     await io.write(toTable({ headers, rows, width: io.columns, paintHeader: io.style.bold }));
     if (!last.hasMore) return;
@@ -205,6 +229,15 @@ export function createOutput({ io, flags, clock }: OutputDependencies): Output {
       has_more: last.hasMore,
     };
   }
+}
+
+function toHumanRow<T>(item: T, columns: readonly Column<T>[], now: number): string[] {
+  return columns.map(({ cell }) => toVisibleLine(toHumanCell(cell(item), now)));
+}
+
+async function* toPages<T>(items: AsyncIterable<T>): AsyncGenerator<Page<T>, void, void> {
+  for await (const item of items)
+    yield { items: [item], page: null, limit: null, total: null, hasMore: true };
 }
 
 async function collect<T>(

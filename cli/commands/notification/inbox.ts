@@ -4,7 +4,8 @@ import type {
   listIssueComments as listIssueCommentsEndpoint,
 } from "../../../daemon/contract/forge/issues.ts";
 import type { WireThread } from "../../../daemon/contract/forge/notifications.ts";
-import { followThreads, streamNotifications } from "../../client/follow-threads.ts";
+import { followThreads } from "../../client/follow-threads.ts";
+import { streamNotifications } from "../../client/stream-notifications.ts";
 import { operation } from "../../client/operation.ts";
 import { forgePages } from "../../client/paging.ts";
 import type { CliContext } from "../../context.ts";

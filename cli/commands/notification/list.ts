@@ -3,6 +3,7 @@ import type {
   listNotifications as listNotificationsEndpoint,
   listRepositoryNotifications as listRepositoryNotificationsEndpoint,
 } from "../../../daemon/contract/forge/notifications.ts";
+import { streamNotifications } from "../../client/stream-notifications.ts";
 import { operation } from "../../client/operation.ts";
 import { forgePages } from "../../client/paging.ts";
 import type { CliContext } from "../../context.ts";
@@ -22,7 +23,7 @@ export const listRepositoryNotifications = operation<typeof listRepositoryNotifi
   "/api/v1/repos/:owner/:repo/notifications",
 );
 
-export const operations = [listNotifications, listRepositoryNotifications];
+export const operations = [listNotifications, listRepositoryNotifications, streamNotifications];
 export const output = listOf(listNotifications);
 
 type SubjectName = "issue" | "pull" | "commit" | "repository";
@@ -34,6 +35,7 @@ export interface NotificationListOptions {
   readonly repo?: string;
   readonly since?: string;
   readonly before?: string;
+  readonly follow?: true;
 }
 
 export function define(command: Command, cli: CliContext, run = runNotificationList): void {
@@ -52,14 +54,17 @@ export function define(command: Command, cli: CliContext, run = runNotificationL
     .option("--repo <repository>", "only threads of this repository, as OWNER/NAME")
     .option("--since <time>", "changed at this time or later, such as 2026-11-21T12:00:00Z")
     .option("--before <time>", "changed at this time or earlier")
+    .option("-f, --follow", "go on with threads that have news, as they come; --ndjson for scripts")
     .action((options: NotificationListOptions) => run(cli, options));
 }
 
-/** Prints the caller's threads, the last changed first. */
+/** Prints the caller's threads, the last changed first; with `follow` the last changed last, and then what comes. */
 export async function runNotificationList(
   cli: CliContext,
-  { status, type, repo, since, before }: NotificationListOptions,
+  { status, type, repo, since, before, follow }: NotificationListOptions,
 ): Promise<void> {
+  if (follow === true && before !== undefined)
+    throw usageError("--follow and --before exclude each other");
   const query = {
     ...(status === undefined ? {} : { "status-types": [...status] }),
     ...(type === undefined ? {} : { "subject-type": [...type] }),
@@ -73,7 +78,14 @@ export async function runNotificationList(
           params: { ...toRepositoryName(repo) },
           query,
         });
-  await cli.output.list(pages, threadColumns);
+  if (follow !== true) return cli.output.list(pages, threadColumns);
+  const { listAndFollow } = await import("./follow.ts");
+  const filter = {
+    ...(status === undefined ? {} : { status }),
+    ...(type === undefined ? {} : { type }),
+    ...(repo === undefined ? {} : { repo }),
+  };
+  await cli.output.stream(listAndFollow(cli, pages, filter), threadColumns);
 }
 
 function toSubjectName(given: string): SubjectName {

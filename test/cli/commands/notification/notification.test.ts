@@ -29,11 +29,11 @@ const hidden = { ...thread, id: 8, repository: null, subject: null, unread: fals
 type Answers = Parameters<typeof fakeDaemon>[0];
 
 /** Runs a line of a signed-in person against these answers. */
-async function runSignedIn(words: readonly string[], answers: Answers) {
+async function runSignedIn(words: readonly string[], answers: Answers, terminal = false) {
   await using home = await temporaryHome();
   await using daemon = await fakeDaemon(answers);
   await signIn(home.path, { url: daemon.url, forgeToken: "t" });
-  const ran = await runCli(words, { home: home.path });
+  const ran = await runCli(words, { home: home.path, hurried: true, terminal: { out: terminal } });
   return { ran, seen: daemon.seen };
 }
 
@@ -70,6 +70,67 @@ describe("croft notification list", () => {
       "GET /api/v1/repos/mira/notes/notifications": { body: [thread] },
     });
     expect(ran.json()).toEqual([thread]);
+  });
+});
+
+describe("croft notification list --follow", () => {
+  const event = (name: string, id: number, data: object) =>
+    `event: ${name}\nid: ${id}\ndata: ${JSON.stringify(data)}\n\n`;
+  const fresh = { ...thread, id: 9, updated_at: "2026-11-20T13:00:00Z" };
+  const answers: Answers = {
+    "GET /api/v1/notifications": { body: [thread, hidden], headers: { "X-Total-Count": "2" } },
+    "GET /api/v1/notifications/stream": [
+      {
+        body: Buffer.from(
+          event("count", 1, { new: 2 }) +
+            // It came while the list was read, and is in both.
+            event("thread", 2, thread) +
+            event("thread", 3, { ...fresh, id: 10, unread: false }) +
+            event("thread", 4, fresh),
+        ),
+        headers: { "Content-Type": "text/event-stream" },
+      },
+      { status: 401, body: { message: "token is required" } },
+    ],
+  };
+
+  test("prints the list from its end, and then what comes", async () => {
+    const { ran, seen } = await runSignedIn(["notification", "list", "--follow"], answers);
+    expect(ran.out.split("\n").map((line) => line.split("\t")[0])).toEqual(["8", "7", "9", ""]);
+    expect(ran.code).toBe(4);
+    expect(seen.map(({ path }) => path.split("?")[0])).toEqual([
+      "/api/v1/notifications/stream",
+      "/api/v1/notifications",
+      "/api/v1/notifications/stream",
+    ]);
+  });
+
+  test("prints a document a line for scripts", async () => {
+    const { ran } = await runSignedIn(
+      ["notification", "list", "-f", "--ndjson", "--json=id", "--type", "issue"],
+      answers,
+    );
+    expect(ran.out).toBe('{"id":8}\n{"id":7}\n{"id":9}\n');
+    const csv = await runSignedIn(
+      ["notification", "list", "-f", "--format", "csv", "--json=id", "--status", "read"],
+      answers,
+    );
+    expect(csv.ran.out.trim().split(/\r?\n/)).toEqual(["id", "8", "7", "10"]);
+  });
+
+  test("prints rows on a terminal", async () => {
+    const { ran } = await runSignedIn(["notification", "list", "-f"], answers, true);
+    expect(ran.out.split("\n").map((line) => line.split(" ")[0])).toEqual(["8", "7", "9", ""]);
+  });
+
+  test("refuses what asks for one document", async () => {
+    for (const flags of [
+      ["--json"],
+      ["--jq", "."],
+      ["--meta"],
+      ["--before", "2026-11-20T12:00:00Z"],
+    ])
+      expect((await runSignedIn(["notification", "list", "-f", ...flags], {})).ran.code).toBe(2);
   });
 });
 
