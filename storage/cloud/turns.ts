@@ -1,38 +1,36 @@
-/** Keeps pieces of work apart that must not run at the same time. */
+/**
+ * Runs `work` when no other work of any of the same keys is running, in the order in which it was asked for. Keys are taken
+ * together or not at all, so that nobody waits in a circle. What `work` gives or throws is the result.
+ */
+export type InTurn = <T>(keys: readonly string[], work: () => Promise<T>) => Promise<T>;
+
+/** Keeps pieces of work apart that must not run at the same time (`ProviderDeps.turns`). */
 export interface Turns {
-  /** Runs `work` once everything that was asked for earlier under the same key is over. Settles as `work` does. */
-  inTurn<T>(key: string, work: () => Promise<T>): Promise<T>;
+  readonly inTurn: InTurn;
+  /** Whether anything runs or waits under a key. */
+  isTaken(key: string): boolean;
 }
 
-/** Turns that hold within this process. A key that nobody waits for any more costs nothing. */
+/**
+ * Turns for the steps of storages that compare and act in two requests: this daemon's own requests then never slip in
+ * between, from whichever connection they come.
+ */
 export function createTurns(): Turns {
-  const latest = new Map<string, Promise<unknown>>();
+  const lasts = new Map<string, Promise<void>>();
   return {
-    inTurn(key, work) {
-      const before = latest.get(key) ?? Promise.resolve();
-      const mine = before.then(work, work);
-      const settled = mine.then(
-        () => undefined,
-        () => undefined,
-      );
-      latest.set(key, settled);
-      void settled.then(() => {
-        if (latest.get(key) === settled) latest.delete(key);
-      });
-      return mine;
+    async inTurn(keys, work) {
+      const mine = Promise.withResolvers<void>();
+      const unique = [...new Set(keys)];
+      const before = unique.map((key) => lasts.get(key));
+      for (const key of unique) lasts.set(key, mine.promise);
+      try {
+        await Promise.all(before);
+        return await work();
+      } finally {
+        for (const key of unique) if (lasts.get(key) === mine.promise) lasts.delete(key);
+        mine.resolve();
+      }
     },
+    isTaken: (key) => lasts.has(key),
   };
-}
-
-/** Runs `work` in turn under several keys at once. They are taken in one order everywhere, so that nobody waits for ever. */
-export function inTurns<T>(
-  turns: Turns,
-  keys: readonly string[],
-  work: () => Promise<T>,
-): Promise<T> {
-  const ordered = [...new Set(keys)].sort();
-  return ordered.reduceRight<() => Promise<T>>(
-    (next, key) => () => turns.inTurn(key, next),
-    work,
-  )();
 }

@@ -178,7 +178,7 @@ export function createAdapters(deps: CloudDeps): Adapters {
       if (known !== undefined) await closeQuietly(known.provider);
     },
 
-    inTurn: (connectionId, work) => turns.inTurn(connectionId, work),
+    inTurn: (connectionId, work) => turns.inTurn([connectionId], work),
 
     async close() {
       const all = [...opened.values()];
