@@ -1,7 +1,9 @@
 import type { Database } from "../storage/engine/database.ts";
 import { createGit, GitError } from "../storage/git/git.ts";
 import { openRepositoryFiles } from "../storage/git/repository-files.ts";
+import { createFollowing } from "./forge/git/following.ts";
 import { gitRoutes } from "./forge/git/git.routes.ts";
+import { createPushJournal } from "./forge/git/push-journal.ts";
 import { createSmartHttp } from "./forge/git/smart-http.service.ts";
 import type { RepositoryEvents } from "./forge/repositories/events.ts";
 import type { RepositoryTemplates } from "./forge/repositories/first-files.ts";
@@ -47,25 +49,26 @@ export async function openRepositories(around: RepositorySurroundings): Promise<
   const { db, log, events, pushBytesMax } = around;
   const git = createGit({ searchPath: around.searchPath });
   const files = await openRepositoryFiles({ git, root: around.directory });
+  // One process per embedded database.
+  const isAlone = db.dialect === "sqlite";
   const repositories = createForgeRepositories({
     ...around,
     git,
     files,
-    isAlone: db.dialect === "sqlite",
+    isAlone,
   });
   await repositories.recover();
   await git.run(["--version"], { directory: around.directory }).catch((error: unknown) => {
     if (!(error instanceof GitError)) throw error;
     log.warn({ err: error }, "git does not run: repositories cannot be made, cloned or pushed to");
   });
-  const smartHttp = createSmartHttp({
-    db,
-    git,
-    locate: (repository) => repositories.locate(repository),
-    events,
-    log,
-    pushBytesMax,
-  });
+  const { locate } = repositories;
+  const follow = createFollowing({ db, git, locate, events });
+  const { clock, jobs } = around;
+  const journal = createPushJournal({ db, clock, git, locate, follow, enqueue: jobs.enqueue, log });
+  jobs.register(journal.job);
+  await journal.recover(isAlone);
+  const smartHttp = createSmartHttp({ db, git, locate, journal, follow, log, pushBytesMax });
   return {
     repositories,
     routes: repositoryRoutes(repositories),

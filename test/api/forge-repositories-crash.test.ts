@@ -1,10 +1,11 @@
 import Database from "better-sqlite3";
 import { existsSync } from "node:fs";
-import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
+import { createGitClient } from "../support/git-client.ts";
 
 // What a daemon that was killed leaves behind, made by hand at every point where it can be killed.
 
@@ -159,4 +160,104 @@ test("somebody put files in the way of an unfinished move: both are kept, and th
   expect(existsSync(folderOf("mira/kept.git"))).toBe(true);
   expect(existsSync(folderOf(".croft/new-1"))).toBe(true);
   await daemon[Symbol.asyncDispose]();
+});
+
+describe("killed while git carried out a push", () => {
+  const hook = {
+    type: "gitea",
+    active: true,
+    events: ["push", "create", "delete"],
+    config: { url: "http://127.0.0.1:9/", content_type: "json", is_system_webhook: "true" },
+  };
+
+  /** Every told event with its ref and where it went, once `count` are there. */
+  async function told(daemon: TestDaemon, count: number): Promise<string[]> {
+    const [{ id }] = (await daemon.request("/api/v1/admin/hooks", { token: admin })).json;
+    const list = () => daemon.request(`/api/v1/admin/hooks/${id}/deliveries`, { token: admin });
+    await expect
+      .poll(async () => (await list()).json.length, { interval: 10, timeout: 5_000 })
+      .toBe(count);
+    const bodies = await Promise.all(
+      (await list()).json.map(async (each: { id: number; event: string }) => {
+        const path = `/api/v1/admin/hooks/${id}/deliveries/${each.id}`;
+        const { body } = (await daemon.request(path, { token: admin })).json.request;
+        const { ref, after } = JSON.parse(body);
+        return `${each.event} ${ref} ${after ?? ""}`;
+      }),
+    );
+    return bodies.toSorted();
+  }
+
+  async function prepared(): Promise<string> {
+    const daemon = await startTestDaemon({ home });
+    await post(daemon, "/admin/hooks", hook);
+    await daemon[Symbol.asyncDispose]();
+    return (await gitIn("rev-parse", "refs/heads/main")).trim();
+  }
+
+  async function gitIn(...args: readonly string[]): Promise<string> {
+    await using git = await createGitClient();
+    return (await git.run("--git-dir", folderOf("mira/kept.git"), ...args)).output;
+  }
+
+  const note = (changes: unknown, leasedUntil = Date.now() + 60_000) =>
+    `INSERT INTO forge_pushes (repository_id, pusher_id, changes, created_at, leased_until)
+     VALUES (1, 2, '${JSON.stringify(changes)}', 1, ${leasedUntil})`;
+
+  function notes(): unknown[] {
+    const db = new Database(join(home, "croft.db"), { readonly: true });
+    const rows = db.prepare("SELECT id FROM forge_pushes").all();
+    db.close();
+    return rows;
+  }
+
+  test("what git has moved is told, also what a later push went on from, and the record follows", async () => {
+    const first = await prepared();
+    const tree = await gitIn("commit-tree", "-p", first, "-m", "second", `${first}^{tree}`);
+    const second = tree.trim();
+    await gitIn("update-ref", "refs/heads/main", second);
+    change(
+      note([{ ref: "refs/heads/main", after: first }]),
+      note([
+        { ref: "refs/heads/main", before: first, after: second },
+        { ref: "refs/heads/gone", before: first },
+        { ref: "refs/heads/refused", after: second },
+      ]),
+      "UPDATE forge_repositories SET is_empty = 1, branch_count = 0",
+    );
+    const daemon = await startTestDaemon({ home });
+    expect(await told(daemon, 4)).toEqual(
+      [
+        "create main ",
+        "delete gone ",
+        `push refs/heads/main ${first}`,
+        `push refs/heads/main ${second}`,
+      ].toSorted(),
+    );
+    expect((await get(daemon, "mira/kept")).json).toMatchObject({ empty: false, branch_count: 1 });
+    await expect.poll(notes, { interval: 10 }).toEqual([]);
+    await daemon[Symbol.asyncDispose]();
+  });
+
+  test("what git has not moved is told to nobody, and is given up when git can no longer be at it", async () => {
+    const head = await prepared();
+    const asked = [{ ref: "refs/heads/other", after: head }];
+    change(note(asked));
+    const soon = await startTestDaemon({ home });
+    await soon[Symbol.asyncDispose]();
+    expect(notes()).toHaveLength(1);
+    const later = await startTestDaemon({ home, clock: () => Date.now() + 3_600_000 });
+    await expect.poll(notes, { interval: 10 }).toEqual([]);
+    expect(await told(later, 0)).toEqual([]);
+    await later[Symbol.asyncDispose]();
+  });
+
+  test("a git that outlives the daemon is waited for", async () => {
+    const head = await prepared();
+    change(note([{ ref: "refs/heads/late", after: head }]));
+    const daemon = await startTestDaemon({ home });
+    await writeFile(folderOf("mira/kept.git/refs/heads/late"), `${head}\n`);
+    expect(await told(daemon, 2)).toEqual(["create late ", `push refs/heads/late ${head}`]);
+    await daemon[Symbol.asyncDispose]();
+  }, 10_000);
 });

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import Sqlite from "better-sqlite3";
 import { expect, test } from "vitest";
 import { croftJson, serveCroft, type CroftCommand } from "../support/croft.ts";
@@ -10,6 +10,7 @@ import { createGitClient, type GitClient } from "../support/git-client.ts";
 
 const ROUNDS = 12;
 const KILL_WITHIN_MS = 120;
+const PUSH_ROUNDS = 4;
 const PASSWORD = "Correct-Horse-7-Battery";
 const command: CroftCommand = [process.execPath, join(import.meta.dirname, "../../bin/croft.js")];
 
@@ -49,8 +50,20 @@ test("repositories survive kills whole or not at all", { timeout: 300_000 }, asy
       await Promise.all(clients);
     }
 
-    await using daemon = await serve(home);
+    // The narrowest moment: git has moved the ref, and nobody has been told yet.
     const root = join(home, "repositories");
+    for (let round = 0; round < PUSH_ROUNDS; round += 1) {
+      await using daemon = await serve(home);
+      await git.in("work", "remote", "set-url", "origin", pushUrl(daemon.url, forge.token));
+      await git.in("work", "commit", "-q", "--allow-empty", "-m", `killed ${round}`);
+      const pushed = git.in("work", "push", "-q", "origin", `HEAD:refs/heads/killed-${round}`);
+      const ref = join(root, "keeper/pushed.git/refs/heads", `killed-${round}`);
+      while (!existsSync(ref)) await setImmediate();
+      await daemon.end("SIGKILL");
+      await pushed;
+    }
+
+    await using daemon = await serve(home);
     await expect.poll(() => readdir(join(root, ".croft")), { timeout: 10_000 }).toEqual([]);
     const rows = readRows(join(home, "croft.db"));
     const folders = (await readdir(join(root, "keeper"))).map((name) => name.replace(/\.git$/, ""));
@@ -62,6 +75,14 @@ test("repositories survive kills whole or not at all", { timeout: 300_000 }, asy
       expect(existsSync(join(root, "keeper", `${name}.git`, "HEAD"))).toBe(true);
     const heads = (await git.run("ls-remote", "--heads", pushUrl(daemon.url, forge.token))).output;
     for (const branch of acknowledged.pushed) expect(heads).toContain(`refs/heads/${branch}\n`);
+    const moved = heads
+      .trim()
+      .split("\n")
+      .map((line) => line.split("\t").toReversed().join(" "));
+    expect(moved.length).toBeGreaterThan(PUSH_ROUNDS);
+    await expect
+      .poll(() => readTold(join(home, "croft.db")), { timeout: 30_000 })
+      .toEqual(expect.arrayContaining(moved));
     const pushed = join(root, "keeper", "pushed.git");
     const checked = await git.run(
       "-c",
@@ -97,6 +118,12 @@ function createApi(url: string, token: string) {
 
 async function prepare(api: Api, git: GitClient, url: string, token: string): Promise<void> {
   await api("POST", "/admin/users/keeper/repos", { name: "pushed" });
+  await api("POST", "/admin/hooks", {
+    type: "gitea",
+    active: true,
+    events: ["push"],
+    config: { url: "http://127.0.0.1:9/", content_type: "json", is_system_webhook: "true" },
+  });
   await git.run("init", "-q", "-b", "main", "work");
   await git.in("work", "remote", "add", "origin", pushUrl(url, token));
 }
@@ -139,4 +166,15 @@ function readRows(path: string): string[] {
   const rows = db.prepare("SELECT lower_name FROM forge_repositories ORDER BY id").all();
   db.close();
   return rows.map((row) => (row as { lower_name: string }).lower_name);
+}
+
+/** Refs and where they went, of every push that hooks were told of. */
+function readTold(path: string): string[] {
+  const db = new Sqlite(path, { readonly: true });
+  const rows = db.prepare("SELECT payload FROM forge_hook_deliveries WHERE event = 'push'").all();
+  db.close();
+  return rows.map((row) => {
+    const { ref, after } = JSON.parse((row as { payload: string }).payload);
+    return `${ref} ${after}`;
+  });
 }

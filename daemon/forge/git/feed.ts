@@ -5,8 +5,8 @@ import type { GitProcess } from "../../../storage/git/git.ts";
 export interface FeedOptions {
   /** Most bytes, after they were unpacked. */
   readonly bytesMax: number;
-  /** Sees every byte on its way. */
-  readonly onBytes?: (chunk: Buffer) => void;
+  /** Sees every byte on its way, which goes on when what it returns is done; if that fails, the body ends git. */
+  readonly onBytes?: (chunk: Buffer) => Promise<unknown> | undefined;
 }
 
 /**
@@ -27,8 +27,17 @@ export function feedGit(
   const meter = new Transform({
     transform(chunk: Buffer, _encoding, done) {
       size += chunk.byteLength;
-      onBytes?.(chunk);
-      done(size > bytesMax ? new Error("the body is too long") : null, chunk);
+      if (size > bytesMax) {
+        done(new Error("the body is too long"));
+        return;
+      }
+      const waits = onBytes?.(chunk);
+      if (waits === undefined) done(null, chunk);
+      else
+        waits.then(
+          () => done(null, chunk),
+          (error: Error) => done(error),
+        );
     },
     flush(done) {
       isWhole = true;

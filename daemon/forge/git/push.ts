@@ -1,29 +1,20 @@
 import { PassThrough, type Readable } from "node:stream";
-import type { Database } from "../../../storage/engine/database.ts";
 import type { Git, GitProcess } from "../../../storage/git/git.ts";
-import {
-  chooseDefaultBranch,
-  readBranches,
-  readRefs,
-  readSizeKib,
-  writeHead,
-} from "../../../storage/git/refs.ts";
-import {
-  findRepositoryById,
-  type ForgeRepository,
-  updateRepository,
-} from "../../../storage/tables/forge/repositories.ts";
-import { findUserById, type ForgeUser } from "../../../storage/tables/forge/users.ts";
+import { readRefs } from "../../../storage/git/refs.ts";
+import type { ForgeRepository } from "../../../storage/tables/forge/repositories.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
 import type { Log } from "../../logging.ts";
-import type { OwnedRepository, RefChange, RepositoryEvents } from "../repositories/events.ts";
+import type { OwnedRepository, RefChange } from "../repositories/events.ts";
 import { feedGit } from "./feed.ts";
+import type { FollowPush } from "./following.ts";
 import { type PushCommands, readCommands, readReport } from "./pkt-line.ts";
+import type { PushJournal, PushNote } from "./push-journal.ts";
 
 export interface PushesDeps {
-  readonly db: Database;
   readonly git: Git;
   readonly locate: (repository: ForgeRepository) => Promise<string>;
-  readonly events: RepositoryEvents;
+  readonly journal: PushJournal;
+  readonly follow: FollowPush;
   readonly log: Log;
   readonly pushBytesMax: number;
 }
@@ -42,9 +33,12 @@ const ALLOWANCE_BYTES = COMMANDS_BYTES_MAX;
 
 /** Runs pushes, and has the record and others follow what they have moved. */
 export function createPushes(deps: PushesDeps) {
-  const { db, git, locate, events, log, pushBytesMax } = deps;
+  const { git, locate, journal, follow, log, pushBytesMax } = deps;
   return {
-    /** Feeds a push into `git receive-pack` and returns its answer, which ends when the record has followed. */
+    /**
+     * Feeds a push into `git receive-pack` and returns its answer, which ends when the record has followed. Git is given
+     * the end of the commands when the push is noted, so it moves no ref that nobody would ever be told of.
+     */
     run(
       child: GitProcess,
       { body, contentEncoding, signal }: PushBody,
@@ -52,12 +46,18 @@ export function createPushes(deps: PushesDeps) {
     ): Readable {
       const commands = createCollector(COMMANDS_BYTES_MAX);
       let asked: PushCommands | "malformed" | undefined;
+      let note: PushNote | undefined;
       const isWhole = feedGit({ body, contentEncoding }, child, {
         bytesMax: pushBytesMax + ALLOWANCE_BYTES,
         onBytes(chunk) {
-          if (asked !== undefined || !commands.add(chunk)) return;
+          if (asked !== undefined || !commands.add(chunk)) return undefined;
           asked = readCommands(commands.bytes());
-          if (asked !== undefined) commands.clear();
+          if (asked === undefined) return undefined;
+          commands.clear();
+          if (asked === "malformed" || asked.commands.length === 0) return undefined;
+          return journal
+            .begin(what.repository, what.pusher.id, toAsked(asked))
+            .then((made) => (note = made));
         },
       });
       // What has arrived whole is carried out: git may have moved refs already.
@@ -83,16 +83,21 @@ export function createPushes(deps: PushesDeps) {
               { repository_id: what.repository.id, exit_code: exitCode, stderr },
               "a push failed",
             );
-          if (asked === undefined || asked === "malformed") return;
-          await follow(what, await toChanges(what.repository, asked, report.bytes()));
+          if (asked === undefined || asked === "malformed" || note === undefined) return;
+          const { repository, pusher } = what;
+          const changes = await toChanges(repository, asked, report.bytes());
+          await follow({ noteId: note.id, repository, pusher, changes });
         })
         .catch((error: unknown) =>
           log.error(
             { err: error, repository_id: what.repository.id },
-            "a push went through, but its record could not follow",
+            "a push went through, but its record could not follow yet",
           ),
         )
-        .finally(() => answer.end());
+        .finally(() => {
+          note?.end();
+          answer.end();
+        });
       return answer;
     },
   };
@@ -100,10 +105,10 @@ export function createPushes(deps: PushesDeps) {
   /** What a push has really moved: what git says it accepted, else what the refs look like now. */
   async function toChanges(
     repository: ForgeRepository,
-    { commands, capabilities }: PushCommands,
+    asked: PushCommands,
     answer: Buffer | undefined,
   ): Promise<RefChange[]> {
-    if (commands.length === 0) return [];
+    const { commands, capabilities } = asked;
     const accepted = answer && readReport(answer, capabilities.has("side-band-64k"));
     const refs =
       accepted === undefined
@@ -113,42 +118,19 @@ export function createPushes(deps: PushesDeps) {
             commands.map(({ ref }) => ref),
           )
         : undefined;
-    return commands
-      .map(({ ref, before, after }) => ({ ref, before: toId(before), after: toId(after) }))
-      .filter(({ ref, before, after }) => {
-        if (before === after) return false;
-        return refs === undefined ? accepted?.has(ref) === true : refs.get(ref) === after;
-      });
-  }
-
-  async function follow(
-    { repository, pusher }: OwnedRepository & { readonly pusher: ForgeUser },
-    changes: readonly RefChange[],
-  ): Promise<void> {
-    if (changes.length === 0) return;
-    const directory = await locate(repository);
-    const facts = await readBranches(git, directory);
-    const sizeKib = await readSizeKib(git, directory);
-    const isNew = facts.head === undefined || !facts.branches.includes(facts.head);
-    const chosen = isNew ? chooseDefaultBranch(facts, [repository.defaultBranch]) : undefined;
-    // The first branch of an empty repository becomes its default when the expected one did not come.
-    if (repository.isEmpty && chosen !== undefined) await writeHead(git, directory, chosen);
-    const defaultBranch =
-      repository.isEmpty && chosen !== undefined ? { defaultBranch: chosen } : {};
-    await db.transaction(async (tx) => {
-      await updateRepository(tx, repository.id, {
-        isEmpty: facts.branches.length === 0,
-        branchCount: facts.branches.length,
-        sizeKib,
-        updatedAt: tx.now,
-        ...defaultBranch,
-      });
-      const today = await findRepositoryById(tx, repository.id);
-      const owner = today && (await findUserById(tx, today.ownerId));
-      if (today !== undefined && owner !== undefined)
-        await events.pushed?.(tx, { repository: today, owner, pusher, changes });
+    return toAsked(asked).filter(({ ref, before, after }) => {
+      if (before === after) return false;
+      return refs === undefined ? accepted?.has(ref) === true : refs.get(ref) === after;
     });
   }
+}
+
+function toAsked({ commands }: PushCommands): RefChange[] {
+  return commands.map(({ ref, before, after }) => ({
+    ref,
+    before: toId(before),
+    after: toId(after),
+  }));
 }
 
 function toId(id: string): string | undefined {

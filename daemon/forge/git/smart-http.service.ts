@@ -10,12 +10,14 @@ import type { Log } from "../../logging.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { notFound } from "../refusals.ts";
 import { assertScope, findAccess, reaches } from "../repositories/access.ts";
-import type { OwnedRepository, RepositoryEvents } from "../repositories/events.ts";
+import type { OwnedRepository } from "../repositories/events.ts";
 import { refusing } from "../repositories/git-refusals.ts";
 import { getOwned } from "../repositories/repositories.service.ts";
 import { feedGit } from "./feed.ts";
+import type { FollowPush } from "./following.ts";
 import { FLUSH, toPktLine } from "./pkt-line.ts";
 import { createPushes } from "./push.ts";
+import type { PushJournal } from "./push-journal.ts";
 import { createTurns } from "./turns.ts";
 
 /** What git asks for: `git-upload-pack` sends objects to it, `git-receive-pack` takes objects from it. */
@@ -71,7 +73,8 @@ export interface SmartHttpDeps {
   readonly db: Database;
   readonly git: Git;
   readonly locate: (repository: ForgeRepository) => Promise<string>;
-  readonly events: RepositoryEvents;
+  readonly journal: PushJournal;
+  readonly follow: FollowPush;
   readonly log: Log;
   /** Largest push, in bytes. */
   readonly pushBytesMax: number;

@@ -45,7 +45,7 @@ export interface ForgeRepositories {
    * The absolute folder of a repository's files, wherever they are on the way to. Valid for work that begins now: run
    * git in it, it may be moved meanwhile. Refuses with `not_found` when the repository or its files are gone.
    */
-  locate(repository: ForgeRepository): Promise<string>;
+  readonly locate: (repository: ForgeRepository) => Promise<string>;
   /** Finishes or undoes what a crash left. Before anything is served. */
   recover(): Promise<void>;
 }
