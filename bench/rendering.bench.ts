@@ -4,6 +4,7 @@ import { highlight } from "../daemon/forge/rendering/highlight/highlight.ts";
 import type { RenderMode } from "../daemon/forge/rendering/modes.ts";
 import { createRenderer } from "../daemon/forge/rendering/renderer.ts";
 import { createRenderingWithThreads } from "../daemon/forge/rendering/rendering.ts";
+import { floods } from "../test/support/floods.ts";
 import { atLeast, atMost, report } from "./measure.ts";
 
 // Markdown of a README and of comments, against the bare library in the same rounds; then one large document while a
@@ -162,19 +163,9 @@ async function compareOnce(call: () => unknown): Promise<number> {
 }
 
 const FLOOD_BYTES = 1024 * 1024;
-const floods: readonly (readonly [name: string, unit: string])[] = [
-  ["nested quotes", "> "],
-  ["nested lists", "- "],
-  ["brackets", "["],
-  ["emphasis", "*a _b "],
-  ["link definitions", "[a]: b\n"],
-  ["comments", "<!--"],
-  ["tables", "a|b\n"],
-  ["backticks", "`a``b"],
-];
 const figures = [];
-for (const [name, unit] of floods) {
-  const text = unit.repeat(Math.ceil(FLOOD_BYTES / unit.length)).slice(0, FLOOD_BYTES);
+for (const [name, flood] of Object.entries(floods)) {
+  const text = flood(FLOOD_BYTES);
   const from = performance.now();
   const rendered = await renderer.render(input(text, "gfm"));
   const ms = performance.now() - from;
