@@ -71,6 +71,7 @@ export function createInbox(deps: InboxDeps): Inbox {
   let message: { readonly text: string; readonly isProblem: boolean } | undefined;
   let isLive = false;
   let height = 10;
+  let underWay: Promise<void> = Promise.resolve();
 
   store.subscribe(keepPlace);
 
@@ -337,9 +338,9 @@ export function createInbox(deps: InboxDeps): Inbox {
     changes.announce();
   }
 
-  /** Does something and says what came of it. */
+  /** Does something, after whatever was asked for before, and says what came of it. */
   function attempt(work: () => Promise<string | void>): void {
-    work().then(
+    underWay = underWay.then(work).then(
       (text) => {
         if (text !== undefined) say(text);
       },

@@ -24,6 +24,8 @@ export interface FakeAnswer {
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   /** Promise more bytes than come, then break the connection off. */
   readonly cut?: true;
+  /** Send events, one after the other, without an end: called with what writes to the connection. */
+  readonly stream?: (write: (text: string) => void) => void;
 }
 
 type Answerer = FakeAnswer | ((request: SeenRequest) => FakeAnswer | Promise<FakeAnswer>);
@@ -88,10 +90,15 @@ export async function fakeDaemon(
 
 function send(
   response: ServerResponse,
-  { status = 200, body, headers = {}, cut }: FakeAnswer,
+  { status = 200, body, headers = {}, cut, stream }: FakeAnswer,
 ): void {
   for (const [name, value] of Object.entries(headers))
     response.setHeader(name, value as string | string[]);
+  if (stream !== undefined) {
+    response.writeHead(status, { "Content-Type": "text/event-stream" }).flushHeaders();
+    stream((text) => response.write(text));
+    return;
+  }
   if (body === undefined) {
     response.writeHead(status).end();
     return;

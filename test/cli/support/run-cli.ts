@@ -67,7 +67,9 @@ export function fakeSystem(options: FakeSystemOptions): FakeSystem {
     nodeVersion: "v26.0.0",
     stdin: Object.assign(stdin, { isTTY: is.in === true }),
     stdout:
-      options.stdout === undefined ? out.stream : Object.assign(options.stdout, { isTTY: false }),
+      options.stdout === undefined
+        ? out.stream
+        : Object.assign(options.stdout, { isTTY: is.out === true }),
     stderr: err.stream,
     http: () => http,
     https: () => https,
