@@ -57,7 +57,12 @@ export interface Composed {
 }
 
 function isForgePath(path: string): boolean {
-  return path.startsWith("/api/v1/") || path === "/api/v1" || path.startsWith("/avatars/");
+  return (
+    path.startsWith("/api/v1/") ||
+    path === "/api/v1" ||
+    path.startsWith("/avatars/") ||
+    path.startsWith("/assets/img/emoji/")
+  );
 }
 
 /** Joins services, routes and transport. Nothing listens yet, and no job runs. */

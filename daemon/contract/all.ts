@@ -11,6 +11,7 @@ import { adminUserEndpoints } from "./forge/admin-users.ts";
 import { avatarEndpoints } from "./forge/avatars.ts";
 import { gitEndpoints } from "./forge/git.ts";
 import { issueEndpoints } from "./forge/issues.ts";
+import { logoEndpoints } from "./forge/logos.ts";
 import { notificationEndpoints } from "./forge/notifications.ts";
 import { genericPackageEndpoints } from "./forge/packages-generic.ts";
 import { npmPackageEndpoints } from "./forge/packages-npm.ts";
@@ -42,6 +43,7 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...adminRepositoryEndpoints,
   ...templateEndpoints,
   ...renderingEndpoints,
+  ...logoEndpoints,
   ...versionEndpoints,
   ...userEndpoints,
   ...tokenEndpoints,

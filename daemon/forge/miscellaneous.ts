@@ -4,6 +4,7 @@ import { listPublicNames } from "../../storage/tables/forge/mentionable.ts";
 import type { Route } from "../http/handle.ts";
 import { createRenderingWithThreads } from "./rendering/rendering.ts";
 import type { Rendering } from "./rendering/rendering.service.ts";
+import { logoRoutes } from "./rendering/logos.routes.ts";
 import { renderingRoutes } from "./rendering/rendering.routes.ts";
 import { createTemplates, type Templates } from "./templates/templates.service.ts";
 import { templateRoutes } from "./templates/templates.routes.ts";
@@ -43,7 +44,11 @@ export function createMiscellaneous(deps: {
   return {
     templates,
     rendering,
-    routes: [...templateRoutes({ templates, urls: { publicUrl } }), ...renderingRoutes(rendering)],
+    routes: [
+      ...templateRoutes({ templates, urls: { publicUrl } }),
+      ...renderingRoutes(rendering),
+      ...logoRoutes(),
+    ],
     close: rendering.close,
   };
 }

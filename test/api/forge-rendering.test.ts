@@ -20,6 +20,35 @@ const raw = (body: string | Uint8Array<ArrayBuffer>, type: string | undefined = 
     headers: type === undefined ? {} : { "content-type": type },
   });
 
+describe("emoji that are no characters", () => {
+  test("are pictures that the daemon serves", async () => {
+    const aliases = ["git", "gitea", "codeberg", "gitlab", "github", "gogs"];
+    const Text = aliases.map((alias) => `:${alias}:`).join(" ");
+    const { text } = await markdown({ Text, Mode: "comment" });
+    const sources = [...text.matchAll(/<img [^>]*src="([^"]*)"/g)].map(
+      ([, source]) => source ?? "",
+    );
+    expect(sources).toEqual(aliases.map((alias) => `${root}assets/img/emoji/${alias}.png`));
+    for (const source of sources) {
+      const picture = await daemon.request(new URL(source).pathname);
+      expect(picture.status).toBe(200);
+      expect(picture.headers.get("content-type")).toBe("image/svg+xml");
+      expect(picture.headers.get("content-security-policy")).toContain("sandbox");
+      expect(picture.text).toMatch(/^<svg [^]*<\/svg>$/);
+      const tag = picture.headers.get("etag") ?? "";
+      const headers = { "If-None-Match": tag };
+      expect((await daemon.request(new URL(source).pathname, { headers })).status).toBe(304);
+    }
+  });
+
+  test.each(["none.png", "gitea", "gitea.svg", "constructor.png", "__proto__.png", "..%2fgit.png"])(
+    "%s is not found",
+    async (file) => {
+      expect((await daemon.request(`/assets/img/emoji/${file}`)).status).toBe(404);
+    },
+  );
+});
+
 describe("POST /markdown", () => {
   test("answers HTML to anybody, and forbids it to do anything as a page", async () => {
     const answer = await markdown({ Text: "**hi** <script>alert(1)</script>" });

@@ -1,20 +1,11 @@
 import { gemoji } from "gemoji";
 import { escapeAttribute, escapeText } from "./flat.ts";
+import { isLogo, toLogoPath } from "./logos.ts";
 
 export interface Emoji {
   /** Text as flat HTML in which emoji characters and `:alias:` codes are marked up; `undefined` when it has neither. */
   markUp(text: string): string | undefined;
 }
-
-/** Aliases that stand for a logo instead of a character. */
-const logos: ReadonlySet<string> = new Set([
-  "git",
-  "gitea",
-  "codeberg",
-  "gitlab",
-  "github",
-  "gogs",
-]);
 
 /**
  * Emoji of the gemoji data set. `className` makes the class attribute of the marks.
@@ -36,10 +27,10 @@ export function createEmoji(className: (name: string) => string): (root: string)
   const mark = (label: string, content: string) =>
     `<span ${className("emoji")} aria-label="${escapeAttribute(label)}">${content}</span>`;
   const fromAlias = (alias: string, root: string): string | undefined => {
-    if (logos.has(alias))
+    if (isLogo(alias))
       return mark(
         alias,
-        `<img alt=":${alias}:" src="${escapeAttribute(root)}assets/img/emoji/${alias}.png">`,
+        `<img alt=":${alias}:" src="${escapeAttribute(root + toLogoPath(alias))}">`,
       );
     const known = aliases.get(alias);
     return known && mark(known.description, known.character);

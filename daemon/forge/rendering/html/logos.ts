@@ -1,0 +1,39 @@
+import { escapeText } from "./flat.ts";
+
+/** Aliases of emoji that stand for a picture instead of a character, each with the letters and the colour of its badge. */
+const badges: Readonly<Record<string, readonly [letters: string, colour: string]>> = {
+  git: ["git", "#de4c36"],
+  gitea: ["tea", "#5b8c1c"],
+  codeberg: ["cb", "#2185d0"],
+  gitlab: ["gl", "#c4481c"],
+  github: ["gh", "#24292f"],
+  gogs: ["gogs", "#a0522d"],
+};
+
+/** Whether an emoji of this alias is a picture, served under `toLogoPath`. */
+export function isLogo(alias: string): boolean {
+  return Object.hasOwn(badges, alias);
+}
+
+/** Where a picture is, below the instance's public address with a slash at its end (forge behaviour, 18.5). */
+export function toLogoPath(alias: string): string {
+  return `assets/img/emoji/${alias}.png`;
+}
+
+/**
+ * The picture in a file of that folder as SVG, or undefined. They are croft's own badges: the marks of other projects are
+ * theirs. The files' names are those of the reference, and browsers go by the content type.
+ */
+export function findLogo(file: string): string | undefined {
+  const alias = /^(\w+)\.png$/.exec(file)?.[1] ?? "";
+  const badge = isLogo(alias) ? badges[alias] : undefined;
+  if (badge === undefined) return undefined;
+  const [letters, colour] = badge;
+  const size = letters.length > 3 ? 22 : 28;
+  return (
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64" width="64" height="64">` +
+    `<rect x="2" y="2" width="60" height="60" rx="14" fill="${colour}"/>` +
+    `<text x="32" y="${32 + size / 3}" font-family="sans-serif" font-size="${size}" font-weight="700" ` +
+    `text-anchor="middle" fill="#fff">${escapeText(letters)}</text></svg>`
+  );
+}
