@@ -1,3 +1,4 @@
+import { readJsonObject, type JsonObject } from "./json.ts";
 import type { Failure } from "./outcomes.ts";
 import type { Credentials, OAuthSpec, ProviderDeps, ServerSettings } from "./provider.ts";
 import { createTransport, retryAfterSeconds, type Transport } from "./transport.ts";
@@ -115,7 +116,7 @@ export async function askForGrant(
   by: { readonly transport: Transport } & Pick<ProviderDeps, "clock" | "server">,
 ): Promise<{ readonly kind: "ok"; readonly grant: Grant } | GrantFailure> {
   const askedAt = by.clock();
-  const body = new URLSearchParams({
+  const form = new URLSearchParams({
     ...parameters,
     client_id: by.server[vendor.clientIdSetting] ?? "",
     client_secret: by.server[vendor.clientSecretSetting] ?? "",
@@ -124,14 +125,13 @@ export async function askForGrant(
     method: "POST",
     url: vendor.tokenEndpoint(by.server),
     headers: { "content-type": "application/x-www-form-urlencoded", accept: "application/json" },
-    body: body.toString(),
+    body: form.toString(),
     // Whoever waits may go away: an answer with a new refresh token must not get lost with them.
     signal: AbortSignal.timeout(TOKEN_TIMEOUT_MS),
   });
   if (answer.kind === "offline") return answer;
-  const text = await answer.text();
-  if (text.kind === "offline") return text;
-  const said = readJson(text.text);
+  const body = await readJsonObject(answer);
+  const said = body.kind === "ok" ? body.value : undefined;
   if (answer.status === 429)
     return {
       kind: "rate_limited",
@@ -139,26 +139,15 @@ export async function askForGrant(
       note: "token endpoint",
     };
   if (answer.status !== 200) return toFailure(answer.status, said?.["error"]);
-  const grant = said === undefined ? undefined : toGrant(said, askedAt);
+  if (body.kind === "offline") return body;
+  const grant = toGrant(body.value, askedAt);
   if (grant === undefined) return { kind: "offline", sent: true, note: "no token in the answer" };
   return lacksScope(vendor, said?.["scope"])
     ? { kind: "forbidden", note: "scope not granted" }
     : { kind: "ok", grant };
 }
 
-function readJson(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null
-      ? (value as Record<string, unknown>)
-      : undefined;
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
-}
-
-function toGrant(said: Readonly<Record<string, unknown>>, askedAt: number): Grant | undefined {
+function toGrant(said: JsonObject, askedAt: number): Grant | undefined {
   const {
     access_token: accessToken,
     refresh_token: refreshToken,

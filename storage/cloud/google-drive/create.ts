@@ -1,0 +1,125 @@
+import type { Failure } from "../outcomes.ts";
+import type { ItemOutcome } from "../provider.ts";
+import { pathOf, type Drive, type FileOutcome } from "./drive.ts";
+import { toChangeFailure, type DriveFailure } from "./failures.ts";
+import { FOLDER_TYPE, type DriveFile } from "./items.ts";
+import type { Names } from "./names.ts";
+
+/** A new item that is about to be made under an id of our choosing. */
+export interface NewItem {
+  readonly id: string;
+  readonly parent: string;
+  readonly name: string;
+}
+
+/** Makes an empty folder: nobody has the name before, and nobody older has it afterwards. */
+export async function createFolder(
+  drive: Drive,
+  names: Names,
+  input: { readonly parent: string; readonly name: string; readonly signal: AbortSignal },
+): Promise<ItemOutcome> {
+  const { parent, name, signal } = input;
+  const begun = await begin(drive, names, parent, name, signal);
+  if (begun.kind !== "ok") return begun;
+  const { item } = begun;
+  const make = () =>
+    drive.change(
+      {
+        method: "POST",
+        service: "v3",
+        path: "/files",
+        body: { id: item.id, name, mimeType: FOLDER_TYPE, parents: [drive.realId(parent)] },
+      },
+      signal,
+    );
+  let made = await verifyMade(drive, await make(), item, signal);
+  // It certainly is not there: the id makes doing it again harmless.
+  if (made.kind === "not_there") made = await verifyMade(drive, await make(), item, signal);
+  if (made.kind === "not_there") return made.failure;
+  return made.kind === "ok"
+    ? finish(drive, names, made.file, item, signal)
+    : refuse(drive, made, parent, signal);
+}
+
+/** What must hold before anything is made: a folder to put it into, a name that is free, an id. */
+export async function begin(
+  drive: Drive,
+  names: Names,
+  parent: string,
+  name: string,
+  signal: AbortSignal,
+): Promise<{ readonly kind: "ok"; readonly item: NewItem } | Failure> {
+  const [folder, free, taken] = await Promise.all([
+    drive.lookAtFolder(parent, signal),
+    names.isFree(parent, name, undefined, signal),
+    drive.takeId(signal),
+  ]);
+  if (folder.kind === "not_a_folder") return { kind: "stale", note: "not_a_folder" };
+  if (folder.kind !== "ok") return toChangeFailure(folder);
+  if (free.kind !== "ok") return toChangeFailure(free);
+  if (!free.isFree) return { kind: "conflict", existingName: name };
+  if (taken.kind !== "ok") return toChangeFailure(taken);
+  return { kind: "ok", item: { id: taken.id, parent, name } };
+}
+
+/** What an attempt to make an item came to: when its answer is lost, the id tells whether it was made. */
+export async function verifyMade(
+  drive: Drive,
+  outcome: FileOutcome,
+  item: NewItem,
+  signal: AbortSignal,
+): Promise<FileOutcome | { readonly kind: "not_there"; readonly failure: Failure }> {
+  const isUnclear =
+    outcome.kind === "id_taken" || (outcome.kind === "offline" && outcome.sent && !signal.aborted);
+  if (!isUnclear) return outcome;
+  const found = await drive.look(item.id, signal);
+  if (found.kind === "ok") return found;
+  if (found.kind !== "not_found") return { kind: "unknown_outcome", note: outcome.note ?? "lost" };
+  return { kind: "not_there", failure: toChangeFailure(outcome) };
+}
+
+/** A new item that Drive has: kept when its folder still is one and nobody older has the name, else taken back. */
+export async function finish(
+  drive: Drive,
+  names: Names,
+  made: DriveFile,
+  item: NewItem,
+  signal: AbortSignal,
+): Promise<ItemOutcome> {
+  // The folder went into the trash meanwhile, and what was put into it with it.
+  if (made.isTrashed) return takeBack(drive, item, { kind: "stale", note: "parent_trashed" });
+  if ((await names.settle(made, signal)) === "theirs")
+    return takeBack(drive, item, { kind: "conflict", existingName: item.name });
+  return { kind: "ok", item: made.item };
+}
+
+/** A refusal to make an item; a missing parent is told from a missing anything. */
+export async function refuse(
+  drive: Drive,
+  failure: DriveFailure,
+  parent: string,
+  signal: AbortSignal,
+): Promise<Failure> {
+  if (failure.kind !== "not_found") return toChangeFailure(failure);
+  const folder = await drive.lookAtFolder(parent, signal);
+  return folder.kind === "ok"
+    ? { kind: "offline", sent: true, note: failure.note ?? "not_found" }
+    : { kind: "stale", note: "parent_gone" };
+}
+
+/** Nothing may delete for longer than this. */
+const TAKE_BACK_MS = 20_000;
+
+/** Removes an item of our own making for good, or into the trash where only that is allowed. */
+export async function takeBack(drive: Drive, item: NewItem, why: Failure): Promise<Failure> {
+  // The caller's signal may be the reason: this has its own.
+  const signal = AbortSignal.timeout(TAKE_BACK_MS);
+  const path = pathOf(item.id);
+  const deleted = await drive.api.ask({ method: "DELETE", service: "v3", path, signal });
+  if (deleted.kind === "ok" || deleted.kind === "not_found") return why;
+  const body = { trashed: true };
+  const trashed = await drive.api.ask({ method: "PATCH", service: "v3", path, body, signal });
+  return trashed.kind === "ok" || trashed.kind === "not_found"
+    ? why
+    : { kind: "unknown_outcome", note: "not_taken_back" };
+}

@@ -1,0 +1,168 @@
+import { asText } from "../json.ts";
+import type { DriveApi, DriveCall } from "./api.ts";
+import type { DriveFailure } from "./failures.ts";
+import {
+  FIELDS,
+  FOLDER_TYPE,
+  GUARD_FIELDS,
+  toDriveFile,
+  toGuardedFile,
+  type DriveFile,
+} from "./items.ts";
+
+export type FileOutcome = { readonly kind: "ok"; readonly file: DriveFile } | DriveFailure;
+export type FilesOutcome =
+  | { readonly kind: "ok"; readonly files: readonly DriveFile[] }
+  | DriveFailure;
+
+/** One person's drive, item by item: what the verbs are made of. */
+export interface Drive {
+  readonly api: DriveApi;
+  /** The real id of a folder; the empty id is the root. */
+  realId(folder: string): string;
+  /** One item, trashed or not. */
+  look(id: string, signal: AbortSignal): Promise<FileOutcome>;
+  /** The same with the tag that guards it. */
+  lookForChange(id: string, signal: AbortSignal): Promise<FileOutcome>;
+  /** A folder that something can be put into: `not_found` when it is gone or in the trash. */
+  lookAtFolder(
+    folder: string,
+    signal: AbortSignal,
+  ): Promise<
+    | { readonly kind: "ok" }
+    | { readonly kind: "not_a_folder"; readonly note?: string }
+    | DriveFailure
+  >;
+  /** All that is in a folder, or all of it that bears a name. */
+  list(
+    folder: string,
+    name: string | undefined,
+    signal: AbortSignal,
+    filesMax: number,
+  ): Promise<FilesOutcome>;
+  /** A change that is answered with the item. */
+  change(call: Omit<DriveCall, "signal">, signal: AbortSignal): Promise<FileOutcome>;
+  /** An id for a new item: creating it twice makes one. */
+  takeId(signal: AbortSignal): Promise<{ readonly kind: "ok"; readonly id: string } | DriveFailure>;
+}
+
+/** How many ids are asked for at once. */
+const IDS_AT_ONCE = 50;
+
+export function createDrive(api: DriveApi, rootId: string, pageSize: number): Drive {
+  const spareIds: string[] = [];
+  const strange = { kind: "offline", sent: true, note: "strange_answer" } as const;
+
+  function toOutcome(file: DriveFile | undefined): FileOutcome {
+    return file === undefined ? strange : { kind: "ok", file };
+  }
+
+  const drive: Drive = {
+    api,
+    realId: (folder) => (folder === "" ? rootId : folder),
+
+    async look(id, signal) {
+      const said = await api.ask({
+        method: "GET",
+        service: "v3",
+        path: pathOf(id),
+        query: { fields: FIELDS },
+        signal,
+      });
+      return said.kind === "ok" ? toOutcome(toDriveFile(said.value, rootId)) : said;
+    },
+
+    async lookForChange(id, signal) {
+      const said = await api.ask({
+        method: "GET",
+        service: "v2",
+        path: pathOf(id),
+        query: { fields: GUARD_FIELDS },
+        signal,
+      });
+      return said.kind === "ok" ? toOutcome(toGuardedFile(said.value, rootId)) : said;
+    },
+
+    async lookAtFolder(folder, signal) {
+      if (folder === "") return { kind: "ok" };
+      const found = await drive.look(folder, signal);
+      if (found.kind !== "ok") return found;
+      if (found.file.isTrashed) return { kind: "not_found", note: "trashed" };
+      return found.file.mimeType === FOLDER_TYPE ? { kind: "ok" } : { kind: "not_a_folder" };
+    },
+
+    async list(folder, name, signal, filesMax) {
+      const found = new Map<string, DriveFile>();
+      const named = name === undefined ? "" : ` and name = '${quoted(name)}'`;
+      const query = {
+        q: `'${quoted(drive.realId(folder))}' in parents and trashed = false${named}`,
+        pageSize: String(pageSize),
+        fields: `nextPageToken,incompleteSearch,files(${FIELDS})`,
+        includeItemsFromAllDrives: "true",
+      };
+      let page: string | undefined;
+      do {
+        const said = await api.ask({
+          method: "GET",
+          service: "v3",
+          path: "/files",
+          query: page === undefined ? query : { ...query, pageToken: page },
+          signal,
+        });
+        if (said.kind !== "ok") return said;
+        const { files, incompleteSearch, nextPageToken } = said.value;
+        if (incompleteSearch === true)
+          return { kind: "offline", sent: true, note: "incomplete_search" };
+        if (!Array.isArray(files)) return strange;
+        for (const one of files as readonly unknown[]) {
+          const file = toDriveFile(one, rootId);
+          if (file === undefined) return strange;
+          // `name =` ignores case; a page may repeat what moved while it was read.
+          if (name === undefined || file.item.name === name) found.set(file.item.id, file);
+        }
+        if (found.size > filesMax) return { kind: "unsupported", reason: "too_many_items" };
+        const next = asText(nextPageToken);
+        if (next !== undefined && next === page) return strange;
+        page = next;
+      } while (page !== undefined);
+      return { kind: "ok", files: [...found.values()] };
+    },
+
+    async change(call, signal) {
+      const isV2 = call.service === "v2";
+      const query = { ...call.query, fields: isV2 ? GUARD_FIELDS : FIELDS };
+      const said = await api.ask({ ...call, query, signal });
+      if (said.kind !== "ok") return said;
+      return toOutcome(isV2 ? toGuardedFile(said.value, rootId) : toDriveFile(said.value, rootId));
+    },
+
+    async takeId(signal) {
+      const spare = spareIds.pop();
+      if (spare !== undefined) return { kind: "ok", id: spare };
+      const said = await api.ask({
+        method: "GET",
+        service: "v3",
+        path: "/files/generateIds",
+        query: { count: String(IDS_AT_ONCE), fields: "ids" },
+        signal,
+      });
+      if (said.kind !== "ok") return said;
+      const ids: unknown = said.value["ids"];
+      const fresh = Array.isArray(ids) ? ids.filter((id) => asText(id) !== undefined) : [];
+      spareIds.push(...(fresh as string[]));
+      const id = spareIds.pop();
+      return id === undefined ? strange : { kind: "ok", id };
+    },
+  };
+  return drive;
+}
+
+/** The path of a file; ids come from outside, too. */
+export function pathOf(id: string): string {
+  return `/files/${encodeURIComponent(id)}`;
+}
+
+/** A text between the quotes of a query. */
+function quoted(text: string): string {
+  return text.replace(/[\\']/g, "\\$&");
+}

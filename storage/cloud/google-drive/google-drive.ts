@@ -1,0 +1,194 @@
+import { asObject, asText, type JsonObject } from "../json.ts";
+import type { OAuthVendor } from "../oauth.ts";
+import { createAuthorizedSender } from "../oauth-sender.ts";
+import { createTokens } from "../oauth-tokens.ts";
+import { brokenNameRule, type Failure } from "../outcomes.ts";
+import {
+  LISTING_ITEMS_MAX,
+  type CloudProvider,
+  type ConnectOutcome,
+  type ConnectRequest,
+  type Facts,
+  type Powers,
+  type ProviderDeps,
+} from "../provider.ts";
+import { createTransport } from "../transport.ts";
+import { createDriveApi, type DriveApi } from "./api.ts";
+import { createFolder } from "./create.ts";
+import { createDrive } from "./drive.ts";
+import { toChangeFailure, toReadFailure } from "./failures.ts";
+import { createNames } from "./names.ts";
+import { readFile } from "./read.ts";
+import { move, remove, rename } from "./relocate.ts";
+import { upload } from "./upload.ts";
+
+/** Sizes and times that tests make small. */
+export interface GoogleDriveTuning {
+  /** Entries of a page of a listing; Drive gives 1000 at most. */
+  readonly pageSize: number;
+  /** Up to here a file goes in one request. */
+  readonly simpleBytesMax: number;
+  /** What a resumable upload is fed at once: a multiple of 256 KiB. */
+  readonly pieceBytes: number;
+  readonly headTimeoutMs: number | undefined;
+}
+
+const usual: GoogleDriveTuning = {
+  pageSize: 1000,
+  simpleBytesMax: 5 * 1024 * 1024,
+  pieceBytes: 8 * 1024 * 1024,
+  headTimeoutMs: undefined,
+};
+
+/** Opens a drive: `root` is the API's origin. */
+export async function openGoogleDrive(input: {
+  readonly request: ConnectRequest;
+  readonly deps: ProviderDeps;
+  readonly vendor: OAuthVendor;
+  readonly root: string;
+  readonly can: Powers;
+  readonly tuning: Partial<GoogleDriveTuning>;
+}): Promise<ConnectOutcome> {
+  const { request, deps, vendor, root, can } = input;
+  const tuning = { ...usual, ...input.tuning };
+  const transport = createTransport(deps.direct);
+  const api = createDriveApi({
+    sender: createAuthorizedSender({
+      transport,
+      elsewhere: createTransport(deps.guarded),
+      tokens: createTokens(vendor, request, { clock: deps.clock, server: deps.server, transport }),
+      api: [root],
+    }),
+    root,
+    clock: deps.clock,
+    headTimeoutMs: tuning.headTimeoutMs,
+  });
+  const { facts } = request;
+  if (facts !== undefined)
+    return { kind: "ok", provider: createGoogleDrive(api, facts, can, tuning, deps), facts };
+  const looked = await lookAround(api, request.signal);
+  if (looked.kind !== "ok") return looked;
+  const provider = createGoogleDrive(api, looked.facts, can, tuning, deps);
+  return { kind: "ok", provider, facts: looked.facts };
+}
+
+/** Whose drive this is, and the id of its root. */
+async function lookAround(
+  api: DriveApi,
+  signal: AbortSignal,
+): Promise<{ readonly kind: "ok"; readonly facts: Facts } | Failure> {
+  const [about, root] = await Promise.all([
+    api.ask({
+      method: "GET",
+      service: "v3",
+      path: "/about",
+      query: { fields: "user(permissionId)" },
+      signal,
+    }),
+    api.ask({ method: "GET", service: "v3", path: "/files/root", query: { fields: "id" }, signal }),
+  ]);
+  for (const said of [about, root])
+    if (said.kind !== "ok")
+      return said.kind === "not_found"
+        ? { kind: "offline", sent: true, note: "not_found" }
+        : toChangeFailure(said);
+  const account = about.kind === "ok" ? userOf(about.value)?.["permissionId"] : undefined;
+  const rootId = root.kind === "ok" ? asText(root.value["id"]) : undefined;
+  if (typeof account !== "string" || rootId === undefined)
+    return { kind: "offline", sent: true, note: "strange_answer" };
+  return { kind: "ok", facts: { account, root: rootId } };
+}
+
+function userOf(about: JsonObject): JsonObject | undefined {
+  return asObject(about["user"]);
+}
+
+function createGoogleDrive(
+  api: DriveApi,
+  facts: Facts,
+  can: Powers,
+  tuning: GoogleDriveTuning,
+  deps: ProviderDeps,
+): CloudProvider {
+  const rootId = String(facts["root"]);
+  const drive = createDrive(api, rootId, tuning.pageSize);
+  const names = createNames(drive, deps.sleep);
+
+  return {
+    can,
+
+    async list({ folder, signal }) {
+      const [there, found] = await Promise.all([
+        drive.lookAtFolder(folder, signal),
+        drive.list(folder, undefined, signal, LISTING_ITEMS_MAX),
+      ]);
+      if (there.kind === "not_a_folder") return { kind: "stale", note: "not_a_folder" };
+      if (there.kind !== "ok") return toChangeFailure(there);
+      if (found.kind !== "ok") return toChangeFailure(found);
+      return { kind: "ok", items: found.files.map(({ item }) => item) };
+    },
+
+    async stat({ id, signal }) {
+      const found = await drive.look(id, signal);
+      if (found.kind !== "ok") return toReadFailure(found);
+      return found.file.isTrashed
+        ? { kind: "not_found", note: "trashed" }
+        : { kind: "ok", item: found.file.item };
+    },
+
+    read: (input) => readFile(drive, input),
+
+    async createFolder(input) {
+      const rule = brokenNameRule(input.name);
+      return rule === undefined
+        ? createFolder(drive, names, input)
+        : { kind: "invalid_name", rule };
+    },
+
+    async upload(input) {
+      const rule = brokenNameRule(input.name);
+      if (rule !== undefined) {
+        input.content.destroy();
+        return { kind: "invalid_name", rule };
+      }
+      const { sleep, newId } = deps;
+      return upload(input, { drive, names, sizes: tuning, sleep, newId, rootId });
+    },
+
+    async rename(input) {
+      const rule = brokenNameRule(input.name);
+      return rule === undefined ? rename(drive, names, input) : { kind: "invalid_name", rule };
+    },
+
+    move: (input) => move(drive, names, input),
+    delete: (input) => remove(drive, input),
+
+    async quota({ signal }) {
+      const said = await api.ask({
+        method: "GET",
+        service: "v3",
+        path: "/about",
+        query: { fields: "storageQuota" },
+        signal,
+      });
+      if (said.kind !== "ok") return toChangeFailure(said);
+      const quota = asObject(said.value["storageQuota"]);
+      // Without a limit the account has none, or shares one with others.
+      return {
+        kind: "ok",
+        usedBytes: toBytes(quota?.["usage"]),
+        totalBytes: toBytes(quota?.["limit"]),
+      };
+    },
+
+    async check({ signal }) {
+      return lookAround(api, signal);
+    },
+
+    close: async () => undefined,
+  };
+}
+
+function toBytes(value: unknown): number | undefined {
+  return typeof value === "string" && /^\d{1,15}$/.test(value) ? Number(value) : undefined;
+}

@@ -1,0 +1,207 @@
+import type { Failure } from "../outcomes.ts";
+import type { DeleteOutcome, Expected, ItemOutcome } from "../provider.ts";
+import { pathOf, type Drive, type FileOutcome } from "./drive.ts";
+import { toChangeFailure, type DriveFailure } from "./failures.ts";
+import { isExpected, type DriveFile } from "./items.ts";
+import type { Names } from "./names.ts";
+
+/** Where an item is to be, and under which name. */
+interface Place {
+  readonly parent: string;
+  readonly name: string;
+}
+
+interface Change {
+  readonly id: string;
+  readonly expected: Expected;
+  readonly signal: AbortSignal;
+}
+
+/** How often a change starts anew because something that nobody sees has changed the tag. */
+const TRIES_MAX = 4;
+/** Folders are no deeper in Drive. */
+const DEPTH_MAX = 110;
+
+/** Gives an item another name. */
+export function rename(
+  drive: Drive,
+  names: Names,
+  input: Change & { readonly name: string },
+): Promise<ItemOutcome> {
+  return relocate(drive, names, input, ({ item }) => ({ parent: item.parent, name: input.name }));
+}
+
+/** Puts an item into another folder, which is neither itself nor below it. */
+export async function move(
+  drive: Drive,
+  names: Names,
+  input: Change & { readonly parent: string },
+): Promise<ItemOutcome> {
+  const { id, parent, expected, signal } = input;
+  if (parent === id) return { kind: "invalid_destination", reason: "self_destination" };
+  const folder = await drive.lookAtFolder(parent, signal);
+  if (folder.kind === "not_a_folder")
+    return { kind: "invalid_destination", reason: "not_a_folder" };
+  if (folder.kind !== "ok") return toChangeFailure(folder);
+  if (expected.kind !== "file") {
+    const above = await isAbove(drive, id, parent, signal);
+    if (above.kind !== "ok") return above;
+    if (above.isAbove) return { kind: "invalid_destination", reason: "descendant_destination" };
+  }
+  return relocate(drive, names, input, ({ item }) => ({ parent, name: item.name }));
+}
+
+/** Removes an item: into the trash, or for good. */
+export async function remove(
+  drive: Drive,
+  input: Change & { readonly permanently?: boolean },
+): Promise<DeleteOutcome> {
+  const { id, expected, permanently = false, signal } = input;
+  const how = permanently ? "permanent" : "trashed";
+  for (let tries = 1; ; tries++) {
+    const found = await drive.lookForChange(id, signal);
+    if (found.kind !== "ok") return toChangeFailure(found);
+    if (!isExpected(found.file, expected)) return { kind: "stale" };
+    const gone = await drive.api.ask({
+      method: permanently ? "DELETE" : "POST",
+      service: "v2",
+      path: permanently ? pathOf(id) : `${pathOf(id)}/trash`,
+      headers: toGuard(found.file),
+      signal,
+    });
+    if (gone.kind === "ok") return { kind: "ok", how };
+    if (isAgain(gone, tries)) continue;
+    if (!isUnclear(gone) || signal.aborted) return toChangeFailure(gone);
+    const after = await drive.look(id, signal);
+    const isGone = after.kind === "not_found" || (after.kind === "ok" && after.file.isTrashed);
+    if (isGone) return { kind: "ok", how };
+    return after.kind === "ok"
+      ? toChangeFailure(gone)
+      : { kind: "unknown_outcome", note: gone.note ?? "lost" };
+  }
+}
+
+async function relocate(
+  drive: Drive,
+  names: Names,
+  { id, expected, signal }: Change,
+  toPlace: (file: DriveFile) => Place,
+): Promise<ItemOutcome> {
+  for (let tries = 1; ; tries++) {
+    const found = await drive.lookForChange(id, signal);
+    if (found.kind !== "ok") return toChangeFailure(found);
+    const before = found.file;
+    if (!isExpected(before, expected)) return { kind: "stale" };
+    const place = toPlace(before);
+    if (isAt(before, place)) return { kind: "ok", item: before.item };
+
+    const free = await names.isFree(place.parent, place.name, id, signal);
+    if (free.kind !== "ok") return toChangeFailure(free);
+    if (!free.isFree) return { kind: "conflict", existingName: place.name };
+
+    let after = await put(drive, before, place, signal);
+    if (isAgain(after, tries)) continue;
+    if (isUnclear(after) && !signal.aborted) {
+      const landed = await whatLanded(drive, before, place, signal);
+      if (landed.kind === "not_there" && tries < TRIES_MAX) continue;
+      after = landed.kind === "not_there" ? after : landed;
+    }
+    // Somebody moved the destination below the item meanwhile.
+    if (after.kind === "bad_request" && place.parent !== before.item.parent)
+      return { kind: "invalid_destination", reason: "descendant_destination", note: "400" };
+    if (after.kind !== "ok") return toChangeFailure(after);
+    if ((await names.settle(after.file, signal)) !== "theirs")
+      return { kind: "ok", item: after.file.item };
+    return putBack(drive, after.file, { parent: before.item.parent, name: before.item.name });
+  }
+}
+
+/** One change of name or folder, guarded by the tag that was seen. */
+function put(
+  drive: Drive,
+  file: DriveFile,
+  { parent, name }: Place,
+  signal: AbortSignal,
+): Promise<FileOutcome> {
+  const { item, parentId } = file;
+  const isMove = parent !== item.parent;
+  return drive.change(
+    {
+      method: "PATCH",
+      service: "v2",
+      path: pathOf(item.id),
+      query: isMove
+        ? {
+            addParents: drive.realId(parent),
+            // An item has one folder at most; the new one is never among those that it leaves.
+            ...(parentId === undefined ? {} : { removeParents: parentId }),
+          }
+        : {},
+      headers: toGuard(file),
+      body: name === item.name ? {} : { title: name },
+    },
+    signal,
+  );
+}
+
+/** Whether a change whose answer was lost has happened. */
+async function whatLanded(
+  drive: Drive,
+  before: DriveFile,
+  place: Place,
+  signal: AbortSignal,
+): Promise<FileOutcome | { readonly kind: "not_there" }> {
+  const found = await drive.lookForChange(before.item.id, signal);
+  if (found.kind !== "ok")
+    return found.kind === "not_found" ? found : { kind: "unknown_outcome", note: "lost" };
+  if (found.file.isTrashed) return { kind: "stale" };
+  if (isAt(found.file, place)) return found;
+  return found.file.item.etag === before.item.etag ? { kind: "not_there" } : { kind: "stale" };
+}
+
+const PUT_BACK_MS = 20_000;
+
+/** Somebody else had the name first: the item goes back to where it was. */
+async function putBack(drive: Drive, file: DriveFile, place: Place): Promise<Failure> {
+  // The caller may have given up; the item must go back all the same.
+  const signal = AbortSignal.timeout(PUT_BACK_MS);
+  const back = await put(drive, file, place, signal);
+  return back.kind === "ok"
+    ? { kind: "conflict", existingName: file.item.name }
+    : { kind: "unknown_outcome", note: "not_put_back" };
+}
+
+/** Whether a folder holds the other one, at any depth. */
+async function isAbove(
+  drive: Drive,
+  id: string,
+  folder: string,
+  signal: AbortSignal,
+): Promise<{ readonly kind: "ok"; readonly isAbove: boolean } | Failure> {
+  let at = folder;
+  for (let depth = 0; at !== "" && depth < DEPTH_MAX; depth++) {
+    if (at === id) return { kind: "ok", isAbove: true };
+    const found = await drive.look(at, signal);
+    if (found.kind === "not_found") break;
+    if (found.kind !== "ok") return toChangeFailure(found);
+    at = found.file.item.parent;
+  }
+  return { kind: "ok", isAbove: false };
+}
+
+function isAt({ item }: DriveFile, { parent, name }: Place): boolean {
+  return item.parent === parent && item.name === name;
+}
+
+/** Something about the item has changed that nobody sees, such as a child of a folder: the next look tells. */
+function isAgain(outcome: { readonly kind: string }, tries: number): boolean {
+  return outcome.kind === "precondition_failed" && tries < TRIES_MAX;
+}
+
+function isUnclear(outcome: { readonly kind: "ok" } | DriveFailure): boolean {
+  return outcome.kind === "offline" && outcome.sent;
+}
+
+function toGuard({ tag }: DriveFile): Record<string, string> {
+  return tag === undefined ? {} : { "if-match": tag };
+}

@@ -1,0 +1,136 @@
+import { readJsonObject, type JsonObject } from "../json.ts";
+import { RETRY_AFTER_WAIT_SECONDS_MAX } from "../outcomes.ts";
+import type { Piece } from "../pieces.ts";
+import type { ProviderDeps } from "../provider.ts";
+import type { ProviderAnswer } from "../transport.ts";
+import type { Drive } from "./drive.ts";
+import type { DriveFailure } from "./failures.ts";
+import { FIELDS } from "./items.ts";
+
+/** A resumable upload under way (Drive API, Perform a resumable upload). */
+export interface Session {
+  /**
+   * Sends a piece until the session has all of it; after a break it goes on where the session says that it stands. `done`
+   * with the file after the last one.
+   */
+  send(piece: Piece): Promise<Progress>;
+  /** Gives the session up: nothing of it remains. */
+  cancel(): Promise<void>;
+}
+
+export type Progress =
+  | { readonly kind: "more" }
+  | { readonly kind: "done"; readonly value: JsonObject }
+  | DriveFailure;
+
+type Standing = { readonly kind: "stands"; readonly offset: number } | Progress;
+
+const TRIES_MAX = 5;
+const FIRST_WAIT_MS = 500;
+const CANCEL_MS = 10_000;
+
+/** Opens a session for a file with this metadata; `size` is undefined when only the end of the source tells. */
+export async function createSession(
+  metadata: JsonObject,
+  what: { readonly size: number | undefined; readonly contentType: string },
+  deps: {
+    readonly drive: Drive;
+    readonly sleep: ProviderDeps["sleep"];
+    readonly signal: AbortSignal;
+  },
+): Promise<{ readonly kind: "ok"; readonly session: Session } | DriveFailure> {
+  const { api } = deps.drive;
+  const { signal } = deps;
+  const opened = await api.open({
+    method: "POST",
+    service: "upload",
+    path: "/files",
+    query: { uploadType: "resumable", fields: FIELDS },
+    headers: {
+      "x-upload-content-type": what.contentType,
+      ...(what.size === undefined ? {} : { "x-upload-content-length": String(what.size) }),
+    },
+    body: metadata,
+    signal,
+  });
+  if (opened.kind !== "answered") return opened;
+  opened.discard();
+  const url = URL.parse(opened.headers["location"] ?? "")?.href;
+  if (url === undefined) return { kind: "offline", sent: true, note: "no_session" };
+
+  async function put(range: string, body: Uint8Array): Promise<Standing> {
+    const headers = { "content-range": range, "content-length": String(body.byteLength) };
+    const answer = await api.openSession({ method: "PUT", url: url ?? "", headers, body, signal });
+    return answer.kind === "answered" ? toStanding(answer) : answer;
+  }
+
+  return {
+    kind: "ok",
+    session: {
+      async send({ start, bytes, isLast }) {
+        const end = start + bytes.length;
+        const total = isLast ? String(end) : String(what.size ?? "*");
+        let offset = start;
+        let broken = 0;
+        let isAsked = false;
+        for (;;) {
+          signal.throwIfAborted();
+          const part = isAsked ? new Uint8Array() : bytes.subarray(offset - start);
+          const range = part.length === 0 ? "*" : `${offset}-${end - 1}`;
+          const standing = await put(`bytes ${range}/${total}`, part);
+          if (standing.kind === "stands") {
+            // What was taken before this piece is not held any more.
+            if (standing.offset < start || standing.offset > end)
+              return { kind: "offline", sent: true, note: "strange_range" };
+            if (standing.offset === end && !isLast) return { kind: "more" };
+            if (standing.offset <= offset && !isAsked && ++broken === TRIES_MAX)
+              return { kind: "offline", sent: true, note: "no_progress" };
+            offset = standing.offset;
+            isAsked = false;
+            continue;
+          }
+          if (!isPassing(standing) || ++broken === TRIES_MAX) return standing;
+          await deps.sleep(waitMs(standing, broken), signal);
+          isAsked = true;
+        }
+      },
+
+      async cancel() {
+        // The caller's signal may be the reason: this has its own.
+        const own = AbortSignal.timeout(CANCEL_MS);
+        const answer = await api.openSession({ method: "DELETE", url, signal: own });
+        if (answer.kind === "answered") answer.discard();
+      },
+    },
+  };
+}
+
+async function toStanding(answer: ProviderAnswer): Promise<Standing> {
+  if (answer.status === 308) {
+    answer.discard();
+    const { range } = answer.headers;
+    // Nothing has arrived yet: then there is no range.
+    if (range === undefined) return { kind: "stands", offset: 0 };
+    const last = /^bytes=0-(\d{1,15})$/.exec(range)?.[1];
+    return last === undefined
+      ? { kind: "offline", sent: true, note: "strange_range" }
+      : { kind: "stands", offset: Number(last) + 1 };
+  }
+  const body = await readJsonObject(answer);
+  return body.kind === "ok" ? { kind: "done", value: body.value } : body;
+}
+
+/** Whether asking the session where it stands may help. */
+function isPassing(standing: Standing): boolean {
+  if (standing.kind === "offline") return true;
+  return (
+    standing.kind === "rate_limited" &&
+    (standing.retryAfterSeconds ?? 0) <= RETRY_AFTER_WAIT_SECONDS_MAX
+  );
+}
+
+function waitMs(standing: Standing, broken: number): number {
+  return standing.kind === "rate_limited" && standing.retryAfterSeconds !== undefined
+    ? standing.retryAfterSeconds * 1000
+    : FIRST_WAIT_MS * 2 ** (broken - 1);
+}

@@ -1,0 +1,156 @@
+import { createHash } from "node:crypto";
+import type { Readable } from "node:stream";
+import { contentTypeOf } from "../content-type.ts";
+import { inPieces } from "../pieces.ts";
+import type { ItemOutcome, ProviderDeps } from "../provider.ts";
+import { begin, finish, refuse, takeBack, verifyMade, type NewItem } from "./create.ts";
+import type { Drive, FileOutcome } from "./drive.ts";
+import { toDriveFile, type DriveFile } from "./items.ts";
+import type { Names } from "./names.ts";
+import { createSession, type Session } from "./session.ts";
+
+/** One upload, as the contract has it. */
+export interface Upload {
+  readonly parent: string;
+  readonly name: string;
+  readonly content: Readable;
+  readonly size: number | undefined;
+  readonly contentType: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+export interface UploadSizes {
+  /** Up to here a file goes in one request; Drive takes 5 MB that way. */
+  readonly simpleBytesMax: number;
+  /** What a resumable upload is fed at once: a multiple of 256 KiB, and no less than `simpleBytesMax`. */
+  readonly pieceBytes: number;
+}
+
+export interface UploadDeps {
+  readonly drive: Drive;
+  readonly names: Names;
+  readonly sizes: UploadSizes;
+  readonly sleep: ProviderDeps["sleep"];
+  readonly newId: () => string;
+  readonly rootId: string;
+}
+
+/**
+ * Makes a file of a stream: a small one in one request, a larger one piece by piece; nothing is visible before the last
+ * one. A session that does not come to its end is given up. Throws what the source throws.
+ */
+export async function upload(what: Upload, deps: UploadDeps): Promise<ItemOutcome> {
+  const { content, signal, parent, name } = what;
+  try {
+    const begun = await begin(deps.drive, deps.names, parent, name, signal);
+    if (begun.kind !== "ok") return begun;
+    return await send(what, begun.item, deps);
+  } catch (error) {
+    if (signal.aborted && content.errored === null)
+      return { kind: "offline", sent: true, note: "aborted" };
+    throw error;
+  } finally {
+    content.destroy();
+  }
+}
+
+async function send(what: Upload, item: NewItem, deps: UploadDeps): Promise<ItemOutcome> {
+  const { signal, parent } = what;
+  const { drive, names } = deps;
+  const md5 = createHash("md5");
+  let size = 0;
+  let session: Session | undefined;
+  let made: FileOutcome | undefined;
+  try {
+    for await (const piece of inPieces(what.content, deps.sizes.pieceBytes, what.size)) {
+      signal.throwIfAborted();
+      md5.update(piece.bytes);
+      size = piece.start + piece.bytes.length;
+      if (session === undefined && piece.isLast && size <= deps.sizes.simpleBytesMax) {
+        made = await sendAtOnce(what, item, piece.bytes, deps);
+        break;
+      }
+      if (session === undefined) {
+        const opened = await createSession(
+          toMetadata(what, item, drive),
+          { size: what.size, contentType: toContentType(what) },
+          { ...deps, signal },
+        );
+        if (opened.kind !== "ok") return await refuse(drive, opened, parent, signal);
+        session = opened.session;
+      }
+      const sent = await session.send(piece);
+      if (sent.kind === "more") continue;
+      made = sent.kind === "done" ? toOutcome(sent.value, deps) : sent;
+      break;
+    }
+  } finally {
+    if (made?.kind !== "ok") await session?.cancel();
+  }
+  if (made === undefined) return { kind: "offline", sent: true, note: "session_wants_more" };
+  const verified = await verifyMade(drive, made, item, signal);
+  if (verified.kind === "not_there") return refuse(drive, verified.failure, parent, signal);
+  if (verified.kind !== "ok") return refuse(drive, verified, parent, signal);
+  if (!isWhole(verified.file, size, md5.digest("hex")))
+    return takeBack(drive, item, { kind: "offline", sent: true, note: "other_bytes" });
+  return finish(drive, names, verified.file, item, signal);
+}
+
+/** A file with its metadata in one request; sent once more when it certainly is not there. */
+async function sendAtOnce(
+  what: Upload,
+  item: NewItem,
+  bytes: Uint8Array,
+  deps: UploadDeps,
+): Promise<FileOutcome> {
+  const { drive } = deps;
+  const boundary = `croft-${deps.newId()}`;
+  const metadata = JSON.stringify(toMetadata(what, item, drive));
+  const body = Buffer.concat([
+    Buffer.from(
+      `--${boundary}\r\nContent-Type: application/json; charset=UTF-8\r\n\r\n${metadata}\r\n` +
+        `--${boundary}\r\nContent-Type: ${toContentType(what)}\r\n\r\n`,
+    ),
+    bytes,
+    Buffer.from(`\r\n--${boundary}--\r\n`),
+  ]);
+  const attempt = () =>
+    drive.change(
+      {
+        method: "POST",
+        service: "upload",
+        path: "/files",
+        query: { uploadType: "multipart" },
+        headers: { "content-type": `multipart/related; boundary=${boundary}` },
+        body,
+      },
+      what.signal,
+    );
+  const first = await verifyMade(drive, await attempt(), item, what.signal);
+  return first.kind === "not_there" ? attempt() : first;
+}
+
+function toMetadata({ name, parent }: Upload, { id }: NewItem, drive: Drive) {
+  return { id, name, parents: [drive.realId(parent)] };
+}
+
+/** Never one of Google's own types: those would turn the file into another. */
+function toContentType({ contentType, name }: Upload): string {
+  const type = contentType ?? contentTypeOf(name);
+  const isPlain = type !== undefined && /^[\w.+-]+\/[\w.+-]+(; ?charset=[\w-]+)?$/.test(type);
+  return isPlain && !type.startsWith("application/vnd.google-apps")
+    ? type
+    : "application/octet-stream";
+}
+
+function toOutcome(value: unknown, { rootId }: UploadDeps): FileOutcome {
+  const file = toDriveFile(value, rootId);
+  return file === undefined
+    ? { kind: "offline", sent: true, note: "strange_answer" }
+    : { kind: "ok", file };
+}
+
+/** Drive keeps bytes as they are: a difference means that they were damaged on the way. */
+function isWhole({ item, md5 }: DriveFile, size: number, sentMd5: string): boolean {
+  return item.size === size && (md5 === undefined || md5 === sentMd5);
+}
