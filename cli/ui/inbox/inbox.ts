@@ -3,11 +3,11 @@
 // output, errors and the types of commands. Start here.
 import type { WireThread } from "../../../daemon/contract/forge/notifications.ts";
 import type { ThreadStatusName } from "../../commands/notification/thread-columns.ts";
-import { DryRun, toCliError } from "../../errors.ts";
+import { toCliError } from "../../errors.ts";
 import type { Style } from "../../io.ts";
 import { createChanges } from "../changes.ts";
+import { createErrands } from "../errands.ts";
 import { edit, type Field, toField } from "../field.ts";
-import { toProblemText } from "../frame.ts";
 import type { Key } from "../keys.ts";
 import { atTop, type ListWindow, moveOf, moveTo } from "../list-window.ts";
 import type { ScreenModel, Size } from "../screen.tsx";
@@ -57,6 +57,8 @@ const lookThroughMax = 2_000;
 export function createInbox(deps: InboxDeps): Inbox {
   const { clock, style } = deps;
   const changes = createChanges();
+  const errands = createErrands(changes.announce);
+  const { attempt, say } = errands;
   const store = createThreadStore(deps.source);
   const { promise: left, resolve: leave, reject: fail } = Promise.withResolvers<void>();
   let view: InboxView = "open";
@@ -68,10 +70,8 @@ export function createInbox(deps: InboxDeps): Inbox {
   let confirmation: { readonly text: string; readonly yes: () => void } | undefined;
   let open: OpenThread | undefined;
   let helpTop: number | undefined;
-  let message: { readonly text: string; readonly isProblem: boolean } | undefined;
   let isLive = false;
   let height = 10;
-  let underWay: Promise<void> = Promise.resolve();
 
   store.subscribe(keepPlace);
 
@@ -113,7 +113,7 @@ export function createInbox(deps: InboxDeps): Inbox {
       confirmation: confirmation?.text,
       open,
       helpTop,
-      message,
+      message: errands.message,
       isLive,
       repository: deps.repository,
       unread: store.unread,
@@ -202,7 +202,7 @@ export function createInbox(deps: InboxDeps): Inbox {
   }
 
   function pressInList(key: Key): void {
-    message = undefined;
+    errands.hush();
     const name = key.kind === "key" ? key.name : key.text;
     const moved = moveOf(key, window, height);
     const current = rows()[window.cursor];
@@ -314,7 +314,7 @@ export function createInbox(deps: InboxDeps): Inbox {
   function show(thread: WireThread): void {
     const opened: OpenThread = { thread, text: undefined, problem: undefined, top: 0 };
     open = opened;
-    message = undefined;
+    errands.hush();
     const update = (change: Partial<OpenThread>) => {
       if (open?.thread.id === thread.id) open = { ...open, ...change };
       changes.announce();
@@ -331,24 +331,6 @@ export function createInbox(deps: InboxDeps): Inbox {
     moveCursor(window.cursor + step);
     const next = rows()[window.cursor];
     if (next !== undefined && next.id !== open?.thread.id) show(next);
-  }
-
-  function say(text: string, isProblem = false): void {
-    message = { text, isProblem };
-    changes.announce();
-  }
-
-  /** Does something, after whatever was asked for before, and says what came of it. */
-  function attempt(work: () => Promise<string | void>): void {
-    underWay = underWay.then(work).then(
-      (text) => {
-        if (text !== undefined) say(text);
-      },
-      (error: unknown) => {
-        if (error instanceof DryRun) say("Nothing was sent: this is a dry run.");
-        else say(toProblemText(toCliError(error)), true);
-      },
-    );
   }
 }
 

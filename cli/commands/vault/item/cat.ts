@@ -1,17 +1,10 @@
 import type { Command } from "commander";
-import type { downloadItem as downloadItemEndpoint } from "../../../../daemon/contract/vault/cloud-items.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError, usageError } from "../../../errors.ts";
 import { listConnections } from "../find-connection.ts";
 import { createItemFinder, listItems } from "../find-item.ts";
 import { toItemAddress } from "../item-address.ts";
-
-const downloadItem = operation<typeof downloadItemEndpoint>(
-  "vault.cloud.items.download",
-  "GET",
-  "/api/cloud/connections/:connection_id/items/**:item_id/download",
-);
+import { downloadItem } from "./save-item.ts";
 
 export const operations = [listConnections, listItems, downloadItem];
 export const output = { kind: "bytes" } as const;

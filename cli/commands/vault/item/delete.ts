@@ -9,7 +9,7 @@ import { listConnections } from "../find-connection.ts";
 import { createItemFinder, listItems } from "../find-item.ts";
 import { toItemAddress } from "../item-address.ts";
 
-const deleteItem = operation<typeof deleteItemEndpoint>(
+export const deleteItem = operation<typeof deleteItemEndpoint>(
   "vault.cloud.items.delete",
   "DELETE",
   "/api/cloud/connections/:connection_id/items/**:item_id",

@@ -1,12 +1,7 @@
-import { createWriteStream } from "node:fs";
-import { rename, rm, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { Transform } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import type { Command } from "commander";
-import type { downloadItem as downloadItemEndpoint } from "../../../../daemon/contract/vault/cloud-items.ts";
 import type { ByteDownload } from "../../../client/bytes.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError, usageError } from "../../../errors.ts";
 import { size } from "../../../output/cells.ts";
@@ -17,12 +12,7 @@ import { listConnections } from "../find-connection.ts";
 import { createItemFinder, type ItemFinder, listItems } from "../find-item.ts";
 import { toItemAddress } from "../item-address.ts";
 import { toFileName } from "./file-name.ts";
-
-const downloadItem = operation<typeof downloadItemEndpoint>(
-  "vault.cloud.items.download",
-  "GET",
-  "/api/cloud/connections/:connection_id/items/**:item_id/download",
-);
+import { downloadItem, saveDownload } from "./save-item.ts";
 
 export const operations = [listConnections, listItems, downloadItem];
 export const output = shapeList({ ...resultFields, path: "string?", size: "integer?" });
@@ -122,33 +112,16 @@ async function saveOne(
     "file" in to
       ? resolve(workingDirectory, to.file)
       : join(to.folder, toFileName(name, cli.system.platform));
-  const part = `${path}.part`;
   let bytes = 0;
-  try {
-    if ("folder" in to && !cli.flags.force) await assertFree(path);
-    await track(cli, name, download, async (transfer) => {
-      const count = new Transform({
-        transform(chunk: Uint8Array, _encoding, done) {
-          bytes += chunk.byteLength;
-          transfer.update(bytes);
-          done(null, chunk);
-        },
-      });
-      await pipeline(download.stream, count, createWriteStream(part, { mode: 0o666 }), {
-        signal: cli.signal,
-      });
+  await track(cli, name, download, async (transfer) => {
+    bytes = await saveDownload(download, {
+      name,
+      path,
+      mayReplace: "file" in to || cli.flags.force,
+      signal: cli.signal,
+      onProgress: (count) => transfer.update(count),
     });
-    if (download.size !== undefined && bytes !== download.size)
-      throw new CliError(
-        "unexpected_answer",
-        `${name}: only ${bytes} of ${download.size} bytes came`,
-      );
-    await rename(part, path);
-  } catch (error) {
-    download.stream.destroy();
-    await rm(part, { force: true });
-    throw error;
-  }
+  });
   return { path, size: bytes };
 }
 
@@ -182,12 +155,6 @@ async function findFolder(
   if (items.length > 1)
     throw new CliError("file_error", `${target} is no folder, and there are several items`);
   return undefined;
-}
-
-async function assertFree(path: string): Promise<void> {
-  const found = await stat(path).catch(() => undefined);
-  if (found !== undefined)
-    throw new CliError("conflict", `${path} exists`, { hint: "--force replaces it" });
 }
 
 /** The name in `Content-Disposition`, else the last part of the id. */

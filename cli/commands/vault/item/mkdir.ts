@@ -8,7 +8,7 @@ import { listConnections } from "../find-connection.ts";
 import { createItemFinder, listItems } from "../find-item.ts";
 import { type ItemAddress, noSuchItem, toAddressText, toFolderAddress } from "../item-address.ts";
 
-const createFolder = operation<typeof createFolderEndpoint>(
+export const createFolder = operation<typeof createFolderEndpoint>(
   "vault.cloud.items.mkdir",
   "POST",
   "/api/cloud/connections/:connection_id/folders",

@@ -12,7 +12,7 @@ import {
   toItemAddress,
 } from "../item-address.ts";
 
-const moveItem = operation<typeof moveItemEndpoint>(
+export const moveItem = operation<typeof moveItemEndpoint>(
   "vault.cloud.items.move",
   "POST",
   "/api/cloud/connections/:connection_id/items/**:item_id/move",

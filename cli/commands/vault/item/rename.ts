@@ -7,7 +7,7 @@ import { listConnections } from "../find-connection.ts";
 import { createItemFinder, listItems } from "../find-item.ts";
 import { toItemAddress } from "../item-address.ts";
 
-const renameItem = operation<typeof renameItemEndpoint>(
+export const renameItem = operation<typeof renameItemEndpoint>(
   "vault.cloud.items.rename",
   "PATCH",
   "/api/cloud/connections/:connection_id/items/**:item_id/rename",

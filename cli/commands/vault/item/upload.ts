@@ -1,24 +1,14 @@
-import { createReadStream } from "node:fs";
-import { stat } from "node:fs/promises";
-import { basename, resolve } from "node:path";
-import type { Readable } from "node:stream";
+import { basename } from "node:path";
 import type { Command } from "commander";
-import type { uploadItem as uploadItemEndpoint } from "../../../../daemon/contract/vault/cloud-items.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
-import { CliError, usageError } from "../../../errors.ts";
+import { usageError } from "../../../errors.ts";
 import { size } from "../../../output/cells.ts";
 import { type FieldType, shapeList } from "../../../output/spec.ts";
 import { finishBatch, resultFields, runBatch } from "../../batch.ts";
 import { listConnections } from "../find-connection.ts";
 import { createItemFinder, type FoundItem, listItems } from "../find-item.ts";
 import { type ItemAddress, noSuchItem, toAddressText, toFolderAddress } from "../item-address.ts";
-
-const uploadItem = operation<typeof uploadItemEndpoint>(
-  "vault.cloud.items.upload",
-  "POST",
-  "/api/cloud/connections/:connection_id/items/upload",
-);
+import { openSource, sendFile, type Uploaded, uploadItem } from "./send-file.ts";
 
 type FolderAddress = Extract<ItemAddress, { kind: "path" }>;
 
@@ -113,64 +103,25 @@ function toDestination(
   return { connectionId: folder.connection.id, folder, name, text };
 }
 
-interface Uploaded {
-  readonly kind: string;
-  readonly provider_item_id: string;
-  readonly name: string;
-  readonly parent_ref: string | null;
-  readonly size: number;
-}
-
 async function uploadOne(
   cli: CliContext,
   source: string,
-  destination: Destination,
+  { connectionId, folder, name }: Destination,
 ): Promise<Uploaded> {
   const file = await openSource(cli, source);
-  const filename = destination.name ?? basename(source);
+  const filename = name ?? basename(source);
   const transfer = (await cli.progress()).begin(filename, file.size);
   let outcome: "done" | "failed" = "failed";
   try {
-    const { body } = await cli.client.upload(
-      uploadItem,
-      { params: { connection_id: destination.connectionId } },
-      {
-        fields: { parent_ref: destination.folder.id, filename },
-        fileField: "file",
-        filename,
-        contentType: "application/octet-stream",
-        size: file.size,
-        canRestart: source !== "-",
-        open: file.open,
-        onProgress: (sent) => transfer.update(sent),
-      },
-    );
-    if (body.kind !== "uploaded")
-      throw new CliError("unexpected_answer", "the daemon's answer is unknown");
+    const uploaded = await sendFile(cli, file, {
+      connectionId,
+      folderId: folder.id,
+      filename,
+      onProgress: (sent) => transfer.update(sent),
+    });
     outcome = "done";
-    return body;
+    return uploaded;
   } finally {
     transfer.end(outcome);
   }
-}
-
-async function openSource(
-  cli: CliContext,
-  source: string,
-): Promise<{ readonly size: number | undefined; open(): Readable }> {
-  if (source === "-") return { size: undefined, open: () => cli.system.stdin };
-  const path = resolve(cli.system.workingDirectory, source);
-  const found = await stat(path).catch((error: unknown) => {
-    throw fileError(source, error);
-  });
-  if (found.isDirectory()) throw new CliError("file_error", `${source} is a folder`);
-  // A pipe or device tells no length.
-  const length = found.isFile() ? found.size : undefined;
-  return { size: length, open: () => createReadStream(path) };
-}
-
-function fileError(source: string, error: unknown): CliError {
-  const { code } = error as NodeJS.ErrnoException;
-  const reason = code === "ENOENT" ? "there is no such file" : (error as Error).message;
-  return new CliError("file_error", `${source}: ${reason}`, { cause: error });
 }

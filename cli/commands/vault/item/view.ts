@@ -10,7 +10,7 @@ import { listConnections } from "../find-connection.ts";
 import { createItemFinder, listItems } from "../find-item.ts";
 import { toItemAddress } from "../item-address.ts";
 
-const getItemDetail = operation<typeof getItemDetailEndpoint>(
+export const getItemDetail = operation<typeof getItemDetailEndpoint>(
   "vault.cloud.items.view",
   "GET",
   "/api/cloud/connections/:connection_id/items/**:item_id/detail",

@@ -1,0 +1,85 @@
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { resolve } from "node:path";
+import type { Readable } from "node:stream";
+import type { uploadItem as uploadItemEndpoint } from "../../../../daemon/contract/vault/cloud-items.ts";
+import { operation } from "../../../client/operation.ts";
+import type { CliContext } from "../../../context.ts";
+import { CliError } from "../../../errors.ts";
+
+export const uploadItem = operation<typeof uploadItemEndpoint>(
+  "vault.cloud.items.upload",
+  "POST",
+  "/api/cloud/connections/:connection_id/items/upload",
+);
+
+/** What was uploaded, as the vault says it. */
+export interface Uploaded {
+  readonly kind: string;
+  readonly provider_item_id: string;
+  readonly name: string;
+  readonly parent_ref: string | null;
+  readonly size: number;
+}
+
+/** A local file, or standard input, that can be sent. */
+export interface FileSource {
+  /** Undefined when nobody knows it before the end. */
+  readonly size: number | undefined;
+  readonly canRestart: boolean;
+  open(): Readable;
+}
+
+/** Looks at a local file; `-` is standard input. @throws CliError `file_error` */
+export async function openSource(cli: CliContext, source: string): Promise<FileSource> {
+  if (source === "-") return { size: undefined, canRestart: false, open: () => cli.system.stdin };
+  const path = resolve(cli.system.workingDirectory, source);
+  const found = await stat(path).catch((error: unknown) => {
+    throw fileError(source, error);
+  });
+  if (found.isDirectory()) throw new CliError("file_error", `${source} is a folder`);
+  // A pipe or device tells no length.
+  const length = found.isFile() ? found.size : undefined;
+  return { size: length, canRestart: true, open: () => createReadStream(path) };
+}
+
+/** Where a file goes, and under which name. */
+export interface SendTarget {
+  readonly connectionId: string;
+  /** The folder's id; empty for the top. */
+  readonly folderId: string;
+  readonly filename: string;
+  /** Told how many bytes were sent in all. */
+  readonly onProgress: (bytes: number) => void;
+}
+
+/** Uploads one file. Nothing is ever overwritten: a taken name is `name_collision`. */
+export async function sendFile(
+  cli: CliContext,
+  file: FileSource,
+  { connectionId, folderId, filename, onProgress }: SendTarget,
+): Promise<Uploaded> {
+  const { body } = await cli.client.upload(
+    uploadItem,
+    { params: { connection_id: connectionId } },
+    {
+      fields: { parent_ref: folderId, filename },
+      fileField: "file",
+      filename,
+      contentType: "application/octet-stream",
+      size: file.size,
+      canRestart: file.canRestart,
+      open: file.open,
+      onProgress,
+    },
+  );
+  if (body.kind !== "uploaded")
+    throw new CliError("unexpected_answer", "the daemon's answer is unknown");
+  return body;
+}
+
+function fileError(source: string, error: unknown): CliError {
+  const { code } = error as NodeJS.ErrnoException;
+  const reason = code === "ENOENT" ? "there is no such file" : (error as Error).message;
+  return new CliError("file_error", `${source}: ${reason}`, { cause: error });
+}
