@@ -12,10 +12,7 @@ export async function readJsonObject(
   answer: ProviderAnswer,
   bytesMax?: number,
 ): Promise<{ readonly kind: "ok"; readonly value: JsonObject } | Offline> {
-  const body =
-    encodingOf(answer) === undefined
-      ? await answer.text(bytesMax)
-      : await readEncoded(answer, bytesMax);
+  const body = await readText(answer, bytesMax);
   if (body.kind !== "ok") return body;
   const value = parseJsonObject(body.text);
   return value === undefined
@@ -23,10 +20,12 @@ export async function readJsonObject(
     : { kind: "ok", value };
 }
 
-async function readEncoded(
+/** The body of an answer as text, 1 MiB at most unless told, also of one that is encoded although nobody asked for it. */
+export async function readText(
   answer: ProviderAnswer,
   bytesMax = 1024 * 1024,
 ): Promise<{ readonly kind: "ok"; readonly text: string } | Offline> {
+  if (encodingOf(answer) === undefined) return answer.text(bytesMax);
   const chunks: Buffer[] = [];
   let size = 0;
   try {

@@ -1,4 +1,5 @@
 import { googleDrive } from "./google-drive/provider.ts";
+import { dropbox } from "./dropbox/provider.ts";
 import { localFolder } from "./local-folder/provider.ts";
 import { oneDrive } from "./onedrive/provider.ts";
 import type { CloudProviderType } from "./provider.ts";
@@ -7,5 +8,6 @@ import type { CloudProviderType } from "./provider.ts";
 export const cloudProviderTypes: readonly CloudProviderType[] = [
   localFolder,
   oneDrive,
+  dropbox,
   googleDrive,
 ];

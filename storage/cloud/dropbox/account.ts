@@ -1,0 +1,169 @@
+import { asObject, asText } from "../json.ts";
+import type { Failure, ReadFailure } from "../outcomes.ts";
+import { LISTING_ITEMS_MAX, type ListOutcome, type ProviderItem } from "../provider.ts";
+import type { DropboxApi } from "./api.ts";
+import type { DropboxFailure } from "./failures.ts";
+import { isId, parentPathOf, toDropboxItem, toProviderItem, type DropboxItem } from "./items.ts";
+
+export type Look = { readonly kind: "ok"; readonly found: DropboxItem } | DropboxFailure;
+
+/** Looking at one account's files. */
+export interface Account {
+  /** By id or by path. */
+  look(place: string, signal: AbortSignal): Promise<Look>;
+  /** An item together with its folder's id, which takes a second look unless it lies in the root. */
+  lookWithParent(
+    id: string,
+    signal: AbortSignal,
+  ): Promise<
+    | { readonly kind: "ok"; readonly found: DropboxItem; readonly item: ProviderItem }
+    | DropboxFailure
+  >;
+  /** The item with its folder's id, which may be one that was seen up to a minute ago. */
+  withRecentParent(
+    found: DropboxItem,
+    signal: AbortSignal,
+  ): Promise<{ readonly kind: "ok"; readonly item: ProviderItem } | DropboxFailure>;
+  /** The path of a folder; empty for the root. `stale` when it is none. */
+  pathOfFolder(
+    id: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly kind: "ok"; readonly path: string } | DropboxFailure>;
+  list(folder: string, signal: AbortSignal): Promise<ListOutcome>;
+}
+
+const PAGE_ITEMS = 2000;
+/** Pages may be empty although more follow, but not for ever. */
+const EMPTY_PAGES_MAX = 100;
+const RESETS_MAX = 2;
+const RECENT_MS = 60_000;
+const RECENT_FOLDERS_MAX = 10_000;
+
+export function createAccount(api: DropboxApi, clock: () => number): Account {
+  const recent = new Map<string, { readonly id: string; readonly until: number }>();
+
+  function remember(path: string, id: string): void {
+    if (recent.size >= RECENT_FOLDERS_MAX) recent.clear();
+    recent.set(path, { id, until: clock() + RECENT_MS });
+  }
+
+  async function look(place: string, signal: AbortSignal): Promise<Look> {
+    const answer = await api.ask("files/get_metadata", { path: place }, signal);
+    if (answer.kind !== "ok") return answer;
+    const found = toDropboxItem(answer.value);
+    return found === undefined ? strange("strange_item") : { kind: "ok", found };
+  }
+
+  const lookById = (id: string, signal: AbortSignal): Promise<Look> =>
+    isId(id) ? look(id, signal) : Promise.resolve({ kind: "not_found", note: "impossible_id" });
+
+  async function parentOf(
+    found: DropboxItem,
+    signal: AbortSignal,
+  ): Promise<{ readonly kind: "ok"; readonly id: string } | DropboxFailure> {
+    const path = parentPathOf(found.path);
+    if (path === "") return { kind: "ok", id: "" };
+    const parent = await look(path, signal);
+    if (parent.kind !== "ok") return parent;
+    remember(path, parent.found.id);
+    return { kind: "ok", id: parent.found.id };
+  }
+
+  async function listOnce(
+    folder: string,
+    signal: AbortSignal,
+  ): Promise<ListOutcome | { readonly kind: "reset" }> {
+    const items = new Map<string, ProviderItem>();
+    const argument = {
+      path: folder,
+      limit: PAGE_ITEMS,
+      include_non_downloadable_files: true,
+      include_mounted_folders: true,
+    };
+    let answer = await api.ask("files/list_folder", argument, signal);
+    for (let emptyPages = 0; ;) {
+      if (answer.kind === "reset") return answer;
+      if (answer.kind !== "ok") return toChangeFailure(answer);
+      const { entries, has_more: hasMore } = answer.value;
+      if (!Array.isArray(entries) || typeof hasMore !== "boolean") return strange("strange_page");
+      for (const entry of entries) {
+        const raw = asObject(entry);
+        if (raw?.[".tag"] === "deleted") continue;
+        const found = raw && toDropboxItem(raw);
+        if (found === undefined) return strange("strange_item");
+        items.set(found.id, toProviderItem(found, folder));
+        remember(parentPathOf(found.path), folder);
+      }
+      if (items.size > LISTING_ITEMS_MAX)
+        return { kind: "unsupported", reason: "folder_too_large" };
+      if (!hasMore) return { kind: "ok", items: [...items.values()] };
+      emptyPages = entries.length === 0 ? emptyPages + 1 : 0;
+      const cursor = asText(answer.value["cursor"]);
+      if (cursor === undefined || emptyPages > EMPTY_PAGES_MAX) return strange("strange_cursor");
+      answer = await api.ask("files/list_folder/continue", { cursor }, signal);
+    }
+  }
+
+  return {
+    look: (place, signal) =>
+      place.startsWith("/") ? look(place, signal) : lookById(place, signal),
+
+    async lookWithParent(id, signal) {
+      const seen = await lookById(id, signal);
+      if (seen.kind !== "ok") return seen;
+      const parent = await parentOf(seen.found, signal);
+      if (parent.kind !== "ok") return parent;
+      return { kind: "ok", found: seen.found, item: toProviderItem(seen.found, parent.id) };
+    },
+
+    async withRecentParent(found, signal) {
+      const known = recent.get(parentPathOf(found.path));
+      const isRecent = known !== undefined && known.until > clock();
+      const parent = isRecent
+        ? ({ kind: "ok", id: known.id } as const)
+        : await parentOf(found, signal);
+      if (parent.kind !== "ok") return parent;
+      return { kind: "ok", item: toProviderItem(found, parent.id) };
+    },
+
+    async pathOfFolder(id, signal) {
+      if (id === "") return { kind: "ok", path: "" };
+      const seen = await lookById(id, signal);
+      if (seen.kind !== "ok") return seen;
+      return seen.found.kind === "folder"
+        ? { kind: "ok", path: seen.found.path }
+        : { kind: "stale", note: "no_folder" };
+    },
+
+    async list(folder, signal) {
+      if (folder !== "" && !isId(folder)) return { kind: "stale", note: "impossible_id" };
+      for (let resets = 0; resets <= RESETS_MAX; resets++) {
+        const listed = await listOnce(folder, signal);
+        if (listed.kind !== "reset") return listed;
+      }
+      return strange("reset_again");
+    },
+  };
+}
+
+/** What a change of a known item, or below a known folder, makes of an item that is missing. */
+export function toChangeFailure(failure: DropboxFailure): Failure {
+  switch (failure.kind) {
+    case "not_found":
+      return { ...failure, kind: "stale" };
+    case "reset":
+    case "incorrect_offset":
+      return strange(failure.kind);
+    default:
+      return failure;
+  }
+}
+
+/** What looking makes of it. */
+export function toLookFailure(failure: DropboxFailure): ReadFailure {
+  return failure.kind === "not_found" ? failure : toChangeFailure(failure);
+}
+
+function strange(note: string): Extract<Failure, { kind: "offline" }> {
+  return { kind: "offline", sent: true, note };
+}

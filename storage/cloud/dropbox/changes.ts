@@ -1,0 +1,196 @@
+import type { DestinationFault, Failure } from "../outcomes.ts";
+import type { DeleteOutcome, Expected, ItemOutcome, ProviderItem } from "../provider.ts";
+import { isSameSpelling, toStopoverName } from "../spelling.ts";
+import { asObject } from "../json.ts";
+import { toChangeFailure, type Account } from "./account.ts";
+import type { DropboxApi } from "./api.ts";
+import type { DropboxFailure } from "./failures.ts";
+import { parentPathOf, toDropboxItem, toProviderItem, type DropboxItem } from "./items.ts";
+import { brokenDropboxRule } from "./names.ts";
+
+/** What makes, renames, moves and deletes. */
+export interface Changes {
+  createFolder(parent: string, name: string, signal: AbortSignal): Promise<ItemOutcome>;
+  rename(id: string, name: string, expected: Expected, signal: AbortSignal): Promise<ItemOutcome>;
+  move(id: string, parent: string, expected: Expected, signal: AbortSignal): Promise<ItemOutcome>;
+  remove(id: string, expected: Expected, signal: AbortSignal): Promise<DeleteOutcome>;
+}
+
+export interface ChangesDeps {
+  readonly api: DropboxApi;
+  readonly account: Account;
+  readonly newId: () => string;
+  readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
+}
+
+/** What was made a moment ago may not be found yet when it is moved. */
+const MOVES_MAX = 4;
+const MOVE_WAIT_MS = 250;
+
+export function createChanges({ api, account, newId, sleep }: ChangesDeps): Changes {
+  /** The item as it is, when it is still what the caller saw. */
+  async function lookExpected(id: string, expected: Expected, signal: AbortSignal) {
+    const seen = await account.lookWithParent(id, signal);
+    if (seen.kind !== "ok") return toChangeFailure(seen);
+    return isExpected(seen.item, expected) ? seen : ({ kind: "stale" } as const);
+  }
+
+  /** Gives an item a path, which must be free. The id goes with it, so that it is the same item in any case. */
+  async function relocate(
+    item: DropboxItem,
+    path: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly kind: "ok"; readonly found: DropboxItem } | Failure> {
+    const name = path.slice(path.lastIndexOf("/") + 1);
+    const isThere = (now: DropboxItem) =>
+      now.name === name && isSameSpelling(parentPathOf(now.path), parentPathOf(path));
+    let answer = await send();
+    for (let moves = 1; answer.kind === "not_found" && moves < MOVES_MAX; moves++) {
+      const still = await account.look(item.id, signal);
+      if (still.kind !== "ok") return toChangeFailure(still);
+      await sleep(MOVE_WAIT_MS * moves, signal);
+      answer = await send();
+    }
+    if (answer.kind === "ok") {
+      const metadata = asObject(answer.value["metadata"]);
+      const moved = metadata && toDropboxItem(metadata, item.kind);
+      if (moved?.id === item.id && isThere(moved)) return { kind: "ok", found: moved };
+    } else if (!(answer.kind === "offline" && answer.sent)) {
+      return toChangeFailure(answer);
+    }
+    const now = await account.look(item.id, signal);
+    if (now.kind === "not_found") return { kind: "stale" };
+    const failure = answer.kind === "ok" ? strange : answer;
+    if (now.kind !== "ok") return { kind: "unknown_outcome", note: failure.note ?? "lost" };
+    return isThere(now.found) ? now : failure;
+
+    function send() {
+      const argument = {
+        from_path: item.id,
+        to_path: path,
+        autorename: false,
+        allow_ownership_transfer: false,
+      };
+      return api.ask("files/move_v2", argument, signal);
+    }
+  }
+
+  /** Another spelling of the same name, which is no move to Dropbox: by way of a name between. */
+  async function respell(item: DropboxItem, name: string, signal: AbortSignal) {
+    const folder = parentPathOf(item.path);
+    const between = await relocate(item, `${folder}/${toStopoverName(name, newId())}`, signal);
+    if (between.kind !== "ok") return between;
+    const there = await relocate(between.found, `${folder}/${name}`, signal);
+    if (there.kind === "ok" || there.kind === "unknown_outcome") return there;
+    const calm = new AbortController().signal;
+    const back = await relocate(between.found, `${folder}/${item.name}`, calm);
+    return back.kind === "ok"
+      ? there
+      : ({ kind: "unknown_outcome", note: "between_two_names" } as const);
+  }
+
+  return {
+    async createFolder(parent, name, signal) {
+      const rule = brokenDropboxRule(name);
+      if (rule !== undefined) return { kind: "invalid_name", rule };
+      // Missing folders on the way would be made: the parent is looked at first.
+      const folder = await account.pathOfFolder(parent, signal);
+      if (folder.kind !== "ok") return toChangeFailure(folder);
+      const path = `${folder.path}/${name}`;
+      const argument = { path, autorename: false };
+      const answer = await api.ask("files/create_folder_v2", argument, signal);
+      if (answer.kind === "ok") {
+        const metadata = asObject(answer.value["metadata"]);
+        const made = metadata && toDropboxItem(metadata, "folder");
+        if (made !== undefined) return { kind: "ok", item: toProviderItem(made, parent) };
+      } else if (answer.kind === "conflict") {
+        return { ...answer, existingName: name };
+      } else if (!(answer.kind === "offline" && answer.sent)) {
+        return toChangeFailure(answer);
+      }
+      const failure = answer.kind === "ok" ? strange : answer;
+      const found = await account.look(path, signal);
+      if (found.kind === "not_found") return failure;
+      if (found.kind !== "ok") return { kind: "unknown_outcome", note: failure.note ?? "lost" };
+      const item = toProviderItem(found.found, parent);
+      if (item.kind === "file") return { kind: "conflict", existingName: item.name };
+      // What was asked for is an empty folder of this name: one that holds anything is somebody else's.
+      const held = await account.list(item.id, signal);
+      if (held.kind !== "ok") return { kind: "unknown_outcome", note: failure.note ?? "lost" };
+      return held.items.length === 0
+        ? { kind: "ok", item }
+        : { kind: "conflict", existingName: item.name };
+    },
+
+    async rename(id, name, expected, signal) {
+      const rule = brokenDropboxRule(name);
+      if (rule !== undefined) return { kind: "invalid_name", rule };
+      const seen = await lookExpected(id, expected, signal);
+      if (seen.kind !== "ok") return seen;
+      const { found, item } = seen;
+      if (found.name === name) return { kind: "ok", item };
+      const renamed = isSameSpelling(found.name, name)
+        ? await respell(found, name, signal)
+        : await relocate(found, `${parentPathOf(found.path)}/${name}`, signal);
+      return toItemOutcome(renamed, item.parent, name);
+    },
+
+    async move(id, parent, expected, signal) {
+      if (parent === id) return refuse("self_destination");
+      const seen = await lookExpected(id, expected, signal);
+      if (seen.kind !== "ok") return seen;
+      const { found, item } = seen;
+      if (item.parent === parent) return { kind: "ok", item };
+      const folder = await account.pathOfFolder(parent, signal);
+      if (folder.kind === "stale") return refuse("not_a_folder");
+      if (folder.kind !== "ok") return toChangeFailure(folder);
+      if (folder.path.startsWith(`${found.path}/`)) return refuse("descendant_destination");
+      const moved = await relocate(found, `${folder.path}/${found.name}`, signal);
+      return toItemOutcome(moved, parent, found.name);
+    },
+
+    async remove(id, expected, signal) {
+      const seen = await lookExpected(id, expected, signal);
+      if (seen.kind !== "ok") return seen;
+      const { rev } = seen.found;
+      const guard = rev === undefined ? {} : { parent_rev: rev };
+      const answer = await api.ask("files/delete_v2", { path: id, ...guard }, signal);
+      if (answer.kind === "ok") return { kind: "ok", how: "trashed" };
+      // Another version than the one that was looked at.
+      if (answer.kind === "conflict") return { ...answer, kind: "stale" };
+      if (!(answer.kind === "offline" && answer.sent)) return toChangeFailure(answer);
+      const still = await account.look(id, signal);
+      if (still.kind === "not_found") return { kind: "ok", how: "trashed" };
+      return still.kind === "ok"
+        ? answer
+        : { kind: "unknown_outcome", note: answer.note ?? "lost" };
+    },
+  };
+}
+
+/** A success that does not say what was asked for is looked at like a lost answer. */
+const strange: Failure = { kind: "offline", sent: true, note: "strange_answer" };
+
+function refuse(reason: DestinationFault): Failure {
+  return { kind: "invalid_destination", reason };
+}
+
+function toItemOutcome(
+  outcome: { readonly kind: "ok"; readonly found: DropboxItem } | DropboxFailure,
+  parent: string,
+  name: string,
+): ItemOutcome {
+  if (outcome.kind === "ok") return { kind: "ok", item: toProviderItem(outcome.found, parent) };
+  return outcome.kind === "conflict"
+    ? { ...outcome, existingName: name }
+    : toChangeFailure(outcome);
+}
+
+function isExpected(item: ProviderItem, expected: Expected): boolean {
+  return (
+    (expected.kind === undefined || expected.kind === item.kind) &&
+    (expected.name === undefined || expected.name === item.name) &&
+    (expected.parent === undefined || expected.parent === item.parent) &&
+    (expected.etag === undefined || item.etag === undefined || expected.etag === item.etag)
+  );
+}

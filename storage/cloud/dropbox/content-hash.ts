@@ -1,0 +1,47 @@
+import { createHash, hash, type Hash } from "node:crypto";
+
+/** Dropbox's hash of a file's bytes. */
+export interface ContentHash {
+  update(bytes: Uint8Array): void;
+  /** In lower-case hexadecimal, as the wire has it. */
+  digest(): string;
+}
+
+const BLOCK_BYTES = 4 * 1024 * 1024;
+
+/** Starts a hash: SHA-256 over the SHA-256 of each block of 4 MiB. */
+export function createContentHash(): ContentHash {
+  const whole = createHash("sha256");
+  let block: Hash | undefined;
+  let filled = 0;
+  const endBlock = () => {
+    if (block !== undefined) whole.update(block.digest());
+    block = undefined;
+    filled = 0;
+  };
+  return {
+    update(bytes) {
+      for (let at = 0; at < bytes.length;) {
+        const part = bytes.subarray(at, at + BLOCK_BYTES - filled);
+        block ??= createHash("sha256");
+        block.update(part);
+        filled += part.length;
+        at += part.length;
+        if (filled === BLOCK_BYTES) endBlock();
+      }
+    },
+    digest() {
+      endBlock();
+      return whole.digest("hex");
+    },
+  };
+}
+
+/** The hash of bytes that are all there. */
+export function hashContent(bytes: Uint8Array): string {
+  if (bytes.length > 0 && bytes.length <= BLOCK_BYTES)
+    return hash("sha256", hash("sha256", bytes, "buffer"), "hex");
+  const content = createContentHash();
+  content.update(bytes);
+  return content.digest();
+}

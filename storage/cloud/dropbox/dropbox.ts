@@ -1,0 +1,128 @@
+import { asCount, asObject, asText, type JsonObject } from "../json.ts";
+import { createAuthorizedSender } from "../oauth-sender.ts";
+import { createTokens } from "../oauth-tokens.ts";
+import { toEndpoint, type OAuthVendor } from "../oauth.ts";
+import type {
+  CheckOutcome,
+  CloudProvider,
+  ConnectOutcome,
+  ConnectRequest,
+  Facts,
+  Powers,
+  ProviderDeps,
+  QuotaOutcome,
+} from "../provider.ts";
+import { createTransport } from "../transport.ts";
+import { createAccount, toChangeFailure, toLookFailure } from "./account.ts";
+import { createDropboxApi, type DropboxApi } from "./api.ts";
+import { createChanges } from "./changes.ts";
+import { readFile } from "./read.ts";
+import { upload } from "./upload.ts";
+
+/** Two blocks of the content hash: large enough to be fast, small enough to be held for every upload that runs. */
+export const USUAL_PIECE_BYTES = 8 * 1024 * 1024;
+
+/** Opens the files of the person who has signed in. */
+export async function openDropbox(
+  request: ConnectRequest,
+  deps: ProviderDeps,
+  by: { readonly vendor: OAuthVendor; readonly can: Powers; readonly pieceBytes: number },
+): Promise<ConnectOutcome> {
+  const transport = createTransport(deps.direct);
+  const base = deps.server["dropboxBaseUrl"];
+  const services = {
+    api: toEndpoint("https://api.dropboxapi.com/2", base),
+    content: toEndpoint("https://content.dropboxapi.com/2", base),
+  };
+  const api = createDropboxApi({
+    sender: createAuthorizedSender({
+      transport,
+      elsewhere: createTransport(deps.guarded),
+      tokens: createTokens(by.vendor, request, { ...deps, transport }),
+      api: Object.values(services),
+    }),
+    ...services,
+    clock: deps.clock,
+  });
+  const known = request.facts;
+  if (known !== undefined && typeof known["account_id"] === "string")
+    return { kind: "ok", provider: createDropbox(api, known, deps, by), facts: known };
+  const looked = await lookAt(api, request.signal);
+  if (looked.kind !== "ok") return looked;
+  return {
+    kind: "ok",
+    provider: createDropbox(api, looked.facts, deps, by),
+    facts: looked.facts,
+  };
+}
+
+function createDropbox(
+  api: DropboxApi,
+  facts: Facts,
+  deps: ProviderDeps,
+  by: { readonly can: Powers; readonly pieceBytes: number },
+): CloudProvider {
+  const account = createAccount(api, deps.clock);
+  const changes = createChanges({ api, account, newId: deps.newId, sleep: deps.sleep });
+  // Changes of one account that meet are refused with too_many_write_operations.
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> =>
+    deps.turns.inTurn([`dropbox ${String(facts["account_id"])}`], work);
+  const uploadDeps = { api, account, pieceBytes: by.pieceBytes, inTurn, sleep: deps.sleep };
+  return {
+    can: by.can,
+    list: ({ folder, signal }) => account.list(folder, signal),
+    async stat({ id, signal }) {
+      const seen = await account.lookWithParent(id, signal);
+      return seen.kind === "ok" ? { kind: "ok", item: seen.item } : toLookFailure(seen);
+    },
+    read: (input) => readFile(api, account, input),
+    createFolder: ({ parent, name, signal }) =>
+      inTurn(() => changes.createFolder(parent, name, signal)),
+    upload: (input) => upload(input, uploadDeps),
+    rename: ({ id, name, expected, signal }) =>
+      inTurn(() => changes.rename(id, name, expected, signal)),
+    move: ({ id, parent, expected, signal }) =>
+      inTurn(() => changes.move(id, parent, expected, signal)),
+    async delete({ id, expected, permanently = false, signal }) {
+      if (permanently) return { kind: "unsupported", reason: "permanent_delete" };
+      return inTurn(() => changes.remove(id, expected, signal));
+    },
+
+    async quota({ signal }): Promise<QuotaOutcome> {
+      const answer = await api.ask("users/get_space_usage", null, signal);
+      return answer.kind === "ok" ? toQuota(answer.value) : toChangeFailure(answer);
+    },
+
+    async check({ signal }): Promise<CheckOutcome> {
+      const looked = await lookAt(api, signal);
+      const isSame = looked.kind !== "ok" || looked.facts["account_id"] === facts["account_id"];
+      // Somebody else has signed in: the items of this connection are not theirs.
+      return isSame ? looked : { kind: "reauth", note: "other_account" };
+    },
+
+    close: async () => undefined,
+  };
+}
+
+/** Whose files these are. */
+async function lookAt(api: DropboxApi, signal: AbortSignal): Promise<CheckOutcome> {
+  const answer = await api.ask("users/get_current_account", null, signal);
+  if (answer.kind !== "ok") return toChangeFailure(answer);
+  const id = asText(answer.value["account_id"]);
+  return id === undefined
+    ? { kind: "offline", sent: true, note: "strange_account" }
+    : { kind: "ok", facts: { account_id: id } };
+}
+
+/** A team's members share its room, unless they have been given their own. */
+function toQuota(value: JsonObject): QuotaOutcome {
+  const allocation = asObject(value["allocation"]);
+  const own = asCount(allocation?.["user_within_team_space_allocated"]) ?? 0;
+  const isShared = allocation?.[".tag"] === "team" && own === 0;
+  const total = own === 0 ? (asCount(allocation?.["allocated"]) ?? 0) : own;
+  return {
+    kind: "ok",
+    usedBytes: asCount(isShared ? allocation["used"] : value["used"]),
+    totalBytes: total === 0 ? undefined : total,
+  };
+}

@@ -1,0 +1,14 @@
+import { brokenNameRule } from "../outcomes.ts";
+
+/** Files that Dropbox never keeps, so that it takes the names for nobody. */
+const ignored = /^(desktop\.ini|thumbs\.db|\.ds_store|icon\r|\.dropbox|\.dropbox\.attr)$/i;
+
+/** The rule that a name breaks at Dropbox, or undefined when it is fine. */
+export function brokenDropboxRule(name: string): string | undefined {
+  const common = brokenNameRule(name);
+  if (common !== undefined) return common;
+  if (name.includes("\\")) return "reserved_character";
+  if (name.endsWith(" ")) return "outer_space";
+  if (name.endsWith(".")) return "trailing_dot";
+  return ignored.test(name) ? "reserved_name" : undefined;
+}

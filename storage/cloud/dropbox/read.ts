@@ -1,0 +1,64 @@
+import { toExactBytes } from "../exact-bytes.ts";
+import type { ByteRange, ReadOutcome } from "../provider.ts";
+import { toLookFailure, type Account } from "./account.ts";
+import type { DropboxApi } from "./api.ts";
+import { isId, toDropboxItem } from "./items.ts";
+
+/** The bytes of a file. The answer itself tells which version they are. */
+export async function readFile(
+  api: DropboxApi,
+  account: Account,
+  input: {
+    readonly id: string;
+    readonly range?: ByteRange | undefined;
+    readonly version?: string | undefined;
+    readonly signal: AbortSignal;
+  },
+): Promise<ReadOutcome> {
+  const { id, range, version, signal } = input;
+  if (!isId(id)) return { kind: "not_found", note: "impossible_id" };
+
+  async function open(withRange: boolean): Promise<ReadOutcome> {
+    const headers: Record<string, string> =
+      withRange && range !== undefined ? { range: `bytes=${range.start}-${range.end ?? ""}` } : {};
+    const opened = await api.open("files/download", { path: id }, headers, signal);
+    if (opened.kind !== "ok") return toLookFailure(opened);
+    const { answer } = opened;
+    if (answer.status === 416) {
+      answer.discard();
+      return behindTheEnd();
+    }
+    const found = toDropboxItem(opened.value, "file");
+    if (found === undefined || found.rev === undefined) {
+      answer.discard();
+      return { kind: "offline", sent: true, note: "strange_item" };
+    }
+    if (version !== undefined && version !== found.rev) {
+      answer.discard();
+      return { kind: "changed" };
+    }
+    const bytes = toExactBytes(answer, range, found.size);
+    if (bytes.kind === "range_not_satisfiable")
+      return { kind: "range_not_satisfiable", size: found.size ?? 0 };
+    if (bytes.kind === "ask_for_whole")
+      return withRange ? open(false) : { kind: "offline", sent: true, note: "strange_range" };
+    // Until the caller reads it nobody listens, and an error must not end the process.
+    bytes.stream.on("error", () => undefined);
+    const placed = await account.withRecentParent(found, signal);
+    if (placed.kind !== "ok") {
+      bytes.stream.destroy();
+      return toLookFailure(placed);
+    }
+    return { kind: "ok", item: placed.item, length: bytes.length, stream: bytes.stream };
+  }
+
+  /** The answer does not tell the length, nor whether it is still the wanted version that is too short. */
+  async function behindTheEnd(): Promise<ReadOutcome> {
+    const seen = await account.look(id, signal);
+    if (seen.kind !== "ok") return toLookFailure(seen);
+    if (version !== undefined && version !== seen.found.rev) return { kind: "changed" };
+    return { kind: "range_not_satisfiable", size: seen.found.size ?? 0 };
+  }
+
+  return open(true);
+}

@@ -1,0 +1,238 @@
+import type { Readable } from "node:stream";
+import { asText } from "../json.ts";
+import { RETRY_AFTER_WAIT_SECONDS_MAX, type Failure } from "../outcomes.ts";
+import { inPieces, type Piece } from "../pieces.ts";
+import type { ItemOutcome } from "../provider.ts";
+import { toChangeFailure, type Account } from "./account.ts";
+import type { ApiAnswer, DropboxApi } from "./api.ts";
+import { createContentHash, hashContent } from "./content-hash.ts";
+import type { DropboxFailure } from "./failures.ts";
+import { toDropboxItem, toProviderItem, type DropboxItem } from "./items.ts";
+import { brokenDropboxRule } from "./names.ts";
+
+/** One upload, as the contract has it. */
+export interface Upload {
+  readonly parent: string;
+  readonly name: string;
+  readonly content: Readable;
+  readonly size: number | undefined;
+  readonly signal: AbortSignal;
+}
+
+export interface UploadDeps {
+  readonly api: DropboxApi;
+  readonly account: Account;
+  readonly pieceBytes: number;
+  /** What changes the account's names goes one after the other. */
+  readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
+  readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
+}
+
+/** How often a piece goes out, the first time included. */
+const TRIES_MAX = 4;
+const FIRST_WAIT_MS = 500;
+
+/** What was sent, to know it again. */
+interface Sent {
+  readonly size: number;
+  readonly contentHash: string;
+}
+
+/**
+ * Makes a file. What fits into one piece goes in one request, more by an upload session, which Dropbox throws away by
+ * itself when it is never finished. Nothing is visible before the last request. Throws what the source throws.
+ */
+export async function upload(what: Upload, deps: UploadDeps): Promise<ItemOutcome> {
+  const { content, name, signal } = what;
+  // Until it is read nobody else listens, and an error must not end the process.
+  content.on("error", () => undefined);
+  try {
+    const rule = brokenDropboxRule(name);
+    if (rule !== undefined) return { kind: "invalid_name", rule };
+    return await sendPieces(what, deps);
+  } catch (error) {
+    if (signal.aborted && content.errored === null)
+      return { kind: "offline", sent: true, note: "aborted" };
+    throw error;
+  } finally {
+    content.destroy();
+  }
+}
+
+async function sendPieces(what: Upload, deps: UploadDeps): Promise<ItemOutcome> {
+  const { signal } = what;
+  const hash = createContentHash();
+  let session: string | undefined;
+  for await (const piece of inPieces(what.content, deps.pieceBytes, what.size)) {
+    signal.throwIfAborted();
+    hash.update(piece.bytes);
+    if (piece.isLast) {
+      const sent = { size: piece.start + piece.bytes.length, contentHash: hash.digest() };
+      return deps.inTurn(() => commit(what, session, piece, sent, deps));
+    }
+    if (session === undefined) {
+      const begun = await begin(what, piece, deps);
+      if (begun.kind !== "ok") return begun;
+      session = begun.session;
+    } else {
+      const failure = await append(session, piece, signal, deps);
+      if (failure !== undefined) return toSessionFailure(failure);
+    }
+  }
+  throw new Error("a stream without a last piece");
+}
+
+async function begin(
+  what: Upload,
+  piece: Piece,
+  deps: UploadDeps,
+): Promise<{ readonly kind: "ok"; readonly session: string } | Failure> {
+  // Before gigabytes are sent for nothing: the folder must be there and the name free.
+  const folder = await deps.account.pathOfFolder(what.parent, what.signal);
+  if (folder.kind !== "ok") return toChangeFailure(folder);
+  const taken = await deps.account.look(`${folder.path}/${what.name}`, what.signal);
+  if (taken.kind === "ok") return { kind: "conflict", existingName: taken.found.name };
+  if (taken.kind !== "not_found") return toChangeFailure(taken);
+  const answer = await again(what.signal, deps, () =>
+    deps.api.send(
+      "files/upload_session/start",
+      { close: false, content_hash: hashContent(piece.bytes) },
+      piece.bytes,
+      what.signal,
+    ),
+  );
+  if (answer.kind !== "ok") return toSessionFailure(answer);
+  const session = asText(answer.value["session_id"]);
+  return session === undefined ? strange : { kind: "ok", session };
+}
+
+/** Adds a piece. When an answer was lost the service says where the session stands. */
+async function append(
+  session: string,
+  piece: Piece,
+  signal: AbortSignal,
+  deps: UploadDeps,
+): Promise<DropboxFailure | undefined> {
+  const answer = await again(signal, deps, async () => {
+    const cursor = { session_id: session, offset: piece.start };
+    const argument = { cursor, close: false, content_hash: hashContent(piece.bytes) };
+    const said = await deps.api.send(
+      "files/upload_session/append_v2",
+      argument,
+      piece.bytes,
+      signal,
+    );
+    const isThere =
+      said.kind === "incorrect_offset" && said.offset === piece.start + piece.bytes.length;
+    return isThere ? ({ kind: "ok", value: {} } as const) : said;
+  });
+  return answer.kind === "ok" ? undefined : answer;
+}
+
+/** The last request: makes the file under its name, which must be free. */
+async function commit(
+  what: Upload,
+  session: string | undefined,
+  piece: Piece,
+  sent: Sent,
+  deps: UploadDeps,
+): Promise<ItemOutcome> {
+  const { parent, name, signal } = what;
+  // Looked at again just before: a folder that is gone would be made again.
+  const folder = await deps.account.pathOfFolder(parent, signal);
+  if (folder.kind !== "ok") return toChangeFailure(folder);
+  const path = `${folder.path}/${name}`;
+  const commitInfo = { path, mode: "add", autorename: false, strict_conflict: true, mute: false };
+  const contentHash = { content_hash: hashContent(piece.bytes) };
+  const cursor = { session_id: session, offset: piece.start };
+  let mayHaveLanded = false;
+  const answer = await again(signal, deps, async () => {
+    const said =
+      session === undefined
+        ? await deps.api.send(
+            "files/upload",
+            { ...commitInfo, ...contentHash },
+            piece.bytes,
+            signal,
+          )
+        : await deps.api.send(
+            "files/upload_session/finish",
+            { cursor, commit: commitInfo, ...contentHash },
+            piece.bytes,
+            signal,
+          );
+    mayHaveLanded ||= said.kind === "offline" && said.sent;
+    return said;
+  });
+  if (answer.kind === "ok") {
+    const made = toDropboxItem(answer.value, "file");
+    if (made !== undefined) return toOutcome(made, sent, parent);
+    mayHaveLanded = true;
+  } else if (!mayHaveLanded) {
+    if (answer.kind === "conflict") return { ...answer, existingName: name };
+    return session === undefined ? toChangeFailure(answer) : toSessionFailure(answer);
+  }
+  const failure = answer.kind === "ok" ? strange : toSessionFailure(answer);
+  if (signal.aborted) return failure;
+  const found = await deps.account.look(path, signal);
+  if (found.kind === "ok")
+    return isSame(found.found, sent)
+      ? { kind: "ok", item: toProviderItem(found.found, parent) }
+      : { kind: "conflict", existingName: found.found.name };
+  return found.kind === "not_found"
+    ? failure
+    : { kind: "unknown_outcome", note: failure.note ?? "lost" };
+}
+
+function toOutcome(made: DropboxItem, sent: Sent, parent: string): ItemOutcome {
+  return isSame(made, sent)
+    ? { kind: "ok", item: toProviderItem(made, parent) }
+    : { kind: "unknown_outcome", note: "other_bytes" };
+}
+
+function isSame(found: DropboxItem, sent: Sent): boolean {
+  return (
+    found.kind === "file" && found.size === sent.size && found.contentHash === sent.contentHash
+  );
+}
+
+/**
+ * Asks until there is an answer, a few times at most: the source cannot be read again, so that an upload that is given
+ * up is lost. Each request is one whose repetition does no harm.
+ */
+async function again(
+  signal: AbortSignal,
+  deps: UploadDeps,
+  ask: () => Promise<ApiAnswer>,
+): Promise<ApiAnswer> {
+  for (let tries = 1; ; tries++) {
+    const answer = await ask();
+    if (tries === TRIES_MAX || !isPassing(answer) || signal.aborted) return answer;
+    const seconds = answer.kind === "rate_limited" ? answer.retryAfterSeconds : undefined;
+    await deps.sleep(
+      seconds === undefined ? FIRST_WAIT_MS * 2 ** (tries - 1) : seconds * 1000,
+      signal,
+    );
+  }
+}
+
+function isPassing(answer: ApiAnswer): boolean {
+  switch (answer.kind) {
+    case "offline":
+    case "locked":
+      return true;
+    case "rate_limited":
+      return (answer.retryAfterSeconds ?? 0) <= RETRY_AFTER_WAIT_SECONDS_MAX;
+    default:
+      return false;
+  }
+}
+
+/** A session that is not found is no missing item. */
+function toSessionFailure(failure: DropboxFailure): Failure {
+  return failure.kind === "not_found"
+    ? { kind: "offline", sent: true, note: "session_gone" }
+    : toChangeFailure(failure);
+}
+
+const strange: Failure = { kind: "offline", sent: true, note: "strange_answer" };
