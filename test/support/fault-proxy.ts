@@ -176,10 +176,9 @@ export async function startFaultProxy(options: FaultProxyOptions): Promise<Fault
     const answering = once(upstream, "response") as Promise<[IncomingMessage]>;
     // The server may answer and close before it has read everything: only the missing answer counts.
     upstream.on("error", () => undefined);
-    if (!(await send(what, incoming, upstream, response))) {
-      answering.catch(() => undefined);
-      return;
-    }
+    // It is waited for further down, if at all.
+    answering.catch(() => undefined);
+    if (!(await send(what, incoming, upstream, response))) return;
     const [answer] = await answering;
     answer.on("error", () => response.destroy());
 
@@ -244,8 +243,7 @@ export async function startFaultProxy(options: FaultProxyOptions): Promise<Fault
         }
       }
       if (upstream.destroyed) break;
-      if (!upstream.write(chunk))
-        await Promise.race([once(upstream, "drain"), once(upstream, "close")]);
+      if (!upstream.write(chunk)) await drained(upstream);
     }
     if (isBytes && plan.fullAfter === 0) {
       say(incoming, response, full);
@@ -385,6 +383,17 @@ async function answerCompressed(
       "content-length": String(part.length),
     })
     .end(part);
+}
+
+/** Waits until more can be written, or nothing ever will. */
+async function drained(upstream: ReturnType<typeof httpRequest>): Promise<void> {
+  const waiting = new AbortController();
+  const { signal } = waiting;
+  try {
+    await Promise.race([once(upstream, "drain", { signal }), once(upstream, "close", { signal })]);
+  } finally {
+    waiting.abort();
+  }
 }
 
 /** The headers that are not about one connection. */

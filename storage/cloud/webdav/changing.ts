@@ -1,0 +1,203 @@
+import type { Failure } from "../outcomes.ts";
+import type { DeleteOutcome, Expected, ItemOutcome } from "../provider.ts";
+import { toPlaceOf, toSegments } from "./address.ts";
+import { refuseName, type DavCore } from "./core.ts";
+import { isPlain } from "./failures.ts";
+import { isExpected, type Seen } from "./items.ts";
+import { judge, relocate, undone } from "./relocate.ts";
+
+/** What an account may do with an item, where the server tells: refusals without a request. */
+export type Permits = (action: "rename" | "move" | "delete", seen: Seen) => Failure | undefined;
+
+export async function createFolder(
+  core: DavCore,
+  input: { readonly parent: string; readonly name: string; readonly signal: AbortSignal },
+): Promise<ItemOutcome> {
+  const { name, signal } = input;
+  const refusal = refuseName(name);
+  if (refusal !== undefined) return refusal;
+  const parent = toSegments(input.parent);
+  if (parent === undefined) return { kind: "stale", note: "impossible_id" };
+  const segments = [...parent, name];
+  return core.alone([segments], async () => {
+    const taken = await refuseTaken(core, segments, signal);
+    if (taken !== undefined) return taken;
+    const answer = await core.client.send({
+      method: "MKCOL",
+      place: { segments, isFolder: true },
+      signal,
+    });
+    const answered =
+      answer.kind === "answered"
+        ? await judge(core, answer)
+        : ({ kind: "lost", failure: answer } as const);
+    if (answered.kind === "refused" && isPlain(answered.failure)) return answered.failure;
+    if (answered.kind === "lost" && !answered.failure.sent) return answered.failure;
+    const found = await core.look(segments, signal);
+    if (found.kind === "ok") {
+      const isOurs = answered.kind !== "refused" && found.seen.item.kind === "folder";
+      return isOurs
+        ? { kind: "ok", item: found.seen.item }
+        : { kind: "conflict", existingName: name };
+    }
+    if (found.kind !== "not_found") return { kind: "unknown_outcome", note: "look_failed" };
+    if (answered.kind !== "refused") return undone(answered);
+    const gone = await core.refuseParent(parent, signal);
+    return toStale(gone) ?? refusedName(answered.status, answered.failure);
+  });
+}
+
+export function rename(
+  core: DavCore,
+  input: {
+    readonly id: string;
+    readonly name: string;
+    readonly expected: Expected;
+    readonly signal: AbortSignal;
+  },
+  permits: Permits,
+): Promise<ItemOutcome> {
+  return change(core, { ...input, parent: undefined }, permits);
+}
+
+export function move(
+  core: DavCore,
+  input: {
+    readonly id: string;
+    readonly parent: string;
+    readonly expected: Expected;
+    readonly signal: AbortSignal;
+  },
+  permits: Permits,
+): Promise<ItemOutcome> {
+  return change(core, { ...input, name: undefined }, permits);
+}
+
+async function change(
+  core: DavCore,
+  input: {
+    readonly id: string;
+    readonly parent: string | undefined;
+    readonly name: string | undefined;
+    readonly expected: Expected;
+    readonly signal: AbortSignal;
+  },
+  permits: Permits,
+): Promise<ItemOutcome> {
+  const { id, expected, signal } = input;
+  const place = toPlaceOf(id);
+  if (place === undefined) return { kind: "stale", note: "impossible_id" };
+  const name = input.name ?? place.name;
+  const refusal = input.name === undefined ? undefined : refuseName(name);
+  if (refusal !== undefined) return refusal;
+  const parent = input.parent === undefined ? place.parent : toSegments(input.parent);
+  if (parent === undefined) return { kind: "stale", note: "impossible_id" };
+  // Some servers carry out a move below itself and lose the tree, so that it never reaches them.
+  if (input.parent !== undefined) {
+    const [own, destination] = [spell(core, id), spell(core, input.parent)];
+    if (destination === own) return { kind: "invalid_destination", reason: "self_destination" };
+    if (destination.startsWith(`${own}/`))
+      return { kind: "invalid_destination", reason: "descendant_destination" };
+  }
+  const action = input.name === undefined ? "move" : "rename";
+  const outcome = await relocate(core, {
+    from: place.segments,
+    to: [...parent, name],
+    expected,
+    refuse: (seen) => permits(action, seen),
+    signal,
+  });
+  return outcome;
+}
+
+/** Deletes for good, or into wherever the server puts what is deleted. `how` is told by the caller. */
+export async function deleteItem(
+  core: DavCore,
+  input: {
+    readonly id: string;
+    readonly expected: Expected;
+    readonly signal: AbortSignal;
+    readonly headers?: Readonly<Record<string, string>>;
+  },
+  permits: Permits,
+  finish: (seen: Seen) => Promise<DeleteOutcome>,
+): Promise<DeleteOutcome> {
+  const { signal } = input;
+  const place = toPlaceOf(input.id);
+  if (place === undefined) return { kind: "stale", note: "impossible_id" };
+  return core.alone([place.segments], async () => {
+    const before = await core.look(place.segments, signal);
+    if (before.kind === "not_found") return { kind: "stale", note: "gone" };
+    if (before.kind !== "ok") return before;
+    if (!isExpected(before.seen, input.expected)) return { kind: "stale", note: "changed" };
+    const refusal = permits("delete", before.seen);
+    if (refusal !== undefined) return refusal;
+    let guards = core.facts["if_match"] === true && before.seen.strongTag !== undefined;
+    for (let attempt = 1; ; attempt++) {
+      const answer = await core.client.send({
+        method: "DELETE",
+        place: { segments: place.segments, isFolder: before.seen.item.kind === "folder" },
+        headers: {
+          ...input.headers,
+          ...(guards ? { "if-match": before.seen.strongTag ?? "" } : {}),
+        },
+        signal,
+      });
+      const answered =
+        answer.kind === "answered"
+          ? await judge(core, answer)
+          : ({ kind: "lost", failure: answer } as const);
+      if (answered.kind === "refused" && isPlain(answered.failure)) return answered.failure;
+      if (answered.kind === "lost" && !answered.failure.sent) return answered.failure;
+      const after = await core.look(place.segments, signal);
+      if (after.kind === "not_found")
+        return answered.kind === "refused" && answered.status === 404
+          ? { kind: "stale", note: "gone" }
+          : finish(before.seen);
+      if (after.kind !== "ok") return { kind: "unknown_outcome", note: "look_failed" };
+      if (!isExpected(after.seen, { kind: before.seen.item.kind, etag: before.seen.item.etag }))
+        return { kind: "stale", note: "changed" };
+      if (answered.kind === "refused" && answered.status === 412 && guards && attempt < 2) {
+        guards = false;
+        continue;
+      }
+      if (answered.kind !== "refused") return undone(answered);
+      return answered.failure.kind === "stale"
+        ? { kind: "offline", sent: true, note: `refused_${answered.status}` }
+        : answered.failure;
+    }
+  });
+}
+
+/** A name that is taken, or a parent that is gone; undefined when nothing stands in the way. */
+export async function refuseTaken(
+  core: DavCore,
+  segments: readonly string[],
+  signal: AbortSignal,
+): Promise<Failure | undefined> {
+  const gone = toStale(await core.refuseParent(segments.slice(0, -1), signal));
+  if (gone !== undefined) return gone;
+  const found = await core.look(segments, signal);
+  if (found.kind === "ok") return { kind: "conflict", existingName: found.seen.item.name };
+  return found.kind === "not_found" ? undefined : found;
+}
+
+/** A server's refusal of a name that nothing else explains. */
+export function refusedName(status: number, failure: Failure): Failure {
+  if (status === 400 || status === 414 || status === 422)
+    return { kind: "invalid_name", rule: "refused_by_provider", note: String(status) };
+  return failure.kind === "stale" || status === 412 || status === 409
+    ? { kind: "offline", sent: true, note: `refused_${status}` }
+    : failure;
+}
+
+/** Into a file nothing can be put that the listing showed as a folder: the listing is old. */
+function toStale(failure: Failure | undefined): Failure | undefined {
+  return failure?.kind === "invalid_destination"
+    ? { kind: "stale", note: "parent_is_a_file" }
+    : failure;
+}
+
+function spell(core: DavCore, id: string): string {
+  return core.mixesSpellings ? id.normalize("NFC").toLowerCase() : id;
+}

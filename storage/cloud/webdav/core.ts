@@ -1,0 +1,129 @@
+import { brokenNameRule, type Failure } from "../outcomes.ts";
+import type { Facts, ProviderDeps } from "../provider.ts";
+import { nameBelow, toPath, type DavPlace } from "./address.ts";
+import type { DavClient, PropName } from "./client.ts";
+import { toFailure } from "./failures.ts";
+import { cloudProps, davProps, toSeen, type Seen } from "./items.ts";
+
+/** What an own temporary name looks like. */
+const TEMPORARY_NAME = /^\.croft-[0-9a-f-]{36}\.tmp$/i;
+
+export type LookOutcome =
+  | { readonly kind: "ok"; readonly seen: Seen }
+  | { readonly kind: "not_found" }
+  | Failure;
+
+/** What the verbs of one connection share. */
+export interface DavCore {
+  readonly client: DavClient;
+  readonly facts: Facts;
+  readonly deps: ProviderDeps;
+  /** What is asked of every item. */
+  readonly props: readonly PropName[];
+  /** Looks at one item of whatever kind. */
+  look(segments: readonly string[], signal: AbortSignal): Promise<LookOutcome>;
+  /** Undefined when it is a folder, the root included. `stale` when it is gone, `invalid_destination` for a file. */
+  refuseParent(segments: readonly string[], signal: AbortSignal): Promise<Failure | undefined>;
+  /** Runs `work` while none of this daemon's connections changes any of these places. */
+  alone<T>(places: readonly (readonly string[])[], work: () => Promise<T>): Promise<T>;
+  /** Two spellings of a name may be one to this server. */
+  readonly mixesSpellings: boolean;
+}
+
+export function createDavCore(input: {
+  readonly client: DavClient;
+  readonly facts: Facts;
+  readonly deps: ProviderDeps;
+}): DavCore {
+  const { client, facts, deps } = input;
+  const props = facts["product"] === undefined ? davProps : [...davProps, ...cloudProps];
+
+  async function look(segments: readonly string[], signal: AbortSignal): Promise<LookOutcome> {
+    const parent = segments.slice(0, -1);
+    const name = segments.at(-1) ?? "";
+    let seen: Seen | undefined;
+    let isGone = false;
+    const place: DavPlace = { segments, isFolder: segments.length === 0 };
+    const outcome = await client.propfind(
+      { place, depth: "0", props, signal },
+      (response, _segments, serverNow) => {
+        if (response.status !== undefined && response.status >= 400) isGone = true;
+        else seen ??= toSeen(parent.join("/"), name, response, serverNow, facts);
+      },
+    );
+    if (outcome.kind === "refused") {
+      const { status } = outcome.answer;
+      // A file where a folder should be: Apache and nginx tell it in their own ways.
+      return status === 404 || status === 410
+        ? { kind: "not_found" }
+        : toFailure(outcome.answer, deps.clock());
+    }
+    if (outcome.kind !== "ok") return outcome;
+    if (seen !== undefined) return { kind: "ok", seen };
+    return isGone
+      ? { kind: "not_found" }
+      : { kind: "offline", sent: true, note: "empty_multistatus" };
+  }
+
+  return {
+    client,
+    facts,
+    deps,
+    props,
+    look,
+
+    async refuseParent(segments, signal) {
+      if (segments.length === 0) return undefined;
+      const found = await look(segments, signal);
+      if (found.kind === "not_found") return { kind: "stale", note: "parent_gone" };
+      if (found.kind !== "ok") return found;
+      return found.seen.item.kind === "folder"
+        ? undefined
+        : { kind: "invalid_destination", reason: "not_a_folder" };
+    },
+
+    alone: (places, work) =>
+      deps.turns.inTurn(
+        places.map((segments) => {
+          const path = toPath(client.base, { segments, isFolder: false });
+          return `webdav ${client.base.origin}${path.normalize("NFC").toLowerCase()}`;
+        }),
+        work,
+      ),
+
+    mixesSpellings: facts["case_sensitive"] === false || facts["normalisation_sensitive"] === false,
+  };
+}
+
+/** A name under which something lies for a moment; nobody guesses it. */
+export function toTemporaryName(id: string): string {
+  return `.croft-${id}.tmp`;
+}
+
+/**
+ * Whether a listing leaves an item out because an upload of ours may still need it. What a crash has left appears after
+ * a day, to be deleted like anything else.
+ */
+export function isHidden(name: string, modifiedAt: number | undefined, serverNow: number): boolean {
+  return TEMPORARY_NAME.test(name) && serverNow - (modifiedAt ?? serverNow) < 86_400_000;
+}
+
+/** Refuses a name that the common rules or our own names forbid. */
+export function refuseName(name: string): Failure | undefined {
+  const rule = brokenNameRule(name) ?? (TEMPORARY_NAME.test(name) ? "reserved_name" : undefined);
+  return rule === undefined ? undefined : { kind: "invalid_name", rule };
+}
+
+/** A child's name as the listing of `folder` tells it; the server may see its base under another path. */
+export function nameInListing(
+  core: Pick<DavCore, "client" | "facts">,
+  folder: readonly string[],
+  segments: readonly string[],
+): string | undefined {
+  const seenBase = core.facts["href_base"];
+  const base =
+    typeof seenBase === "string"
+      ? seenBase.split("/").filter((segment) => segment !== "")
+      : core.client.base.segments;
+  return nameBelow([...base, ...folder], segments);
+}

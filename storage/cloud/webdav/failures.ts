@@ -1,0 +1,46 @@
+import type { Failure } from "../outcomes.ts";
+import { retryAfterSeconds, type ProviderAnswer } from "../transport.ts";
+
+/**
+ * What a status that is no success means when nothing more is known. `stale` for a missing item; callers that look
+ * further decide themselves.
+ */
+export function toFailure(
+  { status, headers }: Pick<ProviderAnswer, "status" | "headers">,
+  nowMs: number,
+): Failure {
+  const note = String(status);
+  switch (status) {
+    case 401:
+      return { kind: "reauth", note };
+    case 403:
+      return { kind: "forbidden", note };
+    case 404:
+    case 410:
+      return { kind: "stale", note };
+    case 405:
+    case 501:
+      return { kind: "unsupported", reason: "method_refused", note };
+    case 413:
+    case 507:
+      return { kind: "quota_exceeded", note };
+    case 423:
+      return { kind: "locked", note };
+    case 429:
+      return { kind: "rate_limited", retryAfterSeconds: retryAfterSeconds(headers, nowMs), note };
+    case 503: {
+      const seconds = retryAfterSeconds(headers, nowMs);
+      const isMaintenance = headers["x-nextcloud-maintenance-mode"] !== undefined;
+      if (seconds !== undefined && !isMaintenance)
+        return { kind: "rate_limited", retryAfterSeconds: seconds, note };
+      return { kind: "offline", sent: true, note };
+    }
+    default:
+      return { kind: "offline", sent: true, note };
+  }
+}
+
+/** Whether a refusal is final and says all there is to say: no look is needed to understand it. */
+export function isPlain(failure: Failure): boolean {
+  return ["reauth", "rate_limited", "quota_exceeded", "locked"].includes(failure.kind);
+}

@@ -1,0 +1,89 @@
+import type { Failure } from "../outcomes.ts";
+import { LISTING_ITEMS_MAX, type ListOutcome, type ProviderItem } from "../provider.ts";
+import { toSegments } from "./address.ts";
+import { isHidden, nameInListing, type DavCore } from "./core.ts";
+import { toFailure } from "./failures.ts";
+import { toSeen } from "./items.ts";
+
+/** Ends the reading of a listing that will not be given anyway. */
+class Useless extends Error {
+  readonly failure: Failure;
+
+  constructor(failure: Failure) {
+    super(failure.kind);
+    this.name = "Useless";
+    this.failure = failure;
+  }
+}
+
+/** All children of a folder. What cannot be told apart from another place's content fails the listing. */
+export async function listFolder(
+  core: DavCore,
+  folder: string,
+  signal: AbortSignal,
+): Promise<ListOutcome> {
+  const segments = toSegments(folder);
+  if (segments === undefined) return { kind: "stale", note: "impossible_id" };
+  const items = new Map<string, ProviderItem>();
+  let self: "folder" | "file" | undefined;
+  try {
+    const outcome = await core.client.propfind(
+      { place: { segments, isFolder: true }, depth: "1", props: core.props, signal },
+      (response, path, serverNow) => {
+        // A name that is no UTF-8 cannot be asked for again.
+        if (path === undefined) {
+          if (hasDots(response.href)) throw new Useless(offline("impossible_href"));
+          return;
+        }
+        const name = nameInListing(core, segments, path);
+        if (name === undefined) throw new Useless(offline("foreign_href"));
+        if (name === "") {
+          self = response.isFolder || response.status !== undefined ? "folder" : "file";
+          if (response.status === 404) throw new Useless({ kind: "stale", note: "404" });
+          return;
+        }
+        if (response.status === 404 || response.status === 410) return;
+        const { item } = toSeen(folder, name, response, serverNow, core.facts);
+        if (isHidden(name, item.modifiedAt, serverNow) || items.has(name)) return;
+        if (items.size >= LISTING_ITEMS_MAX)
+          throw new Useless({ kind: "unsupported", reason: "folder_too_large" });
+        items.set(name, item);
+      },
+    );
+    if (outcome.kind === "refused") return await explain(core, segments, outcome.answer, signal);
+    if (outcome.kind !== "ok") return outcome;
+  } catch (error) {
+    if (error instanceof Useless) return error.failure;
+    throw error;
+  }
+  if (self === "file") return { kind: "stale", note: "file" };
+  // An answer without anything is no evidence that the folder is there.
+  if (self === undefined && items.size === 0) return offline("empty_multistatus");
+  return { kind: "ok", items: [...items.values()] };
+}
+
+/** Servers refuse the listing of a file in many ways: a look tells. */
+async function explain(
+  core: DavCore,
+  segments: readonly string[],
+  answer: Parameters<typeof toFailure>[0],
+  signal: AbortSignal,
+): Promise<Failure> {
+  const failure = toFailure(answer, core.deps.clock());
+  if (failure.kind === "stale" || failure.kind === "reauth" || failure.kind === "rate_limited")
+    return failure;
+  if (segments.length === 0 || answer.status >= 500) return failure;
+  const found = await core.look(segments, signal);
+  if (found.kind === "not_found") return { kind: "stale", note: "gone" };
+  return found.kind === "ok" && found.seen.item.kind === "file"
+    ? { kind: "stale", note: "file" }
+    : failure;
+}
+
+function hasDots(href: string): boolean {
+  return /(^|\/|%2f)(\.|%2e){1,2}(\/|%2f|$)/i.test(href);
+}
+
+function offline(note: string): Failure {
+  return { kind: "offline", sent: true, note };
+}

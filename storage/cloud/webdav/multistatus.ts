@@ -1,0 +1,100 @@
+import type { Readable } from "node:stream";
+import type { Offline } from "../transport.ts";
+import { readXml, type XmlElement } from "../xml.ts";
+
+/** One `response` of a multistatus answer (RFC 4918, 14.24). */
+export interface DavResponse {
+  readonly href: string;
+  /** Of the whole response; undefined when it has properties instead. */
+  readonly status: number | undefined;
+  /** `resourcetype` holds a `collection`. */
+  readonly isFolder: boolean;
+  /** Texts of the properties that were found, by `{namespace}name`. */
+  readonly props: ReadonlyMap<string, string>;
+}
+
+const DAV = "DAV:";
+const BYTES_MAX = 2 * 1024 * 1024 * 1024;
+
+/**
+ * Reads a multistatus answer as it comes. Anything else, a page for people first of all, is `offline`. `onResponse` is
+ * called for each response; what it throws is the result.
+ */
+export async function readMultistatus(
+  stream: Readable,
+  onResponse: (response: DavResponse) => void,
+  bytesMax = BYTES_MAX,
+): Promise<{ readonly kind: "ok" } | Offline> {
+  let isMultistatus = false;
+  let response = emptyResponse();
+  let propstat = emptyPropstat();
+  const outcome = await readXml(
+    stream,
+    {
+      open(element) {
+        if (element.parent === undefined) isMultistatus = isDav(element, "multistatus");
+        else if (isDav(element, "response") && isTop(element.parent)) response = emptyResponse();
+        else if (isDav(element, "propstat")) propstat = emptyPropstat();
+      },
+      close(element, text) {
+        const { parent } = element;
+        if (!isMultistatus || parent === undefined) return;
+        if (isDav(parent, "response")) {
+          if (isDav(element, "href")) response.href ??= text;
+          else if (isDav(element, "status")) response.status = toStatus(text);
+          else if (isDav(element, "propstat") && isSuccess(propstat.status)) {
+            for (const [name, value] of propstat.props) response.props.set(name, value);
+            response.isFolder ||= propstat.isFolder;
+          }
+        } else if (isDav(parent, "propstat") && isDav(element, "status"))
+          propstat.status = toStatus(text);
+        else if (isDav(parent, "prop"))
+          propstat.props.set(`{${element.uri}}${element.local}`, text.trim());
+        else if (isDav(parent, "resourcetype") && isDav(element, "collection"))
+          propstat.isFolder = true;
+        else if (isDav(element, "response") && isTop(parent) && response.href !== undefined)
+          onResponse({ ...response, href: response.href });
+      },
+    },
+    { bytesMax },
+  );
+  if (outcome.kind === "ok" && !isMultistatus)
+    return { kind: "offline", sent: true, note: "no_multistatus" };
+  return outcome;
+}
+
+function emptyResponse() {
+  return {
+    href: undefined as string | undefined,
+    status: undefined as number | undefined,
+    isFolder: false,
+    props: new Map<string, string>(),
+  };
+}
+
+function emptyPropstat() {
+  return {
+    status: undefined as number | undefined,
+    isFolder: false,
+    props: new Map<string, string>(),
+  };
+}
+
+function isDav({ uri, local }: XmlElement, name: string): boolean {
+  return local === name && uri === DAV;
+}
+
+function isTop(element: XmlElement): boolean {
+  return element.parent === undefined && isDav(element, "multistatus");
+}
+
+/** The number of a status line such as `HTTP/1.1 200 OK`. */
+function toStatus(text: string): number | undefined {
+  const found = /^\s*HTTP\/[\d.]+\s+(\d{3})\b/i.exec(text);
+  return found === null ? undefined : Number(found[1]);
+}
+
+/** A group of properties without a status is taken for found: some servers leave it out. */
+function isSuccess(status: number | undefined): boolean {
+  return status === undefined || (status >= 200 && status < 300);
+}

@@ -1,0 +1,189 @@
+import type { ConnectFailure, Failure } from "../outcomes.ts";
+import type { Facts, Powers, ProviderDeps } from "../provider.ts";
+import { ADDRESS_REFUSED } from "../transport.ts";
+import type { DavPlace } from "./address.ts";
+import type { DavClient } from "./client.ts";
+import { toFailure } from "./failures.ts";
+import { davProps, plainTag, quotaProps, toCount } from "./items.ts";
+import type { DavResponse } from "./multistatus.ts";
+
+/** Facts change their meaning with this number: others are found out anew. */
+export const FACTS_VERSION = 1;
+
+/** What a connection can do, by what was found out. */
+export function toPowers(best: Powers, facts: Facts): Powers {
+  return {
+    ...best,
+    caseSensitive: facts["case_sensitive"] !== false,
+    normalisationSensitive: facts["normalisation_sensitive"] !== false,
+    quota: facts["quota"] === true,
+    range: facts["range"] !== false,
+    versionResolutionMs: facts["etag"] === "fine" ? 0 : 1_000,
+  };
+}
+
+/** A look at the folder that is connected: whether it is there, speaks WebDAV, and under which path it sees itself. */
+export async function lookAtRoot(
+  client: DavClient,
+  deps: ProviderDeps,
+  signal: AbortSignal,
+): Promise<{ readonly kind: "ok"; readonly facts: Facts } | ConnectFailure> {
+  let root: { readonly response: DavResponse; readonly path: readonly string[] } | undefined;
+  const outcome = await client.propfind(
+    {
+      place: { segments: [], isFolder: true },
+      depth: "0",
+      props: [...davProps, ...quotaProps],
+      signal,
+    },
+    (response, path) => {
+      if (path !== undefined) root ??= { response, path };
+    },
+  );
+  const invalid = (setting: string, reason: string) =>
+    ({ kind: "invalid_setting", setting, reason }) as const;
+  if (outcome.kind === "refused") {
+    const { status } = outcome.answer;
+    if (status === 404 || status === 410) return invalid("url", "folder_missing");
+    if (status >= 300 && status < 400) return invalid("url", "redirected_elsewhere");
+    const isNoDav = status < 300 || [400, 405, 415, 501].includes(status);
+    return isNoDav ? invalid("url", "not_webdav") : toFailure(outcome.answer, deps.clock());
+  }
+  if (outcome.kind !== "ok")
+    return outcome.note === ADDRESS_REFUSED ? invalid("url", ADDRESS_REFUSED) : outcome;
+  if (root === undefined) return invalid("url", "not_webdav");
+  if (!root.response.isFolder) return invalid("url", "not_a_folder");
+  const own = client.base.segments.join("/");
+  const said = root.path.join("/");
+  return {
+    kind: "ok",
+    facts: {
+      version: FACTS_VERSION,
+      quota: readQuota(root.response) !== undefined,
+      ...(own === said ? {} : { href_base: said }),
+    },
+  };
+}
+
+/** The room of a folder; undefined when nothing is known. Markers such as -3 are no numbers. */
+export function readQuota({ props }: DavResponse) {
+  const available = toCount(props.get("{DAV:}quota-available-bytes"));
+  const usedBytes = toCount(props.get("{DAV:}quota-used-bytes"));
+  const totalBytes =
+    available === undefined || usedBytes === undefined ? undefined : available + usedBytes;
+  // A server that knows of no limit tells 0 or nothing.
+  if (usedBytes === undefined && totalBytes === undefined) return undefined;
+  return { usedBytes, totalBytes: totalBytes === 0 ? undefined : totalBytes };
+}
+
+/**
+ * Tries in a folder of its own what a server may only pretend to do, and removes it. Where nothing may be written,
+ * nothing is assumed. Fails only when the server is unreachable or refuses the credentials.
+ */
+export async function probe(
+  client: DavClient,
+  deps: ProviderDeps,
+  signal: AbortSignal,
+): Promise<{ readonly kind: "ok"; readonly facts: Facts } | Failure> {
+  const folder = `.croft-${deps.newId()}.tmp`;
+  const at = (name: string): DavPlace => ({ segments: [folder, name], isFolder: false });
+  const own: DavPlace = { segments: [folder], isFolder: true };
+
+  async function ask(
+    method: string,
+    place: DavPlace,
+    headers: Readonly<Record<string, string>> = {},
+    body?: string,
+  ): Promise<{ readonly status: number; readonly headers: Readonly<Record<string, string>> }> {
+    const answer = await client.send({
+      method,
+      place,
+      headers,
+      signal,
+      ...(body === undefined ? {} : { body }),
+    });
+    if (answer.kind !== "answered") throw new ProbeFailed(answer);
+    answer.discard();
+    if (answer.status === 401 || answer.status === 429)
+      throw new ProbeFailed(toFailure(answer, deps.clock()));
+    return answer;
+  }
+  const put = (name: string, body: string) =>
+    ask("PUT", at(name), { "content-type": "text/plain" }, body);
+
+  async function tagOf(name: string): Promise<string | undefined> {
+    let tag: string | undefined;
+    await client.propfind({ place: at(name), depth: "0", props: davProps, signal }, (response) => {
+      tag = response.props.get("{DAV:}getetag");
+    });
+    return tag;
+  }
+
+  async function isThere(name: string): Promise<boolean> {
+    const found = await ask("PROPFIND", at(name), { depth: "0" });
+    return found.status === 207;
+  }
+
+  async function findOut(): Promise<Facts> {
+    if ((await put("a", "one")).status >= 300) return { writable: false };
+    const before = await tagOf("a");
+    await put("a", "two");
+    const after = await tagOf("a");
+    const isFine =
+      after !== undefined &&
+      after.startsWith('"') &&
+      before !== undefined &&
+      plainTag(before) !== plainTag(after);
+    const range = await ask("GET", at("a"), { range: "bytes=1-1" });
+    const whole = client.destination(at("b"));
+    const moved = await ask("MOVE", at("a"), { destination: whole, overwrite: "F" });
+    const path = new URL(whole, client.base.origin).pathname;
+    let usesPath = false;
+    if (moved.status === 400 || moved.status === 502) {
+      const again = await ask("MOVE", at("a"), { destination: path, overwrite: "F" });
+      usesPath = again.status < 300;
+    }
+    const destination = (name: string) =>
+      usesPath ? new URL(client.destination(at(name))).pathname : client.destination(at(name));
+    // A tag that nothing has: whoever moves all the same does not look at it.
+    await ask("MOVE", at("b"), {
+      destination: destination("c"),
+      overwrite: "F",
+      "if-match": '"croft-has-no-such-tag"',
+    });
+    const keepsTags = after !== undefined && (await isThere("b"));
+    await put("\u00e4", "one");
+    return {
+      writable: true,
+      etag: after === undefined ? "none" : isFine ? "fine" : "coarse",
+      range: range.status === 206,
+      if_match: keepsTags,
+      path_destination: usesPath,
+      case_sensitive: !(await isThere(keepsTags ? "B" : "C")),
+      normalisation_sensitive: !(await isThere("a\u0308")),
+    };
+  }
+
+  try {
+    if ((await ask("MKCOL", own)).status !== 201) return { kind: "ok", facts: { writable: false } };
+    try {
+      return { kind: "ok", facts: await findOut() };
+    } finally {
+      const gone = await client.send({ method: "DELETE", place: own, signal });
+      if (gone.kind === "answered") gone.discard();
+    }
+  } catch (error) {
+    if (error instanceof ProbeFailed) return error.failure;
+    throw error;
+  }
+}
+
+class ProbeFailed extends Error {
+  readonly failure: Failure;
+
+  constructor(failure: Failure) {
+    super(failure.kind);
+    this.name = "ProbeFailed";
+    this.failure = failure;
+  }
+}

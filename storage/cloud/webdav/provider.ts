@@ -1,0 +1,71 @@
+// storage/cloud/webdav: folders of servers that speak WebDAV, and what Nextcloud shares with them. May import: storage/cloud.
+// Start here, then webdav.ts (the verbs), relocate.ts (how a change is confirmed), probe.ts (what servers only pretend to do),
+// multistatus.ts and address.ts (what they answer).
+import type { CloudProviderType, SettingSpec } from "../provider.ts";
+import { openWebDav } from "./webdav.ts";
+
+/** A folder of any server that speaks WebDAV. */
+export const webdav: CloudProviderType = {
+  type: "webdav",
+  title: "WebDAV server",
+  settings: [
+    {
+      name: "url",
+      kind: "url",
+      required: true,
+      secret: false,
+      help: "The folder's address, such as https://dav.example.org/files/; over http:// the password travels readably",
+    },
+    ...signingIn("The password, or better one that was made for this application"),
+    {
+      name: "root",
+      kind: "path",
+      required: false,
+      secret: false,
+      help: "A folder below the address, when not all of it is to be shown",
+    },
+  ],
+  can: {
+    trash: false,
+    permanentDelete: true,
+    guardedRename: "emulated",
+    guardedDelete: "emulated",
+    createOnly: "emulated",
+    folderMove: true,
+    ids: "path",
+    caseSensitive: true,
+    normalisationSensitive: true,
+    duplicateNames: false,
+    quota: true,
+    range: true,
+    versionResolutionMs: 0,
+    uploadNeedsSize: true,
+  },
+  connect: ({ settings, credentials, facts, signal }, deps) =>
+    openWebDav(
+      {
+        url: settings["url"] ?? "",
+        root: settings["root"] ?? "",
+        username: settings["username"] ?? "",
+        password: credentials["password"] ?? "",
+        facts,
+        can: webdav.can,
+        signal,
+      },
+      deps,
+    ),
+};
+
+/** The settings of a name and a password. */
+export function signingIn(passwordHelp: string): readonly SettingSpec[] {
+  return [
+    {
+      name: "username",
+      kind: "text",
+      required: true,
+      secret: false,
+      help: "The name to sign in with",
+    },
+    { name: "password", kind: "text", required: true, secret: true, help: passwordHelp },
+  ];
+}

@@ -1,0 +1,84 @@
+import { Readable } from "node:stream";
+import { toExactBytes } from "../exact-bytes.ts";
+import type { ByteRange, ReadOutcome } from "../provider.ts";
+import { toPlaceOf } from "./address.ts";
+import type { DavCore } from "./core.ts";
+import { plainTag } from "./items.ts";
+
+/** How often a file is looked at again when it changes between the look and the bytes. */
+const ATTEMPTS_MAX = 3;
+
+/** The bytes of a file. What is sent is compared with what was looked at just before. */
+export async function readFile(
+  core: DavCore,
+  input: {
+    readonly id: string;
+    readonly range?: ByteRange | undefined;
+    readonly version?: string | undefined;
+    readonly signal: AbortSignal;
+  },
+): Promise<ReadOutcome> {
+  const { range, version, signal } = input;
+  const place = toPlaceOf(input.id);
+  if (place === undefined) return { kind: "not_found", note: "impossible_id" };
+  let asksForRange = range !== undefined;
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
+    const found = await core.look(place.segments, signal);
+    if (found.kind !== "ok") return found;
+    const { item, strongTag } = found.seen;
+    if (item.kind === "folder") return { kind: "unsupported", reason: "no_bytes" };
+    if (version !== undefined && version !== item.version) return { kind: "changed" };
+    const { size } = item;
+    if (range !== undefined && size !== undefined && range.start >= size)
+      return { kind: "range_not_satisfiable", size };
+    if (size === 0)
+      return { kind: "ok", item, length: 0, stream: Readable.from([], { objectMode: false }) };
+    const headers: Record<string, string> = {};
+    if (asksForRange && range !== undefined)
+      headers["range"] = `bytes=${range.start}-${range.end ?? ""}`;
+    const answer = await core.client.send({
+      method: "GET",
+      place: { segments: place.segments, isFolder: false },
+      headers,
+      signal,
+    });
+    if (answer.kind !== "answered") return answer;
+    if (answer.status !== 200 && answer.status !== 206) {
+      const failure = core.client.refuse(answer);
+      if (answer.status === 416) continue;
+      return failure.kind === "stale"
+        ? { kind: "not_found", note: failure.note ?? "gone" }
+        : failure;
+    }
+    if (isOther(answer.headers, item.modifiedAt, strongTag)) {
+      answer.discard();
+      continue;
+    }
+    const bytes = toExactBytes(answer, range, size);
+    switch (bytes.kind) {
+      case "ok":
+        return { kind: "ok", item, length: bytes.length, stream: bytes.stream };
+      case "ask_for_whole":
+        asksForRange = false;
+        continue;
+      case "range_not_satisfiable":
+        continue;
+    }
+  }
+  return { kind: "changed", note: "keeps_changing" };
+}
+
+/** Whether an answer's own tag and time are those of another version than the one that was looked at. */
+function isOther(
+  headers: Readonly<Record<string, string>>,
+  modifiedAt: number | undefined,
+  strongTag: string | undefined,
+): boolean {
+  const tag = headers["etag"];
+  const time = Date.parse(headers["last-modified"] ?? "");
+  const isOtherTag =
+    tag !== undefined && strongTag !== undefined && plainTag(tag) !== plainTag(strongTag);
+  const isOtherTime = modifiedAt !== undefined && !Number.isNaN(time) && time !== modifiedAt;
+  // Some servers tell another tag here than in a listing: with an equal time it is the same file.
+  return isOtherTime || (isOtherTag && Number.isNaN(time));
+}

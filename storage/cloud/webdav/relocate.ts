@@ -1,0 +1,210 @@
+import type { Failure } from "../outcomes.ts";
+import type { Expected, ItemOutcome } from "../provider.ts";
+import type { ProviderAnswer } from "../transport.ts";
+import { openPlain } from "../content-encoding.ts";
+import { isSameSpelling, toStopoverName } from "../spelling.ts";
+import type { DavCore } from "./core.ts";
+import { isPlain, toFailure } from "./failures.ts";
+import { isExpected, type Seen } from "./items.ts";
+import { readMultistatus } from "./multistatus.ts";
+
+/** What came of one MOVE request, before anybody looked. */
+export type Answered =
+  | { readonly kind: "accepted" }
+  | { readonly kind: "refused"; readonly failure: Failure; readonly status: number }
+  /** Nobody knows whether it was carried out. */
+  | { readonly kind: "lost"; readonly failure: Extract<Failure, { kind: "offline" }> };
+
+/**
+ * Gives an item another place. Looks first at all that a server might not look at, then asks for a move that never
+ * replaces anything, then looks again: a status alone is believed in neither way.
+ */
+export async function relocate(
+  core: DavCore,
+  move: {
+    readonly from: readonly string[];
+    readonly to: readonly string[];
+    readonly expected: Expected;
+    /** Refuses what the server has said it would refuse. */
+    readonly refuse?: (seen: Seen) => Failure | undefined;
+    readonly signal: AbortSignal;
+  },
+): Promise<ItemOutcome> {
+  const { from, to, signal } = move;
+  return core.alone([from, to], async () => {
+    const source = await core.look(from, signal);
+    if (source.kind === "not_found") return { kind: "stale", note: "gone" };
+    if (source.kind !== "ok") return source;
+    if (!isExpected(source.seen, move.expected)) return { kind: "stale", note: "changed" };
+    const isSamePlace = from.join("/") === to.join("/");
+    if (isSamePlace) return { kind: "ok", item: source.seen.item };
+    const refusal = move.refuse?.(source.seen);
+    if (refusal !== undefined) return refusal;
+    const parent = to.slice(0, -1);
+    if (parent.join("/") !== from.slice(0, -1).join("/")) {
+      const refused = await core.refuseParent(parent, signal);
+      if (refused !== undefined) return refused;
+    } else if (core.mixesSpellings && isSameSpelling(from.at(-1) ?? "", to.at(-1) ?? "")) {
+      return respell(core, source.seen, from, to, signal);
+    }
+    const target = await core.look(to, signal);
+    if (target.kind === "ok") return { kind: "conflict", existingName: target.seen.item.name };
+    if (target.kind !== "not_found") return target;
+    return moveOnto(core, { source: source.seen, from, to, signal });
+  });
+}
+
+/**
+ * Moves onto a name that was free a moment ago, and finds out what came of it. After a lost answer it asks once more when
+ * nothing has happened: the move refuses to replace, so that it cannot happen twice.
+ */
+export async function moveOnto(
+  core: DavCore,
+  move: {
+    readonly source: Seen;
+    readonly from: readonly string[];
+    readonly to: readonly string[];
+    readonly signal: AbortSignal;
+  },
+): Promise<ItemOutcome> {
+  let guards = core.facts["if_match"] === true;
+  for (let attempt = 1; ; attempt++) {
+    const answered = await sendMove(core, { ...move, guards });
+    if (answered.kind === "refused" && isPlain(answered.failure)) return answered.failure;
+    if (answered.kind === "lost" && !answered.failure.sent) return answered.failure;
+    const settled = await settle(core, move, answered);
+    if (settled !== "nothing_happened") return settled;
+    // A guard that fails although everything is as expected is no guard (weak tags, compressing servers).
+    const isGuardUseless = answered.kind === "refused" && answered.status === 412 && guards;
+    if (attempt < 2 && (isGuardUseless || answered.kind === "lost")) {
+      guards = false;
+      continue;
+    }
+    if (answered.kind === "refused")
+      return answered.failure.kind === "stale" || answered.status === 412
+        ? { kind: "offline", sent: true, note: `refused_${answered.status}` }
+        : answered.failure;
+    return undone(answered);
+  }
+}
+
+/** What to say when nothing of a change can be seen that was not refused. */
+export function undone(answered: Exclude<Answered, { kind: "refused" }>): Failure {
+  if (answered.kind === "accepted")
+    return { kind: "offline", sent: true, note: "accepted_but_not_done" };
+  // The server's own error is an answer: it is done with the request. Otherwise it may still be at it.
+  const note = answered.failure.note ?? "lost";
+  return /^5\d\d$/.test(note) ? answered.failure : { kind: "unknown_outcome", note };
+}
+
+async function sendMove(
+  core: DavCore,
+  move: {
+    readonly source: Seen;
+    readonly from: readonly string[];
+    readonly to: readonly string[];
+    readonly guards: boolean;
+    readonly signal: AbortSignal;
+  },
+): Promise<Answered> {
+  const { source, guards } = move;
+  const isFolder = source.item.kind === "folder";
+  const answer = await core.client.send({
+    method: "MOVE",
+    place: { segments: move.from, isFolder },
+    headers: {
+      destination: core.client.destination({ segments: move.to, isFolder }),
+      overwrite: "F",
+      ...(guards && source.strongTag !== undefined ? { "if-match": source.strongTag } : {}),
+    },
+    signal: move.signal,
+  });
+  return answer.kind === "answered" ? judge(core, answer) : { kind: "lost", failure: answer };
+}
+
+/** Whether a server accepted a change. A 207 is a refusal when any of its parts is. Servers' own errors are lost answers. */
+export async function judge(core: DavCore, answer: ProviderAnswer): Promise<Answered> {
+  const { status } = answer;
+  if (status === 207) {
+    const parts: number[] = [];
+    const read = await readMultistatus(
+      openPlain(answer, undefined),
+      (response) => {
+        if (response.status !== undefined) parts.push(response.status);
+      },
+      16 * 1024 * 1024,
+    );
+    if (read.kind !== "ok") return { kind: "lost", failure: read };
+    const worst = parts.find((part) => part >= 300);
+    if (worst === undefined) return { kind: "accepted" };
+    const failure = toFailure({ status: worst, headers: {} }, core.deps.clock());
+    return { kind: "refused", status: worst, failure };
+  }
+  const failure = core.client.refuse(answer);
+  if (status >= 200 && status < 300) return { kind: "accepted" };
+  if (failure.kind === "offline" && status >= 500) return { kind: "lost", failure };
+  return { kind: "refused", failure, status };
+}
+
+/** Looks at both places after a move was asked for. */
+async function settle(
+  core: DavCore,
+  move: {
+    readonly source: Seen;
+    readonly from: readonly string[];
+    readonly to: readonly string[];
+    readonly signal: AbortSignal;
+  },
+  answered: Answered,
+): Promise<ItemOutcome | "nothing_happened"> {
+  const target = await core.look(move.to, move.signal);
+  const source = await core.look(move.from, move.signal);
+  if (!isLooked(target) || !isLooked(source))
+    return { kind: "unknown_outcome", note: "look_failed" };
+  if (source.kind === "not_found") {
+    if (target.kind === "not_found") return { kind: "stale", note: "gone" };
+    return isSameItem(move.source, target.seen)
+      ? { kind: "ok", item: target.seen.item }
+      : { kind: "stale", note: "another_took_the_name" };
+  }
+  if (target.kind === "ok")
+    // The source may be a newcomer at the old place.
+    return answered.kind === "accepted" && isSameItem(move.source, target.seen)
+      ? { kind: "ok", item: target.seen.item }
+      : { kind: "conflict", existingName: target.seen.item.name };
+  if (!isExpected(source.seen, { kind: move.source.item.kind, etag: move.source.item.etag }))
+    return { kind: "stale", note: "changed" };
+  return (await core.refuseParent(move.to.slice(0, -1), move.signal)) ?? "nothing_happened";
+}
+
+/** Two hops, because the server takes both spellings for one name. The stopover's name says what it is. */
+async function respell(
+  core: DavCore,
+  source: Seen,
+  from: readonly string[],
+  to: readonly string[],
+  signal: AbortSignal,
+): Promise<ItemOutcome> {
+  const parent = to.slice(0, -1);
+  const stopover = [...parent, toStopoverName(to.at(-1) ?? "", core.deps.newId())];
+  const first = await moveOnto(core, { source, from, to: stopover, signal });
+  if (first.kind !== "ok") return first;
+  const waiting: Seen = { ...source, item: first.item, strongTag: undefined };
+  const second = await moveOnto(core, { source: waiting, from: stopover, to, signal });
+  if (second.kind === "ok") return second;
+  await moveOnto(core, { source: waiting, from: stopover, to: from, signal });
+  return second;
+}
+
+/** The same item at another place: by its id, or by what it holds. */
+function isSameItem(before: Seen, after: Seen): boolean {
+  if (before.fileId !== undefined && after.fileId !== undefined)
+    return before.fileId === after.fileId;
+  return before.item.kind === after.item.kind && before.item.size === after.item.size;
+}
+
+function isLooked<T extends { readonly kind: string }>(
+  look: T,
+): look is Extract<T, { readonly kind: "ok" | "not_found" }> {
+  return look.kind === "ok" || look.kind === "not_found";
+}

@@ -1,0 +1,138 @@
+import type { Failure } from "../outcomes.ts";
+import type {
+  CheckOutcome,
+  CloudProvider,
+  ConnectOutcome,
+  Facts,
+  Powers,
+  ProviderDeps,
+  QuotaOutcome,
+} from "../provider.ts";
+import { createTransport } from "../transport.ts";
+import { toBase, toPlaceOf, type DavBase } from "./address.ts";
+import { createFolder, deleteItem, move, rename, type Permits } from "./changing.ts";
+import { createDavClient, type DavClient } from "./client.ts";
+import { createDavCore, type DavCore } from "./core.ts";
+import { toFailure } from "./failures.ts";
+import { quotaProps } from "./items.ts";
+import { listFolder } from "./listing.ts";
+import { FACTS_VERSION, lookAtRoot, probe, readQuota, toPowers } from "./probe.ts";
+import { readFile } from "./reading.ts";
+import { uploadFile } from "./uploading.ts";
+
+/** What a server is opened with. */
+export interface WebDavRequest {
+  readonly url: string;
+  readonly root: string;
+  readonly username: string;
+  readonly password: string;
+  readonly facts: Facts | undefined;
+  readonly can: Powers;
+  readonly signal: AbortSignal;
+}
+
+/** Opens a folder of a WebDAV server as a storage. */
+export async function openWebDav(
+  request: WebDavRequest,
+  deps: ProviderDeps,
+): Promise<ConnectOutcome> {
+  const placed = toBase(request.url, request.root);
+  if (placed.kind !== "ok") return placed;
+  // Basic authentication takes the first colon for the end of the name.
+  if (request.username.includes(":"))
+    return { kind: "invalid_setting", setting: "username", reason: "has_colon" };
+  const clientOf = (facts: Facts) => createClient(placed.base, request, facts, deps);
+  const check = (signal: AbortSignal) => findFacts(clientOf({}), deps, signal);
+  const { facts } = request;
+  const found =
+    facts?.["version"] === FACTS_VERSION
+      ? ({ kind: "ok", facts } as const)
+      : await check(request.signal);
+  if (found.kind !== "ok") return found;
+  const core = createDavCore({ client: clientOf(found.facts), facts: found.facts, deps });
+  const provider = createWebDav(core, toPowers(request.can, found.facts), check);
+  return { kind: "ok", provider, facts: found.facts };
+}
+
+function createClient(
+  base: DavBase,
+  request: WebDavRequest,
+  facts: Facts,
+  deps: ProviderDeps,
+): DavClient {
+  return createDavClient({
+    base,
+    username: request.username,
+    password: request.password,
+    transport: createTransport(deps.guarded),
+    clock: deps.clock,
+    usesPathDestination: facts["path_destination"] === true,
+  });
+}
+
+async function findFacts(
+  client: DavClient,
+  deps: ProviderDeps,
+  signal: AbortSignal,
+): Promise<CheckOutcome> {
+  const root = await lookAtRoot(client, deps, signal);
+  if (root.kind !== "ok") return root;
+  const probed = await probe(client, deps, signal);
+  return probed.kind === "ok" ? { kind: "ok", facts: { ...root.facts, ...probed.facts } } : probed;
+}
+
+function createWebDav(
+  core: DavCore,
+  can: Powers,
+  check: (signal: AbortSignal) => Promise<CheckOutcome>,
+): CloudProvider {
+  const permits: Permits = () => undefined;
+  return {
+    ...createDavVerbs(core, permits),
+    can,
+    upload: (input) => uploadFile(core, input),
+    delete: (input) =>
+      deleteItem(core, input, permits, async () => ({ kind: "ok", how: "permanent" })),
+    check: ({ signal }) => check(signal),
+    close: async () => undefined,
+  };
+}
+
+/** The verbs that are the same for every server that speaks WebDAV. */
+export function createDavVerbs(
+  core: DavCore,
+  permits: Permits,
+): Pick<CloudProvider, "list" | "stat" | "read" | "createFolder" | "rename" | "move" | "quota"> {
+  return {
+    list: ({ folder, signal }) => listFolder(core, folder, signal),
+
+    async stat({ id, signal }) {
+      const place = toPlaceOf(id);
+      if (place === undefined) return { kind: "not_found", note: "impossible_id" };
+      const found = await core.look(place.segments, signal);
+      return found.kind === "ok" ? { kind: "ok", item: found.seen.item } : found;
+    },
+
+    read: (input) => readFile(core, input),
+    createFolder: (input) => createFolder(core, input),
+    rename: (input) => rename(core, input, permits),
+    move: (input) => move(core, input, permits),
+    quota: ({ signal }) => findQuota(core, signal),
+  };
+}
+
+async function findQuota(core: DavCore, signal: AbortSignal): Promise<QuotaOutcome> {
+  let room: ReturnType<typeof readQuota>;
+  const outcome = await core.client.propfind(
+    { place: { segments: [], isFolder: true }, depth: "0", props: quotaProps, signal },
+    (response) => {
+      room ??= readQuota(response);
+    },
+  );
+  if (outcome.kind === "refused") {
+    const failure: Failure = toFailure(outcome.answer, core.deps.clock());
+    return failure.kind === "stale" ? { kind: "offline", sent: true, note: "root_gone" } : failure;
+  }
+  if (outcome.kind !== "ok") return outcome;
+  return { kind: "ok", usedBytes: room?.usedBytes, totalBytes: room?.totalBytes };
+}

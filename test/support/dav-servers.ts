@@ -1,0 +1,254 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { chmod, chown, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** WebDAV servers of the system's packages. */
+export type DavServerName = "apache" | "lighttpd" | "nginx" | "rclone";
+
+/** A server of its own, as this user, on a loopback port. `await using` stops it and removes what it held. */
+export interface DavServer extends AsyncDisposable {
+  readonly origin: string;
+  /** The folder that it serves. */
+  readonly files: string;
+  /** Makes a folder below `files` that the server may write. */
+  makeFolder(name: string): Promise<string>;
+  /** Ends it as a crash would, and starts it again on the same port. */
+  restart(): Promise<void>;
+}
+
+/** What every one of them lets in. */
+export const davUser = { username: "anna", password: "p\u00e4ss: word" } as const;
+
+const APACHE_MODULES = "/usr/lib/apache2/modules";
+const LIGHTTPD_MODULES = "/usr/lib/lighttpd";
+const NGINX_MODULE = "/usr/lib/nginx/modules/ngx_http_dav_ext_module.so";
+
+/** What is missing for a server, by the names of its packages; undefined when it can be started. */
+export function missingFor(name: DavServerName): string | undefined {
+  const needs: Record<DavServerName, readonly [string, string, string?]> = {
+    apache: ["apache2", "apache2", `${APACHE_MODULES}/mod_dav_fs.so`],
+    lighttpd: ["lighttpd", "lighttpd-mod-webdav", `${LIGHTTPD_MODULES}/mod_webdav.so`],
+    nginx: ["nginx", "libnginx-mod-http-dav-ext", NGINX_MODULE],
+    rclone: ["rclone", "rclone"],
+  };
+  const [program, debian, file] = needs[name];
+  const isThere = findProgram(program) !== undefined && (file === undefined || existsSync(file));
+  return isThere ? undefined : `${debian} is not installed`;
+}
+
+/** Starts one. */
+export async function startDavServer(name: DavServerName): Promise<DavServer> {
+  const home = await mkdtemp(join(tmpdir(), `croft-${name}-`));
+  const files = join(home, "files");
+  await mkdir(files);
+  await mkdir(join(home, "tmp"));
+  const port = await findFreePort();
+  const origin = `http://127.0.0.1:${port}`;
+  const owner = process.getuid?.() === 0 && name === "apache" ? await findWebUser() : undefined;
+  await writeFile(join(home, "passwords"), `${davUser.username}:${toSha(davUser.password)}\n`);
+  await chmod(home, 0o755);
+  await writeFile(join(home, "server.conf"), configurations[name]({ home, files, port, owner }));
+  for (const folder of [files, join(home, "tmp")]) await own(folder);
+  let child = await launch();
+
+  async function own(folder: string) {
+    if (owner !== undefined) await chown(folder, owner.uid, owner.gid);
+  }
+
+  async function launch(): Promise<ChildProcess> {
+    const started = spawn(
+      findProgram(programs[name]) ?? name,
+      argumentsOf(name, home, files, port),
+      {
+        cwd: home,
+        stdio: ["ignore", "pipe", "pipe"],
+        env: { PATH: process.env["PATH"], HOME: home, RCLONE_CONFIG: join(home, "rclone.conf") },
+      },
+    );
+    let output = "";
+    for (const stream of [started.stdout, started.stderr])
+      stream.on("data", (chunk: Buffer) => {
+        output += chunk.toString();
+      });
+    for (let tries = 0; tries < 200; tries++) {
+      if (started.exitCode !== null) throw new Error(`${name} does not start: ${output}`);
+      if (await answers(origin)) return started;
+      await sleep(25);
+    }
+    await stop(started, "SIGKILL");
+    throw new Error(`${name} does not answer: ${output}`);
+  }
+
+  return {
+    origin,
+    files,
+    async makeFolder(folder) {
+      const path = join(files, folder);
+      await mkdir(path);
+      await own(path);
+      return path;
+    },
+    async restart() {
+      await stop(child, "SIGTERM");
+      child = await launch();
+    },
+    async [Symbol.asyncDispose]() {
+      await stop(child, "SIGTERM");
+      await rm(home, { recursive: true, force: true });
+    },
+  };
+}
+
+interface Place {
+  readonly home: string;
+  readonly files: string;
+  readonly port: number;
+  readonly owner: { readonly uid: number; readonly gid: number } | undefined;
+}
+
+const programs: Record<DavServerName, string> = {
+  apache: "apache2",
+  lighttpd: "lighttpd",
+  nginx: "nginx",
+  rclone: "rclone",
+};
+
+function argumentsOf(name: DavServerName, home: string, files: string, port: number): string[] {
+  const configuration = join(home, "server.conf");
+  switch (name) {
+    case "apache":
+      return ["-D", "FOREGROUND", "-f", configuration];
+    case "lighttpd":
+      return ["-D", "-f", configuration];
+    case "nginx":
+      return ["-e", join(home, "error.log"), "-p", home, "-c", configuration];
+    case "rclone":
+      return [
+        ...["serve", "webdav", files, "--addr", `127.0.0.1:${port}`],
+        ...["--user", davUser.username, "--pass", davUser.password],
+        // Files are changed behind its back.
+        ...["--dir-cache-time", "0s", "--config", join(home, "rclone.conf")],
+      ];
+  }
+}
+
+const configurations: Record<DavServerName, (place: Place) => string> = {
+  apache: ({ home, files, port, owner }) => `
+ServerRoot "${home}"
+ServerName 127.0.0.1
+PidFile "${home}/apache.pid"
+Listen 127.0.0.1:${port}
+ErrorLog "${home}/error.log"
+Mutex posixsem
+${[
+  "mpm_event",
+  "authn_core",
+  "authn_file",
+  "authz_core",
+  "authz_user",
+  "auth_basic",
+  "mime",
+  "dav",
+  "dav_fs",
+]
+  .map((module) => `LoadModule ${module}_module ${APACHE_MODULES}/mod_${module}.so`)
+  .join("\n")}
+${owner === undefined ? "" : `User #${owner.uid}\nGroup #${owner.gid}`}
+TypesConfig /etc/mime.types
+DocumentRoot "${files}"
+DavLockDB "${home}/tmp/locks"
+<Directory "${files}">
+  Dav On
+  AuthType Basic
+  AuthName dav
+  AuthUserFile "${home}/passwords"
+  Require valid-user
+</Directory>
+`,
+  lighttpd: ({ home, files, port }) => `
+server.document-root = "${files}"
+server.bind = "127.0.0.1"
+server.port = ${port}
+server.errorlog = "${home}/error.log"
+server.upload-dirs = ("${home}/tmp")
+server.modules = ("mod_auth", "mod_authn_file", "mod_webdav")
+mimetype.assign = ("" => "application/octet-stream")
+auth.backend = "htpasswd"
+auth.backend.htpasswd.userfile = "${home}/passwords"
+auth.require = ("/" => ("method" => "basic", "realm" => "dav", "require" => "valid-user"))
+webdav.activate = "enable"
+`,
+  nginx: ({ home, files, port }) => `
+daemon off;
+${process.getuid?.() === 0 ? "user root;" : ""}
+pid ${home}/nginx.pid;
+load_module ${NGINX_MODULE};
+events {}
+http {
+  access_log off;
+  client_body_temp_path ${home}/tmp/body;
+  proxy_temp_path ${home}/tmp/proxy;
+  fastcgi_temp_path ${home}/tmp/fastcgi;
+  uwsgi_temp_path ${home}/tmp/uwsgi;
+  scgi_temp_path ${home}/tmp/scgi;
+  client_max_body_size 0;
+  server {
+    listen 127.0.0.1:${port};
+    root ${files};
+    auth_basic dav;
+    auth_basic_user_file ${home}/passwords;
+    dav_methods PUT DELETE MKCOL COPY MOVE;
+    dav_ext_methods PROPFIND OPTIONS;
+  }
+}
+`,
+  rclone: () => "",
+};
+
+function toSha(password: string): string {
+  return `{SHA}${createHash("sha1").update(password).digest("base64")}`;
+}
+
+function findProgram(name: string): string | undefined {
+  const folders = [...(process.env["PATH"] ?? "").split(delimiter), "/usr/sbin", "/sbin"];
+  return folders.map((folder) => join(folder, name)).find((path) => existsSync(path));
+}
+
+/** Apache never serves as root. */
+async function findWebUser() {
+  const accounts = (await readFile("/etc/passwd", "utf8")).split("\n");
+  const fields = accounts.find((line) => /^(www-data|nobody):/.test(line))?.split(":");
+  if (fields === undefined) throw new Error("there is no user that a web server may run as");
+  return { uid: Number(fields[2]), gid: Number(fields[3]) };
+}
+
+async function findFreePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  await new Promise((done) => server.close(done));
+  return port;
+}
+
+async function answers(origin: string): Promise<boolean> {
+  try {
+    await (await fetch(origin, { signal: AbortSignal.timeout(2_000) })).arrayBuffer();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function stop(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, "exit");
+  child.kill(signal);
+  await ended;
+}
