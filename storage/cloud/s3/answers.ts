@@ -1,3 +1,4 @@
+import { openPlain } from "../content-encoding.ts";
 import { readXml, type XmlElement, type XmlHandlers } from "../xml.ts";
 import type { Offline, ProviderAnswer } from "../transport.ts";
 
@@ -146,7 +147,7 @@ async function readRoot(
 ): Promise<{ readonly kind: "ok"; readonly root: string } | Offline> {
   let root = "";
   const read = await readXml(
-    answer.stream(undefined),
+    openPlain(answer, undefined),
     {
       open(element) {
         if (element.parent === undefined) root = element.local;

@@ -54,6 +54,7 @@ export interface Store {
   readonly findings: Findings;
   readonly limits: S3Limits;
   readonly deps: ProviderDeps;
+  readonly bucket: string;
   readonly connectionId: string;
   /** Names the bucket among all: in it keys of turns are unique. */
   readonly scope: string;

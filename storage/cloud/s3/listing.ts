@@ -52,6 +52,25 @@ export async function* pagesOf(
   }
 }
 
+/**
+ * Whether a folder holds anything but `own`, its marker included: without that it is gone, or will be when `own` goes.
+ * `own` is the key of a file or the prefix of a folder.
+ */
+export async function isThereBeside(
+  store: Store,
+  prefix: string,
+  own: string,
+  signal: AbortSignal,
+): Promise<boolean | Failure> {
+  if (prefix === store.keys.root) return true;
+  const query = { prefix, delimiter: "/", "max-keys": "2" };
+  const page = await store.client.page(query, signal);
+  if (page.kind === "refused") return toListFailure(page.failure);
+  const read = understand(page, prefix, store);
+  if (read === undefined) return broken("other_keys");
+  return [...read.entries.map(({ key }) => key), ...read.prefixes].some((found) => found !== own);
+}
+
 /** Everything in a folder. */
 export async function listFolder(
   store: Store,

@@ -1,0 +1,128 @@
+import type { Store } from "./context.ts";
+import { findObject } from "./context.ts";
+import { toVersionId, unquote, type BucketClient } from "./client.ts";
+import { isThereBeside } from "./listing.ts";
+import { isPrecondition, isRace, type Refused } from "./refusals.ts";
+import type { Failure } from "../outcomes.ts";
+
+/** What became of a change of one object. */
+export type Changed =
+  | {
+      readonly kind: "done";
+      /** Of what was written; empty where the server does not say. */
+      readonly etag: string;
+      readonly versionId: string | undefined;
+      /** The delete left older versions behind. */
+      readonly isMarked: boolean;
+    }
+  /** The condition was not met: somebody else's object is there, or not there any more. */
+  | { readonly kind: "precondition" }
+  | Refused;
+
+/** How often a request is sent that met another one at the same key. */
+const RACES_MAX = 4;
+const RACE_WAIT_MS = 100;
+
+/** Sends a request anew while another one at the same key is in its way. */
+export async function throughRaces<T extends { readonly kind: "done" }>(
+  store: Store,
+  signal: AbortSignal,
+  send: () => Promise<T | Refused>,
+): Promise<T | Refused> {
+  for (let tries = 1; ; tries++) {
+    const sent = await send();
+    if (sent.kind === "done" || !isRace(sent) || tries === RACES_MAX || signal.aborted) return sent;
+    try {
+      await store.deps.sleep(RACE_WAIT_MS * tries, signal);
+    } catch (error) {
+      if (signal.aborted) return sent;
+      throw error;
+    }
+  }
+}
+
+/**
+ * Makes an object whose key must be free. Where the server keeps no condition the caller has looked, in turn with
+ * everybody else of this daemon.
+ */
+export async function putNew(
+  store: Store,
+  object: {
+    readonly key: string;
+    readonly body: Uint8Array;
+    readonly contentType?: string | undefined;
+    readonly signal: AbortSignal;
+  },
+): Promise<Changed> {
+  const { key, body, contentType, signal } = object;
+  const headers = {
+    ...(contentType === undefined ? {} : { "content-type": contentType }),
+    ...(store.findings.guards.put ? { "if-none-match": "*" } : {}),
+  };
+  return toChanged(
+    await throughRaces(store, signal, () =>
+      store.client.ask({ method: "PUT", key, body, headers, signal }),
+    ),
+  );
+}
+
+/**
+ * Deletes an object while it is the one with this entity tag. With a version that one goes without a trace. Where the
+ * server keeps no condition the object is looked at just before.
+ */
+export async function removeObject(
+  store: Store,
+  object: {
+    readonly key: string;
+    readonly etag: string;
+    readonly versionId?: string | undefined;
+    readonly signal: AbortSignal;
+  },
+): Promise<Changed> {
+  const { key, etag, versionId, signal } = object;
+  const isGuarded = store.findings.guards.remove;
+  if (!isGuarded || versionId !== undefined) {
+    const head = await findObject(store, key, signal);
+    if (head?.kind === "refused") return head;
+    if (head?.etag !== etag) return { kind: "precondition" };
+  }
+  const sent = await throughRaces(store, signal, () =>
+    store.client.ask({
+      method: "DELETE",
+      key,
+      ...(versionId === undefined ? {} : { query: { versionId } }),
+      headers: isGuarded && versionId === undefined ? { "if-match": `"${etag}"` } : {},
+      signal,
+    }),
+  );
+  if (sent.kind === "refused" && sent.failure.kind === "not_found") return { kind: "precondition" };
+  return toChanged(sent);
+}
+
+/**
+ * Gives a folder a marker when it would be gone as soon as `leaving` is: others' folders are often nothing but the common
+ * beginning of keys.
+ */
+export async function keepFolder(
+  store: Store,
+  prefix: string,
+  leaving: string,
+  signal: AbortSignal,
+): Promise<Failure | undefined> {
+  const stays = await isThereBeside(store, prefix, leaving, signal);
+  if (typeof stays === "object") return stays;
+  // When it cannot be made the folder goes with its last item, as it does for everybody else.
+  if (!stays) await putNew(store, { key: prefix, body: new Uint8Array(), signal });
+  return undefined;
+}
+
+/** What a request changed, in one word. */
+export function toChanged(sent: Awaited<ReturnType<BucketClient["ask"]>>): Changed {
+  if (sent.kind === "refused") return isPrecondition(sent) ? { kind: "precondition" } : sent;
+  return {
+    kind: "done",
+    etag: unquote(sent.headers["etag"] ?? ""),
+    versionId: toVersionId(sent.headers["x-amz-version-id"]),
+    isMarked: sent.headers["x-amz-delete-marker"] === "true",
+  };
+}

@@ -1,0 +1,105 @@
+import { ADDRESS_REFUSED } from "../transport.ts";
+import type { ConnectFailure } from "../outcomes.ts";
+import type { ConnectOutcome, ConnectRequest, ProviderDeps } from "../provider.ts";
+import { createBucketClient, type BucketAddress } from "./client.ts";
+import type { S3Limits, Store } from "./context.ts";
+import { toFindings, toPowers } from "./facts.ts";
+import { createKeys } from "./keys.ts";
+import { createS3, lookAt } from "./s3.ts";
+
+/** Opens a bucket: with facts from what is known, without them by looking and trying. */
+export async function connectS3(
+  request: ConnectRequest,
+  deps: ProviderDeps,
+  limits: S3Limits,
+): Promise<ConnectOutcome> {
+  const { settings, credentials, facts, connectionId, signal } = request;
+  const address = toAddress(settings, credentials);
+  if ("kind" in address) return address;
+  const root = toRoot(settings["prefix"] ?? "");
+  if (typeof root === "object") return root;
+  const findings = toFindings(facts ?? {}, address.region);
+  const store: Store = {
+    client: createBucketClient({ ...address, region: findings.region }, deps, limits),
+    keys: createKeys(root),
+    findings,
+    limits,
+    deps,
+    bucket: address.bucket,
+    connectionId,
+    scope: `s3:${address.endpoint}/${address.bucket}`,
+  };
+  if (facts !== undefined)
+    return { kind: "ok", provider: createS3(store, toPowers(findings), false), facts };
+  const looked = await lookAt(store, signal);
+  if (looked.kind !== "ok") return toSettingFailure(looked);
+  const found = toFindings(looked.facts, address.region);
+  const provider = createS3({ ...store, findings: found }, toPowers(found), true);
+  return { kind: "ok", provider, facts: looked.facts };
+}
+
+function toAddress(
+  settings: ConnectRequest["settings"],
+  credentials: ConnectRequest["credentials"],
+): BucketAddress | ConnectFailure {
+  const { endpoint = "", region = "us-east-1", bucket = "", path_style: style = "true" } = settings;
+  const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol))
+    return invalid("endpoint", "not_an_address");
+  if (url.username !== "" || url.password !== "") return invalid("endpoint", "has_credentials");
+  if (url.pathname !== "/" || url.search !== "" || url.hash !== "")
+    return invalid("endpoint", "has_a_path");
+  if (!/^[a-zA-Z0-9-]{1,40}$/.test(region)) return invalid("region", "not_a_region");
+  if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$/.test(bucket)) return invalid("bucket", "not_a_name");
+  if (style !== "true" && style !== "false") return invalid("path_style", "not_a_switch");
+  const {
+    access_key_id: id = "",
+    secret_access_key: secret = "",
+    session_token: token,
+  } = credentials;
+  // They stand in headers: what is not printable was pasted with something else.
+  for (const [name, value] of Object.entries({ access_key_id: id, secret_access_key: secret }))
+    if (!/^[\x21-\x7e]+$/.test(value)) return invalid(name, "not_a_key");
+  if (token !== undefined && !/^[\x21-\x7e]+$/.test(token))
+    return invalid("session_token", "not_a_token");
+  return {
+    endpoint: url.origin,
+    region,
+    bucket,
+    isPathStyle: style === "true",
+    keys: { accessKeyId: id, secretAccessKey: secret, sessionToken: token },
+  };
+}
+
+/** The root's keys begin with this. */
+function toRoot(prefix: string): string | ConnectFailure {
+  const trimmed = prefix.replace(/^\/+|\/+$/g, "");
+  if (trimmed === "") return "";
+  const segments = trimmed.split("/");
+  const isOdd = segments.some((segment) => ["", ".", ".."].includes(segment));
+  return isOdd ||
+    Buffer.byteLength(trimmed) > 700 ||
+    !trimmed.isWellFormed() ||
+    /\p{Cc}/u.test(trimmed)
+    ? invalid("prefix", "not_a_path")
+    : `${trimmed}/`;
+}
+
+/** What a look fails with, as the setting that is wrong where that can be told. */
+function toSettingFailure(failure: ConnectFailure): ConnectFailure {
+  if (failure.kind !== "offline") return failure;
+  switch (failure.note) {
+    case ADDRESS_REFUSED:
+      return invalid("endpoint", ADDRESS_REFUSED);
+    case "bucket_missing":
+      return invalid("bucket", "bucket_missing");
+    case "AuthorizationHeaderMalformed":
+      return invalid("region", "wrong_region");
+    default:
+      return failure;
+  }
+}
+
+function invalid(setting: string, reason: string): ConnectFailure {
+  return { kind: "invalid_setting", setting, reason };
+}

@@ -1,0 +1,142 @@
+import type { Failure } from "../outcomes.ts";
+import { throughRaces, type Changed } from "./changing.ts";
+import { unquote, type ObjectHead } from "./client.ts";
+import { findObject, type Store } from "./context.ts";
+import { uploadInParts, type Part } from "./multipart.ts";
+import { isPrecondition, mayHaveLanded, toChangeFailure, type Refused } from "./refusals.ts";
+import { encodePath } from "./signing.ts";
+
+/** A copy within the bucket. */
+export interface Copy {
+  readonly from: string;
+  readonly source: ObjectHead;
+  /** Nothing may have this key. */
+  readonly to: string;
+  readonly signal: AbortSignal;
+}
+
+export type Copied =
+  | { readonly kind: "copied"; readonly head: ObjectHead }
+  /** The source is another one by now, or the new key is taken. */
+  | { readonly kind: "precondition" }
+  | Failure;
+
+/** Keeps a copy from replacing anything: the common header, and Cloudflare's. */
+export const NEW_COPY_HEADERS: Readonly<Record<string, string>> = {
+  "if-none-match": "*",
+  "cf-copy-destination-if-none-match": "*",
+};
+
+/** Properties of an object that a copy in parts has to be told again. */
+const KEPT_HEADERS =
+  /^(content-(type|encoding|language|disposition)|cache-control|expires|x-amz-meta-.+|x-amz-storage-class)$/;
+
+/**
+ * Copies an object as it was seen to a key that is free, and looks afterwards. Where the server keeps no conditions the
+ * caller has looked at both, in turn with everybody else of this daemon.
+ */
+export async function copyObject(store: Store, copy: Copy): Promise<Copied> {
+  const send = () =>
+    copy.source.size > store.limits.copyBytesMax
+      ? copyInParts(store, copy)
+      : copyAtOnce(store, copy);
+  const sent = await send();
+  if (sent.kind === "done") return verify(store, copy, sent.etag);
+  if (!isLost(sent)) return toCopied(sent);
+  const landed = await findObject(store, copy.to, copy.signal);
+  if (landed === undefined) {
+    const again = await send();
+    if (again.kind === "done") return verify(store, copy, again.etag);
+    if (!isLost(again) && again.kind !== "precondition") return toCopied(again);
+  }
+  // The same tag is the same content; another one may be ours or not, and nothing is deleted on a guess.
+  const ours = await findObject(store, copy.to, copy.signal);
+  return ours?.kind === "object" && ours.etag === copy.source.etag && ours.size === copy.source.size
+    ? { kind: "copied", head: ours }
+    : { kind: "unknown_outcome", note: "copy_unanswered" };
+}
+
+/** The headers that name the source, and what it must still be. */
+export function toSourceHeaders(
+  store: Store,
+  from: string,
+  etag: string,
+): Readonly<Record<string, string>> {
+  return {
+    "x-amz-copy-source": encodePath(`/${store.bucket}/${from}`),
+    ...(store.findings.guards.copySource ? { "x-amz-copy-source-if-match": `"${etag}"` } : {}),
+  };
+}
+
+async function copyAtOnce(store: Store, { from, source, to, signal }: Copy): Promise<Changed> {
+  const headers = {
+    ...toSourceHeaders(store, from, source.etag),
+    ...(store.findings.guards.copyDestination ? NEW_COPY_HEADERS : {}),
+  };
+  const sent = await throughRaces(store, signal, () =>
+    store.client.askForBody({ method: "PUT", key: to, headers, signal }, "CopyObjectResult"),
+  );
+  if (sent.kind === "refused")
+    return isPrecondition(sent) || sent.failure.kind === "not_found"
+      ? { kind: "precondition" }
+      : sent;
+  return {
+    kind: "done",
+    etag: unquote(sent.fields["ETag"] ?? ""),
+    versionId: undefined,
+    isMarked: false,
+  };
+}
+
+async function copyInParts(store: Store, copy: Copy): Promise<Changed | Failure> {
+  const { from, source, to, signal } = copy;
+  const kept = Object.entries(source.headers).filter(([name]) => KEPT_HEADERS.test(name));
+  return uploadInParts(
+    store,
+    { key: to, headers: Object.fromEntries(kept), signal },
+    async (uploadId) => {
+      const parts: Part[] = [];
+      const { copyPartBytes } = store.limits;
+      for (let start = 0; start < source.size; start += copyPartBytes) {
+        const number = parts.length + 1;
+        const end = Math.min(start + copyPartBytes, source.size) - 1;
+        const sent = await store.client.askForBody(
+          {
+            method: "PUT",
+            key: to,
+            query: { partNumber: String(number), uploadId },
+            headers: {
+              ...toSourceHeaders(store, from, source.etag),
+              "x-amz-copy-source-range": `bytes=${start}-${end}`,
+            },
+            signal,
+          },
+          "CopyPartResult",
+        );
+        if (sent.kind === "refused") return sent;
+        parts.push({ number, etag: unquote(sent.fields["ETag"] ?? "") });
+      }
+      return parts;
+    },
+    (complete) => complete(),
+  );
+}
+
+/** A look at what the copy has become: success is what is there, not what was said. */
+async function verify(store: Store, copy: Copy, etag: string): Promise<Copied> {
+  const head = await findObject(store, copy.to, copy.signal);
+  if (head === undefined) return { kind: "stale", note: "copy_gone" };
+  if (head.kind === "refused") return { kind: "unknown_outcome", note: "copy_unseen" };
+  if (etag !== "" && head.etag !== etag) return { kind: "precondition" };
+  return head.size === copy.source.size
+    ? { kind: "copied", head }
+    : { kind: "unknown_outcome", note: "copy_differs" };
+}
+
+function isLost(sent: Changed | Failure): boolean {
+  return sent.kind === "refused" ? mayHaveLanded(sent) : sent.kind === "unknown_outcome";
+}
+
+function toCopied(sent: Exclude<Changed, { kind: "done" }> | Failure): Copied {
+  return sent.kind === "refused" ? toChangeFailure((sent as Refused).failure) : sent;
+}

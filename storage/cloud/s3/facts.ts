@@ -1,0 +1,72 @@
+import type { Facts, Powers } from "../provider.ts";
+import type { Findings, Spelling } from "./context.ts";
+
+/** What this kind of storage can do at best: on a server that keeps every condition, in a bucket with versions. */
+export const s3Powers: Powers = {
+  trash: true,
+  permanentDelete: true,
+  guardedRename: "atomic",
+  guardedDelete: "atomic",
+  createOnly: "atomic",
+  folderMove: false,
+  ids: "path",
+  caseSensitive: true,
+  normalisationSensitive: true,
+  duplicateNames: false,
+  quota: false,
+  range: true,
+  versionResolutionMs: 0,
+  uploadNeedsSize: false,
+};
+
+/** What one connection can do, from what was found out about its server. */
+export function toPowers({ guards, isVersioned }: Findings): Powers {
+  const { put, multipart, copySource, copyDestination, remove } = guards;
+  return {
+    ...s3Powers,
+    trash: isVersioned,
+    guardedRename: copySource && copyDestination && remove ? "atomic" : "emulated",
+    guardedDelete: remove ? "atomic" : "emulated",
+    createOnly: put && multipart ? "atomic" : "emulated",
+  };
+}
+
+/** Findings as they are kept with the connection. */
+export function toFacts(findings: Findings): Facts {
+  const { guards, region, isVersioned, isWritable, keySpelling, prefixSpelling } = findings;
+  return {
+    region,
+    conditional_put: guards.put,
+    conditional_multipart: guards.multipart,
+    conditional_copy_source: guards.copySource,
+    conditional_copy_destination: guards.copyDestination,
+    conditional_delete: guards.remove,
+    versioned: isVersioned,
+    writable: isWritable,
+    key_spelling: keySpelling,
+    prefix_spelling: prefixSpelling,
+  };
+}
+
+/** The same read back. What is missing was not proved. */
+export function toFindings(facts: Facts, region: string): Findings {
+  const is = (name: string) => facts[name] === true;
+  return {
+    region: typeof facts["region"] === "string" ? facts["region"] : region,
+    guards: {
+      put: is("conditional_put"),
+      multipart: is("conditional_multipart"),
+      copySource: is("conditional_copy_source"),
+      copyDestination: is("conditional_copy_destination"),
+      remove: is("conditional_delete"),
+    },
+    isVersioned: is("versioned"),
+    isWritable: is("writable"),
+    keySpelling: toSpelling(facts["key_spelling"]),
+    prefixSpelling: toSpelling(facts["prefix_spelling"]),
+  };
+}
+
+function toSpelling(fact: Facts[string] | undefined): Spelling {
+  return fact === "percent" || fact === "none" ? fact : "form";
+}

@@ -1,0 +1,184 @@
+import type { Failure } from "../outcomes.ts";
+import { parseJsonObject, type JsonObject } from "../json.ts";
+import { keepFolder, removeObject } from "./changing.ts";
+import { findObject, turnOf, type Store } from "./context.ts";
+import { OWN_FOLDER } from "./keys.ts";
+import { pagesOf, type KeyEntry } from "./listing.ts";
+import { toChangeFailure } from "./refusals.ts";
+
+/** What is about to be done in several requests: read back when the daemon died in between. */
+export type JournalEntry =
+  | {
+      readonly kind: "move";
+      readonly from: string;
+      readonly to: string;
+      /** Of the source, which alone may be deleted. */
+      readonly etag: string;
+      /** Of the copy, where that differs from the source's. */
+      readonly copied?: string;
+    }
+  | { readonly kind: "upload"; readonly key: string; readonly uploadId: string };
+
+/** An entry that is written. */
+export interface Journaled {
+  readonly key: string;
+  /** Replaces what it says. */
+  rewrite(entry: JournalEntry): Promise<Failure | undefined>;
+  /** Takes it out again. Where that fails it is settled later, to no effect. */
+  end(): Promise<void>;
+}
+
+const DAY_MS = 24 * 3_600_000;
+/** Entries of other connections are taken for abandoned after this time: theirs may be another daemon. */
+const FOREIGN_MS = 7 * DAY_MS;
+/** Taking an entry out must not wait for a call that was given up. */
+const END_MS = 15_000;
+const ENTRY_BYTES_MAX = 16_384;
+
+/** Writes down what is about to be done. */
+export async function openJournal(
+  store: Store,
+  entry: JournalEntry,
+  signal: AbortSignal,
+): Promise<Journaled | Failure> {
+  const key = `${folderOf(store)}${store.deps.newId()}`;
+  const write = async (what: JournalEntry) => {
+    const body = Buffer.from(JSON.stringify(what));
+    const sent = await store.client.ask({ method: "PUT", key, body, signal });
+    return sent.kind === "refused" ? toChangeFailure(sent.failure) : undefined;
+  };
+  const failed = await write(entry);
+  if (failed !== undefined) return failed;
+  return { key, rewrite: write, end: () => purge(store, key, AbortSignal.timeout(END_MS)) };
+}
+
+/**
+ * Settles what earlier runs of this connection left behind: a move whose copy is there is ended by deleting the source, a
+ * multipart upload is aborted. What runs at the moment is left alone. With `everything` old entries of other
+ * connections and old probes go, too.
+ */
+export async function settleJournal(
+  store: Store,
+  everything: boolean,
+  signal: AbortSignal,
+): Promise<Failure | undefined> {
+  const prefix = everything ? `${store.keys.root}${OWN_FOLDER}/` : folderOf(store);
+  const entries: KeyEntry[] = [];
+  for await (const page of pagesOf(store, { prefix }, signal)) {
+    if (page.kind !== "ok") return page;
+    entries.push(...page.entries);
+  }
+  for (const { key, modifiedAt } of entries) {
+    const age = store.deps.clock() - (modifiedAt ?? store.deps.clock());
+    const isOwn = key.startsWith(folderOf(store));
+    if (key.startsWith(`${store.keys.root}${OWN_FOLDER}/probe/`)) {
+      if (age > DAY_MS) await purge(store, key, signal);
+    } else if (
+      isOwn ||
+      (key.startsWith(`${store.keys.root}${OWN_FOLDER}/journal/`) && age > FOREIGN_MS)
+    ) {
+      const failed = await settle(store, key, signal);
+      if (failed !== undefined) return failed;
+    }
+  }
+  return undefined;
+}
+
+async function settle(
+  store: Store,
+  key: string,
+  signal: AbortSignal,
+): Promise<Failure | undefined> {
+  if (store.deps.turns.isTaken(turnOf(store, key))) return undefined;
+  const sent = await store.client.send({ method: "GET", key, signal });
+  if (sent.kind === "refused")
+    return sent.failure.kind === "not_found" ? undefined : toChangeFailure(sent.failure);
+  const body = await sent.answer.text(ENTRY_BYTES_MAX);
+  const entry = body.kind === "ok" ? toEntry(parseJsonObject(body.text), store) : undefined;
+  // What is no entry was put there by somebody else.
+  if (entry === undefined) return undefined;
+  const failed =
+    entry.kind === "move"
+      ? await settleMove(store, entry, signal)
+      : await abortUpload(store, entry.key, entry.uploadId, signal);
+  if (failed !== undefined) return failed;
+  await purge(store, key, signal);
+  return undefined;
+}
+
+/** The source goes only while it is the one that was to be moved, and a copy that is proved to be its own is there. */
+async function settleMove(
+  store: Store,
+  entry: Extract<JournalEntry, { kind: "move" }>,
+  signal: AbortSignal,
+): Promise<Failure | undefined> {
+  const { from, to, etag, copied = etag } = entry;
+  return store.deps.turns.inTurn([turnOf(store, from), turnOf(store, to)], async () => {
+    for (const [key, wanted] of [
+      [to, copied],
+      [from, etag],
+    ] as const) {
+      const head = await findObject(store, key, signal);
+      if (head?.kind === "refused") return toChangeFailure(head.failure);
+      if (head?.etag !== wanted) return undefined;
+    }
+    const parent = from.slice(0, from.lastIndexOf("/") + 1);
+    const kept = await keepFolder(store, parent, from, signal);
+    if (kept !== undefined) return kept;
+    const removed = await removeObject(store, { key: from, etag, signal });
+    return removed.kind === "refused" ? toChangeFailure(removed.failure) : undefined;
+  });
+}
+
+/** Aborts a multipart upload. One that is over already is as good as aborted. */
+export async function abortUpload(
+  store: Store,
+  key: string,
+  uploadId: string,
+  signal: AbortSignal,
+): Promise<Failure | undefined> {
+  const sent = await store.client.ask({ method: "DELETE", key, query: { uploadId }, signal });
+  return sent.kind === "done" || sent.status === 404 ? undefined : toChangeFailure(sent.failure);
+}
+
+/** Takes one of our own objects away, on a bucket with versions without a trace where that is allowed. */
+export async function purge(store: Store, key: string, signal: AbortSignal): Promise<void> {
+  const head = store.findings.isVersioned ? await findObject(store, key, signal) : undefined;
+  const versionId = head?.kind === "object" ? head.versionId : undefined;
+  const query = versionId === undefined ? {} : { versionId };
+  const sent = await store.client.ask({ method: "DELETE", key, query, signal });
+  if (sent.kind === "refused" && versionId !== undefined)
+    await store.client.ask({ method: "DELETE", key, signal });
+}
+
+function folderOf(store: Store): string {
+  return `${store.keys.root}${OWN_FOLDER}/journal/${store.connectionId}/`;
+}
+
+/** An entry lies in a bucket that others may write to: it may not lead out of the root. */
+function toEntry(value: JsonObject | undefined, store: Store): JournalEntry | undefined {
+  const text = (name: string) => {
+    const found = value?.[name];
+    return typeof found === "string" && found !== "" ? found : undefined;
+  };
+  const own = `${store.keys.root}${OWN_FOLDER}/`;
+  const key = (name: string) => {
+    const found = text(name);
+    return found?.startsWith(store.keys.root) === true && !found.startsWith(own)
+      ? found
+      : undefined;
+  };
+  const [from, to, etag, copied] = [key("from"), key("to"), text("etag"), text("copied")];
+  const [uploaded, uploadId] = [key("key"), text("uploadId")];
+  if (
+    value?.["kind"] === "move" &&
+    from !== undefined &&
+    to !== undefined &&
+    from !== to &&
+    etag !== undefined
+  )
+    return { kind: "move", from, to, etag, ...(copied === undefined ? {} : { copied }) };
+  if (value?.["kind"] === "upload" && uploaded !== undefined && uploadId !== undefined)
+    return { kind: "upload", key: uploaded, uploadId };
+  return undefined;
+}

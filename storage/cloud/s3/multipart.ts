@@ -1,0 +1,148 @@
+import { createHash } from "node:crypto";
+import type { Failure } from "../outcomes.ts";
+import type { Changed } from "./changing.ts";
+import { toVersionId, unquote } from "./client.ts";
+import { findObject, turnOf, type Store } from "./context.ts";
+import { abortUpload, openJournal } from "./journal.ts";
+import { isPrecondition, isRace, mayHaveLanded, type Refused } from "./refusals.ts";
+
+/** A part that the server has. */
+export interface Part {
+  readonly number: number;
+  /** As the server called it, without quotes. */
+  readonly etag: string;
+}
+
+export interface PartUpload {
+  readonly key: string;
+  /** Properties of the object. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+}
+
+/** Aborting must not wait for a call that was given up. */
+const ABORT_MS = 15_000;
+
+/**
+ * Makes an object of parts under a key that must be free. Nothing is to be seen of it before `complete`, which `commit`
+ * calls when it has looked once more; when it is not reached, or fails, the parts are thrown away. A journal entry
+ * lets the next start do that, when the daemon dies. Rejects with what `sendParts` throws.
+ */
+export async function uploadInParts(
+  store: Store,
+  upload: PartUpload,
+  sendParts: (uploadId: string) => Promise<readonly Part[] | Refused | Failure>,
+  commit: (complete: () => Promise<Changed | Failure>) => Promise<Changed | Failure>,
+): Promise<Changed | Failure> {
+  const { key, headers, signal } = upload;
+  const started = await store.client.askForBody(
+    { method: "POST", key, query: { uploads: "" }, headers, signal },
+    "InitiateMultipartUploadResult",
+  );
+  if (started.kind === "refused") return started;
+  const uploadId = started.fields["UploadId"] ?? "";
+  if (uploadId === "") return { kind: "offline", sent: true, note: "no_upload_id" };
+  const journal = await openJournal(store, { kind: "upload", key, uploadId }, signal);
+  if ("kind" in journal) {
+    await abortUpload(store, key, uploadId, AbortSignal.timeout(ABORT_MS));
+    return journal;
+  }
+  return store.deps.turns.inTurn([turnOf(store, journal.key)], async () => {
+    let isAborted = false;
+    let isDone = false;
+    try {
+      const parts = await sendParts(uploadId);
+      if (!isParts(parts)) return parts;
+      const outcome = await commit(() => complete(store, upload, uploadId, parts));
+      isDone = outcome.kind === "done";
+      return outcome;
+    } finally {
+      if (!isDone) {
+        const failed = await abortUpload(store, key, uploadId, AbortSignal.timeout(ABORT_MS));
+        isAborted = failed === undefined;
+      }
+      // An upload that could not be aborted is settled later.
+      if (isDone || isAborted) await journal.end();
+    }
+  });
+}
+
+async function complete(
+  store: Store,
+  { key, signal }: PartUpload,
+  uploadId: string,
+  parts: readonly Part[],
+): Promise<Changed | Failure> {
+  const body = Buffer.from(toCompletion(parts));
+  const send = () =>
+    store.client.askForBody(
+      {
+        method: "POST",
+        key,
+        query: { uploadId },
+        headers: {
+          "content-type": "application/xml",
+          ...(store.findings.guards.multipart ? { "if-none-match": "*" } : {}),
+        },
+        body,
+        signal,
+      },
+      "CompleteMultipartUploadResult",
+    );
+  let sent = await send();
+  if (sent.kind === "refused" && mayHaveLanded(sent)) {
+    const landed = await findCompleted(store, key, parts, signal);
+    if (landed !== undefined) return landed;
+    sent = await send();
+    if (sent.kind === "refused") {
+      const late = await findCompleted(store, key, parts, signal);
+      if (late !== undefined) return late;
+      if (mayHaveLanded(sent) || sent.code === "NoSuchUpload")
+        return { kind: "unknown_outcome", note: "completion_unanswered" };
+    }
+  }
+  if (sent.kind === "refused")
+    // After this conflict the parts are lost: whoever else was there has the name.
+    return isPrecondition(sent) || isRace(sent) ? { kind: "precondition" } : sent;
+  return {
+    kind: "done",
+    etag: unquote(sent.fields["ETag"] ?? ""),
+    versionId: toVersionId(sent.headers["x-amz-version-id"]),
+    isMarked: false,
+  };
+}
+
+/** What was completed although nobody said so, by the tag that servers commonly make of the parts' tags. */
+async function findCompleted(
+  store: Store,
+  key: string,
+  parts: readonly Part[],
+  signal: AbortSignal,
+): Promise<Changed | undefined> {
+  const head = await findObject(store, key, signal);
+  if (head?.kind !== "object" || head.etag !== toCommonTag(parts)) return undefined;
+  return { kind: "done", etag: head.etag, versionId: head.versionId, isMarked: false };
+}
+
+/** The MD5 of the parts' MD5s, and their number. */
+export function toCommonTag(parts: readonly Part[]): string {
+  const digests = Buffer.concat(parts.map(({ etag }) => Buffer.from(etag, "hex")));
+  return `${createHash("md5").update(digests).digest("hex")}-${parts.length}`;
+}
+
+function toCompletion(parts: readonly Part[]): string {
+  const lines = parts.map(
+    ({ number, etag }) =>
+      `<Part><PartNumber>${number}</PartNumber><ETag>"${escapeXml(etag)}"</ETag></Part>`,
+  );
+  return `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${lines.join("")}</CompleteMultipartUpload>`;
+}
+
+/** A text in XML. Control characters become references, which every server reads and few parsers check. */
+export function escapeXml(text: string): string {
+  return text.replace(/[&<>"'\p{Cc}]/gu, (character) => `&#${character.codePointAt(0) ?? 0};`);
+}
+
+function isParts(value: readonly Part[] | Refused | Failure): value is readonly Part[] {
+  return Array.isArray(value);
+}

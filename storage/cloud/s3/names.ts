@@ -1,0 +1,69 @@
+import type { Failure } from "../outcomes.ts";
+import { findObject, hasKeys, type Store } from "./context.ts";
+import { childOf, splitId } from "./keys.ts";
+import { toChangeFailure, type Refused } from "./refusals.ts";
+
+/** A place where something is to be made. */
+export interface Place {
+  readonly id: string;
+  readonly name: string;
+  readonly parent: string;
+  /** The key of a file of this name. */
+  readonly key: string;
+  /** What the keys in the folder that holds it begin with. */
+  readonly parentPrefix: string;
+}
+
+/** The place of a name in a folder; the name has been looked at already. */
+export function toPlace(store: Store, parent: string, name: string): Place | Failure {
+  const parentPrefix = store.keys.toFolderPrefix(parent);
+  if (parentPrefix === undefined) return { kind: "stale", note: "impossible_id" };
+  return { id: childOf(parent, name), name, parent, key: parentPrefix + name, parentPrefix };
+}
+
+/** Looks whether a name is free and its folder there. */
+export async function refusePlace(
+  store: Store,
+  place: Place,
+  signal: AbortSignal,
+): Promise<Failure | undefined> {
+  const [file, folder, parent] = await Promise.all([
+    findObject(store, place.key, signal),
+    hasKeys(store, `${place.key}/`, signal),
+    place.parent === "" ? true : hasKeys(store, place.parentPrefix, signal),
+  ]);
+  const refused = [file, folder, parent].find((one): one is Refused => isRefused(one));
+  if (refused !== undefined) return toChangeFailure(refused.failure);
+  if (parent !== true) return { kind: "stale", note: "parent_gone" };
+  return file === undefined && folder === false
+    ? undefined
+    : { kind: "conflict", existingName: place.name };
+}
+
+/** Whether something may be moved into a folder: not into itself, below itself or into a file. */
+export async function refuseDestination(
+  store: Store,
+  id: string,
+  parent: string,
+  signal: AbortSignal,
+): Promise<Failure | undefined> {
+  if (parent === id) return { kind: "invalid_destination", reason: "self_destination" };
+  if (parent.startsWith(`${id}/`))
+    return { kind: "invalid_destination", reason: "descendant_destination" };
+  if (parent === "" || splitId(id).parent === parent) return undefined;
+  const key = store.keys.toFileKey(parent);
+  const prefix = store.keys.toFolderPrefix(parent);
+  if (prefix === undefined) return { kind: "stale", note: "impossible_id" };
+  const isFolder = await hasKeys(store, prefix, signal);
+  if (typeof isFolder === "object") return toChangeFailure(isFolder.failure);
+  if (isFolder) return undefined;
+  const file = key === undefined ? undefined : await findObject(store, key, signal);
+  if (file?.kind === "refused") return toChangeFailure(file.failure);
+  return file === undefined
+    ? { kind: "stale", note: "parent_gone" }
+    : { kind: "invalid_destination", reason: "not_a_folder" };
+}
+
+function isRefused(value: unknown): boolean {
+  return typeof value === "object" && value !== null && "kind" in value && value.kind === "refused";
+}

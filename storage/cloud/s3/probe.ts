@@ -1,0 +1,229 @@
+import type { Failure } from "../outcomes.ts";
+import type { ListedPage } from "./answers.ts";
+import { unquote, type BucketClient } from "./client.ts";
+import { findObject, type Findings, type Guards, type Spelling, type Store } from "./context.ts";
+import { NEW_COPY_HEADERS, toSourceHeaders } from "./copying.ts";
+import { abortUpload, purge } from "./journal.ts";
+import { OWN_FOLDER } from "./keys.ts";
+import { decodeKey } from "./listing.ts";
+import { toChangeFailure, type Refused } from "./refusals.ts";
+
+/** A probe's name: every character that servers spell in more than one way. */
+const ODD = "a b+c%41&é'\"<";
+const CLEAN_MS = 30_000;
+const NO_GUARDS: Guards = {
+  put: false,
+  multipart: false,
+  copySource: false,
+  copyDestination: false,
+  remove: false,
+};
+
+/**
+ * Finds out what a server really does: some take conditions and ignore them. Writes a few tiny objects below the adapter's
+ * own folder and removes them. A bucket that may only be read is fine, too: then nothing is proved.
+ */
+export async function probe(
+  store: Store,
+  signal: AbortSignal,
+): Promise<{ readonly kind: "ok"; readonly findings: Findings } | Failure> {
+  const folder = `${store.keys.root}${OWN_FOLDER}/probe/${store.deps.newId()}/`;
+  const key = `${folder}${ODD}/1`;
+  const other = `${folder}${ODD}/2`;
+  try {
+    const first = await put(store, key, "1", {}, signal);
+    if (first.kind === "refused") {
+      if (first.failure.kind !== "forbidden" && first.status !== 405)
+        return toChangeFailure(first.failure);
+      return { kind: "ok", findings: { ...store.findings, region: store.client.region() } };
+    }
+    const etag = unquote(first.headers["etag"] ?? "");
+    const version = first.headers["x-amz-version-id"];
+    const spelled = await probeSpelling(store, folder, key, signal);
+    if ("kind" in spelled) return spelled;
+    const guards = await probeGuards(store, { key, other, etag }, signal);
+    if ("kind" in guards) return guards;
+    return {
+      kind: "ok",
+      findings: {
+        region: store.client.region(),
+        guards,
+        isVersioned: version !== undefined && version !== "" && version !== "null",
+        isWritable: true,
+        ...spelled,
+      },
+    };
+  } finally {
+    const clean = AbortSignal.timeout(CLEAN_MS);
+    for (const made of [key, other]) await purgeAll(store, made, clean);
+  }
+}
+
+async function probeGuards(
+  store: Store,
+  { key, other, etag }: { readonly key: string; readonly other: string; readonly etag: string },
+  signal: AbortSignal,
+): Promise<Guards | Failure> {
+  const isSame = async (at: string, wanted: string): Promise<boolean | Refused> => {
+    const head = await findObject(store, at, signal);
+    if (head?.kind === "refused") return head;
+    return head?.etag === wanted;
+  };
+  /** Kept: the request was refused, and what was there is still there. */
+  const isKept = async (
+    sent: { readonly kind: string } | Refused,
+    at: string,
+    wanted: string,
+  ): Promise<boolean | Refused> => {
+    if (sent.kind !== "refused") return false;
+    const refused = sent as Refused;
+    // Neither a broken connection nor a wrong key proves anything.
+    if (refused.status === 0 || refused.failure.kind === "reauth") return refused;
+    return ["changed", "stale"].includes(refused.failure.kind) || refused.status === 409
+      ? isSame(at, wanted)
+      : false;
+  };
+  const found = { ...NO_GUARDS } as { -readonly [name in keyof Guards]: boolean };
+  const note = (name: keyof Guards, kept: boolean | Refused): Failure | undefined => {
+    if (typeof kept === "object") return toChangeFailure(kept.failure);
+    found[name] = kept;
+    return undefined;
+  };
+
+  const overwritten = await put(store, key, "2", { "if-none-match": "*" }, signal);
+  let failed = note("put", await isKept(overwritten, key, etag));
+  if (failed !== undefined) return failed;
+  const second = await put(store, other, "22", {}, signal);
+  if (second.kind === "refused") return toChangeFailure(second.failure);
+  const otherTag = unquote(second.headers["etag"] ?? "");
+
+  const copy = (headers: Readonly<Record<string, string>>) =>
+    store.client.askForBody({ method: "PUT", key: other, headers, signal }, "CopyObjectResult");
+  const asSource = toSourceHeaders(store, key, etag);
+  const changed = await copy({ ...asSource, "x-amz-copy-source-if-match": `"${"0".repeat(32)}"` });
+  failed = note("copySource", await isKept(changed, other, otherTag));
+  if (failed !== undefined) return failed;
+  const there = await findObject(store, other, signal);
+  if (there?.kind !== "object") return gone(there);
+  const replaced = await copy({ ...asSource, ...NEW_COPY_HEADERS });
+  failed = note("copyDestination", await isKept(replaced, other, there.etag));
+  if (failed !== undefined) return failed;
+  const multipart = await probeMultipart(store, key, signal);
+  if (typeof multipart === "object" && "kind" in multipart && multipart.kind !== "refused")
+    return multipart;
+  failed = note("multipart", multipart as boolean | Refused);
+  if (failed !== undefined) return failed;
+
+  const last = await findObject(store, other, signal);
+  if (last?.kind !== "object") return gone(last);
+  const removed = await store.client.ask({
+    method: "DELETE",
+    key: other,
+    headers: { "if-match": `"${"0".repeat(32)}"` },
+    signal,
+  });
+  failed = note("remove", await isKept(removed, other, last.etag));
+  return failed ?? found;
+}
+
+/** Completing an upload under a key that is taken must not replace what is there. */
+async function probeMultipart(
+  store: Store,
+  key: string,
+  signal: AbortSignal,
+): Promise<boolean | Refused | Failure> {
+  const before = await findObject(store, key, signal);
+  if (before?.kind !== "object") return gone(before);
+  const query = { uploads: "" };
+  const started = await store.client.askForBody(
+    { method: "POST", key, query, signal },
+    "InitiateMultipartUploadResult",
+  );
+  // A server without multipart uploads refuses each of them by itself.
+  if (started.kind === "refused") return started.status === 0 ? started : false;
+  const uploadId = started.fields["UploadId"] ?? "";
+  try {
+    const part = await store.client.ask({
+      method: "PUT",
+      key,
+      query: { partNumber: "1", uploadId },
+      body: Buffer.from("3"),
+      signal,
+    });
+    if (part.kind === "refused") return part.status === 0 ? part : false;
+    const etag = unquote(part.headers["etag"] ?? "");
+    const completed = await store.client.askForBody(
+      {
+        method: "POST",
+        key,
+        query: { uploadId },
+        headers: { "content-type": "application/xml", "if-none-match": "*" },
+        body: Buffer.from(
+          `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Part><PartNumber>1</PartNumber><ETag>"${etag}"</ETag></Part></CompleteMultipartUpload>`,
+        ),
+        signal,
+      },
+      "CompleteMultipartUploadResult",
+    );
+    if (completed.kind !== "refused") return false;
+    if (completed.status === 0) return completed;
+    const after = await findObject(store, key, signal);
+    if (after?.kind === "refused") return after;
+    return completed.failure.kind === "changed" && after?.etag === before.etag;
+  } finally {
+    await abortUpload(store, key, uploadId, AbortSignal.timeout(CLEAN_MS));
+  }
+}
+
+/** In which spelling keys and prefixes come back. A server that gives neither back as it was cannot be used. */
+async function probeSpelling(
+  store: Store,
+  folder: string,
+  key: string,
+  signal: AbortSignal,
+): Promise<Pick<Findings, "keySpelling" | "prefixSpelling"> | Failure> {
+  const keys = await store.client.page({ prefix: folder }, signal);
+  if (keys.kind === "refused") return toChangeFailure(keys.failure);
+  const folders = await store.client.page({ prefix: folder, delimiter: "/" }, signal);
+  if (folders.kind === "refused") return toChangeFailure(folders.failure);
+  const keySpelling = toSpelling(keys, keys.objects[0]?.key, key);
+  const prefixSpelling = toSpelling(folders, folders.prefixes[0], `${folder}${ODD}/`);
+  return keySpelling === undefined || prefixSpelling === undefined
+    ? { kind: "unsupported", reason: "listing_garbles_names" }
+    : { keySpelling, prefixSpelling };
+}
+
+function toSpelling(
+  page: ListedPage,
+  text: string | undefined,
+  wanted: string,
+): Spelling | undefined {
+  if (text === undefined) return undefined;
+  const spellings: readonly Spelling[] = page.isEncoded ? ["form", "percent", "none"] : ["none"];
+  return spellings.find((spelling) => decodeKey(text, spelling) === wanted);
+}
+
+function put(
+  store: Store,
+  key: string,
+  text: string,
+  headers: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): ReturnType<BucketClient["ask"]> {
+  return store.client.ask({ method: "PUT", key, body: Buffer.from(text), headers, signal });
+}
+
+/** Probes may have been overwritten: with versions each of them goes. */
+async function purgeAll(store: Store, key: string, signal: AbortSignal): Promise<void> {
+  for (let versions = 0; versions < 5; versions++) {
+    const head = await findObject(store, key, signal);
+    if (head?.kind !== "object") return;
+    await purge({ ...store, findings: { ...store.findings, isVersioned: true } }, key, signal);
+  }
+}
+
+function gone(head: Refused | undefined): Failure {
+  return head === undefined
+    ? { kind: "offline", sent: true, note: "probe_gone" }
+    : toChangeFailure(head.failure);
+}

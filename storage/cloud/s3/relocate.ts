@@ -1,0 +1,161 @@
+import type { Failure } from "../outcomes.ts";
+import type { Expected, ItemOutcome, ProviderItem } from "../provider.ts";
+import { keepFolder, removeObject } from "./changing.ts";
+import type { ObjectHead } from "./client.ts";
+import { find, findObject, turnOf, type Store } from "./context.ts";
+import { copyObject } from "./copying.ts";
+import { openJournal, type JournalEntry, type Journaled } from "./journal.ts";
+import { splitId } from "./keys.ts";
+import { isThereBeside, toItem } from "./listing.ts";
+import { refusePlace, type Place } from "./names.ts";
+import { mayHaveLanded, toChangeFailure } from "./refusals.ts";
+
+/** A file that is to have another key. */
+export interface Relocation {
+  readonly id: string;
+  readonly to: Place;
+  readonly expected: Expected;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Gives a file another key: copied first, its source deleted last and only while it is what was copied, with a journal in
+ * the bucket in between. At every moment there is at least one whole copy; a crash leaves two at worst, and the
+ * journal's entry ends that. Folders are `unsupported`: a copy of each object is nothing that could be undone.
+ */
+export async function relocate(store: Store, move: Relocation): Promise<ItemOutcome> {
+  const { id, to, expected, signal } = move;
+  const found = await find(store, id, signal);
+  if (found.kind === "folder")
+    return expected.kind === "file"
+      ? { kind: "stale" }
+      : { kind: "unsupported", reason: "folder_move" };
+  if (found.kind !== "file") return toChangeFailure(found);
+  const from = found.key;
+  if (from === to.key) {
+    const isSame = isExpected(toItem(id, found.head), expected);
+    return isSame ? { kind: "ok", item: toItem(id, found.head) } : { kind: "stale" };
+  }
+  return store.deps.turns.inTurn([turnOf(store, from), turnOf(store, to.key)], async () => {
+    const source = await findObject(store, from, signal);
+    if (source?.kind === "refused") return toChangeFailure(source.failure);
+    if (source === undefined || !isExpected(toItem(id, source), expected)) return { kind: "stale" };
+    const refusal = await refusePlace(store, to, signal);
+    if (refusal !== undefined) return refusal;
+    const entry: JournalEntry = { kind: "move", from, to: to.key, etag: source.etag };
+    const journal = await openJournal(store, entry, signal);
+    if ("kind" in journal) return journal;
+    return store.deps.turns.inTurn([turnOf(store, journal.key)], async () => {
+      const outcome = await copyThenDelete(store, move, from, source, entry, journal);
+      // Whether it has happened will be seen from the entry.
+      if (outcome.kind !== "unknown_outcome") await journal.end();
+      return outcome;
+    });
+  });
+}
+
+/** Whether an item is what the caller saw. */
+export function isExpected(item: ProviderItem, expected: Expected): boolean {
+  return (
+    (expected.kind === undefined || expected.kind === item.kind) &&
+    (expected.name === undefined || expected.name === item.name) &&
+    (expected.parent === undefined || expected.parent === item.parent) &&
+    (expected.etag === undefined || item.etag === undefined || expected.etag === item.etag)
+  );
+}
+
+async function copyThenDelete(
+  store: Store,
+  { to, signal }: Relocation,
+  from: string,
+  source: ObjectHead,
+  entry: Extract<JournalEntry, { kind: "move" }>,
+  journal: Journaled,
+): Promise<ItemOutcome> {
+  const copied = await copyObject(store, { from, source, to: to.key, signal });
+  if (copied.kind === "precondition") return explain(store, from, source, to, signal);
+  if (copied.kind !== "copied") return copied;
+  const copy = copied.head;
+  if (copy.etag !== source.etag) {
+    // From its own tag alone nobody could tell the copy later.
+    const failed = await journal.rewrite({ ...entry, copied: copy.etag });
+    if (failed !== undefined) return takeBack(store, to.key, copy, failed, signal);
+  }
+  const kept = await keepFolder(store, toPrefix(from), from, signal);
+  if (kept !== undefined) return takeBack(store, to.key, copy, kept, signal);
+  const there = await isThereBeside(store, to.parentPrefix, to.key, signal);
+  if (there !== true)
+    return takeBack(
+      store,
+      to.key,
+      copy,
+      there === false ? { kind: "stale", note: "parent_gone" } : there,
+      signal,
+    );
+  const gone = await removeSource(store, from, source, signal);
+  if (gone !== undefined)
+    return gone.kind === "unknown_outcome" ? gone : takeBack(store, to.key, copy, gone, signal);
+  return { kind: "ok", item: toItem(to.id, copy) };
+}
+
+/** Deletes the source while it is the one that was copied. Undefined: it is gone, by us. */
+async function removeSource(
+  store: Store,
+  from: string,
+  source: ObjectHead,
+  signal: AbortSignal,
+): Promise<Failure | undefined> {
+  const removed = await removeObject(store, { key: from, etag: source.etag, signal });
+  if (removed.kind === "done") return undefined;
+  if (removed.kind === "precondition") return { kind: "stale", note: "source_changed" };
+  if (!mayHaveLanded(removed)) return toChangeFailure(removed.failure);
+  const still = await findObject(store, from, signal);
+  if (still === undefined) return undefined;
+  if (still.kind === "refused") return { kind: "unknown_outcome", note: "delete_unanswered" };
+  if (still.etag !== source.etag) return { kind: "stale", note: "source_changed" };
+  const again = await removeObject(store, { key: from, etag: source.etag, signal });
+  return again.kind === "done" ? undefined : { kind: "unknown_outcome", note: "delete_unanswered" };
+}
+
+/**
+ * The source stays where it is: our copy goes, unless somebody has changed it meanwhile, or the source is not there any
+ * more and was deleted by nobody who has seen to it.
+ */
+async function takeBack(
+  store: Store,
+  key: string,
+  copy: ObjectHead,
+  failure: Failure,
+  signal: AbortSignal,
+): Promise<Failure> {
+  const { etag, versionId } = copy;
+  const removed = await removeObject(store, { key, etag, versionId, signal });
+  // The entry stays and will be looked at again: two copies are better than none.
+  if (removed.kind === "refused" && mayHaveLanded(removed))
+    return { kind: "unknown_outcome", note: "copy_left" };
+  return failure;
+}
+
+/** Which of the two conditions of a copy was not met. */
+async function explain(
+  store: Store,
+  from: string,
+  source: ObjectHead,
+  to: Place,
+  signal: AbortSignal,
+): Promise<Failure> {
+  const [before, there] = await Promise.all([
+    findObject(store, from, signal),
+    findObject(store, to.key, signal),
+  ]);
+  for (const head of [before, there])
+    if (head?.kind === "refused") return toChangeFailure(head.failure);
+  if (before?.kind !== "object" || before.etag !== source.etag) return { kind: "stale" };
+  return there === undefined
+    ? { kind: "offline", sent: true, note: "condition_unusable" }
+    : { kind: "conflict", existingName: to.name };
+}
+
+function toPrefix(key: string): string {
+  return key.slice(0, splitId(key).parent.length + (key.includes("/") ? 1 : 0));
+}

@@ -1,0 +1,172 @@
+import type { Failure } from "../outcomes.ts";
+import type { DeleteOutcome, Expected } from "../provider.ts";
+import { readDeleteResult } from "./answers.ts";
+import { keepFolder, removeObject } from "./changing.ts";
+import { contentMd5 } from "./client.ts";
+import { find, findObject, hasKeys, turnOf, type Store } from "./context.ts";
+import { splitId } from "./keys.ts";
+import { pagesOf, toFolderItem, toItem, type KeyEntry } from "./listing.ts";
+import { escapeXml } from "./multipart.ts";
+import { isExpected } from "./relocate.ts";
+import { mayHaveLanded, toChangeFailure, toFailure } from "./refusals.ts";
+
+/** What is to go. */
+export interface Removal {
+  readonly id: string;
+  readonly expected: Expected;
+  readonly permanently: boolean;
+  readonly signal: AbortSignal;
+}
+
+type Target = Pick<KeyEntry, "key" | "versionId">;
+
+/**
+ * Deletes a file, or a folder with everything in it. On a bucket with versions a delete leaves the older versions, from
+ * which its owner can have the item back: that is `trashed`, and `permanently` takes all versions.
+ */
+export async function remove(store: Store, removal: Removal): Promise<DeleteOutcome> {
+  const { id, expected, signal } = removal;
+  const found = await find(store, id, signal);
+  if (found.kind !== "file" && found.kind !== "folder") return toChangeFailure(found);
+  const { parent, name } = splitId(id);
+  const item = found.kind === "file" ? toItem(id, found.head) : toFolderItem(parent, name);
+  if (!isExpected(item, expected)) return { kind: "stale" };
+  const parentPrefix = store.keys.toFolderPrefix(parent);
+  if (parentPrefix === undefined) return { kind: "stale", note: "impossible_id" };
+  const leaving = found.kind === "file" ? found.key : found.prefix;
+  const kept = await keepFolder(store, parentPrefix, leaving, signal);
+  if (kept !== undefined) return kept;
+  return found.kind === "file"
+    ? removeFile(store, found.key, found.head.etag, removal)
+    : removeFolder(store, found.prefix, removal);
+}
+
+async function removeFile(
+  store: Store,
+  key: string,
+  etag: string,
+  { permanently, signal }: Removal,
+): Promise<DeleteOutcome> {
+  return store.deps.turns.inTurn([turnOf(store, key)], async (): Promise<DeleteOutcome> => {
+    const removed = await removeObject(store, { key, etag, signal });
+    if (removed.kind === "precondition") return { kind: "stale" };
+    if (removed.kind === "refused" && !mayHaveLanded(removed))
+      return toChangeFailure(removed.failure);
+    const after = await findObject(store, key, signal);
+    if (after?.kind === "refused") return { kind: "unknown_outcome", note: "delete_unseen" };
+    if (after !== undefined)
+      return removed.kind === "refused" && after.etag === etag
+        ? toChangeFailure(removed.failure)
+        : { kind: "stale", note: "written_again" };
+    if (!store.findings.isVersioned) return { kind: "ok", how: "permanent" };
+    if (!permanently) return { kind: "ok", how: "trashed" };
+    const failed = await removeVersions(store, key, (found) => found === key, signal);
+    return failed ?? { kind: "ok", how: "permanent" };
+  });
+}
+
+/** What is in a folder goes first and its marker last, so that a folder that goes in part is still one. */
+async function removeFolder(
+  store: Store,
+  prefix: string,
+  { permanently, signal }: Removal,
+): Promise<DeleteOutcome> {
+  let count = 0;
+  for await (const page of pagesOf(store, { prefix }, signal)) {
+    if (page.kind !== "ok") return inPart(page, count);
+    const targets = page.entries.filter(({ key }) => key !== prefix);
+    const failed = await removeBatch(store, targets, signal);
+    if (failed !== undefined) return inPart(failed.failure, count + failed.removed);
+    count += targets.length;
+  }
+  const failed = await removeBatch(store, [{ key: prefix, versionId: undefined }], signal);
+  if (failed !== undefined) return inPart(failed.failure, count);
+  const isLeft = await hasKeys(store, prefix, signal);
+  if (typeof isLeft === "object") return { kind: "unknown_outcome", note: "delete_unseen" };
+  if (isLeft) return { kind: "stale", note: "written_meanwhile" };
+  if (!store.findings.isVersioned) return { kind: "ok", how: "permanent" };
+  if (!permanently) return { kind: "ok", how: "trashed" };
+  return (
+    (await removeVersions(store, prefix, () => true, signal)) ?? { kind: "ok", how: "permanent" }
+  );
+}
+
+/** A folder of which some is gone is no longer what the caller saw. */
+function inPart(failure: Failure, removed: number): Failure {
+  return removed > 0 ? { kind: "stale", note: "deleted_in_part" } : failure;
+}
+
+/** Every version and every marker of keys, without a trace. */
+async function removeVersions(
+  store: Store,
+  prefix: string,
+  isMeant: (key: string) => boolean,
+  signal: AbortSignal,
+): Promise<Failure | undefined> {
+  for await (const page of pagesOf(store, { prefix, versions: "" }, signal)) {
+    if (page.kind !== "ok") return page;
+    // Objects of a time without versions have one that is called null.
+    const targets = page.entries
+      .filter(({ key }) => isMeant(key))
+      .map(({ key, versionId = "null" }) => ({ key, versionId }));
+    const failed = await removeBatch(store, targets, signal);
+    if (failed !== undefined) return failed.failure;
+  }
+  return undefined;
+}
+
+/** Deletes up to a page of keys. What is gone already is as good as deleted. */
+async function removeBatch(
+  store: Store,
+  targets: readonly Target[],
+  signal: AbortSignal,
+): Promise<{ readonly failure: Failure; readonly removed: number } | undefined> {
+  if (targets.length === 0) return undefined;
+  const body = Buffer.from(
+    `<Delete xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Quiet>true</Quiet>${targets.map(toLine).join("")}</Delete>`,
+  );
+  const sent = await store.client.send({
+    method: "POST",
+    query: { delete: "" },
+    headers: { "content-type": "application/xml", "content-md5": contentMd5(body) },
+    body,
+    signal,
+  });
+  if (sent.kind === "refused") {
+    if (sent.failure.kind === "unsupported") return removeOneByOne(store, targets, signal);
+    return { failure: toChangeFailure(sent.failure), removed: mayHaveLanded(sent) ? 1 : 0 };
+  }
+  const read = await readDeleteResult(sent.answer);
+  if (read.kind !== "ok") return { failure: read, removed: 1 };
+  if (read.root !== "DeleteResult") {
+    const code = read.root === "Error" ? read.code : "";
+    const failure = toFailure(500, code, {}, store.deps.clock());
+    return { failure: toChangeFailure(failure), removed: 0 };
+  }
+  const [first] = read.failed;
+  if (first === undefined) return undefined;
+  const status = first.code === "AccessDenied" ? 403 : 500;
+  return {
+    failure: toChangeFailure(toFailure(status, first.code, {}, store.deps.clock())),
+    removed: targets.length - read.failed.length,
+  };
+}
+
+async function removeOneByOne(
+  store: Store,
+  targets: readonly Target[],
+  signal: AbortSignal,
+): Promise<{ readonly failure: Failure; readonly removed: number } | undefined> {
+  for (const [removed, { key, versionId }] of targets.entries()) {
+    const query = versionId === undefined ? {} : { versionId };
+    const sent = await store.client.ask({ method: "DELETE", key, query, signal });
+    if (sent.kind === "refused" && sent.status !== 404)
+      return { failure: toChangeFailure(sent.failure), removed };
+  }
+  return undefined;
+}
+
+function toLine({ key, versionId }: Target): string {
+  const version = versionId === undefined ? "" : `<VersionId>${escapeXml(versionId)}</VersionId>`;
+  return `<Object><Key>${escapeXml(key)}</Key>${version}</Object>`;
+}

@@ -1,0 +1,234 @@
+import { createHash } from "node:crypto";
+import type { Readable } from "node:stream";
+import { contentTypeOf } from "../content-type.ts";
+import { mayRetryRead, type Failure } from "../outcomes.ts";
+import { inPieces, type Piece } from "../pieces.ts";
+import type { ItemOutcome } from "../provider.ts";
+import { putNew, removeObject, type Changed } from "./changing.ts";
+import { unquote } from "./client.ts";
+import { findObject, turnOf, type Store } from "./context.ts";
+import { isThereBeside, toItem } from "./listing.ts";
+import { uploadInParts, type Part } from "./multipart.ts";
+import { refusePlace, type Place } from "./names.ts";
+import { mayHaveLanded, toChangeFailure, type Refused } from "./refusals.ts";
+
+/** A file on its way in. */
+export interface Upload {
+  readonly to: Place;
+  readonly content: Readable;
+  readonly size: number | undefined;
+  readonly contentType: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+const MIB = 1024 * 1024;
+/** Parts are held in memory: a file that would need larger ones is refused. */
+const PART_BYTES_MAX = 64 * MIB;
+/** How often a part is sent. It does no harm twice, and nobody else can send it again. */
+const PART_TRIES = 3;
+const PART_WAIT_MS = 500;
+
+/**
+ * Makes a file of a stream. A short one is one request, a longer one is sent in parts, a few of which are held in memory
+ * at a time: so each request has a body whose hash is signed, and can be sent again.
+ */
+export async function upload(store: Store, what: Upload): Promise<ItemOutcome> {
+  const { to, content, size, signal } = what;
+  const giveUp = () => content.destroy(new GivenUp());
+  signal.addEventListener("abort", giveUp, { once: true });
+  try {
+    const refusal = await refusePlace(store, to, signal);
+    if (refusal !== undefined) return refusal;
+    const partBytes = toPartBytes(store, size);
+    if (partBytes === undefined) return { kind: "unsupported", reason: "file_too_large" };
+    const pieces = inPieces(content, partBytes, size);
+    const first = await pieces.next();
+    if (first.done === true) throw new Error("a stream has at least one piece");
+    if (signal.aborted) throw new GivenUp();
+    const sent = first.value.isLast
+      ? await putWhole(store, what, first.value.bytes)
+      : await putParts(store, what, first.value, pieces);
+    return await confirm(store, what, sent);
+  } catch (error) {
+    if (error instanceof GivenUp) return { kind: "offline", sent: true, note: "aborted" };
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", giveUp);
+    content.destroy();
+  }
+}
+
+class GivenUp extends Error {}
+
+/** The length of the parts of a file, or undefined when no permitted one suffices. */
+function toPartBytes(store: Store, size: number | undefined): number | undefined {
+  const { partBytes, partsMax } = store.limits;
+  const needed = Math.ceil((size ?? 0) / partsMax / MIB) * MIB;
+  if (needed <= partBytes) return partBytes;
+  return needed <= Math.max(PART_BYTES_MAX, partBytes) ? needed : undefined;
+}
+
+function putWhole(store: Store, { to, contentType, signal }: Upload, body: Buffer) {
+  return store.deps.turns.inTurn([turnOf(store, to.key)], async (): Promise<Changed | Failure> => {
+    // Where the server compares, it has the last word; elsewhere this look is all there is.
+    const refusal = store.findings.guards.put ? undefined : await refusePlace(store, to, signal);
+    if (refusal !== undefined) return refusal;
+    const type = contentType ?? contentTypeOf(to.name);
+    const send = () => putNew(store, { key: to.key, body, contentType: type, signal });
+    const sent = await send();
+    if (sent.kind !== "refused" || !mayHaveLanded(sent)) return sent;
+    const landed = await findOurs(store, to.key, body, signal);
+    if (landed !== undefined) return landed;
+    const again = await send();
+    if (again.kind === "done") return again;
+    return (await findOurs(store, to.key, body, signal)) ?? again;
+  });
+}
+
+/** An object with exactly our bytes, after an answer was lost. Undefined: none is there, or another one. */
+async function findOurs(
+  store: Store,
+  key: string,
+  body: Buffer,
+  signal: AbortSignal,
+): Promise<Changed | Failure | undefined> {
+  const head = await findObject(store, key, signal);
+  if (head === undefined) return undefined;
+  if (head.kind === "refused") return { kind: "unknown_outcome", note: "upload_unanswered" };
+  if (head.etag === createHash("md5").update(body).digest("hex"))
+    return { kind: "done", etag: head.etag, versionId: head.versionId, isMarked: false };
+  // Servers that encrypt make other tags: then only its length tells that it may be ours.
+  return head.size === body.byteLength && !/^[0-9a-f]{32}$/.test(head.etag)
+    ? { kind: "unknown_outcome", note: "upload_unanswered" }
+    : undefined;
+}
+
+async function putParts(
+  store: Store,
+  { to, contentType, signal }: Upload,
+  first: Piece,
+  rest: AsyncGenerator<Piece, void, undefined>,
+): Promise<Changed | Failure> {
+  const type = contentType ?? contentTypeOf(to.name);
+  const headers = type === undefined ? {} : { "content-type": type };
+  return uploadInParts(
+    store,
+    { key: to.key, headers, signal },
+    (uploadId) => sendParts(store, { key: to.key, uploadId, signal }, first, rest),
+    (complete) =>
+      store.deps.turns.inTurn([turnOf(store, to.key)], async () => {
+        // Bytes have come for a while: the folder may be gone, the name taken.
+        return (await refusePlace(store, to, signal)) ?? complete();
+      }),
+  );
+}
+
+interface PartTarget {
+  readonly key: string;
+  readonly uploadId: string;
+  readonly signal: AbortSignal;
+}
+
+/** Sends the parts, a few at once. Whatever fails, none is on its way any more when this ends. */
+async function sendParts(
+  store: Store,
+  target: PartTarget,
+  first: Piece,
+  rest: AsyncGenerator<Piece, void, undefined>,
+): Promise<readonly Part[] | Refused | Failure> {
+  const stop = new AbortController();
+  const signal = AbortSignal.any([target.signal, stop.signal]);
+  const parts: Part[] = [];
+  const onTheirWay = new Set<Promise<void>>();
+  let failed: Refused | undefined;
+  const start = (piece: Piece, number: number) => {
+    const sending = sendPart(store, { ...target, signal }, piece, number).then((sent) => {
+      onTheirWay.delete(sending);
+      if (sent.kind === "part") parts.push(sent.part);
+      else failed ??= sent;
+    });
+    onTheirWay.add(sending);
+  };
+  try {
+    let number = 1;
+    for (let piece: Piece | undefined = first; piece !== undefined; number += 1) {
+      if (number > store.limits.partsMax) return { kind: "unsupported", reason: "file_too_large" };
+      start(piece, number);
+      while (onTheirWay.size >= store.limits.partsAtOnce) await Promise.race(onTheirWay);
+      if (failed !== undefined) return failed;
+      const next = await rest.next();
+      piece = next.done === true ? undefined : next.value;
+    }
+    await Promise.all(onTheirWay);
+    return failed ?? parts.sort((a, b) => a.number - b.number);
+  } finally {
+    stop.abort();
+    await Promise.allSettled(onTheirWay);
+  }
+}
+
+async function sendPart(
+  store: Store,
+  { key, uploadId, signal }: PartTarget,
+  { bytes }: Piece,
+  number: number,
+): Promise<{ readonly kind: "part"; readonly part: Part } | Refused> {
+  for (let tries = 1; ; tries++) {
+    const sent = await store.client.ask({
+      method: "PUT",
+      key,
+      query: { partNumber: String(number), uploadId },
+      body: bytes,
+      signal,
+    });
+    if (sent.kind === "done") {
+      const etag = unquote(sent.headers["etag"] ?? "");
+      return { kind: "part", part: { number, etag } };
+    }
+    if (tries === PART_TRIES || signal.aborted || !mayRetryRead(sent.failure)) return sent;
+    const wait = sent.failure.kind === "rate_limited" ? sent.failure.retryAfterSeconds : undefined;
+    try {
+      await store.deps.sleep(wait === undefined ? PART_WAIT_MS * tries : wait * 1000, signal);
+    } catch (error) {
+      if (signal.aborted) return sent;
+      throw error;
+    }
+  }
+}
+
+/** A look at what has become of it: the object is there as it was sent, and its folder still is. */
+async function confirm(
+  store: Store,
+  { to, signal }: Upload,
+  sent: Changed | Failure,
+): Promise<ItemOutcome> {
+  if (sent.kind === "precondition") {
+    const head = await findObject(store, to.key, signal);
+    if (head?.kind === "refused") return toChangeFailure(head.failure);
+    return head === undefined
+      ? { kind: "locked", note: "condition_unmet" }
+      : { kind: "conflict", existingName: to.name };
+  }
+  if (sent.kind === "refused") {
+    // The bucket takes parts for an upload that somebody else has ended.
+    if (sent.code === "NoSuchUpload") return { kind: "stale", note: "upload_gone" };
+    return toChangeFailure(sent.failure);
+  }
+  if (sent.kind !== "done") return sent;
+  const [head, there] = await Promise.all([
+    findObject(store, to.key, signal),
+    isThereBeside(store, to.parentPrefix, to.key, signal),
+  ]);
+  if (head?.kind === "refused") return { kind: "unknown_outcome", note: "upload_unseen" };
+  if (head === undefined) return { kind: "stale", note: "gone_again" };
+  if (there === false) {
+    const { etag, versionId } = head;
+    await removeObject(store, { key: to.key, etag, versionId, signal });
+    return { kind: "stale", note: "parent_gone" };
+  }
+  // Without conditions the last writer wins: when that was another one, ours is gone.
+  const isOurs = sent.etag === "" || head.etag === sent.etag || store.findings.guards.put;
+  return isOurs
+    ? { kind: "ok", item: toItem(to.id, head) }
+    : { kind: "conflict", existingName: to.name };
+}
