@@ -8,6 +8,8 @@ CREATE TABLE forge_repositories (
   lower_name TEXT NOT NULL,
   description TEXT NOT NULL,
   website TEXT NOT NULL DEFAULT '',
+  -- kept by whoever opens or closes an issue, in the same transaction
+  open_issue_count INTEGER NOT NULL DEFAULT 0,
   is_private INTEGER NOT NULL,
   is_template INTEGER NOT NULL,
   -- no branch yet

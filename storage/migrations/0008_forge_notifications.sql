@@ -21,6 +21,7 @@ CREATE TABLE forge_issues (
   UNIQUE (repository_id, number)
 ) STRICT;
 CREATE INDEX forge_issues_state ON forge_issues (repository_id, is_closed, created_at, id);
+CREATE INDEX forge_issues_age ON forge_issues (repository_id, created_at, id);
 CREATE INDEX forge_issues_author ON forge_issues (author_id);
 
 CREATE TABLE forge_issue_numbers (
@@ -41,6 +42,14 @@ CREATE TABLE forge_issue_labels (
   PRIMARY KEY (issue_id, label_id)
 ) STRICT;
 CREATE INDEX forge_issue_labels_label ON forge_issue_labels (label_id);
+
+-- Whom the text of an issue, or of a comment on it, has ever named.
+CREATE TABLE forge_issue_mentions (
+  issue_id INTEGER NOT NULL REFERENCES forge_issues (id) ON DELETE CASCADE,
+  user_id INTEGER NOT NULL REFERENCES forge_users (id) ON DELETE CASCADE,
+  PRIMARY KEY (issue_id, user_id)
+) STRICT;
+CREATE INDEX forge_issue_mentions_user ON forge_issue_mentions (user_id);
 
 CREATE TABLE forge_issue_comments (
   id INTEGER PRIMARY KEY,

@@ -106,7 +106,6 @@ describe("an issue", () => {
     expect(stale.status).toBe(409);
     expect((await by(nora, "GET", `${repo}/issues`)).json).toEqual([]);
     expect((await by(nora, "GET", `${repo}/issues?state=all&q=GATE`)).json.length).toBe(1);
-    expect((await by(nora, "GET", `${repo}/issues?state=all&created_by=nobody`)).json).toEqual([]);
     const labelled = await newRepository(mira, { issue_labels: "Default" });
     const own = await by(mira, "POST", `${labelled}/issues`, { title: "x", labels: [1, 2, 999] });
     expect(own.json.labels.length).toBe(2);
@@ -117,6 +116,78 @@ describe("an issue", () => {
       "open",
     );
     expect((await by(mira, "POST", `${repo}/issues`, { title: "Next" })).json.number).toBe(3);
+  });
+
+  test("is found by every filter, and by all at once", async () => {
+    const [mira, nora] = [await newUser(), await newUser()];
+    const repo = await newRepository(mira, { issue_labels: "Default" });
+    const labelsOf = async (...ids: number[]) => {
+      const made = await by(mira, "POST", `${repo}/issues`, { title: "labelled", labels: ids });
+      return made.json.labels as { id: number; name: string }[];
+    };
+    const [first, second] = await labelsOf(
+      ...Array.from({ length: 50 }, (_, at) => at + 1),
+      // Labels of other repositories are left out, so these are the first of this one.
+    );
+    if (first === undefined || second === undefined) throw new Error("there are no labels");
+    await labelsOf(first.id);
+    await by(nora, "POST", `${repo}/issues`, { title: "Éclair", body: "for 50% of us" });
+    await by(mira, "POST", `${repo}/issues`, { title: "named", body: `@${nora}, look` });
+    await by(mira, "POST", `${repo}/issues`, { title: "given", assignees: [nora] });
+    await by(mira, "POST", `${repo}/issues/3/comments`, { body: `and @${nora}` });
+    const numbers = async (query: string) => {
+      const answer = await by(mira, "GET", `${repo}/issues?${query}`);
+      expect(answer.status).toBe(200);
+      const found = answer.json.map(({ number }: { number: number }) => number);
+      expect(answer.headers.get("x-total-count")).toBe(String(found.length));
+      return found.toSorted();
+    };
+    const name = (label: { name: string }) => encodeURIComponent(label.name);
+    expect(await numbers("")).toEqual([1, 2, 3, 4, 5]);
+    expect(await numbers(`labels=${name(first)}`)).toEqual([1, 2]);
+    expect(await numbers(`labels=${name(first)},${name(second)}`)).toEqual([1]);
+    expect(await numbers(`labels=${name(first)},%20,no-such-label`)).toEqual([1, 2]);
+    expect(await numbers("labels=no-such-label")).toEqual([1, 2, 3, 4, 5]);
+    expect(await numbers(`created_by=${nora.toUpperCase()}`)).toEqual([3]);
+    expect(await numbers(`assigned_by=${nora}`)).toEqual([5]);
+    expect(await numbers(`mentioned_by=${nora}`)).toEqual([3, 4]);
+    expect(await numbers(`mentioned_by=${nora}&created_by=${mira}&type=issues`)).toEqual([4]);
+    expect(await numbers("type=pulls")).toEqual([]);
+    expect(await numbers("q=%C3%89clair")).toEqual([3]);
+    expect(await numbers("q=50%25")).toEqual([3]);
+    expect(await numbers("q=5_%25")).toEqual([]);
+    expect(await numbers("since=2001-01-01T00:00:00Z&before=2100-01-01T00:00:00Z")).toHaveLength(5);
+    expect(await numbers("before=2001-01-01T00:00:00Z")).toEqual([]);
+    expect(await numbers("since=2100-01-01T00:00:00Z")).toEqual([]);
+    await by(mira, "PATCH", `${repo}/issues/2`, { state: "closed" });
+    expect(await numbers(`state=closed&labels=${name(first)}`)).toEqual([2]);
+    expect(await numbers(`state=ALL&labels=${name(first)}`)).toEqual([1, 2]);
+    const page = await by(mira, "GET", `${repo}/issues?limit=2&page=2`);
+    expect(page.json.map(({ number }: { number: number }) => number)).toEqual([3, 1]);
+    expect(page.headers.get("x-total-count")).toBe("4");
+    for (const filter of ["created_by", "assigned_by", "mentioned_by"])
+      expect((await by(mira, "GET", `${repo}/issues?${filter}=nobody`)).status).toBe(404);
+    for (const query of ["since=x", "before=2026-02-30T00:00:00Z"])
+      expect((await by(mira, "GET", `${repo}/issues?${query}`)).status).toBe(422);
+  });
+
+  test("counts for its repository while it is open, however it is closed", async () => {
+    const mira = await newUser();
+    const repo = await newRepository(mira);
+    const count = async () => (await by(mira, "GET", repo)).json.open_issues_count;
+    expect(await count()).toBe(0);
+    await by(mira, "POST", `${repo}/issues`, { title: "a" });
+    await by(mira, "POST", `${repo}/issues`, { title: "b" });
+    await by(mira, "POST", `${repo}/issues`, { title: "c", closed: true });
+    expect(await count()).toBe(2);
+    const set = (number: number, state: string) =>
+      by(mira, "PATCH", `${repo}/issues/${number}`, { state });
+    await Promise.all(Array.from({ length: 10 }, () => set(1, "closed")));
+    expect(await count()).toBe(1);
+    await Promise.all([set(1, "open"), set(1, "open"), set(2, "closed"), set(3, "open")]);
+    expect(await count()).toBe(2);
+    await by(mira, "PATCH", `${repo}/issues/1`, { title: "other" });
+    expect(await count()).toBe(2);
   });
 
   test.each([

@@ -23,6 +23,10 @@ export interface IssueListOptions extends RepositoryName {
   readonly search?: string;
   readonly author?: string;
   readonly assignee?: string;
+  readonly mentions?: string;
+  readonly label?: readonly string[];
+  readonly since?: string;
+  readonly before?: string;
 }
 
 export function define(command: Command, cli: CliContext, run = runIssueList): void {
@@ -32,6 +36,14 @@ export function define(command: Command, cli: CliContext, run = runIssueList): v
     .option("--search <text>", "found in title or text")
     .option("--author <username>", "opened by this user")
     .option("--assignee <username>", "assigned to this user")
+    .option("--mentions <username>", "naming this user in their text or a comment")
+    .option(
+      "--label <name>",
+      "with this label; may be repeated",
+      (name: string, all?: readonly string[]) => [...(all ?? []), name],
+    )
+    .option("--since <time>", "changed at this time or later, such as 2026-11-21T12:00:00Z")
+    .option("--before <time>", "changed at this time or earlier")
     .action((given: string, options: Omit<IssueListOptions, keyof RepositoryName>) =>
       run(cli, { ...toRepositoryName(given), ...options }),
     );
@@ -39,12 +51,16 @@ export function define(command: Command, cli: CliContext, run = runIssueList): v
 
 /** Prints issues of a repository, newest first. */
 export async function runIssueList(cli: CliContext, options: IssueListOptions): Promise<void> {
-  const { owner, repo, state, search, author, assignee } = options;
+  const { owner, repo, state, search, author, assignee, mentions, label, since, before } = options;
   const query = {
     ...(state === undefined ? {} : { state }),
     ...(search === undefined ? {} : { q: search }),
     ...(author === undefined ? {} : { created_by: author }),
     ...(assignee === undefined ? {} : { assigned_by: assignee }),
+    ...(mentions === undefined ? {} : { mentioned_by: mentions }),
+    ...(label === undefined ? {} : { labels: label.join(",") }),
+    ...(since === undefined ? {} : { since }),
+    ...(before === undefined ? {} : { before }),
   };
   const pages = forgePages(cli.client, listIssues, { params: { owner, repo }, query });
   await cli.output.list(pages, issueColumns);

@@ -127,13 +127,18 @@ export const listIssues = endpoint({
   params: repositoryParams,
   query: z.object({
     state: queryWord(["open", "closed", "all"]),
+    labels: queryText,
     q: trimmedQueryText,
+    type: queryWord(["issues", "pulls"]),
+    since: queryText,
+    before: queryText,
     created_by: queryText,
     assigned_by: queryText,
+    mentioned_by: queryText,
     ...paging,
   }),
   paging: "link_and_total",
-  replies: { 200: z.array(issueShape), ...seen },
+  replies: { 200: z.array(issueShape), ...seen, 422: apiError },
 });
 
 export const createIssue = endpoint({

@@ -10,7 +10,8 @@ import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
 import { toEmbeddedUserView } from "../accounts/user.view.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import { type ForgeUrls, toApiUrl, toUrl, toWireTime } from "../urls.ts";
-import type { IssueEdit, NewIssue, SeenComment, SeenIssue } from "./issues.service.ts";
+import type { IssueEdit, NewIssue, SeenComment } from "./issues.service.ts";
+import type { SeenIssue } from "./seen-issue.ts";
 import type { Watch } from "./watching.service.ts";
 
 /** An issue; milestones, projects, attachments and estimates are none, since this server has none. */

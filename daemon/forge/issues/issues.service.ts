@@ -1,4 +1,4 @@
-import type { Database, Queries, Transaction } from "../../../storage/engine/database.ts";
+import type { Database, Transaction } from "../../../storage/engine/database.ts";
 import {
   type ForgeComment,
   findComment,
@@ -11,38 +11,24 @@ import {
   type ForgeIssue,
   insertIssue,
   insertIssueLabels,
+  insertMentions,
   type IssueChanges,
-  type IssueFilter,
   listAssignees,
-  listIssueLabels,
-  listIssues,
   replaceAssignees,
   setSubscription,
   updateIssue,
 } from "../../../storage/tables/forge/issues.ts";
-import type { ForgeLabel } from "../../../storage/tables/forge/repositories-labels.ts";
-import {
-  findUserByName,
-  type ForgeUser,
-  listUsersByIds,
-} from "../../../storage/tables/forge/users.ts";
+import { findUserByName, type ForgeUser } from "../../../storage/tables/forge/users.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import type { AnnounceIssue } from "../notifications/issue-news.ts";
+import { findMentioned } from "../notifications/telling.ts";
 import { notFound } from "../refusals.ts";
 import { findAccess, reaches } from "../repositories/access.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
+import { listRepositoryIssues, type WantedIssues } from "./list-issues.ts";
+import { findPeople, seeIssue, type SeenIssue } from "./seen-issue.ts";
 import { assertMayChange, canWrite, openIssue, openRepository } from "./issue-access.ts";
-
-/** An issue with what its view shows. */
-export interface SeenIssue {
-  readonly what: OwnedRepository;
-  readonly issue: ForgeIssue;
-  readonly people: ReadonlyMap<number, ForgeUser>;
-  readonly assigneeIds: readonly number[];
-  readonly labels: readonly ForgeLabel[];
-  readonly isSignedIn: boolean;
-}
 
 export interface SeenComment {
   readonly what: OwnedRepository;
@@ -100,39 +86,13 @@ export function createIssues({
   readonly announce: AnnounceIssue;
 }) {
   return {
-    /** A page of a repository's issues. A name in the filter that nobody has finds nothing. */
-    async list(
-      path: RepositoryPath,
-      caller: ForgeCaller | undefined,
-      wanted: {
-        readonly state: string;
-        readonly q: string;
-        readonly created_by: string;
-        readonly assigned_by: string;
-        readonly page: number;
-        readonly limit: number;
-      },
-    ): Promise<{ readonly issues: readonly SeenIssue[]; readonly total: number }> {
-      const opened = await openRepository(db, path, caller, "/issues");
-      const state = wanted.state.toLowerCase();
-      const filter: IssueFilter = {
-        repositoryId: opened.repository.id,
-        state: state === "closed" || state === "all" ? state : "open",
-        term: wanted.q,
-        authorId: await findNamed(wanted.created_by),
-        assigneeId: await findNamed(wanted.assigned_by),
-      };
-      const offset = Math.min((wanted.page - 1) * wanted.limit, Number.MAX_SAFE_INTEGER);
-      const found = await listIssues(db, filter, { limit: wanted.limit, offset });
-      const issues: SeenIssue[] = [];
-      for (const issue of found.issues)
-        issues.push(await see(db, opened, issue, caller !== undefined));
-      return { issues, total: found.total };
-    },
+    /** As `listRepositoryIssues` says. */
+    list: (path: RepositoryPath, caller: ForgeCaller | undefined, wanted: WantedIssues) =>
+      listRepositoryIssues(db, path, caller, wanted),
 
     async get(path: IssuePath, caller: ForgeCaller | undefined): Promise<SeenIssue> {
       const opened = await openRepository(db, path, caller, `/issues/${path.index}`);
-      return see(db, opened, await openIssue(db, opened, path.index), caller !== undefined);
+      return seeIssue(db, opened, await openIssue(db, opened, path.index), caller !== undefined);
     },
 
     /** Opens an issue. Assignees, labels and a date are for whom may write; others' are left out, as in the reference. */
@@ -141,6 +101,8 @@ export function createIssues({
       const mayWrite = canWrite(opened);
       const { user } = caller;
       const assignees = mayWrite ? await findAssignees(opened, wanted.assignees ?? []) : [];
+      const text = `${wanted.title}\n\n${wanted.body}`;
+      const mentioned = await findMentionedIds(text);
       return db.transaction(async (tx) => {
         const issue = await insertIssue(tx, {
           repositoryId: opened.repository.id,
@@ -153,8 +115,9 @@ export function createIssues({
         });
         await replaceAssignees(tx, issue.id, assignees);
         if (mayWrite) await insertIssueLabels(tx, issue, wanted.labelIds);
-        await announce(tx, { issue, actorId: user.id, text: `${issue.title}\n\n${issue.body}` });
-        return see(tx, opened, issue, true);
+        await insertMentions(tx, issue.id, mentioned);
+        await announce(tx, { issue, actorId: user.id, text });
+        return seeIssue(tx, opened, issue, true);
       });
     },
 
@@ -166,6 +129,7 @@ export function createIssues({
       assertMayChange(opened, before.authorId, user);
       const mayAssign = wanted.assignees !== undefined && canWrite(opened);
       const assignees = mayAssign ? await findAssignees(opened, wanted.assignees) : undefined;
+      const mentioned = await findMentionedIds(wanted.body ?? "");
       return db.transaction(async (tx) => {
         const issue = await updateIssue(
           tx,
@@ -177,9 +141,10 @@ export function createIssues({
           if ((await findIssueById(tx, before.id)) === undefined) throw notFound();
           throw new AppError("conflict", "the issue's content has changed in the meantime");
         }
+        await insertMentions(tx, issue.id, mentioned);
         if (assignees !== undefined) await assign(tx, issue, assignees, user.id);
         if (issue.isClosed !== before.isClosed) await announce(tx, { issue, actorId: user.id });
-        return see(tx, opened, issue, true);
+        return seeIssue(tx, opened, issue, true);
       });
     },
 
@@ -207,8 +172,10 @@ export function createIssues({
       const what = await openRepository(db, path, caller, `/issues/${path.index}/comments`);
       const issue = await openIssue(db, what, path.index);
       const author = caller.user;
+      const mentioned = await findMentionedIds(body);
       const comment = await db.transaction(async (tx) => {
         const made = await insertComment(tx, { issueId: issue.id, authorId: author.id, body });
+        await insertMentions(tx, issue.id, mentioned);
         await announce(tx, { issue, actorId: author.id, text: body });
         return made;
       });
@@ -221,7 +188,12 @@ export function createIssues({
       const seen = await getComment(path, caller);
       const access = await findAccess(db, seen.what, caller.user);
       assertMayChange({ ...seen.what, access }, seen.comment.authorId, caller.user);
-      const comment = await db.transaction((tx) => updateComment(tx, seen.comment.id, body));
+      const mentioned = await findMentionedIds(body);
+      const comment = await db.transaction(async (tx) => {
+        const updated = await updateComment(tx, seen.comment.id, body);
+        if (updated !== undefined) await insertMentions(tx, updated.issueId, mentioned);
+        return updated;
+      });
       if (comment === undefined) throw notFound();
       return { ...seen, comment };
     },
@@ -239,8 +211,8 @@ export function createIssues({
     return { what, issue, comment, author, isSignedIn: caller !== undefined };
   }
 
-  async function findNamed(name: string): Promise<number | undefined> {
-    return name === "" ? undefined : ((await findUserByName(db, name))?.id ?? -1);
+  async function findMentionedIds(text: string): Promise<number[]> {
+    return (await findMentioned(db, text)).map(({ id }) => id);
   }
 
   /** The people of these names. Refuses with `unprocessable` a name that nobody has, or who may not read the repository. */
@@ -282,32 +254,4 @@ function toChanges(wanted: IssueEdit, before: ForgeIssue, now: number): IssueCha
       : { isClosed, closedAt: isClosed ? now : undefined }),
     ...(dueAt === undefined ? {} : { dueAt: dueAt ?? undefined }),
   };
-}
-
-async function see(
-  db: Queries,
-  { repository, owner }: OwnedRepository,
-  issue: ForgeIssue,
-  isSignedIn: boolean,
-): Promise<SeenIssue> {
-  const assigneeIds = await listAssignees(db, issue.id);
-  return {
-    what: { repository, owner },
-    issue,
-    people: await findPeople(db, [issue.authorId, ...assigneeIds]),
-    assigneeIds,
-    labels: await listIssueLabels(db, issue.id),
-    isSignedIn,
-  };
-}
-
-async function findPeople(
-  db: Queries,
-  ids: readonly (number | undefined)[],
-): Promise<ReadonlyMap<number, ForgeUser>> {
-  const users = await listUsersByIds(
-    db,
-    ids.filter((id) => id !== undefined),
-  );
-  return new Map(users.map((user) => [user.id, user]));
 }

@@ -17,7 +17,7 @@ import type { ForgeCaller } from "../caller.ts";
 import { notFound } from "../refusals.ts";
 import { findAccess, reaches } from "../repositories/access.ts";
 import { getOwned } from "../repositories/repositories.service.ts";
-import { parseQueryTime, type QueryTime } from "./query-time.ts";
+import { assertQueryTime, toQueryRange } from "./query-time.ts";
 import { type SeenThread, seeThreads } from "./subjects.ts";
 
 /** A repository by its names, as a path gives them. */
@@ -78,16 +78,13 @@ export const MARKED_SHOWN_MAX = 1_000;
 export function createNotifications({ db }: { readonly db: Database }): Notifications {
   return {
     async list(caller, wanted) {
-      const before = assertTime(wanted.before, "unprocessable");
-      const since = assertTime(wanted.since, "unprocessable");
+      const range = toQueryRange(wanted);
       const filter: ThreadFilter = {
         userId: caller.user.id,
         repositoryId: await findRepositoryId(caller, wanted.repository),
         statuses: wanted.all ? [] : (wanted.statuses ?? ["unread", "pinned"]),
         kinds: wanted.kinds ?? [],
-        // Stored times go out in whole seconds, so they are compared as such.
-        since: since && Math.floor(since.from / 1000) * 1000,
-        before: before && Math.floor(before.from / 1000) * 1000 + 999,
+        ...range,
       };
       const { page, limit } = wanted;
       const offset = Math.min((page - 1) * limit, Number.MAX_SAFE_INTEGER);
@@ -97,7 +94,7 @@ export function createNotifications({ db }: { readonly db: Database }): Notifica
     },
 
     async markAll(caller, wanted) {
-      const lastRead = assertTime(wanted.lastReadAt, "invalid_argument");
+      const lastRead = assertQueryTime(wanted.lastReadAt, "invalid_argument");
       const filter: ThreadFilter = {
         userId: caller.user.id,
         repositoryId: await findRepositoryId(caller, wanted.repository),
@@ -167,15 +164,6 @@ export function createNotifications({ db }: { readonly db: Database }): Notifica
     if (!reaches(await findAccess(db, found, caller.user), "read")) throw notFound();
     return found.repository.id;
   }
-}
-
-function assertTime(
-  text: string,
-  code: "unprocessable" | "invalid_argument",
-): Extract<QueryTime, { kind: "time" }> | undefined {
-  const time = parseQueryTime(text);
-  if (time.kind === "wrong") throw new AppError(code, time.why);
-  return time.kind === "time" ? time : undefined;
 }
 
 const threadNotFound = (id: number): AppError =>

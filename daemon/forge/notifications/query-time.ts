@@ -1,3 +1,5 @@
+import { AppError } from "../../errors.ts";
+
 const LAYOUT = "2006-01-02T15:04:05Z07:00";
 
 /** A moment out of a query, or what is wrong with it. */
@@ -48,6 +50,30 @@ export function parseQueryTime(text: string): QueryTime {
   return fraction === ""
     ? { kind: "time", from: whole, to: whole + 999 }
     : { kind: "time", from: whole + milliseconds, to: whole + milliseconds };
+}
+
+/** The same, where what is wrong is refused with `code`; undefined when no time is given. */
+export function assertQueryTime(
+  text: string,
+  code: "unprocessable" | "invalid_argument",
+): Extract<QueryTime, { kind: "time" }> | undefined {
+  const time = parseQueryTime(text);
+  if (time.kind === "wrong") throw new AppError(code, time.why);
+  return time.kind === "time" ? time : undefined;
+}
+
+/** The first and the last millisecond of the whole seconds that two texts name, both included (forge behaviour, 19.1). */
+export function toQueryRange(wanted: { readonly since: string; readonly before: string }): {
+  readonly since: number | undefined;
+  readonly before: number | undefined;
+} {
+  const before = assertQueryTime(wanted.before, "unprocessable");
+  const since = assertQueryTime(wanted.since, "unprocessable");
+  // Stored times go out in whole seconds, so they are compared as such.
+  return {
+    since: since && Math.floor(since.from / 1000) * 1000,
+    before: before && Math.floor(before.from / 1000) * 1000 + 999,
+  };
 }
 
 const YEAR_1 = Date.parse("0001-01-01T00:00:00Z");

@@ -52,7 +52,7 @@ export function toRepositoryView(seen: SeenRepository, urls: ForgeUrls): WireRep
     forks_count: 0,
     watchers_count: watchers,
     branch_count: repository.branchCount,
-    open_issues_count: 0,
+    open_issues_count: repository.openIssueCount,
     open_pr_counter: 0,
     release_counter: 0,
     default_branch: repository.defaultBranch,

@@ -22,15 +22,6 @@ export interface ForgeIssue {
   readonly updatedAt: number;
 }
 
-export interface IssueFilter {
-  readonly repositoryId: number;
-  readonly state: "open" | "closed" | "all";
-  /** Found in title or body whatever the case; empty: all. */
-  readonly term: string;
-  readonly authorId?: number | undefined;
-  readonly assigneeId?: number | undefined;
-}
-
 /** What may change of an issue. */
 export type IssueChanges = Partial<
   Pick<ForgeIssue, "title" | "body" | "ref" | "isClosed" | "dueAt" | "closedAt">
@@ -68,6 +59,7 @@ export async function insertIssue(
     tx.now,
   );
   if (row === undefined) throw new Error("the issue was not added");
+  if (!issue.isClosed) await countOpenIssues(tx, issue.repositoryId, 1);
   return toIssue(row);
 }
 
@@ -78,6 +70,7 @@ export async function updateIssue(
   changes: IssueChanges,
   ifVersion?: number,
 ): Promise<ForgeIssue | undefined> {
+  const before = await findIssueById(tx, id);
   const assignments = ["updated_at = ?"];
   const values: SqlValue[] = [tx.now];
   const set = (column: string, value: SqlValue) => {
@@ -99,7 +92,11 @@ export async function updateIssue(
     id,
     ...(ifVersion === undefined ? [] : [ifVersion]),
   );
-  return row && toIssue(row);
+  if (row === undefined) return undefined;
+  const issue = toIssue(row);
+  if (before !== undefined && before.isClosed !== issue.isClosed)
+    await countOpenIssues(tx, issue.repositoryId, issue.isClosed ? -1 : 1);
+  return issue;
 }
 
 export async function findIssueById(db: Queries, id: number): Promise<ForgeIssue | undefined> {
@@ -121,45 +118,19 @@ export async function findIssue(
   return row && toIssue(row);
 }
 
-/** A page of a repository's issues, newest first, and the count of all that fit. */
-export async function listIssues(
-  db: Queries,
-  filter: IssueFilter,
-  window: { readonly limit: number; readonly offset: number },
-): Promise<{ readonly issues: readonly ForgeIssue[]; readonly total: number }> {
-  const conditions = ["repository_id = ?"];
-  const values: SqlValue[] = [filter.repositoryId];
-  const add = (condition: string, ...more: SqlValue[]) => {
-    conditions.push(condition);
-    values.push(...more);
-  };
-  if (filter.state !== "all") add("is_closed = ?", Number(filter.state === "closed"));
-  if (filter.authorId !== undefined) add("author_id = ?", filter.authorId);
-  if (filter.assigneeId !== undefined)
-    add(
-      "id IN (SELECT a.issue_id FROM forge_issue_assignees a WHERE a.user_id = ?)",
-      filter.assigneeId,
+/** Notes that an issue names these people. */
+export async function insertMentions(
+  tx: Transaction,
+  issueId: number,
+  userIds: readonly number[],
+): Promise<void> {
+  for (const userId of userIds)
+    await tx.run(
+      `INSERT INTO forge_issue_mentions (issue_id, user_id) VALUES (?, ?)
+       ON CONFLICT (issue_id, user_id) DO NOTHING`,
+      issueId,
+      userId,
     );
-  if (filter.term !== "") {
-    const pattern = `%${filter.term.toLowerCase().replace(/[\\%_]/g, String.raw`\$&`)}%`;
-    add(
-      String.raw`(LOWER(title) LIKE ? ESCAPE '\' OR LOWER(body) LIKE ? ESCAPE '\')`,
-      pattern,
-      pattern,
-    );
-  }
-  const where = conditions.join(" AND ");
-  const counted = await db.get<{ total: number }>(
-    `SELECT COUNT(*) AS total FROM forge_issues WHERE ${where}`,
-    ...values,
-  );
-  const rows = await db.all<IssueRow>(
-    `SELECT ${issueColumns} FROM forge_issues WHERE ${where} ORDER BY created_at DESC, id DESC LIMIT ? OFFSET ?`,
-    ...values,
-    window.limit,
-    window.offset,
-  );
-  return { issues: rows.map(toIssue), total: counted?.total ?? 0 };
 }
 
 /** Makes exactly these people an issue's assignees. */
@@ -252,7 +223,16 @@ export async function listSubscriptions(
   return new Map(rows.map(({ id, wanted }) => [id, wanted === 1]));
 }
 
-interface IssueRow {
+async function countOpenIssues(tx: Transaction, repositoryId: number, by: number): Promise<void> {
+  await tx.run(
+    "UPDATE forge_repositories SET open_issue_count = open_issue_count + ? WHERE id = ?",
+    by,
+    repositoryId,
+  );
+}
+
+/** A row of the table, as `issueColumns` name it. */
+export interface IssueRow {
   id: number;
   repository_id: number;
   number: number;
@@ -269,10 +249,10 @@ interface IssueRow {
   updated_at: number;
 }
 
-const issueColumns =
+export const issueColumns =
   "id, repository_id, number, author_id, title, body, ref, is_closed, comment_count, content_version, due_at, closed_at, created_at, updated_at";
 
-function toIssue(row: IssueRow): ForgeIssue {
+export function toIssue(row: IssueRow): ForgeIssue {
   return {
     id: row.id,
     repositoryId: row.repository_id,

@@ -13,6 +13,8 @@ export interface ForgeRepository {
   readonly description: string;
   /** Empty when there is none. */
   readonly website: string;
+  /** Changed by whoever opens or closes an issue. */
+  readonly openIssueCount: number;
   readonly isPrivate: boolean;
   readonly isTemplate: boolean;
   /** It has no branch yet. */
@@ -35,7 +37,7 @@ export interface ForgeRepository {
 
 export type NewForgeRepository = Omit<
   ForgeRepository,
-  "id" | "lowerName" | "website" | "createdAt" | "updatedAt"
+  "id" | "lowerName" | "website" | "openIssueCount" | "createdAt" | "updatedAt"
 >;
 
 /** What may change of a repository after it was made. */
@@ -71,6 +73,7 @@ export async function insertRepository(
     id: state.id,
     lowerName: repository.name.toLowerCase(),
     website: "",
+    openIssueCount: 0,
     createdAt: tx.now,
     updatedAt: tx.now,
   };
@@ -218,6 +221,7 @@ interface RepositoryRow {
   lower_name: string;
   description: string;
   website: string;
+  open_issue_count: number;
   is_private: number;
   is_template: number;
   is_empty: number;
@@ -240,6 +244,7 @@ const repositoryColumns = [
   "lower_name",
   "description",
   "website",
+  "open_issue_count",
   "is_private",
   "is_template",
   "is_empty",
@@ -263,6 +268,7 @@ function toRepository(row: RepositoryRow): ForgeRepository {
     lowerName: row.lower_name,
     description: row.description,
     website: row.website,
+    openIssueCount: row.open_issue_count,
     isPrivate: row.is_private === 1,
     isTemplate: row.is_template === 1,
     isEmpty: row.is_empty === 1,
@@ -287,6 +293,7 @@ function toRow(repository: ForgeRepository): { [C in keyof RepositoryRow]: SqlVa
     lower_name: repository.lowerName,
     description: repository.description,
     website: repository.website,
+    open_issue_count: repository.openIssueCount,
     is_private: Number(repository.isPrivate),
     is_template: Number(repository.isTemplate),
     is_empty: Number(repository.isEmpty),

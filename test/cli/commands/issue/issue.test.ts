@@ -56,6 +56,22 @@ test("issues are listed by state, text and people", async () => {
   expect(seen[0]?.path).toContain("state=all&q=gate&created_by=mira");
 });
 
+test("issues are listed by labels, mentions and times", async () => {
+  const flags = ["--label", "bug", "--label=low prio", "--mentions", "nora", "--assignee", "mira"];
+  const { seen } = await runSignedIn(
+    ["issue", "list", "mira/notes", ...flags, "--since", "a", "--before", "b", "--json"],
+    { [`GET ${home}`]: { body: [issue] } },
+  );
+  const query = new URL(seen[0]?.path ?? "", "http://h").searchParams;
+  expect(Object.fromEntries(query)).toMatchObject({
+    labels: "bug,low prio",
+    mentioned_by: "nora",
+    assigned_by: "mira",
+    since: "a",
+    before: "b",
+  });
+});
+
 test("an issue is shown with its comments when they are asked for", async () => {
   const answers = {
     [`GET ${home}/3`]: { body: issue },

@@ -1,0 +1,49 @@
+import type { Queries } from "../../../storage/engine/database.ts";
+import {
+  type ForgeIssue,
+  listAssignees,
+  listIssueLabels,
+} from "../../../storage/tables/forge/issues.ts";
+import type { ForgeLabel } from "../../../storage/tables/forge/repositories-labels.ts";
+import { type ForgeUser, listUsersByIds } from "../../../storage/tables/forge/users.ts";
+import type { OwnedRepository } from "../repositories/events.ts";
+
+/** An issue with what its view shows. */
+export interface SeenIssue {
+  readonly what: OwnedRepository;
+  readonly issue: ForgeIssue;
+  readonly people: ReadonlyMap<number, ForgeUser>;
+  readonly assigneeIds: readonly number[];
+  readonly labels: readonly ForgeLabel[];
+  readonly isSignedIn: boolean;
+}
+
+/** Looks up what the view of an issue shows. */
+export async function seeIssue(
+  db: Queries,
+  { repository, owner }: OwnedRepository,
+  issue: ForgeIssue,
+  isSignedIn: boolean,
+): Promise<SeenIssue> {
+  const assigneeIds = await listAssignees(db, issue.id);
+  return {
+    what: { repository, owner },
+    issue,
+    people: await findPeople(db, [issue.authorId, ...assigneeIds]),
+    assigneeIds,
+    labels: await listIssueLabels(db, issue.id),
+    isSignedIn,
+  };
+}
+
+/** These people by their ids; those who are gone are left out. */
+export async function findPeople(
+  db: Queries,
+  ids: readonly (number | undefined)[],
+): Promise<ReadonlyMap<number, ForgeUser>> {
+  const users = await listUsersByIds(
+    db,
+    ids.filter((id) => id !== undefined),
+  );
+  return new Map(users.map((user) => [user.id, user]));
+}
