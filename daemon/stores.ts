@@ -61,6 +61,8 @@ export async function openStores(
     const db = await openDatabase(settings.databaseUrl, {
       dataDirectory: directory.root,
       clock,
+      // Whoever else wants to write needs the lock that is held here.
+      isSoleWriter: true,
       onStuck: (message) => log.error({}, message),
     });
     opened.push(() => db.close());

@@ -3,7 +3,7 @@ import type { Database } from "../../storage/engine/database.ts";
 import { isDecodingText } from "../contract/forge/common.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { AppError } from "../errors.ts";
-import type { Api, RenderedError } from "../http/handle.ts";
+import { type Api, hasQuery, type RenderedError } from "../http/handle.ts";
 import { statusOfCode } from "../http/replies.ts";
 import type { Authentication } from "./accounts/authentication.ts";
 import { createAuthorization } from "./authorization.ts";
@@ -28,10 +28,10 @@ export function createForgeApi({ db, authentication, urls }: ForgeApiDeps): Api<
       "X-Content-Type-Options": "nosniff",
       "X-Frame-Options": "SAMEORIGIN",
     },
-    headersFor: ({ query }): Readonly<Record<string, string>> =>
-      query.has("token") || query.has("access_token")
+    headersFor: (request) =>
+      hasQuery(request) && (request.query.has("token") || request.query.has("access_token"))
         ? { "X-Gitea-Warning": queryTokenWarning }
-        : {},
+        : undefined,
     // Credentials are looked at on every route: wrong ones are refused even where none are needed.
     async authenticate(request) {
       // No name, token or term has a NUL in it, and no database takes one.

@@ -13,12 +13,12 @@ import { formerUserGone, movedTo, notFound, userNotFound } from "./refusals.ts";
  * scope, sign-in, site administrator, the user that the path names, and what the token routes ask besides.
  */
 export function createAuthorization(db: Database) {
-  return async (
+  return (
     caller: ForgeCaller | undefined,
     declared: Endpoint,
     request: ServerRequest,
     rawParams: Readonly<Record<string, string>>,
-  ): Promise<void> => {
+  ): Promise<void> | undefined => {
     const { gate } = declared;
     const scope = assertScope(caller, gate, declared);
     if (caller === undefined && (gate.who === "forge_user" || gate.who === "forge_site_admin"))
@@ -26,9 +26,13 @@ export function createAuthorization(db: Database) {
     if (gate.who === "forge_site_admin" && !caller?.user.isAdmin)
       throw new AppError("forbidden", "user should be the site admin");
     const name = rawParams["username"];
-    if (name === undefined || !declared.path.includes("/:username")) return;
-    const user = await findPathUser(db, decodeURIComponent(name), name, caller, request);
-    if (gate.who === "forge_basic") assertBasicSelfOrAdmin(caller, user, scope);
+    if (name === undefined || !declared.path.includes("/:username")) return undefined;
+    return assertPathUser(name);
+
+    async function assertPathUser(written: string): Promise<void> {
+      const user = await findPathUser(db, decodeURIComponent(written), written, caller, request);
+      if (gate.who === "forge_basic") assertBasicSelfOrAdmin(caller, user, scope);
+    }
   };
 }
 

@@ -60,6 +60,8 @@ export interface BinderOptions {
 /** h3's mark for a handler that wrote Node's response itself. */
 const HANDLED = Symbol.for("h3.handled");
 
+const NO_PARAMS: Readonly<Record<string, string>> = {};
+
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] as const;
 
 /**
@@ -88,7 +90,9 @@ export function bindRoutes<Caller>(
     const { req, res } = nodePair(event);
     const request = options.toServerRequest(req, res);
     const declared = route.endpoint as Endpoint;
-    const extra: Record<string, string> = { ...api.headersFor?.(request) };
+    const extra: Record<string, string> = {};
+    const more = api.headersFor?.(request);
+    if (more !== undefined) Object.assign(extra, more);
     let status: number;
     let cause: unknown;
     try {
@@ -113,15 +117,18 @@ export function bindRoutes<Caller>(
     const { limit, gate } = declared;
     const addressKey = () => `a:${options.limiter.addressKey(request.address)}`;
     if (limit?.key === "address") await consume(declared, addressKey(), extra);
-    const who = await settle(api.authenticate(request, gate));
+    let caller: Caller | undefined;
     if (limit?.key === "account") {
+      const who = await settle(api.authenticate(request, gate));
       const account = who.ok ? api.accountKey(who.value) : undefined;
       await consume(declared, account === undefined ? addressKey() : `u:${account}`, extra);
-    }
-    if (!who.ok) throw who.error;
-    const rawParams = event.context.params ?? {};
-    await api.authorize(who.value, declared, request, rawParams);
-    await api.resolve?.(declared, rawParams);
+      if (!who.ok) throw who.error;
+      caller = who.value;
+    } else caller = await api.authenticate(request, gate);
+    const rawParams = event.context.params ?? NO_PARAMS;
+    const authorizing = api.authorize(caller, declared, request, rawParams);
+    if (authorizing !== undefined) await authorizing;
+    if (api.resolve !== undefined) await api.resolve(declared, rawParams);
     const params =
       declared.params && parse(declared, declared.params, decodeParams(rawParams), "path");
     const query =
@@ -130,7 +137,7 @@ export function bindRoutes<Caller>(
       declared.body === undefined
         ? undefined
         : await readBody(declared, declared.body, request, req);
-    return route.handler({ caller: who.value, params, query, body, request });
+    return route.handler({ caller, params, query, body, request });
   }
 
   async function consume(
@@ -189,14 +196,16 @@ export function bindRoutes<Caller>(
     res: ServerResponse,
     extra: AnswerHeaders,
   ): Promise<number> {
-    const headers: AnswerHeaders = { ...api.headers, ...extra, ...answer.headers };
+    const headers = { ...api.headers };
+    Object.assign(headers, extra, answer.headers);
     if ("bytes" in answer) return sendBytes(request, res, answer.bytes, headers);
-    const paging =
-      declared.paging === undefined || answer.total === undefined
-        ? {}
-        : pagingHeaders(declared.paging, pageFacts(declared, request, answer.total));
+    if (declared.paging !== undefined && answer.total !== undefined)
+      Object.assign(
+        headers,
+        pagingHeaders(declared.paging, pageFacts(declared, request, answer.total)),
+      );
     const body = options.checkReplies ? checked(declared, answer.status, answer.body) : answer.body;
-    writeAnswer(res, answer.status, { ...headers, ...paging }, body, JSON_TYPE[api.name]);
+    writeAnswer(res, answer.status, headers, body, JSON_TYPE[api.name]);
     return answer.status;
   }
 
@@ -270,7 +279,7 @@ type Settled<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly error: unknown };
 
-async function settle<T>(promise: Promise<T>): Promise<Settled<T>> {
+async function settle<T>(promise: Promise<T> | T): Promise<Settled<T>> {
   try {
     return { ok: true, value: await promise };
   } catch (error) {

@@ -36,6 +36,11 @@ export interface ServerRequest {
   readonly body: Readable;
 }
 
+/** Whether a request has a query at all: cheaper to ask than its decoded values. */
+export function hasQuery({ target }: ServerRequest): boolean {
+  return target.includes("?");
+}
+
 /** One file of a multipart form, as a stream that must be consumed or destroyed. */
 export interface FilePart {
   readonly field: string;
@@ -150,7 +155,7 @@ export interface Api<Caller> {
   /** Headers of every answer of this API. */
   readonly headers: AnswerHeaders;
   /** Further headers that depend on the request, such as a warning about how it was made. */
-  headersFor?(request: ServerRequest): Readonly<Record<string, string>>;
+  headersFor?(request: ServerRequest): Readonly<Record<string, string>> | undefined;
   /** Who calls: undefined when no credentials were given or the gate needs none; throws when they are wrong. */
   authenticate(request: ServerRequest, gate: Gate): Promise<Caller | undefined>;
   /** Refuses a caller whom the gate does not let through. */
@@ -159,7 +164,7 @@ export interface Api<Caller> {
     declared: Endpoint,
     request: ServerRequest,
     rawParams: Readonly<Record<string, string>>,
-  ): Promise<void>;
+  ): Promise<void> | undefined;
   /** The key of the per-account limit; undefined when the peer's address counts instead. */
   accountKey(caller: Caller | undefined): string | undefined;
   /** Looks up what the path names before the body is read, and refuses when it is missing (forge API, order of the checks). */

@@ -70,6 +70,7 @@ function originHost(origin: string): string | undefined {
 function hasDuplicateHost(request: IncomingMessage): boolean {
   let count = 0;
   for (let i = 0; i < request.rawHeaders.length; i += 2)
-    if (request.rawHeaders[i]?.toLowerCase() === "host") count += 1;
+    if (request.rawHeaders[i]?.length === 4 && request.rawHeaders[i]?.toLowerCase() === "host")
+      count += 1;
   return count !== 1;
 }

@@ -12,7 +12,10 @@ export interface Metrics {
 /** Upper bounds of the histogram's buckets, in seconds. */
 const BUCKETS = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10] as const;
 
-interface Timing {
+/** What is known of one route. */
+interface RouteFigures {
+  /** By method, then by status. */
+  readonly answers: Map<string, Map<number, number>>;
   /** Requests by bucket, not summed up; the last is what took longer than all bounds. */
   readonly counts: number[];
   sum: number;
@@ -39,21 +42,25 @@ export function createMetrics(version: string): Metrics {
     registers,
   }).set({ version }, 1);
   // Counted in plain maps and put into words when asked: the library's own counters take longer than many an answer.
-  const requests = new Map<string, number>();
-  const timings = new Map<string, Timing>();
+  const routes = new Map<string, RouteFigures>();
+  const figuresOf = (route: string): RouteFigures => {
+    const known = routes.get(route);
+    if (known !== undefined) return known;
+    const counts = Array.from({ length: BUCKETS.length + 1 }, () => 0);
+    const made = { answers: new Map<string, Map<number, number>>(), counts, sum: 0 };
+    routes.set(route, made);
+    return made;
+  };
   return {
     observe({ route, method, status, seconds }) {
-      const labels = `route="${route}",method="${method}",status="${status}"`;
-      requests.set(labels, (requests.get(labels) ?? 0) + 1);
-      let timing = timings.get(route);
-      if (timing === undefined) {
-        timing = { counts: Array.from({ length: BUCKETS.length + 1 }, () => 0), sum: 0 };
-        timings.set(route, timing);
-      }
-      timing.sum += seconds;
+      const figures = figuresOf(route);
+      let answers = figures.answers.get(method);
+      if (answers === undefined) figures.answers.set(method, (answers = new Map()));
+      answers.set(status, (answers.get(status) ?? 0) + 1);
+      figures.sum += seconds;
       const bucket = BUCKETS.findIndex((bound) => seconds <= bound);
       const index = bucket === -1 ? BUCKETS.length : bucket;
-      timing.counts[index] = (timing.counts[index] ?? 0) + 1;
+      figures.counts[index] = (figures.counts[index] ?? 0) + 1;
     },
     requestStarted: () => {
       running += 1;
@@ -63,24 +70,32 @@ export function createMetrics(version: string): Metrics {
     },
     render: async () => ({
       contentType: registry.contentType,
-      text: [await registry.metrics(), toRequestText(requests), toTimingText(timings)].join("\n"),
+      text: [await registry.metrics(), toRequestText(routes), toTimingText(routes)].join("\n"),
     }),
   };
 }
 
-function toRequestText(requests: ReadonlyMap<string, number>): string {
+function toRequestText(routes: ReadonlyMap<string, RouteFigures>): string {
   const name = "croft_http_requests_total";
+  const lines = [...routes].flatMap(([route, { answers }]) =>
+    [...answers].flatMap(([method, byStatus]) =>
+      [...byStatus].map(
+        ([status, count]) =>
+          `${name}{route="${route}",method="${method}",status="${status}"} ${count}`,
+      ),
+    ),
+  );
   return [
     `# HELP ${name} Requests answered, by operation and status.`,
     `# TYPE ${name} counter`,
-    ...[...requests].map(([labels, count]) => `${name}{${labels}} ${count}`),
+    ...lines,
     "",
   ].join("\n");
 }
 
-function toTimingText(timings: ReadonlyMap<string, Timing>): string {
+function toTimingText(routes: ReadonlyMap<string, RouteFigures>): string {
   const name = "croft_http_request_duration_seconds";
-  const lines = [...timings].flatMap(([route, { counts, sum }]) => {
+  const lines = [...routes].flatMap(([route, { counts, sum }]) => {
     let total = 0;
     const buckets = counts.map((count, index) => {
       total += count;

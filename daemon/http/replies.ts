@@ -54,11 +54,9 @@ export function writeAnswer(
   }
   // Text, not bytes: Node sends text together with the head in one write, and takes one object of headers as it is.
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  response.writeHead(status, {
-    ...(hasContentType(headers) ? {} : { "Content-Type": jsonContentType }),
-    "Content-Length": Buffer.byteLength(text),
-    ...headers,
-  } as OutgoingHttpHeaders);
+  const all: OutgoingHttpHeaders = { "Content-Length": Buffer.byteLength(text) };
+  if (!hasContentType(headers)) all["Content-Type"] = jsonContentType;
+  response.writeHead(status, Object.assign(all, headers));
   response.end(response.req.method === "HEAD" ? undefined : text);
 }
 

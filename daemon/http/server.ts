@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { createServer as createProbe, type AddressInfo, type Socket } from "node:net";
 import { toNodeHandler, type H3 } from "h3";
@@ -8,7 +7,6 @@ import { writeAnswer } from "./replies.ts";
 
 const KEEP_ALIVE_MS = 5_000;
 const HEADERS_MAX = 200;
-const ID_LENGTH = 20;
 
 /** One API behind its prefixes. */
 export interface MountedApi {
@@ -43,7 +41,9 @@ export function createNodeHandler(options: HandlerOptions): NodeHandler {
   const mounted = options.apis.map((each) => ({ ...each, handle: toNodeHandler(each.app) }));
   return (message, response) => {
     options.onRequest(message, response);
-    const { pathname, malformed } = pathOf(message);
+    const target = message.url ?? "/";
+    const mark = target.indexOf("?");
+    const pathname = mark === -1 ? target : target.slice(0, mark);
     const mine = mounted.find((each) => each.owns(pathname));
     const refusal = options.checkHost(message);
     if (refusal !== undefined) {
@@ -51,11 +51,11 @@ export function createNodeHandler(options: HandlerOptions): NodeHandler {
       return;
     }
     if (mine !== undefined) {
-      if (malformed) {
+      if (isMalformed(pathname)) {
         refuse(response, 400, `unable to unescape path ${pathname}`, mine.api.name);
         return;
       }
-      if (mine.api.name === "forge") message.url = normalised(message.url ?? "/");
+      if (mine.api.name === "forge") message.url = normalised(target);
       void mine.handle(message as never, response as never);
       return;
     }
@@ -101,14 +101,14 @@ function refuse(
   else writeAnswer(response, status, headers, { detail: message }, "application/json");
 }
 
-function pathOf(message: IncomingMessage): { pathname: string; malformed: boolean } {
-  const [pathname = "/"] = (message.url ?? "/").split("?");
-  if (!pathname.includes("%")) return { pathname, malformed: false };
+/** Whether a path has escapes that mean nothing. */
+function isMalformed(pathname: string): boolean {
+  if (!pathname.includes("%")) return false;
   try {
     decodeURIComponent(pathname);
-    return { pathname, malformed: false };
+    return false;
   } catch {
-    return { pathname, malformed: true };
+    return true;
   }
 }
 
@@ -120,52 +120,6 @@ function normalised(url: string): string {
   return (
     path.replace(/\/{2,}/g, "/").replace(/(?<=.)\/$/, "") + (mark === -1 ? "" : url.slice(mark))
   );
-}
-
-/** Makes the request value that services see; `addressOf` applies the proxy rule. */
-export function createServerRequest(
-  addressOf: (message: IncomingMessage) => string,
-): (message: IncomingMessage, response: ServerResponse) => ServerRequest {
-  return (message, response) => {
-    const target = message.url ?? "/";
-    let query: URLSearchParams | undefined;
-    let controller: AbortController | undefined;
-    let id: string | undefined;
-    let address: string | undefined;
-    return {
-      startedAt: performance.now(),
-      // Made when first asked for: most requests need neither a signal nor an id.
-      get id() {
-        return (id ??= randomUUID().replaceAll("-", "").slice(0, ID_LENGTH));
-      },
-      method: message.method ?? "GET",
-      target,
-      get address() {
-        return (address ??= addressOf(message));
-      },
-      headers: message.headers,
-      get query() {
-        return (query ??= new URLSearchParams(queryText(target)));
-      },
-      get signal() {
-        if (controller === undefined) {
-          const made = new AbortController();
-          controller = made;
-          if (response.destroyed && !response.writableFinished) made.abort();
-          response.once("close", () => {
-            if (!response.writableFinished) made.abort();
-          });
-        }
-        return controller.signal;
-      },
-      body: message,
-    };
-  };
-}
-
-function queryText(target: string): string {
-  const mark = target.indexOf("?");
-  return mark === -1 ? "" : target.slice(mark + 1);
 }
 
 /** Where to listen. `tls` serves https instead of http on that port. */

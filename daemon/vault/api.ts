@@ -23,8 +23,9 @@ export function createVaultApi(authentication: Authentication): Api<VaultCaller>
       return token === undefined ? undefined : authentication.identify(token, toClient(request));
     },
 
-    async authorize(caller, declared) {
+    authorize(caller, declared) {
       assertAllowed(caller, declared.gate);
+      return undefined;
     },
 
     accountKey: (caller) => caller?.userId,

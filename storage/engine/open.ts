@@ -12,6 +12,8 @@ export interface OpenOptions {
   readonly clock: () => number;
   /** Where the numbered `.sql` files are, when not beside this source: a bundle has them elsewhere. */
   readonly migrationsDirectory?: string | undefined;
+  /** Nobody else writes the embedded database: see `SqliteOptions`. */
+  readonly isSoleWriter?: boolean;
   /** Told of a transaction that was undone because it did not end: a bug in its callback. */
   readonly onStuck?: ((message: string) => void) | undefined;
 }
@@ -31,7 +33,8 @@ export async function openDatabase(
   const migrations = readMigrations(options.migrationsDirectory);
   if (url === undefined || url === ":memory:") {
     const path = url ?? join(options.dataDirectory, DATABASE_FILE);
-    const db = openSqlite({ path, clock: options.clock, onStuck: options.onStuck });
+    const { clock, onStuck, isSoleWriter = false } = options;
+    const db = openSqlite({ path, clock, onStuck, isSoleWriter });
     return closingOnFailure(db, () => migrate(db, migrations));
   }
   if (/^postgres(?:ql)?:\/\//.test(url)) {

@@ -30,8 +30,11 @@ type Done = readonly [Member, value: unknown];
 /** How many members share a commit at most: bounds how long the thread is held and how much a failed commit undoes. */
 const MEMBERS_MAX = 256;
 
-/** Queues writes on `connection`, which nobody else writes on. */
-export function createWriter(connection: Sqlite.Database): Writer {
+/**
+ * Queues writes on `connection`, which nobody else writes on.
+ * @param onCommit called after each commit, before anybody hears of it
+ */
+export function createWriter(connection: Sqlite.Database, onCommit: () => void = ignore): Writer {
   const begin = connection.prepare("BEGIN IMMEDIATE");
   const commit = connection.prepare("COMMIT");
   const rollback = connection.prepare("ROLLBACK");
@@ -84,7 +87,9 @@ export function createWriter(connection: Sqlite.Database): Writer {
   /** One statement without BEGIN and COMMIT: SQLite commits it itself. */
   function applyAlone(member: Member): void {
     try {
-      member.resolve(member.apply());
+      const value = member.apply();
+      onCommit();
+      member.resolve(value);
     } catch (error) {
       member.reject(error);
     }
@@ -144,6 +149,7 @@ export function createWriter(connection: Sqlite.Database): Writer {
   function commitBatch(done: readonly Done[]): void {
     try {
       commit.run();
+      onCommit();
     } catch (error) {
       if (connection.inTransaction) rollback.run();
       const failure = toSqliteStorageError(error, "COMMIT");
@@ -176,3 +182,5 @@ export function createWriter(connection: Sqlite.Database): Writer {
 function rejectAll(done: readonly Done[], error: unknown): void {
   for (const [member] of done) member.reject(error);
 }
+
+function ignore(): void {}

@@ -1,6 +1,7 @@
 import { StorageError } from "./database.ts";
 import type { Queries, SqlValue } from "./database.ts";
 import type { MigratableDatabase } from "./migrate.ts";
+import { createRowMemo } from "./row-memo.ts";
 import { createScopes } from "./scope.ts";
 import { connect, foldLog } from "./sqlite-connect.ts";
 import { backupDatabase, findProblems } from "./sqlite-maintenance.ts";
@@ -17,6 +18,8 @@ export interface SqliteOptions {
   readonly image?: Uint8Array | undefined;
   /** Told of a transaction that was undone because it did not end. */
   readonly onStuck?: ((message: string) => void) | undefined;
+  /** Nobody else writes the file: then rows that were read are remembered until the next commit. */
+  readonly isSoleWriter?: boolean;
   /** How long a transaction may be open before it is undone; 30,000. It only awaits statements, so it takes milliseconds. */
   readonly transactionTimeoutMs?: number;
   /** How long a statement waits for another process's lock, holding the thread; 2,000. */
@@ -51,7 +54,8 @@ const BUSY_TIMEOUT_MS = 2_000;
 export function openSqlite(options: SqliteOptions): SqliteDatabase {
   const { path, clock } = options;
   const { forWriting, forReading } = connect(options, options.busyTimeoutMs ?? BUSY_TIMEOUT_MS);
-  const writer = createWriter(forWriting);
+  const memo = options.isSoleWriter === true ? createRowMemo(clock) : undefined;
+  const writer = createWriter(forWriting, memo?.clear);
   const writing = createStatements(forWriting);
   const isShared = forReading === forWriting;
   const reading = isShared ? writing : createStatements(forReading);
@@ -78,7 +82,10 @@ export function openSqlite(options: SqliteOptions): SqliteDatabase {
     path,
     async get<T extends object>(sql: string, ...values: SqlValue[]) {
       assertUsable();
-      if (!mustQueue(sql)) return reading.get<T>(sql, values);
+      if (!mustQueue(sql)) {
+        const read = () => reading.get<T>(sql, values);
+        return memo === undefined ? read() : memo.get(sql, values, read);
+      }
       return writer.statement(() => writing.get<T>(sql, values));
     },
     async all<T extends object>(sql: string, ...values: SqlValue[]) {

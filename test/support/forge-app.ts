@@ -11,7 +11,7 @@ import {
 } from "../../daemon/forge/accounts/accounts.ts";
 import { createForgeApi } from "../../daemon/forge/api.ts";
 import { bindRoutes, type RequestReport } from "../../daemon/http/bind.ts";
-import { createServerRequest } from "../../daemon/http/server.ts";
+import { createServerRequest } from "../../daemon/http/server-request.ts";
 import type { PasswordHasher } from "../../daemon/password-hasher.ts";
 import type { Database } from "../../storage/engine/database.ts";
 import { createKeyring } from "../../storage/keys/keyring.ts";

@@ -6,7 +6,7 @@ import { AppError } from "../../daemon/errors.ts";
 import { bindRoutes, type BinderOptions, type RequestReport } from "../../daemon/http/bind.ts";
 import type { Api, Route } from "../../daemon/http/handle.ts";
 import { statusOfCode } from "../../daemon/http/replies.ts";
-import { createServerRequest } from "../../daemon/http/server.ts";
+import { createServerRequest } from "../../daemon/http/server-request.ts";
 
 /** The caller of the plain API below: whoever `Authorization: Bearer NAME` says. */
 export interface PlainCaller {

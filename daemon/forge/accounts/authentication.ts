@@ -8,7 +8,7 @@ import {
   touchLastLogin,
 } from "../../../storage/tables/forge/users.ts";
 import { AppError } from "../../errors.ts";
-import type { ServerRequest } from "../../http/handle.ts";
+import { hasQuery, type ServerRequest } from "../../http/handle.ts";
 import type { PasswordHasher } from "../../password-hasher.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { bareRefusal, notFound } from "../refusals.ts";
@@ -43,6 +43,12 @@ export interface Authentication {
 
 type Method = Omit<ForgeCaller, "actor">;
 
+/** Whether anything is there that `authenticate` looks at. */
+function hasCredentials(request: ServerRequest): boolean {
+  const { authorization, sudo } = request.headers;
+  return authorization !== undefined || sudo !== undefined || hasQuery(request);
+}
+
 /** A password login is noted no more often. */
 const LOGIN_EVERY_MS = 60_000;
 const PASSWORD_BYTES_MAX = 4096;
@@ -51,6 +57,7 @@ export function createAuthentication(deps: AuthenticationDeps): Authentication {
   const { db, clock, passwords, tokens, secondFactors, attempts, urls } = deps;
   return {
     async authenticate(request) {
+      if (!hasCredentials(request)) return undefined;
       const found = await findCredentials(request);
       if (found === "wrong")
         throw new AppError("invalid_credentials", "invalid username, password or token");
