@@ -1,17 +1,15 @@
 import { Agent } from "undici";
-import { openDropbox } from "../../storage/cloud/dropbox/dropbox.ts";
 import { brokenDropboxRule } from "../../storage/cloud/dropbox/names.ts";
-import { dropbox, dropboxVendor } from "../../storage/cloud/dropbox/provider.ts";
-import type { CloudProvider } from "../../storage/cloud/provider.ts";
+import { dropbox } from "../../storage/cloud/dropbox/provider.ts";
 import { createTurns } from "../../storage/cloud/turns.ts";
-import { dropboxClient, startDropboxServer } from "../stand-ins/dropbox-server.ts";
+import { startDropboxServer } from "../stand-ins/dropbox-server.ts";
 import {
   impatient,
   networkFaults,
   startFaultProxy,
   type FaultProxyOptions,
 } from "../support/fault-proxy.ts";
-import { testProviderDeps } from "../support/vault-cloud.ts";
+import { connectDropbox } from "../support/vendor-drives.ts";
 import { cloudProviderSuite, type CloudSubject, type Faults } from "./cloud-provider.suite.ts";
 
 /** Small, so that the suite's files take every way of uploading. */
@@ -48,7 +46,6 @@ cloudProviderSuite("dropbox behind failing networks", {
 
 async function makeSubject(isProxied: boolean): Promise<CloudSubject> {
   const server = await startDropboxServer({ pageItems: 20 });
-  const turns = createTurns();
   const isRoute = (path: string, ...routes: readonly string[]) =>
     routes.some((route) => path === `/2/files/${route}`);
   const between: FaultProxyOptions = {
@@ -76,37 +73,14 @@ async function makeSubject(isProxied: boolean): Promise<CloudSubject> {
   };
   const proxy = isProxied ? await startFaultProxy(between) : undefined;
   const agent = new Agent();
-  const origin = proxy?.origin ?? server.origin;
 
-  async function connect(): Promise<CloudProvider> {
-    const { accessToken, refreshToken } = server.oauth.grant("mira@example.com");
-    const direct = impatient(agent, 500);
-    const outcome = await openDropbox(
-      {
-        connectionId: "c",
-        settings: {},
-        credentials: { access_token: accessToken, refresh_token: refreshToken },
-        facts: undefined,
-        saveCredentials: async () => undefined,
-        signal: new AbortController().signal,
-      },
-      {
-        ...testProviderDeps("/nowhere", Date.now),
-        newId: () => crypto.randomUUID(),
-        server: {
-          dropboxClientId: dropboxClient.id,
-          dropboxClientSecret: dropboxClient.secret,
-          dropboxBaseUrl: origin,
-        },
-        direct,
-        guarded: direct,
-        turns,
-      },
-      { vendor: dropboxVendor, can: dropbox.can, pieceBytes },
-    );
-    if (outcome.kind !== "ok") throw new Error(JSON.stringify(outcome));
-    return outcome.provider;
-  }
+  const way = {
+    dispatcher: impatient(agent, 500),
+    origin: proxy?.origin ?? server.origin,
+    // Both clients belong to one daemon.
+    deps: { turns: createTurns() },
+  };
+  const connect = () => connectDropbox(server, way, pieceBytes);
 
   const faults: Partial<Faults> = {
     requests: server.requests,
@@ -141,6 +115,7 @@ async function makeSubject(isProxied: boolean): Promise<CloudSubject> {
       await agent.destroy();
       await proxy?.[Symbol.asyncDispose]();
       await server[Symbol.asyncDispose]();
+      if (server.changesAtOnce() > 1) throw new Error("changes of one account met");
     },
   };
 }

@@ -1,16 +1,15 @@
 import { Agent } from "undici";
-import { oneDrive, microsoft } from "../../storage/cloud/onedrive/provider.ts";
-import { openOneDrive } from "../../storage/cloud/onedrive/onedrive.ts";
 import { brokenOneDriveRule } from "../../storage/cloud/onedrive/names.ts";
-import type { CloudProvider, Powers } from "../../storage/cloud/provider.ts";
-import { oneDriveClient, startOneDriveServer } from "../stand-ins/onedrive-server.ts";
+import { oneDrive } from "../../storage/cloud/onedrive/provider.ts";
+import type { Powers } from "../../storage/cloud/provider.ts";
+import { startOneDriveServer } from "../stand-ins/onedrive-server.ts";
 import {
   impatient,
   networkFaults,
   startFaultProxy,
   type FaultProxyOptions,
 } from "../support/fault-proxy.ts";
-import { testProviderDeps } from "../support/vault-cloud.ts";
+import { connectOneDrive } from "../support/vendor-drives.ts";
 import { cloudProviderSuite, type CloudSubject, type Faults } from "./cloud-provider.suite.ts";
 
 /** Small, so that the suite's files take every way of uploading. */
@@ -62,37 +61,9 @@ async function makeSubject(
   };
   const proxy = isProxied ? await startFaultProxy(between) : undefined;
   const agent = new Agent();
-  const origin = proxy?.origin ?? server.origin;
 
-  async function connect(): Promise<CloudProvider> {
-    const { accessToken, refreshToken } = server.oauth.grant("mira@example.com");
-    const direct = impatient(agent, 500);
-    const outcome = await openOneDrive(
-      {
-        connectionId: "c",
-        settings: {},
-        credentials: { access_token: accessToken, refresh_token: refreshToken },
-        facts: undefined,
-        saveCredentials: async () => undefined,
-        signal: new AbortController().signal,
-      },
-      {
-        ...testProviderDeps("/nowhere", Date.now),
-        newId: () => crypto.randomUUID(),
-        server: {
-          onedriveClientId: oneDriveClient.id,
-          onedriveClientSecret: oneDriveClient.secret,
-          onedriveTenantId: "common",
-          onedriveBaseUrl: origin,
-        },
-        direct,
-        guarded: direct,
-      },
-      { vendor: microsoft, can: oneDrive.can, sizes },
-    );
-    if (outcome.kind !== "ok") throw new Error(JSON.stringify(outcome));
-    return outcome.provider;
-  }
+  const way = { dispatcher: impatient(agent, 500), origin: proxy?.origin ?? server.origin };
+  const connect = () => connectOneDrive(server, way, sizes);
 
   const faults: Partial<Faults> = {
     requests: server.requests,

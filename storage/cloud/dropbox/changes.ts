@@ -31,7 +31,7 @@ export function createChanges({ api, account, newId, sleep }: ChangesDeps): Chan
   /** The item as it is, when it is still what the caller saw. */
   async function lookExpected(id: string, expected: Expected, signal: AbortSignal) {
     const seen = await account.lookWithParent(id, signal);
-    if (seen.kind !== "ok") return toChangeFailure(seen);
+    if (seen.kind !== "ok") return toEarlyFailure(seen);
     return isExpected(seen.item, expected) ? seen : ({ kind: "stale" } as const);
   }
 
@@ -42,8 +42,9 @@ export function createChanges({ api, account, newId, sleep }: ChangesDeps): Chan
     signal: AbortSignal,
   ): Promise<{ readonly kind: "ok"; readonly found: DropboxItem } | Failure> {
     const name = path.slice(path.lastIndexOf("/") + 1);
+    // The spelling that Dropbox keeps may be another one.
     const isThere = (now: DropboxItem) =>
-      now.name === name && isSameSpelling(parentPathOf(now.path), parentPathOf(path));
+      isSameSpelling(now.name, name) && isSameSpelling(parentPathOf(now.path), parentPathOf(path));
     let answer = await send();
     for (let moves = 1; answer.kind === "not_found" && moves < MOVES_MAX; moves++) {
       const still = await account.look(item.id, signal);
@@ -95,7 +96,7 @@ export function createChanges({ api, account, newId, sleep }: ChangesDeps): Chan
       if (rule !== undefined) return { kind: "invalid_name", rule };
       // Missing folders on the way would be made: the parent is looked at first.
       const folder = await account.pathOfFolder(parent, signal);
-      if (folder.kind !== "ok") return toChangeFailure(folder);
+      if (folder.kind !== "ok") return toEarlyFailure(folder);
       const path = `${folder.path}/${name}`;
       const argument = { path, autorename: false };
       const answer = await api.ask("files/create_folder_v2", argument, signal);
@@ -143,7 +144,7 @@ export function createChanges({ api, account, newId, sleep }: ChangesDeps): Chan
       if (item.parent === parent) return { kind: "ok", item };
       const folder = await account.pathOfFolder(parent, signal);
       if (folder.kind === "stale") return refuse("not_a_folder");
-      if (folder.kind !== "ok") return toChangeFailure(folder);
+      if (folder.kind !== "ok") return toEarlyFailure(folder);
       if (folder.path.startsWith(`${found.path}/`)) return refuse("descendant_destination");
       const moved = await relocate(found, `${folder.path}/${found.name}`, signal);
       return toItemOutcome(moved, parent, found.name);
@@ -173,6 +174,11 @@ const strange: Failure = { kind: "offline", sent: true, note: "strange_answer" }
 
 function refuse(reason: DestinationFault): Failure {
   return { kind: "invalid_destination", reason };
+}
+
+/** Of a look before the change: nothing was changed yet, so that all of it may be tried again. */
+function toEarlyFailure(failure: DropboxFailure): Failure {
+  return failure.kind === "offline" ? { ...failure, sent: false } : toChangeFailure(failure);
 }
 
 function toItemOutcome(

@@ -35,7 +35,7 @@ export function createChanges(
   ): Promise<ItemOutcome> {
     if (expected.etag !== undefined && !isHeaderValue(expected.etag)) return { kind: "stale" };
     const seen = await drive.look(id, signal);
-    if (seen.kind !== "ok") return toChangeFailure(seen);
+    if (seen.kind !== "ok") return toEarlyFailure(seen);
     const { item } = seen.found;
     return isExpected(item, expected) ? { kind: "ok", item } : { kind: "stale" };
   }
@@ -82,11 +82,14 @@ export function createChanges(
     name: string,
     signal: AbortSignal,
   ): Promise<ItemOutcome> {
+    // A drive may keep another spelling than the one that it is given.
+    const isDone = (now: ProviderItem) =>
+      now.name === name || (isSameSpelling(now.name, name) && !isSameSpelling(item.name, name));
     const answer = await patch(item, { name }, signal);
-    if (answer.kind !== "ok") return explain(item, answer, (now) => now.name === name, signal);
+    if (answer.kind !== "ok") return explain(item, answer, isDone, signal);
     const renamed = drive.toItem(answer.value);
     if (renamed.kind !== "ok" || renamed.found.item.id !== item.id)
-      return explain(item, lost, (now) => now.name === name, signal);
+      return explain(item, lost, isDone, signal);
     return { kind: "ok", item: renamed.found.item };
   }
 
@@ -151,11 +154,11 @@ export function createChanges(
       const { item } = seen;
       if (parent !== "") {
         const target = await drive.look(parent, signal);
-        if (target.kind !== "ok") return toChangeFailure(target);
+        if (target.kind !== "ok") return toEarlyFailure(target);
         if (target.found.item.kind !== "folder") return refuse("not_a_folder");
         const isWithin =
           item.kind === "folder" && (await drive.isWithin(target.found.item, id, signal));
-        if (typeof isWithin !== "boolean") return toChangeFailure(isWithin);
+        if (typeof isWithin !== "boolean") return toEarlyFailure(isWithin);
         if (isWithin) return refuse("descendant_destination");
       }
       const parentId = parent === "" ? facts.rootId : parent;
@@ -228,6 +231,11 @@ function refuse(reason: DestinationFault): Failure {
 /** What a change of a known item, or below a known folder, makes of an item that is missing. */
 export function toChangeFailure(failure: GraphFailure): Failure {
   return failure.kind === "not_found" ? { ...failure, kind: "stale" } : failure;
+}
+
+/** The same of a look before the change: nothing was changed yet, so that all of it may be tried again. */
+function toEarlyFailure(failure: GraphFailure): Failure {
+  return failure.kind === "offline" ? { ...failure, sent: false } : toChangeFailure(failure);
 }
 
 function withName(outcome: ItemOutcome, name: string): ItemOutcome {
