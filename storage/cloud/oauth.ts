@@ -41,6 +41,9 @@ export const ACCESS_TOKEN = "access_token";
 export const REFRESH_TOKEN = "refresh_token";
 export const RENEW_AT = "renew_at";
 
+/** The note of a `forbidden` when the person did not agree to everything that is needed. */
+export const SCOPE_MISSING = "scope not granted";
+
 const TOKEN_TIMEOUT_MS = 30_000;
 /** Clocks differ, and a request takes its time: a token is renewed so long before its end, or at half of a short life. */
 const EARLIER_MS = 60_000;
@@ -143,7 +146,7 @@ export async function askForGrant(
   const grant = toGrant(body.value, askedAt);
   if (grant === undefined) return { kind: "offline", sent: true, note: "no token in the answer" };
   return lacksScope(vendor, said?.["scope"])
-    ? { kind: "forbidden", note: "scope not granted" }
+    ? { kind: "forbidden", note: SCOPE_MISSING }
     : { kind: "ok", grant };
 }
 
@@ -172,7 +175,7 @@ function isToken(text: string): boolean {
 
 /** People can untick what they are asked for; an answer without scopes means all of them (RFC 6749, 5.1). */
 function lacksScope({ neededScopes = [] }: OAuthVendor, scope: unknown): boolean {
-  if (typeof scope !== "string" || scope === "") return false;
+  if (typeof scope !== "string") return false;
   const granted = new Set(scope.split(/\s+/));
   return neededScopes.some((needed) => !granted.has(needed));
 }

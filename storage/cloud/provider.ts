@@ -115,6 +115,8 @@ export type Guarding = "atomic" | "emulated" | "no";
 export type Credentials = Readonly<Record<string, string>>;
 /** What probing a storage found out: plain values, kept with the connection and handed back to `connect`. */
 export type Facts = Readonly<Record<string, string | number | boolean>>;
+/** The fact that tells whose storage it is, where a provider says so: a connection is never moved to another one. */
+export const ACCOUNT_FACT = "account";
 /** Settings of the server by their names in code; undefined where the administrator gave none. */
 export type ServerSettings = Readonly<Record<string, string | undefined>>;
 

@@ -293,6 +293,7 @@ withChromium.describe("the page to come back to from a provider", () => {
       kind: "connected",
       providerName: "Dropbox",
       displayName: "<script>alert(1)</script>",
+      handle: "ann",
     });
     expect(headers["Content-Security-Policy"]).toContain("script-src 'none'");
     await page.route("https://vault.example/**", (route) =>

@@ -142,9 +142,9 @@ export const finishAuthorization = endpoint({
   limit: perAddress(30, 60),
   params: z.object({ provider: z.string().max(64) }),
   query: z.object({
-    state: z.string().max(256).default(""),
+    state: z.string().max(4096).default(""),
     code: z.string().max(4096).optional(),
-    error: z.string().max(256).optional(),
+    error: z.string().max(4096).optional(),
   }),
   replies: {
     200: text("text/html; charset=utf-8"),

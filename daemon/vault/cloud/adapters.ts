@@ -10,6 +10,8 @@ import { withRetries } from "../../../storage/cloud/retrying.ts";
 import { createTurns } from "../../../storage/cloud/turns.ts";
 import {
   findConnection,
+  findConnectionById,
+  renewCredentials,
   updateConnection,
   type Connection,
   type ConnectionStatus,
@@ -95,10 +97,13 @@ export function createAdapters(deps: CloudDeps): Adapters {
       settings: connection.settings,
       credentials: unseal(connection),
       facts: connection.facts,
-      saveCredentials: async (credentials) => {
-        await updateConnection(db, connection.id, {
-          credentials: seal(connection.id, credentials),
-        });
+      saveCredentials: async (renewed) => {
+        const { id, generation } = connection;
+        await renewCredentials(db, { id, generation, credentials: seal(id, renewed) });
+      },
+      loadCredentials: async () => {
+        const current = await findConnectionById(db, connection.id);
+        return current?.generation === connection.generation ? unseal(current) : undefined;
       },
     });
     if (outcome.kind === "ok") return outcome.provider;
@@ -106,9 +111,12 @@ export function createAdapters(deps: CloudDeps): Adapters {
   }
 
   async function connect(
-    input: Parameters<Adapters["connect"]>[0] & { readonly facts?: Facts | undefined },
+    input: Parameters<Adapters["connect"]>[0] & {
+      readonly facts?: Facts | undefined;
+      readonly loadCredentials?: () => Promise<Credentials | undefined>;
+    },
   ): Promise<ConnectOutcome> {
-    const { connectionId, settings, credentials, saveCredentials } = input;
+    const { connectionId, settings, credentials, saveCredentials, loadCredentials } = input;
     const outcome = await input.type.connect(
       {
         connectionId,
@@ -116,6 +124,7 @@ export function createAdapters(deps: CloudDeps): Adapters {
         credentials,
         facts: input.facts,
         saveCredentials,
+        ...(loadCredentials === undefined ? {} : { loadCredentials }),
         signal: new AbortController().signal,
       },
       providerDeps,

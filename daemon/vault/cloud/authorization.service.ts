@@ -1,20 +1,13 @@
 import { hash } from "node:crypto";
 import { insertOAuthState, takeOAuthState } from "../../../storage/tables/vault/oauth-states.ts";
 import { findVaultUser } from "../../../storage/tables/vault/users.ts";
+import { SCOPE_MISSING } from "../../../storage/cloud/oauth.ts";
 import { AppError } from "../../errors.ts";
 import type { VaultCaller } from "../caller.ts";
+import type { OauthReturn } from "../pages/oauth-return-page.ts";
 import type { Adapters } from "./adapters.ts";
 import type { CloudDeps } from "./cloud.ts";
 import { assertAvailable, type CloudConnections } from "./connections.service.ts";
-
-/** How a sign-in at a provider's page ended. */
-export type AuthorizationResult =
-  | { readonly kind: "connected"; readonly displayName: string; readonly handle: string }
-  /** The state is unknown, used or too old. */
-  | { readonly kind: "expired" }
-  /** The person or the provider said no. */
-  | { readonly kind: "refused" }
-  | { readonly kind: "failed" };
 
 /** Signing in at providers' own pages: OAuth 2, code flow with PKCE. */
 export interface CloudAuthorization {
@@ -30,7 +23,10 @@ export interface CloudAuthorization {
       readonly connection_id?: string | undefined;
     },
   ): Promise<{ readonly url: string; readonly expiresAt: number }>;
-  /** What the browser brings back. The state is good once, for ten minutes, and stands for the account that began. */
+  /**
+   * What the browser brings back. The state is good once, for ten minutes, at the provider that it was made for, and
+   * stands for the account that began. `error` is the provider's word; it is not repeated anywhere.
+   */
   finish(
     provider: string,
     answer: {
@@ -38,7 +34,7 @@ export interface CloudAuthorization {
       readonly code?: string | undefined;
       readonly error?: string | undefined;
     },
-  ): Promise<AuthorizationResult>;
+  ): Promise<OauthReturn>;
 }
 
 const STATE_MS = 10 * 60 * 1000;
@@ -103,23 +99,29 @@ export function createAuthorization(
 
     async finish(provider, { state, code, error }) {
       const { type, oauth } = findOAuth(provider);
+      const providerName = type.title;
       const stateHash = hash("sha256", state);
       const begun = await db.transaction((tx) => takeOAuthState(tx, stateHash, provider));
-      if (begun === undefined) return { kind: "expired" };
-      if (error !== undefined || code === undefined) return { kind: "refused" };
+      if (begun === undefined) return { kind: "expired", providerName };
+      if (error === "access_denied") return { kind: "declined", providerName };
+      if (error !== undefined || code === undefined) {
+        const word = /^[a-z_]{1,40}$/.test(error ?? "") ? error : "unnamed";
+        deps.log.warn({ provider, error: word }, "a sign-in was refused by the provider");
+        return { kind: "failed", providerName };
+      }
       const user = await findVaultUser(db, begun.userId);
-      if (user === undefined || !user.isActive) return { kind: "expired" };
+      if (user === undefined || !user.isActive || user.role !== "user")
+        return { kind: "expired", providerName };
       const codeVerifier = keys.openText(SEAL_PURPOSE, begun.codeVerifier, rowOf(stateHash));
       const exchanged = await oauth.exchange(
         { server, redirectUrl: redirectUrl(provider), code, codeVerifier },
         providerDeps,
       );
+      const failed = (outcome: { readonly kind: string; readonly note?: string }) =>
+        deps.log.warn({ provider, outcome: outcome.kind, note: outcome.note }, "a sign-in failed");
       if (exchanged.kind !== "ok") {
-        deps.log.warn(
-          { provider, outcome: exchanged.kind, note: exchanged.note },
-          "a sign-in failed",
-        );
-        return { kind: exchanged.kind === "reauth" ? "refused" : "failed" };
+        failed(exchanged);
+        return { kind: kindOf(exchanged), providerName };
       }
       const result = await connections.connectSignedIn(
         begun.userId,
@@ -128,14 +130,25 @@ export function createAuthorization(
         begun.connectionId,
         exchanged.credentials,
       );
-      if (result.kind !== "connected") return { kind: "failed" };
+      if (result.kind === "other_account") return { kind: "other_account", providerName };
+      if (result.kind !== "connected") {
+        failed(result);
+        return { kind: kindOf(result), providerName };
+      }
       return {
         kind: "connected",
+        providerName,
         displayName: result.connection.displayName,
         handle: user.handle,
       };
     },
   };
+}
+
+/** Whether the person can do something about a failure: agree, and to everything. */
+function kindOf({ kind, note }: { readonly kind: string; readonly note?: string }) {
+  const isDeclined = kind === "reauth" || (kind === "forbidden" && note === SCOPE_MISSING);
+  return isDeclined ? "declined" : "failed";
 }
 
 /** 256 random bits as text that may stand in an address. */

@@ -1,9 +1,11 @@
 import type { ConnectFailure, Failure } from "../../../storage/cloud/outcomes.ts";
-import type {
-  CloudProvider,
-  CloudProviderType,
-  Credentials,
-  ServerSettings,
+import {
+  ACCOUNT_FACT,
+  type CloudProvider,
+  type CloudProviderType,
+  type Credentials,
+  type Facts,
+  type ServerSettings,
 } from "../../../storage/cloud/provider.ts";
 import {
   deleteConnection,
@@ -46,14 +48,17 @@ export interface CloudConnections {
       readonly credentials: Credentials;
     },
   ): Promise<ConnectResult>;
-  /** Keeps what signing in at a provider's page has given: a new connection, or new credentials of the given one. */
+  /**
+   * Keeps what signing in at a provider's page has given: a new connection, or new credentials of the given one, whose id and
+   * items stay. `other_account` when the sign-in was for another storage than the connection's.
+   */
   connectSignedIn(
     userId: string,
     type: CloudProviderType,
     displayName: string,
     connectionId: string | undefined,
     credentials: Credentials,
-  ): Promise<ConnectResult>;
+  ): Promise<ConnectResult | { readonly kind: "other_account" }>;
   list(
     caller: VaultCaller,
     paging: { readonly page: number; readonly per_page: number },
@@ -125,9 +130,10 @@ export function createConnections(deps: CloudDeps, adapters: Adapters): CloudCon
     type: CloudProviderType,
     credentials: Credentials,
     others: ConnectionChanges,
-  ): Promise<ConnectResult> {
+  ): Promise<ConnectResult | { readonly kind: "other_account" }> {
     const tried = await tryOut(connection.id, type, connection.settings, credentials);
     if (tried.kind !== "ok") return tried;
+    if (isOtherAccount(connection.facts, tried.facts)) return { kind: "other_account" };
     await updateConnection(db, connection.id, {
       ...others,
       ...tried.quota,
@@ -191,12 +197,7 @@ export function createConnections(deps: CloudDeps, adapters: Adapters): CloudCon
           "unknown_provider",
         );
       assertAvailable(type, server);
-      if (type.oauth !== undefined)
-        throw toBodyError(
-          ["provider"],
-          `${type.title} is connected by signing in at its own page: GET /api/cloud/authorize/${type.type}`,
-          "oauth_only",
-        );
+      assertNoSignIn(type);
       const settings = readSettings(type, input.settings, false);
       const credentials = readSettings(type, input.credentials, true);
       return connectNew(caller.userId, type, input.display_name, settings, credentials);
@@ -226,8 +227,16 @@ export function createConnections(deps: CloudDeps, adapters: Adapters): CloudCon
           "unprocessable",
           `This server has no adapter for ${connection.provider}.`,
         );
+      assertNoSignIn(type);
       const credentials = readSettings(type, input.credentials, true);
-      return replaceCredentials(connection, type, credentials, name);
+      const result = await replaceCredentials(connection, type, credentials, name);
+      if (result.kind === "other_account")
+        throw toBodyError(
+          ["credentials"],
+          "These credentials are those of another account than this connection's.",
+          "other_account",
+        );
+      return result;
     },
 
     async remove(caller, id) {
@@ -273,6 +282,22 @@ export function assertAvailable(type: CloudProviderType, server: ServerSettings)
     "invalid_argument",
     `${type.title} is not set up on this server. The administrator has to set ${missing.join(" and ")}.`,
   );
+}
+
+/** Credentials of what is connected at the provider's own page come from there only. */
+function assertNoSignIn(type: CloudProviderType): void {
+  if (type.oauth === undefined) return;
+  throw toBodyError(
+    ["provider"],
+    `${type.title} is connected by signing in at its own page: GET /api/cloud/authorize/${type.type}`,
+    "oauth_only",
+  );
+}
+
+/** Where both sign-ins told whose storage it is: items of one account must not be taken for another's. */
+function isOtherAccount(before: Connection["facts"], after: Facts): boolean {
+  const [known, now] = [before?.[ACCOUNT_FACT], after[ACCOUNT_FACT]];
+  return known !== undefined && now !== undefined && known !== now;
 }
 
 /** `googleClientId` as the administrator knows it: `CROFT_GOOGLE_CLIENT_ID`. */

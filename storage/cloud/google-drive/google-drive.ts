@@ -4,6 +4,7 @@ import { createAuthorizedSender } from "../oauth-sender.ts";
 import { createTokens } from "../oauth-tokens.ts";
 import { brokenNameRule, type Failure } from "../outcomes.ts";
 import {
+  ACCOUNT_FACT,
   LISTING_ITEMS_MAX,
   type CloudProvider,
   type ConnectOutcome,
@@ -96,7 +97,7 @@ async function lookAround(
   const rootId = root.kind === "ok" ? asText(root.value["id"]) : undefined;
   if (typeof account !== "string" || rootId === undefined)
     return { kind: "offline", sent: true, note: "strange_answer" };
-  return { kind: "ok", facts: { account, root: rootId } };
+  return { kind: "ok", facts: { [ACCOUNT_FACT]: account, root: rootId } };
 }
 
 function userOf(about: JsonObject): JsonObject | undefined {

@@ -105,6 +105,23 @@ export async function updateConnection(
   return changed > 0;
 }
 
+/**
+ * Keeps credentials that were renewed while the connection was in use; false when its owner has given it others since
+ * then, which must stay.
+ */
+export async function renewCredentials(
+  db: Queries,
+  connection: Pick<Connection, "id" | "generation" | "credentials">,
+): Promise<boolean> {
+  const { changes } = await db.run(
+    "UPDATE vault_connections SET credentials = ? WHERE id = ? AND generation = ?",
+    connection.credentials,
+    connection.id,
+    connection.generation,
+  );
+  return changes > 0;
+}
+
 /** Forgets a connection with its items, folders and cache rows; false when it was gone. */
 export async function deleteConnection(tx: Transaction, id: string): Promise<boolean> {
   return (await tx.run("DELETE FROM vault_connections WHERE id = ?", id)).changes > 0;
