@@ -3,6 +3,7 @@ import { type Entry, verb } from "../../../command.ts";
 export const entries: readonly Entry[] = [
   verb("list", "List a folder", () => import("./list.ts"), { aliases: ["ls"] }),
   verb("tree", "List a folder with everything below it", () => import("./tree.ts")),
+  verb("browse", "Look through your storages on a screen", () => import("./browse.ts")),
   verb("view", "Show what is known of an item", () => import("./view.ts")),
   verb(
     "open",

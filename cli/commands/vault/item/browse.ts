@@ -1,0 +1,232 @@
+import { basename, join } from "node:path";
+import type { Command } from "commander";
+import type { CliContext } from "../../../context.ts";
+import { CliError } from "../../../errors.ts";
+import { listOf } from "../../../output/spec.ts";
+import { canShowScreen } from "../../../ui/can-show-screen.ts";
+import type { Browse, BrowseDeps } from "../../../ui/browse/browse.ts";
+import type { Place } from "../../../ui/browse/folder-view.ts";
+import { listConnections, pickConnection, readConnections } from "../find-connection.ts";
+import { createItemFinder, listItems, type WireItem } from "../find-item.ts";
+import { type ItemAddress, toFolderAddress } from "../item-address.ts";
+import { deleteItem } from "./delete.ts";
+import { toFileName } from "./file-name.ts";
+import { runItemList } from "./list.ts";
+import { completeLocalPath, toLocalFolder, toLocalPath, toShortPath } from "./local-path.ts";
+import { createFolder } from "./mkdir.ts";
+import { moveItem } from "./move.ts";
+import { renameItem } from "./rename.ts";
+import { downloadItem, saveDownload } from "./save-item.ts";
+import { openSource, sendFile, uploadItem } from "./send-file.ts";
+
+export const operations = [
+  listConnections,
+  listItems,
+  downloadItem,
+  uploadItem,
+  createFolder,
+  renameItem,
+  moveItem,
+  deleteItem,
+];
+export const output = listOf(listItems, "items");
+export const completions = { folder: "connections" } as const;
+/** The line itself destroys nothing; on the screen each deletion is asked for. */
+export const destructive = false;
+
+type FolderAddress = Extract<ItemAddress, { kind: "path" }>;
+
+/** What the command was given. */
+export interface ItemBrowseOptions {
+  readonly folder?: FolderAddress;
+}
+
+export function define(command: Command, cli: CliContext, run = runItemBrowse): void {
+  command
+    .argument("[folder]", "CONNECTION:/path to begin with; all connections when absent")
+    .action((folder?: string) =>
+      run(cli, folder === undefined ? {} : { folder: toFolderAddress(folder) }),
+    );
+}
+
+/** Folders and files on a screen; without a terminal the same list as `vault item list`. */
+export async function runItemBrowse(cli: CliContext, { folder }: ItemBrowseOptions): Promise<void> {
+  if (!(await canShowScreen(cli)))
+    return runItemList(cli, { folder: folder ?? (await onlyRoot(cli)), refresh: false });
+  const start = folder === undefined ? { places: [], item: undefined } : await find(cli, folder);
+  const { showScreen } = await import("../../../ui/screen.tsx");
+  const { createBrowse } = await import("../../../ui/browse/browse.ts");
+  const browse = createBrowse(toDeps(cli, start.places, start.item));
+  const closing = new AbortController();
+  const background = [browse.reload(), tick(cli, browse, closing.signal)];
+  try {
+    await showScreen(cli, browse);
+  } finally {
+    closing.abort();
+    await browse.stop();
+    await Promise.allSettled(background);
+  }
+}
+
+/** The top of the only connection there is. @throws CliError `usage` when there are several */
+async function onlyRoot(cli: CliContext): Promise<FolderAddress> {
+  const { id } = pickConnection(await readConnections(cli), undefined);
+  return { kind: "path", connection: id, path: [], isFolder: true };
+}
+
+/** The places from the top to the folder, and the file in it that was named. */
+async function find(
+  cli: CliContext,
+  address: FolderAddress,
+): Promise<{ readonly places: readonly Place[]; readonly item: string | undefined }> {
+  const finder = createItemFinder(cli);
+  const places: Place[] = [];
+  for (let depth = 0; depth <= address.path.length; depth++) {
+    const path = address.path.slice(0, depth);
+    const { connection, id, item } = await finder.find({ ...address, path });
+    if (item?.kind === "file") return { places, item: id };
+    places.push({ connection, ref: id, path });
+  }
+  return { places, item: undefined };
+}
+
+function toDeps(
+  cli: CliContext,
+  start: readonly Place[],
+  startItem: string | undefined,
+): BrowseDeps {
+  const { client, system } = cli;
+  const paramsOf = ({ connection }: Place, item: WireItem) => ({
+    connection_id: connection.id,
+    item_id: item.provider_item_id,
+  });
+  return {
+    start,
+    startItem,
+    style: cli.io.style,
+    clock: cli.clock,
+    connections: () => readConnections(cli),
+    async list({ connection, ref }, { cursor, limit, refresh }) {
+      const { body } = await client.call(listItems, {
+        params: { connection_id: connection.id },
+        query: { parent_ref: ref, limit, cursor, refresh: refresh ? "true" : undefined },
+      });
+      return body;
+    },
+    async mkdir({ connection, ref }, name) {
+      const { body } = await client.call(createFolder, {
+        params: { connection_id: connection.id },
+        body: { parent_ref: ref, name },
+      });
+      if (body.kind !== "folder")
+        throw new CliError("unexpected_answer", "the daemon's answer is unknown");
+      return { id: body.provider_item_id, name: body.name };
+    },
+    async rename(place, item, name) {
+      const { body } = await client.call(renameItem, {
+        params: paramsOf(place, item),
+        body: { new_name: name, ...etagOf(item) },
+      });
+      return body.provider_item_id;
+    },
+    async move(place, item, target) {
+      await client.call(moveItem, {
+        params: paramsOf(place, item),
+        body: {
+          destination_parent_ref: target.ref,
+          destination_connection_id: target.connection.id,
+          ...etagOf(item),
+        },
+      });
+    },
+    async remove(place, item) {
+      const { body } = await client.call(deleteItem, { params: paramsOf(place, item) });
+      return body.reason === "trashed";
+    },
+    preview: (place, item) => readStart(cli, paramsOf(place, item), item),
+    async download(place, item, typed, report, signal) {
+      const folder = await toLocalFolder(typed, system);
+      const path = join(folder, toFileName(item.name, system.platform));
+      report.total(item.size ?? undefined);
+      const params = paramsOf(place, item);
+      const download = await client.download(downloadItem, { params }, { signal });
+      report.total(download.size ?? item.size ?? undefined);
+      const onProgress = (bytes: number) => report.done(bytes);
+      const { name } = item;
+      await saveDownload(download, { name, path, mayReplace: false, signal, onProgress });
+      return toShortPath(path, system);
+    },
+    async upload({ connection, ref }, typed, report, signal) {
+      const path = toLocalPath(typed, system);
+      const file = await openSource(cli, path);
+      report.total(file.size);
+      const open = () => {
+        const stream = file.open();
+        signal.addEventListener("abort", () => stream.destroy(signal.reason as Error), {
+          once: true,
+        });
+        return stream;
+      };
+      const { provider_item_id: id, name } = await sendFile(
+        cli,
+        { ...file, open },
+        {
+          connectionId: connection.id,
+          folderId: ref,
+          filename: basename(path),
+          onProgress: (bytes) => report.done(bytes),
+        },
+      );
+      return { id, name };
+    },
+    completePath: (typed) => completeLocalPath(typed, system),
+  };
+}
+
+/** The change is meant for the item as the person sees it. */
+function etagOf({ etag }: WireItem): { readonly etag?: string } {
+  return etag === null || etag === undefined ? {} : { etag };
+}
+
+const previewBytes = 64 * 1024;
+
+/** The beginning of a file as text; null when it is something else. No more of it is read than is shown. */
+async function readStart(
+  cli: CliContext,
+  params: { readonly connection_id: string; readonly item_id: string },
+  { content_type: type, size }: WireItem,
+): Promise<{ readonly start: string | null; readonly isWhole: boolean }> {
+  if (size === 0) return { start: "", isWhole: true };
+  if (
+    !/^(?:text\/|application\/(?:json|xml|yaml|javascript|x-sh|toml)\b|message\/)/.test(type ?? "")
+  )
+    return { start: null, isWhole: true };
+  const headers = { Range: `bytes=0-${previewBytes - 1}` };
+  const { stream } = await cli.client.download(downloadItem, { params }, { headers });
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of stream) {
+      chunks.push(chunk as Buffer);
+      length += (chunk as Buffer).byteLength;
+      // A server may answer a request for a part with the whole.
+      if (length >= previewBytes) break;
+    }
+  } finally {
+    stream.destroy();
+  }
+  const bytes = Buffer.concat(chunks).subarray(0, previewBytes);
+  const isWhole = size !== null && bytes.byteLength >= size;
+  return { start: bytes.includes(0) ? null : bytes.toString("utf8"), isWhole };
+}
+
+const tickMs = 30_000;
+
+async function tick(cli: CliContext, browse: Browse, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await cli.system.sleep(tickMs, signal).catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+    });
+    browse.tick();
+  }
+}

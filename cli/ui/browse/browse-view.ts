@@ -1,0 +1,363 @@
+import stringWidth from "string-width";
+import type { WireConnection } from "../../commands/vault/connection/connection-columns.ts";
+import type { WireItem } from "../../commands/vault/find-item.ts";
+import { toAddressText } from "../../commands/vault/item-address.ts";
+import type { CliError } from "../../errors.ts";
+import type { Style } from "../../io.ts";
+import { toAgo, toSizeText } from "../../output/cells.ts";
+import { toBar } from "../../output/progress.ts";
+import { toVisible, toVisibleLine } from "../../output/visible.ts";
+import { cutEnd, padEnd, padStart } from "../../output/width.ts";
+import type { Message } from "../errands.ts";
+import type { Field } from "../field.ts";
+import {
+  bodyHeight,
+  drawFailure,
+  drawFrame,
+  drawHelp,
+  type Frame,
+  innerWidth,
+  type KeyHint,
+} from "../frame.ts";
+import type { ListWindow } from "../list-window.ts";
+import type { Size } from "../screen.tsx";
+import { toShortAge } from "../short-age.ts";
+import type { FolderView, Place } from "./folder-view.ts";
+import type { Transfer } from "./transfers.ts";
+
+/** A file that is looked at. */
+export interface Preview {
+  readonly place: Place;
+  readonly item: WireItem;
+  /** The beginning of its bytes as text; null when they are none. Undefined while it is on its way. */
+  readonly text: { readonly start: string | null; readonly isWhole: boolean } | undefined;
+  readonly problem: CliError | undefined;
+  /** The first line shown. */
+  readonly top: number;
+  readonly lines?: { readonly columns: number; readonly text: readonly string[] };
+}
+
+/** Everything that decides how the browser looks. */
+export interface BrowseState {
+  readonly connections: readonly WireConnection[] | undefined;
+  readonly connectionsFailure: CliError | undefined;
+  /** Undefined in the list of connections. */
+  readonly folder: FolderView | undefined;
+  readonly rows: readonly WireItem[];
+  readonly window: ListWindow;
+  readonly selected: ReadonlySet<string>;
+  /** How many items are about to be moved. */
+  readonly picked: number;
+  readonly words: string;
+  readonly transfers: readonly Transfer[];
+  readonly message: Message | undefined;
+  readonly confirmation: string | undefined;
+  readonly asking: { readonly label: string; readonly field: Field } | undefined;
+  readonly preview: Preview | undefined;
+  readonly helpTop: number | undefined;
+}
+
+const folderHints: readonly KeyHint[] = [
+  ["Enter", "open"],
+  ["←", "up"],
+  ["d", "save"],
+  ["u", "upload"],
+  ["n", "new"],
+  ["r", "rename"],
+  ["m", "move"],
+  ["x", "delete"],
+  ["?", "keys"],
+  ["q", "leave"],
+];
+const connectionHints: readonly KeyHint[] = [
+  ["Enter", "open"],
+  ["R", "load again"],
+  ["?", "keys"],
+  ["q", "leave"],
+];
+const previewHints: readonly KeyHint[] = [
+  ["↑↓", "scroll"],
+  ["d", "save"],
+  ["?", "keys"],
+  ["q", "back"],
+];
+const helpHints: readonly KeyHint[] = [
+  ["↑↓", "scroll"],
+  ["any key", "back"],
+];
+const help: readonly KeyHint[] = [
+  ["↑ ↓  k j", "one item up or down"],
+  ["PgUp PgDn", "one page up or down"],
+  ["g G", "first, last of what is loaded"],
+  ["Enter  →", "open a folder, look at a file"],
+  ["←  h", "to the folder above"],
+  ["Space", "select; d, m and x then mean all selected"],
+  ["d", "save files on this machine"],
+  ["u", "upload a file; Tab completes its path"],
+  ["n", "make a folder"],
+  ["r", "give another name"],
+  ["m", "pick up; m in another folder puts there"],
+  ["x  Del", "delete"],
+  ["/", "only names with these words"],
+  ["R  Ctrl-R", "have the storage list the folder now"],
+  ["c", "stop the transfers"],
+  ["Esc", "drop what was picked, selected or sought; then up"],
+  ["q", "leave"],
+];
+
+/** The help as lines for a screen of this size. */
+export function helpLines(size: Size, style: Style): readonly string[] {
+  return drawHelp(help, size, style);
+}
+
+/** Rows that the list, or the text of a file, has on a screen of this size. */
+export function listHeight(state: BrowseState, size: Size): number {
+  const isOther = state.helpTop !== undefined || state.preview !== undefined;
+  const rows = bodyHeight(size, {
+    warning: isOther ? undefined : warningOf(state),
+    panel: isOther ? [] : Array.from({ length: panelRows(state, size) }, () => ""),
+  });
+  return Math.max(1, rows - (isOther ? 0 : headRows(state, size)));
+}
+
+/** The whole screen. `now` is in epoch milliseconds. */
+export function drawBrowse(
+  state: BrowseState,
+  size: Size,
+  style: Style,
+  now: number,
+): readonly string[] {
+  const { helpTop, preview, message, confirmation, asking, folder } = state;
+  const question: Frame["question"] =
+    confirmation !== undefined
+      ? { kind: "confirm", text: confirmation }
+      : asking !== undefined
+        ? { kind: "field", ...asking }
+        : undefined;
+  const common = { question, isProblem: message?.isProblem === true };
+  if (helpTop !== undefined)
+    return drawFrame(
+      {
+        title: "Items: keys",
+        aside: "",
+        body: helpLines(size, style).slice(helpTop),
+        status: "",
+        hints: helpHints,
+      },
+      size,
+      style,
+    );
+  if (preview !== undefined)
+    return drawFrame(
+      {
+        ...common,
+        title: addressOf(preview.place, preview.item.name),
+        isPath: true,
+        aside: sizeOf(preview.item),
+        body: (preview.lines?.text ?? toPreviewLines(preview, size, style, now)).slice(preview.top),
+        status: message?.text ?? "",
+        hints: previewHints,
+      },
+      size,
+      style,
+    );
+  return drawFrame(
+    {
+      ...common,
+      title: folder === undefined ? "Your storages" : addressOf(folder.place),
+      isPath: true,
+      aside: asideOf(state, now),
+      warning: warningOf(state),
+      body:
+        folder === undefined
+          ? drawConnections(state, size, style)
+          : drawFolder(state, size, style, now),
+      panel: drawTransfers(state, size, style, now),
+      status: message?.text ?? statusLine(state, now),
+      hints: folder === undefined ? connectionHints : folderHints,
+    },
+    size,
+    style,
+  );
+}
+
+function addressOf({ connection, path }: Place, name?: string): string {
+  return toAddressText(connection.display_name, name === undefined ? path : [...path, name]);
+}
+
+function asideOf({ folder }: BrowseState, now: number): string {
+  if (folder === undefined) return "";
+  if (folder.isLoading) return "loading…";
+  const listedAt = folder.state?.listed_at;
+  return listedAt === undefined || listedAt === null ? "" : `listed ${toAgo(listedAt, now)}`;
+}
+
+/** What is not as it should be with the folder that is shown: the storage could not list it, or something changed. */
+function warningOf({ folder, words }: BrowseState): string | undefined {
+  if (folder === undefined) return undefined;
+  if (folder.failure !== undefined && folder.wasLoaded)
+    return `${folder.failure.message}; R tries again`;
+  const { state } = folder;
+  if (state?.refresh_state === "failed" || state?.refresh_state === "never")
+    return `${state.error_message ?? "The storage could not list this folder."} R tries again`;
+  if (state?.refresh_state === "warning")
+    return `${state.error_message ?? "This list may be out of date."} R lists it again`;
+  return words === "" ? undefined : `only names with "${words}"; Esc shows all`;
+}
+
+function statusLine({ folder, rows, window, selected, picked }: BrowseState, now: number): string {
+  if (picked > 0)
+    return `${picked === 1 ? "1 item" : `${picked} items`} picked up: m puts it here, Esc leaves it`;
+  if (selected.size > 0) return `${selected.size} selected`;
+  const item = rows[window.cursor];
+  if (folder === undefined || item === undefined) return "";
+  const facts = [
+    item.kind === "folder" ? "folder" : (item.content_type ?? "file"),
+    item.size === null ? "" : `${item.size} bytes`,
+    item.modified_at === null ? "" : `changed ${toAgo(item.modified_at, now)}`,
+  ].filter((fact) => fact !== "");
+  const count = `${window.cursor + 1} of ${rows.length}${folder.hasMore ? "+" : ""}`;
+  return `${count}  ${facts.join(", ")}`;
+}
+
+/** A line that names the columns, where there is room for it. */
+function headRows({ folder, rows }: BrowseState, { rows: height }: Size): number {
+  return folder !== undefined && rows.length > 0 && height >= 16 ? 1 : 0;
+}
+
+function drawConnections(
+  { connections, connectionsFailure, window }: BrowseState,
+  size: Size,
+  style: Style,
+): readonly string[] {
+  if (connections === undefined && connectionsFailure !== undefined)
+    return drawFailure(connectionsFailure, size, style);
+  if (connections === undefined) return [style.dim("  Loading…")];
+  const width = innerWidth(size);
+  if (connections.length === 0)
+    return [
+      "  No storage is connected.",
+      style.dim(cutEnd('  "croft vault connection add" connects one.', width)),
+    ];
+  const nameWidth = Math.min(
+    Math.max(...connections.map(({ display_name: name }) => stringWidth(name))),
+    Math.floor(width / 2),
+  );
+  return connections.slice(window.top).map((connection, index) => {
+    const isCurrent = window.top + index === window.cursor;
+    const name = padEnd(cutEnd(toVisibleLine(connection.display_name), nameWidth), nameWidth);
+    const facts = [
+      connection.provider,
+      connection.status === "connected" ? usageOf(connection) : statusNames[connection.status],
+    ].filter((fact) => fact !== "");
+    const text = cutEnd(facts.join(", "), Math.max(0, width - nameWidth - 5));
+    const paint = connection.status === "connected" ? style.dim : style.yellow;
+    return `${isCurrent ? style.bold(`❯  ${name}`) : `   ${name}`}  ${paint(text)}`;
+  });
+}
+
+const statusNames = {
+  connected: "connected",
+  offline: "offline",
+  reauth_required: "must be connected again",
+} as const;
+
+function usageOf({ quota }: WireConnection): string {
+  if (quota?.used_bytes === undefined || quota.used_bytes === null) return "";
+  const total = quota.total_bytes === null ? "" : ` of ${toSizeText(quota.total_bytes)}`;
+  return `${toSizeText(quota.used_bytes)}${total} used`;
+}
+
+function drawFolder(state: BrowseState, size: Size, style: Style, now: number): readonly string[] {
+  const { folder, rows, window, words } = state;
+  if (folder === undefined) return [];
+  if (!folder.wasLoaded && folder.failure !== undefined)
+    return drawFailure(folder.failure, size, style);
+  if (!folder.wasLoaded) return [style.dim("  Loading…")];
+  if (rows.length === 0) {
+    const where = folder.hasMore ? ` among the first ${folder.items.length}` : "";
+    return [style.dim(words === "" ? "  This folder is empty." : `  No such name${where}.`)];
+  }
+  const width = innerWidth(size);
+  const shown = rows.slice(window.top, window.top + listHeight(state, size));
+  const ageWidth = size.columns < 60 ? 0 : 7;
+  const sizeWidth = 10;
+  const nameWidth = Math.max(1, width - 3 - sizeWidth - ageWidth - (ageWidth === 0 ? 1 : 3));
+  const columns = (name: string, bytes: string, age: string) =>
+    `${padEnd(cutEnd(name, nameWidth), nameWidth)} ${padStart(bytes, sizeWidth)}${ageWidth === 0 ? "" : padStart(age, ageWidth + 2)}`;
+  const head =
+    headRows(state, size) === 0 ? [] : [style.dim(`   ${columns("name", "size", "changed")}`)];
+  const lines = shown.map((item, index) => {
+    const isCurrent = window.top + index === window.cursor;
+    const isSelected = state.selected.has(item.provider_item_id);
+    const name = toVisibleLine(item.name) + (item.kind === "folder" ? "/" : "");
+    const text = columns(name, sizeOf(item), toShortAge(item.modified_at, now));
+    const paint = isCurrent ? style.bold : (line: string) => line;
+    return `${isCurrent ? style.bold("❯") : " "}${isSelected ? style.green("+") : " "} ${paint(text)}`;
+  });
+  return [...head, ...lines];
+}
+
+function sizeOf({ size }: WireItem): string {
+  return size === null ? "" : toSizeText(size);
+}
+
+/** As many lines as transfers, within what the screen can spare. */
+function panelRows({ transfers }: BrowseState, { rows }: Size): number {
+  return Math.min(transfers.length, rows < 16 ? 1 : 4);
+}
+
+function drawTransfers(
+  state: BrowseState,
+  size: Size,
+  style: Style,
+  now: number,
+): readonly string[] {
+  const { transfers } = state;
+  const count = panelRows(state, size);
+  const shown = transfers.slice(0, transfers.length > count ? count - 1 : count);
+  const lines = shown.map(({ name, kind, done, total, startedAt }) => {
+    const mark = kind === "download" ? "↓ " : "↑ ";
+    if (startedAt === undefined)
+      return style.dim(cutEnd(`${mark}${toVisibleLine(name)}  waits`, innerWidth(size)));
+    const ms = now - startedAt;
+    return `${mark}${toBar({ name, done, total, ms, columns: innerWidth(size) - 2 })}`;
+  });
+  const rest = transfers.length - shown.length;
+  return rest === 0 ? lines : [...lines, style.dim(transfersText(transfers, rest))];
+}
+
+function transfersText(transfers: readonly Transfer[], rest: number): string {
+  return rest === transfers.length ? `↓↑ ${rest} transfers` : `   and ${rest} more`;
+}
+
+/** The file as lines: they are kept, since text takes longer to lay out than to scroll. */
+export function layOutPreview(preview: Preview, size: Size, style: Style, now: number): Preview {
+  const { columns } = size;
+  const isWhole = preview.text !== undefined || preview.problem !== undefined;
+  const text =
+    preview.lines?.columns === columns
+      ? preview.lines.text
+      : toPreviewLines(preview, size, style, now);
+  const most = Math.max(0, text.length - bodyHeight(size, {}));
+  return {
+    ...preview,
+    ...(isWhole ? { lines: { columns, text } } : {}),
+    top: Math.min(preview.top, most),
+  };
+}
+
+function toPreviewLines(
+  { item, text, problem }: Preview,
+  size: Size,
+  style: Style,
+  now: number,
+): readonly string[] {
+  const changed = item.modified_at === null ? "" : `, changed ${toAgo(item.modified_at, now)}`;
+  const head = [style.dim(`${item.content_type ?? "file"}${changed}`), ""];
+  if (problem !== undefined) return [...head, ...drawFailure(problem, size, style).slice(0, -2)];
+  if (text === undefined) return [...head, style.dim("Loading…")];
+  if (text.start === null) return [...head, "This is no text. d saves it on this machine."];
+  const lines = toVisible(text.start.replaceAll("\t", "    ").replaceAll("\r\n", "\n")).split("\n");
+  return [...head, ...lines, ...(text.isWhole ? [] : [style.dim("… d saves the whole file")])];
+}

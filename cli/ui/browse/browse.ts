@@ -1,0 +1,564 @@
+// cli/ui/browse: the browser of connected storages. This file is what the keys do, folder-view.ts a folder page by page,
+// transfers.ts what runs meanwhile, browse-view.ts how it looks, and the command (cli/commands/vault/item/browse.ts) how
+// the daemon and the disk are asked. May import: cli/ui, output, errors and the types of commands. Start here.
+import type { WireConnection } from "../../commands/vault/connection/connection-columns.ts";
+import type { WireItem } from "../../commands/vault/find-item.ts";
+import { type CliError, toCliError } from "../../errors.ts";
+import type { Style } from "../../io.ts";
+import { createChanges } from "../changes.ts";
+import { createErrands } from "../errands.ts";
+import { edit, type Field, toField } from "../field.ts";
+import type { Key } from "../keys.ts";
+import { atTop, type ListWindow, moveOf, moveTo } from "../list-window.ts";
+import type { ScreenModel, Size } from "../screen.tsx";
+import {
+  type BrowseState,
+  drawBrowse,
+  helpLines,
+  layOutPreview,
+  listHeight,
+  type Preview,
+} from "./browse-view.ts";
+import {
+  createFolderView,
+  type FolderPage,
+  type FolderView,
+  type PageRequest,
+  type Place,
+} from "./folder-view.ts";
+import { createTransfers, type TransferReport } from "./transfers.ts";
+
+/** How the browser reaches the daemon and the disk. */
+export interface BrowseDeps {
+  readonly connections: () => Promise<readonly WireConnection[]>;
+  readonly list: (place: Place, page: PageRequest) => Promise<FolderPage>;
+  /** Resolves to the name that the folder got. */
+  readonly mkdir: (
+    place: Place,
+    name: string,
+  ) => Promise<{ readonly id: string; readonly name: string }>;
+  /** Resolves to the item's id, which may be another one. */
+  readonly rename: (place: Place, item: WireItem, name: string) => Promise<string>;
+  readonly move: (place: Place, item: WireItem, target: Place) => Promise<void>;
+  /** Resolves to whether the storage's trash has it. */
+  readonly remove: (place: Place, item: WireItem) => Promise<boolean>;
+  readonly preview: (place: Place, item: WireItem) => Promise<Preview["text"]>;
+  /** Saves an item into a local folder; resolves to the path. */
+  readonly download: (
+    place: Place,
+    item: WireItem,
+    folder: string,
+    report: TransferReport,
+    signal: AbortSignal,
+  ) => Promise<string>;
+  /** Resolves to the name and id that the file got. */
+  readonly upload: (
+    place: Place,
+    path: string,
+    report: TransferReport,
+    signal: AbortSignal,
+  ) => Promise<{ readonly id: string; readonly name: string }>;
+  /** The path with as much added as is certain. */
+  readonly completePath: (path: string) => Promise<string>;
+  readonly style: Style;
+  readonly clock: () => number;
+  /** Where to begin: the places from the top of a connection to a folder; empty for the list of connections. */
+  readonly start: readonly Place[];
+  /** The item that the cursor begins on. */
+  readonly startItem: string | undefined;
+}
+
+/** The browser as a screen. */
+export interface Browse extends ScreenModel {
+  /** Loads what is shown first; resolves when that is over, well or not. */
+  reload(): Promise<void>;
+  /** Stops all transfers, and resolves when nothing half is left of them. */
+  stop(): Promise<void>;
+  /** The time has gone on: ages are others. */
+  tick(): void;
+}
+
+interface Asking {
+  readonly label: string;
+  readonly field: Field;
+  readonly onEnter: (text: string) => void;
+  /** Tab completes a local path. */
+  readonly isPath: boolean;
+}
+
+/** The next page is asked for when the cursor is so near to the end. */
+const loadAheadRows = 50;
+
+export function createBrowse(deps: BrowseDeps): Browse {
+  const { clock, style } = deps;
+  const changes = createChanges();
+  const errands = createErrands(changes.announce);
+  const { attempt, say } = errands;
+  const transfers = createTransfers(clock, changes.announce);
+  const { promise: left, resolve: leave, reject: fail } = Promise.withResolvers<void>();
+  let stack: readonly FolderView[] = deps.start.map(toView);
+  let connections: readonly WireConnection[] | undefined;
+  let connectionsFailure: CliError | undefined;
+  let connectionsWindow: ListWindow = atTop;
+  let selected: ReadonlySet<string> = new Set();
+  let picked: { readonly place: Place; readonly items: readonly WireItem[] } | undefined;
+  let words = "";
+  let isFinding = false;
+  let asking: Asking | undefined;
+  let confirmation: { readonly text: string; readonly yes: () => void } | undefined;
+  let preview: Preview | undefined;
+  let helpTop: number | undefined;
+  let height = 10;
+  let wasShown = false;
+
+  return {
+    left,
+    subscribe: changes.subscribe,
+    tick: changes.announce,
+    stop: transfers.stop,
+    async reload() {
+      const view = stack.at(-1);
+      if (view === undefined) return loadConnections();
+      await view.load(false);
+      if (deps.startItem !== undefined) view.choose(deps.startItem);
+      changes.announce();
+    },
+    draw(size: Size) {
+      const state = stateOf();
+      height = listHeight(state, size);
+      placeCursor(cursorWindow().cursor);
+      if (preview !== undefined) preview = layOutPreview(preview, size, style, clock());
+      if (helpTop !== undefined)
+        helpTop = Math.min(helpTop, Math.max(0, helpLines(size, style).length - height));
+      return drawBrowse(
+        { ...state, window: cursorWindow(), preview, helpTop },
+        size,
+        style,
+        clock(),
+      );
+    },
+    press,
+  };
+
+  function toView(place: Place): FolderView {
+    return createFolderView(place, deps.list, changes.announce);
+  }
+
+  function stateOf(): BrowseState {
+    const view = stack.at(-1);
+    return {
+      connections,
+      connectionsFailure,
+      folder: view,
+      rows: rows(),
+      window: cursorWindow(),
+      selected,
+      picked: picked?.items.length ?? 0,
+      words,
+      transfers: transfers.list,
+      message: errands.message,
+      confirmation: confirmation?.text,
+      asking,
+      preview,
+      helpTop,
+    };
+  }
+
+  /** The items that have every word of the filter in their names. */
+  function rows(): readonly WireItem[] {
+    const items = stack.at(-1)?.items ?? [];
+    const wanted = words
+      .toLowerCase()
+      .split(/\s+/)
+      .filter((word) => word !== "");
+    if (wanted.length === 0) return items;
+    return items.filter(({ name }) => wanted.every((word) => name.toLowerCase().includes(word)));
+  }
+
+  function cursorWindow(): ListWindow {
+    return stack.at(-1)?.window ?? connectionsWindow;
+  }
+
+  function placeCursor(at: number): void {
+    const view = stack.at(-1);
+    const count = view === undefined ? (connections?.length ?? 0) : rows().length;
+    const window = moveTo(cursorWindow(), at, count, height);
+    if (view === undefined) connectionsWindow = window;
+    else view.window = window;
+  }
+
+  async function loadConnections(): Promise<void> {
+    try {
+      connections = await deps.connections();
+      connectionsFailure = undefined;
+    } catch (error) {
+      connectionsFailure = toCliError(error);
+    }
+    changes.announce();
+  }
+
+  function press(key: Key): void {
+    wasShown ||= stack.at(-1)?.wasLoaded === true || connections !== undefined;
+    if (confirmation !== undefined) answer(key);
+    else if (asking !== undefined) type(key, asking);
+    else if (key.kind === "paste") return;
+    else if (helpTop !== undefined) pressInHelp(key);
+    else if (preview !== undefined) pressInPreview(key, preview);
+    else pressInList(key);
+    changes.announce();
+  }
+
+  function answer(key: Key): void {
+    const asked = confirmation;
+    confirmation = undefined;
+    if (key.kind === "text" && key.text.toLowerCase() === "y") asked?.yes();
+  }
+
+  function type(key: Key, asked: Asking): void {
+    const name = key.kind === "key" ? key.name : undefined;
+    if (name === "enter") {
+      asking = undefined;
+      isFinding = false;
+      if (asked.field.text.trim() !== "") asked.onEnter(asked.field.text);
+    } else if (name === "escape") {
+      asking = undefined;
+      if (isFinding) words = "";
+      isFinding = false;
+    } else if (name === "tab" && asked.isPath) {
+      void deps.completePath(asked.field.text).then((path) => {
+        if (asking?.onEnter === asked.onEnter) asking = { ...asking, field: toField(path) };
+        changes.announce();
+      });
+    } else {
+      asking = { ...asked, field: edit(asked.field, key) };
+      if (isFinding) {
+        words = asking.field.text;
+        placeCursor(0);
+        lookFurther();
+      }
+    }
+  }
+
+  function pressInHelp(key: Key): void {
+    const moved = moveOf(key, { cursor: helpTop ?? 0, top: 0 }, height);
+    // Any other key closes it.
+    helpTop = moved === undefined ? undefined : Math.max(0, moved);
+  }
+
+  function pressInPreview(key: Key, shown: Preview): void {
+    const name = key.kind === "key" ? key.name : key.text;
+    const moved = moveOf(key, { cursor: shown.top, top: 0 }, height);
+    if (moved !== undefined) preview = { ...shown, top: Math.max(0, moved) };
+    else if (name === " ") preview = { ...shown, top: shown.top + height - 1 };
+    else if (name === "d") askDownload([shown.item]);
+    else if (name === "?") helpTop = 0;
+    else if (
+      name === "left" ||
+      name === "h" ||
+      name === "escape" ||
+      name === "q" ||
+      name === "backspace"
+    )
+      preview = undefined;
+  }
+
+  function pressInList(key: Key): void {
+    errands.hush();
+    const name = key.kind === "key" ? key.name : key.text;
+    const moved = moveOf(key, cursorWindow(), height);
+    if (moved !== undefined) moveCursor(moved);
+    else if (name === "q") askToLeave();
+    else if (name === "?") helpTop = 0;
+    else if (name === "enter" || name === "right" || name === "l") enter();
+    else if (name === "R" || name === "refresh") refresh();
+    else if (name === "c") askToStop();
+    else {
+      const view = stack.at(-1);
+      if (view !== undefined) pressInFolder(name, view);
+    }
+  }
+
+  function pressInFolder(name: string, view: FolderView): void {
+    const { place } = view;
+    const current = rows()[view.window.cursor];
+    const marked = view.items.filter(({ provider_item_id: id }) => selected.has(id));
+    const chosen = marked.length > 0 ? marked : current === undefined ? [] : [current];
+    if (name === "left" || name === "h" || name === "backspace") goUp();
+    else if (name === "escape") stepBack();
+    else if (name === " ") toggle(current);
+    else if (name === "/") startFinding();
+    else if (name === "n") ask("New folder:", "", (text) => attempt(() => makeFolder(view, text)));
+    else if (name === "u") ask("Upload file:", "", (text) => upload(view, text), true);
+    else if (name === "m") pickOrMove(place, chosen);
+    else if (chosen.length === 0) return;
+    else if (name === "d") askDownload(chosen);
+    else if (name === "x" || name === "delete") askDelete(view, chosen);
+    else if (name === "r" && current !== undefined)
+      ask("New name:", current.name, (text) => attempt(() => rename(view, current, text)));
+  }
+
+  function ask(label: string, text: string, onEnter: (text: string) => void, isPath = false): void {
+    asking = { label, field: toField(text), onEnter, isPath };
+  }
+
+  function moveCursor(to: number): void {
+    placeCursor(to);
+    const view = stack.at(-1);
+    if (view !== undefined && cursorWindow().cursor >= rows().length - loadAheadRows)
+      void view.loadMore();
+  }
+
+  function lookFurther(): void {
+    // Names are looked for in what is loaded; one more page each time somebody goes on typing.
+    if (rows().length < height) void stack.at(-1)?.loadMore();
+  }
+
+  function enter(): void {
+    const view = stack.at(-1);
+    if (view === undefined) {
+      const connection = connections?.[connectionsWindow.cursor];
+      if (connection !== undefined) open({ connection, ref: "", path: [] });
+      return;
+    }
+    const item = rows()[view.window.cursor];
+    if (item?.kind === "folder")
+      open({
+        connection: view.place.connection,
+        ref: item.provider_item_id,
+        path: [...view.place.path, item.name],
+      });
+    else if (item !== undefined) show(view.place, item);
+  }
+
+  function open(place: Place): void {
+    const view = toView(place);
+    stack = [...stack, view];
+    narrowNothing();
+    void view.load(false);
+  }
+
+  function goUp(): void {
+    stack = stack.slice(0, -1);
+    narrowNothing();
+    const above = stack.at(-1);
+    if (above === undefined && connections === undefined) void loadConnections();
+    if (above?.wasLoaded === false) {
+      const below = deps.start[stack.length];
+      void above.load(false).then(() => {
+        if (below !== undefined) above.choose(below.ref);
+        changes.announce();
+      });
+    }
+  }
+
+  function narrowNothing(): void {
+    selected = new Set();
+    words = "";
+  }
+
+  function stepBack(): void {
+    if (picked !== undefined) picked = undefined;
+    else if (selected.size > 0) selected = new Set();
+    else if (words !== "") words = "";
+    else goUp();
+  }
+
+  function toggle(item: WireItem | undefined): void {
+    if (item === undefined) return;
+    const next = new Set(selected);
+    if (!next.delete(item.provider_item_id)) next.add(item.provider_item_id);
+    selected = next;
+    moveCursor(cursorWindow().cursor + 1);
+  }
+
+  function startFinding(): void {
+    isFinding = true;
+    ask("Find:", words, (text) => {
+      words = text.trim();
+    });
+  }
+
+  function refresh(): void {
+    const view = stack.at(-1);
+    if (view === undefined) void loadConnections();
+    else void view.load(true);
+  }
+
+  function askToLeave(): void {
+    const { failure } = stack.at(-1) ?? { failure: connectionsFailure };
+    const running = transfers.list.length;
+    if (running > 0)
+      confirmation = {
+        text: `Leave, and stop ${running === 1 ? "a transfer" : `${running} transfers`}?`,
+        yes: leave,
+      };
+    // Somebody who never saw anything is told once more, on the terminal that stays, why.
+    else if (!wasShown && failure !== undefined) fail(failure);
+    else leave();
+  }
+
+  function askToStop(): void {
+    const running = transfers.list.length;
+    if (running === 0) return say("No transfer is running.");
+    confirmation = {
+      text: running === 1 ? "Stop the transfer?" : `Stop ${running} transfers?`,
+      yes: () => void transfers.stop(),
+    };
+  }
+
+  function show(place: Place, item: WireItem): void {
+    preview = { place, item, text: undefined, problem: undefined, top: 0 };
+    const update = (change: Partial<Preview>) => {
+      if (preview?.item === item) preview = { ...preview, ...change };
+      changes.announce();
+    };
+    deps.preview(place, item).then(
+      (text) => update({ text }),
+      (error: unknown) => update({ problem: toCliError(error) }),
+    );
+  }
+
+  async function makeFolder(view: FolderView, name: string): Promise<string> {
+    const made = await deps.mkdir(view.place, name.trim());
+    await view.load(false);
+    view.choose(made.id);
+    return `Made ${made.name}.`;
+  }
+
+  async function rename(view: FolderView, item: WireItem, name: string): Promise<string | void> {
+    if (name === item.name) return;
+    const id = await deps.rename(view.place, item, name);
+    await view.load(false);
+    view.choose(id);
+    return `Renamed ${item.name} to ${name}.`;
+  }
+
+  /** The first time it picks items up, the second time it puts them into the folder that is shown. */
+  function pickOrMove(place: Place, chosen: readonly WireItem[]): void {
+    const moving = picked;
+    if (moving === undefined) {
+      if (chosen.length > 0) picked = { place, items: chosen };
+      selected = new Set();
+      return;
+    }
+    picked = undefined;
+    if (moving.place.ref === place.ref && moving.place.connection.id === place.connection.id)
+      return say("They are in this folder already.");
+    attempt(async () => {
+      const text = await forEach("Moved", moving.items, async (item) => {
+        await deps.move(moving.place, item, place);
+      });
+      await loadAgain([moving.place, place]);
+      return text;
+    });
+  }
+
+  function askDelete(view: FolderView, chosen: readonly WireItem[]): void {
+    const [only] = chosen;
+    const what =
+      chosen.length > 1 || only === undefined
+        ? `these ${chosen.length} items`
+        : only.kind === "folder"
+          ? `${only.name}/ with all that is in it`
+          : only.name;
+    confirmation = {
+      text: `Delete ${what}?`,
+      yes: () =>
+        attempt(async () => {
+          let isTrashed = true;
+          const text = await forEach("Deleted", chosen, async (item) => {
+            isTrashed = (await deps.remove(view.place, item)) && isTrashed;
+          });
+          selected = new Set();
+          await loadAgain([view.place]);
+          return isTrashed ? `${text} It is in the storage's trash.` : text;
+        }),
+    };
+  }
+
+  function askDownload(chosen: readonly WireItem[]): void {
+    const place = stack.at(-1)?.place;
+    const files = chosen.filter(({ kind }) => kind === "file");
+    if (place === undefined) return;
+    if (files.length === 0) return say("Only files can be downloaded.", true);
+    const onEnter = (folder: string) => {
+      selected = new Set();
+      for (const item of files)
+        background(
+          transfers.run("download", item.name, (report, signal) =>
+            deps.download(place, item, folder, report, signal),
+          ),
+          (path) => `Saved ${path}`,
+          item.name,
+        );
+    };
+    ask(
+      files.length === 1 ? "Save into:" : `Save ${files.length} files into:`,
+      "./",
+      onEnter,
+      true,
+    );
+  }
+
+  function upload(view: FolderView, path: string): void {
+    background(
+      transfers.run("upload", path, (report, signal) =>
+        deps.upload(view.place, path, report, signal),
+      ),
+      ({ name }) => `Uploaded ${name}.`,
+      path,
+      async ({ id }) => {
+        await loadAgain([view.place]);
+        view.choose(id);
+      },
+    );
+  }
+
+  /** What runs beside everything else: its end is said when it comes. */
+  function background<T>(
+    running: Promise<T>,
+    toText: (result: T) => string,
+    name: string,
+    after: (result: T) => Promise<void> = async () => undefined,
+  ): void {
+    running.then(
+      async (result) => {
+        await after(result);
+        say(toText(result));
+      },
+      (error: unknown) => {
+        const { message } = toCliError(error);
+        say(message.includes(name) ? message : `${name}: ${message}`, true);
+      },
+    );
+  }
+
+  /** Loads again what of these places is open. */
+  async function loadAgain(places: readonly Place[]): Promise<void> {
+    const refs = new Set(places.map(({ ref }) => ref));
+    await Promise.all(
+      stack
+        .filter(({ place, wasLoaded }) => wasLoaded && refs.has(place.ref))
+        .map((view) => view.load(false)),
+    );
+  }
+}
+
+/** Does the same with each, as long as it goes well. @throws what went wrong, when nothing was done at all */
+async function forEach(
+  done: string,
+  items: readonly WireItem[],
+  work: (item: WireItem) => Promise<void>,
+): Promise<string> {
+  let count = 0;
+  for (const item of items) {
+    try {
+      await work(item);
+    } catch (error) {
+      if (count === 0) throw error;
+      return `${done} ${count} of ${items.length}; ${item.name}: ${toCliError(error).message}.`;
+    }
+    count += 1;
+  }
+  return items.length === 1 ? `${done} ${items[0]?.name ?? ""}.` : `${done} ${count} items.`;
+}

@@ -1,0 +1,139 @@
+import type { WireConnection } from "../../commands/vault/connection/connection-columns.ts";
+import type { WireItem } from "../../commands/vault/find-item.ts";
+import { type CliError, toCliError } from "../../errors.ts";
+import { atTop, type ListWindow, moveTo } from "../list-window.ts";
+
+/** A place in a connection. */
+export interface Place {
+  readonly connection: WireConnection;
+  /** The folder's id; empty for the top. */
+  readonly ref: string;
+  /** The names of the folders from the top to this one. */
+  readonly path: readonly string[];
+}
+
+/** One page of a folder, and what is known of its listing. */
+export interface FolderPage {
+  readonly items: readonly WireItem[];
+  readonly next_cursor: string | null;
+  readonly refresh_state: "never" | "fresh" | "warning" | "failed";
+  readonly error_message: string | null;
+  readonly listed_at: string | null;
+}
+
+export interface PageRequest {
+  readonly cursor: string | undefined;
+  readonly limit: number;
+  /** Have the storage list the folder now. */
+  readonly refresh: boolean;
+}
+
+/** A folder as far as it is loaded: page after page as somebody goes on, however large it is. */
+export interface FolderView {
+  readonly place: Place;
+  readonly items: readonly WireItem[];
+  readonly hasMore: boolean;
+  readonly isLoading: boolean;
+  readonly wasLoaded: boolean;
+  readonly failure: CliError | undefined;
+  readonly state: Pick<FolderPage, "refresh_state" | "error_message" | "listed_at"> | undefined;
+  window: ListWindow;
+  /** Loads the folder anew, as much of it as was loaded; the cursor stays on its item. */
+  load(refresh: boolean): Promise<void>;
+  /** Loads the next page, unless that is under way. */
+  loadMore(): Promise<void>;
+  /** Puts the cursor on the item of this id, if it is loaded. */
+  choose(id: string): void;
+}
+
+/** The first page is small so that it is there at once; the vault gives no larger ones than the others. */
+const firstPageItems = 200;
+const pageItems = 1000;
+
+/** @param announce is called when there is something else to show */
+export function createFolderView(
+  place: Place,
+  list: (place: Place, page: PageRequest) => Promise<FolderPage>,
+  announce: () => void,
+): FolderView {
+  let items: readonly WireItem[] = [];
+  let cursor: string | null = null;
+  let loading: object | undefined;
+  let wasLoaded = false;
+  let failure: CliError | undefined;
+  let state: FolderView["state"];
+
+  const view: FolderView = {
+    place,
+    window: atTop,
+    get items() {
+      return items;
+    },
+    get hasMore() {
+      return cursor !== null;
+    },
+    get isLoading() {
+      return loading !== undefined;
+    },
+    get wasLoaded() {
+      return wasLoaded;
+    },
+    get failure() {
+      return failure;
+    },
+    get state() {
+      return state;
+    },
+    load: (refresh) =>
+      whileLoading(async (isCurrent) => {
+        const wanted = items.length;
+        const chosen = items[view.window.cursor]?.provider_item_id;
+        const limit = wanted > firstPageItems ? pageItems : firstPageItems;
+        const first = await list(place, { cursor: undefined, limit, refresh });
+        const found = [...first.items];
+        let next = first.next_cursor;
+        while (next !== null && found.length < wanted && isCurrent()) {
+          const page = await list(place, { cursor: next, limit: pageItems, refresh: false });
+          found.push(...page.items);
+          next = page.next_cursor;
+        }
+        if (!isCurrent()) return;
+        items = found;
+        cursor = next;
+        state = first;
+        wasLoaded = true;
+        if (chosen !== undefined) view.choose(chosen);
+      }),
+    async loadMore() {
+      const from = cursor;
+      if (loading !== undefined || from === null) return;
+      await whileLoading(async (isCurrent) => {
+        const page = await list(place, { cursor: from, limit: pageItems, refresh: false });
+        if (!isCurrent()) return;
+        items = [...items, ...page.items];
+        cursor = page.next_cursor;
+      });
+    },
+    choose(id) {
+      const found = items.findIndex(({ provider_item_id: one }) => one === id);
+      const at = found < 0 ? view.window.cursor : found;
+      view.window = moveTo(view.window, at, items.length, 1);
+    },
+  };
+  return view;
+
+  async function whileLoading(work: (isCurrent: () => boolean) => Promise<void>): Promise<void> {
+    const own = {};
+    loading = own;
+    announce();
+    try {
+      await work(() => loading === own);
+      if (loading === own) failure = undefined;
+    } catch (error) {
+      if (loading === own) failure = toCliError(error);
+    } finally {
+      if (loading === own) loading = undefined;
+      announce();
+    }
+  }
+}

@@ -1,0 +1,109 @@
+/** A download or upload under way, or waiting for its turn. */
+export interface Transfer {
+  readonly name: string;
+  readonly kind: "download" | "upload";
+  readonly done: number;
+  /** In bytes; undefined when nobody knows. */
+  readonly total: number | undefined;
+  /** Epoch milliseconds; undefined while it waits. */
+  readonly startedAt: number | undefined;
+}
+
+/** What a transfer tells while it runs. */
+export interface TransferReport {
+  total(bytes: number | undefined): void;
+  done(bytes: number): void;
+}
+
+export interface Transfers {
+  readonly list: readonly Transfer[];
+  /** Resolves with what `work` resolves with, when it was its turn and is over. */
+  run<T>(
+    kind: Transfer["kind"],
+    name: string,
+    work: (report: TransferReport, signal: AbortSignal) => Promise<T>,
+  ): Promise<T>;
+  /** Stops all; resolves when they have cleaned up behind them. */
+  stop(): Promise<void>;
+}
+
+/** So many at one time: more would only make each of them slower. */
+const atOnce = 3;
+
+/** More pictures a second than a terminal far away should be sent. */
+const frameMs = 100;
+
+/** @param announce is called when there is something else to show */
+export function createTransfers(clock: () => number, announce: () => void): Transfers {
+  let list: readonly Entry[] = [];
+  let stopping = new AbortController();
+  let announcedAt = Number.NEGATIVE_INFINITY;
+  const underWay = new Set<Promise<unknown>>();
+
+  return {
+    get list() {
+      return list;
+    },
+    run(kind, name, work) {
+      const { promise: turn, resolve: begin } = Promise.withResolvers<void>();
+      const entry: Entry = { name, kind, done: 0, total: undefined, startedAt: undefined, begin };
+      list = [...list, entry];
+      const running = runEntry(entry, turn, work).finally(() => underWay.delete(running));
+      underWay.add(running);
+      next();
+      return running;
+    },
+    async stop() {
+      stopping.abort(new Error("the transfer was stopped"));
+      stopping = new AbortController();
+      for (const { begin } of list) begin();
+      await Promise.allSettled(underWay);
+    },
+  };
+
+  async function runEntry<T>(
+    entry: Entry,
+    turn: Promise<void>,
+    work: (report: TransferReport, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const { signal } = stopping;
+    const report = {
+      total: (bytes: number | undefined) => change(entry, { total: bytes }),
+      done: (bytes: number) => change(entry, { done: bytes }),
+    };
+    await turn;
+    try {
+      signal.throwIfAborted();
+      return await work(report, signal);
+    } catch (error) {
+      // Whatever a stop tore apart failed because of it.
+      throw signal.aborted ? signal.reason : error;
+    } finally {
+      list = list.filter(({ begin }) => begin !== entry.begin);
+      next();
+    }
+  }
+
+  function next(): void {
+    const running = list.filter(({ startedAt }) => startedAt !== undefined).length;
+    for (const entry of list
+      .filter(({ startedAt }) => startedAt === undefined)
+      .slice(0, Math.max(0, atOnce - running))) {
+      change(entry, { startedAt: clock() });
+      entry.begin();
+    }
+    announce();
+  }
+
+  function change(entry: Entry, facts: Partial<Transfer>): void {
+    list = list.map((one) => (one.begin === entry.begin ? { ...one, ...facts } : one));
+    if (clock() - announcedAt < frameMs) return;
+    announcedAt = clock();
+    announce();
+  }
+}
+
+interface Entry extends Transfer {
+  /** Also tells entries apart. */
+  readonly begin: () => void;
+}
