@@ -286,7 +286,7 @@ export async function startGoogleDriveServer(
     if (path.startsWith("/upload/drive/v3/files"))
       return upload(account, request, response, url, send);
     if (path === "/drive/v3/about" && method === "GET") {
-      allow(query, ["fields", "supportsAllDrives"]);
+      allow(query, ["fields"]);
       if (fields === null)
         throw new Refusal(400, "required", "The 'fields' parameter is required for this method.");
       return send(200, toAbout(account), fields);
@@ -304,7 +304,7 @@ export async function startGoogleDriveServer(
       return send(200, toFile(create(account, await readMetadata(request), undefined)), usualFile);
     }
     if (path === "/drive/v3/files/generateIds" && method === "GET") {
-      allow(query, [...common, "count"]);
+      allow(query, ["fields", "count"]);
       const ids = Array.from({ length: Number(query.get("count") ?? 10) }, () => store.newId());
       for (const one of ids) issuedIds.add(one);
       return send(200, { kind: "drive#generatedIds", space: "drive", ids }, "*");
@@ -315,7 +315,7 @@ export async function startGoogleDriveServer(
     if (!isV3 && !path.startsWith("/drive/v2/")) throw new Refusal(404, "notFound", "Not Found");
 
     if (isV3 && sub === "revisions" && method === "GET") {
-      allow(query, [...common, "alt"]);
+      allow(query, ["fields", "alt"]);
       if (state.areRevisionsHidden)
         throw new Refusal(
           403,

@@ -56,7 +56,7 @@ export function createDriveApi(deps: {
 
   const api: DriveApi = {
     open({ method, service, path, query, headers, body, signal }) {
-      const parameters = new URLSearchParams({ supportsAllDrives: "true", ...query });
+      const parameters = new URLSearchParams({ ...ofAllDrives(path), ...query });
       const isBytes = body instanceof Uint8Array;
       return send({
         method,
@@ -84,4 +84,11 @@ export function createDriveApi(deps: {
     openSession: send,
   };
   return api;
+}
+
+/** Without this word files of shared drives are as if they were not there. Not every method knows it. */
+function ofAllDrives(path: string): Readonly<Record<string, string>> {
+  const isOfFiles =
+    path.startsWith("/files") && !path.includes("/revisions/") && path !== "/files/generateIds";
+  return isOfFiles ? { supportsAllDrives: "true" } : {};
 }
