@@ -2,7 +2,9 @@ import { lstat, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { devNull } from "node:os";
 import { join } from "node:path";
 import { type Git, GitError } from "./git.ts";
+import { readPlainConfig } from "./plain-config.ts";
 import { type BranchFacts, readBranches } from "./refs.ts";
+import { readBranchesOnDisk, type SeenFiles } from "./refs-on-disk.ts";
 
 /** What a folder of unknown origin turned out to be. `unusable`: `why` says so in words without paths. */
 export type Inspection =
@@ -13,6 +15,7 @@ export type Inspection =
     } & BranchFacts)
   | { readonly kind: "unusable"; readonly why: string };
 
+const STATS_AT_ONCE = 64;
 /** More files than this are no repository of people. */
 const FILES_MAX = 1_000_000;
 
@@ -46,7 +49,9 @@ export async function inspectRepository(
     const storage = await readStorage(git, directory);
     if (storage.kind === "unusable") return storage;
     if (storage.isForeign) await writeHarmlessConfig(directory, storage, key);
-    const branches = await readBranches(git, directory);
+    const branches =
+      (await readBranchesOnDisk(directory, walk, storage.objectFormat)) ??
+      (await readBranches(git, directory));
     return {
       kind: "repository",
       objectFormat: storage.objectFormat,
@@ -61,28 +66,35 @@ export async function inspectRepository(
 }
 
 type Walk =
-  | { readonly kind: "files"; readonly names: ReadonlySet<string>; readonly bytes: number }
+  | ({ readonly kind: "files"; readonly bytes: number } & SeenFiles)
   | { readonly kind: "unusable"; readonly why: string };
 
-/** Looks at everything below a folder without following anything; `names` are those of the upper levels. */
+/** Looks at everything below a folder without following anything; `names` are those of the three upper levels. */
 async function walkFiles(directory: string): Promise<Walk> {
   const names = new Set<string>();
+  const heads: string[] = [];
   let bytes = 0;
   let files = 0;
   const folders = [""];
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
     const isUpper = folder.split("/").length <= 2;
+    const found: string[] = [];
     for (const entry of await readdir(join(directory, folder), { withFileTypes: true })) {
       const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
       if (isUpper) names.add(path);
       files += 1;
       if (files > FILES_MAX) return { kind: "unusable", why: "it has too many files" };
       if (entry.isDirectory()) folders.push(path);
-      else if (entry.isFile()) bytes += (await lstat(join(directory, path))).size;
+      else if (entry.isFile()) found.push(path);
       else return { kind: "unusable", why: "it contains a link or a special file" };
     }
+    if (folder === "refs/heads" || folder.startsWith("refs/heads/")) heads.push(...found);
+    for (let at = 0; at < found.length; at += STATS_AT_ONCE) {
+      const stats = found.slice(at, at + STATS_AT_ONCE).map((path) => lstat(join(directory, path)));
+      for (const { size } of await Promise.all(stats)) bytes += size;
+    }
   }
-  return { kind: "files", names, bytes };
+  return { kind: "files", names, heads, bytes };
 }
 
 type StorageFacts =
@@ -106,29 +118,9 @@ const harmless = new Set([
   "extensions.objectformat",
 ]);
 
-/** The file as git itself writes it for a repository of sha1: it needs no git to be understood. */
-const plainConfig =
-  /^\[core\]\n(?:\t(?:repositoryformatversion = 0|filemode = (?:true|false)|ignorecase = true|precomposeunicode = true|bare = true)\n){2,5}$/;
-
 async function readStorage(git: Git, directory: string): Promise<StorageFacts> {
   const config = await readFile(join(directory, "config"), "utf8");
-  if (plainConfig.test(config) && config.includes("\tbare = true\n"))
-    return { kind: "known", objectFormat: "sha1", version: "0", isForeign: false };
-  const text = await git.run(["config", "--file", "config", "--no-includes", "--list", "-z"], {
-    directory,
-    // Read as any file: as the repository's own it would already count.
-    env: { GIT_DIR: devNull },
-  });
-  const settings = new Map(
-    text
-      .toString("utf8")
-      .split("\0")
-      .filter((line) => line !== "")
-      .map((line) => {
-        const [key = "", ...value] = line.split("\n");
-        return [key, value.join("\n")] as const;
-      }),
-  );
+  const settings = readPlainConfig(config) ?? (await readConfig(git, directory));
   const isBare = /^(?:true|yes|on|1)$/i.test(settings.get("core.bare") ?? "");
   if (!isBare) return { kind: "unusable", why: "it is no bare repository" };
   const objectFormat = settings.get("extensions.objectformat") ?? "sha1";
@@ -144,6 +136,24 @@ async function readStorage(git: Git, directory: string): Promise<StorageFacts> {
     version: objectFormat === "sha256" ? "1" : "0",
     isForeign: [...settings.keys()].some((key) => !harmless.has(key)),
   };
+}
+
+async function readConfig(git: Git, directory: string): Promise<ReadonlyMap<string, string>> {
+  const text = await git.run(["config", "--file", "config", "--no-includes", "--list", "-z"], {
+    directory,
+    // Read as any file: as the repository's own it would already count.
+    env: { GIT_DIR: devNull },
+  });
+  return new Map(
+    text
+      .toString("utf8")
+      .split("\0")
+      .filter((line) => line !== "")
+      .map((line) => {
+        const [key = "", ...value] = line.split("\n");
+        return [key, value.join("\n")] as const;
+      }),
+  );
 }
 
 async function writeHarmlessConfig(

@@ -17,6 +17,7 @@ import { AppError } from "../../errors.ts";
 import { notFound } from "../refusals.ts";
 import { DEFAULT_BRANCH } from "./create-repository.ts";
 import type { RepositoryEvents } from "./events.ts";
+import { createGroupedWrites } from "./grouped-writes.ts";
 import { refusing } from "./git-refusals.ts";
 import { compileGlob } from "./glob.ts";
 import { isRepositoryName, toRepositoryPath } from "./names.ts";
@@ -60,6 +61,7 @@ const PREFERRED_BRANCHES = [DEFAULT_BRANCH, "master", "main"];
 export function createUnadopted(deps: UnadoptedDeps): Unadopted {
   const { db, git, files, placing, newId, events, sweepSoon } = deps;
   const inTurn = createKeyedTurns();
+  const write = createGroupedWrites(db);
   return {
     async list(query, { page, limit }) {
       const [fitsOwner, fitsName] = toFilters(query);
@@ -172,7 +174,7 @@ export function createUnadopted(deps: UnadoptedDeps): Unadopted {
     repository: Parameters<typeof recordRepository>[1]["repository"],
   ): Promise<void> {
     try {
-      await db.transaction(async (tx) => {
+      await write(async (tx) => {
         const owner = await findUserById(tx, ownerId);
         if (owner === undefined) throw notFound();
         // An owner who was renamed meanwhile is followed by the folder, and by this.
