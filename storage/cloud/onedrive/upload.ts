@@ -7,7 +7,7 @@ import type { ProviderAnswer } from "../transport.ts";
 import { toChangeFailure } from "./changes.ts";
 import type { Drive } from "./drive.ts";
 import type { GraphFailure } from "./failures.ts";
-import type { Graph } from "./graph.ts";
+import type { Graph, GraphAnswer } from "./graph.ts";
 import type { DriveItem } from "./items.ts";
 import { brokenOneDriveRule } from "./names.ts";
 import { createQuickXorHash } from "./quick-xor-hash.ts";
@@ -79,44 +79,53 @@ export async function upload(what: Upload, deps: UploadDeps): Promise<ItemOutcom
 }
 
 async function uploadAtOnce(what: Upload, deps: UploadDeps): Promise<ItemOutcome> {
-  const { parent, name, signal } = what;
+  const { signal } = what;
   const bytes = await readWhole(what, deps.sizes.simpleBytesMax);
-  signal.throwIfAborted();
   const hash = createQuickXorHash();
   hash.update(bytes);
   const sent: Sent = { size: bytes.length, quickXorHash: hash.digest() };
+  let mayHaveLanded = false;
+  for (let tries = 1; ; tries++) {
+    signal.throwIfAborted();
+    const answer = await putWhole(what, bytes, deps);
+    if (answer.kind === "ok") {
+      return answer.status === 201
+        ? confirm(answer.value, sent, what, deps)
+        : { kind: "unknown_outcome", note: "not_created" };
+    }
+    // A name that is taken after a lost answer may be our own.
+    const isOwnRival = answer.kind === "conflict" && mayHaveLanded;
+    mayHaveLanded ||= answer.kind === "offline" && answer.sent;
+    const outcome = await settle(isOwnRival ? lostAnswer : answer, sent, what, deps);
+    if (!isPassing(outcome) || tries === TRIES_MAX) return outcome;
+    await deps.sleep(waitMs(outcome, tries), signal);
+  }
+}
+
+async function putWhole(what: Upload, bytes: Uint8Array, deps: UploadDeps): Promise<GraphAnswer> {
+  const { parent, name, signal } = what;
+  const place = deps.drive.addressOfChild(parent, name);
   const answer = await deps.graph.call({
     method: "PUT",
-    path: `${deps.drive.addressOfChild(parent, name)}/content?@microsoft.graph.conflictBehavior=fail`,
+    path: `${place}/content?@microsoft.graph.conflictBehavior=fail`,
     // Replacing is the default of this request: it is refused in both ways that there are.
     headers: { "if-none-match": "*" },
     body: bytes,
     signal,
   });
-  if (answer.kind === "ok" && answer.status !== 201)
-    return { kind: "unknown_outcome", note: "not_created" };
-  if (answer.kind === "ok") return confirm(answer.value, sent, what, deps);
   // If-None-Match is answered with 412: here, too, the name is taken.
-  const failure: GraphFailure = answer.kind === "stale" ? { ...answer, kind: "conflict" } : answer;
-  return settle(failure, sent, what, deps);
+  return answer.kind === "stale" ? { ...answer, kind: "conflict" } : answer;
 }
 
 async function uploadInSession(
   what: Upload & { readonly size: number },
   deps: UploadDeps,
 ): Promise<ItemOutcome> {
-  const { graph, drive } = deps;
-  const { parent, name, size, signal } = what;
-  const begun = await graph.call({
-    method: "POST",
-    path: `${drive.addressOfChild(parent, name)}/createUploadSession`,
-    body: { item: { "@microsoft.graph.conflictBehavior": "fail", name, fileSize: size } },
-    signal,
-  });
+  const { name, size, signal } = what;
+  const begun = await begin(what, deps);
   if (begun.kind !== "ok")
     return begun.kind === "conflict" ? { ...begun, existingName: name } : toChangeFailure(begun);
-  const url = graph.toSigned(begun.value["uploadUrl"]);
-  if (url === undefined) return { kind: "offline", sent: true, note: "strange_session" };
+  const { url } = begun;
 
   let isOver = false;
   try {
@@ -135,6 +144,30 @@ async function uploadInSession(
       : await settle(last, sent, what, deps);
   } finally {
     if (!isOver) await cancel(url, deps);
+  }
+}
+
+/** Opens a session. One whose answer is lost does nothing and runs out by itself. */
+async function begin(
+  what: Upload & { readonly size: number },
+  deps: UploadDeps,
+): Promise<{ readonly kind: "ok"; readonly url: string } | GraphFailure> {
+  const { parent, name, size, signal } = what;
+  for (let tries = 1; ; tries++) {
+    const answer = await deps.graph.call({
+      method: "POST",
+      path: `${deps.drive.addressOfChild(parent, name)}/createUploadSession`,
+      body: { item: { "@microsoft.graph.conflictBehavior": "fail", name, fileSize: size } },
+      signal,
+    });
+    if (answer.kind === "ok") {
+      const url = deps.graph.toSigned(answer.value["uploadUrl"]);
+      return url === undefined
+        ? { kind: "offline", sent: true, note: "strange_session" }
+        : { kind: "ok", url };
+    }
+    if (!isPassing(answer) || tries === TRIES_MAX || signal.aborted) return answer;
+    await deps.sleep(waitMs(answer, tries), signal);
   }
 }
 
@@ -163,7 +196,8 @@ async function sendFragment(
     });
     let progress = answer.kind === "answered" ? await toProgress(answer, deps) : answer;
     if (progress.kind === "not_found") return sessionGone;
-    if (progress.kind === "done" || isFinal(progress) || tries === TRIES_MAX) return progress;
+    const isFinal = progress.kind !== "next" && !isPassing(progress);
+    if (isFinal || tries === TRIES_MAX) return progress;
     if (progress.kind !== "next") {
       await deps.sleep(waitMs(progress, tries), signal);
       progress = await askProgress(url, signal, deps);
@@ -177,22 +211,20 @@ async function sendFragment(
   }
 }
 
-/** Whether sending a fragment again could not help. A wrong range (416) means that the session knows better. */
-function isFinal(progress: Progress): boolean {
-  switch (progress.kind) {
-    case "next":
-      return false;
+/** Whether it may pass by itself: then the same is sent again, for the source cannot be read again by anybody. */
+function isPassing(failure: ItemOutcome | Progress): boolean {
+  switch (failure.kind) {
     case "offline":
     case "locked":
-      return false;
-    case "rate_limited":
-      return (progress.retryAfterSeconds ?? 0) > RETRY_AFTER_WAIT_SECONDS_MAX;
-    default:
       return true;
+    case "rate_limited":
+      return (failure.retryAfterSeconds ?? 0) <= RETRY_AFTER_WAIT_SECONDS_MAX;
+    default:
+      return false;
   }
 }
 
-function waitMs(failure: Progress, tries: number): number {
+function waitMs(failure: Progress | ItemOutcome, tries: number): number {
   return failure.kind === "rate_limited" && failure.retryAfterSeconds !== undefined
     ? failure.retryAfterSeconds * 1000
     : FIRST_WAIT_MS * 2 ** (tries - 1);
@@ -275,6 +307,8 @@ async function settle(
   const folder = await deps.drive.look(parent, signal);
   return folder.kind === "not_found" ? { kind: "stale", note: "parent_gone" } : failure;
 }
+
+const lostAnswer: GraphFailure = { kind: "offline", sent: true, note: "lost" };
 
 function isSame(found: DriveItem, sent: Sent): boolean {
   if (found.item.kind !== "file" || found.item.size !== sent.size) return false;
