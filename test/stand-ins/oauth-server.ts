@@ -293,7 +293,7 @@ function consentPage({ accounts, clientId }: OAuthServerOptions, query: URLSearc
       `<p><label><input type="checkbox" name="scope" value="${escape(scope)}" checked> ${escape(scope)}</label></p>`,
   );
   return `<!doctype html>
-<html lang="en"><meta charset="utf-8"><title>Sign in</title>
+<html lang="en"><meta charset="utf-8"><title>Sign in</title><link rel="icon" href="data:,">
 <h1>${escape(clientId)} wants access to your storage</h1>
 <form method="post" action="?${escape(query.toString())}">
 ${choices.join("\n")}

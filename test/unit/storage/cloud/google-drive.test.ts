@@ -31,7 +31,10 @@ async function open(options: GoogleDriveServerOptions = {}) {
   const agent = new Agent();
   closers.push(server, proxy, { [Symbol.asyncDispose]: () => agent.destroy() });
   /** Waits of the adapter: what happens in them, and how long they were asked to be. */
-  const waits: { ms: number[]; then: (() => void) | undefined } = { ms: [], then: undefined };
+  const waits: { ms: number[]; meanwhile: (() => void) | undefined } = {
+    ms: [],
+    meanwhile: undefined,
+  };
 
   function tryConnect(type = createGoogleDriveType({ simpleBytesMax: 1000, pieceBytes: PIECE })) {
     const { accessToken, refreshToken } = server.oauth.grant(ANN);
@@ -50,7 +53,7 @@ async function open(options: GoogleDriveServerOptions = {}) {
         async sleep(ms, signal) {
           signal?.throwIfAborted();
           waits.ms.push(ms);
-          waits.then?.();
+          waits.meanwhile?.();
           await new Promise((resolve) => setImmediate(resolve));
         },
         server: {
@@ -188,7 +191,7 @@ describe("names that may repeat", () => {
     expect((await provider.createFolder({ parent: "", name: "n", signal: calm })).kind).toBe("ok");
     expect(waits.ms).toEqual([1000, 1000]);
     // The listings go on during the second one's wait: now everybody sees both.
-    waits.then = () => server.freezeListings(false);
+    waits.meanwhile = () => server.freezeListings(false);
     expect((await other.createFolder({ parent: "", name: "n", signal: calm })).kind).toBe(
       "conflict",
     );
