@@ -21,8 +21,8 @@ export interface Upload {
 
 /** How long what cleans up after a call may take when the call itself is over. */
 const CLEAN_UP_MS = 20_000;
-/** A server may be writing still when the connection is gone: what it then leaves is looked for once more. */
-const LATE_WRITE_MS = 500;
+/** A server may be writing still when the connection is gone: what it then leaves is looked for again. */
+const LATE_WRITES_MS = [0, 100, 400];
 
 /**
  * Makes a file: its bytes go to a name of their own in the same folder, and only a whole file is moved to the name that
@@ -35,9 +35,10 @@ export async function uploadFile(core: DavCore, upload: Upload): Promise<ItemOut
     const place = await prepare(core, upload);
     if (place.kind !== "ok") return place;
     const temporary = [...place.parent, toTemporaryName(core.deps.newId())];
-    let isThere = true;
+    let remains: "nothing" | "perhaps" | "late" = "late";
     try {
       const failure = await putBytes(core, upload, temporary);
+      if (failure?.kind !== "offline") remains = "perhaps";
       if (failure !== undefined) {
         const isCut = failure.kind === "offline" || signal.aborted;
         if (!(await isWhole(core, upload, temporary, isCut))) {
@@ -54,12 +55,12 @@ export async function uploadFile(core: DavCore, upload: Upload): Promise<ItemOut
         const { segments: to } = place;
         return moveOnto(core, { source: found.seen, from: temporary, to, signal });
       });
-      isThere = outcome.kind !== "ok";
+      if (outcome.kind === "ok") remains = "nothing";
       return outcome.kind === "stale"
         ? ((await explainStale(core, place.parent, signal)) ?? outcome)
         : outcome;
     } finally {
-      if (isThere) await discard(core, temporary);
+      if (remains !== "nothing") await discard(core, temporary, remains === "late");
     }
   } finally {
     content.destroy();
@@ -136,9 +137,9 @@ function toStale(failure: Failure): Failure {
 }
 
 /** Removes what is left of an upload. Nobody can be told of a failure: what then remains appears in listings after a day. */
-async function discard(core: DavCore, segments: readonly string[]): Promise<void> {
+async function discard(core: DavCore, segments: readonly string[], isLate: boolean): Promise<void> {
   const signal = AbortSignal.timeout(CLEAN_UP_MS);
-  for (const waitMs of [0, LATE_WRITE_MS]) {
+  for (const waitMs of isLate ? LATE_WRITES_MS : [0]) {
     if (waitMs > 0) await core.deps.sleep(waitMs);
     const answer = await core.client.send({
       method: "DELETE",
