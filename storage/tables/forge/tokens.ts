@@ -37,6 +37,18 @@ export async function insertToken(
   return toToken(row);
 }
 
+/** One of the tokens whose secret ends in these eight characters. */
+export async function findTokenByLastEight(
+  db: Queries,
+  lastEight: string,
+): Promise<ForgeToken | undefined> {
+  const row = await db.get<TokenRow>(
+    `SELECT ${columns} FROM forge_access_tokens WHERE last_eight = ? ORDER BY id LIMIT 1`,
+    lastEight,
+  );
+  return row && toToken(row);
+}
+
 /** The tokens whose secret may end in these eight characters. */
 export async function listTokensByLastEight(db: Queries, lastEight: string): Promise<ForgeToken[]> {
   const rows = await db.all<TokenRow>(
