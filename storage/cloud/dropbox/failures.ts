@@ -127,9 +127,8 @@ function inner(at: JsonObject, tag: string | undefined): JsonObject | undefined 
 
 /** `path/not_found/...`, for answers without tags. */
 function tagsOfSummary(summary: unknown): readonly string[] {
-  return typeof summary === "string"
-    ? summary.split("/").filter((tag) => /^[a-z]\w{0,59}$/.test(tag))
-    : [];
+  const isSummary = typeof summary === "string" && /^(?:\w{1,60}\/){1,8}\.*$/.test(summary);
+  return isSummary ? summary.split("/").slice(0, -1) : [];
 }
 
 function findCorrectOffset(error: JsonObject | undefined): number | undefined {

@@ -5,7 +5,7 @@ import type { JsonObject } from "../json.ts";
 import type { Drive } from "./drive.ts";
 import type { GraphFailure } from "./failures.ts";
 import type { Graph, GraphAnswer } from "./graph.ts";
-import { isHeaderValue } from "./items.ts";
+import { isHeaderValue, isPossibleId } from "./items.ts";
 import { brokenOneDriveRule } from "./names.ts";
 
 /** What makes, renames, moves and deletes. Nothing is replaced, and no answer is believed lost before a look. */
@@ -111,6 +111,7 @@ export function createChanges(
     async createFolder(parent, name, signal) {
       const rule = brokenOneDriveRule(name);
       if (rule !== undefined) return { kind: "invalid_name", rule };
+      if (!isPossibleId(parent)) return { kind: "stale", note: "impossible_id" };
       const answer = await graph.call({
         method: "POST",
         path: `${drive.addressOf(parent)}/children`,

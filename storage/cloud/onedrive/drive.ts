@@ -3,7 +3,7 @@ import { LISTING_ITEMS_MAX, type ListOutcome, type ProviderItem } from "../provi
 import { asObject, asText, type JsonObject } from "../json.ts";
 import type { GraphFailure } from "./failures.ts";
 import type { Graph } from "./graph.ts";
-import { ITEM_FIELDS, toDriveItem, type DriveItem } from "./items.ts";
+import { isPossibleId, ITEM_FIELDS, toDriveItem, type DriveItem } from "./items.ts";
 
 export type Look = { readonly kind: "ok"; readonly found: DriveItem } | GraphFailure;
 
@@ -47,11 +47,12 @@ export function createDrive(graph: Graph, driveId: string, rootId: string): Driv
   }
 
   const look = (id: string, signal: AbortSignal): Promise<Look> =>
-    id === "" || id === rootId
-      ? Promise.resolve({ kind: "not_found", note: "root" })
+    id === "" || id === rootId || !isPossibleId(id)
+      ? Promise.resolve({ kind: "not_found", note: "impossible_id" })
       : lookBy(addressOf(id), signal);
 
   async function list(folder: string, signal: AbortSignal): Promise<ListOutcome> {
+    if (!isPossibleId(folder)) return { kind: "stale", note: "impossible_id" };
     const items = new Map<string, ProviderItem>();
     let path: string | undefined = `${addressOf(folder)}/children${fields}&$top=${PAGE_ITEMS}`;
     for (let pages = 0; path !== undefined; pages++) {

@@ -24,8 +24,7 @@ export function toDriveItem(raw: JsonObject, rootId: string): DriveItem | undefi
   const name = asText(raw["name"]);
   const holder = asText(asObject(raw["parentReference"])?.["id"]);
   if (id === undefined || name === undefined || holder === undefined) return undefined;
-  if (id.length > 400 || (id + name).includes("\0") || raw["deleted"] !== undefined)
-    return undefined;
+  if (!isPossibleId(id) || name.includes("\0") || raw["deleted"] !== undefined) return undefined;
   const isElsewhere = [raw["package"], raw["bundle"], raw["remoteItem"]].some(
     (facet) => facet !== undefined && facet !== null,
   );
@@ -50,6 +49,11 @@ export function toDriveItem(raw: JsonObject, rootId: string): DriveItem | undefi
     quickXorHash: asText(asObject(file?.["hashes"])?.["quickXorHash"]),
     childCount: asCount(folder?.["childCount"]),
   };
+}
+
+/** Whether an id, which may come from anywhere, can be a segment of an address: one of dots would lead elsewhere. */
+export function isPossibleId(id: string): boolean {
+  return id.length <= 400 && !id.includes("\0") && !/^\.+$/.test(id);
 }
 
 /** Whether a text, which may come from anywhere, can stand in a header as it is. */

@@ -8,7 +8,7 @@ import { toChangeFailure } from "./changes.ts";
 import type { Drive } from "./drive.ts";
 import type { GraphFailure } from "./failures.ts";
 import type { Graph, GraphAnswer } from "./graph.ts";
-import type { DriveItem } from "./items.ts";
+import { isPossibleId, type DriveItem } from "./items.ts";
 import { brokenOneDriveRule } from "./names.ts";
 import { createQuickXorHash } from "./quick-xor-hash.ts";
 
@@ -64,6 +64,7 @@ export async function upload(what: Upload, deps: UploadDeps): Promise<ItemOutcom
   try {
     const rule = brokenOneDriveRule(name);
     if (rule !== undefined) return { kind: "invalid_name", rule };
+    if (!isPossibleId(what.parent)) return { kind: "stale", note: "impossible_id" };
     // The service wants the length with every fragment.
     if (size === undefined) return { kind: "unsupported", reason: "length_needed" };
     return size <= deps.sizes.simpleBytesMax

@@ -1,0 +1,140 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { buffer } from "node:stream/consumers";
+import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
+import { Agent } from "undici";
+import { afterAll, describe, expect, test } from "vitest";
+import { toExactBytes, untilConfirmed } from "../../../../storage/cloud/exact-bytes.ts";
+import { readJsonObject } from "../../../../storage/cloud/json.ts";
+import { BrokenOff } from "../../../../storage/cloud/outcomes.ts";
+import type { ByteRange } from "../../../../storage/cloud/provider.ts";
+import { createTransport } from "../../../../storage/cloud/transport.ts";
+import { calm, pattern } from "../../../conformance/cloud-provider/acting.ts";
+import { serve } from "../../../stand-ins/serve.ts";
+
+const agent = new Agent();
+afterAll(() => agent.destroy());
+
+/** What a server's answer comes to. */
+async function answerOf(handle: (request: IncomingMessage, response: ServerResponse) => void) {
+  const server = await serve(async (request, response) => handle(request, response));
+  const answer = await createTransport(agent).send({
+    method: "GET",
+    url: server.origin,
+    signal: calm,
+  });
+  if (answer.kind !== "answered") throw new Error(answer.note);
+  return { answer, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
+}
+
+async function readExactly(
+  handle: (request: IncomingMessage, response: ServerResponse) => void,
+  range?: ByteRange,
+  size?: number,
+) {
+  await using server = await answerOf(handle);
+  const exact = toExactBytes(server.answer, range, size);
+  if (exact.kind !== "ok") return exact.kind;
+  const bytes = await buffer(exact.stream);
+  if (exact.length !== undefined) expect(bytes.length).toBe(exact.length);
+  return bytes;
+}
+
+const bytes = pattern(100_000);
+
+describe("exactly the wanted bytes", () => {
+  test.each([
+    ["gzip", gzipSync(bytes)],
+    ["x-gzip", gzipSync(bytes)],
+    ["deflate", deflateSync(bytes)],
+    ["br", brotliCompressSync(bytes)],
+  ])("of a whole that comes as %s", async (encoding, encoded) => {
+    const handle = (_: unknown, response: ServerResponse) =>
+      void response.writeHead(200, { "content-encoding": encoding }).end(encoded);
+    expect(await readExactly(handle, undefined, bytes.length)).toEqual(bytes);
+    expect(await readExactly(handle, undefined, undefined)).toEqual(bytes);
+    expect(await readExactly(handle, { start: 5, end: 9 }, bytes.length)).toEqual(
+      bytes.subarray(5, 10),
+    );
+    expect(await readExactly(handle, { start: 99_990 }, bytes.length)).toEqual(
+      bytes.subarray(99_990),
+    );
+  });
+
+  test("of a server that ignores ranges", async () => {
+    const handle = (_: unknown, response: ServerResponse) => void response.end(bytes);
+    expect(await readExactly(handle, { start: 10, end: 19 })).toEqual(bytes.subarray(10, 20));
+    expect(await readExactly(handle, { start: 10 })).toEqual(bytes.subarray(10));
+    expect(await readExactly(handle, { start: 100_000 }, 100_000)).toBe("range_not_satisfiable");
+  });
+
+  test("a part of something else is not taken for the range", async () => {
+    for (const headers of [
+      { "content-range": "bytes 11-20/100" },
+      { "content-range": "bytes 10-19/100", "content-encoding": "gzip" },
+      {},
+    ])
+      expect(
+        await readExactly(
+          (_, response) => void response.writeHead(206, headers).end("0123456789"),
+          { start: 10, end: 19 },
+        ),
+      ).toBe("ask_for_whole");
+  });
+
+  test.each([
+    ["no such encoding", "zebra", Buffer.from("x")],
+    ["rubbish", "gzip", Buffer.from("this is not gzip")],
+    ["half of it", "gzip", gzipSync(bytes).subarray(0, 5000)],
+    ["less than there should be", "gzip", gzipSync(bytes.subarray(0, 500))],
+  ])("%s breaks off", async (_title, encoding, encoded) => {
+    const reading = readExactly(
+      (_, response) => void response.writeHead(200, { "content-encoding": encoding }).end(encoded),
+      undefined,
+      bytes.length,
+    );
+    await expect(reading).rejects.toBeInstanceOf(BrokenOff);
+  });
+
+  test("the end waits for a look, and breaks off with what it finds", async () => {
+    const open = async (failure: { kind: "changed" } | undefined) => {
+      await using server = await answerOf((_, response) => void response.end(bytes));
+      const exact = toExactBytes(server.answer, undefined, undefined);
+      if (exact.kind !== "ok") throw new Error(exact.kind);
+      return await buffer(untilConfirmed(exact.stream, async () => failure));
+    };
+    expect(await open(undefined)).toEqual(bytes);
+    await expect(open({ kind: "changed" })).rejects.toMatchObject({ failure: { kind: "changed" } });
+  });
+});
+
+describe("JSON of an answer", () => {
+  test.each([
+    ["an object", "{}", {}],
+    ["a page", "<html>", "offline"],
+    ["cut", '{"a":', "offline"],
+    ["a list", "[]", "offline"],
+    ["null", "null", "offline"],
+    ["nothing", "", "offline"],
+  ])("%s", async (_title, text, expected) => {
+    for (const encoding of ["identity", "gzip"]) {
+      await using server = await answerOf((_, response) => {
+        const body = encoding === "gzip" ? gzipSync(text) : text;
+        response.writeHead(200, { "content-encoding": encoding }).end(body);
+      });
+      const read = await readJsonObject(server.answer);
+      expect(read.kind === "ok" ? read.value : read.kind).toEqual(expected);
+    }
+  });
+
+  test("too much of it is offline, packed or not", async () => {
+    for (const [encoding, body] of [
+      ["identity", `{"a":"${"x".repeat(3000)}"}`],
+      ["gzip", gzipSync(`{"a":"${"x".repeat(3_000_000)}"}`)],
+    ] as const) {
+      await using server = await answerOf(
+        (_, response) => void response.writeHead(200, { "content-encoding": encoding }).end(body),
+      );
+      expect(await readJsonObject(server.answer, 2000)).toMatchObject({ note: "answer_too_long" });
+    }
+  });
+});

@@ -1,0 +1,533 @@
+import type { ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+import { Agent } from "undici";
+import { afterAll, describe, expect, test } from "vitest";
+import { toGraphFailure } from "../../../../storage/cloud/onedrive/failures.ts";
+import { isHeaderValue, toDriveItem } from "../../../../storage/cloud/onedrive/items.ts";
+import { brokenOneDriveRule } from "../../../../storage/cloud/onedrive/names.ts";
+import { openOneDrive, usualSizes } from "../../../../storage/cloud/onedrive/onedrive.ts";
+import { microsoft, oneDrive } from "../../../../storage/cloud/onedrive/provider.ts";
+import { createQuickXorHash } from "../../../../storage/cloud/onedrive/quick-xor-hash.ts";
+import type { CloudProvider } from "../../../../storage/cloud/provider.ts";
+import {
+  calm,
+  done,
+  get,
+  inChunks,
+  list,
+  mkdir,
+  move,
+  pattern,
+  put,
+  remove,
+  rename,
+  same,
+  tree,
+  tryUpload,
+} from "../../../conformance/cloud-provider/acting.ts";
+import {
+  oneDriveClient,
+  startOneDriveServer,
+  type OneDriveServer,
+  type OneDriveServerOptions,
+} from "../../../stand-ins/onedrive-server.ts";
+import { serve } from "../../../stand-ins/serve.ts";
+import { startFaultProxy, type FaultProxy } from "../../../support/fault-proxy.ts";
+import { testProviderDeps } from "../../../support/vault-cloud.ts";
+import { connectOneDrive } from "../../../support/vendor-drives.ts";
+
+const agent = new Agent();
+afterAll(() => agent.destroy());
+
+const small = { simpleBytesMax: 1000, fragmentBytes: 320 * 1024 };
+
+interface Opened extends AsyncDisposable {
+  readonly server: OneDriveServer;
+  readonly proxy: FaultProxy;
+  readonly provider: CloudProvider;
+}
+
+async function open(options: OneDriveServerOptions = {}): Promise<Opened> {
+  const server = await startOneDriveServer(options);
+  const proxy = await startFaultProxy({ target: server.origin });
+  const way = { dispatcher: agent, origin: proxy.origin };
+  return {
+    server,
+    proxy,
+    provider: await connectOneDrive(server, way, small),
+    async [Symbol.asyncDispose]() {
+      await proxy[Symbol.asyncDispose]();
+      await server[Symbol.asyncDispose]();
+      expect(server.leaks()).toBe(0);
+    },
+  };
+}
+
+const isFragment = ({ method, path }: { method: string; path: string }) =>
+  method === "PUT" && path.startsWith("/signed/upload/");
+
+describe("the hash", () => {
+  test.each([
+    ["", "AAAAAAAAAAAAAAAAAAAAAAAAAAA="],
+    ["Sg==", "SgAAAAAAAAAAAAAAAQAAAAAAAAA="],
+    ["tbQ=", "taAFAAAAAAAAAAAAAgAAAAAAAAA="],
+    ["0pZP", "0rDEEwAAAAAAAAAAAwAAAAAAAAA="],
+  ])("of base64 %j is %s", (bytes, expected) => {
+    const hash = createQuickXorHash();
+    hash.update(Buffer.from(bytes, "base64"));
+    expect(hash.digest()).toBe(expected);
+  });
+
+  test("is the same in pieces, and as bit by bit", () => {
+    const bytes = pattern(1000);
+    const hash = createQuickXorHash();
+    for (const piece of inChunks(bytes, 77)) hash.update(piece);
+    const bits = new Uint8Array(160);
+    bytes.forEach((byte, index) => {
+      for (let bit = 0; bit < 8; bit++) {
+        const at = (index * 11 + bit) % 160;
+        bits[at] = (bits[at] ?? 0) ^ ((byte >> bit) & 1);
+      }
+    });
+    for (let bit = 0; bit < 64; bit++) {
+      const at = 96 + bit;
+      bits[at] = (bits[at] ?? 0) ^ Number((1000n >> BigInt(bit)) & 1n);
+    }
+    const expected = Buffer.alloc(20);
+    bits.forEach((bit, at) => {
+      expected[at >> 3] = (expected[at >> 3] ?? 0) | (bit << (at % 8));
+    });
+    expect(hash.digest()).toBe(expected.toString("base64"));
+  });
+});
+
+describe("names", () => {
+  test.each([
+    ["report.pdf", undefined],
+    ["100 % #1 & more.txt", undefined],
+    ["con fusion", undefined],
+    [".hidden", undefined],
+    ["", "empty"],
+    ["a/b", "slash"],
+    ['a"b', "reserved_character"],
+    ["a*b", "reserved_character"],
+    ["a:b", "reserved_character"],
+    ["a<b", "reserved_character"],
+    ["a>b", "reserved_character"],
+    ["a?b", "reserved_character"],
+    ["a\\b", "reserved_character"],
+    ["a|b", "reserved_character"],
+    [" a", "outer_space"],
+    ["a ", "outer_space"],
+    ["a.", "trailing_dot"],
+    ["CON", "reserved_name"],
+    ["com0", "reserved_name"],
+    ["lpt9", "reserved_name"],
+    [".lock", "reserved_name"],
+    ["Desktop.ini", "reserved_name"],
+    ["a_vti_b", "reserved_name"],
+    ["~$report.docx", "reserved_name"],
+  ])("%j: %s", (name, rule) => expect(brokenOneDriveRule(name)).toBe(rule));
+
+  test("are refused before anything is asked", async () => {
+    await using opened = await open();
+    const { provider, proxy } = opened;
+    const file = await put(provider, "", "file.txt", "x");
+    const before = proxy.log.length;
+    const refused = { kind: "invalid_name", rule: "reserved_name" };
+    expect(await rename(provider, file, "aux")).toEqual(refused);
+    expect(await provider.createFolder({ parent: "", name: "aux", signal: calm })).toEqual(refused);
+    expect(await tryUpload(provider, "", "aux", "x")).toEqual(refused);
+    expect(proxy.log.length).toBe(before);
+  });
+});
+
+describe("what a status means", () => {
+  const of = (status: number, error: unknown = {}, headers: Record<string, string> = {}) =>
+    toGraphFailure({ status, headers }, { error }, 0);
+  test.each([
+    [400, { code: "invalidRequest" }, "unsupported"],
+    [400, { code: "invalidRequest", innererror: { code: "invalidName" } }, "invalid_name"],
+    [401, { code: "InvalidAuthenticationToken" }, "reauth"],
+    [403, { code: "accessDenied" }, "forbidden"],
+    [403, { code: "accessDenied", innererror: { code: "throttledRequest" } }, "rate_limited"],
+    [404, { code: "itemNotFound" }, "not_found"],
+    [405, {}, "unsupported"],
+    [409, { code: "nameAlreadyExists" }, "conflict"],
+    [409, { code: "resourceModified" }, "stale"],
+    [409, { code: "conflict", message: "The eTag does not match" }, "stale"],
+    [409, { code: "invalidRequest", message: "The item is on hold" }, "forbidden"],
+    [412, {}, "stale"],
+    [413, {}, "unsupported"],
+    [423, { code: "resourceLocked" }, "locked"],
+    [429, {}, "rate_limited"],
+    [500, {}, "offline"],
+    [501, {}, "unsupported"],
+    [503, {}, "offline"],
+    [504, {}, "offline"],
+    [507, {}, "quota_exceeded"],
+    [403, { code: "quotaLimitReached" }, "quota_exceeded"],
+    [509, {}, "rate_limited"],
+    [302, {}, "offline"],
+  ])("%i with %j: %s", (status, error, kind) => expect(of(status, error).kind).toBe(kind));
+
+  test("a delay is passed on, and a 503 that tells one is no outage", () => {
+    const headers = { "retry-after": "120" };
+    for (const status of [429, 503, 509])
+      expect(of(status, {}, headers)).toMatchObject({
+        kind: "rate_limited",
+        retryAfterSeconds: 120,
+      });
+  });
+
+  test("words of the provider go no further", () => {
+    const error = { code: "see https://internal.example", message: "secret", innererror: [] };
+    expect(JSON.stringify(of(409, error))).not.toMatch(/http|secret/);
+    expect(toGraphFailure({ status: 409, headers: {} }, undefined, 0).kind).toBe("forbidden");
+    expect(toGraphFailure({ status: 409, headers: {} }, { error: "text" }, 0).kind).toBe(
+      "forbidden",
+    );
+  });
+});
+
+describe("an item", () => {
+  const raw = { id: "A!1", name: "a.txt", size: 3, file: {}, parentReference: { id: "root" } };
+  test("of the root's has no parent, of others has theirs", () => {
+    expect(toDriveItem(raw, "root")?.item).toMatchObject({ parent: "", kind: "file", size: 3 });
+    expect(toDriveItem(raw, "other")?.item.parent).toBe("root");
+  });
+
+  test.each(["package", "bundle", "remoteItem"])("with a %s has no bytes of its own", (facet) => {
+    const item = toDriveItem({ ...raw, folder: {}, [facet]: {} }, "root")?.item;
+    expect(item).toMatchObject({ kind: "file", size: undefined, version: undefined });
+  });
+
+  test.each([
+    { ...raw, id: 7 },
+    { ...raw, id: "" },
+    { ...raw, id: "x".repeat(500) },
+    { ...raw, name: null },
+    { ...raw, name: "a\0b" },
+    { ...raw, parentReference: "root" },
+    { ...raw, parentReference: {} },
+    { ...raw, deleted: { state: "deleted" } },
+  ])("that cannot be one is none: %j", (strange) => {
+    expect(toDriveItem(strange, "root")).toBeUndefined();
+  });
+
+  test("whose members are of other types has none of them", () => {
+    const strange = { ...raw, size: "3", eTag: {}, cTag: 4, lastModifiedDateTime: "soon" };
+    expect(toDriveItem(strange, "root")?.item).toMatchObject({
+      size: undefined,
+      etag: undefined,
+      version: undefined,
+      modifiedAt: undefined,
+    });
+  });
+
+  test("an etag that would break a header is none", () => {
+    expect(toDriveItem({ ...raw, eTag: '"a"\r\nx: y' }, "root")?.item.etag).toBeUndefined();
+    expect(isHeaderValue('"{6B1C},2"')).toBe(true);
+  });
+});
+
+describe("attack: answers that a vendor would not give", () => {
+  /** A Graph that answers what it is told; the drive itself is known. */
+  async function against(answer: (response: ServerResponse, path: string) => void) {
+    const server = await serve(async (_request, response, url) => answer(response, url.pathname));
+    const { origin } = server;
+    const outcome = await openOneDrive(
+      {
+        connectionId: "c",
+        settings: {},
+        credentials: { access_token: "very.secret", refresh_token: "r" },
+        facts: { drive_id: "d", root_id: "r", drive_type: "personal", tells_quota: true },
+        saveCredentials: async () => undefined,
+        signal: calm,
+      },
+      {
+        ...testProviderDeps("/nowhere", Date.now),
+        server: { onedriveBaseUrl: origin, onedriveTenantId: "common" },
+        direct: agent,
+        guarded: agent,
+      },
+      { vendor: microsoft, can: oneDrive.can, sizes: usualSizes },
+    );
+    if (outcome.kind !== "ok") throw new Error(outcome.kind);
+    const { provider } = outcome;
+    return { provider, origin, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
+  }
+  const json = (response: ServerResponse, body: unknown, status = 200) =>
+    void response
+      .writeHead(status, { "content-type": "application/json" })
+      .end(JSON.stringify(body));
+
+  test("a next page on another host is not asked for, nor with the token", async () => {
+    const seen: (string | undefined)[] = [];
+    await using thief = await serve(async (request, response) => {
+      seen.push(request.headers.authorization);
+      json(response, { value: [] });
+    });
+    for (const link of [`${thief.origin}/v1.0/x`, "file:///etc/passwd", "//", 7, {}]) {
+      await using vendor = await against((response) =>
+        json(response, { value: [], "@odata.nextLink": link }),
+      );
+      const outcome = await vendor.provider.list({ folder: "", signal: calm });
+      expect(outcome).toEqual({ kind: "offline", sent: true, note: "strange_next_page" });
+    }
+    expect(seen).toEqual([]);
+  });
+
+  test.each([
+    ["no list", { value: {} }],
+    ["no value", {}],
+    ["an entry that is none", { value: [null] }],
+    ["an entry without a name", { value: [{ id: "x", parentReference: { id: "r" } }] }],
+  ])("a page with %s fails the listing", async (_title, page) => {
+    await using vendor = await against((response) => json(response, page));
+    expect((await vendor.provider.list({ folder: "", signal: calm })).kind).toBe("offline");
+  });
+
+  test.each(["http://169.254.169.254/", "ftp://x/", "nothing", "https://user@host/"])(
+    "neither bytes nor uploads go to %s",
+    async (address) => {
+      const raw = {
+        id: "i",
+        name: "a",
+        size: 3,
+        cTag: "c",
+        file: {},
+        parentReference: { id: "r" },
+      };
+      await using vendor = await against((response, path) => {
+        if (path.endsWith("/content")) response.writeHead(302, { location: address }).end();
+        else if (path.endsWith("/createUploadSession")) json(response, { uploadUrl: address });
+        else json(response, raw);
+      });
+      expect(await vendor.provider.read({ id: "i", signal: calm })).toMatchObject({
+        kind: "offline",
+        note: "strange_location",
+      });
+      const content = Readable.from(inChunks(pattern(5_000_000)), { objectMode: false });
+      const uploaded = await vendor.provider.upload({
+        parent: "",
+        name: "large",
+        content,
+        size: 5_000_000,
+        contentType: undefined,
+        signal: calm,
+      });
+      expect(uploaded).toMatchObject({ kind: "offline", note: "strange_session" });
+      expect(content.destroyed).toBe(true);
+    },
+  );
+
+  test("an id cannot lead to another address", async () => {
+    const paths: string[] = [];
+    await using vendor = await against((response, path) => {
+      paths.push(path);
+      json(response, { error: { code: "itemNotFound" } }, 404);
+    });
+    for (const id of ["../../me", "a/children", "a?b=c", "a:/b:", "a#b"])
+      expect((await vendor.provider.stat({ id, signal: calm })).kind).toBe("not_found");
+    const asked = paths.length;
+    for (const id of [".", "..", "a\0b"]) {
+      const file = Readable.from([Buffer.from("x")]);
+      const upload = { name: "n", content: file, size: 1, contentType: undefined, signal: calm };
+      const outcomes = [
+        await vendor.provider.stat({ id, signal: calm }),
+        await vendor.provider.read({ id, signal: calm }),
+        await vendor.provider.list({ folder: id, signal: calm }),
+        await vendor.provider.createFolder({ parent: id, name: "n", signal: calm }),
+        await vendor.provider.upload({ ...upload, parent: id }),
+        await rename(vendor.provider, { id }, "n"),
+        await remove(vendor.provider, { id }),
+      ];
+      expect(new Set(outcomes.map(({ kind }) => kind))).toEqual(new Set(["not_found", "stale"]));
+    }
+    expect(paths.length).toBe(asked);
+    for (const path of paths) expect(path).toMatch(/^\/v1\.0\/drives\/d\/items\/[^/]+$/);
+  });
+
+  test("an etag from anywhere cannot break a header", async () => {
+    await using opened = await open();
+    const file = await put(opened.provider, "", "file.txt", "x");
+    const before = opened.proxy.log.length;
+    const outcome = await rename(opened.provider, file, "b", { etag: 'x"\r\nX-Evil: 1' });
+    expect([outcome.kind, opened.proxy.log.length]).toEqual(["stale", before]);
+  });
+});
+
+describe("upload sessions", () => {
+  const bytes = pattern(1_000_000);
+
+  test.each([
+    ["a fragment that never arrives", "resetNext"],
+    ["an answer that is lost", "loseNext"],
+  ] as const)("go on after %s", async (_title, way) => {
+    await using opened = await open();
+    const { provider, proxy, server } = opened;
+    let fragments = 0;
+    proxy[way]((request) => isFragment(request) && ++fragments === 2);
+    const item = done(await tryUpload(provider, "", "large.bin", bytes));
+    same(await get(provider, item.id), bytes);
+    expect(server.sessions()).toEqual([]);
+    expect(proxy.log.some((line) => line.startsWith("GET /signed/upload/"))).toBe(true);
+  });
+
+  test("are given up when the storage fails for good", async () => {
+    await using opened = await open();
+    const { provider, proxy, server } = opened;
+    proxy.answerNext(isFragment, 507);
+    expect((await tryUpload(provider, "", "large.bin", bytes)).kind).toBe("quota_exceeded");
+    expect(server.sessions()).toEqual([]);
+  });
+
+  test("are given up when another has taken the name at the last moment", async () => {
+    await using opened = await open();
+    const { provider, proxy, server } = opened;
+    proxy.after(isFragment, async () => {
+      server.tree.add(server.tree.root.id, "large.bin", "file", Buffer.from("theirs"));
+    });
+    expect((await tryUpload(provider, "", "large.bin", bytes)).kind).toBe("conflict");
+    expect([await tree(provider), server.sessions()]).toEqual([{ "large.bin": "theirs" }, []]);
+  });
+
+  test("wait as long as they are asked to, and no longer than a person waits", async () => {
+    await using opened = await open();
+    const { provider, proxy } = opened;
+    proxy.answerNext(isFragment, 429, { "Retry-After": "1" });
+    expect((await tryUpload(provider, "", "one.bin", bytes)).kind).toBe("ok");
+    proxy.answerNext(isFragment, 429, { "Retry-After": "315" });
+    expect(await tryUpload(provider, "", "two.bin", bytes)).toMatchObject({
+      kind: "rate_limited",
+      retryAfterSeconds: 315,
+    });
+  });
+
+  test("an address that has run out says nothing about the sign-in", async () => {
+    await using opened = await open();
+    opened.proxy.answerNext(isFragment, 401);
+    const outcome = await tryUpload(opened.provider, "", "large.bin", bytes);
+    expect(outcome.kind).toBe("unknown_outcome");
+    expect(await list(opened.provider, "")).toEqual([]);
+  });
+});
+
+describe("guards", () => {
+  test("a delete whose precondition is refused although it is met is done without", async () => {
+    await using opened = await open();
+    const { provider, server } = opened;
+    const file = await put(provider, "", "file.txt", "x");
+    server.breakDeleteGuard(true);
+    expect(await remove(provider, file)).toEqual({ kind: "ok", how: "trashed" });
+  });
+
+  test("what changes between the look and the change is stale", async () => {
+    await using opened = await open();
+    const { provider, proxy, server } = opened;
+    const file = await put(provider, "", "file.txt", "x");
+    const isLook = ({ method, path }: { method: string; path: string }) =>
+      method === "GET" && path.includes("/items/");
+    for (const change of [
+      () => rename(provider, file, "other.txt"),
+      () => remove(provider, file, { expected: {} }),
+    ]) {
+      proxy.after(isLook, async () => server.tree.overwrite(file.id, Buffer.from("theirs")));
+      expect((await change()).kind).toBe("stale");
+    }
+    expect(await tree(provider)).toEqual({ "file.txt": "theirs" });
+  });
+
+  test("the token is never shown to signed addresses, and downloads outlive its end", async () => {
+    await using opened = await open();
+    const { provider, server } = opened;
+    const file = await put(provider, "", "file.bin", pattern(300_000));
+    server.oauth.expireTokens();
+    same(await get(provider, file.id), pattern(300_000));
+    expect([server.leaks(), server.oauth.renewals()]).toEqual([0, 1]);
+  });
+
+  test("a file that changes while its bytes come breaks off", async () => {
+    await using opened = await open();
+    const { provider, proxy, server } = opened;
+    const file = await put(provider, "", "file.bin", pattern(300_000));
+    proxy.after(
+      ({ path }) => path.includes("/signed/download/"),
+      async () => server.tree.overwrite(file.id, pattern(300_000, 2)),
+    );
+    await expect(get(provider, file.id)).rejects.toMatchObject({ failure: { kind: "changed" } });
+  });
+});
+
+describe("listings that lag behind", () => {
+  test("mislead neither uploads nor renames nor moves", async () => {
+    await using opened = await open();
+    const { provider, proxy, server } = opened;
+    const folder = await mkdir(provider, "", "folder");
+    server.freezeListings(true);
+    proxy.faults.loseNextAnswer();
+    const file = await put(provider, "", "file.txt", "x");
+    proxy.faults.loseNextAnswer();
+    const renamed = done(await rename(provider, file, "renamed.txt"));
+    proxy.faults.loseNextAnswer();
+    const moved = done(await move(provider, renamed, folder.id));
+    expect(moved).toMatchObject({ name: "renamed.txt", parent: folder.id });
+    expect((await list(provider, "")).map(({ name }) => name)).toEqual(["folder"]);
+    server.freezeListings(false);
+    expect(await tree(provider)).toEqual({ "folder/": "", "folder/renamed.txt": "x" });
+  });
+});
+
+describe("connecting", () => {
+  test("finds out what the drive can do, and asks nobody when that is known", async () => {
+    await using business = await startOneDriveServer({ driveType: "business" });
+    const provider = await connectOneDrive(business, { dispatcher: agent });
+    expect(provider.can.permanentDelete).toBe(true);
+    const checked = await provider.check({ signal: calm });
+    if (checked.kind !== "ok") throw new Error(checked.kind);
+    const before = business.requests();
+    const way = { dispatcher: agent, request: { facts: checked.facts } };
+    expect((await connectOneDrive(business, way)).can).toEqual(provider.can);
+    expect(business.requests()).toBe(before);
+  });
+
+  test("another person's drive is not taken for the same storage", async () => {
+    await using server = await startOneDriveServer();
+    const facts = { drive_id: "another", root_id: "r", drive_type: "personal", tells_quota: true };
+    const provider = await connectOneDrive(server, { dispatcher: agent, request: { facts } });
+    expect(await provider.check({ signal: calm })).toMatchObject({ kind: "reauth" });
+  });
+
+  test("a drive that tells zero for its room has none to tell", async () => {
+    await using server = await startOneDriveServer({ totalBytes: 0 });
+    const provider = await connectOneDrive(server, { dispatcher: agent });
+    expect(provider.can.quota).toBe(false);
+    expect(await provider.quota({ signal: calm })).toEqual({
+      kind: "ok",
+      usedBytes: undefined,
+      totalBytes: undefined,
+    });
+  });
+
+  test("the consent page is the tenant's, and asks for no more than is needed", () => {
+    const { oauth } = oneDrive;
+    const url = new URL(
+      oauth?.authorizationUrl({
+        server: { onedriveClientId: oneDriveClient.id, onedriveTenantId: "contoso.example" },
+        redirectUrl: "https://vault.example/api/cloud/authorize/onedrive/callback",
+        state: "s",
+        codeChallenge: "c",
+      }) ?? "",
+    );
+    expect(url.origin + url.pathname).toBe(
+      "https://login.microsoftonline.com/contoso.example/oauth2/v2.0/authorize",
+    );
+    expect(url.searchParams.get("scope")).toBe("Files.ReadWrite offline_access User.Read");
+    expect(oauth?.serverSettings).toEqual([
+      "onedriveClientId",
+      "onedriveClientSecret",
+      "onedriveTenantId",
+    ]);
+  });
+});
