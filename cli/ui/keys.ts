@@ -61,7 +61,19 @@ export function toKeys(input: string, key: InkKey): readonly Key[] {
   }
   if (key.meta) return [];
   return [...new Intl.Segmenter().segment(input)].flatMap(({ segment }): readonly Key[] => {
-    if (/^[\r\n]+$/.test(segment)) return [{ kind: "key", name: "enter" }];
+    const known = inText[segment];
+    if (known !== undefined) return [{ kind: "key", name: known }];
     return /^\p{Cc}/u.test(segment) ? [] : [{ kind: "text", text: segment }];
   });
 }
+
+/** Keys that arrive in the midst of a text. */
+const inText: Readonly<Record<string, KeyName>> = {
+  "\r": "enter",
+  "\n": "enter",
+  "\r\n": "enter",
+  "\t": "tab",
+  "\u000c": "refresh",
+  "\u0012": "refresh",
+  "\u0015": "clear",
+};

@@ -62,6 +62,7 @@ export interface BrowseDeps {
   readonly completePath: (path: string) => Promise<string>;
   readonly style: Style;
   readonly clock: () => number;
+  readonly pause: (milliseconds: number) => Promise<void>;
   /** Where to begin: the places from the top of a connection to a folder; empty for the list of connections. */
   readonly start: readonly Place[];
   /** The item that the cursor begins on. */
@@ -94,7 +95,7 @@ export function createBrowse(deps: BrowseDeps): Browse {
   const changes = createChanges();
   const errands = createErrands(changes.announce);
   const { attempt, say } = errands;
-  const transfers = createTransfers(clock, changes.announce);
+  const transfers = createTransfers({ clock, pause: deps.pause, announce: changes.announce });
   const { promise: left, resolve: leave, reject: fail } = Promise.withResolvers<void>();
   let stack: readonly FolderView[] = deps.start.map(toView);
   let connections: readonly WireConnection[] | undefined;

@@ -33,11 +33,18 @@ const atOnce = 3;
 /** More pictures a second than a terminal far away should be sent. */
 const frameMs = 100;
 
-/** @param announce is called when there is something else to show */
-export function createTransfers(clock: () => number, announce: () => void): Transfers {
+export interface TransfersDeps {
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  readonly pause: (milliseconds: number) => Promise<void>;
+  /** Called when there is something else to show. */
+  readonly announce: () => void;
+}
+
+export function createTransfers({ clock, pause, announce }: TransfersDeps): Transfers {
   let list: readonly Entry[] = [];
   let stopping = new AbortController();
-  let announcedAt = Number.NEGATIVE_INFINITY;
+  let isAnnouncing = false;
   const underWay = new Set<Promise<unknown>>();
 
   return {
@@ -97,9 +104,12 @@ export function createTransfers(clock: () => number, announce: () => void): Tran
 
   function change(entry: Entry, facts: Partial<Transfer>): void {
     list = list.map((one) => (one.begin === entry.begin ? { ...one, ...facts } : one));
-    if (clock() - announcedAt < frameMs) return;
-    announcedAt = clock();
-    announce();
+    if (isAnnouncing) return;
+    isAnnouncing = true;
+    void pause(frameMs).then(() => {
+      isAnnouncing = false;
+      announce();
+    });
   }
 }
 

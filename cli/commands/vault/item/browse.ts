@@ -105,6 +105,7 @@ function toDeps(
     startItem,
     style: cli.io.style,
     clock: cli.clock,
+    pause: (milliseconds) => system.sleep(milliseconds),
     connections: () => readConnections(cli),
     async list({ connection, ref }, { cursor, limit, refresh }) {
       const { body } = await client.call(listItems, {

@@ -117,3 +117,28 @@ test("a deletion wants the name", async () => {
   const ran = await runCli([...line, "--confirm", "mira/notes", "--json"], { home: home.path });
   expect(ran.json()).toEqual({ deleted: true, full_name: "mira/notes" });
 });
+
+test("a repository is given, accepted and rejected", async () => {
+  const at = "POST /api/v1/repos/mira/notes/transfer";
+  const runTransfer = async (words: readonly string[], status: number) => {
+    await using home = await temporaryHome();
+    await using daemon = await fakeDaemon({
+      [at]: { status, body: repository },
+      [`${at}/accept`]: { status: 202, body: repository },
+      [`${at}/reject`]: { body: repository },
+    });
+    await signIn(home.path, { url: daemon.url, forgeToken: "t" });
+    const line = ["repo", "transfer", "mira/notes", ...words];
+    return { ran: await runCli(line, { home: home.path }), seen: daemon.seen };
+  };
+  const given = await runTransfer(["nora", "--json"], 202);
+  expect(given.ran).toMatchObject({ code: 0, err: "" });
+  expect(given.seen[0]?.json()).toEqual({ new_owner: "nora" });
+  expect((await runTransfer(["nora"], 201)).ran.err).toContain("nora must accept it");
+  const accepted = await runTransfer(["--accept"], 202);
+  expect(accepted.seen[0]?.path).toBe("/api/v1/repos/mira/notes/transfer/accept");
+  const rejected = await runTransfer(["--reject"], 202);
+  expect(rejected.seen[0]?.path).toBe("/api/v1/repos/mira/notes/transfer/reject");
+  for (const wrong of [[], ["nora", "--accept"], ["--accept", "--reject"]])
+    expect((await runTransfer(wrong, 202)).ran.code).toBe(2);
+});
