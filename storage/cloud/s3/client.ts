@@ -77,21 +77,17 @@ export interface BucketClient {
 
 const REGION = /^[a-z0-9-]{1,40}$/;
 
-/** How long to wait for an answer's head; the transport's own limit when absent. */
-export interface ClientLimits {
-  readonly headTimeoutMs?: number;
-}
-
 export function createBucketClient(
   address: BucketAddress,
   deps: Pick<ProviderDeps, "guarded" | "clock">,
-  limits: ClientLimits,
 ): BucketClient {
   const transport = createTransport(deps.guarded);
   let { region, endpoint } = address;
 
   async function sendOnce(request: BucketRequest): Promise<Answered | Refused> {
     const { method, key, query = {}, headers = {}, body, signal } = request;
+    // What lies in between may drop a range; the answer tells, and a refusal would look like a wrong key.
+    const { range, ...signable } = headers;
     const base = new URL(endpoint);
     const host = address.isPathStyle ? base.host : `${address.bucket}.${base.host}`;
     const inPath = address.isPathStyle ? `/${address.bucket}` : "";
@@ -105,7 +101,7 @@ export function createBucketClient(
         host,
         path,
         query: search,
-        headers,
+        headers: signable,
         payloadHash: body === undefined ? EMPTY_HASH : sha256(body),
       },
       address.keys,
@@ -116,12 +112,14 @@ export function createBucketClient(
       method,
       url: `${base.protocol}//${host}/`,
       path: search === "" ? path : `${path}?${search}`,
-      // Without a body undici says nothing of a length, which some servers demand of every PUT and POST.
-      headers:
-        body === undefined && needsLength(method) ? { ...signed, "content-length": "0" } : signed,
+      headers: {
+        ...signed,
+        ...(range === undefined ? {} : { range }),
+        // Without a body undici says nothing of a length, which some servers demand of every PUT and POST.
+        ...(body === undefined && needsLength(method) ? { "content-length": "0" } : {}),
+      },
       body,
       signal,
-      ...(limits.headTimeoutMs === undefined ? {} : { headTimeoutMs: limits.headTimeoutMs }),
     });
     if (answer.kind === "offline")
       return { kind: "refused", status: 0, code: "", headers: {}, failure: answer };

@@ -20,7 +20,7 @@ export async function connectS3(
   if (typeof root === "object") return root;
   const findings = toFindings(facts ?? {}, address.region);
   const store: Store = {
-    client: createBucketClient({ ...address, region: findings.region }, deps, limits),
+    client: createBucketClient({ ...address, region: findings.region }, deps),
     keys: createKeys(root),
     findings,
     limits,

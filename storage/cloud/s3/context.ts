@@ -33,7 +33,7 @@ export interface Findings {
   readonly prefixSpelling: Spelling;
 }
 
-/** Sizes and times of an adapter; tests take small ones. */
+/** Sizes of an adapter; tests take small ones. */
 export interface S3Limits {
   /** Bytes of a part, and up to which a file goes out as one request. Servers want 5 MiB at least. */
   readonly partBytes: number;
@@ -44,7 +44,6 @@ export interface S3Limits {
   /** Largest object that one request can copy; larger ones are copied in parts of so many bytes. */
   readonly copyBytesMax: number;
   readonly copyPartBytes: number;
-  readonly headTimeoutMs?: number;
 }
 
 /** What every verb works with. */

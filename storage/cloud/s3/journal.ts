@@ -4,7 +4,7 @@ import { keepFolder, removeObject } from "./changing.ts";
 import { findObject, turnOf, type Store } from "./context.ts";
 import { OWN_FOLDER } from "./keys.ts";
 import { pagesOf, type KeyEntry } from "./listing.ts";
-import { toChangeFailure } from "./refusals.ts";
+import { mayHaveLanded, toChangeFailure } from "./refusals.ts";
 
 /** What is about to be done in several requests: read back when the daemon died in between. */
 export type JournalEntry =
@@ -44,7 +44,10 @@ export async function openJournal(
   const key = `${folderOf(store)}${store.deps.newId()}`;
   const write = async (what: JournalEntry) => {
     const body = Buffer.from(JSON.stringify(what));
-    const sent = await store.client.ask({ method: "PUT", key, body, signal });
+    const send = () => store.client.ask({ method: "PUT", key, body, signal });
+    let sent = await send();
+    // The same entry twice is one entry.
+    if (sent.kind === "refused" && mayHaveLanded(sent) && !signal.aborted) sent = await send();
     return sent.kind === "refused" ? toChangeFailure(sent.failure) : undefined;
   };
   const failed = await write(entry);

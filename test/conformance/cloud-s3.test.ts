@@ -1,0 +1,66 @@
+import { s3Powers } from "../../storage/cloud/s3/facts.ts";
+import type { S3ServerOptions } from "../stand-ins/s3-server.ts";
+import { allFaults, openS3Subject, serverFaults, SMALL_SIZES } from "../support/s3-subject.ts";
+import { cloudProviderSuite, type SuiteOptions } from "./cloud-provider.suite.ts";
+
+/** What follows when a server keeps no conditions. */
+const emulated = {
+  guardedRename: "emulated",
+  guardedDelete: "emulated",
+  createOnly: "emulated",
+} as const;
+
+const common = {
+  entriesForPages: 25,
+  uploadSizes: SMALL_SIZES,
+  cannot: { 50: "keys do not end and are not renewed" },
+  withoutFaults: "the network fails in the runs behind the proxy",
+} satisfies Partial<SuiteOptions>;
+
+const withConditions = { ...s3Powers, trash: false };
+const withoutConditions = { ...s3Powers, trash: false, ...emulated };
+const ignoring: S3ServerOptions = { conditions: "ignored", encoding: "none" };
+
+cloudProviderSuite("s3", {
+  ...common,
+  can: withConditions,
+  make: () => openS3Subject(),
+  faults: serverFaults,
+});
+
+cloudProviderSuite("s3, a server that ignores conditions", {
+  ...common,
+  can: withoutConditions,
+  make: () => openS3Subject({ server: ignoring }),
+  faults: serverFaults,
+});
+
+/** The same, and other servers, with everything in between that can fail. */
+const failing: readonly {
+  readonly name: string;
+  readonly can: SuiteOptions["can"];
+  readonly server: S3ServerOptions;
+  readonly prefix?: string;
+}[] = [
+  { name: "with conditions", can: withConditions, server: {} },
+  { name: "a server that ignores conditions", can: withoutConditions, server: ignoring },
+  {
+    name: "a server that refuses conditions and batches",
+    can: withoutConditions,
+    server: { conditions: "not_implemented", encoding: "keys", hasBatches: false },
+  },
+  {
+    name: "with versions, below a prefix",
+    can: s3Powers,
+    server: { isVersioned: true, encoding: "percent" },
+    prefix: "people/mira & co",
+  },
+];
+
+for (const { name, can, ...options } of failing)
+  cloudProviderSuite(`s3 behind a failing proxy, ${name}`, {
+    ...common,
+    can,
+    make: () => openS3Subject({ ...options, isProxied: true }),
+    faults: allFaults,
+  });

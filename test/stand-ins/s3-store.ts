@@ -1,0 +1,164 @@
+import { createHash, randomBytes } from "node:crypto";
+
+/** One version of an object, or the marker of its deletion. */
+export interface S3Version {
+  readonly id: string;
+  readonly isMarker: boolean;
+  readonly bytes: Buffer;
+  /** Without quotes. */
+  readonly etag: string;
+  /** Epoch milliseconds. */
+  readonly modifiedAt: number;
+  /** Properties that come back with the object; lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+interface PendingUpload {
+  readonly key: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly parts: Map<number, { readonly bytes: Buffer; readonly etag: string }>;
+}
+
+export interface ListQuery {
+  readonly prefix: string;
+  readonly delimiter: string;
+  readonly after: string;
+  readonly max: number;
+}
+
+export interface Listed {
+  readonly objects: readonly { readonly key: string; readonly version: S3Version }[];
+  readonly prefixes: readonly string[];
+  /** Where to go on; undefined at the end. */
+  readonly next: string | undefined;
+}
+
+/** A bucket in memory. */
+export interface S3Store {
+  isVersioned: boolean;
+  current(key: string): S3Version | undefined;
+  version(key: string, id: string): S3Version | undefined;
+  put(
+    key: string,
+    bytes: Buffer,
+    headers: Readonly<Record<string, string>>,
+    etag?: string,
+  ): S3Version;
+  /** With an id that version goes for good. */
+  remove(key: string, id?: string): { readonly marker: S3Version | undefined };
+  list(query: ListQuery): Listed;
+  /** Every version of every key, the newest of each first. */
+  versions(prefix: string): readonly {
+    readonly key: string;
+    readonly version: S3Version;
+    readonly isLatest: boolean;
+  }[];
+  readonly uploads: Map<string, PendingUpload>;
+  startUpload(key: string, headers: Readonly<Record<string, string>>): string;
+}
+
+export function createS3Store(clock: () => number): S3Store {
+  /** Newest last. */
+  const objects = new Map<string, S3Version[]>();
+  const uploads = new Map<string, PendingUpload>();
+
+  const store: S3Store = {
+    isVersioned: false,
+    uploads,
+
+    current(key) {
+      const latest = objects.get(key)?.at(-1);
+      return latest?.isMarker === false ? latest : undefined;
+    },
+
+    version: (key, id) => objects.get(key)?.find((one) => one.id === id),
+
+    put(key, bytes, headers, etag = md5(bytes)) {
+      const id = store.isVersioned ? randomBytes(16).toString("hex") : "null";
+      const made = { id, isMarker: false, bytes, etag, modifiedAt: clock(), headers };
+      push(key, made);
+      return made;
+    },
+
+    remove(key, id) {
+      if (id !== undefined) {
+        set(
+          key,
+          (objects.get(key) ?? []).filter((one) => one.id !== id),
+        );
+        return { marker: undefined };
+      }
+      if (!store.isVersioned) {
+        objects.delete(key);
+        return { marker: undefined };
+      }
+      const marker: S3Version = {
+        id: randomBytes(16).toString("hex"),
+        isMarker: true,
+        bytes: Buffer.alloc(0),
+        etag: "",
+        modifiedAt: clock(),
+        headers: {},
+      };
+      push(key, marker);
+      return { marker };
+    },
+
+    list({ prefix, delimiter, after, max }) {
+      const found: Listed["objects"][number][] = [];
+      const prefixes: string[] = [];
+      for (const key of sortedKeys(prefix)) {
+        const version = store.current(key);
+        if (version === undefined) continue;
+        const at = delimiter === "" ? -1 : key.indexOf(delimiter, prefix.length);
+        const entry = at < 0 ? key : key.slice(0, at + delimiter.length);
+        if (compare(entry, after) <= 0 || prefixes.at(-1) === entry) continue;
+        if (found.length + prefixes.length === max) {
+          const last = [found.at(-1)?.key ?? "", prefixes.at(-1) ?? ""].sort(compare).at(-1);
+          return { objects: found, prefixes, next: last };
+        }
+        if (at < 0) found.push({ key, version });
+        else prefixes.push(entry);
+      }
+      return { objects: found, prefixes, next: undefined };
+    },
+
+    versions: (prefix) =>
+      sortedKeys(prefix).flatMap((key) =>
+        (objects.get(key) ?? [])
+          .toReversed()
+          .map((version, at) => ({ key, version, isLatest: at === 0 })),
+      ),
+
+    startUpload(key, headers) {
+      const id = randomBytes(16).toString("base64url");
+      uploads.set(id, { key, headers, parts: new Map() });
+      return id;
+    },
+  };
+  return store;
+
+  function push(key: string, version: S3Version): void {
+    const before = objects.get(key) ?? [];
+    // Without versions, and for a time without them, there is one that is called null.
+    set(key, [...before.filter((one) => one.id !== version.id), version]);
+  }
+
+  function set(key: string, versions: S3Version[]): void {
+    if (versions.length === 0) objects.delete(key);
+    else objects.set(key, versions);
+  }
+
+  function sortedKeys(prefix: string): string[] {
+    return [...objects.keys()].filter((key) => key.startsWith(prefix)).sort(compare);
+  }
+}
+
+/** By bytes of UTF-8, as listings are sorted. */
+export function compare(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+}
+
+export function md5(bytes: Buffer): string {
+  return createHash("md5").update(bytes).digest("hex");
+}
