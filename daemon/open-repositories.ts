@@ -12,6 +12,7 @@ import {
   type ForgeRepositories,
 } from "./forge/repositories/repositories.ts";
 import { repositoryRoutes } from "./forge/repositories/repositories.routes.ts";
+import { transferRoutes } from "./forge/repositories/transfers.routes.ts";
 import type { ForgeUrls } from "./forge/urls.ts";
 import type { Route } from "./http/handle.ts";
 import type { JobQueue } from "./jobs/queue.ts";
@@ -71,7 +72,7 @@ export async function openRepositories(around: RepositorySurroundings): Promise<
   const smartHttp = createSmartHttp({ db, git, locate, journal, follow, log, pushBytesMax });
   return {
     repositories,
-    routes: repositoryRoutes(repositories),
+    routes: [...repositoryRoutes(repositories), ...transferRoutes(repositories)],
     gitRoutes: gitRoutes(smartHttp),
   };
 }

@@ -20,6 +20,7 @@ import { repositoryEndpoints } from "./forge/repositories.ts";
 import { repositoryHookEndpoints } from "./forge/repository-hooks.ts";
 import { templateEndpoints } from "./forge/templates.ts";
 import { tokenEndpoints } from "./forge/tokens.ts";
+import { transferEndpoints } from "./forge/transfers.ts";
 import { twoFactorEndpoints } from "./forge/two-factor.ts";
 import { unadoptedEndpoints } from "./forge/unadopted.ts";
 import { userEndpoints } from "./forge/users.ts";
@@ -49,6 +50,7 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...tokenEndpoints,
   ...twoFactorEndpoints,
   ...repositoryEndpoints,
+  ...transferEndpoints,
   ...repositoryHookEndpoints,
   ...avatarEndpoints,
   ...gitEndpoints,

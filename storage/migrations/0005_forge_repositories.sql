@@ -47,6 +47,16 @@ CREATE TABLE forge_repository_redirects (
 ) STRICT;
 CREATE INDEX forge_repository_redirects_repository ON forge_repository_redirects (repository_id);
 
+-- Repositories that are offered to an owner who has not answered yet.
+CREATE TABLE forge_repository_transfers (
+  repository_id INTEGER PRIMARY KEY REFERENCES forge_repositories (id) ON DELETE CASCADE,
+  doer_id INTEGER NOT NULL REFERENCES forge_users (id) ON DELETE CASCADE,
+  recipient_id INTEGER NOT NULL REFERENCES forge_users (id) ON DELETE CASCADE,
+  created_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX forge_repository_transfers_doer ON forge_repository_transfers (doer_id);
+CREATE INDEX forge_repository_transfers_recipient ON forge_repository_transfers (recipient_id);
+
 -- Work on files that a committed change has left to be done: 'remove' a repository's folder or an owner's,
 -- 'follow' an owner to a new name with what lies in the folder of the old one, 'head': point HEAD of the repository
 -- whose id is the path to its default branch.

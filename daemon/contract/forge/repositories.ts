@@ -90,6 +90,10 @@ export const repositoryShape = z.object({
   object_format_name: z.enum(["sha1", "sha256"]),
   mirror_updated: wireTime,
   mirror_last_sync_at: wireTime,
+  /** Left out while it is not offered to anybody. */
+  repo_transfer: z
+    .object({ doer: userShape, recipient: userShape, teams: z.array(z.never()) })
+    .optional(),
   topics: z.array(z.string()),
   licenses: z.array(z.string()),
 });

@@ -2,11 +2,13 @@
 // May import: daemon/contract, daemon/errors.ts, daemon/http/handle.ts (types), daemon/jobs (types), other rooms of the forge, storage.
 // Start here: one factory that joins this folder. notifications.service.ts is the mailbox; telling.ts fills it, for
 // pushed.ts and issue-news.ts; subjects.ts authorizes again what is read.
-import type { Database } from "../../../storage/engine/database.ts";
+import type { Database, Transaction } from "../../../storage/engine/database.ts";
 import { touchMailboxesOf } from "../../../storage/tables/forge/mailboxes.ts";
 import { listOrganizationOwners } from "../../../storage/tables/forge/notifications.ts";
+import { listRepositoryMakers } from "../../../storage/tables/forge/repositories-transfers.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
 import type { JobQueue } from "../../jobs/queue.ts";
-import type { RepositoryEvents } from "../repositories/events.ts";
+import type { OwnedRepository, RepositoryEvents } from "../repositories/events.ts";
 import { type AnnounceIssue, createIssueNews } from "./issue-news.ts";
 import { createNotifications, type Notifications } from "./notifications.service.ts";
 import { createPushNews, type ReadPush } from "./pushed.ts";
@@ -42,22 +44,47 @@ export function createForgeNotifications({
     notifications: createNotifications({ db }),
     announceIssue: issues.announce,
     repositoryEvents: {
-      // Made or adopted by somebody else: the owner learns of it, of an organization those who own it.
-      async created(tx, { repository, owner, actor }) {
-        const owners =
-          owner.kind === "organization" ? await listOrganizationOwners(tx, owner.id) : [owner.id];
-        await tellPeople(
-          tx,
-          owners.filter((id) => id !== actor.id),
-          { what: { repository, owner }, kind: "repository", toldAt: tx.now },
-        );
+      // Made, adopted or transferred by somebody else: the owner learns of it, of an organization those who own it.
+      created: tellOwners,
+      async transferred(tx, what) {
+        await tellOwners(tx, what);
+        // Who may read it may be others from now on, and threads show whose it is.
+        await touchMailboxesOf(tx, what.repository.id);
       },
+      // Who is told may accept it.
+      async offered(tx, { repository, owner, recipient, actor }) {
+        const people =
+          recipient.kind === "organization"
+            ? await listRepositoryMakers(tx, recipient.id)
+            : [recipient.id];
+        await tellOfRepository(tx, people, { repository, owner, actor });
+      },
+      transferEnded: (tx, { repository }) => touchMailboxesOf(tx, repository.id),
       // Who may read it may be others from now on, and threads show its name.
       edited: (tx, { repository }) => touchMailboxesOf(tx, repository.id),
       pushed: (tx, { repository, pusher, changes }) =>
         pushes.enqueuePush(tx, { repository, pusherId: pusher.id }, changes),
     },
   };
+}
+
+type WithActor = OwnedRepository & { readonly actor: ForgeUser };
+
+async function tellOwners(tx: Transaction, what: WithActor): Promise<void> {
+  const { owner } = what;
+  const isOrganization = owner.kind === "organization";
+  const owners = isOrganization ? await listOrganizationOwners(tx, owner.id) : [owner.id];
+  await tellOfRepository(tx, owners, what);
+}
+
+async function tellOfRepository(
+  tx: Transaction,
+  people: readonly number[],
+  { repository, owner, actor }: WithActor,
+): Promise<void> {
+  const others = people.filter((id) => id !== actor.id);
+  const news = { what: { repository, owner }, kind: "repository", toldAt: tx.now } as const;
+  await tellPeople(tx, others, news);
 }
 
 /** Several listeners as one; each is told in turn, in the same transaction. */
@@ -68,6 +95,15 @@ export function joinRepositoryEvents(...listeners: readonly RepositoryEvents[]):
     },
     async edited(tx, what) {
       for (const listener of listeners) await listener.edited?.(tx, what);
+    },
+    async offered(tx, what) {
+      for (const listener of listeners) await listener.offered?.(tx, what);
+    },
+    async transferEnded(tx, what) {
+      for (const listener of listeners) await listener.transferEnded?.(tx, what);
+    },
+    async transferred(tx, what) {
+      for (const listener of listeners) await listener.transferred?.(tx, what);
     },
     async deleted(tx, what) {
       for (const listener of listeners) await listener.deleted?.(tx, what);

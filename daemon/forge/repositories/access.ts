@@ -1,5 +1,6 @@
 import type { Queries } from "../../../storage/engine/database.ts";
 import { getTeamAccess, isMember } from "../../../storage/tables/forge/orgs.ts";
+import { isOfferedTo } from "../../../storage/tables/forge/repositories-transfers.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
 import { AppError } from "../../errors.ts";
@@ -16,9 +17,20 @@ export function reaches(level: AccessLevel, needed: AccessLevel): boolean {
 
 /**
  * What a person, or a stranger, may do with a repository: everything as its owner or as a site administrator, what
- * the teams give in an organization, and reading when it is public and its owner is not hidden from the viewer.
+ * the teams give in an organization, and reading when it is public and its owner is not hidden from the viewer, or when
+ * it is offered to the viewer.
  */
 export async function findAccess(
+  db: Queries,
+  what: { readonly repository: ForgeRepository; readonly owner: ForgeUser },
+  viewer: ForgeUser | undefined,
+): Promise<AccessLevel> {
+  const level = await findStandingAccess(db, what, viewer);
+  if (level !== "none" || viewer === undefined) return level;
+  return (await isOfferedTo(db, what.repository.id, viewer.id)) ? "read" : "none";
+}
+
+async function findStandingAccess(
   db: Queries,
   { repository, owner }: { readonly repository: ForgeRepository; readonly owner: ForgeUser },
   viewer: ForgeUser | undefined,

@@ -31,6 +31,18 @@ export interface RepositoryEvents {
     tx: Transaction,
     what: OwnedRepository & { readonly actor: ForgeUser; readonly former: ForgeRepository },
   ): Promise<void>;
+  /** A repository is offered to somebody, who may look at it from now on and accept it. */
+  offered?(
+    tx: Transaction,
+    what: OwnedRepository & { readonly recipient: ForgeUser; readonly actor: ForgeUser },
+  ): Promise<void>;
+  /** An offer was rejected or taken back: whom it was made to may look no more. */
+  transferEnded?(tx: Transaction, what: OwnedRepository): Promise<void>;
+  /** A repository has another owner; `former` is who had it. */
+  transferred?(
+    tx: Transaction,
+    what: OwnedRepository & { readonly former: ForgeUser; readonly actor: ForgeUser },
+  ): Promise<void>;
   /** A repository is about to go. Not told when an account is purged (forge behaviour, 8.4). */
   deleted?(tx: Transaction, what: OwnedRepository & { readonly actor: ForgeUser }): Promise<void>;
   /** A push has moved refs; git has them already. */

@@ -8,6 +8,7 @@ import {
 import { insertChore } from "../../../storage/tables/forge/repositories-moving.ts";
 import { countWatchers } from "../../../storage/tables/forge/repositories-watches.ts";
 import { findRepositoryRedirect } from "../../../storage/tables/forge/repositories-redirects.ts";
+import { isOfferedTo } from "../../../storage/tables/forge/repositories-transfers.ts";
 import { findRedirect } from "../../../storage/tables/forge/redirects.ts";
 import {
   findUserById,
@@ -32,6 +33,7 @@ import {
 import type { OwnedRepository } from "./events.ts";
 import { enqueueTidy } from "./placing.ts";
 import type { SeenRepository } from "./repository.view.ts";
+import { findSeenTransfer } from "./seen-transfer.ts";
 
 export interface Repositories {
   /** Makes a repository for an account, see `createRepository`. */
@@ -155,7 +157,13 @@ export function createRepositoriesService(deps: RepositoriesDeps): Repositories 
     if (!reaches(access, "read")) throw notFound();
     assertScope(caller?.scope, "read", repository);
     const watchers = (await countWatchers(db, [repository.id])).get(repository.id) ?? 0;
-    return { repository, owner, watchers, access, isSignedIn: caller !== undefined };
+    const isSignedIn = caller !== undefined;
+    // Whom it is offered to, or from, sees that; others need not know.
+    const transfer =
+      reaches(access, "admin") || (caller && (await isOfferedTo(db, repository.id, caller.user.id)))
+        ? await findSeenTransfer(db, repository.id)
+        : undefined;
+    return { repository, owner, watchers, access, isSignedIn, transfer };
   }
 }
 

@@ -18,6 +18,7 @@ import type { RepositoryEvents } from "./events.ts";
 import type { RepositoryTemplates } from "./first-files.ts";
 import { createPlacing, enqueueTidy } from "./placing.ts";
 import { createRepositoriesService, type Repositories } from "./repositories.service.ts";
+import { createTransfers, type Transfers } from "./transfers.service.ts";
 import { createUnadopted, type Unadopted } from "./unadopted.service.ts";
 
 export interface ForgeRepositoriesDeps {
@@ -39,6 +40,7 @@ export interface ForgeRepositoriesDeps {
 /** The forge's repositories. */
 export interface ForgeRepositories {
   readonly repositories: Repositories;
+  readonly transfers: Transfers;
   readonly unadopted: Unadopted;
   readonly urls: ForgeUrls;
   /**
@@ -75,6 +77,7 @@ export function createForgeRepositories(deps: ForgeRepositoriesDeps): ForgeRepos
       commitEmail,
       enqueue: jobs.enqueue,
     }),
+    transfers: createTransfers({ ...deps, placing, enqueue: jobs.enqueue }),
     unadopted: createUnadopted({ ...deps, placing, sweepSoon }),
     urls,
     locate,

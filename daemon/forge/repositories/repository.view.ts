@@ -1,3 +1,4 @@
+import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
 import type { WireRepository } from "../../contract/forge/repositories.ts";
 import { toEmbeddedUserView } from "../accounts/user.view.ts";
 import {
@@ -18,11 +19,13 @@ export interface SeenRepository extends OwnedRepository {
   readonly access: AccessLevel;
   /** Whether the viewer is signed in: addresses of people are not for strangers. */
   readonly isSignedIn: boolean;
+  /** Of a repository that is offered to another owner, where somebody looks at it alone. */
+  readonly transfer?: { readonly doer: ForgeUser; readonly recipient: ForgeUser } | undefined;
 }
 
 /** A repository (forge behaviour, 7.9), with members of features that this server does not have as that page fixes them. */
 export function toRepositoryView(seen: SeenRepository, urls: ForgeUrls): WireRepository {
-  const { repository, owner, watchers, access, isSignedIn } = seen;
+  const { repository, owner, watchers, access, isSignedIn, transfer } = seen;
   const fullName = `${owner.name}/${repository.name}`;
   // An organization has no address, and the member must be one.
   const seesEmail = isSignedIn && reaches(access, "read") && owner.email !== "";
@@ -72,6 +75,15 @@ export function toRepositoryView(seen: SeenRepository, urls: ForgeUrls): WireRep
     object_format_name: repository.objectFormat,
     mirror_updated: unfilledTime,
     mirror_last_sync_at: unfilledTime,
+    ...(transfer === undefined
+      ? {}
+      : {
+          repo_transfer: {
+            doer: toEmbeddedUserView(transfer.doer, isSignedIn, urls),
+            recipient: toEmbeddedUserView(transfer.recipient, isSignedIn, urls),
+            teams: [],
+          },
+        }),
     topics: [],
     licenses: [...repository.licenses],
   };

@@ -44,6 +44,7 @@ export type NewForgeRepository = Omit<
 export type ForgeRepositoryChanges = Partial<
   Pick<
     ForgeRepository,
+    | "ownerId"
     | "name"
     | "description"
     | "website"
@@ -93,6 +94,7 @@ export async function updateRepository(
   changes: ForgeRepositoryChanges,
 ): Promise<boolean> {
   const values: Row = {};
+  if (changes.ownerId !== undefined) values["owner_id"] = changes.ownerId;
   if (changes.name !== undefined) {
     values["name"] = changes.name;
     values["lower_name"] = changes.name.toLowerCase();

@@ -1,0 +1,16 @@
+import type { Queries } from "../../../storage/engine/database.ts";
+import { findTransfer } from "../../../storage/tables/forge/repositories-transfers.ts";
+import { findUserById } from "../../../storage/tables/forge/users.ts";
+import type { SeenRepository } from "./repository.view.ts";
+
+/** Who offers a repository to whom; undefined while nobody does. */
+export async function findSeenTransfer(
+  db: Queries,
+  repositoryId: number,
+): Promise<SeenRepository["transfer"]> {
+  const transfer = await findTransfer(db, repositoryId);
+  if (transfer === undefined) return undefined;
+  const doer = await findUserById(db, transfer.doerId);
+  const recipient = await findUserById(db, transfer.recipientId);
+  return doer && recipient && { doer, recipient };
+}

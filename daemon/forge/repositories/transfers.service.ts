@@ -1,0 +1,264 @@
+import { type Database, isConflict, type Transaction } from "../../../storage/engine/database.ts";
+import type { RepositoryFiles } from "../../../storage/git/repository-files.ts";
+import { isMember } from "../../../storage/tables/forge/orgs.ts";
+import {
+  findRepositoryById,
+  findRepositoryByName,
+  updateRepository,
+} from "../../../storage/tables/forge/repositories.ts";
+import {
+  deleteRepositoryRedirect,
+  putRepositoryRedirect,
+} from "../../../storage/tables/forge/repositories-redirects.ts";
+import {
+  countRepositoriesOf,
+  deleteTransfer,
+  findTransfer,
+  insertTransfer,
+  isOfferedTo,
+  listRepositoryMakers,
+} from "../../../storage/tables/forge/repositories-transfers.ts";
+import { countWatchers, insertWatch } from "../../../storage/tables/forge/repositories-watches.ts";
+import {
+  findUserById,
+  findUserByName,
+  type ForgeUser,
+} from "../../../storage/tables/forge/users.ts";
+import { AppError } from "../../errors.ts";
+import type { Enqueue } from "../../jobs/queue.ts";
+import { isVisibleTo } from "../accounts/visibility.ts";
+import type { ForgeCaller } from "../caller.ts";
+import { notFound } from "../refusals.ts";
+import { type AccessLevel, assertScope, findAccess, reaches } from "./access.ts";
+import type { OwnedRepository, RepositoryEvents } from "./events.ts";
+import { toRepositoryPath } from "./names.ts";
+import { enqueueTidy, type Placing } from "./placing.ts";
+import { getOwned, type RepositoryPath } from "./repositories.service.ts";
+import type { SeenRepository } from "./repository.view.ts";
+import { findSeenTransfer } from "./seen-transfer.ts";
+
+/** How repositories get another owner. Every function refuses with `not_found` what the caller may not see. */
+export interface Transfers {
+  /**
+   * Gives a repository to another owner when the caller may decide for that one, too: a site administrator, the new
+   * owner, who may make repositories in the organization. Else offers it, and `isPending` is true. Refuses with
+   * `forbidden` whom it does not belong to, `not_found` an owner whom the caller may not know of, `conflict` while an
+   * offer stands, `unprocessable` a name that the new owner has, or teams that are not the organization's.
+   */
+  start(
+    path: RepositoryPath,
+    caller: ForgeCaller,
+    wanted: { readonly newOwner: string; readonly teamIds: readonly number[] },
+  ): Promise<{ readonly seen: SeenRepository; readonly isPending: boolean }>;
+  /** Takes a repository that is offered to the caller. Refuses with `forbidden` anybody else, and who has enough already. */
+  accept(path: RepositoryPath, caller: ForgeCaller): Promise<SeenRepository>;
+  /** Ends an offer: for whom it is offered to, and for whom the repository belongs to. */
+  reject(path: RepositoryPath, caller: ForgeCaller): Promise<SeenRepository>;
+}
+
+export interface TransfersDeps {
+  readonly db: Database;
+  readonly files: RepositoryFiles;
+  readonly placing: Placing;
+  readonly events: RepositoryEvents;
+  readonly enqueue: Enqueue;
+}
+
+interface Opened extends OwnedRepository {
+  readonly access: AccessLevel;
+}
+
+export function createTransfers({ db, files, placing, events, enqueue }: TransfersDeps): Transfers {
+  return {
+    async start(path, caller, { newOwner, teamIds }) {
+      const opened = await open(path, caller, "/transfer");
+      if (!reaches(opened.access, "owner")) throw notTheOwner();
+      const recipient = await findRecipient(newOwner, caller.user);
+      if (teamIds.length > 0) throw noSuchTeam(recipient, teamIds);
+      if ((await findTransfer(db, opened.repository.id)) !== undefined) throw inProgress(opened);
+      await assertFree(opened, recipient);
+      const { user: actor } = caller;
+      const isPending = !(await mayDecideFor(recipient, actor));
+      if (isPending)
+        await db
+          .transaction((tx) => offer(tx, opened, recipient, actor))
+          .catch((error: unknown) => {
+            throw isConflict(error) ? inProgress(opened) : error;
+          });
+      else await hand(opened, recipient, actor);
+      return { seen: await see(opened.repository.id, caller), isPending };
+    },
+
+    async accept(path, caller) {
+      const opened = await open(path, caller, "/transfer/accept");
+      const transfer = await findTransfer(db, opened.repository.id);
+      const recipient = transfer && (await findUserById(db, transfer.recipientId));
+      if (recipient === undefined) throw notFound();
+      const isTheirs = await isOfferedTo(db, opened.repository.id, caller.user.id);
+      if (!isTheirs && !caller.user.isAdmin) throw notTheRecipient();
+      await assertRoom(recipient, caller.user);
+      await assertFree(opened, recipient);
+      await hand(opened, recipient, caller.user, recipient.id);
+      return see(opened.repository.id, caller);
+    },
+
+    async reject(path, caller) {
+      const opened = await open(path, caller, "/transfer/reject");
+      const { id } = opened.repository;
+      if ((await findTransfer(db, id)) === undefined) throw notFound();
+      const isTheirs = await isOfferedTo(db, id, caller.user.id);
+      if (!isTheirs && !reaches(opened.access, "owner")) throw notTheRecipient();
+      await db.transaction(async (tx) => {
+        if (!(await deleteTransfer(tx, id))) throw notFound();
+        await events.transferEnded?.(tx, opened);
+      });
+      const { repository, owner, access } = opened;
+      const watchers = (await countWatchers(db, [id])).get(id) ?? 0;
+      return { repository, owner, access, watchers, isSignedIn: true };
+    },
+  };
+
+  async function open(path: RepositoryPath, caller: ForgeCaller, rest: string): Promise<Opened> {
+    const toAddress = (today: RepositoryPath) =>
+      `/api/v1/repos/${today.owner}/${today.repo}${rest}`;
+    const found = await getOwned(db, path, caller.user, toAddress);
+    const access = await findAccess(db, found, caller.user);
+    if (!reaches(access, "read")) throw notFound();
+    assertScope(caller.scope, "write", found.repository);
+    return { repository: found.repository, owner: found.owner, access };
+  }
+
+  async function see(id: number, caller: ForgeCaller): Promise<SeenRepository> {
+    const repository = await findRepositoryById(db, id);
+    const owner = repository && (await findUserById(db, repository.ownerId));
+    if (repository === undefined || owner === undefined) throw notFound();
+    const access = await findAccess(db, { repository, owner }, caller.user);
+    const watchers = (await countWatchers(db, [id])).get(id) ?? 0;
+    const transfer = await findSeenTransfer(db, id);
+    return { repository, owner, access, watchers, isSignedIn: true, transfer };
+  }
+
+  async function findRecipient(name: string, viewer: ForgeUser): Promise<ForgeUser> {
+    const recipient = await findUserByName(db, name);
+    if (recipient === undefined) throw noSuchOwner();
+    const isKnown =
+      isVisibleTo(recipient, viewer) ||
+      (recipient.kind === "organization" && (await isMember(db, recipient.id, viewer.id)));
+    if (!isKnown) throw noSuchOwner();
+    return recipient;
+  }
+
+  async function mayDecideFor(recipient: ForgeUser, actor: ForgeUser): Promise<boolean> {
+    if (actor.isAdmin || recipient.id === actor.id) return true;
+    if (recipient.kind !== "organization") return false;
+    return (await listRepositoryMakers(db, recipient.id)).includes(actor.id);
+  }
+
+  /** Refuses a name that the new owner has already, in the rows or on disk. */
+  async function assertFree({ repository }: OwnedRepository, recipient: ForgeUser): Promise<void> {
+    if ((await findRepositoryByName(db, recipient.id, repository.name)) !== undefined)
+      throw taken(recipient, repository.name);
+    const place = toRepositoryPath(recipient.name, repository.name);
+    await placing.clear(place);
+    if (await files.exists(place))
+      throw new AppError(
+        "unprocessable",
+        `repository files already exist [uname: ${recipient.name}, name: ${repository.name}]`,
+      );
+  }
+
+  async function assertRoom(recipient: ForgeUser, actor: ForgeUser): Promise<void> {
+    const limit = recipient.maxRepoCreation;
+    if (limit < 0 || actor.isAdmin || (await countRepositoriesOf(db, recipient.id)) < limit) return;
+    throw new AppError(
+      "forbidden",
+      `user has reached maximum limit of repositories [limit: ${limit}]`,
+    );
+  }
+
+  async function offer(
+    tx: Transaction,
+    opened: Opened,
+    recipient: ForgeUser,
+    actor: ForgeUser,
+  ): Promise<void> {
+    const repository = await findRepositoryById(tx, opened.repository.id);
+    // It may have got another owner while names were looked at.
+    if (repository?.ownerId !== opened.owner.id) throw notFound();
+    await insertTransfer(tx, {
+      repositoryId: repository.id,
+      doerId: actor.id,
+      recipientId: recipient.id,
+    });
+    await events.offered?.(tx, { repository, owner: opened.owner, recipient, actor });
+  }
+
+  /** The row changes owner first, the files follow; what a crash leaves of that is done at the next start. */
+  async function hand(
+    opened: Opened,
+    recipient: ForgeUser,
+    actor: ForgeUser,
+    /** Only while it is offered to this account. */
+    offeredTo?: number,
+  ): Promise<void> {
+    const { id, name } = opened.repository;
+    try {
+      await db.transaction(async (tx) => {
+        const repository = await findRepositoryById(tx, id);
+        const owner = await findUserById(tx, recipient.id);
+        const isOffered =
+          offeredTo === undefined || (await findTransfer(tx, id))?.recipientId === offeredTo;
+        if (repository?.ownerId !== opened.owner.id || owner === undefined || !isOffered)
+          throw notFound();
+        await deleteTransfer(tx, id);
+        await deleteRepositoryRedirect(tx, owner.id, repository.name);
+        await putRepositoryRedirect(tx, {
+          ownerId: opened.owner.id,
+          name: repository.name,
+          repositoryId: id,
+        });
+        await updateRepository(tx, id, {
+          ownerId: owner.id,
+          needsMove: true,
+          updatedAt: tx.now,
+        });
+        if (owner.kind === "individual")
+          await insertWatch(tx, { repositoryId: id, userId: owner.id, createdAt: tx.now });
+        await enqueueTidy(enqueue, tx);
+        const today = await findRepositoryById(tx, id);
+        if (today !== undefined)
+          await events.transferred?.(tx, { repository: today, owner, former: opened.owner, actor });
+      });
+    } catch (error) {
+      const isTaken = isConflict(error) && error.constraint?.includes("lower_name") === true;
+      throw isTaken ? taken(recipient, name) : error;
+    }
+    await placing.settle(id);
+  }
+}
+
+const notTheOwner = () => new AppError("forbidden", "user should be the owner of the repo");
+
+const notTheRecipient = () =>
+  new AppError("forbidden", "user does not have permissions to do this");
+
+const noSuchOwner = () =>
+  new AppError("not_found", "The new owner does not exist or cannot be found");
+
+/** No team has particular repositories here: the owners of an organization have all of them. */
+const noSuchTeam = (recipient: ForgeUser, [first = 0]: readonly number[]) =>
+  new AppError(
+    "unprocessable",
+    recipient.kind === "organization"
+      ? `team ${first} not found`
+      : "Teams can only be added to organization-owned repositories",
+  );
+
+const inProgress = ({ repository, owner }: OwnedRepository) =>
+  new AppError(
+    "conflict",
+    `repository is already being transferred [uname: ${owner.name}, name: ${repository.name}]`,
+  );
+
+const taken = (owner: ForgeUser, name: string) =>
+  new AppError("unprocessable", `repository already exists [uname: ${owner.name}, name: ${name}]`);
