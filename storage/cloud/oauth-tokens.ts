@@ -18,6 +18,8 @@ export interface Tokens {
   take(signal: AbortSignal): Promise<TokenOutcome>;
   /** Another token than this one, which the vendor has refused. */
   replace(refused: string, signal: AbortSignal): Promise<TokenOutcome>;
+  /** Waits for a renewal that is under way: its new credentials would be lost with the process. Never rejects. */
+  settle(): Promise<void>;
 }
 
 /**
@@ -101,6 +103,10 @@ export function createTokens(
       if (over !== undefined) return over;
       const isReplaced = tokenOf(current) !== refused && unsaved === undefined;
       return isReplaced ? { kind: "ok", token: tokenOf(current) } : renewOnce(refused, signal);
+    },
+
+    async settle() {
+      await Promise.allSettled([renewing]);
     },
   };
 }

@@ -1,4 +1,4 @@
-import { asText } from "../json.ts";
+import { asText, type JsonObject } from "../json.ts";
 import type { DriveApi, DriveCall } from "./api.ts";
 import type { DriveFailure } from "./failures.ts";
 import {
@@ -57,31 +57,24 @@ export function createDrive(api: DriveApi, rootId: string, pageSize: number): Dr
     return file === undefined ? strange : { kind: "ok", file };
   }
 
+  async function lookAt(
+    service: "v3" | "v2",
+    fields: string,
+    read: (value: JsonObject, rootId: string) => DriveFile | undefined,
+    id: string,
+    signal: AbortSignal,
+  ): Promise<FileOutcome> {
+    const query = { fields };
+    const said = await api.ask({ method: "GET", service, path: pathOf(id), query, signal });
+    return said.kind === "ok" ? toOutcome(read(said.value, rootId)) : said;
+  }
+
   const drive: Drive = {
     api,
     realId: (folder) => (folder === "" ? rootId : folder),
 
-    async look(id, signal) {
-      const said = await api.ask({
-        method: "GET",
-        service: "v3",
-        path: pathOf(id),
-        query: { fields: FIELDS },
-        signal,
-      });
-      return said.kind === "ok" ? toOutcome(toDriveFile(said.value, rootId)) : said;
-    },
-
-    async lookForChange(id, signal) {
-      const said = await api.ask({
-        method: "GET",
-        service: "v2",
-        path: pathOf(id),
-        query: { fields: GUARD_FIELDS },
-        signal,
-      });
-      return said.kind === "ok" ? toOutcome(toGuardedFile(said.value, rootId)) : said;
-    },
+    look: (id, signal) => lookAt("v3", FIELDS, toDriveFile, id, signal),
+    lookForChange: (id, signal) => lookAt("v2", GUARD_FIELDS, toGuardedFile, id, signal),
 
     async lookAtFolder(folder, signal) {
       if (folder === "") return { kind: "ok" };

@@ -1,7 +1,7 @@
 import { asObject, asText, type JsonObject } from "../json.ts";
 import type { OAuthVendor } from "../oauth.ts";
 import { createAuthorizedSender } from "../oauth-sender.ts";
-import { createTokens } from "../oauth-tokens.ts";
+import { createTokens, type Tokens } from "../oauth-tokens.ts";
 import { brokenNameRule, type Failure } from "../outcomes.ts";
 import {
   ACCOUNT_FACT,
@@ -53,11 +53,12 @@ export async function openGoogleDrive(input: {
   const { request, deps, vendor, root, can } = input;
   const tuning = { ...usual, ...input.tuning };
   const transport = createTransport(deps.direct);
+  const tokens = createTokens(vendor, request, { ...deps, transport });
   const api = createDriveApi({
     sender: createAuthorizedSender({
       transport,
       elsewhere: createTransport(deps.guarded),
-      tokens: createTokens(vendor, request, { clock: deps.clock, server: deps.server, transport }),
+      tokens,
       api: [root],
     }),
     root,
@@ -66,10 +67,14 @@ export async function openGoogleDrive(input: {
   });
   const { facts } = request;
   if (facts !== undefined)
-    return { kind: "ok", provider: createGoogleDrive(api, facts, can, tuning, deps), facts };
+    return {
+      kind: "ok",
+      provider: createGoogleDrive(api, facts, { can, tuning, deps, tokens }),
+      facts,
+    };
   const looked = await lookAround(api, request.signal);
   if (looked.kind !== "ok") return looked;
-  const provider = createGoogleDrive(api, looked.facts, can, tuning, deps);
+  const provider = createGoogleDrive(api, looked.facts, { can, tuning, deps, tokens });
   return { kind: "ok", provider, facts: looked.facts };
 }
 
@@ -107,9 +112,17 @@ function userOf(about: JsonObject): JsonObject | undefined {
 function createGoogleDrive(
   api: DriveApi,
   facts: Facts,
-  can: Powers,
-  tuning: GoogleDriveTuning,
-  deps: ProviderDeps,
+  {
+    can,
+    tuning,
+    deps,
+    tokens,
+  }: {
+    readonly can: Powers;
+    readonly tuning: GoogleDriveTuning;
+    readonly deps: ProviderDeps;
+    readonly tokens: Tokens;
+  },
 ): CloudProvider {
   const rootId = String(facts["root"]);
   const drive = createDrive(api, rootId, tuning.pageSize);
@@ -186,7 +199,7 @@ function createGoogleDrive(
       return lookAround(api, signal);
     },
 
-    close: async () => undefined,
+    close: () => tokens.settle(),
   };
 }
 

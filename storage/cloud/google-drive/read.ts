@@ -1,10 +1,9 @@
-import { Readable } from "node:stream";
+import { withCheckedEnd } from "../checked-end.ts";
 import { toExactBytes } from "../exact-bytes.ts";
-import { BrokenOff } from "../outcomes.ts";
-import type { ByteRange, ReadOutcome } from "../provider.ts";
+import type { ReadFailure } from "../outcomes.ts";
+import type { CloudProvider, ReadOutcome } from "../provider.ts";
 import { pathOf, type Drive } from "./drive.ts";
 import { toReadFailure } from "./failures.ts";
-import type { DriveFile } from "./items.ts";
 
 /**
  * The bytes of a file. They are read from the revision that the metadata names, so that they cannot change on the way;
@@ -12,12 +11,7 @@ import type { DriveFile } from "./items.ts";
  */
 export async function readFile(
   drive: Drive,
-  input: {
-    readonly id: string;
-    readonly range?: ByteRange | undefined;
-    readonly version?: string | undefined;
-    readonly signal: AbortSignal;
-  },
+  input: Parameters<CloudProvider["read"]>[0],
 ): Promise<ReadOutcome> {
   const { id, range, version, signal } = input;
   const looked = await drive.look(id, signal);
@@ -31,6 +25,12 @@ export async function readFile(
   const outOfRange = { kind: "range_not_satisfiable", size: item.size ?? 0 } as const;
   if (range !== undefined && item.size !== undefined && range.start >= item.size) return outOfRange;
   const revision = file.canReadRevisions ? file.headRevision : undefined;
+
+  async function findWrong(): Promise<ReadFailure | undefined> {
+    const after = await drive.look(id, signal);
+    if (after.kind !== "ok") return toReadFailure(after);
+    return after.file.item.version === item.version ? undefined : { kind: "changed" };
+  }
 
   async function open(withRange: boolean): Promise<ReadOutcome> {
     const answer = await drive.api.open({
@@ -66,37 +66,10 @@ export async function readFile(
         return withRange ? open(false) : { kind: "offline", sent: true, note: "strange_range" };
       case "ok": {
         const { length, stream } = bytes;
-        const checked =
-          revision === undefined ? untilLookedAt(stream, drive, file, signal) : stream;
+        const checked = revision === undefined ? withCheckedEnd(stream, findWrong) : stream;
         return { kind: "ok", item, length, stream: checked };
       }
     }
   }
   return open(true);
-}
-
-/** The stream, whose end waits for a look that finds the same version. */
-function untilLookedAt(
-  source: Readable,
-  drive: Drive,
-  before: DriveFile,
-  signal: AbortSignal,
-): Readable {
-  async function* bytes() {
-    let held: Buffer | undefined;
-    for await (const chunk of source as AsyncIterable<Buffer>) {
-      if (held !== undefined) yield held;
-      held = chunk;
-    }
-    const after = await drive.look(before.item.id, signal);
-    if (after.kind !== "ok") throw new BrokenOff(toReadFailure(after));
-    if (after.file.item.version !== before.item.version) throw new BrokenOff({ kind: "changed" });
-    if (held !== undefined) yield held;
-  }
-  // The generator tells of an error once it is read; until then nobody listens.
-  source.on("error", () => undefined);
-  const stream = Readable.from(bytes(), { objectMode: false });
-  // A generator that waits for the source hears of nothing else.
-  stream.on("close", () => source.destroy());
-  return stream;
 }

@@ -1,23 +1,14 @@
 import { createHash } from "node:crypto";
-import type { Readable } from "node:stream";
 import { contentTypeOf } from "../content-type.ts";
 import { inPieces } from "../pieces.ts";
-import type { ItemOutcome, ProviderDeps } from "../provider.ts";
+import type { CloudProvider, ItemOutcome, ProviderDeps } from "../provider.ts";
 import { begin, finish, refuse, takeBack, verifyMade, type NewItem } from "./create.ts";
 import type { Drive, FileOutcome } from "./drive.ts";
 import { toDriveFile, type DriveFile } from "./items.ts";
 import type { Names } from "./names.ts";
 import { createSession, type Session } from "./session.ts";
 
-/** One upload, as the contract has it. */
-export interface Upload {
-  readonly parent: string;
-  readonly name: string;
-  readonly content: Readable;
-  readonly size: number | undefined;
-  readonly contentType: string | undefined;
-  readonly signal: AbortSignal;
-}
+type Upload = Parameters<CloudProvider["upload"]>[0];
 
 export interface UploadSizes {
   /** Up to here a file goes in one request; Drive takes 5 MB that way. */
