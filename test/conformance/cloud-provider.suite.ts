@@ -87,6 +87,8 @@ export interface SuiteOptions {
   readonly entriesForPages?: number;
   /** Names that this storage refuses although the common rules allow them. */
   readonly refusesName?: (name: string) => boolean;
+  /** How this storage keeps a name, where that is not as it was given: composed, say. */
+  readonly spell?: (name: string) => string;
   /** Behaviours that cannot be asked for in this configuration, by number, with the reason. */
   readonly cannot?: Readonly<Record<number, string>>;
   /** An adapter that needs a server: the condition, and what is missing. */

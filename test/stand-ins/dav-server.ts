@@ -16,6 +16,8 @@ export interface DavQuirks {
   readonly makesTwice?: boolean;
   /** Neither case nor normal form tells names apart. */
   readonly mixesSpellings?: boolean;
+  /** Names are kept in composed form (Nextcloud). */
+  readonly composes?: boolean;
   /** `href`s are whole addresses, with a host of their own (behind a proxy). */
   readonly hrefHost?: string;
   /** `Destination` is taken without scheme and host only. */
@@ -36,6 +38,8 @@ export interface DavServerOptions extends DavQuirks {
 
 /** What a stand-in built on this one does differently; undefined: as it is here. */
 export interface DavHooks {
+  /** Whether a request needs no password. */
+  isPublic?(path: readonly string[]): boolean;
   /** Further properties, by the name as it is asked for. */
   props?(node: DavNode): Readonly<Record<string, string | undefined>>;
   /** Answers in its place. */
@@ -58,6 +62,10 @@ export interface DavHooks {
 export interface DavStandIn {
   readonly store: DavStore;
   handle(request: IncomingMessage, response: ServerResponse): Promise<void>;
+  /** Stores a file as an upload does; undefined when there is no folder for it. */
+  keep(path: readonly string[], bytes: Buffer, modifiedAt?: number): DavNode | undefined;
+  /** Answers with a refusal. */
+  say(response: ServerResponse, status: number, header?: string): void;
   /** What is uploaded from here on is kept with something added. */
   alterUploads(isOn: boolean): void;
 }
@@ -267,6 +275,9 @@ export function createDavStandIn(options: DavServerOptions, hooks: DavHooks = {}
 
   return {
     store,
+    say,
+    keep: (path, bytes, modifiedAt) =>
+      keep(path, alters ? Buffer.concat([bytes, Buffer.from("altered")]) : bytes, modifiedAt),
     alterUploads(isOn) {
       alters = isOn;
     },
@@ -274,7 +285,8 @@ export function createDavStandIn(options: DavServerOptions, hooks: DavHooks = {}
     async handle(request, response) {
       const path = toSegments((request.url ?? "/").split("?")[0] ?? "/");
       if (path === undefined) return say(response, 400);
-      if (request.headers.authorization !== authorization) {
+      const isOpen = hooks.isPublic?.(path) === true;
+      if (!isOpen && request.headers.authorization !== authorization) {
         request.resume();
         response.writeHead(401, { "www-authenticate": 'Basic realm="dav"' }).end();
         return;

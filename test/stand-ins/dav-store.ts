@@ -38,11 +38,14 @@ export interface DavStore {
 /** Creates an empty one. */
 export function createDavStore(options: {
   readonly mixesSpellings?: boolean;
+  /** Names are kept in composed form, whatever was asked for. */
+  readonly composes?: boolean;
   readonly clock: () => number;
 }): DavStore {
   const { clock } = options;
   let counter = 0;
-  const keyOf = (name: string) => (options.mixesSpellings === true ? foldName(name) : name);
+  const spell = (name: string) => (options.composes === true ? name.normalize("NFC") : name);
+  const keyOf = (name: string) => (options.mixesSpellings === true ? foldName(name) : spell(name));
 
   function make(kind: DavNode["kind"], bytes: Buffer): DavNode {
     const now = clock();
@@ -89,7 +92,7 @@ export function createDavStore(options: {
       node.parent = undefined;
     },
     attach(node, parent, name) {
-      node.name = name;
+      node.name = spell(name);
       node.parent = parent;
       parent.children.set(keyOf(name), node);
       touchAbove(node);

@@ -4,7 +4,7 @@ import { toPlaceOf, toSegments } from "./address.ts";
 import { refuseName, type DavCore } from "./core.ts";
 import { isPlain } from "./failures.ts";
 import { isExpected, type Seen } from "./items.ts";
-import { judge, relocate, undone } from "./relocate.ts";
+import { judge, refusedName, relocate, undone } from "./relocate.ts";
 
 /** What an account may do with an item, where the server tells: refusals without a request. */
 export type Permits = (action: "rename" | "move" | "delete", seen: Seen) => Failure | undefined;
@@ -180,15 +180,6 @@ export async function refuseTaken(
   const found = await core.look(segments, signal);
   if (found.kind === "ok") return { kind: "conflict", existingName: found.seen.item.name };
   return found.kind === "not_found" ? undefined : found;
-}
-
-/** A server's refusal of a name that nothing else explains. */
-export function refusedName(status: number, failure: Failure): Failure {
-  if (status === 400 || status === 414 || status === 422)
-    return { kind: "invalid_name", rule: "refused_by_provider", note: String(status) };
-  return failure.kind === "stale" || status === 412 || status === 409
-    ? { kind: "offline", sent: true, note: `refused_${status}` }
-    : failure;
 }
 
 /** Into a file nothing can be put that the listing showed as a folder: the listing is old. */

@@ -2,6 +2,7 @@ import { brokenNameRule, type Failure } from "../outcomes.ts";
 import type { Facts, ProviderDeps } from "../provider.ts";
 import { nameBelow, toPath, type DavPlace } from "./address.ts";
 import type { DavClient, PropName } from "./client.ts";
+import { isSameSpelling } from "../spelling.ts";
 import { toFailure } from "./failures.ts";
 import { cloudProps, davProps, toSeen, type Seen } from "./items.ts";
 
@@ -46,9 +47,14 @@ export function createDavCore(input: {
     const place: DavPlace = { segments, isFolder: segments.length === 0 };
     const outcome = await client.propfind(
       { place, depth: "0", props, signal },
-      (response, _segments, serverNow) => {
+      (response, path, serverNow) => {
         if (response.status !== undefined && response.status >= 400) isGone = true;
-        else seen ??= toSeen(parent.join("/"), name, response, serverNow, facts);
+        else {
+          // A server that mixes spellings tells which of them is the item's own.
+          const told = path?.at(-1);
+          const spelt = told !== undefined && isSameSpelling(told, name) ? told : name;
+          seen ??= toSeen(parent.join("/"), spelt, response, serverNow, facts);
+        }
       },
     );
     if (outcome.kind === "refused") {

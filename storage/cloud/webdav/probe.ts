@@ -27,6 +27,8 @@ export async function lookAtRoot(
   client: DavClient,
   deps: ProviderDeps,
   signal: AbortSignal,
+  /** The setting that names the folder. */
+  setting: "url" | "root",
 ): Promise<{ readonly kind: "ok"; readonly facts: Facts } | ConnectFailure> {
   let root: { readonly response: DavResponse; readonly path: readonly string[] } | undefined;
   const outcome = await client.propfind(
@@ -40,11 +42,11 @@ export async function lookAtRoot(
       if (path !== undefined) root ??= { response, path };
     },
   );
-  const invalid = (setting: string, reason: string) =>
-    ({ kind: "invalid_setting", setting, reason }) as const;
+  const invalid = (at: string, reason: string) =>
+    ({ kind: "invalid_setting", setting: at, reason }) as const;
   if (outcome.kind === "refused") {
     const { status } = outcome.answer;
-    if (status === 404 || status === 410) return invalid("url", "folder_missing");
+    if (status === 404 || status === 410) return invalid(setting, "folder_missing");
     if (status >= 300 && status < 400) return invalid("url", "redirected_elsewhere");
     const isNoDav = status < 300 || [400, 405, 415, 501].includes(status);
     return isNoDav ? invalid("url", "not_webdav") : toFailure(outcome.answer, deps.clock());
@@ -52,7 +54,7 @@ export async function lookAtRoot(
   if (outcome.kind !== "ok")
     return outcome.note === ADDRESS_REFUSED ? invalid("url", ADDRESS_REFUSED) : outcome;
   if (root === undefined) return invalid("url", "not_webdav");
-  if (!root.response.isFolder) return invalid("url", "not_a_folder");
+  if (!root.response.isFolder) return invalid(setting, "not_a_folder");
   const own = client.base.segments.join("/");
   const said = root.path.join("/");
   return {

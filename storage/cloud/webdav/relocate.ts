@@ -80,12 +80,18 @@ export async function moveOnto(
       guards = false;
       continue;
     }
-    if (answered.kind === "refused")
-      return answered.failure.kind === "stale" || answered.status === 412
-        ? { kind: "offline", sent: true, note: `refused_${answered.status}` }
-        : answered.failure;
+    if (answered.kind === "refused") return refusedName(answered.status, answered.failure);
     return undone(answered);
   }
+}
+
+/** What a refusal means that nothing explains which could be looked at: the name itself, or nothing that is known. */
+export function refusedName(status: number, failure: Failure): Failure {
+  if (status === 400 || status === 414 || status === 422)
+    return { kind: "invalid_name", rule: "refused_by_provider", note: String(status) };
+  return failure.kind === "stale" || status === 412 || status === 409
+    ? { kind: "offline", sent: true, note: `refused_${status}` }
+    : failure;
 }
 
 /** What to say when nothing of a change can be seen that was not refused. */

@@ -42,7 +42,8 @@ export async function openWebDav(
   if (request.username.includes(":"))
     return { kind: "invalid_setting", setting: "username", reason: "has_colon" };
   const clientOf = (facts: Facts) => createClient(placed.base, request, facts, deps);
-  const check = (signal: AbortSignal) => findFacts(clientOf({}), deps, signal);
+  const check = (signal: AbortSignal) =>
+    findFacts(clientOf({}), deps, request.root === "" ? "url" : "root", signal);
   const { facts } = request;
   const found =
     facts?.["version"] === FACTS_VERSION
@@ -73,9 +74,10 @@ function createClient(
 async function findFacts(
   client: DavClient,
   deps: ProviderDeps,
+  setting: "url" | "root",
   signal: AbortSignal,
 ): Promise<CheckOutcome> {
-  const root = await lookAtRoot(client, deps, signal);
+  const root = await lookAtRoot(client, deps, signal, setting);
   if (root.kind !== "ok") return root;
   const probed = await probe(client, deps, signal);
   return probed.kind === "ok" ? { kind: "ok", facts: { ...root.facts, ...probed.facts } } : probed;

@@ -1,0 +1,165 @@
+import { Buffer } from "node:buffer";
+import type { Failure } from "../outcomes.ts";
+import type {
+  CheckOutcome,
+  CloudProvider,
+  ConnectOutcome,
+  Facts,
+  Powers,
+  ProviderDeps,
+} from "../provider.ts";
+import { createTransport } from "../transport.ts";
+import type { DavBase } from "../webdav/address.ts";
+import { deleteItem, type Permits } from "../webdav/changing.ts";
+import { createDavClient } from "../webdav/client.ts";
+import { createDavCore } from "../webdav/core.ts";
+import { FACTS_VERSION, lookAtRoot, toPowers } from "../webdav/probe.ts";
+import { createDavVerbs } from "../webdav/webdav.ts";
+import { discover, toDavBase, toServerBase, type ServerFacts } from "./server.ts";
+import { createCloudTrash } from "./trash.ts";
+import { uploadToCloud } from "./uploading.ts";
+
+/** What a server is opened with. */
+export interface NextcloudRequest {
+  readonly url: string;
+  readonly root: string;
+  readonly username: string;
+  readonly password: string;
+  readonly facts: Facts | undefined;
+  readonly can: Powers;
+  /** Larger files are uploaded in pieces of so many bytes. */
+  readonly pieceBytes: number;
+  readonly signal: AbortSignal;
+}
+
+/** Longest name in bytes: the server keeps some for itself. */
+const NAME_BYTES_MAX = 250;
+/** The letter that a permission is told by. */
+const LETTERS = { rename: "N", move: "V", delete: "D" } as const;
+
+/** Opens a person's files on a Nextcloud or ownCloud server. */
+export async function openNextcloud(
+  request: NextcloudRequest,
+  deps: ProviderDeps,
+): Promise<ConnectOutcome> {
+  const placed = toServerBase(request.url);
+  if (placed.kind !== "ok") return placed;
+  if (request.username.includes(":"))
+    return { kind: "invalid_setting", setting: "username", reason: "has_colon" };
+  const server = placed.base;
+  const below = request.root.split("/").filter((segment) => segment !== "");
+  if (below.some((segment) => segment === "." || segment === ".." || !segment.isWellFormed()))
+    return { kind: "invalid_setting", setting: "root", reason: "impossible_path" };
+  const transport = createTransport(deps.guarded);
+  const clientOf = (base: DavBase) =>
+    createDavClient({
+      base,
+      username: request.username,
+      password: request.password,
+      transport,
+      clock: deps.clock,
+      usesPathDestination: false,
+    });
+  const filesOf = (user: string) => clientOf(toDavBase(server, "files", user, ...below));
+
+  async function check(signal: AbortSignal): Promise<CheckOutcome> {
+    const found = await discover(clientOf(server), deps, signal);
+    if (found.kind !== "ok") return found;
+    const { facts } = found;
+    const setting = below.length === 0 ? "url" : "root";
+    const root = await lookAtRoot(filesOf(facts.user), deps, signal, setting);
+    if (root.kind !== "ok") return root;
+    return {
+      kind: "ok",
+      facts: {
+        ...root.facts,
+        ...facts,
+        // Every write gives a tag of its own; ownCloud's are made of seconds.
+        etag: facts.product === "nextcloud" ? "fine" : "coarse",
+        if_match: true,
+        // Names are brought into composed form before they are kept.
+        normalisation_sensitive: false,
+      },
+    };
+  }
+
+  const known = request.facts;
+  const looked =
+    known?.["version"] === FACTS_VERSION
+      ? ({ kind: "ok", facts: known } as const)
+      : await check(request.signal);
+  if (looked.kind !== "ok") return looked;
+  const facts = looked.facts as ServerFacts;
+  const isOwnCloud = facts.product === "owncloud";
+  const core = createDavCore({ client: filesOf(facts.user), facts, deps });
+  const trash = createCloudTrash(
+    clientOf(
+      isOwnCloud
+        ? toDavBase(server, "trash-bin", facts.user)
+        : toDavBase(server, "trashbin", facts.user, "trash"),
+    ),
+  );
+  const uploads = {
+    core,
+    client: clientOf(toDavBase(server, "uploads", facts.user)),
+    pieceBytes: request.pieceBytes,
+    chunks: facts.chunks,
+  };
+  const verbs = createDavVerbs(core, permits);
+  const can: Powers = { ...toPowers(request.can, facts), trash: facts.trash };
+
+  const provider: CloudProvider = {
+    ...verbs,
+    can,
+    createFolder: async (input) =>
+      refuseName(input.name, facts) ?? verbs.createFolder({ ...input, name: compose(input.name) }),
+    rename: async (input) =>
+      refuseName(input.name, facts) ?? verbs.rename({ ...input, name: compose(input.name) }),
+    async upload(input) {
+      const refusal = refuseName(input.name, facts);
+      if (refusal === undefined)
+        return uploadToCloud(uploads, { ...input, name: compose(input.name) });
+      input.content.destroy();
+      return refusal;
+    },
+    delete(input) {
+      const permanently = input.permanently === true;
+      const headers = permanently ? { "x-nc-skip-trashbin": "true" } : {};
+      return deleteItem(core, { ...input, headers }, permits, async (seen) => {
+        const { fileId, permissions } = seen;
+        if (!facts.trash || fileId === undefined) return { kind: "ok", how: "permanent" };
+        if (permanently) {
+          // Servers that do not know the header have put it into the trash.
+          const lies = await trash.find(fileId, input.signal);
+          const isGone = lies === undefined || (await trash.purge(fileId, input.signal));
+          return { kind: "ok", how: isGone ? "permanent" : "trashed" };
+        }
+        // What is mounted from elsewhere may have no trash.
+        const isMounted = permissions?.includes("M") === true;
+        const isKept = !isMounted || (await trash.find(fileId, input.signal)) !== undefined;
+        return { kind: "ok", how: isKept ? "trashed" : "permanent" };
+      });
+    },
+    check: ({ signal }) => check(signal),
+    close: async () => undefined,
+  };
+  return { kind: "ok", provider, facts };
+}
+
+/** What the letters of an item forbid is not asked for. */
+const permits: Permits = (action, { permissions }): Failure | undefined =>
+  permissions === undefined || permissions.includes(LETTERS[action])
+    ? undefined
+    : { kind: "forbidden", note: "permissions" };
+
+function refuseName(name: string, facts: ServerFacts): Failure | undefined {
+  if ([...facts.forbidden].some((character) => name.includes(character)))
+    return { kind: "invalid_name", rule: "forbidden_character" };
+  return Buffer.byteLength(name) > NAME_BYTES_MAX
+    ? { kind: "invalid_name", rule: "too_long" }
+    : undefined;
+}
+
+function compose(name: string): string {
+  return name.isWellFormed() ? name.normalize("NFC") : name;
+}

@@ -1,0 +1,68 @@
+// storage/cloud/nextcloud: a person's files on a Nextcloud server, or on ownCloud 10. May import: storage/cloud and its webdav/.
+// Start here, then nextcloud.ts (what is more than WebDAV), server.ts (what the server tells), uploading.ts (pieces), trash.ts.
+import type { CloudProviderType } from "../provider.ts";
+import { signingIn } from "../webdav/provider.ts";
+import { openNextcloud } from "./nextcloud.ts";
+
+const PIECE_BYTES = 10 * 1024 * 1024;
+
+/** The kind of storage, with pieces of `pieceBytes` for large uploads: tests take small ones. */
+export function createNextcloudType(pieceBytes: number): CloudProviderType {
+  const type: CloudProviderType = {
+    type: "nextcloud",
+    title: "Nextcloud",
+    settings: [
+      {
+        name: "url",
+        kind: "url",
+        required: true,
+        secret: false,
+        help: "The server's address, such as https://cloud.example.org; over http:// the password travels readably",
+      },
+      ...signingIn(
+        "An app password: Settings, Security, Devices & sessions, Create new app password",
+      ),
+      {
+        name: "root",
+        kind: "path",
+        required: false,
+        secret: false,
+        help: "One folder of your files, when not all of them are to be shown",
+      },
+    ],
+    can: {
+      trash: true,
+      permanentDelete: true,
+      guardedRename: "emulated",
+      guardedDelete: "emulated",
+      createOnly: "emulated",
+      folderMove: true,
+      ids: "path",
+      caseSensitive: true,
+      normalisationSensitive: false,
+      duplicateNames: false,
+      quota: true,
+      range: true,
+      versionResolutionMs: 0,
+      uploadNeedsSize: true,
+    },
+    connect: ({ settings, credentials, facts, signal }, deps) =>
+      openNextcloud(
+        {
+          url: settings["url"] ?? "",
+          root: settings["root"] ?? "",
+          username: settings["username"] ?? "",
+          password: credentials["password"] ?? "",
+          facts,
+          can: type.can,
+          pieceBytes,
+          signal,
+        },
+        deps,
+      ),
+  };
+  return type;
+}
+
+/** A person's files on a Nextcloud server. */
+export const nextcloud: CloudProviderType = createNextcloudType(PIECE_BYTES);

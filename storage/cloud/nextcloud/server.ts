@@ -1,0 +1,112 @@
+import type { ConnectFailure } from "../outcomes.ts";
+import type { Facts, ProviderDeps } from "../provider.ts";
+import { asObject, asText, readJsonObject, type JsonObject } from "../json.ts";
+import { ADDRESS_REFUSED } from "../transport.ts";
+import { toBase, type DavBase } from "../webdav/address.ts";
+import type { DavClient } from "../webdav/client.ts";
+
+/** What a server says about itself and about the person, as facts of the connection. */
+export interface ServerFacts extends Facts {
+  readonly product: "nextcloud" | "owncloud";
+  readonly server_version: string;
+  /** The person's id, which is not always the name that they sign in with. */
+  readonly user: string;
+  readonly trash: boolean;
+  readonly chunks: boolean;
+  /** Characters that the server takes in no name, one after the other. */
+  readonly forbidden: string;
+}
+
+/** The server's own folder: people paste addresses of pages and of WebDAV folders, too. */
+export function toServerBase(
+  url: string,
+): { readonly kind: "ok"; readonly base: DavBase } | ConnectFailure {
+  const placed = toBase(url, "");
+  if (placed.kind !== "ok") return placed;
+  const { origin, segments } = placed.base;
+  const end = segments.findIndex((segment) => /^(remote|index|status|ocs)(\.php)?$/.test(segment));
+  return {
+    kind: "ok",
+    base: { origin, segments: end === -1 ? segments : segments.slice(0, end) },
+  };
+}
+
+/** The base of one of a person's folders of the DAV interface. */
+export function toDavBase(server: DavBase, ...segments: readonly string[]): DavBase {
+  return {
+    origin: server.origin,
+    segments: [...server.segments, "remote.php", "dav", ...segments],
+  };
+}
+
+/** Asks the server what it is, and who is asking. */
+export async function discover(
+  client: DavClient,
+  deps: ProviderDeps,
+  signal: AbortSignal,
+): Promise<{ readonly kind: "ok"; readonly facts: ServerFacts } | ConnectFailure> {
+  const notThere = { kind: "invalid_setting", setting: "url", reason: "not_nextcloud" } as const;
+
+  async function ask(segments: readonly string[]) {
+    const answer = await client.send({
+      method: "GET",
+      place: { segments, isFolder: false },
+      headers: { "ocs-apirequest": "true", accept: "application/json" },
+      signal,
+    });
+    if (answer.kind !== "answered")
+      return answer.note === ADDRESS_REFUSED
+        ? ({ kind: "invalid_setting", setting: "url", reason: ADDRESS_REFUSED } as const)
+        : answer;
+    if (answer.status >= 300 && answer.status < 400) {
+      answer.discard();
+      return { kind: "invalid_setting", setting: "url", reason: "redirected_elsewhere" } as const;
+    }
+    if (answer.status === 404) {
+      answer.discard();
+      return notThere;
+    }
+    if (answer.status !== 200) return client.refuse(answer);
+    const read = await readJsonObject(answer);
+    return read.kind === "ok" || read.note !== "no_json" ? read : notThere;
+  }
+
+  async function askOcs(...segments: readonly string[]) {
+    const asked = await ask(["ocs", "v2.php", "cloud", ...segments]);
+    if (asked.kind !== "ok") return asked;
+    const data = asObject(asObject(asked.value["ocs"])?.["data"]);
+    return data === undefined ? notThere : ({ kind: "ok", value: data } as const);
+  }
+
+  const status = await ask(["status.php"]);
+  if (status.kind !== "ok") return status;
+  if (typeof status.value["installed"] !== "boolean") return notThere;
+  if (status.value["maintenance"] === true || status.value["needsDbUpgrade"] === true)
+    return { kind: "offline", sent: true, note: "maintenance" };
+  const user = await askOcs("user");
+  if (user.kind !== "ok") return user;
+  const id = asText(user.value["id"]);
+  if (id === undefined) return notThere;
+  const told = await askOcs("capabilities");
+  if (told.kind !== "ok") return told;
+  return { kind: "ok", facts: toFacts(status.value, id, told.value) };
+}
+
+function toFacts(status: JsonObject, user: string, told: JsonObject): ServerFacts {
+  const capabilities = asObject(told["capabilities"]);
+  const files = asObject(capabilities?.["files"]);
+  const dav = asObject(capabilities?.["dav"]);
+  const forbidden = files?.["forbidden_filename_characters"];
+  // Themes rename Nextcloud at will; ownCloud keeps its name.
+  const isOwnCloud = /owncloud/i.test(asText(status["productname"]) ?? "");
+  return {
+    product: isOwnCloud ? "owncloud" : "nextcloud",
+    server_version: asText(status["versionstring"]) ?? asText(status["version"]) ?? "",
+    user,
+    trash: files?.["undelete"] === true,
+    chunks: asText(dav?.["chunking"]) !== undefined,
+    forbidden: Array.isArray(forbidden)
+      ? forbidden.filter((each) => typeof each === "string").join("")
+      : "\\",
+  };
+}

@@ -1,0 +1,42 @@
+import type { DavClient } from "../webdav/client.ts";
+import { cloudProps } from "../webdav/items.ts";
+
+/** A person's trash. */
+export interface CloudTrash {
+  /** Where something lies that was deleted, by its file id; undefined when it is not there or nobody can tell. */
+  find(fileId: string, signal: AbortSignal): Promise<readonly string[] | undefined>;
+  /** Removes it for good. False when that did not happen. */
+  purge(fileId: string, signal: AbortSignal): Promise<boolean>;
+}
+
+/** @param client of the folder that the trash lists */
+export function createCloudTrash(client: DavClient): CloudTrash {
+  async function find(fileId: string, signal: AbortSignal) {
+    let place: readonly string[] | undefined;
+    const base = client.base.segments.length;
+    const looked = await client.propfind(
+      { place: { segments: [], isFolder: true }, depth: "1", props: cloudProps, signal },
+      (response, path) => {
+        const isIt = response.props.get("{http://owncloud.org/ns}fileid") === fileId;
+        if (isIt && path !== undefined && path.length > base) place = path.slice(-1);
+      },
+    );
+    return looked.kind === "ok" ? place : undefined;
+  }
+
+  return {
+    find,
+    async purge(fileId, signal) {
+      const segments = await find(fileId, signal);
+      if (segments === undefined) return false;
+      const answer = await client.send({
+        method: "DELETE",
+        place: { segments, isFolder: false },
+        signal,
+      });
+      if (answer.kind !== "answered") return false;
+      answer.discard();
+      return answer.status >= 200 && answer.status < 300;
+    },
+  };
+}

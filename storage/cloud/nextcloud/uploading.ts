@@ -1,0 +1,275 @@
+import type { Failure } from "../outcomes.ts";
+import { inPieces, type Piece } from "../pieces.ts";
+import type { ItemOutcome } from "../provider.ts";
+import type { ProviderAnswer } from "../transport.ts";
+import { refuseTaken } from "../webdav/changing.ts";
+import type { DavClient } from "../webdav/client.ts";
+import type { DavCore } from "../webdav/core.ts";
+import { isPlain } from "../webdav/failures.ts";
+import type { Seen } from "../webdav/items.ts";
+import { judge, refusedName, undone, type Answered } from "../webdav/relocate.ts";
+import { exactly, prepare, typeOf, type Upload } from "../webdav/uploading.ts";
+
+/** How files are taken to a server of this kind. */
+export interface CloudUploads {
+  readonly core: DavCore;
+  /** The client of the person's folder of unfinished uploads. */
+  readonly client: DavClient;
+  /** Up to this many bytes go out as one request, and so many are in a piece. */
+  readonly pieceBytes: number;
+  /** The server puts pieces together. */
+  readonly chunks: boolean;
+}
+
+const PIECES_MAX = 10_000;
+const PIECE_ATTEMPTS_MAX = 3;
+const CLEAN_UP_MS = 20_000;
+/** Putting a large file together takes its time, and what lies in between may be less patient than that. */
+const ASSEMBLING_MS = 300_000;
+const POLLS_MS = [1_000, 2_000, 4_000, 8_000, 15_000, 30_000, 30_000, 30_000, 30_000];
+
+/** Makes a file: in one request that refuses to replace, or by pieces that are put together at the end. */
+export async function uploadToCloud(uploads: CloudUploads, upload: Upload): Promise<ItemOutcome> {
+  try {
+    const { core } = uploads;
+    const place = await prepare(core, upload);
+    if (place.kind !== "ok") return place;
+    const size = upload.size ?? 0;
+    // Told to the server and looked for after a lost answer: with the size it tells our file from another's.
+    const seconds = Math.floor(core.deps.clock() / 1000);
+    const wanted: Wanted = { parent: place.parent, segments: place.segments, size, seconds };
+    return uploads.chunks && size > uploads.pieceBytes
+      ? await uploadPieces(uploads, upload, wanted)
+      : await uploadWhole(uploads, upload, wanted);
+  } finally {
+    upload.content.destroy();
+  }
+}
+
+interface Wanted {
+  readonly parent: readonly string[];
+  readonly segments: readonly string[];
+  readonly size: number;
+  /** Time of change that the file is given, in epoch seconds. */
+  readonly seconds: number;
+}
+
+async function uploadWhole(
+  { core }: CloudUploads,
+  upload: Upload,
+  wanted: Wanted,
+): Promise<ItemOutcome> {
+  const answer = await core.client.send({
+    method: "PUT",
+    place: { segments: wanted.segments, isFolder: false },
+    headers: {
+      "content-type": typeOf(upload),
+      "content-length": String(wanted.size),
+      "if-none-match": "*",
+      "x-oc-mtime": String(wanted.seconds),
+    },
+    body: exactly(upload.content, wanted.size),
+    signal: upload.signal,
+  });
+  return settle(core, wanted, await judgeAnswer(core, answer), upload.signal);
+}
+
+async function uploadPieces(
+  uploads: CloudUploads,
+  upload: Upload,
+  wanted: Wanted,
+): Promise<ItemOutcome> {
+  const { core, client } = uploads;
+  const { signal } = upload;
+  const folder = `croft-${core.deps.newId()}`;
+  const headers = {
+    destination: core.client.destination({ segments: wanted.segments, isFolder: false }),
+    "oc-total-length": String(wanted.size),
+  };
+  const made = await client.send({
+    method: "MKCOL",
+    place: { segments: [folder], isFolder: true },
+    headers,
+    signal,
+  });
+  if (made.kind !== "answered") return made;
+  const failure = client.refuse(made);
+  if (made.status !== 201) return failure.kind === "stale" ? offline("no_uploads") : failure;
+
+  let isDone = false;
+  try {
+    const pieceBytes = Math.max(uploads.pieceBytes, Math.ceil(wanted.size / PIECES_MAX));
+    let number = 0;
+    for await (const piece of inPieces(upload.content, pieceBytes, wanted.size)) {
+      const name = String(++number).padStart(5, "0");
+      const refused = await putPiece(client, [folder, name], piece, headers, upload, core);
+      if (refused !== undefined) {
+        const gone = await core.refuseParent(wanted.parent, signal);
+        return gone?.kind === "stale" ? gone : refused;
+      }
+    }
+    const outcome = await core.alone([wanted.segments], async () => {
+      const taken = await refuseTaken(core, wanted.segments, signal);
+      return taken ?? (await assemble(uploads, folder, wanted, headers, signal));
+    });
+    isDone = outcome.kind === "ok";
+    return outcome;
+  } finally {
+    if (!isDone) await discard(client, folder);
+  }
+}
+
+/** A piece is in memory, so that it can be sent again when the line broke. */
+async function putPiece(
+  client: DavClient,
+  segments: readonly string[],
+  piece: Piece,
+  headers: Readonly<Record<string, string>>,
+  { signal }: Upload,
+  core: DavCore,
+): Promise<Failure | undefined> {
+  for (let attempt = 1; ; attempt++) {
+    const answer = await client.send({
+      method: "PUT",
+      place: { segments, isFolder: false },
+      headers: { ...headers, "content-type": "application/octet-stream" },
+      body: piece.bytes,
+      signal,
+    });
+    const failure = answer.kind === "answered" ? client.refuse(answer) : answer;
+    if (answer.kind === "answered" && answer.status >= 200 && answer.status < 300) return undefined;
+    const mayHelp = failure.kind === "offline" || failure.kind === "locked";
+    if (!mayHelp || attempt >= PIECE_ATTEMPTS_MAX || signal.aborted)
+      return failure.kind === "stale" ? offline("upload_expired") : failure;
+    if (!(await pause(core, 200 * 2 ** attempt, signal))) return failure;
+  }
+}
+
+/**
+ * Has the pieces put together. What takes long is cut off by whatever lies in between while the server goes on: then the
+ * move is not sent again as long as it may still be under way, but the file is waited for.
+ */
+async function assemble(
+  { core, client }: CloudUploads,
+  folder: string,
+  wanted: Wanted,
+  headers: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<ItemOutcome> {
+  for (let attempt = 1; ; attempt++) {
+    const answer = await client.send({
+      method: "MOVE",
+      place: { segments: [folder, ".file"], isFolder: false },
+      headers: { ...headers, overwrite: "F", "x-oc-mtime": String(wanted.seconds) },
+      headTimeoutMs: ASSEMBLING_MS,
+      signal,
+    });
+    const answered = await judgeAnswer(core, answer);
+    const isUnderWay =
+      (answered.kind === "lost" && answered.failure.sent) ||
+      (answered.kind === "refused" && answered.status === 423);
+    if (!isUnderWay) return settle(core, wanted, answered, signal);
+    const waited = await waitForFile(core, client, folder, wanted, signal);
+    if (waited !== "still_not_there") return waited;
+    if (attempt >= 2)
+      return answered.kind === "lost"
+        ? undone(answered)
+        : { kind: "locked", note: "still_assembling" };
+  }
+}
+
+/** Looks until the file is there, or the pieces are gone without it. */
+async function waitForFile(
+  core: DavCore,
+  client: DavClient,
+  folder: string,
+  wanted: Wanted,
+  signal: AbortSignal,
+): Promise<ItemOutcome | "still_not_there"> {
+  for (const waitMs of [0, ...POLLS_MS]) {
+    if (waitMs > 0 && !(await pause(core, waitMs, signal)))
+      return { kind: "unknown_outcome", note: "aborted" };
+    const found = await core.look(wanted.segments, signal);
+    if (found.kind === "ok")
+      return isOurs(found.seen, wanted)
+        ? { kind: "ok", item: found.seen.item }
+        : { kind: "conflict", existingName: found.seen.item.name };
+    if (found.kind === "reauth") return found;
+    if (found.kind !== "not_found") continue;
+    const gone = await core.refuseParent(wanted.parent, signal);
+    if (gone?.kind === "stale") return gone;
+    const pieces = await client.propfind(
+      { place: { segments: [folder], isFolder: true }, depth: "0", props: [], signal },
+      () => undefined,
+    );
+    if (pieces.kind === "refused" && pieces.answer.status === 404) {
+      // They go away the moment the file appears.
+      const last = await core.look(wanted.segments, signal);
+      return last.kind === "ok" && isOurs(last.seen, wanted)
+        ? { kind: "ok", item: last.seen.item }
+        : { kind: "unknown_outcome", note: "pieces_gone" };
+    }
+  }
+  return "still_not_there";
+}
+
+async function settle(
+  core: DavCore,
+  wanted: Wanted,
+  answered: Answered,
+  signal: AbortSignal,
+): Promise<ItemOutcome> {
+  if (answered.kind === "refused" && isPlain(answered.failure)) return answered.failure;
+  if (answered.kind === "lost" && !answered.failure.sent) return answered.failure;
+  const found = await core.look(wanted.segments, signal);
+  if (found.kind === "ok") {
+    const isMade = answered.kind === "accepted" || isOurs(found.seen, wanted);
+    return isMade && answered.kind !== "refused"
+      ? { kind: "ok", item: found.seen.item }
+      : { kind: "conflict", existingName: found.seen.item.name };
+  }
+  if (found.kind !== "not_found") return { kind: "unknown_outcome", note: "look_failed" };
+  const gone = await core.refuseParent(wanted.parent, signal);
+  if (gone !== undefined)
+    return gone.kind === "invalid_destination" ? { kind: "stale", note: "parent_is_a_file" } : gone;
+  if (answered.kind === "refused") return refusedName(answered.status, answered.failure);
+  return answered.kind === "lost" ? answered.failure : undone(answered);
+}
+
+/** False when the call was given up meanwhile. */
+async function pause({ deps }: DavCore, ms: number, signal: AbortSignal): Promise<boolean> {
+  try {
+    await deps.sleep(ms, signal);
+    return true;
+  } catch (error) {
+    if (signal.aborted) return false;
+    throw error;
+  }
+}
+
+function isOurs({ item }: Seen, wanted: Wanted): boolean {
+  return (
+    item.kind === "file" && item.size === wanted.size && item.modifiedAt === wanted.seconds * 1000
+  );
+}
+
+async function judgeAnswer(
+  core: DavCore,
+  answer: ProviderAnswer | Extract<Failure, { kind: "offline" }>,
+): Promise<Answered> {
+  return answer.kind === "answered" ? judge(core, answer) : { kind: "lost", failure: answer };
+}
+
+/** Removes pieces that nobody needs. The server does it by itself after a day. */
+async function discard(client: DavClient, folder: string): Promise<void> {
+  const answer = await client.send({
+    method: "DELETE",
+    place: { segments: [folder], isFolder: true },
+    signal: AbortSignal.timeout(CLEAN_UP_MS),
+  });
+  if (answer.kind === "answered") answer.discard();
+}
+
+function offline(note: string): Failure {
+  return { kind: "offline", sent: true, note };
+}
