@@ -144,14 +144,25 @@ export async function abortUpload(
   return sent.kind === "done" || sent.status === 404 ? undefined : toChangeFailure(sent.failure);
 }
 
+/** Versions that one of our own objects may have: answers get lost, and it is written anew. */
+const VERSIONS_MAX = 8;
+
 /** Takes one of our own objects away, on a bucket with versions without a trace where that is allowed. */
 export async function purge(store: Store, key: string, signal: AbortSignal): Promise<void> {
-  const head = store.findings.isVersioned ? await findObject(store, key, signal) : undefined;
-  const versionId = head?.kind === "object" ? head.versionId : undefined;
-  const query = versionId === undefined ? {} : { versionId };
-  const sent = await store.client.ask({ method: "DELETE", key, query, signal });
-  if (sent.kind === "refused" && versionId !== undefined)
+  if (!store.findings.isVersioned) {
     await store.client.ask({ method: "DELETE", key, signal });
+    return;
+  }
+  for (let versions = 0; versions < VERSIONS_MAX; versions++) {
+    const head = await findObject(store, key, signal);
+    if (head?.kind !== "object") return;
+    const query = head.versionId === undefined ? {} : { versionId: head.versionId };
+    const sent = await store.client.ask({ method: "DELETE", key, query, signal });
+    if (sent.kind === "refused" && sent.failure.kind === "forbidden") {
+      await store.client.ask({ method: "DELETE", key, signal });
+      return;
+    }
+  }
 }
 
 function folderOf(store: Store): string {

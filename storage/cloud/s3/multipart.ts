@@ -20,7 +20,8 @@ export interface PartUpload {
   readonly signal: AbortSignal;
 }
 
-/** Aborting must not wait for a call that was given up. */
+/** Neither beginning nor aborting ends with a call that is given up: an upload that nobody knows of would stay for ever. */
+const START_MS = 60_000;
 const ABORT_MS = 15_000;
 
 /**
@@ -34,15 +35,16 @@ export async function uploadInParts(
   sendParts: (uploadId: string) => Promise<readonly Part[] | Refused | Failure>,
   commit: (complete: () => Promise<Changed | Failure>) => Promise<Changed | Failure>,
 ): Promise<Changed | Failure> {
-  const { key, headers, signal } = upload;
+  const { key, headers } = upload;
+  const starting = AbortSignal.timeout(START_MS);
   const started = await store.client.askForBody(
-    { method: "POST", key, query: { uploads: "" }, headers, signal },
+    { method: "POST", key, query: { uploads: "" }, headers, signal: starting },
     "InitiateMultipartUploadResult",
   );
   if (started.kind === "refused") return started;
   const uploadId = started.fields["UploadId"] ?? "";
   if (uploadId === "") return { kind: "offline", sent: true, note: "no_upload_id" };
-  const journal = await openJournal(store, { kind: "upload", key, uploadId }, signal);
+  const journal = await openJournal(store, { kind: "upload", key, uploadId }, starting);
   if ("kind" in journal) {
     await abortUpload(store, key, uploadId, AbortSignal.timeout(ABORT_MS));
     return journal;
@@ -90,6 +92,12 @@ async function complete(
       "CompleteMultipartUploadResult",
     );
   let sent = await send();
+  if (sent.kind === "refused" && isRace(sent)) {
+    sent = await send();
+    // After this conflict the parts may be lost: whoever else was there has the name.
+    if (sent.kind === "refused" && (isRace(sent) || sent.code === "NoSuchUpload"))
+      return { kind: "precondition" };
+  }
   if (sent.kind === "refused" && mayHaveLanded(sent)) {
     const landed = await findCompleted(store, key, parts, signal);
     if (landed !== undefined) return landed;
@@ -101,9 +109,7 @@ async function complete(
         return { kind: "unknown_outcome", note: "completion_unanswered" };
     }
   }
-  if (sent.kind === "refused")
-    // After this conflict the parts are lost: whoever else was there has the name.
-    return isPrecondition(sent) || isRace(sent) ? { kind: "precondition" } : sent;
+  if (sent.kind === "refused") return isPrecondition(sent) ? { kind: "precondition" } : sent;
   return {
     kind: "done",
     etag: unquote(sent.fields["ETag"] ?? ""),

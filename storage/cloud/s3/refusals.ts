@@ -89,6 +89,9 @@ const byCode: Readonly<Record<string, ReadFailure>> = {
   // Signing in again would not help: the daemon's clock or the server's is wrong.
   RequestTimeTooSkewed: { kind: "offline", sent: true, note: "clock_skew" },
   NoSuchBucket: { kind: "offline", sent: true, note: "bucket_missing" },
+  // Nothing was done, and in the next moment it may be possible.
+  ConditionalRequestConflict: { kind: "locked" },
+  OperationAborted: { kind: "locked" },
   AccessDenied: { kind: "forbidden" },
   AccountProblem: { kind: "forbidden" },
   AllAccessDisabled: { kind: "forbidden" },

@@ -63,8 +63,9 @@ class GivenUp extends Error {}
 /** The length of the parts of a file, or undefined when no permitted one suffices. */
 function toPartBytes(store: Store, size: number | undefined): number | undefined {
   const { partBytes, partsMax } = store.limits;
-  const needed = Math.ceil((size ?? 0) / partsMax / MIB) * MIB;
-  if (needed <= partBytes) return partBytes;
+  const least = (size ?? 0) / partsMax;
+  if (least <= partBytes) return partBytes;
+  const needed = Math.ceil(least / MIB) * MIB;
   return needed <= Math.max(PART_BYTES_MAX, partBytes) ? needed : undefined;
 }
 

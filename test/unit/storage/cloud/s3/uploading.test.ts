@@ -1,0 +1,220 @@
+import { Readable } from "node:stream";
+import { afterEach, describe, expect, test } from "vitest";
+import {
+  calm,
+  get,
+  inChunks,
+  mkdir,
+  pattern,
+  same,
+  tree,
+  tryUpload,
+} from "../../../../conformance/cloud-provider/acting.ts";
+import type { ProxiedRequest } from "../../../../support/fault-proxy.ts";
+import {
+  openS3Subject,
+  SMALL_PARTS,
+  type S3Subject,
+  type S3SubjectOptions,
+} from "../../../../support/s3-subject.ts";
+
+let subject: S3Subject | undefined;
+afterEach(async () => {
+  await subject?.[Symbol.asyncDispose]();
+  subject = undefined;
+});
+
+async function open(options: S3SubjectOptions = {}) {
+  subject = await openS3Subject({ isProxied: true, ...options });
+  const { proxy } = subject;
+  if (proxy === undefined) throw new Error("there is no proxy");
+  return { ...subject, proxy, facts: subject.facts };
+}
+
+const isOwn = ({ path }: ProxiedRequest) => path.includes("/.croft/");
+const steps = {
+  "the beginning": ({ method, path }: ProxiedRequest) =>
+    method === "POST" && path.endsWith("?uploads="),
+  "the journal's entry": (what: ProxiedRequest) => what.method === "PUT" && isOwn(what),
+  "a part": ({ method, path }: ProxiedRequest) => method === "PUT" && path.includes("partNumber=2"),
+  "the completion": ({ method, path }: ProxiedRequest) =>
+    method === "POST" && path.includes("?uploadId="),
+} as const;
+const { "the beginning": _beginning, ...lossless } = steps;
+
+describe("an upload in parts", () => {
+  test.each(Object.entries(lossless))(
+    "is whole although the answer to %s is lost",
+    async (_step, accept) => {
+      const { provider, proxy, leftovers } = await open();
+      const bytes = pattern(900_000);
+      proxy.loseNext(accept);
+      expect((await tryUpload(provider, "", "file.bin", bytes)).kind).toBe("ok");
+      same(await get(provider, "file.bin"), bytes);
+      expect(await leftovers()).toEqual([]);
+    },
+  );
+
+  test.each(["InternalError", "SlowDown", "ServiceUnavailable"])(
+    "sends a part again after %s",
+    async (code) => {
+      const { provider, server } = await open();
+      server.refuse(({ query }) => query.get("partNumber") === "2", { status: 503, code }, 2);
+      const bytes = pattern(900_000);
+      expect((await tryUpload(provider, "", "file.bin", bytes)).kind).toBe("ok");
+      same(await get(provider, "file.bin"), bytes);
+    },
+  );
+
+  test("whose parts are refused for good leaves nothing", async () => {
+    const { provider, server, leftovers } = await open();
+    server.refuse(({ query }) => query.has("partNumber"), { status: 403, code: "AccessDenied" });
+    expect((await tryUpload(provider, "", "file.bin", pattern(900_000))).kind).toBe("forbidden");
+    expect(await tree(provider)).toEqual({});
+    expect(await leftovers()).toEqual([]);
+  });
+
+  test("that fails after its status was sent is tried once more", async () => {
+    const { provider, server, leftovers } = await open();
+    server.failInBody("InternalError");
+    expect((await tryUpload(provider, "", "file.bin", pattern(900_000))).kind).toBe("ok");
+    expect(await leftovers()).toEqual([]);
+  });
+
+  test("that a dead daemon broke off is aborted by the next one, and by no other connection", async () => {
+    const { provider, proxy, connect, facts, leftovers, server } = await open();
+    proxy.after(steps["a part"], async () => proxy.faults.refuse());
+    expect((await tryUpload(provider, "", "file.bin", pattern(900_000))).kind).toBe("offline");
+    proxy.faults.clear();
+    expect(server.store.uploads.size).toBe(1);
+    await tree(await connect({ facts, connectionId: "another" }));
+    expect(server.store.uploads.size).toBe(1);
+    await tree(await connect({ facts }));
+    expect(await leftovers()).toEqual([]);
+  });
+
+  test("is not taken for a remainder while it is under way", async () => {
+    const { provider, connect, leftovers } = await open();
+    const gate = Promise.withResolvers<void>();
+    const bytes = pattern(900_000);
+    const content = Readable.from(
+      (async function* () {
+        yield bytes.subarray(0, 600_000);
+        await gate.promise;
+        yield bytes.subarray(600_000);
+      })(),
+      { objectMode: false },
+    );
+    const uploading = provider.upload({
+      parent: "",
+      name: "file.bin",
+      content,
+      size: undefined,
+      contentType: undefined,
+      signal: calm,
+    });
+    while (subject?.server.store.uploads.size !== 1) await new Promise(setImmediate);
+    await connect();
+    gate.resolve();
+    expect((await uploading).kind).toBe("ok");
+    same(await get(provider, "file.bin"), bytes);
+    expect(await leftovers()).toEqual([]);
+  });
+
+  test("that is given up while its source is silent frees everything at once", async () => {
+    const { provider, leftovers } = await open();
+    const controller = new AbortController();
+    const content = new Readable({ read: () => undefined });
+    content.push(pattern(600_000));
+    const uploading = provider.upload({
+      parent: "",
+      name: "file.bin",
+      content,
+      size: 900_000,
+      contentType: undefined,
+      signal: controller.signal,
+    });
+    while (subject?.server.store.uploads.size !== 1) await new Promise(setImmediate);
+    controller.abort();
+    expect(await uploading).toMatchObject({ kind: "offline", note: "aborted" });
+    expect(content.destroyed).toBe(true);
+    expect(await leftovers()).toEqual([]);
+  });
+
+  test("of more parts than there may be is refused, before or while it is sent", async () => {
+    const few = { ...SMALL_PARTS, partsMax: 2 };
+    const { provider, leftovers } = await open({ limits: few });
+    const send = (size: number | undefined) =>
+      provider.upload({
+        parent: "",
+        name: "file.bin",
+        content: Readable.from(inChunks(pattern(900_000)), { objectMode: false }),
+        size,
+        contentType: undefined,
+        signal: calm,
+      });
+    const refusal = { kind: "unsupported", reason: "file_too_large" };
+    expect(await send(200 * 1024 * 1024)).toEqual(refusal);
+    expect(await send(undefined)).toEqual(refusal);
+    // With a known length the parts grow.
+    expect((await send(900_000)).kind).toBe("ok");
+    expect(await leftovers()).toEqual([]);
+  });
+});
+
+describe("another one at the same name", () => {
+  const conflict = { status: 409, code: "ConditionalRequestConflict" };
+  const isPut = ({ method, key }: { method: string; key: string | undefined }) =>
+    method === "PUT" && key === "file.bin";
+
+  test("in the same moment is waited for", async () => {
+    const { provider, server } = await open();
+    server.refuse(isPut, conflict, 2);
+    expect((await tryUpload(provider, "", "file.bin", "bytes")).kind).toBe("ok");
+  });
+
+  test("that never ends is no success and no conflict", async () => {
+    const { provider, server } = await open();
+    server.refuse(isPut, conflict);
+    expect((await tryUpload(provider, "", "file.bin", "bytes")).kind).not.toMatch(/ok|conflict/);
+    expect(await tree(provider)).toEqual({});
+  });
+
+  const isCompletion = ({
+    method,
+    query,
+  }: {
+    method: string;
+    query: ReadonlyMap<string, string>;
+  }) => method === "POST" && query.has("uploadId");
+
+  test("when parts are put together is waited for", async () => {
+    const { provider, server, leftovers } = await open();
+    server.refuse(isCompletion, conflict, 1);
+    expect((await tryUpload(provider, "", "file.bin", pattern(900_000))).kind).toBe("ok");
+    expect(await leftovers()).toEqual([]);
+  });
+
+  test("when parts are put together has the name, where the parts are lost by that", async () => {
+    const { provider, proxy, server, leftovers } = await open();
+    server.refuse(isCompletion, conflict, 1);
+    proxy.after(steps["the completion"], async () => {
+      server.store.uploads.clear();
+      server.store.put("file.bin", Buffer.from("theirs"), {});
+    });
+    expect((await tryUpload(provider, "", "file.bin", pattern(900_000))).kind).toBe("conflict");
+    expect(await tree(provider)).toEqual({ "file.bin": "theirs" });
+    expect(await leftovers()).toEqual([]);
+  });
+});
+
+test("a folder that is deleted while parts come is stale, also when they were put together", async () => {
+  const { provider, proxy, server, leftovers } = await open();
+  await mkdir(provider, "", "folder");
+  proxy.after(steps["the completion"], async () => {
+    server.store.remove("folder/");
+  });
+  expect((await tryUpload(provider, "folder", "file.bin", pattern(900_000))).kind).toBe("stale");
+  expect(await tree(provider)).toEqual({});
+  expect(await leftovers()).toEqual([]);
+});
