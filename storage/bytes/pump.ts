@@ -5,21 +5,35 @@ import type { Span } from "./blocks.ts";
 /** Buffers that are used again and again: fresh ones for every chunk of a large file are what fills the memory. */
 export interface BufferPool {
   take(): Buffer;
-  give(buffer: Buffer): void;
+  /** @param isFree false when somebody may still read it: then it is not used again */
+  give(buffer: Buffer, isFree: boolean): void;
 }
 
-const BUFFER_BYTES = 128 * 1024;
-/** Buffers that wait to be used again. */
-const IDLE_MAX = 64;
+/** Few system calls a megabyte, while only so many are under way; */
+const LARGE_BYTES = 512 * 1024;
+const LARGE_MAX = 32;
+/** the rest get small ones, so that a crowd of clients does not fill the memory. */
+const SMALL_BYTES = 64 * 1024;
+/** Buffers of each size that wait to be used again. */
+const IDLE_MAX = 16;
 /** While one is on its way to the client, the next is read. */
 const PER_TRANSFER = 2;
 
 export function createBufferPool(): BufferPool {
-  const idle: Buffer[] = [];
+  const large: Buffer[] = [];
+  const small: Buffer[] = [];
+  let largeTaken = 0;
   return {
-    take: () => idle.pop() ?? Buffer.allocUnsafeSlow(BUFFER_BYTES),
-    give: (buffer) => {
-      if (idle.length < IDLE_MAX) idle.push(buffer);
+    take() {
+      if (largeTaken >= LARGE_MAX) return small.pop() ?? Buffer.allocUnsafeSlow(SMALL_BYTES);
+      largeTaken += 1;
+      return large.pop() ?? Buffer.allocUnsafeSlow(LARGE_BYTES);
+    },
+    give(buffer, isFree) {
+      const isLarge = buffer.length === LARGE_BYTES;
+      if (isLarge) largeTaken -= 1;
+      const idle = isLarge ? large : small;
+      if (isFree && idle.length < IDLE_MAX) idle.push(buffer);
     },
   };
 }
@@ -34,7 +48,8 @@ export async function pump(
   to: Writable,
   pool: BufferPool,
 ): Promise<void> {
-  const free = Array.from({ length: PER_TRANSFER }, () => pool.take());
+  const mine = Array.from({ length: PER_TRANSFER }, () => pool.take());
+  const free = [...mine];
   let underWay = 0;
   let failure: Error | undefined;
   let wake: (() => void) | undefined;
@@ -85,6 +100,6 @@ export async function pump(
     to.off("close", onClose);
     to.off("error", fail);
     // A buffer that a broken stream still holds is left to it.
-    for (const buffer of free) pool.give(buffer);
+    for (const buffer of mine) pool.give(buffer, free.includes(buffer));
   }
 }
