@@ -60,6 +60,7 @@ export function processSystem(): System {
     sleep,
     isProcessAlive: (pid) => canSignal(pid, 0),
     stopProcess: (pid) => canSignal(pid, "SIGTERM"),
+    openBrowser,
     onStop(listener) {
       const listeners = stopSignals.map(([signal, meaning]) => ({
         signal,
@@ -98,6 +99,28 @@ function exitNow(code: number): void {
   if (process.platform !== "win32" && typeof process.execve === "function")
     process.execve("/bin/sh", ["sh", "-c", `exit ${code}`], {});
   process.exit(code);
+}
+
+/** Starts the system's own opener and leaves it to itself. A session without a desktop has nothing to show it on. */
+function openBrowser(address: string): boolean {
+  const { platform, env } = process;
+  const hasDesktop =
+    platform === "darwin" ||
+    platform === "win32" ||
+    Boolean(env["DISPLAY"] ?? env["WAYLAND_DISPLAY"]);
+  // The address comes from elsewhere, and openers start programs for other schemes.
+  if (!hasDesktop || !/^https?:/i.test(address)) return false;
+  const [program, ...words] =
+    platform === "darwin"
+      ? ["open"]
+      : platform === "win32"
+        ? ["rundll32", "url.dll,FileProtocolHandler"]
+        : ["xdg-open"];
+  const { spawn } = process.getBuiltinModule("node:child_process");
+  const opener = spawn(program, [...words, address], { stdio: "ignore", detached: true });
+  opener.on("error", () => undefined);
+  opener.unref();
+  return true;
 }
 
 function canSignal(pid: number, signal: NodeJS.Signals | 0): boolean {

@@ -1,12 +1,29 @@
 import type { CliContext } from "./context.ts";
 import { CliError } from "./errors.ts";
 
+/** One of several answers. */
+export interface Choice {
+  readonly value: string;
+  readonly name: string;
+  /** Shown below the list while the cursor is on it. */
+  readonly description?: string;
+  /** It cannot be chosen, and why. */
+  readonly disabled?: string;
+}
+
 /** Questions to the person, on standard error. Each refuses with `missing_input` when nobody can be asked. */
 export interface Prompts {
   /** Whether somebody can be asked: terminals on both ends, no machine output, no `--no-input`. */
   canAsk(): Promise<boolean>;
-  /** A line of text. `flag` is what the refusal names. */
-  text(question: string, flag: string): Promise<string>;
+  /** A line of text. `flag` is what the refusal names. With `byDefault` an empty line is that. */
+  text(question: string, flag: string, byDefault?: string): Promise<string>;
+  /** One of several; the cursor begins on `byDefault`. */
+  choose(
+    question: string,
+    choices: readonly Choice[],
+    flag: string,
+    byDefault?: string,
+  ): Promise<string>;
   /** A line that is not shown. */
   secret(question: string, flag: string): Promise<string>;
   /**
@@ -31,10 +48,17 @@ export function createPrompts(cli: Needs): Prompts {
         !(await cli.config()).noInput
       );
     },
-    async text(question, flag) {
+    async text(question, flag, byDefault) {
       await assertCanAsk(question, flag);
       const { input } = await import("@inquirer/prompts");
-      return ask(() => input({ message: question, required: true }, streams()));
+      const settings = byDefault === undefined ? { required: true } : { default: byDefault };
+      return ask(() => input({ message: question, ...settings }, streams()));
+    },
+    async choose(question, choices, flag, byDefault) {
+      await assertCanAsk(question, flag);
+      const { select } = await import("@inquirer/prompts");
+      const settings = byDefault === undefined ? {} : { default: byDefault };
+      return ask(() => select({ message: question, choices, ...settings }, streams()));
     },
     async secret(question, flag) {
       await assertCanAsk(question, flag);

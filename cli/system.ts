@@ -55,6 +55,8 @@ export interface System {
   readonly isProcessAlive: (pid: number) => boolean;
   /** Asks a process to stop; false when there is none. */
   readonly stopProcess: (pid: number) => boolean;
+  /** Shows an address in the person's browser; false when this system has no place for one. */
+  readonly openBrowser: (address: string) => boolean;
   /** Calls `listener` for each stop signal until the returned function is called. */
   readonly onStop: (listener: (signal: StopSignal) => void) => () => void;
   /** Ends the process at once: for a second stop signal, and when a native call does not come back. */

@@ -139,7 +139,7 @@ function hintOf(
     case "stale":
       return "list the folder again and repeat";
     case "reauth_required":
-      return '"croft vault connection edit" renews the connection\'s credentials';
+      return '"croft vault connection reconnect" renews the connection\'s credentials';
     case "challenge_required":
       return "give --totp, or sign in on a terminal";
     default:

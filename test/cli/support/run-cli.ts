@@ -41,6 +41,8 @@ export interface FakeSystem extends System {
   readonly written: { out(): string; outBytes(): Buffer; err(): string };
   readonly stops: Stops;
   readonly exits: number[];
+  /** Addresses that a browser was to show. */
+  readonly opened: readonly string[];
 }
 
 export function fakeSystem(options: FakeSystemOptions): FakeSystem {
@@ -57,6 +59,7 @@ export function fakeSystem(options: FakeSystemOptions): FakeSystem {
   options.stdout?.on("error", () => undefined);
   const listeners = new Set<(signal: StopSignal) => void>();
   const exits: number[] = [];
+  const opened: string[] = [];
   return {
     env: { CROFT_HOME: options.home, CROFT_CREDENTIAL_STORE: "file", ...options.env },
     workingDirectory: options.workingDirectory ?? options.home,
@@ -90,6 +93,7 @@ export function fakeSystem(options: FakeSystemOptions): FakeSystem {
       }),
     isProcessAlive: options.isProcessAlive ?? ((pid) => pid === process.pid),
     stopProcess: () => true,
+    openBrowser: (address) => opened.push(address) > 0,
     onStop(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
@@ -102,6 +106,7 @@ export function fakeSystem(options: FakeSystemOptions): FakeSystem {
     },
     stops: { send: (signal) => listeners.forEach((listener) => listener(signal)) },
     exits,
+    opened,
   };
 }
 

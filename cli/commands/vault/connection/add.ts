@@ -1,82 +1,158 @@
-import { resolve } from "node:path";
 import type { Command } from "commander";
-import type { z } from "zod";
-import type {
-  createConnection as createConnectionEndpoint,
-  listProviders as listProvidersEndpoint,
-} from "../../../../daemon/contract/vault/cloud-connections.ts";
-import type { provider } from "../../../../daemon/contract/vault/cloud-shapes.ts";
+import type { createConnection as createConnectionEndpoint } from "../../../../daemon/contract/vault/cloud-connections.ts";
 import { suggest } from "../../../../daemon/contract/suggest.ts";
 import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError, usageError } from "../../../errors.ts";
 import { resourceOf } from "../../../output/spec.ts";
 import { readSecret } from "../../secret-input.ts";
-import { connectionColumns } from "./connection-columns.ts";
+import { listConnections } from "../find-connection.ts";
+import {
+  askSetting,
+  listProviders,
+  type Provider,
+  readOpenSettings,
+  readSecrets,
+} from "./ask-settings.ts";
+import { connectionColumns, type WireConnection } from "./connection-columns.ts";
+import { authorize, signInAtProvider } from "./sign-in-at-provider.ts";
 
-const listProviders = operation<typeof listProvidersEndpoint>(
-  "vault.cloud.providers.list",
-  "GET",
-  "/api/cloud/providers",
-);
 const createConnection = operation<typeof createConnectionEndpoint>(
   "vault.cloud.connections.create",
   "POST",
   "/api/cloud/connections",
 );
 
-export const operations = [listProviders, createConnection];
+export const operations = [listProviders, listConnections, createConnection, authorize];
 export const output = resourceOf(createConnection, 201);
 
-type Provider = z.output<typeof provider>;
-
-/** What the command was given. */
+/** What the command was given. What is missing is asked for. */
 export interface ConnectionAddOptions {
-  readonly provider: string;
-  readonly name: string;
+  readonly provider?: string;
+  readonly name?: string;
   readonly settings: Readonly<Record<string, string>>;
   /** The secret setting whose value is on standard input. */
   readonly credentialFromInput?: string;
 }
 
 interface Flags {
-  readonly name: string;
+  readonly name?: string;
   readonly setting?: Readonly<Record<string, string>>;
   readonly credentialStdin?: string;
 }
 
 export function define(command: Command, cli: CliContext, run = runConnectionAdd): void {
   command
-    .argument("<provider>", "local_folder, webdav, nextcloud, s3 or another kind of storage")
-    .requiredOption("--name <name>", "a name for the connection")
+    .argument(
+      "[provider]",
+      "local_folder, webdav, nextcloud, s3, google_drive, onedrive, dropbox; on a terminal asked for when missing",
+    )
+    .option("--name <name>", "a name for the connection")
     .option("--setting <key=value>", "a setting of the provider; may be repeated", collectSetting)
     .option("--credential-stdin <key>", "read this secret setting from standard input")
-    .action((given: string, { name, setting = {}, credentialStdin }: Flags) =>
+    .action((provider: string | undefined, { name, setting = {}, credentialStdin }: Flags) =>
       run(cli, {
-        provider: given,
-        name,
+        ...(provider === undefined ? {} : { provider }),
+        ...(name === undefined ? {} : { name }),
         settings: setting,
         ...(credentialStdin === undefined ? {} : { credentialFromInput: credentialStdin }),
       }),
     );
 }
 
-/** Connects a storage. The daemon looks at it before it keeps the connection. */
+/**
+ * Connects a storage. The daemon looks at it before it keeps the connection. On a terminal a line without provider or
+ * name begins a wizard: it asks for every setting, and again for one that is wrong.
+ */
 export async function runConnectionAdd(
   cli: CliContext,
-  options: ConnectionAddOptions,
+  { provider: type, name, settings, credentialFromInput }: ConnectionAddOptions,
 ): Promise<void> {
-  const found = await findProvider(cli, options.provider);
-  const settings = await toSettings(cli, found, options.settings);
-  const credentials = await toCredentials(cli, found, options.credentialFromInput);
-  const { body } = await cli.client.call(createConnection, {
-    body: { provider: found.type, display_name: options.name, settings, credentials },
-  });
-  await cli.output.resource(body, connectionColumns);
+  if ((type === undefined || name === undefined) && !(await cli.prompts.canAsk()))
+    throw new CliError(
+      "missing_input",
+      `the ${type === undefined ? "provider" : "name"} is missing`,
+      {
+        hint: type === undefined ? "give PROVIDER and --name NAME" : "give --name NAME",
+      },
+    );
+  const isWizard = type === undefined || name === undefined;
+  const provider = await findProvider(cli, type);
+  const displayName = name ?? (await cli.prompts.text("Name:", "--name", provider.title));
+  if (provider.sign_in === "oauth") {
+    const connected = await signInAtProvider(cli, {
+      provider: provider.type,
+      title: provider.title,
+      for: { name: displayName },
+    });
+    return cli.output.resource(connected, connectionColumns);
+  }
+  const body = {
+    provider: provider.type,
+    display_name: displayName,
+    settings: await readOpenSettings(cli, provider, settings, isWizard),
+    credentials: await readSecrets(cli, provider, credentialFromInput),
+  };
+  await cli.output.resource(await connect(cli, provider, body, isWizard), connectionColumns);
 }
 
-async function findProvider(cli: CliContext, type: string): Promise<Provider> {
-  const { body } = await cli.client.call(listProviders);
+interface ConnectBody {
+  readonly provider: string;
+  readonly display_name: string;
+  readonly settings: Record<string, string>;
+  readonly credentials: Record<string, string>;
+}
+
+/** Has the storage connected. In a wizard a setting that is wrong is asked for until it is right. */
+async function connect(
+  cli: CliContext,
+  provider: Provider,
+  body: ConnectBody,
+  isWizard: boolean,
+): Promise<WireConnection> {
+  for (;;) {
+    let wrong: string | undefined;
+    if (isWizard) cli.io.draw(`Looking at ${provider.title}…`);
+    try {
+      const accept = ({ body: answer }: { readonly body: unknown }) => {
+        wrong = wrongSettingOf(answer);
+        return false;
+      };
+      return (await cli.client.call(createConnection, { body }, { accept })).body;
+    } catch (error) {
+      const setting = provider.settings.find((one) => one.name === wrong);
+      if (isWizard) cli.io.draw("");
+      if (!isWizard || setting === undefined || !(error instanceof CliError)) throw error;
+      cli.io.warn(`${cli.io.errorStyle.red(`${setting.name}:`)} ${error.message}`);
+      if (setting.secret)
+        body.credentials[setting.name] = await readSecret(cli, {
+          fromInput: false,
+          question: `${setting.name}:`,
+          flag: `--credential-stdin ${setting.name}`,
+        });
+      else body.settings[setting.name] = await askSetting(cli, setting);
+    } finally {
+      if (isWizard) cli.io.draw("");
+    }
+  }
+}
+
+/** The setting that a refusal names: in words to branch on, or as the place of a failed validation. */
+function wrongSettingOf(answer: unknown): string | undefined {
+  const { setting, detail } = (answer ?? {}) as {
+    readonly setting?: unknown;
+    readonly detail?: unknown;
+  };
+  if (typeof setting === "string") return setting;
+  const [problem] = Array.isArray(detail) ? (detail as readonly { readonly loc?: unknown }[]) : [];
+  const name: unknown = Array.isArray(problem?.loc) ? problem.loc.at(-1) : undefined;
+  return typeof name === "string" ? name : undefined;
+}
+
+/** The provider of this type; without one the person chooses among those that the server has. */
+async function findProvider(cli: CliContext, given: string | undefined): Promise<Provider> {
+  const { body } = await cli.client.call(listProviders, { query: { per_page: 100 } });
+  const type = given ?? (await chooseProvider(cli, body.items));
   const found = body.items.find((one) => one.type === type);
   const types = body.items.map((one) => one.type);
   if (found === undefined)
@@ -88,70 +164,16 @@ async function findProvider(cli: CliContext, type: string): Promise<Provider> {
     throw new CliError("unsupported", `this server is not set up for ${found.title}`, {
       hint: `its administrator must set ${found.missing_settings.join(", ")}`,
     });
-  if (found.sign_in === "oauth")
-    throw new CliError("unsupported", `${found.title} is connected in a browser`);
   return found;
 }
 
-/** The open settings, as given; a missing required one is asked for. */
-async function toSettings(
-  cli: CliContext,
-  { settings: declared, type }: Provider,
-  given: Readonly<Record<string, string>>,
-): Promise<Record<string, string>> {
-  const open = declared.filter(({ secret }) => !secret);
-  for (const key of Object.keys(given)) assertOpen(key, declared, type);
-  const settings: Record<string, string> = { ...given };
-  for (const { name, required, default: byDefault } of open)
-    if (required && byDefault === null && settings[name] === undefined)
-      settings[name] = await cli.prompts.text(`${name}:`, `--setting ${name}=VALUE`);
-  const { isLoopback } = await cli.client.target();
-  for (const { name, type: kind } of open) {
-    const value = settings[name];
-    // On this machine a path means what it means in the shell.
-    if (isLoopback && kind === "path" && value !== undefined)
-      settings[name] = resolve(cli.system.workingDirectory, value);
-  }
-  return settings;
-}
-
-function assertOpen(key: string, declared: Provider["settings"], type: string): void {
-  const found = declared.find(({ name }) => name === key);
-  if (found?.secret === true)
-    throw usageError(
-      `${key} is a secret`,
-      `--credential-stdin ${key} reads it from standard input`,
-    );
-  if (found !== undefined) return;
-  const names = declared.map(({ name }) => name);
-  throw usageError(
-    `${type} has no setting ${JSON.stringify(key)}${suggest(key, names)}`,
-    `its settings are: ${names.join(", ")}`,
-  );
-}
-
-/** The secret settings: one from standard input, others that are required from the person. */
-async function toCredentials(
-  cli: CliContext,
-  { settings: declared, type }: Provider,
-  fromInput: string | undefined,
-): Promise<Record<string, string>> {
-  const secrets = declared.filter(({ secret }) => secret);
-  if (fromInput !== undefined && !secrets.some(({ name }) => name === fromInput))
-    throw usageError(
-      `${type} has no secret setting ${JSON.stringify(fromInput)}`,
-      `its secret settings are: ${secrets.map(({ name }) => name).join(", ") || "none"}`,
-    );
-  const credentials: Record<string, string> = {};
-  for (const { name, required } of secrets) {
-    if (!required && name !== fromInput) continue;
-    credentials[name] = await readSecret(cli, {
-      fromInput: name === fromInput,
-      question: `${name}:`,
-      flag: `--credential-stdin ${name}`,
-    });
-  }
-  return credentials;
+function chooseProvider(cli: CliContext, providers: readonly Provider[]): Promise<string> {
+  const choices = providers.map(({ type, title, available, missing_settings: missing }) => ({
+    value: type,
+    name: title,
+    ...(available ? {} : { disabled: `(the administrator must set ${missing.join(", ")})` }),
+  }));
+  return cli.prompts.choose("What do you want to connect?", choices, "PROVIDER");
 }
 
 function collectSetting(

@@ -6,6 +6,12 @@ export const entries: readonly Entry[] = [
   verb("view", "Show a connection", () => import("./view.ts")),
   verb("test", "Look whether a storage answers", () => import("./test.ts")),
   verb("edit", "Give a connection another name or other credentials", () => import("./edit.ts")),
+  verb("reconnect", "Give a connection fresh credentials", () => import("./reconnect.ts")),
+  verb(
+    "authorize",
+    "Print the address at which a provider is signed in to",
+    () => import("./authorize.ts"),
+  ),
   verb("remove", "Forget a connection; its files stay", () => import("./remove.ts"), {
     aliases: ["rm"],
   }),

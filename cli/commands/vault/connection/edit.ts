@@ -8,7 +8,7 @@ import { readSecret } from "../../secret-input.ts";
 import { listConnections, pickConnection, readConnections } from "../find-connection.ts";
 import { connectionColumns } from "./connection-columns.ts";
 
-const updateConnection = operation<typeof updateConnectionEndpoint>(
+export const updateConnection = operation<typeof updateConnectionEndpoint>(
   "vault.cloud.connections.edit",
   "PATCH",
   "/api/cloud/connections/:connection_id",

@@ -1,0 +1,108 @@
+import { resolve } from "node:path";
+import type { z } from "zod";
+import type { listProviders as listProvidersEndpoint } from "../../../../daemon/contract/vault/cloud-connections.ts";
+import type { provider } from "../../../../daemon/contract/vault/cloud-shapes.ts";
+import { suggest } from "../../../../daemon/contract/suggest.ts";
+import { operation } from "../../../client/operation.ts";
+import type { CliContext } from "../../../context.ts";
+import { usageError } from "../../../errors.ts";
+import { readSecret } from "../../secret-input.ts";
+
+export const listProviders = operation<typeof listProvidersEndpoint>(
+  "vault.cloud.providers.list",
+  "GET",
+  "/api/cloud/providers",
+);
+
+export type Provider = z.output<typeof provider>;
+type Setting = Provider["settings"][number];
+
+/** The open settings, as given. What is missing is asked for: the required ones, in a wizard all of them. */
+export async function readOpenSettings(
+  cli: CliContext,
+  { settings: declared, type }: Provider,
+  given: Readonly<Record<string, string>>,
+  isWizard: boolean,
+): Promise<Record<string, string>> {
+  for (const key of Object.keys(given)) assertOpen(key, declared, type);
+  const settings: Record<string, string> = { ...given };
+  for (const setting of declared.filter(({ secret }) => !secret)) {
+    const isNeeded = setting.required && setting.default === null;
+    const known = settings[setting.name];
+    if (known !== undefined) settings[setting.name] = await toSent(cli, setting, known);
+    else if (isNeeded || isWizard) {
+      const answer = await askSetting(cli, setting);
+      if (answer !== "") settings[setting.name] = answer;
+    }
+  }
+  return settings;
+}
+
+/** One open setting from the person, as it is sent; empty when an optional one is left out. */
+export async function askSetting(cli: CliContext, setting: Setting): Promise<string> {
+  const { name, type, required, help, choices, default: byDefault } = setting;
+  const flag = `--setting ${name}=VALUE`;
+  if (help !== "") cli.io.note(cli.io.errorStyle.dim(help));
+  const question = required ? `${name}:` : `${name} (may be empty):`;
+  const words = type === "switch" ? ["true", "false"] : choices;
+  if (words !== null) {
+    const options = words.map((value) => ({ value, name: toWord(type, value) }));
+    return cli.prompts.choose(question, options, flag, byDefault ?? undefined);
+  }
+  const answer =
+    required && byDefault === null
+      ? await cli.prompts.text(question, flag)
+      : await cli.prompts.text(question, flag, byDefault ?? "");
+  return toSent(cli, setting, answer);
+}
+
+/** The secret settings: one from standard input, others that are required from the person, who does not see them. */
+export async function readSecrets(
+  cli: CliContext,
+  { settings: declared, type }: Provider,
+  fromInput: string | undefined,
+): Promise<Record<string, string>> {
+  const secrets = declared.filter(({ secret }) => secret);
+  if (fromInput !== undefined && !secrets.some(({ name }) => name === fromInput))
+    throw usageError(
+      `${type} has no secret setting ${JSON.stringify(fromInput)}`,
+      `its secret settings are: ${secrets.map(({ name }) => name).join(", ") || "none"}`,
+    );
+  const credentials: Record<string, string> = {};
+  for (const { name, required } of secrets) {
+    if (!required && name !== fromInput) continue;
+    credentials[name] = await readSecret(cli, {
+      fromInput: name === fromInput,
+      question: `${name}:`,
+      flag: `--credential-stdin ${name}`,
+    });
+  }
+  return credentials;
+}
+
+/** On this machine a path means what it means in the shell. */
+async function toSent(cli: CliContext, { type }: Setting, value: string): Promise<string> {
+  if (type !== "path" || value === "") return value;
+  const { isLoopback } = await cli.client.target();
+  return isLoopback ? resolve(cli.system.workingDirectory, value) : value;
+}
+
+function toWord(type: Setting["type"], value: string): string {
+  if (type !== "switch") return value;
+  return value === "true" ? "yes" : "no";
+}
+
+function assertOpen(key: string, declared: Provider["settings"], type: string): void {
+  const found = declared.find(({ name }) => name === key);
+  if (found?.secret === true)
+    throw usageError(
+      `${key} is a secret`,
+      `--credential-stdin ${key} reads it from standard input`,
+    );
+  if (found !== undefined) return;
+  const names = declared.map(({ name }) => name);
+  throw usageError(
+    `${type} has no setting ${JSON.stringify(key)}${suggest(key, names)}`,
+    `its settings are: ${names.join(", ")}`,
+  );
+}

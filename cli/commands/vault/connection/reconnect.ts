@@ -1,0 +1,60 @@
+import type { Command } from "commander";
+import type { CliContext } from "../../../context.ts";
+import { CliError, usageError } from "../../../errors.ts";
+import { resourceOf } from "../../../output/spec.ts";
+import { listConnections, pickConnection, readConnections } from "../find-connection.ts";
+import { listProviders, readSecrets } from "./ask-settings.ts";
+import { connectionColumns } from "./connection-columns.ts";
+import { updateConnection } from "./edit.ts";
+import { authorize, signInAtProvider } from "./sign-in-at-provider.ts";
+
+export const operations = [listConnections, listProviders, authorize, updateConnection];
+export const output = resourceOf(updateConnection);
+export const completions = { connection: "connections" } as const;
+
+/** What the command was given. */
+export interface ConnectionReconnectOptions {
+  readonly connection: string;
+  /** The secret setting whose value is on standard input. */
+  readonly credentialFromInput?: string;
+}
+
+export function define(command: Command, cli: CliContext, run = runConnectionReconnect): void {
+  command
+    .argument("<connection>", "the connection's name or id")
+    .option("--credential-stdin <key>", "read this secret setting from standard input")
+    .action((connection: string, { credentialStdin }: { readonly credentialStdin?: string }) =>
+      run(cli, {
+        connection,
+        ...(credentialStdin === undefined ? {} : { credentialFromInput: credentialStdin }),
+      }),
+    );
+}
+
+/** Gives a connection fresh credentials: those that the person types, or by signing in at the provider again. */
+export async function runConnectionReconnect(
+  cli: CliContext,
+  { connection: word, credentialFromInput }: ConnectionReconnectOptions,
+): Promise<void> {
+  const connection = pickConnection(await readConnections(cli), word);
+  const { body } = await cli.client.call(listProviders, { query: { per_page: 100 } });
+  const provider = body.items.find(({ type }) => type === connection.provider);
+  if (provider === undefined)
+    throw new CliError("unsupported", `this server does not know ${connection.provider} any more`);
+  if (provider.sign_in === "oauth") {
+    const { type, title } = provider;
+    const renewed = await signInAtProvider(cli, { provider: type, title, for: { connection } });
+    return cli.output.resource(renewed, connectionColumns);
+  }
+  if (provider.settings.every(({ secret }) => !secret))
+    throw usageError(
+      `${provider.title} needs no credentials`,
+      `"croft vault connection test ${word}" looks whether it answers`,
+    );
+  const credentials = await readSecrets(cli, provider, credentialFromInput);
+  const { body: renewed } = await cli.client.call(updateConnection, {
+    params: { connection_id: connection.id },
+    body: { credentials },
+  });
+  await cli.output.resource(renewed, connectionColumns);
+}
