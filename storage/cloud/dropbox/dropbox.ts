@@ -1,16 +1,17 @@
 import { asCount, asObject, asText, type JsonObject } from "../json.ts";
 import { createAuthorizedSender } from "../oauth-sender.ts";
-import { createTokens } from "../oauth-tokens.ts";
+import { createTokens, type Tokens } from "../oauth-tokens.ts";
 import { toEndpoint, type OAuthVendor } from "../oauth.ts";
-import type {
-  CheckOutcome,
-  CloudProvider,
-  ConnectOutcome,
-  ConnectRequest,
-  Facts,
-  Powers,
-  ProviderDeps,
-  QuotaOutcome,
+import {
+  ACCOUNT_FACT,
+  type CheckOutcome,
+  type CloudProvider,
+  type ConnectOutcome,
+  type ConnectRequest,
+  type Facts,
+  type Powers,
+  type ProviderDeps,
+  type QuotaOutcome,
 } from "../provider.ts";
 import { createTransport } from "../transport.ts";
 import { createAccount, toChangeFailure, toLookFailure } from "./account.ts";
@@ -29,6 +30,8 @@ export async function openDropbox(
   by: { readonly vendor: OAuthVendor; readonly can: Powers; readonly pieceBytes: number },
 ): Promise<ConnectOutcome> {
   const transport = createTransport(deps.direct);
+  const tokens = createTokens(by.vendor, request, { ...deps, transport });
+  const around = { ...by, tokens };
   const base = deps.server["dropboxBaseUrl"];
   const services = {
     api: toEndpoint("https://api.dropboxapi.com/2", base),
@@ -38,20 +41,20 @@ export async function openDropbox(
     sender: createAuthorizedSender({
       transport,
       elsewhere: createTransport(deps.guarded),
-      tokens: createTokens(by.vendor, request, { ...deps, transport }),
+      tokens,
       api: Object.values(services),
     }),
     ...services,
     clock: deps.clock,
   });
   const known = request.facts;
-  if (known !== undefined && typeof known["account_id"] === "string")
-    return { kind: "ok", provider: createDropbox(api, known, deps, by), facts: known };
+  if (known !== undefined && typeof known[ACCOUNT_FACT] === "string")
+    return { kind: "ok", provider: createDropbox(api, known, deps, around), facts: known };
   const looked = await lookAt(api, request.signal);
   if (looked.kind !== "ok") return looked;
   return {
     kind: "ok",
-    provider: createDropbox(api, looked.facts, deps, by),
+    provider: createDropbox(api, looked.facts, deps, around),
     facts: looked.facts,
   };
 }
@@ -60,13 +63,13 @@ function createDropbox(
   api: DropboxApi,
   facts: Facts,
   deps: ProviderDeps,
-  by: { readonly can: Powers; readonly pieceBytes: number },
+  by: { readonly tokens: Tokens; readonly can: Powers; readonly pieceBytes: number },
 ): CloudProvider {
   const account = createAccount(api, deps.clock);
   const changes = createChanges({ api, account, newId: deps.newId, sleep: deps.sleep });
   // Changes of one account that meet are refused with too_many_write_operations.
   const inTurn = <T>(work: () => Promise<T>): Promise<T> =>
-    deps.turns.inTurn([`dropbox ${String(facts["account_id"])}`], work);
+    deps.turns.inTurn([`dropbox ${String(facts[ACCOUNT_FACT])}`], work);
   const uploadDeps = { api, account, pieceBytes: by.pieceBytes, inTurn, sleep: deps.sleep };
   return {
     can: by.can,
@@ -95,12 +98,12 @@ function createDropbox(
 
     async check({ signal }): Promise<CheckOutcome> {
       const looked = await lookAt(api, signal);
-      const isSame = looked.kind !== "ok" || looked.facts["account_id"] === facts["account_id"];
+      const isSame = looked.kind !== "ok" || looked.facts[ACCOUNT_FACT] === facts[ACCOUNT_FACT];
       // Somebody else has signed in: the items of this connection are not theirs.
       return isSame ? looked : { kind: "reauth", note: "other_account" };
     },
 
-    close: async () => undefined,
+    close: () => by.tokens.settle(),
   };
 }
 
@@ -111,7 +114,7 @@ async function lookAt(api: DropboxApi, signal: AbortSignal): Promise<CheckOutcom
   const id = asText(answer.value["account_id"]);
   return id === undefined
     ? { kind: "offline", sent: true, note: "strange_account" }
-    : { kind: "ok", facts: { account_id: id } };
+    : { kind: "ok", facts: { [ACCOUNT_FACT]: id } };
 }
 
 /** A team's members share its room, unless they have been given their own. */

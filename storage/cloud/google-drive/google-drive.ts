@@ -196,7 +196,9 @@ function createGoogleDrive(
     },
 
     async check({ signal }) {
-      return lookAround(api, signal);
+      const looked = await lookAround(api, signal);
+      const isSame = looked.kind !== "ok" || looked.facts[ACCOUNT_FACT] === facts[ACCOUNT_FACT];
+      return isSame ? looked : { kind: "reauth", note: "other_account" };
     },
 
     close: () => tokens.settle(),

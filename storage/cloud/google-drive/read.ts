@@ -1,5 +1,4 @@
-import { withCheckedEnd } from "../checked-end.ts";
-import { toExactBytes } from "../exact-bytes.ts";
+import { toExactBytes, untilConfirmed } from "../exact-bytes.ts";
 import type { ReadFailure } from "../outcomes.ts";
 import type { CloudProvider, ReadOutcome } from "../provider.ts";
 import { pathOf, type Drive } from "./drive.ts";
@@ -66,7 +65,7 @@ export async function readFile(
         return withRange ? open(false) : { kind: "offline", sent: true, note: "strange_range" };
       case "ok": {
         const { length, stream } = bytes;
-        const checked = revision === undefined ? withCheckedEnd(stream, findWrong) : stream;
+        const checked = revision === undefined ? untilConfirmed(stream, findWrong) : stream;
         return { kind: "ok", item, length, stream: checked };
       }
     }

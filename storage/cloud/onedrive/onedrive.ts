@@ -1,16 +1,17 @@
 import { createAuthorizedSender } from "../oauth-sender.ts";
-import { createTokens } from "../oauth-tokens.ts";
+import { createTokens, type Tokens } from "../oauth-tokens.ts";
 import { toEndpoint, type OAuthVendor } from "../oauth.ts";
 import { asCount, asObject, asText } from "../json.ts";
-import type {
-  CheckOutcome,
-  CloudProvider,
-  ConnectOutcome,
-  ConnectRequest,
-  Facts,
-  Powers,
-  ProviderDeps,
-  QuotaOutcome,
+import {
+  ACCOUNT_FACT,
+  type CheckOutcome,
+  type CloudProvider,
+  type ConnectOutcome,
+  type ConnectRequest,
+  type Facts,
+  type Powers,
+  type ProviderDeps,
+  type QuotaOutcome,
 } from "../provider.ts";
 import { createTransport } from "../transport.ts";
 import { createChanges, toChangeFailure } from "./changes.ts";
@@ -32,12 +33,14 @@ export async function openOneDrive(
   by: { readonly vendor: OAuthVendor; readonly can: Powers; readonly sizes: UploadSizes },
 ): Promise<ConnectOutcome> {
   const transport = createTransport(deps.direct);
+  const tokens = createTokens(by.vendor, request, { ...deps, transport });
+  const around = { ...by, tokens };
   const root = toEndpoint("https://graph.microsoft.com/v1.0", deps.server["onedriveBaseUrl"]);
   const graph = createGraph({
     sender: createAuthorizedSender({
       transport,
       elsewhere: createTransport(deps.guarded),
-      tokens: createTokens(by.vendor, request, { ...deps, transport }),
+      tokens,
       api: [root],
     }),
     root,
@@ -45,12 +48,12 @@ export async function openOneDrive(
   });
   const known = request.facts;
   if (known !== undefined && isComplete(known))
-    return { kind: "ok", provider: createOneDrive(graph, known, deps, by), facts: known };
+    return { kind: "ok", provider: createOneDrive(graph, known, deps, around), facts: known };
   const looked = await lookAt(graph, request.signal);
   if (looked.kind !== "ok") return looked;
   return {
     kind: "ok",
-    provider: createOneDrive(graph, looked.facts, deps, by),
+    provider: createOneDrive(graph, looked.facts, deps, around),
     facts: looked.facts,
   };
 }
@@ -59,7 +62,7 @@ function createOneDrive(
   graph: Graph,
   facts: Facts,
   deps: ProviderDeps,
-  by: { readonly can: Powers; readonly sizes: UploadSizes },
+  by: { readonly tokens: Tokens; readonly can: Powers; readonly sizes: UploadSizes },
 ): CloudProvider {
   const [driveId, rootId] = [String(facts["drive_id"]), String(facts["root_id"])];
   const can: Powers = {
@@ -108,7 +111,7 @@ function createOneDrive(
       return { kind: "reauth", note: "other_drive" };
     },
 
-    close: async () => undefined,
+    close: () => by.tokens.settle(),
   };
 }
 
@@ -129,6 +132,7 @@ async function lookAt(graph: Graph, signal: AbortSignal): Promise<CheckOutcome> 
   if (driveId === undefined || rootId === undefined)
     return { kind: "offline", sent: true, note: "strange_drive" };
   const facts: Facts = {
+    [ACCOUNT_FACT]: driveId,
     drive_id: driveId,
     root_id: rootId,
     drive_type: asText(drive.value["driveType"]) ?? "unknown",

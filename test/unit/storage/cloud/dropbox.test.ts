@@ -219,7 +219,7 @@ describe("attack: answers that a vendor would not give", () => {
         connectionId: "c",
         settings: {},
         credentials: { access_token: "very.secret", refresh_token: "r" },
-        facts: { account_id: "a" },
+        facts: { account: "a" },
         saveCredentials: async () => undefined,
         signal: calm,
       },
@@ -430,7 +430,7 @@ describe("uploads", () => {
 describe("connecting", () => {
   test("another person's account is not taken for the same storage", async () => {
     await using server = await startDropboxServer();
-    const request = { facts: { account_id: "another" } };
+    const request = { facts: { account: "another" } };
     const provider = await connectDropbox(server, { dispatcher: agent, request });
     expect(await provider.check({ signal: calm })).toMatchObject({ kind: "reauth" });
   });
