@@ -540,12 +540,12 @@ function versionHeaders({ id }: S3Version): Record<string, string> {
   return id === "null" ? {} : { "x-amz-version-id": id };
 }
 
-/** As forms are encoded, with slashes left; or with every space as a percent sign. */
+/** As forms are encoded, with slashes left; or as addresses are, where a plus sign is one. */
 function urlEncode(text: string, way: string): string {
   const encoded = encodeURIComponent(text)
     .replace(/[!'()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`)
     .replaceAll("%2F", "/");
-  return way === "percent" ? encoded : encoded.replaceAll("%20", "+");
+  return way === "percent" ? encoded.replaceAll("%2B", "+") : encoded.replaceAll("%20", "+");
 }
 
 function escape(text: string): string {

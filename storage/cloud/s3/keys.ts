@@ -32,7 +32,8 @@ export function createKeys(root: string): Keys {
       if (id === "" || isOwn(id)) return undefined;
       const segments = id.split("/");
       const last = segments.at(-1) ?? "";
-      if (isShadow(last)) return undefined;
+      // What ends in a slash is a folder's marker, whatever it holds.
+      if (isShadow(last) || last === SIGN) return undefined;
       return fit(root + segments.map(toSegment).join("/"));
     },
     toFolderPrefix: (id) => {

@@ -1,0 +1,239 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { gzipSync } from "node:zlib";
+import { afterEach, describe, expect, test } from "vitest";
+import { s3 } from "../../../../../storage/cloud/s3/provider.ts";
+import {
+  calm,
+  get,
+  list,
+  move,
+  names,
+  put,
+  remove,
+  rename,
+  same,
+  stat,
+  tree,
+} from "../../../../conformance/cloud-provider/acting.ts";
+import {
+  openS3Subject,
+  type S3Subject,
+  type S3SubjectOptions,
+} from "../../../../support/s3-subject.ts";
+
+let subject: S3Subject | undefined;
+afterEach(async () => {
+  await subject?.[Symbol.asyncDispose]();
+  subject = undefined;
+});
+
+async function open(options: S3SubjectOptions = {}) {
+  subject = await openS3Subject(options);
+  return subject;
+}
+
+describe("keys that others have made", () => {
+  const odd = [
+    "a//b",
+    "a/./c",
+    "a/../d",
+    "/e",
+    "f/",
+    "f//",
+    "␛g",
+    "h␛",
+    " lead",
+    "trail ",
+    "x\ny",
+    "n\u00e4",
+    "na\u0308",
+  ];
+
+  test.each([{}, { encoding: "percent" as const }])(
+    "are all shown, read, and found again (%o)",
+    async (server) => {
+      const { provider, server: bucket } = await open({ server });
+      for (const key of odd) bucket.store.put(key, Buffer.from(key.endsWith("/") ? "" : key), {});
+      const seen = await tree(provider);
+      const files = Object.values(seen).filter((content) => content !== "");
+      expect(files.sort()).toEqual(
+        odd
+          .filter((key) => !key.endsWith("/"))
+          .map((key) => Buffer.from(key).toString("latin1"))
+          .sort(),
+      );
+      for (const item of await list(provider, ""))
+        expect(await stat(provider, item.id)).toEqual(item);
+      // What cannot be made can be put right.
+      const [inner] = (await list(provider, "a")).filter(({ kind }) => kind === "folder");
+      expect(inner?.name.startsWith("␛")).toBe(true);
+      const b = await stat(provider, "a/␛/b");
+      expect((await move(provider, b, "a")).kind).toBe("ok");
+      expect((await get(provider, "a/b")).toString()).toBe("a//b");
+      for (const item of await list(provider, ""))
+        expect((await remove(provider, item)).kind).toBe("ok");
+      expect(bucket.store.versions("")).toEqual([]);
+    },
+  );
+
+  test("a file and a folder of one name are both shown, and each can go", async () => {
+    const { provider, server } = await open();
+    server.store.put("same", Buffer.from("file"), {});
+    server.store.put("same/inner", Buffer.from("inner"), {});
+    expect(await tree(provider)).toEqual({ same: "file", "same␛/": "", "same␛/inner": "inner" });
+    for (const item of await list(provider, ""))
+      expect(await stat(provider, item.id)).toEqual(item);
+    expect((await remove(provider, await stat(provider, "same"))).kind).toBe("ok");
+    expect(await tree(provider)).toEqual({ "same/": "", "same/inner": "inner" });
+  });
+
+  test("a marker with content is a folder", async () => {
+    const { provider, server } = await open();
+    server.store.put("folder/", Buffer.from("some program's notes"), {});
+    expect(await list(provider, "folder")).toEqual([]);
+    expect((await provider.read({ id: "folder", signal: calm })).kind).toBe("unsupported");
+  });
+
+  test("thousands of them come in pages", async () => {
+    const { provider, server } = await open({ server: { pageEntries: 1000 } });
+    const wanted = Array.from({ length: 2_345 }, (_, at) => `file ${at}+&.txt`);
+    for (const name of wanted) server.store.put(`folder/${name}`, Buffer.from("x"), {});
+    expect(await names(provider, "folder")).toEqual(wanted.sort());
+    expect((await provider.delete({ id: "folder", expected: {}, signal: calm })).kind).toBe("ok");
+    expect(server.store.versions("")).toEqual([]);
+  });
+
+  test("below the root's prefix are all there is", async () => {
+    const { provider, server } = await open({ prefix: "home" });
+    server.store.put("home2/secret", Buffer.from("x"), {});
+    server.store.put("homer", Buffer.from("x"), {});
+    await put(provider, "", "mine", "m");
+    expect(await tree(provider)).toEqual({ mine: "m" });
+    for (const id of ["../homer", "..", "/homer", "␛../homer"])
+      expect((await provider.stat({ id, signal: calm })).kind).toBe("not_found");
+  });
+});
+
+describe("bytes", () => {
+  test("that are stored compressed are given as they are stored", async () => {
+    const { provider, server } = await open();
+    const bytes = gzipSync("plain ".repeat(1000));
+    server.store.put("page.html", bytes, { "content-encoding": "gzip" });
+    same(await get(provider, "page.html"), bytes);
+    same(await get(provider, "page.html", { range: { start: 3, end: 20 } }), bytes.subarray(3, 21));
+    expect((await stat(provider, "page.html")).size).toBe(bytes.length);
+  });
+
+  test("of an archived object cannot be had", async () => {
+    const { provider, server } = await open();
+    await put(provider, "", "cold.bin", "x");
+    server.refuse(({ method, key }) => method === "GET" && key === "cold.bin", {
+      status: 403,
+      code: "InvalidObjectState",
+    });
+    expect(await provider.read({ id: "cold.bin", signal: calm })).toMatchObject({
+      kind: "unsupported",
+      reason: "archived",
+    });
+  });
+
+  test("of another version are not given", async () => {
+    const { provider, overwrite } = await open({ server: { conditions: "ignored" } });
+    const { version } = await put(provider, "", "file.txt", "one");
+    await overwrite("file.txt", Buffer.from("two"));
+    expect((await provider.read({ id: "file.txt", version, signal: calm })).kind).toBe("changed");
+    expect(
+      (await provider.read({ id: "file.txt", version, range: { start: 9 }, signal: calm })).kind,
+    ).toBe("changed");
+  });
+});
+
+describe("deleting with versions", () => {
+  test("for good takes all versions of one key, and no other's", async () => {
+    const { provider, server } = await open({ server: { isVersioned: true, pageEntries: 3 } });
+    for (const text of ["1", "2", "3", "4", "5"]) server.store.put("file", Buffer.from(text), {});
+    server.store.put("file2", Buffer.from("x"), {});
+    const file = await stat(provider, "file");
+    expect(await remove(provider, file, { permanently: true })).toEqual({
+      kind: "ok",
+      how: "permanent",
+    });
+    expect(server.store.versions("").map(({ key }) => key)).toEqual(["file2"]);
+  });
+
+  test("a rename leaves the old place as a deleted object, and the new one whole", async () => {
+    const { provider, server } = await open({ server: { isVersioned: true } });
+    const file = await put(provider, "", "file", "x");
+    expect((await rename(provider, file, "renamed")).kind).toBe("ok");
+    expect(await tree(provider)).toEqual({ renamed: "x" });
+    expect(server.store.versions("file").map(({ version }) => version.isMarker)).toEqual([
+      true,
+      false,
+    ]);
+  });
+});
+
+describe("a server that lies", () => {
+  const page = (inner: string) =>
+    `<?xml version="1.0"?><ListBucketResult>${inner}</ListBucketResult>`;
+  const entry = (key: string) =>
+    `<Contents><Key>${key}</Key><Size>1</Size><ETag>"e"</ETag><LastModified>2026-01-01T00:00:00.000Z</LastModified></Contents>`;
+
+  test.each([
+    ["cut without a way to go on", page("<IsTruncated>true</IsTruncated>")],
+    [
+      "that goes on for ever",
+      page(
+        `<IsTruncated>true</IsTruncated><NextContinuationToken>again</NextContinuationToken>${entry("a")}`,
+      ),
+    ],
+    ["of other keys", page(`<IsTruncated>false</IsTruncated>${entry("elsewhere/a")}`)],
+    ["without its end", page(`<IsTruncated>false</IsTruncated>${entry("root/a")}`).slice(0, -8)],
+    ["that does not say whether it is whole", page(entry("root/a"))],
+    [
+      "with entities",
+      `<!DOCTYPE x [<!ENTITY e "root/a">]>${page(`<IsTruncated>false</IsTruncated>${entry("&e;")}`)}`,
+    ],
+    ["that is a page for people", "<html><body>Back soon</body></html>"],
+    ["that is an error after all", "<Error><Code>InternalError</Code></Error>"],
+    ["that is nothing", ""],
+    ["of deep elements", page("<a>".repeat(10_000))],
+  ])("about a listing %s is offline, never empty", async (_what, body) => {
+    const server = createServer((_request, response) => response.end(body)).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    try {
+      const { deps, facts } = await open();
+      const outcome = await s3.connect(
+        {
+          connectionId: "one",
+          settings: {
+            endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+            bucket: "bucket",
+            prefix: "root",
+          },
+          credentials: { access_key_id: "id", secret_access_key: "secret" },
+          facts: { ...facts, writable: false },
+          saveCredentials: async () => undefined,
+          signal: calm,
+        },
+        deps,
+      );
+      if (outcome.kind !== "ok") throw new Error(outcome.kind);
+      for (const folder of ["", "a"])
+        expect((await outcome.provider.list({ folder, signal: calm })).kind).toBe("offline");
+    } finally {
+      server.closeAllConnections();
+      await new Promise((done) => server.close(done));
+    }
+  });
+
+  test("about the end of the next page only is not believed", async () => {
+    const { provider, server } = await open();
+    for (let at = 0; at < 5; at++) await put(provider, "", `file ${at}`, "x");
+    server.cutNextPage();
+    expect((await provider.list({ folder: "", signal: calm })).kind).toBe("offline");
+    expect(await list(provider, "")).toHaveLength(5);
+  });
+});
