@@ -43,7 +43,8 @@ const BLOCK_BYTES = 4 * 1024 * 1024;
 const accountId = "dbid:AAH4f99T0taONIb-OurWxbNQ6ywGRopQngc";
 
 interface Session {
-  bytes: Buffer;
+  readonly parts: Buffer[];
+  length: number;
   isClosed: boolean;
 }
 
@@ -85,6 +86,7 @@ export async function startDropboxServer(
     string,
     { readonly entries: readonly TreeNode[]; readonly from: number }
   >();
+  const hashes = new WeakMap<Buffer, string>();
   const sessions = new Map<string, Session>();
   const throttle = createThrottle(options.requestsMax ?? Infinity, clock);
   const total = options.totalBytes ?? 2 * 1024 ** 3;
@@ -99,6 +101,12 @@ export async function startDropboxServer(
   };
 
   const room = () => Math.min(total - tree.size(), state.room ?? Infinity);
+
+  function hashOf(bytes: Buffer): string {
+    const hash = hashes.get(bytes) ?? hashContent(bytes);
+    hashes.set(bytes, hash);
+    return hash;
+  }
 
   function pathOf(node: TreeNode): string {
     const above = node.parent === undefined ? undefined : tree.find(node.parent);
@@ -122,7 +130,7 @@ export async function startDropboxServer(
             rev: node.content.toString(16).padStart(15, "0"),
             size: node.bytes.length,
             is_downloadable: true,
-            content_hash: hashContent(node.bytes),
+            content_hash: hashOf(node.bytes),
           }),
     };
   }
@@ -246,9 +254,10 @@ export async function startDropboxServer(
     const session = sessions.get(String(cursor["session_id"]));
     if (session === undefined) return { tags: ["not_found"] };
     if (session.isClosed) return { tags: ["closed"] };
-    if (cursor["offset"] !== session.bytes.length)
-      return { tags: ["incorrect_offset"], more: { correct_offset: session.bytes.length } };
-    session.bytes = Buffer.concat([session.bytes, bytes]);
+    if (cursor["offset"] !== session.length)
+      return { tags: ["incorrect_offset"], more: { correct_offset: session.length } };
+    session.parts.push(bytes);
+    session.length += bytes.length;
     return session;
   }
 
@@ -263,7 +272,11 @@ export async function startDropboxServer(
       case "files/upload_session/start": {
         if (isOther) return { tags: ["content_hash_mismatch"] };
         const id = `pid_upload_session:${randomBytes(24).toString("base64url")}`;
-        sessions.set(id, { bytes, isClosed: argument["close"] === true });
+        sessions.set(id, {
+          parts: [bytes],
+          length: bytes.length,
+          isClosed: argument["close"] === true,
+        });
         return { value: { session_id: id } };
       }
       case "files/upload_session/append_v2": {
@@ -276,11 +289,14 @@ export async function startDropboxServer(
         const added = addToSession(argument, bytes);
         if (!("isClosed" in added))
           return "tags" in added ? { ...added, tags: ["lookup_failed", ...added.tags] } : added;
-        const done = commit(argument["commit"] as Body, added.bytes, ["path"]);
+        const done = commit(argument["commit"] as Body, Buffer.concat(added.parts), ["path"]);
         const { session_id: id } = argument["cursor"] as Body;
         // A session whose commit failed can be finished under another name.
         if ("value" in done) sessions.delete(String(id));
-        else added.bytes = added.bytes.subarray(0, added.bytes.length - bytes.length);
+        else {
+          added.parts.pop();
+          added.length -= bytes.length;
+        }
         return done;
       }
     }

@@ -79,6 +79,7 @@ export async function startOneDriveServer(
       : { accessTokenSeconds: options.accessTokenSeconds }),
     clock,
   });
+  const hashes = new WeakMap<Buffer, string>();
   const sessions = new Map<string, Session>();
   const downloads = new Map<string, { readonly id: string; readonly endsAt: number }>();
   const throttle = createThrottle(options.requestsMax ?? Infinity, clock);
@@ -95,10 +96,17 @@ export async function startOneDriveServer(
 
   const room = () => Math.min(total - tree.size(), state.room ?? Infinity);
 
+  function hashOf(bytes: Buffer): string {
+    const known = hashes.get(bytes);
+    if (known !== undefined) return known;
+    const hash = createQuickXorHash();
+    hash.update(bytes);
+    hashes.set(bytes, hash.digest());
+    return hash.digest();
+  }
+
   function toItem(node: TreeNode): Record<string, unknown> {
     const time = new Date(node.modifiedAt).toISOString();
-    const hash = createQuickXorHash();
-    hash.update(node.bytes);
     const above = node.parent === undefined ? undefined : tree.find(node.parent);
     return {
       id: node.id,
@@ -117,7 +125,7 @@ export async function startOneDriveServer(
         : {
             file: {
               mimeType: "application/octet-stream",
-              hashes: { quickXorHash: hash.digest() },
+              hashes: { quickXorHash: hashOf(node.bytes) },
             },
           }),
     };

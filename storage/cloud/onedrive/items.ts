@@ -39,7 +39,7 @@ export function toDriveItem(raw: JsonObject, rootId: string): DriveItem | undefi
       name,
       kind: folder === undefined ? "file" : "folder",
       parent: holder === rootId ? "" : holder,
-      contentType: file && (toMediaType(file["mimeType"]) ?? contentTypeOf(name)),
+      contentType: file && toContentType(file["mimeType"], name),
       size,
       modifiedAt:
         asTime(fileSystem?.["lastModifiedDateTime"]) ?? asTime(raw["lastModifiedDateTime"]),
@@ -61,6 +61,11 @@ export function isHeaderValue(text: string): boolean {
   return /^[\x21-\x7e]{1,1024}$/.test(text);
 }
 
-function toMediaType(value: unknown): string | undefined {
-  return typeof value === "string" && /^[\w.+-]+\/[\w.+-]+$/.test(value) ? value : undefined;
+/** What the drive says, unless it says no more than that it does not know. */
+function toContentType(said: unknown, name: string): string | undefined {
+  const isType = typeof said === "string" && /^[\w.+-]+\/[\w.+-]+$/.test(said);
+  const guessed = contentTypeOf(name);
+  return isType && said !== "application/octet-stream"
+    ? said
+    : (guessed ?? (isType ? said : undefined));
 }
