@@ -1,14 +1,19 @@
-import { randomInt } from "node:crypto";
+import { randomInt, randomUUID } from "node:crypto";
 import { Agent, request } from "node:http";
 import { join } from "node:path";
+import type { Transaction } from "../storage/engine/database.ts";
 import { openSqlite } from "../storage/engine/sqlite.ts";
 import { insertEmail } from "../storage/tables/forge/emails.ts";
+import { insertDelivery, recordTry } from "../storage/tables/forge/hook-deliveries.ts";
+import { insertHook } from "../storage/tables/forge/hooks.ts";
+import { insertVersion, openPackage } from "../storage/tables/forge/packages.ts";
+import { insertRepository } from "../storage/tables/forge/repositories.ts";
 import { insertUser, type NewForgeUser } from "../storage/tables/forge/users.ts";
 import { makeHome } from "./daemon.ts";
 import { atMost, findProgram, load, median, report, type Figure } from "./measure.ts";
 
-// Lists of users with 1,000 and with 100,000 accounts: a list must not get slower as the server fills. Requests go one
-// by one over one connection; each figure is the median of many.
+// Lists with 1,000 and with 100,000 entries: a list must not get slower as the server fills. Requests go one by one over
+// one connection; each figure is the median of many.
 
 const FEW = 1_000;
 const MANY = 100_000;
@@ -16,29 +21,41 @@ const RATIO_AIM = 3;
 const ROUNDS = 60;
 
 /** What is measured; `deep` is the page that is furthest from both ends. */
-const lists: readonly { readonly query: string; readonly deep: boolean }[] = [
-  { query: "", deep: false },
-  { query: "", deep: true },
-  { query: "sort=created&order=desc", deep: false },
-  { query: "sort=created&order=desc", deep: true },
-  { query: "sort=updated", deep: true },
-  { query: "sort=id", deep: true },
-  { query: "is_active=true", deep: false },
-  { query: "is_active=true", deep: true },
-  { query: "is_active=false&sort=created", deep: false },
-  { query: "is_active=false&sort=created", deep: true },
-  { query: "visibility=private&is_2fa_enabled=true&sort=updated&order=desc", deep: false },
-  { query: "visibility=private&is_2fa_enabled=true&sort=updated&order=desc", deep: true },
-  { query: "q=user000042", deep: false },
-];
+const lists: readonly { readonly path: string; readonly query: string; readonly deep: boolean }[] =
+  [
+    ...both("/admin/users", ""),
+    ...both("/admin/users", "sort=created&order=desc"),
+    { path: "/admin/users", query: "sort=updated", deep: true },
+    { path: "/admin/users", query: "sort=id", deep: true },
+    ...both("/admin/users", "is_active=true"),
+    ...both("/admin/users", "is_active=false&sort=created"),
+    ...both("/admin/users", "visibility=private&is_2fa_enabled=true&sort=updated&order=desc"),
+    { path: "/admin/users", query: "q=user000042", deep: false },
+    ...both("/admin/emails", ""),
+    { path: "/admin/emails/search", query: "q=user000042", deep: false },
+    ...both("/admin/orgs", ""),
+    ...both("/admin/packages", ""),
+    ...both("/admin/packages", "type=npm"),
+    { path: "/admin/packages", query: "q=tool-00042", deep: false },
+    ...both("/user/repos", ""),
+    ...both("/admin/hooks/1/deliveries", ""),
+    ...both("/admin/hooks/1/deliveries", "state=failed"),
+  ];
+
+function both(path: string, query: string) {
+  return [
+    { path, query, deep: false },
+    { path, query, deep: true },
+  ];
+}
 
 const few = await measure(FEW);
 const many = await measure(MANY);
 report(
-  `GET /admin/users?limit=50, ${MANY} accounts against ${FEW}`,
-  lists.flatMap(({ query, deep }, index): Figure[] => {
+  `lists of ${MANY} entries against ${FEW}`,
+  lists.flatMap(({ path, query, deep }, index): Figure[] => {
     const [small = Number.NaN, large = Number.NaN] = [few.times[index], many.times[index]];
-    const name = `${query === "" ? "by name" : query}, ${deep ? "page in the middle" : "page 1"}`;
+    const name = `${path} ${query}, ${deep ? "page in the middle" : "page 1"}`;
     return [
       { what: name, value: `${small.toFixed(2)} ms -> ${large.toFixed(2)} ms` },
       atMost(`${name}, ratio`, large / small, RATIO_AIM, ""),
@@ -57,18 +74,18 @@ async function measure(accounts: number): Promise<{ times: number[]; rate: numbe
   await fill(join(home.home, "croft.db"), accounts);
   const daemon = await home.serve();
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  const get = (query: string) =>
-    fetchOnce(agent, `${daemon.url}/api/v1/admin/users?limit=50&${query}`, home.token);
+  const get = (path: string, query: string) =>
+    fetchOnce(agent, `${daemon.url}/api/v1${path}?limit=50&${query}`, home.token);
   const times: number[] = [];
-  for (const { query, deep } of lists) {
-    const total = (await get(query)).total;
+  for (const { path, query, deep } of lists) {
+    const total = (await get(path, query)).total;
     const page = deep ? Math.ceil(total / 100) : 1;
     const samples: number[] = [];
     for (let round = 0; round < ROUNDS; round += 1) {
       const startedAt = performance.now();
-      const { rows } = await get(`${query}&page=${page}`);
+      const { rows } = await get(path, `${query}&page=${page}`);
       samples.push(performance.now() - startedAt);
-      if (rows === 0) throw new Error(`nothing on page ${page} of ${query}`);
+      if (rows === 0) throw new Error(`nothing on page ${page} of ${path} ${query}`);
     }
     times.push(median(samples));
   }
@@ -91,9 +108,71 @@ async function fill(path: string, accounts: number): Promise<void> {
       for (let index = start; index < Math.min(start + chunk, accounts); index += 1) {
         const { id, email } = await insertUser(tx, makeUser(index));
         await insertEmail(tx, { userId: id, email, isVerified: true, isPrimary: true });
+        await insertUser(tx, { ...makeUser(index), kind: "organization", name: `org${index}` });
+        await fillOthers(tx, index);
       }
     });
   await db.close();
+}
+
+/** One of everything else that is listed. The first account, who asks, owns the repositories and packages. */
+async function fillOthers(tx: Transaction, index: number): Promise<void> {
+  const number = String(index).padStart(6, "0");
+  const type = index % 3 === 0 ? "generic" : "npm";
+  const name = `tool-${number}`;
+  const opened = await openPackage(tx, { ownerId: 1, type, name });
+  await insertVersion(tx, opened, { version: "1.0.0", creatorId: 1, metadata: "{}" });
+  await insertRepository(tx, {
+    ownerId: 1,
+    name: `r${number}`,
+    description: "",
+    isPrivate: index % 2 === 0,
+    isTemplate: false,
+    isEmpty: true,
+    branchCount: 0,
+    defaultBranch: "main",
+    objectFormat: "sha1",
+    trustModel: "default",
+    licenses: [],
+    sizeKib: 0,
+    path: `keeper/r${number}.git`,
+    needsMove: false,
+  });
+  if (index === 0)
+    await insertHook(
+      tx,
+      {
+        scope: "system",
+        repositoryId: undefined,
+        kind: "gitea",
+        name: "",
+        contentType: "json",
+        events: ["push"],
+        branchFilter: "",
+        slack: undefined,
+        isActive: false,
+      },
+      () => "",
+    );
+  const id = await insertDelivery(tx, {
+    hookId: 1,
+    uuid: randomUUID(),
+    event: "push",
+    payload: "{}",
+    isRedelivery: false,
+  });
+  await recordTry(tx, id, {
+    state: index % 4 === 0 ? "failed" : "delivered",
+    attempts: 1,
+    attemptedAt: tx.now,
+    nextAttemptAt: undefined,
+    durationMs: 1,
+    requestHeaders: {},
+    responseStatus: 204,
+    responseHeaders: {},
+    responseBody: "",
+    error: undefined,
+  });
 }
 
 function makeUser(index: number): NewForgeUser {

@@ -98,6 +98,13 @@ CREATE TABLE forge_emails (
 CREATE INDEX forge_emails_user ON forge_emails (user_id);
 CREATE UNIQUE INDEX forge_emails_one_primary ON forge_emails (user_id) WHERE is_primary = 1;
 
+-- Addresses by groups of three letters, as with names.
+-- @sqlite
+CREATE VIRTUAL TABLE forge_email_grams USING fts5 (
+  lower_email, content = 'forge_emails', content_rowid = 'id', tokenize = 'trigram'
+);
+-- @end
+
 CREATE TABLE forge_access_tokens (
   id INTEGER PRIMARY KEY,
   user_id INTEGER NOT NULL REFERENCES forge_users (id) ON DELETE CASCADE,

@@ -50,6 +50,7 @@ CREATE TABLE forge_hook_deliveries (
   error TEXT
 ) STRICT;
 CREATE INDEX forge_hook_deliveries_hook ON forge_hook_deliveries (hook_id, id);
+CREATE INDEX forge_hook_deliveries_state ON forge_hook_deliveries (hook_id, state, id);
 CREATE INDEX forge_hook_deliveries_old ON forge_hook_deliveries (created_at) WHERE state <> 'waiting';
 
 CREATE TABLE forge_cron_tasks (

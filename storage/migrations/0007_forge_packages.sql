@@ -7,11 +7,27 @@ CREATE TABLE forge_packages (
   type TEXT NOT NULL,
   name TEXT NOT NULL,
   lower_name TEXT NOT NULL,
+  -- The repository that it is linked to.
+  repository_id INTEGER REFERENCES forge_repositories (id) ON DELETE SET NULL,
   -- Grows with every change of the package, so that a client can be told that what it read is out of date.
   revision INTEGER NOT NULL,
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
   UNIQUE (owner_id, type, lower_name)
+) STRICT;
+CREATE INDEX forge_packages_repository ON forge_packages (repository_id);
+
+-- The names by groups of three letters: a term of three or more is found without reading every row.
+-- @sqlite
+CREATE VIRTUAL TABLE forge_package_grams USING fts5 (
+  lower_name, content = 'forge_packages', content_rowid = 'id', tokenize = 'trigram'
+);
+-- @end
+
+-- How many versions there are of each type, so that a list need not count them.
+CREATE TABLE forge_package_totals (
+  type TEXT NOT NULL PRIMARY KEY,
+  versions INTEGER NOT NULL
 ) STRICT;
 
 CREATE TABLE forge_package_versions (
@@ -57,7 +73,8 @@ CREATE TABLE forge_package_tags (
 ) STRICT;
 CREATE INDEX forge_package_tags_version ON forge_package_tags (version_id);
 
--- One row. Ids of packages and of versions are never used twice, even after the newest is gone.
+-- One row. Ids of packages and of versions are never used twice, even after the newest is gone. It grows with every
+-- version that comes or goes, so that what was remembered about the order of a list can be told to be out of date.
 CREATE TABLE forge_package_state (
   id INTEGER PRIMARY KEY CHECK (id = 1),
   last_id INTEGER NOT NULL

@@ -1,4 +1,5 @@
 import type { Database, Queries } from "../../../storage/engine/database.ts";
+import { createListMarks } from "../../../storage/tables/forge/list-marks.ts";
 import {
   findPackage,
   findVersion,
@@ -50,11 +51,12 @@ export interface PackagesDeps {
 }
 
 export function createPackages({ db, events }: PackagesDeps): Packages {
+  const marks = createListMarks();
   return {
     async list({ type, term }, { page, limit }) {
       const offset = Math.min((page - 1) * limit, Number.MAX_SAFE_INTEGER);
       const filter = { type: type === "all" ? "" : type, term };
-      const found = await listAllVersions(db, filter, { limit, offset });
+      const found = await listAllVersions(db, filter, { limit, offset }, marks);
       const ids = found.versions.flatMap((each) => [each.package.ownerId, each.creatorId ?? -1]);
       const people = new Map((await listUsersByIds(db, ids)).map((user) => [user.id, user]));
       const versions: SeenVersion[] = [];

@@ -3,8 +3,8 @@ import {
   deleteRepository,
   findRepositoryById,
   findRepositoryByName,
-  listRepositoriesOfMember,
 } from "../../../storage/tables/forge/repositories.ts";
+import { listRepositoriesOfMember } from "../../../storage/tables/forge/repositories-lists.ts";
 import { insertChore } from "../../../storage/tables/forge/repositories-moving.ts";
 import { countWatchers } from "../../../storage/tables/forge/repositories-watches.ts";
 import { findRepositoryRedirect } from "../../../storage/tables/forge/repositories-redirects.ts";

@@ -1,5 +1,5 @@
-import type { Queries, Transaction } from "../../engine/database.ts";
-import { isHopelessTerm, toLikePattern } from "./user-search.ts";
+import type { Database, Queries, Transaction } from "../../engine/database.ts";
+import { isHopelessTerm, toGramTerm, toLikePattern } from "./user-search.ts";
 
 /** An address of a person. */
 export interface ForgeEmail {
@@ -11,16 +11,54 @@ export interface ForgeEmail {
   readonly isPrimary: boolean;
 }
 
-/** Adds an address. Throws `conflict` when anybody has it. */
-export async function insertEmail(tx: Transaction, email: Omit<ForgeEmail, "id">): Promise<void> {
-  await tx.run(
-    "INSERT INTO forge_emails (user_id, email, lower_email, is_verified, is_primary) VALUES (?, ?, ?, ?, ?)",
+/** Adds an address; returns its record. Throws `conflict` when anybody has it. */
+export async function insertEmail(
+  tx: Transaction,
+  email: Omit<ForgeEmail, "id">,
+): Promise<ForgeEmail> {
+  const lower = email.email.toLowerCase();
+  const row = await tx.get<EmailRow>(
+    `INSERT INTO forge_emails (user_id, email, lower_email, is_verified, is_primary) VALUES (?, ?, ?, ?, ?)
+     RETURNING ${columns}`,
     email.userId,
     email.email,
-    email.email.toLowerCase(),
+    lower,
     Number(email.isVerified),
     Number(email.isPrimary),
   );
+  if (row === undefined) throw new Error("an inserted address came back as no row");
+  if (tx.dialect === "sqlite")
+    await tx.run("INSERT INTO forge_email_grams (rowid, lower_email) VALUES (?, ?)", row.id, lower);
+  return toEmail(row);
+}
+
+/** Removes an address. */
+export async function deleteEmail(
+  tx: Transaction,
+  { id, email }: Pick<ForgeEmail, "id" | "email">,
+): Promise<void> {
+  await tx.run("DELETE FROM forge_emails WHERE id = ?", id);
+  // The index keeps no text of its own, so it has to be told what to forget.
+  if (tx.dialect === "sqlite")
+    await tx.run(
+      "INSERT INTO forge_email_grams (forge_email_grams, rowid, lower_email) VALUES ('delete', ?, ?)",
+      id,
+      email.toLowerCase(),
+    );
+}
+
+/** All addresses of a person, the primary one first, then in the order in which they came. */
+export async function listEmailsOf(db: Queries, userId: number): Promise<ForgeEmail[]> {
+  const rows = await db.all<EmailRow>(
+    `SELECT ${columns} FROM forge_emails WHERE user_id = ? ORDER BY is_primary DESC, id`,
+    userId,
+  );
+  return rows.map(toEmail);
+}
+
+/** Removes all addresses of a person. */
+export async function deleteEmailsOf(tx: Transaction, userId: number): Promise<void> {
+  for (const email of await listEmailsOf(tx, userId)) await deleteEmail(tx, email);
 }
 
 /** Finds the address, whoever has it; case is ignored. */
@@ -38,7 +76,8 @@ export async function replacePrimaryEmail(
   userId: number,
   email: string,
 ): Promise<void> {
-  await tx.run("DELETE FROM forge_emails WHERE user_id = ? AND is_primary = 1", userId);
+  const former = (await listEmailsOf(tx, userId)).find(({ isPrimary }) => isPrimary);
+  if (former !== undefined) await deleteEmail(tx, former);
   await insertEmail(tx, { userId, email, isVerified: true, isPrimary: true });
 }
 
@@ -49,18 +88,16 @@ export interface OwnedEmail extends ForgeEmail {
 
 /**
  * A page of all addresses, by address, and the count of all matches. A term is looked for in the owner's names and
- * the address whatever the case; `%` and `_` are wildcards; empty is everything.
+ * the address whatever the case; `%` and `_` are wildcards; empty is everything. A term costs what it finds, and reads
+ * every text where no index serves, as with `toSearchCondition`.
  */
 export async function listEmails(
-  db: Queries,
+  db: Database,
   term: string,
   window: { readonly limit: number; readonly offset: number },
 ): Promise<{ readonly emails: readonly OwnedEmail[]; readonly total: number }> {
   if (isHopelessTerm(term)) return { emails: [], total: 0 };
-  const pattern = toLikePattern(term);
-  const matches = String.raw`FROM forge_emails e WHERE e.lower_email LIKE ? ESCAPE '\' OR e.user_id IN
-    (SELECT user_id FROM forge_user_search WHERE names LIKE ? ESCAPE '\')`;
-  const [from, values] = term === "" ? ["FROM forge_emails e", []] : [matches, [pattern, pattern]];
+  const { from, values } = toMatches(db.dialect, term);
   const counted = await db.get<{ total: number }>(`SELECT COUNT(*) AS total ${from}`, ...values);
   const total = counted?.total ?? 0;
   const limit = Math.min(window.limit, total - window.offset);
@@ -79,6 +116,29 @@ export async function listEmails(
     backwards ? fromEnd : window.offset,
   );
   return { emails: rows.map((row) => ({ ...toEmail(row), userName: row.user_name })), total };
+}
+
+/** The addresses that a term selects, as a FROM with what follows it; also for tests of its plan. */
+export function toMatches(
+  dialect: Database["dialect"],
+  term: string,
+): { readonly from: string; readonly values: readonly string[] } {
+  if (term === "") return { from: "FROM forge_emails e", values: [] };
+  const gram = toGramTerm(dialect, term);
+  if (gram !== undefined)
+    return {
+      from: `FROM forge_emails e WHERE e.id IN (
+        SELECT rowid FROM forge_email_grams WHERE forge_email_grams MATCH ?
+        UNION SELECT o.id FROM forge_emails o WHERE o.user_id IN (
+          SELECT rowid FROM forge_user_grams WHERE forge_user_grams MATCH ?))`,
+      values: [gram, `names : ${gram}`],
+    };
+  const pattern = toLikePattern(term);
+  return {
+    from: String.raw`FROM forge_emails e WHERE e.lower_email LIKE ? ESCAPE '\' OR e.user_id IN
+    (SELECT user_id FROM forge_user_search WHERE names LIKE ? ESCAPE '\')`,
+    values: [pattern, pattern],
+  };
 }
 
 interface EmailRow {

@@ -109,17 +109,25 @@ export async function listDeliveries(
 ): Promise<{ readonly deliveries: readonly HookDelivery[]; readonly total: number }> {
   const within = state === undefined ? "hook_id = ?" : "hook_id = ? AND state = ?";
   const values = state === undefined ? [hookId] : [hookId, state];
-  const rows = await db.all<DeliveryRow>(
-    `SELECT ${columns} FROM forge_hook_deliveries WHERE ${within} ORDER BY id DESC LIMIT ? OFFSET ?`,
-    ...values,
-    window.limit,
-    window.offset,
-  );
   const counted = await db.get<{ total: number }>(
     `SELECT COUNT(*) AS total FROM forge_hook_deliveries WHERE ${within}`,
     ...values,
   );
-  return { deliveries: rows.map(toDelivery), total: counted?.total ?? 0 };
+  const total = counted?.total ?? 0;
+  const limit = Math.min(window.limit, total - window.offset);
+  if (limit <= 0) return { deliveries: [], total };
+  // The second half of the list is read from its end, and ids come from an index alone.
+  const fromEnd = total - window.offset - limit;
+  const isBackwards = fromEnd < window.offset;
+  const rows = await db.all<DeliveryRow>(
+    `SELECT ${columns} FROM forge_hook_deliveries WHERE id IN (
+       SELECT id FROM forge_hook_deliveries WHERE ${within} ORDER BY id ${isBackwards ? "ASC" : "DESC"} LIMIT ? OFFSET ?)
+     ORDER BY id DESC`,
+    ...values,
+    limit,
+    isBackwards ? fromEnd : window.offset,
+  );
+  return { deliveries: rows.map(toDelivery), total };
 }
 
 /** Forgets deliveries made before a time, but none that still waits. */

@@ -1,4 +1,5 @@
 import type { Queries, Transaction } from "../../engine/database.ts";
+import { adjustVersions, deletePackageName, insertPackageName } from "./packages-totals.ts";
 
 /** A package of the forge: a name of one type at one owner. Times are epoch milliseconds. */
 export interface ForgePackage {
@@ -8,6 +9,8 @@ export interface ForgePackage {
   readonly type: string;
   /** As first published; unique among the owner's of this type when case is ignored. */
   readonly name: string;
+  /** The repository that it is linked to. */
+  readonly repositoryId: number | undefined;
   /** Grows with every change of the package, its versions, files or tags. */
   readonly revision: number;
   readonly createdAt: number;
@@ -75,6 +78,8 @@ export async function openPackage(
     tx.now,
   );
   if (row === undefined) throw new Error("an opened package came back as no row");
+  // A first revision is a package that was not there.
+  if (row.revision === 1) await insertPackageName(tx, row.id, key.name);
   return toPackage(row);
 }
 
@@ -93,12 +98,39 @@ export async function touchPackage(
 
 /** Removes a package with its versions, files and tags. */
 export async function deletePackage(tx: Transaction, id: number): Promise<void> {
-  await tx.run("DELETE FROM forge_packages WHERE id = ?", id);
+  const counted = await tx.get<{ versions: number }>(
+    "SELECT COUNT(*) AS versions FROM forge_package_versions WHERE package_id = ?",
+    id,
+  );
+  const gone = await tx.get<GoneRow>(
+    "DELETE FROM forge_packages WHERE id = ? RETURNING id, type, lower_name",
+    id,
+  );
+  if (gone === undefined) return;
+  await adjustVersions(tx, gone.type, -(counted?.versions ?? 0));
+  await deletePackageName(tx, gone.id, gone.lower_name);
 }
 
 /** Removes every package of an owner. */
 export async function deletePackagesOf(tx: Transaction, ownerId: number): Promise<void> {
-  await tx.run("DELETE FROM forge_packages WHERE owner_id = ?", ownerId);
+  const rows = await tx.all<{ id: number }>(
+    "SELECT id FROM forge_packages WHERE owner_id = ?",
+    ownerId,
+  );
+  for (const { id } of rows) await deletePackage(tx, id);
+}
+
+/** Links a package to a repository, or to none. */
+export async function linkPackage(
+  tx: Transaction,
+  id: number,
+  repositoryId: number | undefined,
+): Promise<void> {
+  await tx.run(
+    "UPDATE forge_packages SET repository_id = ?, revision = revision + 1 WHERE id = ?",
+    repositoryId ?? null,
+    id,
+  );
 }
 
 /** Whether an account owns any package. */
@@ -128,7 +160,9 @@ export async function insertVersion(
     version.metadata,
     tx.now,
   );
-  return row && toVersion(row);
+  if (row === undefined) return undefined;
+  await adjustVersions(tx, type, 1);
+  return toVersion(row);
 }
 
 /** The package's version; case is ignored. */
@@ -167,12 +201,18 @@ export async function deleteVersion(
   tx: Transaction,
   { id, packageId }: Pick<ForgePackageVersion, "id" | "packageId">,
 ): Promise<void> {
-  await tx.run("DELETE FROM forge_package_versions WHERE id = ?", id);
-  await tx.run(
+  const gone = await tx.get<{ type: string }>(
+    "DELETE FROM forge_package_versions WHERE id = ? RETURNING type",
+    id,
+  );
+  if (gone !== undefined) await adjustVersions(tx, gone.type, -1);
+  const last = await tx.get<GoneRow>(
     `DELETE FROM forge_packages WHERE id = ?
-     AND NOT EXISTS (SELECT 1 FROM forge_package_versions v WHERE v.package_id = forge_packages.id)`,
+     AND NOT EXISTS (SELECT 1 FROM forge_package_versions v WHERE v.package_id = forge_packages.id)
+     RETURNING id, type, lower_name`,
     packageId,
   );
+  if (last !== undefined) await deletePackageName(tx, last.id, last.lower_name);
 }
 
 /** Adds a file, or undefined when the version has one of that name. */
@@ -254,12 +294,20 @@ async function nextId(tx: Transaction): Promise<number> {
   return state.id;
 }
 
+/** What a removed package was found by. */
+interface GoneRow {
+  id: number;
+  type: string;
+  lower_name: string;
+}
+
 /** A row of packages, for other files of this folder. */
 export interface PackageRow {
   id: number;
   owner_id: number;
   type: string;
   name: string;
+  repository_id: number | null;
   revision: number;
   created_at: number;
   updated_at: number;
@@ -286,7 +334,7 @@ interface FileRow {
   created_at: number;
 }
 
-const packageColumns = "id, owner_id, type, name, revision, created_at, updated_at";
+const packageColumns = "id, owner_id, type, name, repository_id, revision, created_at, updated_at";
 const versionColumns = "id, package_id, creator_id, version, metadata, created_at";
 const fileColumns = "id, version_id, name, size, sha256, sha512, sha1, md5, created_at";
 
@@ -297,6 +345,7 @@ export function toPackage(row: PackageRow): ForgePackage {
     ownerId: row.owner_id,
     type: row.type,
     name: row.name,
+    repositoryId: row.repository_id ?? undefined,
     revision: row.revision,
     createdAt: row.created_at,
     updatedAt: row.updated_at,

@@ -137,6 +137,19 @@ export async function findRepositoryById(
   return row && toRepository(row);
 }
 
+/** Those of these repositories that exist, in no order. */
+export async function findRepositoriesByIds(
+  db: Queries,
+  ids: readonly number[],
+): Promise<ForgeRepository[]> {
+  if (ids.length === 0) return [];
+  const rows = await db.all<RepositoryRow>(
+    `SELECT ${repositoryColumns} FROM forge_repositories WHERE id IN (${ids.map(() => "?").join(", ")})`,
+    ...ids,
+  );
+  return rows.map(toRepository);
+}
+
 /** The owner's repository of this name; case is ignored. */
 export async function findRepositoryByName(
   db: Queries,
@@ -167,30 +180,6 @@ export async function listRepositoryNames(db: Queries, ownerId: number): Promise
     ownerId,
   );
   return rows.map((row) => row.lower_name);
-}
-
-/** A page of the repositories that a person owns or reaches through a team, by name, and the count of all. */
-export async function listRepositoriesOfMember(
-  db: Queries,
-  userId: number,
-  window: { readonly limit: number; readonly offset: number; readonly isPublicOnly: boolean },
-): Promise<{ readonly repositories: readonly ForgeRepository[]; readonly total: number }> {
-  const owners =
-    "owner_id IN (SELECT u.id FROM forge_users u WHERE u.id = ? UNION SELECT m.org_id FROM forge_team_members m WHERE m.user_id = ?)" +
-    (window.isPublicOnly ? " AND is_private = 0" : "");
-  const counted = await db.get<{ total: number }>(
-    `SELECT COUNT(*) AS total FROM forge_repositories WHERE ${owners}`,
-    userId,
-    userId,
-  );
-  const rows = await db.all<RepositoryRow>(
-    `SELECT ${repositoryColumns} FROM forge_repositories WHERE ${owners} ORDER BY lower_name, id LIMIT ? OFFSET ?`,
-    userId,
-    userId,
-    window.limit,
-    window.offset,
-  );
-  return { repositories: rows.map(toRepository), total: counted?.total ?? 0 };
 }
 
 /** Whether an account owns any repository. */

@@ -77,16 +77,25 @@ export function toSearchCondition(dialect: Database["dialect"], term: string): S
   const lower = term.toLowerCase();
   if (isHopelessTerm(lower))
     return { sql: "SELECT user_id FROM forge_user_search WHERE user_id IS NULL", values: [] };
-  if (dialect === "sqlite" && Array.from(lower).length >= GRAM_LENGTH && !/[%_]/.test(lower))
+  const gram = toGramTerm(dialect, lower);
+  if (gram !== undefined)
     return {
       sql: "SELECT rowid FROM forge_user_grams WHERE forge_user_grams MATCH ?",
-      values: [`"${lower.replaceAll('"', '""')}"`],
+      values: [gram],
     };
   const pattern = toLikePattern(term);
   return {
     sql: String.raw`SELECT user_id FROM forge_user_search WHERE names LIKE ? ESCAPE '\' OR email LIKE ? ESCAPE '\'`,
     values: [pattern, pattern],
   };
+}
+
+/** A term as an index of groups of three letters takes it; undefined where none can serve: short terms, wildcards, PostgreSQL. */
+export function toGramTerm(dialect: Database["dialect"], term: string): string | undefined {
+  const lower = term.toLowerCase();
+  return dialect === "sqlite" && Array.from(lower).length >= GRAM_LENGTH && !/[%_]/.test(lower)
+    ? `"${lower.replaceAll('"', '""')}"`
+    : undefined;
 }
 
 /** Whether a term is longer than anything that it could be found in. */

@@ -3,6 +3,7 @@
 // Start here: users and organizations are one table because they share one namespace.
 // Every write of a user row goes through this file: it keeps the counts of the filters (user-facets.ts) in step.
 import type { Queries, Row, Transaction } from "../../engine/database.ts";
+import { deleteEmailsOf } from "./emails.ts";
 import { adjustFacet, nextUserId, toFacet } from "./user-facets.ts";
 import {
   deleteSearchText,
@@ -113,6 +114,7 @@ export async function updateUser(
  */
 export async function deleteUser(tx: Transaction, user: ForgeUser): Promise<void> {
   await deleteSearchText(tx, user.id, toSearchText(user));
+  await deleteEmailsOf(tx, user.id);
   const { changes } = await tx.run("DELETE FROM forge_users WHERE id = ?", user.id);
   if (changes > 0) await adjustFacet(tx, toFacet(user), -1);
 }

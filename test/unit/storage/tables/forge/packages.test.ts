@@ -13,10 +13,13 @@ import {
   ownsPackage,
   touchPackage,
 } from "../../../../../storage/tables/forge/packages.ts";
+import { createListMarks } from "../../../../../storage/tables/forge/list-marks.ts";
 import {
   listAllVersions,
   searchPackages,
+  toVersionsStatement,
 } from "../../../../../storage/tables/forge/packages-lists.ts";
+import { countVersions } from "../../../../../storage/tables/forge/packages-totals.ts";
 import { deleteTag, listTags, setTag } from "../../../../../storage/tables/forge/packages-tags.ts";
 import { insertUser } from "../../../../../storage/tables/forge/users.ts";
 import { openTestDatabase } from "../../../../support/database.ts";
@@ -84,9 +87,10 @@ describe.each(["sqlite", "postgres"] as const)("packages on %s", (engine) => {
     expect(await isObjectInUse(db, digests.sha256)).toBe(true);
     expect(await ownsPackage(db, ownerId)).toBe(true);
     const window = { limit: 10, offset: 0 };
+    const marks = createListMarks();
     for (const term of ["", "OL_", "tool"])
-      expect((await listAllVersions(db, { type: "npm", term }, window)).total).toBe(1);
-    expect(await listAllVersions(db, { type: "", term: "o%l" }, window)).toEqual({
+      expect((await listAllVersions(db, { type: "npm", term }, window, marks)).total).toBe(1);
+    expect(await listAllVersions(db, { type: "", term: "o%l" }, window, marks)).toEqual({
       versions: [],
       total: 0,
     });
@@ -104,5 +108,116 @@ describe.each(["sqlite", "postgres"] as const)("packages on %s", (engine) => {
     expect(later.id).toBeGreaterThan(made.version.id);
     await db.transaction((tx) => deletePackagesOf(tx, ownerId));
     expect(await ownsPackage(db, ownerId)).toBe(false);
+    expect(await countVersions(db, "")).toBe(0);
+  });
+
+  test("every page of a list is what sorting all of it would give, whatever came and went", async () => {
+    const marks = createListMarks();
+    // So many that far pages are reached from marks; where that costs too much to make, a few.
+    const all = await fill(db, ownerId, engine === "sqlite" ? 1_300 : 80);
+    const pages = [
+      { limit: 50, offset: 0 },
+      { limit: 7, offset: 30 },
+      { limit: 7, offset: 300 },
+      { limit: 50, offset: 640 },
+      { limit: 50, offset: 1_270 },
+      { limit: 50, offset: 5_000 },
+    ];
+    const check = async (filter: { type: string; term: string }) => {
+      const wanted = all
+        .filter(({ type, name }) =>
+          filter.type === "" || type === filter.type ? name.includes(filter.term) : false,
+        )
+        .toSorted((one, other) => other.createdAt - one.createdAt || other.id - one.id)
+        .map(({ id }) => id);
+      for (const page of pages) {
+        const found = await listAllVersions(db, filter, page, marks);
+        expect(found.total).toBe(wanted.length);
+        expect(found.versions.map(({ id }) => id)).toEqual(
+          wanted.slice(page.offset, page.offset + page.limit),
+        );
+      }
+    };
+    const filters = [
+      { type: "", term: "" },
+      { type: "npm", term: "" },
+      { type: "", term: "tool-1" },
+      { type: "generic", term: "l-7" },
+      { type: "npm", term: "9" },
+      { type: "nothing", term: "" },
+    ];
+    for (const filter of filters) await check(filter);
+    const [gone] = all.splice(10, 1);
+    if (gone === undefined) throw new Error("there is no version");
+    await db.transaction((tx) => deleteVersion(tx, gone));
+    for (const filter of filters) await check(filter);
+    await db.transaction((tx) => deletePackagesOf(tx, ownerId));
+    all.length = 0;
+    for (const filter of filters) await check(filter);
+  });
+});
+
+/** Versions of packages of two types, with times that are not in the order of their ids. */
+async function fill(db: Database, ownerId: number, count: number) {
+  return db.transaction(async (tx) => {
+    const made: { id: number; packageId: number; type: string; name: string; createdAt: number }[] =
+      [];
+    for (let index = 0; index < count; index += 1) {
+      const type = index % 3 === 0 ? "generic" : "npm";
+      const opened = await openPackage(tx, {
+        ownerId,
+        type,
+        name: `Tool-${Math.floor(index / 4)}`,
+      });
+      const wanted = { version: `1.0.${index}`, creatorId: ownerId, metadata: "{}" };
+      const version = await insertVersion(tx, opened, wanted);
+      if (version === undefined) throw new Error("no version");
+      const createdAt = (index * 7_919) % 1_000;
+      await tx.run(
+        "UPDATE forge_package_versions SET created_at = ? WHERE id = ?",
+        createdAt,
+        version.id,
+      );
+      made.push({
+        id: version.id,
+        packageId: opened.id,
+        type,
+        name: opened.name.toLowerCase(),
+        createdAt,
+      });
+    }
+    return made;
+  });
+}
+
+describe("how SQLite reads a page of versions", () => {
+  test.each([
+    { type: "", term: "", descending: true },
+    { type: "", term: "", descending: false },
+    { type: "npm", term: "", descending: true },
+    { type: "npm", term: "", descending: false },
+  ])("%j goes through an index that has all it needs, and sorts nothing", async (order) => {
+    const db = await openTestDatabase({ engine: "sqlite" });
+    for (const mark of [undefined, { value: 5, id: 5 }]) {
+      const { sql, values } = toVersionsStatement("sqlite", order, { limit: 50, offset: 0 }, mark);
+      const plan = await db.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, ...values);
+      const details = plan.map(({ detail }) => detail);
+      expect(details.join("\n")).toMatch(
+        /forge_package_versions USING COVERING INDEX forge_package_versions_(?:newest|type)/,
+      );
+      expect(details.filter((detail) => detail.includes("TEMP B-TREE"))).toEqual([]);
+    }
+    await db.close();
+  });
+
+  test("a term of three letters is looked up, not searched for", async () => {
+    const db = await openTestDatabase({ engine: "sqlite" });
+    const order = { type: "npm", term: "abc", descending: true };
+    const { sql, values } = toVersionsStatement("sqlite", order, { limit: 50, offset: 0 });
+    const plan = await db.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, ...values);
+    const details = plan.map(({ detail }) => detail).join("\n");
+    expect(details).toMatch(/forge_package_grams VIRTUAL TABLE INDEX 0:M/);
+    expect(details).toMatch(/SEARCH forge_package_versions USING INDEX \S+ \(package_id=\?\)/);
+    await db.close();
   });
 });

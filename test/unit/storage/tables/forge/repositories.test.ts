@@ -5,11 +5,14 @@ import {
   deleteRepository,
   findRepositoryByName,
   insertRepository,
-  listRepositoriesOfMember,
   type NewForgeRepository,
   ownsRepository,
   updateRepository,
 } from "../../../../../storage/tables/forge/repositories.ts";
+import {
+  listRepositoriesOfMember,
+  toOwnedStatement,
+} from "../../../../../storage/tables/forge/repositories-lists.ts";
 import {
   insertChore,
   listChoresAt,
@@ -167,4 +170,26 @@ test("own repositories are paged by name", async () => {
     isPublicOnly: true,
   });
   expect(open.repositories.map(({ name }) => name)).toEqual(["A", "c"]);
+});
+
+test("a page anywhere in a long list is the part that it says, and nothing is sorted for it", async () => {
+  for (let index = 0; index < 25; index += 1) await add(`r${String(index).padStart(2, "0")}`);
+  for (const offset of [0, 7, 14, 20, 30]) {
+    const page = await listRepositoriesOfMember(db, owner, {
+      limit: 7,
+      offset,
+      isPublicOnly: false,
+    });
+    expect(page.repositories.map(({ name }) => Number(name.slice(1)))).toEqual(
+      Array.from({ length: Math.max(0, Math.min(7, 25 - offset)) }, (_, index) => offset + index),
+    );
+  }
+  for (const isBackwards of [false, true]) {
+    const page = { isPublicOnly: false, isBackwards, limit: 7, offset: 3 };
+    const { sql, values } = toOwnedStatement([owner, owner + 1], page);
+    const plan = await db.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, ...values);
+    const details = plan.map(({ detail }) => detail);
+    expect(details.filter((detail) => detail.includes("COVERING INDEX"))).toHaveLength(2);
+    expect(details.filter((detail) => detail.includes("TEMP B-TREE"))).toEqual([]);
+  }
 });
