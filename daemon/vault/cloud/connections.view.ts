@@ -95,6 +95,18 @@ const settingTexts: Readonly<Record<string, string>> = {
   folder_missing: "This folder does not exist on the server. Make it there first.",
   own_folder: "This folder holds the server's own data.",
   reserved_name: "This folder is the server's own.",
+  not_an_address: "This is not an address.",
+  not_http: "Only addresses that begin with https:// or http:// can be connected.",
+  has_credentials: "An address must hold no name and no password: there are settings for them.",
+  has_query: "An address must end before ? and #.",
+  address_refused: "This server's address is not permitted here (address_policy).",
+  not_webdav: "There is no WebDAV folder at this address.",
+  not_nextcloud: "There is no Nextcloud at this address.",
+  not_a_folder: "This is a file. Connect the folder that it lies in.",
+  not_a_path: "This is not a path.",
+  redirected_elsewhere:
+    "This address leads to another one. Give that instead, https:// in particular.",
+  has_colon: "A name to sign in with cannot hold a colon.",
 };
 
 const connectTexts: Readonly<Record<string, string>> = {

@@ -49,7 +49,7 @@ export async function openNextcloud(
   const server = placed.base;
   const below = request.root.split("/").filter((segment) => segment !== "");
   if (below.some((segment) => segment === "." || segment === ".." || !segment.isWellFormed()))
-    return { kind: "invalid_setting", setting: "root", reason: "impossible_path" };
+    return { kind: "invalid_setting", setting: "root", reason: "not_a_path" };
   const transport = createTransport(deps.guarded);
   const clientOf = (base: DavBase) =>
     createDavClient({

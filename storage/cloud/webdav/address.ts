@@ -25,17 +25,17 @@ export function toBase(
   try {
     parsed = new URL(url.trim());
   } catch {
-    return invalid("not_a_url");
+    return invalid("not_an_address");
   }
   if (parsed.protocol !== "http:" && parsed.protocol !== "https:") return invalid("not_http");
   // A password in an address ends up in listings and logs; there is a setting for it.
   if (parsed.username !== "" || parsed.password !== "") return invalid("has_credentials");
   if (parsed.search !== "" || parsed.hash !== "") return invalid("has_query");
   const segments = decodeSegments(parsed.pathname);
-  if (segments === undefined) return invalid("not_a_url");
+  if (segments === undefined) return invalid("not_an_address");
   const below = root.split("/").filter((segment) => segment !== "");
   if (below.some((segment) => !isSegment(segment)))
-    return { kind: "invalid_setting", setting: "root", reason: "impossible_path" };
+    return { kind: "invalid_setting", setting: "root", reason: "not_a_path" };
   return { kind: "ok", base: { origin: parsed.origin, segments: [...segments, ...below] } };
 }
 
