@@ -4,7 +4,7 @@ import { highlight } from "../daemon/forge/rendering/highlight/highlight.ts";
 import type { RenderMode } from "../daemon/forge/rendering/modes.ts";
 import { createRenderer } from "../daemon/forge/rendering/renderer.ts";
 import { createRenderingWithThreads } from "../daemon/forge/rendering/rendering.ts";
-import { floods } from "../test/support/floods.ts";
+import { floods, longRuns } from "../test/support/floods.ts";
 import { atLeast, atMost, report } from "./measure.ts";
 
 // Markdown of a README and of comments, against the bare library in the same rounds; then one large document while a
@@ -164,7 +164,7 @@ async function compareOnce(call: () => unknown): Promise<number> {
 
 const FLOOD_BYTES = 1024 * 1024;
 const figures = [];
-for (const [name, flood] of Object.entries(floods)) {
+for (const [name, flood] of Object.entries({ ...floods, ...longRuns })) {
   const text = flood(FLOOD_BYTES);
   const from = performance.now();
   const rendered = await renderer.render(input(text, "gfm"));

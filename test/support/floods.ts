@@ -41,7 +41,51 @@ export const floods: Readonly<Record<string, (length: number) => string>> = {
   issues: (length) => repeat("a/b#1 ", length),
   headings: (length) => repeat("# {a\n", length),
   "definition lists": (length) => repeat("a\n: b\n", length),
+  "hard breaks": (length) => repeat("a\\\n", Math.min(length, 100_000)),
+  underlines: (length) => repeat("a\n=\n", Math.min(length, 100_000)),
+  fences: (length) => repeat("```\n", Math.min(length, 100_000)),
+  "fences of two kinds": (length) => repeat("```\n~~~\n", Math.min(length, 100_000)),
+  alerts: (length) => repeat("> [!NOTE]\n\n", Math.min(length, 100_000)),
+  colours: (length) => repeat("`#aabbcc`", length),
+  "url in url": (length) => repeat("http://a/", length),
+  "emoji characters": (length) => repeat("👩‍👩‍👧", length),
   "code of a language": (length) => `\`\`\`js\n${repeat('"\\', Math.min(length, 120_000))}\n\`\`\``,
   "html of a language": (length) =>
     `\`\`\`html\n${repeat("<!--<a", Math.min(length, 120_000))}\n\`\`\``,
+};
+
+/**
+ * One thing that does not end: quick for what reads on, but what starts anew at every character takes minutes. Regular
+ * expressions do, and nobody counts their steps.
+ */
+export const longRuns: Readonly<Record<string, (length: number) => string>> = {
+  "one word": (length) => "a".repeat(length),
+  "one mention": (length) => `@${"a".repeat(length)}`,
+  "one dotted mention": (length) => `@${repeat("a.", length)}`,
+  "one address": (length) => `${"a".repeat(length)}@`,
+  "one dotted address": (length) => `${repeat("a.", length)}@b`,
+  "one reference": (length) => `${repeat("a/", length)}b#1`,
+  "one number": (length) => `#${"1".repeat(length)}`,
+  "one hash": (length) => repeat("a1", length),
+  "one emoji": (length) => `:${"a".repeat(length)}`,
+  "one entity": (length) => `&${"a".repeat(length)}`,
+  "one numeric entity": (length) => `&#${"1".repeat(length)}`,
+  "one tag": (length) => `<${"a".repeat(length)}`,
+  "one attribute": (length) => `<a ${repeat("a=b ", length)}`,
+  "one blank line": (length) => " ".repeat(length),
+  "trailing blanks": (length) => repeat("a  \t ", length),
+  "blank lines": (length) => repeat("   \n", Math.min(length, 100_000)),
+  backslashes: (length) => "\\".repeat(length),
+  dashes: (length) => "-".repeat(length),
+  colons: (length) => ":".repeat(length),
+  pipes: (length) => `a|b\n-|-\n${"|".repeat(length)}`,
+  parentheses: (length) => `[a](${"(".repeat(length)}`,
+  "one link with blanks": (length) => `[a](${" ".repeat(length)}`,
+  "one definition": (length) => `[a]:${" ".repeat(length)}b`,
+  "one short link": (length) => `[[${"a".repeat(length)}`,
+  "one code span": (length) => `\`${"a ".repeat(length / 2)}`,
+  "one math": (length) => `$${"a ".repeat(length / 2)}`,
+  "block attributes": (length) => `# a {${repeat(".a ", length)}`,
+  "front matter": (length) => `---\n${repeat("a: ", length)}\n---\n`,
+  "dotted url": (length) => `https://${repeat("a.", length)}`,
 };

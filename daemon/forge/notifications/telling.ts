@@ -51,8 +51,9 @@ export async function findMentioned(
 export function findMentionedNames(text: string): string[] {
   const prose = text
     .replace(/^ {0,3}(```|~~~)[^]*?(?:^ {0,3}\1|$(?![^]))/gm, " ")
+    .replace(/``[^\n]{0,1000}?``/g, " ")
     .replace(/`[^`\n]*`/g, " ")
-    // What stands in an address is no mention.
-    .replace(/[\w.+/-]+@/g, " ");
+    // What stands in an address is no mention. The sign alone is looked for: a long word before it costs nothing.
+    .replace(/(?<=[\w.+/-])@/g, " ");
   return [...findMentions(prose, MENTIONS_MAX)];
 }

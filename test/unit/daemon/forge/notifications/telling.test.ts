@@ -1,0 +1,29 @@
+import { describe, expect, test } from "vitest";
+import { findMentionedNames } from "../../../../../daemon/forge/notifications/telling.ts";
+import { floods, longRuns } from "../../../../support/floods.ts";
+
+/** The longest text of an issue. */
+const TEXT_MAX = 262_144;
+
+describe("who is mentioned", () => {
+  test.each<[string, string[]]>([
+    ["@mira and @Nora: look, (@jo)", ["mira", "nora", "jo"]],
+    ["mira@example.org, a.b+c@d, x/y@z", []],
+    ["`@mira` and ``@nora``", []],
+    ["```\n@mira\n```\n@nora", ["nora"]],
+    ["~~~\n@mira\n```\n@nora", []],
+    ["    @mira", ["mira"]],
+    ["@-mira @", []],
+    ["mail@a @b", ["b"]],
+  ])("%j names %j", (text, names) => expect(findMentionedNames(text)).toEqual(names));
+
+  test("are fifty at most", () => {
+    const text = Array.from({ length: 100 }, (_, at) => `@p${at}`).join(" ");
+    expect(findMentionedNames(text)).toHaveLength(50);
+  });
+
+  // What looks back at every character would take minutes for the longest text that is accepted.
+  test.each(Object.entries({ ...floods, ...longRuns }))("%s comes to an end", (_name, flood) => {
+    expect(findMentionedNames(flood(TEXT_MAX)).length).toBeLessThanOrEqual(50);
+  });
+});
