@@ -32,6 +32,8 @@ export interface UploadDeps {
  */
 export async function upload(what: Upload, deps: UploadDeps): Promise<ItemOutcome> {
   const { content, signal, parent, name } = what;
+  // It may fail before anybody reads it, and is thrown once somebody does.
+  content.on("error", () => undefined);
   try {
     const begun = await begin(deps.drive, deps.names, parent, name, signal);
     if (begun.kind !== "ok") return begun;

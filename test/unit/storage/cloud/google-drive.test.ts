@@ -335,6 +335,15 @@ describe("uploads", () => {
     expect(await names()).toEqual(["large", "small", "tiny"]);
   });
 
+  test("whose source fails before its first byte is read make nothing, and throw what it threw", async () => {
+    const { server, provider, names } = await open();
+    const content = new Readable({ read: () => undefined });
+    content.destroy(new Error("the client went away"));
+    const uploading = upload(provider, "never", Buffer.alloc(0), { content, size: 5 });
+    await expect(uploading).rejects.toThrow("the client went away");
+    expect([await names(), server.sessions()]).toEqual([[], []]);
+  });
+
   test("need no length beforehand", async () => {
     const { provider } = await open();
     for (const size of [0, 1, PIECE, PIECE + 1, 2 * PIECE]) {
