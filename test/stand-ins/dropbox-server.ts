@@ -489,8 +489,10 @@ function hashContent(bytes: Buffer): string {
 }
 
 if (import.meta.main) {
-  const server = await startDropboxServer({ port: portOfArguments(), pageItems: 5 });
+  const server = await startDropboxServer({ port: portOfArguments() });
   process.stdout.write(
-    `Dropbox stand-in on ${server.origin}, client ${dropboxClient.id} / ${dropboxClient.secret}\n`,
+    `Dropbox's stand-in listens at ${server.origin}\n` +
+      `CROFT_DROPBOX_CLIENT_ID=${dropboxClient.id} CROFT_DROPBOX_CLIENT_SECRET=${dropboxClient.secret} ` +
+      `CROFT_DROPBOX_BASE_URL=${server.origin}\n`,
   );
 }

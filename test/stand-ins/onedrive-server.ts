@@ -468,8 +468,10 @@ function isRefusedName(name: string): boolean {
 }
 
 if (import.meta.main) {
-  const server = await startOneDriveServer({ port: portOfArguments(), pageItems: 5 });
+  const server = await startOneDriveServer({ port: portOfArguments() });
   process.stdout.write(
-    `OneDrive stand-in on ${server.origin}, client ${oneDriveClient.id} / ${oneDriveClient.secret}\n`,
+    `OneDrive's stand-in listens at ${server.origin}\n` +
+      `CROFT_ONEDRIVE_CLIENT_ID=${oneDriveClient.id} CROFT_ONEDRIVE_CLIENT_SECRET=${oneDriveClient.secret} ` +
+      `CROFT_ONEDRIVE_BASE_URL=${server.origin}\n`,
   );
 }
