@@ -21,6 +21,23 @@ export async function readSecret(
   return secret;
 }
 
+/** Several secrets from standard input, one on each line, in the order of their names. */
+export async function readSecretLines(
+  cli: Pick<CliContext, "io">,
+  names: readonly string[],
+  flag: string,
+): Promise<Record<string, string>> {
+  const lines = (await cli.io.readInput(64 * 1024)).replace(/\r?\n$/, "").split(/\r?\n/);
+  if (lines.length !== names.length || lines.includes(""))
+    throw new CliError(
+      "missing_input",
+      names.length === 1
+        ? `${flag}: standard input must be one line`
+        : `${flag}: standard input must be ${names.length} lines`,
+    );
+  return Object.fromEntries(names.map((name, at) => [name, lines[at] ?? ""]));
+}
+
 /** A new secret: asked for twice when a person types it, because nobody sees what was typed. */
 export async function readNewSecret(
   cli: Pick<CliContext, "io" | "prompts">,

@@ -4,7 +4,7 @@ import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { usageError } from "../../../errors.ts";
 import { resourceOf } from "../../../output/spec.ts";
-import { readSecret } from "../../secret-input.ts";
+import { readSecret, readSecretLines } from "../../secret-input.ts";
 import { listConnections, pickConnection, readConnections } from "../find-connection.ts";
 import { connectionColumns } from "./connection-columns.ts";
 
@@ -24,7 +24,7 @@ export interface ConnectionEditOptions {
   readonly name?: string;
   /** The secret settings that take new values. */
   readonly credentials: readonly string[];
-  /** The one of them whose value is on standard input. */
+  /** Those of them whose values are on standard input, with commas in between. */
   readonly credentialFromInput?: string;
 }
 
@@ -39,9 +39,12 @@ export function define(command: Command, cli: CliContext, run = runConnectionEdi
     .argument("<connection>", "the connection's name or id")
     .option("--name <name>", "another name")
     .option("--ask <key...>", "ask for a new value of this secret setting")
-    .option("--credential-stdin <key>", "read the new value of this one from standard input")
+    .option(
+      "--credential-stdin <keys>",
+      "read the new values of these from standard input, a line each",
+    )
     .action((connection: string, { name, ask = [], credentialStdin }: Flags) => {
-      const credentials = [...ask, ...(credentialStdin === undefined ? [] : [credentialStdin])];
+      const credentials = [...ask, ...(credentialStdin?.split(",") ?? [])];
       if (name === undefined && credentials.length === 0)
         throw usageError("there is nothing to change", "give --name, --ask or --credential-stdin");
       return run(cli, {
@@ -59,10 +62,12 @@ export async function runConnectionEdit(
   { connection, name, credentials, credentialFromInput }: ConnectionEditOptions,
 ): Promise<void> {
   const { id } = pickConnection(await readConnections(cli), connection);
-  const values: Record<string, string> = {};
-  for (const key of credentials)
+  const given = credentialFromInput?.split(",") ?? [];
+  const flag = `--credential-stdin ${credentialFromInput}`;
+  const values = given.length === 0 ? {} : await readSecretLines(cli, given, flag);
+  for (const key of credentials.filter((one) => !given.includes(one)))
     values[key] = await readSecret(cli, {
-      fromInput: key === credentialFromInput,
+      fromInput: false,
       question: `${key}:`,
       flag: `--credential-stdin ${key}`,
     });

@@ -15,14 +15,17 @@ export const completions = { connection: "connections" } as const;
 /** What the command was given. */
 export interface ConnectionReconnectOptions {
   readonly connection: string;
-  /** The secret setting whose value is on standard input. */
+  /** The secret settings whose values are on standard input, with commas in between. */
   readonly credentialFromInput?: string;
 }
 
 export function define(command: Command, cli: CliContext, run = runConnectionReconnect): void {
   command
     .argument("<connection>", "the connection's name or id")
-    .option("--credential-stdin <key>", "read this secret setting from standard input")
+    .option(
+      "--credential-stdin <keys>",
+      "read these secret settings from standard input, a line each",
+    )
     .action((connection: string, { credentialStdin }: { readonly credentialStdin?: string }) =>
       run(cli, {
         connection,
