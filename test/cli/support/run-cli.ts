@@ -118,6 +118,8 @@ function collector(isTerminal: boolean, columns = 80) {
       done();
     },
   });
+  // As the real streams have it: a prompt that pipes into one does not end it.
+  stream.end = () => stream;
   return {
     stream: Object.assign(
       stream,

@@ -5,6 +5,7 @@ import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError, usageError } from "../../../errors.ts";
 import { resourceOf } from "../../../output/spec.ts";
+import { wrapWords } from "../../../output/width.ts";
 import { readSecret } from "../../secret-input.ts";
 import { listConnections } from "../find-connection.ts";
 import {
@@ -31,7 +32,7 @@ export interface ConnectionAddOptions {
   readonly provider?: string;
   readonly name?: string;
   readonly settings: Readonly<Record<string, string>>;
-  /** The secret setting whose value is on standard input. */
+  /** The secret settings whose values are on standard input, with commas in between. */
   readonly credentialFromInput?: string;
 }
 
@@ -49,7 +50,10 @@ export function define(command: Command, cli: CliContext, run = runConnectionAdd
     )
     .option("--name <name>", "a name for the connection")
     .option("--setting <key=value>", "a setting of the provider; may be repeated", collectSetting)
-    .option("--credential-stdin <key>", "read this secret setting from standard input")
+    .option(
+      "--credential-stdin <keys>",
+      "read these secret settings from standard input, a line each",
+    )
     .action((provider: string | undefined, { name, setting = {}, credentialStdin }: Flags) =>
       run(cli, {
         ...(provider === undefined ? {} : { provider }),
@@ -123,7 +127,8 @@ async function connect(
       const setting = provider.settings.find((one) => one.name === wrong);
       if (isWizard) cli.io.draw("");
       if (!isWizard || setting === undefined || !(error instanceof CliError)) throw error;
-      cli.io.warn(`${cli.io.errorStyle.red(`${setting.name}:`)} ${error.message}`);
+      const text = wrapWords(`${setting.name}: ${error.message}`, cli.io.columns);
+      for (const line of text) cli.io.warn(cli.io.errorStyle.red(line));
       if (setting.secret)
         body.credentials[setting.name] = await readSecret(cli, {
           fromInput: false,
@@ -168,10 +173,10 @@ async function findProvider(cli: CliContext, given: string | undefined): Promise
 }
 
 function chooseProvider(cli: CliContext, providers: readonly Provider[]): Promise<string> {
-  const choices = providers.map(({ type, title, available, missing_settings: missing }) => ({
+  const choices = providers.map(({ type, title, available }) => ({
     value: type,
     name: title,
-    ...(available ? {} : { disabled: `(the administrator must set ${missing.join(", ")})` }),
+    ...(available ? {} : { disabled: "(not set up on this server)" }),
   }));
   return cli.prompts.choose("What do you want to connect?", choices, "PROVIDER");
 }

@@ -6,7 +6,8 @@ import { suggest } from "../../../../daemon/contract/suggest.ts";
 import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { usageError } from "../../../errors.ts";
-import { readSecret } from "../../secret-input.ts";
+import { wrapWords } from "../../../output/width.ts";
+import { readSecret, readSecretLines } from "../../secret-input.ts";
 
 export const listProviders = operation<typeof listProvidersEndpoint>(
   "vault.cloud.providers.list",
@@ -42,11 +43,13 @@ export async function readOpenSettings(
 export async function askSetting(cli: CliContext, setting: Setting): Promise<string> {
   const { name, type, required, help, choices, default: byDefault } = setting;
   const flag = `--setting ${name}=VALUE`;
-  if (help !== "") cli.io.note(cli.io.errorStyle.dim(help));
+  for (const line of help === "" ? [] : wrapWords(help, cli.io.columns))
+    cli.io.note(cli.io.errorStyle.dim(line));
   const question = required ? `${name}:` : `${name} (may be empty):`;
   const words = type === "switch" ? ["true", "false"] : choices;
   if (words !== null) {
-    const options = words.map((value) => ({ value, name: toWord(type, value) }));
+    const none = required || byDefault !== null ? [] : [{ value: "", name: "(not set)" }];
+    const options = [...none, ...words.map((value) => ({ value, name: toWord(type, value) }))];
     return cli.prompts.choose(question, options, flag, byDefault ?? undefined);
   }
   const answer =
@@ -56,27 +59,31 @@ export async function askSetting(cli: CliContext, setting: Setting): Promise<str
   return toSent(cli, setting, answer);
 }
 
-/** The secret settings: one from standard input, others that are required from the person, who does not see them. */
+/**
+ * The secret settings: those of `fromInput` (names with commas in between) from standard input, a line each; others that
+ * are required from the person, who does not see them.
+ */
 export async function readSecrets(
   cli: CliContext,
   { settings: declared, type }: Provider,
   fromInput: string | undefined,
 ): Promise<Record<string, string>> {
   const secrets = declared.filter(({ secret }) => secret);
-  if (fromInput !== undefined && !secrets.some(({ name }) => name === fromInput))
+  const given = fromInput?.split(",") ?? [];
+  const unknown = given.find((key) => !secrets.some(({ name }) => name === key));
+  if (unknown !== undefined)
     throw usageError(
-      `${type} has no secret setting ${JSON.stringify(fromInput)}`,
+      `${type} has no secret setting ${JSON.stringify(unknown)}`,
       `its secret settings are: ${secrets.map(({ name }) => name).join(", ") || "none"}`,
     );
-  const credentials: Record<string, string> = {};
-  for (const { name, required } of secrets) {
-    if (!required && name !== fromInput) continue;
+  const credentials =
+    given.length === 0 ? {} : await readSecretLines(cli, given, `--credential-stdin ${fromInput}`);
+  for (const { name } of secrets.filter((one) => one.required && !given.includes(one.name)))
     credentials[name] = await readSecret(cli, {
-      fromInput: name === fromInput,
+      fromInput: false,
       question: `${name}:`,
-      flag: `--credential-stdin ${name}`,
+      flag: `--credential-stdin ${[...given, name].join(",")}`,
     });
-  }
   return credentials;
 }
 
