@@ -7,7 +7,7 @@ import { type Api, hasQuery, type RenderedError } from "../http/handle.ts";
 import { statusOfCode } from "../http/replies.ts";
 import type { Authentication } from "./accounts/authentication.ts";
 import { createAuthorization } from "./authorization.ts";
-import { decodeBody, shapeOf, toFieldName } from "./body.ts";
+import { decodeBody, readFormQuery, shapeOf, toFieldName } from "./body.ts";
 import type { ForgeCaller } from "./caller.ts";
 import { isPlainAnswer } from "./refusals.ts";
 import { type ForgeUrls, toUrl } from "./urls.ts";
@@ -41,6 +41,7 @@ export function createForgeApi({ db, authentication, urls }: ForgeApiDeps): Api<
     },
     authorize: createAuthorization(db),
     accountKey: (caller) => caller && String(caller.actor.id),
+    readQuery: readFormQuery,
     decodeBody,
     toValidationError,
     renderError(error) {

@@ -132,7 +132,13 @@ export function bindRoutes<Caller>(
     const params =
       declared.params && parse(declared, declared.params, decodeParams(rawParams), "path");
     const query =
-      declared.query && parse(declared, declared.query, queryObject(request.query), "query");
+      declared.query &&
+      parse(
+        declared,
+        declared.query,
+        queryObject(await readQuery(declared, request, req)),
+        "query",
+      );
     const body =
       declared.body === undefined
         ? undefined
@@ -156,6 +162,16 @@ export function bindRoutes<Caller>(
     throw new AppError("rate_limited", `Too many requests. Try again in ${seconds} seconds.`, {
       headers: { "Retry-After": String(seconds) },
     });
+  }
+
+  function readQuery(
+    declared: Endpoint,
+    request: ServerRequest,
+    req: IncomingMessage,
+  ): Promise<URLSearchParams> | URLSearchParams {
+    const maxBytes = declared.maxBodyBytes ?? options.maxJsonBytes;
+    const read = () => readWholeBody(req, maxBytes);
+    return api.readQuery?.(declared, request, read) ?? request.query;
   }
 
   async function readBody(

@@ -169,6 +169,12 @@ export interface Api<Caller> {
   accountKey(caller: Caller | undefined): string | undefined;
   /** Looks up what the path names before the body is read, and refuses when it is missing (forge API, order of the checks). */
   resolve?(declared: Endpoint, rawParams: Readonly<Record<string, string>>): Promise<void>;
+  /** The values that the query's schema parses, where they may also come in a form; the query itself when absent. */
+  readQuery?(
+    declared: Endpoint,
+    request: ServerRequest,
+    readBody: () => Promise<Buffer>,
+  ): Promise<URLSearchParams>;
   /** Turns the body's bytes into the value that the schema parses. */
   decodeBody(
     declared: Endpoint,

@@ -140,6 +140,8 @@ describe("a list of threads", () => {
     ["since", "2026-02-30T00:00:00Z", "day out of range"],
     ["before", "2026-01-01 00:00:00Z", 'cannot parse " 00:00:00Z" as "T"'],
     ["since", "2026-01-01T00:00:00Zx", 'extra text: "x"'],
+    ["since", "2026-01-01T00:00:00+25:00", "time zone offset hour out of range"],
+    ["before", "2026-01-01T00:00:00-01:61", "time zone offset minute out of range"],
   ])("refuses a bad time: %s=%s", async (name, value, why) => {
     const answer = await api("GET", `/notifications?${name}=${encodeURIComponent(value)}`);
     expect(answer.status).toBe(422);
@@ -161,6 +163,8 @@ describe("a list of threads", () => {
       daemon.request("/api/v1/notifications", { token: tokens[mira] ?? "", headers });
     const tag = first.headers.get("etag") ?? "";
     expect(tag).toMatch(/^W\/"/);
+    for (const other of [tag.slice(2), `"x", ${tag}`, "*"])
+      expect((await poll({ "If-None-Match": other })).status).toBe(304);
     const same = await poll({ "If-None-Match": tag });
     expect([same.status, same.text]).toEqual([304, ""]);
     expect((await poll({ "If-Modified-Since": "Fri, 01 Jan 2100 00:00:00 GMT" })).status).toBe(304);
@@ -190,6 +194,66 @@ describe("marking", () => {
     expect((await as(mira).put("/notifications")).json).toEqual([]);
     const named = await as(mira).put("/notifications?status-types=pinned&to-status=unread");
     expect(named.json).toMatchObject([{ id: found[1], unread: true, pinned: false }]);
+  });
+
+  test("with all=true marks pinned ones, too: the document's `all` marks all notifications", async () => {
+    const mira = await newUser();
+    for (let count = 0; count < 3; count += 1) await newRepository(mira);
+    const [first, pinned] = idsOf(await as(mira).get("/notifications"));
+    await as(mira).patch(`/notifications/threads/${first}`);
+    await as(mira).patch(`/notifications/threads/${pinned}?to-status=pinned`);
+    // `status-types` is of no account then (forge behaviour, 19.2).
+    const marked = await as(mira).put("/notifications?all=true&status-types=unread");
+    expect(marked.headers.get("x-total-count")).toBe("3");
+    expect((await as(mira).get("/notifications")).json).toEqual([]);
+  });
+
+  test("takes its parameters from a form, too, which counts for more than the query", async () => {
+    const mira = await newUser();
+    await newRepository(mira);
+    const path = "/api/v1/notifications";
+    const send = (target: string, method: string, body: string, type: string) =>
+      request(`${daemon.url}${target}`, {
+        method: method as "PUT",
+        headers: { authorization: `token ${tokens[mira]}`, "content-type": type },
+        body,
+      });
+    const form = "application/x-www-form-urlencoded";
+    const pinning = await send(`${path}?to-status=read`, "PUT", "to-status=pinned", form);
+    expect([pinning.statusCode, await pinning.body.json()]).toMatchObject([
+      205,
+      [{ pinned: true }],
+    ]);
+    const [id] = idsOf(await as(mira).get("/notifications"));
+    const parts =
+      '--b\r\nContent-Disposition: form-data; name="to-status"\r\n\r\nunread\r\n--b--\r\n';
+    const type = "multipart/form-data; boundary=b";
+    const one = await send(`${path}/threads/${id}`, "PATCH", parts, type);
+    expect([one.statusCode, await one.body.json()]).toMatchObject([205, { unread: true }]);
+    const nul = await send(path, "PUT", "to-status=%00", form);
+    expect(nul.statusCode).toBe(422);
+    await nul.body.dump();
+    const json = await send(path, "PUT", '{"to-status":"pinned"}', "application/json");
+    expect([json.statusCode, await json.body.json()]).toMatchObject([205, [{ unread: false }]]);
+  });
+
+  test("a hundred times at once marks each thread once, and counts right", async () => {
+    const mira = await newUser();
+    for (let count = 0; count < 5; count += 1) await newRepository(mira);
+    const ids = idsOf(await as(mira).get("/notifications"));
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, (_, at) =>
+        at % 3 === 0
+          ? as(mira).put("/notifications")
+          : as(mira).patch(`/notifications/threads/${ids[at % 5]}`),
+      ),
+    );
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([205]));
+    const bulk = answers.filter(({ json }) => Array.isArray(json)).flatMap(idsOf);
+    expect(new Set(bulk).size).toBe(bulk.length);
+    expect((await as(mira).get("/notifications/new")).json).toEqual({ new: 0 });
+    const read = await as(mira).get("/notifications?status-types=read");
+    expect([read.json.length, read.headers.get("x-total-count")]).toEqual([5, "5"]);
   });
 
   test("up to a time leaves later updates alone", async () => {

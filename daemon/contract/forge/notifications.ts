@@ -5,8 +5,8 @@ import {
   paging,
   pathInteger,
   queryFlag,
-  queryText,
   signedInReplies,
+  trimmedQueryText,
   wireId,
   wireTime,
 } from "./common.ts";
@@ -63,13 +63,13 @@ const listQuery = z.object({
   all: queryFlag,
   "status-types": queryWords(threadStatusWords),
   "subject-type": queryWords(subjectWords),
-  since: queryText,
-  before: queryText,
+  since: trimmedQueryText,
+  before: trimmedQueryText,
   ...paging,
 });
 
 const markQuery = z.object({
-  last_read_at: queryText,
+  last_read_at: trimmedQueryText,
   all: queryFlag,
   "status-types": queryWords(threadStatusWords),
   "to-status": targetStatus,

@@ -104,9 +104,16 @@ async function listUnlessKnown(
   const body = threads.map((each) => toThreadView(each, urls));
   const tag = toTag(body, total);
   const tagged = { ...headers, ETag: tag };
-  if (knownTags?.split(",").some((each) => each.trim() === tag || each.trim() === "*"))
-    return { status: 304, headers: tagged } as const;
+  if (isKnown(knownTags, tag)) return { status: 304, headers: tagged } as const;
   return { status: 200, body, total, headers: tagged } as const;
+}
+
+/** Compared weakly, as `If-None-Match` is: whether a tag is called weak does not matter. */
+function isKnown(knownTags: string | undefined, tag: string): boolean {
+  const toOpaque = (each: string) => each.trim().replace(/^W\//, "");
+  return (knownTags?.split(",") ?? []).some(
+    (each) => each.trim() === "*" || toOpaque(each) === toOpaque(tag),
+  );
 }
 
 function toTag(body: readonly WireThread[], total: number): string {

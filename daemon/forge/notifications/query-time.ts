@@ -40,6 +40,8 @@ export function parseQueryTime(text: string): QueryTime {
   const unfit = findUnfit(year, month, day, hour, minute, second);
   if (unfit !== undefined) return wrong(`: ${unfit} out of range`);
   const [, sign, zoneHours = "0", zoneMinutes = "0"] = zone;
+  if (Number(zoneHours) > 24) return wrong(": time zone offset hour out of range");
+  if (Number(zoneMinutes) > 60) return wrong(": time zone offset minute out of range");
   const offset = (Number(zoneHours) * 60 + Number(zoneMinutes)) * (sign === "-" ? -60_000 : 60_000);
   const moment = new Date(0);
   moment.setUTCFullYear(year, month - 1, day);
