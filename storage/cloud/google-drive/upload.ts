@@ -39,8 +39,7 @@ export async function upload(what: Upload, deps: UploadDeps): Promise<ItemOutcom
     if (begun.kind !== "ok") return begun;
     return await send(what, begun.item, deps);
   } catch (error) {
-    if (signal.aborted && content.errored === null)
-      return { kind: "offline", sent: true, note: "aborted" };
+    if (signal.aborted && content.errored === null) return aborted;
     throw error;
   } finally {
     content.destroy();
@@ -54,11 +53,13 @@ async function send(what: Upload, item: NewItem, deps: UploadDeps): Promise<Item
   let size = 0;
   let session: Session | undefined;
   let made: FileOutcome | undefined;
+  let mayHaveLanded = false;
   try {
     for await (const piece of inPieces(what.content, deps.sizes.pieceBytes, what.size)) {
       signal.throwIfAborted();
       md5.update(piece.bytes);
       size = piece.start + piece.bytes.length;
+      mayHaveLanded = piece.isLast;
       if (session === undefined && piece.isLast && size <= deps.sizes.simpleBytesMax) {
         made = await sendAtOnce(what, item, piece.bytes, deps);
         break;
@@ -79,6 +80,8 @@ async function send(what: Upload, item: NewItem, deps: UploadDeps): Promise<Item
     }
   } finally {
     if (made?.kind !== "ok") await session?.cancel();
+    if (made?.kind !== "ok" && mayHaveLanded && signal.aborted)
+      await takeBack(drive, item, aborted);
   }
   if (made === undefined) return { kind: "offline", sent: true, note: "session_wants_more" };
   const verified = await verifyMade(drive, made, item, signal);
@@ -88,6 +91,8 @@ async function send(what: Upload, item: NewItem, deps: UploadDeps): Promise<Item
     return takeBack(drive, item, { kind: "offline", sent: true, note: "other_bytes" });
   return finish(drive, names, verified.file, item, signal);
 }
+
+const aborted = { kind: "offline", sent: true, note: "aborted" } as const;
 
 /** A file with its metadata in one request; sent once more when it certainly is not there. */
 async function sendAtOnce(

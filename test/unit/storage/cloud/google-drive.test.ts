@@ -10,7 +10,7 @@ import {
   startGoogleDriveServer,
   type GoogleDriveServerOptions,
 } from "../../../stand-ins/google-drive-server.ts";
-import { startFaultProxy } from "../../../support/fault-proxy.ts";
+import { startFaultProxy, type ProxiedRequest } from "../../../support/fault-proxy.ts";
 import { testProviderDeps } from "../../../support/vault-cloud.ts";
 
 const ANN = "ann@example.org";
@@ -342,6 +342,25 @@ describe("uploads", () => {
     const uploading = upload(provider, "never", Buffer.alloc(0), { content, size: 5 });
     await expect(uploading).rejects.toThrow("the client went away");
     expect([await names(), server.sessions()]).toEqual([[], []]);
+  });
+
+  test("that are given up while their last bytes are under way leave nothing", async () => {
+    const { proxy, provider, server, names } = await open();
+    const isPost = ({ method }: ProxiedRequest) => method === "POST";
+    const isLastPiece = ({ headers }: ProxiedRequest) =>
+      String(headers["content-range"]).startsWith(`bytes ${3 * PIECE}-`);
+    const lasts = [
+      [10, isPost],
+      [bytes.length, isLastPiece],
+    ] as const;
+    for (const [size, isLast] of lasts) {
+      const controller = new AbortController();
+      proxy.after(isLast, async () => controller.abort());
+      const { signal } = controller;
+      const outcome = await upload(provider, "given up", bytes.subarray(0, size), { signal });
+      expect(outcome).toMatchObject({ kind: "offline", note: "aborted" });
+      expect([await names(), server.sessions()]).toEqual([[], []]);
+    }
   });
 
   test("need no length beforehand", async () => {
