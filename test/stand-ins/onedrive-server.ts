@@ -105,6 +105,12 @@ export async function startOneDriveServer(
     return hash.digest();
   }
 
+  function pathOf(node: TreeNode): string {
+    const above = node.parent === undefined ? undefined : tree.find(node.parent);
+    if (above === undefined) return `/drives/${driveId}/root:`;
+    return `${pathOf(above)}/${encodeURIComponent(node.name)}`;
+  }
+
   function toItem(node: TreeNode): Record<string, unknown> {
     const time = new Date(node.modifiedAt).toISOString();
     const above = node.parent === undefined ? undefined : tree.find(node.parent);
@@ -119,7 +125,7 @@ export async function startOneDriveServer(
       fileSystemInfo: { createdDateTime: time, lastModifiedDateTime: time },
       ...(above === undefined
         ? { root: {} }
-        : { parentReference: { driveId, driveType, id: above.id, path: "/drive/root:" } }),
+        : { parentReference: { driveId, driveType, id: above.id, path: pathOf(above) } }),
       ...(node.kind === "folder"
         ? { folder: { childCount: tree.children(node.id).length } }
         : {

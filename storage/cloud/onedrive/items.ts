@@ -22,7 +22,8 @@ export interface DriveItem {
 export function toDriveItem(raw: JsonObject, rootId: string): DriveItem | undefined {
   const id = asText(raw["id"]);
   const name = asText(raw["name"]);
-  const holder = asText(asObject(raw["parentReference"])?.["id"]);
+  const reference = asObject(raw["parentReference"]);
+  const holder = asText(reference?.["id"]);
   if (id === undefined || name === undefined || holder === undefined) return undefined;
   if (!isPossibleId(id) || name.includes("\0") || raw["deleted"] !== undefined) return undefined;
   const isElsewhere = [raw["package"], raw["bundle"], raw["remoteItem"]].some(
@@ -38,7 +39,7 @@ export function toDriveItem(raw: JsonObject, rootId: string): DriveItem | undefi
       id,
       name,
       kind: folder === undefined ? "file" : "folder",
-      parent: holder === rootId ? "" : holder,
+      parent: isSameId(holder, rootId) || isRootPath(reference?.["path"]) ? "" : holder,
       contentType: file && toContentType(file["mimeType"], name),
       size,
       modifiedAt:
@@ -51,6 +52,11 @@ export function toDriveItem(raw: JsonObject, rootId: string): DriveItem | undefi
   };
 }
 
+/** Personal drives spell one id in capitals here and in small letters there. */
+export function isSameId(one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase();
+}
+
 /** Whether an id, which may come from anywhere, can be a segment of an address: one of dots would lead elsewhere. */
 export function isPossibleId(id: string): boolean {
   return id.length <= 400 && !id.includes("\0") && !/^\.+$/.test(id);
@@ -58,7 +64,12 @@ export function isPossibleId(id: string): boolean {
 
 /** Whether a text, which may come from anywhere, can stand in a header as it is. */
 export function isHeaderValue(text: string): boolean {
-  return /^[\x21-\x7e]{1,1024}$/.test(text);
+  return /^[\x20-\x7e]{1,1024}$/.test(text);
+}
+
+/** `/drive/root:` or `/drives/<id>/root:`. */
+function isRootPath(path: unknown): boolean {
+  return typeof path === "string" && /^\/drives?\/(?:[^/:]+\/)?root:$/.test(path);
 }
 
 /** What the drive says, unless it says no more than that it does not know. */

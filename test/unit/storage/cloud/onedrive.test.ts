@@ -197,6 +197,16 @@ describe("an item", () => {
     expect(toDriveItem(raw, "other")?.item.parent).toBe("root");
   });
 
+  test.each([
+    [{ id: "ROOT", path: "/drives/x/root:/a" }, ""],
+    [{ id: "other", path: "/drive/root:" }, ""],
+    [{ id: "other", path: "/drives/b!x/root:" }, ""],
+    [{ id: "other", path: "/drives/b!x/root:/root:" }, "other"],
+    [{ id: "other", path: 7 }, "other"],
+  ])("in %j lies in %j", (parentReference, parent) => {
+    expect(toDriveItem({ ...raw, parentReference }, "root")?.item.parent).toBe(parent);
+  });
+
   test.each(["package", "bundle", "remoteItem"])("with a %s has no bytes of its own", (facet) => {
     const item = toDriveItem({ ...raw, folder: {}, [facet]: {} }, "root")?.item;
     expect(item).toMatchObject({ kind: "file", size: undefined, version: undefined });
