@@ -57,7 +57,7 @@ async function makeSubject(isProxied: boolean): Promise<CloudSubject> {
   };
   const proxy = isProxied ? await startFaultProxy(between) : undefined;
   const agent = new Agent();
-  const direct = impatient(agent, 500);
+  const direct = impatient(agent, 1500);
   const settings = {
     googleClientId: googleClient.id,
     googleClientSecret: googleClient.secret,
