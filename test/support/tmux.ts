@@ -1,0 +1,83 @@
+import { execFile, spawnSync } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+const execute = promisify(execFile);
+
+/** Whether this machine has tmux, the terminal that tests can drive. */
+export const hasTmux = spawnSync("tmux", ["-V"]).status === 0;
+
+/** A program in a real terminal of its own. `await using` ends both. */
+export interface TmuxTerminal extends AsyncDisposable {
+  /** What is on the screen, row by row, without blanks at the ends. */
+  rows(): Promise<readonly string[]>;
+  /** The screen with its colours as sequences. */
+  painted(): Promise<string>;
+  /** Waits until the screen is what is wanted, and gives its rows. */
+  sees(shown: string | RegExp): Promise<readonly string[]>;
+  /** Waits, then presses keys by tmux's names (`Enter`, `Down`, `C-c`) or types a text. */
+  press(shown: string | RegExp, ...keys: readonly string[]): Promise<void>;
+  resize(columns: number, rows: number): Promise<void>;
+}
+
+export interface TmuxOptions {
+  readonly columns: number;
+  readonly rows: number;
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** A program that starts from its sources, on a machine that does other things. */
+const patienceMs = 90_000;
+const pollMs = 50;
+
+/** Runs a shell command in a terminal of this size. The screen stays when it has ended. */
+export async function openTmux(
+  command: string,
+  { columns, rows, cwd, env }: TmuxOptions,
+): Promise<TmuxTerminal> {
+  const folder = await mkdtemp(join(tmpdir(), "croft-tmux-"));
+  // A server of its own: nobody's sessions and settings are touched.
+  const tmux = async (...words: readonly string[]) => {
+    const { stdout } = await execute("tmux", ["-S", join(folder, "socket"), "-u", ...words], {
+      cwd,
+      env: { PATH: process.env["PATH"], LC_ALL: "C.UTF-8", TERM: "xterm-256color", ...env },
+    });
+    return stdout;
+  };
+  const size = ["-x", String(columns), "-y", String(rows)];
+  await tmux("-f", "/dev/null", "new-session", "-d", ...size, `${command}; exec cat`);
+  await tmux("set-option", "-g", "status", "off");
+  await tmux("resize-window", ...size);
+
+  const read = async () =>
+    (await tmux("capture-pane", "-p")).split("\n").map((row) => row.trimEnd());
+  const terminal: TmuxTerminal = {
+    rows: read,
+    painted: () => tmux("capture-pane", "-p", "-e"),
+    async sees(shown) {
+      const givenUpAt = Date.now() + patienceMs;
+      for (;;) {
+        const found = await read();
+        const screen = found.join("\n");
+        if (typeof shown === "string" ? screen.includes(shown) : shown.test(screen)) return found;
+        if (Date.now() > givenUpAt) throw new Error(`${String(shown)} did not appear:\n${screen}`);
+        await new Promise((resolve) => setTimeout(resolve, pollMs));
+      }
+    },
+    async press(shown, ...keys) {
+      await terminal.sees(shown);
+      for (const key of keys) await tmux("send-keys", "--", key);
+    },
+    async resize(width, height) {
+      await tmux("resize-window", "-x", String(width), "-y", String(height));
+    },
+    [Symbol.asyncDispose]: async () => {
+      await tmux("kill-server").catch(() => undefined);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+  return terminal;
+}
