@@ -154,6 +154,18 @@ describe("signing in at Google", () => {
     expect(google.oauth.renewals() - before).toBe(1);
   });
 
+  test("tells the administrator, and nobody else, what Google's refusals are about", async () => {
+    const id = await connect(mira);
+    const body = { error: { code: 403, errors: [{ reason: "accessNotConfigured" }] } };
+    const isList = ({ path }: { path: string }) => path.startsWith("/drive/v3/files?");
+    between.answerNext(isList, 403, {}, JSON.stringify(body));
+    const listing = await mira.request(`/api/cloud/connections/${id}/items?refresh=true`);
+    expect([listing.status, listing.json.refresh_state]).toEqual([200, "failed"]);
+    expect(listing.text).not.toContain("accessNotConfigured");
+    const logged = daemon.log.find((line) => line["connection_id"] === id);
+    expect(logged).toMatchObject({ outcome: "forbidden", note: "403 accessNotConfigured" });
+  });
+
   test("is refused where the server has no client, naming what is missing", async () => {
     await using bare = await startTestDaemon({ env: { CROFT_GOOGLE_CLIENT_ID: "only this" } });
     const olga = createPerson(bare, "olga", "192.0.2.3");

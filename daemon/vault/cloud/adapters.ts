@@ -154,6 +154,18 @@ export function createAdapters(deps: CloudDeps): Adapters {
     await updateConnection(db, connection.id, { status });
   }
 
+  /** Clients hear the kind only: what the provider gave as its reason is for the administrator. */
+  function logFailure(connection: Connection, outcome: { readonly kind: string }): void {
+    const level = logLevelOf(outcome.kind);
+    if (level === undefined) return;
+    const note = "note" in outcome ? outcome.note : undefined;
+    const { id, provider } = connection;
+    deps.log[level](
+      { connection_id: id, provider, outcome: outcome.kind, note },
+      "a storage did not do what it was asked",
+    );
+  }
+
   return {
     async own(userId, connectionId) {
       const connection = await findConnection(db, userId, connectionId);
@@ -173,6 +185,7 @@ export function createAdapters(deps: CloudDeps): Adapters {
       if (connection.status === "reauth_required")
         return { kind: "reauth", note: "not asked again" };
       const outcome = await work(provider);
+      logFailure(connection, outcome);
       await noteStatus(connection, outcome.kind);
       return outcome;
     },
@@ -202,6 +215,23 @@ export function createAdapters(deps: CloudDeps): Adapters {
     } catch (error) {
       deps.log.debug({ err: error }, "a storage was not closed cleanly");
     }
+  }
+}
+
+/** How loud an outcome is; undefined for those that are no trouble of the storage's. */
+function logLevelOf(outcome: string): "warn" | "info" | undefined {
+  switch (outcome as (Failure | ReadFailure | { kind: "ok" })["kind"]) {
+    case "forbidden":
+    case "unknown_outcome":
+      return "warn";
+    case "reauth":
+    case "offline":
+    case "rate_limited":
+    case "quota_exceeded":
+    case "locked":
+      return "info";
+    default:
+      return undefined;
   }
 }
 
