@@ -82,7 +82,10 @@ function toConnectFailureReply(failure: ConnectFailure) {
     return { status: 422, body } as const;
   }
   const reply = toFailureReply(failure);
-  const detail = connectTexts[reply.body.kind] ?? "The storage could not be connected.";
+  const detail =
+    noteTexts[failure.note ?? ""] ??
+    connectTexts[reply.body.kind] ??
+    "The storage could not be connected.";
   // Nothing is stored yet, so there is nothing to be in conflict with: what is not the credentials' fault is the storage's.
   const status = reply.status === 409 ? 503 : reply.status;
   return { ...reply, status, body: { ...reply.body, detail } } as const;
@@ -107,6 +110,21 @@ const settingTexts: Readonly<Record<string, string>> = {
   redirected_elsewhere:
     "This address leads to another one. Give that instead, https:// in particular.",
   has_colon: "A name to sign in with cannot hold a colon.",
+  has_a_path:
+    "The address must end after the host and the port: the bucket is a setting of its own.",
+  not_a_name: "This is not a bucket's name.",
+  bucket_missing: "There is no bucket of this name at this address.",
+  not_a_region: "This is not a region's name.",
+  wrong_region: "The bucket lies in another region.",
+  not_a_switch: "Either true or false.",
+  not_a_key: "This is not an access key: it has spaces or other characters that no key has.",
+  not_a_token: "This is not a session token.",
+};
+
+/** Failures that have a reason of their own, which a person can do something about. */
+const noteTexts: Readonly<Record<string, string>> = {
+  clock_skew: "The clock of this server or the storage's is wrong: they are too far apart.",
+  listing_garbles_names: "The storage does not give names back as they are.",
 };
 
 const connectTexts: Readonly<Record<string, string>> = {

@@ -44,8 +44,8 @@ function toAddress(
 ): BucketAddress | ConnectFailure {
   const { endpoint = "", region = "us-east-1", bucket = "", path_style: style = "true" } = settings;
   const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol))
-    return invalid("endpoint", "not_an_address");
+  if (url === undefined) return invalid("endpoint", "not_an_address");
+  if (!/^https?:$/.test(url.protocol)) return invalid("endpoint", "not_http");
   if (url.username !== "" || url.password !== "") return invalid("endpoint", "has_credentials");
   if (url.pathname !== "/" || url.search !== "" || url.hash !== "")
     return invalid("endpoint", "has_a_path");

@@ -191,7 +191,7 @@ async function probeSpelling(
   const keySpelling = toSpelling(keys, keys.objects[0]?.key, key);
   const prefixSpelling = toSpelling(folders, folders.prefixes[0], `${folder}${ODD}/`);
   return keySpelling === undefined || prefixSpelling === undefined
-    ? { kind: "unsupported", reason: "listing_garbles_names" }
+    ? { kind: "unsupported", reason: "listing", note: "listing_garbles_names" }
     : { keySpelling, prefixSpelling };
 }
 
