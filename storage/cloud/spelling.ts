@@ -20,6 +20,7 @@ export function toStopoverName(name: string, id: string): string {
   return stem + suffix;
 }
 
+/** Letter by letter, for in a word a letter's small form may depend on those around it, which storages do not look at. */
 function fold(name: string): string {
-  return name.normalize("NFC").toLowerCase();
+  return Array.from(name.normalize("NFC"), (letter) => letter.toLowerCase()).join("");
 }

@@ -59,6 +59,7 @@ async function makeSubject(
     isUpload: ({ method, path }) =>
       method === "PUT" && (path.startsWith("/signed/upload/") || path.includes("/content")),
   };
+  server.mixCase(driveType === "personal");
   const proxy = isProxied ? await startFaultProxy(between) : undefined;
   const agent = new Agent();
 

@@ -140,6 +140,8 @@ export async function startDropboxServer(
     if (place === "") return tree.root;
     if (typeof place !== "string") return undefined;
     if (place.startsWith("id:")) return tree.find(place);
+    // Paths are kept composed, and found by that spelling only.
+    if (place !== place.normalize("NFC")) return undefined;
     let node: TreeNode | undefined = tree.root;
     for (const name of place.split("/").slice(1)) node = node && tree.child(node.id, name);
     return node;

@@ -38,6 +38,8 @@ export interface OneDriveServer extends Served {
   alterUploads(isAltering: boolean): void;
   /** The precondition of a delete is refused although it is met, as has been seen. */
   breakDeleteGuard(isBroken: boolean): void;
+  /** A personal drive's ids are written in small letters in some answers and in capitals in others, as they are. */
+  mixCase(isMixing: boolean): void;
   /** Requests that showed the token to a signed address. */
   leaks(): number;
 }
@@ -92,6 +94,8 @@ export async function startOneDriveServer(
     room: undefined as number | undefined,
     isAltering: false,
     isDeleteGuardBroken: false,
+    isMixing: false,
+    answers: 0,
   };
 
   const room = () => Math.min(total - tree.size(), state.room ?? Infinity);
@@ -105,6 +109,27 @@ export async function startOneDriveServer(
     return hash.digest();
   }
 
+  const isDrive = (id: string) =>
+    isPersonal ? id.toLowerCase() === driveId.toLowerCase() : id === driveId;
+
+  function find(id: string): TreeNode | undefined {
+    const known = tree.find(id);
+    if (known !== undefined || !isPersonal) return known;
+    const wanted = id.toLowerCase();
+    return [tree.root, ...tree.below(tree.root.id)].find(
+      (node) => node.id.toLowerCase() === wanted,
+    );
+  }
+
+  /** An id as the next answer spells it. */
+  function spell(id: string): string {
+    if (!state.isMixing || !isPersonal) return id;
+    state.answers += 1;
+    const [drive = "", item] = id.split("!");
+    const spelled = state.answers % 2 === 0 ? drive.toLowerCase() : drive.toUpperCase();
+    return item === undefined ? spelled : `${spelled}!${item}`;
+  }
+
   function pathOf(node: TreeNode): string {
     const above = node.parent === undefined ? undefined : tree.find(node.parent);
     if (above === undefined) return `/drives/${driveId}/root:`;
@@ -115,7 +140,7 @@ export async function startOneDriveServer(
     const time = new Date(node.modifiedAt).toISOString();
     const above = node.parent === undefined ? undefined : tree.find(node.parent);
     return {
-      id: node.id,
+      id: spell(node.id),
       name: node.name,
       size: node.bytes.length,
       eTag: `"{${node.id}},${node.revision}"`,
@@ -125,7 +150,14 @@ export async function startOneDriveServer(
       fileSystemInfo: { createdDateTime: time, lastModifiedDateTime: time },
       ...(above === undefined
         ? { root: {} }
-        : { parentReference: { driveId, driveType, id: above.id, path: pathOf(above) } }),
+        : {
+            parentReference: {
+              driveId: spell(driveId),
+              driveType,
+              id: spell(above.id),
+              path: pathOf(above),
+            },
+          }),
       ...(node.kind === "folder"
         ? { folder: { childCount: tree.children(node.id).length } }
         : {
@@ -213,20 +245,20 @@ export async function startOneDriveServer(
     const reference = body["parentReference"] as Body | undefined;
     const parent = String(reference?.["id"] ?? node.parent);
     const name = String(body["name"] ?? node.name);
-    const target = tree.find(parent);
-    if (node.parent === undefined || (reference?.["driveId"] ?? driveId) !== driveId)
+    const target = find(parent);
+    if (node.parent === undefined || !isDrive(String(reference?.["driveId"] ?? driveId)))
       return sendError(response, 400, "invalidRequest");
     if (target === undefined) return sendError(response, 404, "itemNotFound");
     const isInside = target === node || tree.below(node.id).includes(target);
     if (target.kind !== "folder" || isInside || isRefusedName(name))
       return sendError(response, 400, "invalidRequest");
-    const taken = tree.child(parent, name);
+    const taken = tree.child(target.id, name);
     const isRespelled =
       taken === node && name.normalize("NFC") === node.name.normalize("NFC") && name !== node.name;
     if ((taken !== undefined && taken !== node) || isRespelled)
       return sendError(response, 409, "nameAlreadyExists");
-    if (node.parent !== parent || node.name !== name) tree.touch(node);
-    node.parent = parent;
+    if (node.parent !== target.id || node.name !== name) tree.touch(node);
+    node.parent = target.id;
     node.name = name;
     sendItem(response, 200, node, url);
   }
@@ -316,15 +348,16 @@ export async function startOneDriveServer(
   async function answerGraph(request: IncomingMessage, response: ServerResponse, url: URL) {
     const path = url.pathname.slice("/v1.0".length);
     const { method } = request;
-    if (path === "/me/drive" || path === `/drives/${encodeURIComponent(driveId)}`) {
+    const drive = /^\/drives\/([^/]+)$/.exec(path)?.[1];
+    if (path === "/me/drive" || (drive !== undefined && isDrive(decodeURIComponent(drive)))) {
       const quota = { total, used: tree.size(), remaining: total - tree.size(), state: "normal" };
-      return sendJson(response, 200, select({ id: driveId, driveType, quota }, url));
+      return sendJson(response, 200, select({ id: spell(driveId), driveType, quota }, url));
     }
     if (path === "/me/drive/root") return sendItem(response, 200, tree.root, url);
     const place = /^\/drives\/([^/]+)\/items\/([^/:]+)(?::\/([^:]+):)?(?:\/(\w+))?$/.exec(path);
-    if (place === null || decodeURIComponent(place[1] ?? "") !== driveId)
+    if (place === null || !isDrive(decodeURIComponent(place[1] ?? "")))
       return sendError(response, 404, "itemNotFound");
-    const above = tree.find(decodeURIComponent(place[2] ?? ""));
+    const above = find(decodeURIComponent(place[2] ?? ""));
     const name = place[3] === undefined ? undefined : decodeURIComponent(place[3]);
     const node = above && (name === undefined ? above : tree.child(above.id, name));
     const what = `${method} ${place[4] ?? ""}`;
@@ -416,6 +449,9 @@ export async function startOneDriveServer(
     },
     alterUploads(isAltering) {
       state.isAltering = isAltering;
+    },
+    mixCase(isMixing) {
+      state.isMixing = isMixing;
     },
     breakDeleteGuard(isBroken) {
       state.isDeleteGuardBroken = isBroken;

@@ -48,7 +48,9 @@ export function createAccount(api: DropboxApi, clock: () => number): Account {
   }
 
   async function look(place: string, signal: AbortSignal): Promise<Look> {
-    const answer = await api.ask("files/get_metadata", { path: place }, signal);
+    // Paths are kept composed, and are found by that spelling only.
+    const path = place.normalize("NFC");
+    const answer = await api.ask("files/get_metadata", { path }, signal);
     if (answer.kind !== "ok") return answer;
     const found = toDropboxItem(answer.value);
     return found === undefined ? strange("strange_item") : { kind: "ok", found };

@@ -5,7 +5,7 @@ import type { JsonObject } from "../json.ts";
 import type { Drive } from "./drive.ts";
 import type { GraphFailure } from "./failures.ts";
 import type { Graph, GraphAnswer } from "./graph.ts";
-import { isHeaderValue, isPossibleId, isSameId } from "./items.ts";
+import { isHeaderValue, isPossibleId } from "./items.ts";
 import { brokenOneDriveRule } from "./names.ts";
 
 /** What makes, renames, moves and deletes. Nothing is replaced, and no answer is believed lost before a look. */
@@ -151,7 +151,7 @@ export function createChanges(
     async move(id, parent, expected, signal) {
       if (parent === id) return refuse("self_destination");
       const seen = await lookExpected(id, expected, signal);
-      if (seen.kind !== "ok" || isSameId(seen.item.parent, parent)) return seen;
+      if (seen.kind !== "ok" || seen.item.parent === parent) return seen;
       const { item } = seen;
       if (parent !== "") {
         const target = await drive.look(parent, signal);
@@ -166,7 +166,7 @@ export function createChanges(
       // Nothing but the parent: with a name beside it, half of such a change has been seen to happen.
       const body = { parentReference: { driveId: facts.driveId, id: parentId } };
       const answer = await patch(item, body, signal);
-      const isThere = (now: ProviderItem) => isSameId(now.parent, parent);
+      const isThere = (now: ProviderItem) => now.parent === parent;
       if (answer.kind !== "ok")
         return withName(await explain(item, answer, isThere, signal), item.name);
       const moved = drive.toItem(answer.value);
@@ -247,7 +247,7 @@ function isExpected(item: ProviderItem, expected: Expected): boolean {
   return (
     (expected.kind === undefined || expected.kind === item.kind) &&
     (expected.name === undefined || expected.name === item.name) &&
-    (expected.parent === undefined || isSameId(expected.parent, item.parent)) &&
+    (expected.parent === undefined || expected.parent === item.parent) &&
     (expected.etag === undefined || item.etag === undefined || expected.etag === item.etag)
   );
 }

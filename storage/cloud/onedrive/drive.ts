@@ -3,7 +3,7 @@ import { LISTING_ITEMS_MAX, type ListOutcome, type ProviderItem } from "../provi
 import { asObject, asText, type JsonObject } from "../json.ts";
 import type { GraphFailure } from "./failures.ts";
 import type { Graph } from "./graph.ts";
-import { isPossibleId, isSameId, ITEM_FIELDS, toDriveItem, type DriveItem } from "./items.ts";
+import { isPossibleId, ITEM_FIELDS, toDriveItem, type DriveItem } from "./items.ts";
 
 export type Look = { readonly kind: "ok"; readonly found: DriveItem } | GraphFailure;
 
@@ -94,7 +94,7 @@ export function createDrive(graph: Graph, driveId: string, rootId: string): Driv
     async isWithin(folder, id, signal) {
       let at = folder;
       for (let depth = 0; depth < DEPTH_MAX; depth++) {
-        if (isSameId(at.id, id) || isSameId(at.parent, id)) return true;
+        if (at.id === id || at.parent === id) return true;
         if (at.parent === "") return false;
         const above = await look(at.parent, signal);
         if (above.kind !== "ok") return above;

@@ -57,7 +57,8 @@ export function toGraphFailure(
 /** 409 stands for a taken name, for an etag that was not met, for an item that is held, and for a lock. */
 function toConflict(codes: readonly string[], message: string, note: string): Failure {
   if (codes.includes("nameAlreadyExists")) return { kind: "conflict", note };
-  if (codes.includes("resourceModified") || /e-?tag/i.test(message)) return { kind: "stale", note };
+  const isGuard = codes.includes("resourceModified") || codes.includes("preconditionFailed");
+  if (isGuard || /e-?tag/i.test(message)) return { kind: "stale", note };
   if (codes.includes("resourceLocked")) return { kind: "locked", note };
   return { kind: "forbidden", note };
 }

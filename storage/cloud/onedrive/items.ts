@@ -20,10 +20,10 @@ export interface DriveItem {
  * other people's drives are files without bytes.
  */
 export function toDriveItem(raw: JsonObject, rootId: string): DriveItem | undefined {
-  const id = asText(raw["id"]);
+  const id = toItemId(raw["id"]);
   const name = asText(raw["name"]);
   const reference = asObject(raw["parentReference"]);
-  const holder = asText(reference?.["id"]);
+  const holder = toItemId(reference?.["id"]);
   if (id === undefined || name === undefined || holder === undefined) return undefined;
   if (!isPossibleId(id) || name.includes("\0") || raw["deleted"] !== undefined) return undefined;
   const isElsewhere = [raw["package"], raw["bundle"], raw["remoteItem"]].some(
@@ -39,7 +39,7 @@ export function toDriveItem(raw: JsonObject, rootId: string): DriveItem | undefi
       id,
       name,
       kind: folder === undefined ? "file" : "folder",
-      parent: isSameId(holder, rootId) || isRootPath(reference?.["path"]) ? "" : holder,
+      parent: holder === rootId || isRootPath(reference?.["path"]) ? "" : holder,
       contentType: file && toContentType(file["mimeType"], name),
       size,
       modifiedAt:
@@ -52,9 +52,23 @@ export function toDriveItem(raw: JsonObject, rootId: string): DriveItem | undefi
   };
 }
 
-/** Personal drives spell one id in capitals here and in small letters there. */
-export function isSameId(one: string, other: string): boolean {
-  return one.toLowerCase() === other.toLowerCase();
+/**
+ * An item's id in one spelling: personal drives write one and the same in capitals here and in small letters there,
+ * and leave out a zero in front.
+ */
+export function toItemId(value: unknown): string | undefined {
+  const id = asText(value);
+  const personal = /^([0-9a-f]{15,16})!([0-9a-z]+)$/i.exec(id ?? "");
+  if (personal === null) return id;
+  const [, drive = "", item = ""] = personal;
+  return `${drive.toUpperCase().padStart(16, "0")}!${item.toLowerCase()}`;
+}
+
+/** A drive's id, likewise. */
+export function toDriveId(value: unknown): string | undefined {
+  const id = asText(value);
+  const isPersonal = id !== undefined && /^[0-9a-f]{15,16}$/i.test(id);
+  return isPersonal ? id.toLowerCase().padStart(16, "0") : id;
 }
 
 /** Whether an id, which may come from anywhere, can be a segment of an address: one of dots would lead elsewhere. */

@@ -17,6 +17,7 @@ import { createTransport } from "../transport.ts";
 import { createChanges, toChangeFailure } from "./changes.ts";
 import { createDrive } from "./drive.ts";
 import { createGraph, type Graph } from "./graph.ts";
+import { toDriveId, toItemId } from "./items.ts";
 import { readFile } from "./read.ts";
 import { upload, type UploadSizes } from "./upload.ts";
 
@@ -124,11 +125,11 @@ async function lookAt(graph: Graph, signal: AbortSignal): Promise<CheckOutcome> 
   });
   if (drive.kind === "not_found") return { kind: "forbidden", note: "no_drive" };
   if (drive.kind !== "ok") return drive;
-  const driveId = asText(drive.value["id"]);
+  const driveId = toDriveId(drive.value["id"]);
   const root = await graph.call({ method: "GET", path: "/me/drive/root?$select=id", signal });
   if (root.kind === "not_found") return { kind: "forbidden", note: "no_root" };
   if (root.kind !== "ok") return root;
-  const rootId = asText(root.value["id"]);
+  const rootId = toItemId(root.value["id"]);
   if (driveId === undefined || rootId === undefined)
     return { kind: "offline", sent: true, note: "strange_drive" };
   const facts: Facts = {

@@ -395,6 +395,13 @@ describe("uploads", () => {
     expect(await names(opened.provider, "")).toEqual(["large.bin"]);
   });
 
+  test("of a decomposed name are found again by its composed one", async () => {
+    await using opened = await open();
+    opened.proxy.loseNext(isRoute("upload_session/finish"));
+    const item = done(await tryUpload(opened.provider, "", "a\u0308.bin", bytes));
+    same(await get(opened.provider, item.id), bytes);
+  });
+
   test("without a length need none", async () => {
     await using opened = await open();
     const outcome = await opened.provider.upload({

@@ -3,7 +3,12 @@ import { Readable } from "node:stream";
 import { Agent } from "undici";
 import { afterAll, describe, expect, test } from "vitest";
 import { toGraphFailure } from "../../../../storage/cloud/onedrive/failures.ts";
-import { isHeaderValue, toDriveItem } from "../../../../storage/cloud/onedrive/items.ts";
+import {
+  isHeaderValue,
+  toDriveId,
+  toDriveItem,
+  toItemId,
+} from "../../../../storage/cloud/onedrive/items.ts";
 import { brokenOneDriveRule } from "../../../../storage/cloud/onedrive/names.ts";
 import { openOneDrive, usualSizes } from "../../../../storage/cloud/onedrive/onedrive.ts";
 import { microsoft, oneDrive } from "../../../../storage/cloud/onedrive/provider.ts";
@@ -155,6 +160,7 @@ describe("what a status means", () => {
     [405, {}, "unsupported"],
     [409, { code: "nameAlreadyExists" }, "conflict"],
     [409, { code: "resourceModified" }, "stale"],
+    [409, { code: "preconditionFailed" }, "stale"],
     [409, { code: "conflict", message: "The eTag does not match" }, "stale"],
     [409, { code: "invalidRequest", message: "The item is on hold" }, "forbidden"],
     [412, {}, "stale"],
@@ -198,7 +204,6 @@ describe("an item", () => {
   });
 
   test.each([
-    [{ id: "ROOT", path: "/drives/x/root:/a" }, ""],
     [{ id: "other", path: "/drive/root:" }, ""],
     [{ id: "other", path: "/drives/b!x/root:" }, ""],
     [{ id: "other", path: "/drives/b!x/root:/root:" }, "other"],
@@ -238,6 +243,29 @@ describe("an item", () => {
   test("an etag that would break a header is none", () => {
     expect(toDriveItem({ ...raw, eTag: '"a"\r\nx: y' }, "root")?.item.etag).toBeUndefined();
     expect(isHeaderValue('"{6B1C},2"')).toBe(true);
+  });
+});
+
+describe("ids of personal drives", () => {
+  test("are one however they are spelled", () => {
+    expect(toItemId("66d53be8a5056eca!SEA8CC6")).toBe("66D53BE8A5056ECA!sea8cc6");
+    expect(toItemId("66D53BE8A5056ECA!sea8cc6")).toBe("66D53BE8A5056ECA!sea8cc6");
+    expect(toItemId("6D53BE8A5056ECA!101")).toBe("06D53BE8A5056ECA!101");
+    expect(toDriveId("6D53BE8A5056ECA")).toBe("06d53be8a5056eca");
+  });
+
+  test("those at work are left as they are", () => {
+    expect(toItemId("01ABCdefGHIJKLMNOP")).toBe("01ABCdefGHIJKLMNOP");
+    expect(toDriveId("b!aBcDeF")).toBe("b!aBcDeF");
+    expect([toItemId(7), toDriveId("")]).toEqual([undefined, undefined]);
+  });
+
+  test("do not make another account of one", async () => {
+    await using opened = await open();
+    const { provider, server } = opened;
+    server.mixCase(true);
+    for (let look = 0; look < 4; look++)
+      expect((await provider.check({ signal: calm })).kind).toBe("ok");
   });
 });
 

@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import { isSameSpelling, toStopoverName } from "../../../../storage/cloud/spelling.ts";
+
+test.each([
+  ["a", "A", true],
+  ["\u00e4", "A\u0308", true],
+  ["a", "b", false],
+  ["\u03a3\u03a3\u03a3", "\u03c3\u03c3\u03c3", true],
+  ["stra\u00dfe", "STRASSE", false],
+])("%j and %j: one name is %s", (one, other, expected) => {
+  expect(isSameSpelling(one, other)).toBe(expected);
+});
+
+test("a stopover's name tells where it belongs, and fits", () => {
+  const id = "01a1fe9f-65f9-727c-939d-cd9713bf8f38";
+  expect(toStopoverName("REPORT.txt", id)).toBe("REPORT.txt.croft-cd9713bf8f38");
+  for (const name of ["x".repeat(255), "\u{1f600}".repeat(63), "\u00e4".repeat(127)]) {
+    const stopover = toStopoverName(name, id);
+    expect(Buffer.byteLength(stopover)).toBeLessThanOrEqual(255);
+    expect(stopover).toMatch(/\.croft-cd9713bf8f38$/);
+    expect(stopover.isWellFormed()).toBe(true);
+  }
+});
