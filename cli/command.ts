@@ -22,8 +22,8 @@ export interface CommandModule {
   define(command: Command, cli: CliContext): void;
 }
 
-/** What `croft __complete` can list. */
-export type CompletionKind = "profiles" | "settings" | "connections" | "commands";
+/** What `croft __complete` can list. `items`: addresses such as `CONNECTION:/path/to/file`, folder by folder. */
+export type CompletionKind = "profiles" | "settings" | "connections" | "items" | "commands";
 
 /** One command in the tree. `load` imports its file, and nothing else does. */
 export interface Verb {

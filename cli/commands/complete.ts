@@ -1,15 +1,20 @@
 import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
 import { shapeList } from "../output/spec.ts";
-import { listConnections, readConnections } from "./vault/find-connection.ts";
 import { wholeList } from "../output/pages.ts";
+import { toVisible } from "../output/visible.ts";
+import { listConnections, readConnections } from "./vault/find-connection.ts";
+import { createItemFinder, listItems } from "./vault/find-item.ts";
+import { toFolderAddress } from "./vault/item-address.ts";
 
-export const operations = [listConnections];
+export const operations = [listConnections, listItems];
 export const output = shapeList({ value: "string", description: "string" });
 
 /** What the command was given. */
 export interface CompleteOptions {
   readonly kind: string;
+  /** What is typed so far, for kinds that go on from it. */
+  readonly word: string;
 }
 
 interface Candidate {
@@ -19,20 +24,23 @@ interface Candidate {
 
 export function define(command: Command, cli: CliContext, run = runComplete): void {
   command
-    .argument("<kind>", "profiles, settings, connections or commands")
-    .action((kind: string) => run(cli, { kind }));
+    .argument("<kind>", "profiles, settings, connections, items or commands")
+    .argument("[word]", "what is typed so far")
+    .action((kind: string, word: string = "") => run(cli, { kind, word }));
 }
 
 /** Prints the values of a kind for a completion script: none when they cannot be had, and never a question. */
-export async function runComplete(cli: CliContext, { kind }: CompleteOptions): Promise<void> {
-  const candidates = await find(cli, kind).catch(() => []);
-  await cli.output.list(wholeList(candidates), [
+export async function runComplete(cli: CliContext, { kind, word }: CompleteOptions): Promise<void> {
+  const candidates = await find(cli, kind, word).catch(() => []);
+  // A shell shows them on the terminal as they are.
+  const harmless = candidates.filter(({ value }) => toVisible(value) === value);
+  await cli.output.list(wholeList(harmless), [
     { header: "value", cell: ({ value }) => value },
     { header: "description", cell: ({ description }) => description },
   ]);
 }
 
-async function find(cli: CliContext, kind: string): Promise<readonly Candidate[]> {
+async function find(cli: CliContext, kind: string, word: string): Promise<readonly Candidate[]> {
   switch (kind) {
     case "profiles": {
       const { profiles } = await cli.profiles.read();
@@ -51,14 +59,35 @@ async function find(cli: CliContext, kind: string): Promise<readonly Candidate[]
         .filter((entry) => entry.kind === "noun" || !entry.hidden)
         .map(({ name, summary }) => ({ value: name, description: summary }));
     }
-    case "connections": {
-      const connections = await readConnections(cli);
-      return connections.map(({ display_name: name, provider }) => ({
-        value: `${name}:/`,
+    case "connections":
+      return (await readConnections(cli)).map(({ display_name: value, provider }) => ({
+        value,
         description: provider,
       }));
-    }
+    case "items":
+      return word.includes(":/") ? findItems(cli, word) : findRoots(cli);
     default:
       return [];
   }
+}
+
+async function findRoots(cli: CliContext): Promise<readonly Candidate[]> {
+  return (await readConnections(cli)).map(({ display_name: name, provider }) => ({
+    value: `${name}:/`,
+    description: provider,
+  }));
+}
+
+/** What is in the folder that the word has reached. */
+async function findItems(cli: CliContext, word: string): Promise<readonly Candidate[]> {
+  const above = word.slice(0, word.lastIndexOf("/") + 1);
+  const { connection, id } = await createItemFinder(cli).find(toFolderAddress(above));
+  const { body } = await cli.client.call(listItems, {
+    params: { connection_id: connection.id },
+    query: { parent_ref: id, limit: 1000 },
+  });
+  return body.items.map(({ name, kind }) => ({
+    value: `${above}${name}${kind === "folder" ? "/" : ""}`,
+    description: kind,
+  }));
 }

@@ -24,11 +24,32 @@ export function toBashScript(rows: readonly CompletionRow[]): string {
       `    ${flag}) COMPREPLY=($(compgen -W ${quote(values.join(" "))} -- "$cur")); return ;;`,
   );
   return `# bash completion for croft
+# Values are read, not expanded: names come from elsewhere.
+_croft_values() {
+  local value
+  while IFS=$'\\t' read -r value _; do
+    [[ $value == "\${cur//\\\\/}"* ]] || continue
+    printf -v value %q "$value"
+    COMPREPLY+=("$value")
+  done < <(croft __complete "$1" "\${cur//\\\\/}" 2>/dev/null)
+  [[ \${#COMPREPLY[@]} == 1 && \${COMPREPLY[0]} == */ ]] && compopt -o nospace 2>/dev/null
+  # What stands before the last colon is on the line already, where readline ends words at colons.
+  if [[ $cur == *:* && $COMP_WORDBREAKS == *:* ]]; then
+    local before=\${cur%"\${cur##*:}"}
+    COMPREPLY=("\${COMPREPLY[@]#"$before"}")
+  fi
+}
 _croft() {
-  local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]}
+  local cur=\${COMP_WORDS[COMP_CWORD]} start=$COMP_CWORD
+  # CONNECTION:/path is one word, which bash takes apart at its colon.
+  while ((start > 1)) && [[ \${COMP_WORDS[start]} == : || \${COMP_WORDS[start-1]} == : ]]; do
+    ((start--))
+    cur=\${COMP_WORDS[start]}$cur
+  done
+  local prev=\${COMP_WORDS[start-1]}
   local path="" next word words="" flags="" kind="" index
   COMPREPLY=()
-  for ((index = 1; index < COMP_CWORD; index++)); do
+  for ((index = 1; index < start; index++)); do
     word=\${COMP_WORDS[index]}
     [[ $word == -* ]] && continue
     next="\${path:+$path }$word"
@@ -38,7 +59,7 @@ _croft() {
   done
   case "$prev" in
 ${fixed.join("\n")}
-    --profile) COMPREPLY=($(compgen -W "$(croft __complete profiles 2>/dev/null | cut -f1)" -- "$cur")); return ;;
+    --profile) _croft_values profiles; return ;;
   esac
   case "$path" in
 ${cases.join("\n")}
@@ -48,7 +69,7 @@ ${cases.join("\n")}
   elif [[ -n $words ]]; then
     COMPREPLY=($(compgen -W "$words" -- "$cur"))
   elif [[ -n $kind ]]; then
-    COMPREPLY=($(compgen -W "$(croft __complete "$kind" 2>/dev/null | cut -f1)" -- "$cur"))
+    _croft_values "$kind"
   fi
 }
 complete -o default -F _croft croft

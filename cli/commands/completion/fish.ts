@@ -31,7 +31,9 @@ export function toFishScript(rows: readonly CompletionRow[]): string {
       }),
       ...(values === undefined
         ? []
-        : [`complete -c croft ${at} -f -a ${quote(`(croft __complete ${values} 2>/dev/null)`)}`]),
+        : [
+            `complete -c croft ${at} -f -a ${quote(`(croft __complete ${values} (commandline -ct) 2>/dev/null)`)}`,
+          ]),
     ];
   });
   return `# fish completion for croft

@@ -48,7 +48,7 @@ ${fixed.join("\n")}
   elseif ($previous -eq '--profile') { $found = croft __complete profiles 2>$null | ForEach-Object { ($_ -split "\`t")[0] } }
   elseif ($wordToComplete -like '-*') { $found = $row.Flags }
   elseif ($row.Words.Count -gt 0) { $found = $row.Words }
-  elseif ($row.Kind -ne '') { $found = croft __complete $row.Kind 2>$null | ForEach-Object { ($_ -split "\`t")[0] } }
+  elseif ($row.Kind -ne '') { $found = croft __complete $row.Kind $wordToComplete 2>$null | ForEach-Object { ($_ -split "\`t")[0] } }
   else { $found = @() }
   $found | Where-Object { $_ -like "$wordToComplete*" } |
     ForEach-Object { [System.Management.Automation.CompletionResult]::new($_, $_, 'ParameterValue', $_) }

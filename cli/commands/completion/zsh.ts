@@ -49,8 +49,8 @@ ${cases.join("\n")}
   elif (( \${#words_here} )); then
     _describe 'command' words_here
   elif [[ -n $kind ]]; then
-    found=("\${(@f)$(croft __complete "$kind" 2>/dev/null | cut -f1)}")
-    compadd -a found
+    found=("\${(@f)$(croft __complete "$kind" "\${(Q)words[CURRENT]}" 2>/dev/null | cut -f1)}")
+    if [[ $kind == items ]]; then compadd -S '' -a found; else compadd -a found; fi
   else
     _files
   fi

@@ -15,6 +15,7 @@ const analyzeItem = operation<typeof analyzeItemEndpoint>(
 
 export const operations = [listConnections, listItems, analyzeItem];
 export const output = resourceOf(analyzeItem, 202);
+export const completions = { item: "items" } as const;
 
 /** What the command was given. */
 export interface ItemAnalyzeOptions {

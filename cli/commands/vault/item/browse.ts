@@ -30,7 +30,7 @@ export const operations = [
   deleteItem,
 ];
 export const output = listOf(listItems, "items");
-export const completions = { folder: "connections" } as const;
+export const completions = { folder: "items" } as const;
 /** The line itself destroys nothing; on the screen each deletion is asked for. */
 export const destructive = false;
 

@@ -8,6 +8,7 @@ import { downloadItem } from "./save-item.ts";
 
 export const operations = [listConnections, listItems, downloadItem];
 export const output = { kind: "bytes" } as const;
+export const completions = { items: "items" } as const;
 
 /** What the command was given. */
 export interface ItemCatOptions {

@@ -24,6 +24,7 @@ export const output = shapeList({
   item_kind: "string?",
   is_folder: "boolean?",
 });
+export const completions = { items: "items" } as const;
 export const destructive = true;
 
 /** What the command was given. */

@@ -16,6 +16,7 @@ import { downloadItem, saveDownload } from "./save-item.ts";
 
 export const operations = [listConnections, listItems, downloadItem];
 export const output = shapeList({ ...resultFields, path: "string?", size: "integer?" });
+export const completions = { items: "items" } as const;
 
 /** What the command was given. */
 export interface ItemDownloadOptions {

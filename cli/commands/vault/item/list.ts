@@ -9,7 +9,7 @@ import { type ItemAddress, toFolderAddress } from "../item-address.ts";
 
 export const operations = [listConnections, listItems];
 export const output = listOf(listItems, "items");
-export const completions = { folder: "connections" } as const;
+export const completions = { folder: "items" } as const;
 
 /** What the command was given. */
 export interface ItemListOptions {

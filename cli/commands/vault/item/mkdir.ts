@@ -21,6 +21,7 @@ export const output = shape({
   name: "string",
   parent_ref: "string?",
 });
+export const completions = { folder: "items" } as const;
 
 /** What the command was given. */
 export interface ItemMkdirOptions {

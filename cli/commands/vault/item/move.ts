@@ -20,6 +20,7 @@ export const moveItem = operation<typeof moveItemEndpoint>(
 
 export const operations = [listConnections, listItems, moveItem];
 export const output = resourceOf(moveItem);
+export const completions = { item: "items" } as const;
 
 /** What the command was given. */
 export interface ItemMoveOptions {

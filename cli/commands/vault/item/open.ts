@@ -15,6 +15,7 @@ const openItem = operation<typeof openItemEndpoint>(
 
 export const operations = [listConnections, listItems, openItem];
 export const output = resourceOf(openItem);
+export const completions = { item: "items" } as const;
 
 /** What the command was given. */
 export interface ItemOpenOptions {

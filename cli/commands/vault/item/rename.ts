@@ -15,6 +15,7 @@ export const renameItem = operation<typeof renameItemEndpoint>(
 
 export const operations = [listConnections, listItems, renameItem];
 export const output = resourceOf(renameItem);
+export const completions = { item: "items" } as const;
 
 /** What the command was given. */
 export interface ItemRenameOptions {

@@ -18,7 +18,7 @@ export const output = shapeList({
   modified_at: "string?",
   provider_item_id: "string",
 });
-export const completions = { folder: "connections" } as const;
+export const completions = { folder: "items" } as const;
 
 /** What the command was given. */
 export interface ItemTreeOptions {

@@ -18,6 +18,7 @@ export const getItemDetail = operation<typeof getItemDetailEndpoint>(
 
 export const operations = [listConnections, listItems, getItemDetail];
 export const output = resourceOf(getItemDetail);
+export const completions = { item: "items" } as const;
 
 /** What the command was given. */
 export interface ItemViewOptions {

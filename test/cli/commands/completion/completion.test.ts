@@ -28,7 +28,16 @@ async function completeInBash(line: string): Promise<string[]> {
   const script = join(home.path, "completion.bash");
   // A croft that answers for values, so that no real one is asked.
   const croft = join(home.path, "croft");
-  await writeFile(croft, '#!/bin/sh\nprintf "%s\\tdescribed\\n" "$2-one" "$2-two"\n');
+  await writeFile(
+    croft,
+    `#!/bin/sh
+case "$2 $3" in
+"items home:/"*) printf '%s\\tfile\\n' 'home:/docs/' 'home:/a b.txt' 'home:/$(touch pwned)' ;;
+items*) printf '%s\\tfolder\\n' 'home:/' 'nas:/' ;;
+*) printf '%s\\tdescribed\\n' "$2-one" "$2-two" ;;
+esac
+`,
+  );
   await chmod(croft, 0o700);
   await writeFile(script, out);
   const words = line.split(" ").map((word) => `'${word}'`);
@@ -52,6 +61,12 @@ skipUnless(has("bash"), "bash is not installed").describe("in bash", () => {
     ["croft config get ", ["settings-one", "settings-two"]],
     ["croft version --profile ", ["profiles-one", "profiles-two"]],
     ["croft vault item upload ", []],
+    ["croft vault item list n", ["nas:/"]],
+    // As readline takes it apart: what stands before the colon is on the line already.
+    ["croft vault item list home :", ["/"]],
+    ["croft vault item list home : /", ["/docs/", "/a\\ b.txt", "/\\$\\(touch\\ pwned\\)"]],
+    ["croft vault item cat home : /do", ["/docs/"]],
+    ["croft vault connection view ", ["connections-one", "connections-two"]],
   ])("%s is completed", async (line, words) => {
     expect(await completeInBash(line)).toEqual(words);
   });
@@ -97,8 +112,29 @@ describe("values", () => {
     await using daemon = await fakeDaemon({ "GET /api/cloud/connections": { body } });
     await signIn(home.path, { url: daemon.url, vault: {} });
     expect((await runCli(["__complete", "connections"], { home: home.path })).out).toBe(
-      "home:/\tlocal_folder\n",
+      "home\tlocal_folder\n",
     );
+  });
+
+  test("of items come folder by folder, without names that a terminal would act on", async () => {
+    await using home = await temporaryHome();
+    const connection = { id: "c1", display_name: "home", provider: "local_folder" };
+    const items = [
+      { name: "docs", kind: "folder", provider_item_id: "docs" },
+      { name: "a b.txt", kind: "file", provider_item_id: "a" },
+      { name: "x\u001b]0;y\u0007", kind: "file", provider_item_id: "x" },
+    ];
+    await using daemon = await fakeDaemon({
+      "GET /api/cloud/connections": {
+        body: { items: [connection], total: 1, page: 1, per_page: 100 },
+      },
+      "GET /api/cloud/connections/c1/items": { body: { items, next_cursor: null } },
+    });
+    await signIn(home.path, { url: daemon.url, vault: {} });
+    const complete = async (word: string) =>
+      (await runCli(["__complete", "items", word], { home: home.path })).out;
+    expect(await complete("ho")).toBe("home:/\tlocal_folder\n");
+    expect(await complete("home:/do")).toBe("home:/docs/\tfolder\nhome:/a b.txt\tfile\n");
   });
 
   test("that cannot be had are none, quietly", async () => {
