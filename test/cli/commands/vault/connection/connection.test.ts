@@ -41,6 +41,18 @@ const providers = {
       ],
     },
     {
+      type: "s3",
+      title: "S3-compatible storage",
+      sign_in: "settings",
+      available: true,
+      missing_settings: [],
+      settings: [
+        setting("access_key_id", { secret: true }),
+        setting("secret_access_key", { secret: true }),
+        setting("session_token", { secret: true, required: false }),
+      ],
+    },
+    {
       type: "dropbox",
       title: "Dropbox",
       sign_in: "oauth",
@@ -126,6 +138,20 @@ describe("connection add", () => {
       settings: { url: "http://x", username: "u" },
       credentials: { password: "s3cret" },
     });
+  });
+
+  test("reads several secrets from standard input, a line each in the order of their names", async () => {
+    const line = ["s3", "--name", "b", "--credential-stdin", "secret_access_key,access_key_id"];
+    const { sent } = await add(line, "s3cret\r\nAKIA\r\n");
+    expect(sent).toMatchObject({
+      credentials: { access_key_id: "AKIA", secret_access_key: "s3cret" },
+    });
+    for (const input of ["s3cret", "s3cret\n\n", "s3cret\nAKIA\nmore", ""]) {
+      const { ran, sent: nothing } = await add(line, input);
+      expect([ran.code, nothing]).toEqual([2, undefined]);
+      expect(ran.err).toContain("standard input must be 2 lines");
+      expect(ran.err).not.toContain("s3cret");
+    }
   });
 
   test.each([
