@@ -4,7 +4,7 @@ import { createQuickXorHash } from "../../storage/cloud/onedrive/quick-xor-hash.
 import { createThrottle, readBody, sendBytes, sendJson } from "./answers.ts";
 import { createOAuthServer, type OAuthServer } from "./oauth-server.ts";
 import { portOfArguments, serve, type Served } from "./serve.ts";
-import { createTree, type Tree, type TreeNode } from "./tree.ts";
+import { createTree, foldName, type Tree, type TreeNode } from "./tree.ts";
 
 /** How a stand-in of Microsoft Graph behaves. */
 export interface OneDriveServerOptions {
@@ -292,6 +292,11 @@ export async function startOneDriveServer(
     if (folder?.kind !== "folder") return sendError(response, 404, "itemNotFound");
     if (behavior === "fail" && tree.child(place.parent, place.name) !== undefined)
       return sendError(response, 409, "nameAlreadyExists");
+    // At work a name is held for the session that was begun for it.
+    const isHeld = [...sessions.values()].some(
+      ({ parent, name }) => parent === place.parent && foldName(name) === foldName(place.name),
+    );
+    if (!isPersonal && isHeld) return sendError(response, 409, "nameAlreadyExists");
     if (Number(item["fileSize"] ?? 0) > room() && state.room === 0)
       return sendError(response, 507, "quotaLimitReached");
     const key = randomBytes(24).toString("base64url");

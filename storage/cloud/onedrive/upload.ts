@@ -148,12 +148,20 @@ async function uploadInSession(
   }
 }
 
-/** Opens a session. One whose answer is lost does nothing and runs out by itself. */
+/**
+ * Opens a session. One whose answer is lost does nothing and runs out by itself; until then drives at work hold the name
+ * for it, which is nobody's then.
+ */
 async function begin(
   what: Upload & { readonly size: number },
   deps: UploadDeps,
 ): Promise<{ readonly kind: "ok"; readonly url: string } | GraphFailure> {
   const { parent, name, size, signal } = what;
+  // Drives at work have been seen to replace a file by a session that was told not to.
+  const taken = await deps.drive.lookAtChild(parent, name, signal);
+  if (taken.kind === "ok") return { kind: "conflict", existingName: taken.found.item.name };
+  if (taken.kind !== "not_found") return taken;
+  let mayHaveBegun = false;
   for (let tries = 1; ; tries++) {
     const answer = await deps.graph.call({
       method: "POST",
@@ -167,6 +175,11 @@ async function begin(
         ? { kind: "offline", sent: true, note: "strange_session" }
         : { kind: "ok", url };
     }
+    if (answer.kind === "conflict" && mayHaveBegun) {
+      const rival = await deps.drive.lookAtChild(parent, name, signal);
+      return rival.kind === "not_found" ? { kind: "locked", note: "own_session" } : answer;
+    }
+    mayHaveBegun ||= answer.kind === "offline" && answer.sent;
     if (!isPassing(answer) || tries === TRIES_MAX || signal.aborted) return answer;
     await deps.sleep(waitMs(answer, tries), signal);
   }

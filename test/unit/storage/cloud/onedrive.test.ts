@@ -340,6 +340,7 @@ describe("attack: answers that a vendor would not give", () => {
       await using vendor = await against((response, path) => {
         if (path.endsWith("/content")) response.writeHead(302, { location: address }).end();
         else if (path.endsWith("/createUploadSession")) json(response, { uploadUrl: address });
+        else if (path.endsWith(":")) json(response, { error: { code: "itemNotFound" } }, 404);
         else json(response, raw);
       });
       expect(await vendor.provider.read({ id: "i", signal: calm })).toMatchObject({
@@ -441,6 +442,22 @@ describe("upload sessions", () => {
       kind: "rate_limited",
       retryAfterSeconds: 315,
     });
+  });
+
+  test("are not begun for a name that is taken", async () => {
+    await using opened = await open({ driveType: "business" });
+    const { provider, proxy } = opened;
+    await put(provider, "", "large.bin", "x");
+    expect((await tryUpload(provider, "", "LARGE.bin", bytes)).kind).toBe("conflict");
+    expect(proxy.log.some((line) => line.includes("createUploadSession"))).toBe(false);
+  });
+
+  test("whose beginning was lost hold the name, which is nobody's", async () => {
+    await using opened = await open({ driveType: "business" });
+    const { provider, proxy } = opened;
+    proxy.loseNext(({ path }) => path.endsWith("/createUploadSession"));
+    expect((await tryUpload(provider, "", "large.bin", bytes)).kind).toBe("locked");
+    expect(await list(provider, "")).toEqual([]);
   });
 
   test("an address that has run out says nothing about the sign-in", async () => {
