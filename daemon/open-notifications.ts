@@ -1,6 +1,8 @@
 import type { Database } from "../storage/engine/database.ts";
-import type { Git } from "../storage/git/git.ts";
+import { findCommitId, readAuthorEmail } from "../storage/git/commits.ts";
+import { type Git, GitError } from "../storage/git/git.ts";
 import type { ForgeRepository } from "../storage/tables/forge/repositories.ts";
+import { isRefName } from "./contract/forge/repository-rules.ts";
 import {
   createForgeNotifications,
   joinRepositoryEvents,
@@ -11,6 +13,8 @@ import { createIssues } from "./forge/issues/issues.service.ts";
 import { createThreadStreams } from "./forge/notifications/thread-streams.ts";
 import { createWatching } from "./forge/issues/watching.service.ts";
 import type { RepositoryEvents } from "./forge/repositories/events.ts";
+import { statusRoutes } from "./forge/statuses/statuses.routes.ts";
+import { createStatuses, type FindCommit } from "./forge/statuses/statuses.service.ts";
 import type { ForgeUrls } from "./forge/urls.ts";
 import type { Route } from "./http/handle.ts";
 import type { JobQueue } from "./jobs/queue.ts";
@@ -69,8 +73,35 @@ export function openNotifications(around: NotificationSurroundings): OpenNotific
         watching: createWatching({ db, clock }),
         urls,
       }),
+      ...statusRoutes({
+        statuses: createStatuses({ db, findCommit: createCommitFinder(around) }),
+        urls,
+      }),
     ],
     repositoryEvents: joinRepositoryEvents(around.otherEvents, repositoryEvents),
     closeStreams: () => streams.close(),
+  };
+}
+
+/** Finds commits with git: names that git would take for something else name none. */
+function createCommitFinder({
+  git,
+  locate,
+}: Pick<NotificationSurroundings, "git" | "locate">): FindCommit {
+  return async (repository, name) => {
+    const isId = /^[0-9a-f]{4,64}$/i.test(name);
+    if (!isId && !isRefName(name)) return undefined;
+    const directory = await locate(repository);
+    if (directory === undefined) return undefined;
+    try {
+      for (const full of [`refs/heads/${name}`, `refs/tags/${name}`, ...(isId ? [name] : [])]) {
+        const id = await findCommitId(git, directory, full);
+        if (id !== undefined) return { id, authorEmail: await readAuthorEmail(git, directory, id) };
+      }
+      return undefined;
+    } catch (error) {
+      if (error instanceof GitError && error.code !== "missing") return undefined;
+      throw error;
+    }
   };
 }

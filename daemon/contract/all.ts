@@ -18,6 +18,7 @@ import { npmPackageEndpoints } from "./forge/packages-npm.ts";
 import { renderingEndpoints } from "./forge/rendering.ts";
 import { repositoryEndpoints } from "./forge/repositories.ts";
 import { repositoryHookEndpoints } from "./forge/repository-hooks.ts";
+import { statusEndpoints } from "./forge/statuses.ts";
 import { templateEndpoints } from "./forge/templates.ts";
 import { tokenEndpoints } from "./forge/tokens.ts";
 import { transferEndpoints } from "./forge/transfers.ts";
@@ -58,6 +59,7 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...issueEndpoints,
   ...genericPackageEndpoints,
   ...npmPackageEndpoints,
+  ...statusEndpoints,
   ...accountEndpoints,
   ...vaultAdminEndpoints,
   ...cloudConnectionEndpoints,

@@ -72,6 +72,26 @@ CREATE TABLE forge_issue_subscriptions (
 ) STRICT;
 CREATE INDEX forge_issue_subscriptions_user ON forge_issue_subscriptions (user_id);
 
+-- What build servers report of commits.
+CREATE TABLE forge_commit_statuses (
+  id INTEGER PRIMARY KEY,
+  repository_id INTEGER NOT NULL REFERENCES forge_repositories (id) ON DELETE CASCADE,
+  commit_id TEXT NOT NULL,
+  context TEXT NOT NULL,
+  -- 0 pending, 1 success, 2 error, 3 failure, 4 warning, 5 skipped
+  state INTEGER NOT NULL CHECK (state IN (0, 1, 2, 3, 4, 5)),
+  target_url TEXT NOT NULL,
+  description TEXT NOT NULL,
+  creator_id INTEGER REFERENCES forge_users (id) ON DELETE SET NULL,
+  -- whose commit it is; null when the address in it is nobody's
+  author_id INTEGER REFERENCES forge_users (id) ON DELETE SET NULL,
+  created_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX forge_commit_statuses_commit ON forge_commit_statuses (repository_id, commit_id, id);
+CREATE INDEX forge_commit_statuses_outcome ON forge_commit_statuses (repository_id, context, author_id, id);
+CREATE INDEX forge_commit_statuses_creator ON forge_commit_statuses (creator_id);
+CREATE INDEX forge_commit_statuses_author ON forge_commit_statuses (author_id);
+
 CREATE TABLE forge_notifications (
   id INTEGER PRIMARY KEY,
   user_id INTEGER NOT NULL REFERENCES forge_users (id) ON DELETE CASCADE,

@@ -1,0 +1,60 @@
+import type { z } from "zod";
+import type { BodyOf } from "../../contract/endpoint.ts";
+import {
+  type combinedStatusShape,
+  type createCommitStatus,
+  statusStates,
+  type WireCommitStatus,
+} from "../../contract/forge/statuses.ts";
+import type { CommitStatus } from "../../../storage/tables/forge/commit-statuses.ts";
+import { toEmbeddedUserView } from "../accounts/user.view.ts";
+import { toRepositoryView } from "../repositories/repository.view.ts";
+import { type ForgeUrls, toApiUrl, toWireTime } from "../urls.ts";
+import type { CombinedStatus, SeenStatus } from "./statuses.service.ts";
+
+export function toStatusView(
+  { what, status, creator, isSignedIn }: SeenStatus,
+  urls: ForgeUrls,
+): WireCommitStatus {
+  const at = toWireTime(status.createdAt);
+  const home = `/repos/${what.owner.name}/${what.repository.name}`;
+  return {
+    id: status.id,
+    status: status.state,
+    target_url: status.targetUrl,
+    description: status.description,
+    url: toApiUrl(urls, `${home}/statuses/${status.commitId}`),
+    context: status.context,
+    creator: creator === undefined ? null : toEmbeddedUserView(creator, isSignedIn, urls),
+    created_at: at,
+    updated_at: at,
+  };
+}
+
+export function toCombinedView(
+  { repository, commitId, state, statuses, total }: CombinedStatus,
+  urls: ForgeUrls,
+): z.input<typeof combinedStatusShape> {
+  const home = `/repos/${repository.owner.name}/${repository.repository.name}`;
+  return {
+    state,
+    sha: commitId,
+    total_count: total,
+    statuses: statuses.map((each) => toStatusView(each, urls)),
+    repository: toRepositoryView(repository, urls),
+    commit_url: toApiUrl(urls, `${home}/commits/${commitId}`),
+    url: toApiUrl(urls, `${home}/commits/${commitId}/status`),
+  };
+}
+
+/** What a body reports. */
+export function toReport(
+  body: BodyOf<typeof createCommitStatus>,
+): Pick<CommitStatus, "state" | "targetUrl" | "description" | "context"> {
+  return {
+    state: statusStates.find((state) => state === body.state) ?? "pending",
+    targetUrl: body.target_url ?? "",
+    description: body.description ?? "",
+    context: body.context?.trim() ?? "",
+  };
+}

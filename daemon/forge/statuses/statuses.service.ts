@@ -1,0 +1,213 @@
+import type { Database } from "../../../storage/engine/database.ts";
+import {
+  type CommitState,
+  commitStates,
+  type CommitStatus,
+  findLastOutcome,
+  insertCommitStatus,
+  listCommitStatuses,
+  listLatestStatuses,
+} from "../../../storage/tables/forge/commit-statuses.ts";
+import { findEmail } from "../../../storage/tables/forge/emails.ts";
+import { countWatchers } from "../../../storage/tables/forge/repositories-watches.ts";
+import { type ForgeUser, listUsersByIds } from "../../../storage/tables/forge/users.ts";
+import { AppError, assertNever } from "../../errors.ts";
+import type { ForgeCaller } from "../caller.ts";
+import { openRepository, type OpenedRepository } from "../issues/issue-access.ts";
+import { tellPeople } from "../notifications/telling.ts";
+import { notFound } from "../refusals.ts";
+import { reaches } from "../repositories/access.ts";
+import type { OwnedRepository } from "../repositories/events.ts";
+import type { RepositoryPath } from "../repositories/repositories.service.ts";
+import type { SeenRepository } from "../repositories/repository.view.ts";
+
+/** Looks a commit up: by its id or the beginning of it, or by a branch or tag. Undefined when there is none. */
+export type FindCommit = (
+  repository: OwnedRepository["repository"],
+  name: string,
+) => Promise<{ readonly id: string; readonly authorEmail: string } | undefined>;
+
+export interface SeenStatus {
+  readonly what: OwnedRepository;
+  readonly status: CommitStatus;
+  readonly creator: ForgeUser | undefined;
+  readonly isSignedIn: boolean;
+}
+
+export interface CombinedStatus {
+  readonly repository: SeenRepository;
+  readonly commitId: string;
+  readonly state: "pending" | "success" | "failure";
+  readonly statuses: readonly SeenStatus[];
+  readonly total: number;
+}
+
+interface Window {
+  readonly page: number;
+  readonly limit: number;
+}
+
+/** Reports on one commit: each context may tell of many tries, but not without an end. */
+const STATUSES_MAX = 1_000;
+const DEFAULT_CONTEXT = "default";
+
+export type Statuses = ReturnType<typeof createStatuses>;
+
+/**
+ * What build servers report of commits. The author of a commit is told, in a thread of that commit, when a context
+ * fails, and when it succeeds again after it failed for a commit of the same author. Every function refuses with
+ * `not_found` what the caller may not see, and commits that do not exist.
+ */
+export function createStatuses({
+  db,
+  findCommit,
+}: {
+  readonly db: Database;
+  readonly findCommit: FindCommit;
+}) {
+  return {
+    /** Refuses with `forbidden` whom may not write, with `unprocessable` a commit of which enough was reported. */
+    async create(
+      path: RepositoryPath & { readonly sha: string },
+      caller: ForgeCaller,
+      report: Pick<CommitStatus, "state" | "targetUrl" | "description" | "context">,
+    ): Promise<SeenStatus> {
+      const what = await openRepository(db, path, caller, `/statuses/${path.sha}`);
+      if (!reaches(what.access, "write"))
+        throw new AppError("forbidden", "user should have a permission to write to a repo");
+      const commit = await getCommit(what, path.sha);
+      const address = await findEmail(db, commit.authorEmail);
+      const authorId = address?.isVerified === true ? address.userId : undefined;
+      const context = report.context === "" ? DEFAULT_CONTEXT : report.context;
+      const repositoryId = what.repository.id;
+      const status = await db.transaction(async (tx) => {
+        const key = { repositoryId, commitId: commit.id };
+        const { total } = await listCommitStatuses(tx, key, { ...everyState, limit: 1, offset: 0 });
+        if (total >= STATUSES_MAX)
+          throw new AppError(
+            "unprocessable",
+            `a commit has at most ${STATUSES_MAX} statuses [sha: ${commit.id}]`,
+          );
+        const before =
+          authorId === undefined
+            ? undefined
+            : await findLastOutcome(tx, { repositoryId, context, authorId });
+        const creatorId = caller.user.id;
+        const made = await insertCommitStatus(tx, {
+          ...key,
+          ...report,
+          context,
+          creatorId,
+          authorId,
+        });
+        if (authorId !== undefined && isNews(made, before))
+          await tellPeople(tx, [authorId], {
+            what,
+            kind: "commit",
+            commitId: commit.id,
+            toldAt: tx.now,
+          });
+        return made;
+      });
+      return { what, status, creator: caller.user, isSignedIn: true };
+    },
+
+    async list(
+      path: RepositoryPath,
+      name: string,
+      caller: ForgeCaller | undefined,
+      wanted: Window & { readonly state: string; readonly sort: string; readonly rest: string },
+    ): Promise<{ readonly statuses: readonly SeenStatus[]; readonly total: number }> {
+      const what = await openRepository(db, path, caller, wanted.rest);
+      const { id: commitId } = await getCommit(what, name);
+      const found = await listCommitStatuses(
+        db,
+        { repositoryId: what.repository.id, commitId },
+        {
+          state: commitStates.find((state) => state === wanted.state),
+          isOldestFirst: ["oldest", "leastupdate", "leastindex"].includes(wanted.sort),
+          limit: wanted.limit,
+          offset: toOffset(wanted),
+        },
+      );
+      return { statuses: await see(what, found.statuses, caller), total: found.total };
+    },
+
+    async combine(
+      path: RepositoryPath & { readonly ref: string },
+      caller: ForgeCaller | undefined,
+      window: Window,
+    ): Promise<CombinedStatus> {
+      const what = await openRepository(db, path, caller, `/commits/${path.ref}/status`);
+      const { id } = await getCommit(what, path.ref);
+      const latest = await listLatestStatuses(db, what.repository.id, id);
+      const page = latest.slice(toOffset(window), toOffset(window) + window.limit);
+      const watchers = (await countWatchers(db, [what.repository.id])).get(what.repository.id) ?? 0;
+      const isSignedIn = caller !== undefined;
+      return {
+        repository: { ...what, watchers, isSignedIn },
+        commitId: id,
+        state: toCombinedState(latest.map(({ state }) => state)),
+        statuses: await see(what, page, caller),
+        total: latest.length,
+      };
+    },
+  };
+
+  async function getCommit({ repository }: OpenedRepository, name: string) {
+    const commit = await findCommit(repository, name);
+    if (commit === undefined) throw notFound();
+    return commit;
+  }
+
+  async function see(
+    what: OwnedRepository,
+    statuses: readonly CommitStatus[],
+    caller: ForgeCaller | undefined,
+  ): Promise<SeenStatus[]> {
+    const ids = statuses.map(({ creatorId }) => creatorId).filter((id) => id !== undefined);
+    const creators = new Map((await listUsersByIds(db, ids)).map((user) => [user.id, user]));
+    const isSignedIn = caller !== undefined;
+    return statuses.map((status) => ({
+      what,
+      status,
+      creator: creators.get(status.creatorId ?? -1),
+      isSignedIn,
+    }));
+  }
+}
+
+const everyState = { state: undefined, isOldestFirst: false } as const;
+
+const toOffset = ({ page, limit }: Window): number =>
+  Math.min((page - 1) * limit, Number.MAX_SAFE_INTEGER);
+
+const isBad = (state: CommitState): boolean => state === "failure" || state === "error";
+
+/** Whether the author wants to know: it failed, unless that was said of this commit; or it is well again. */
+function isNews(status: CommitStatus, before: CommitStatus | undefined): boolean {
+  const wasBad = before !== undefined && isBad(before.state);
+  if (isBad(status.state)) return !wasBad || before.commitId !== status.commitId;
+  return status.state === "success" && wasBad;
+}
+
+/** Failed when any context has, pending while any is, or while there is none. */
+function toCombinedState(states: readonly CommitState[]): CombinedStatus["state"] {
+  let combined: CombinedStatus["state"] = states.length === 0 ? "pending" : "success";
+  for (const state of states)
+    switch (state) {
+      case "error":
+      case "failure":
+        return "failure";
+      case "pending":
+        combined = "pending";
+        break;
+      case "success":
+      case "warning":
+      case "skipped":
+        break;
+      default:
+        assertNever(state);
+    }
+  return combined;
+}
