@@ -17,6 +17,7 @@ export const commands: readonly Entry[] = [
     () => import("./commands/notification/notification.ts"),
   ),
   noun("token", "Your forge access tokens", () => import("./commands/token/token.ts")),
+  noun("email", "Your e-mail addresses in the forge", () => import("./commands/email/email.ts")),
   noun("totp", "The second factor of your forge account", () => import("./commands/totp/totp.ts")),
   noun(
     "vault",

@@ -24,6 +24,7 @@ import { tokenEndpoints } from "./forge/tokens.ts";
 import { transferEndpoints } from "./forge/transfers.ts";
 import { twoFactorEndpoints } from "./forge/two-factor.ts";
 import { unadoptedEndpoints } from "./forge/unadopted.ts";
+import { userEmailEndpoints } from "./forge/user-emails.ts";
 import { userEndpoints } from "./forge/users.ts";
 import { versionEndpoints } from "./forge/version.ts";
 import { vaultAdminEndpoints } from "./vault/admin.ts";
@@ -48,6 +49,7 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...logoEndpoints,
   ...versionEndpoints,
   ...userEndpoints,
+  ...userEmailEndpoints,
   ...tokenEndpoints,
   ...twoFactorEndpoints,
   ...repositoryEndpoints,

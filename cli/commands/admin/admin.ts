@@ -59,6 +59,8 @@ export const entries: readonly Entry[] = [
     }),
     verb("view", "Show a version of a package", () => import("./package/view.ts")),
     verb("files", "List the files of a version", () => import("./package/files.ts")),
+    verb("link", "Link a package to a repository", () => import("./package/link.ts")),
+    verb("unlink", "Link a package to no repository", () => import("./package/unlink.ts")),
     verb("delete", "Delete a version of a package", () => import("./package/delete.ts"), {
       aliases: ["rm"],
     }),

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { anyoneWithin, empty, endpoint, forgeUser, siteAdmin } from "../endpoint.ts";
 import { apiError, paging, signedInReplies, trimmedQueryText, wireId, wireTime } from "./common.ts";
+import { repositoryShape } from "./repositories.ts";
 import { userShape } from "./users.ts";
 
 /** Every type that the document knows; packages of `generic` and `npm` can be published here. */
@@ -29,11 +30,11 @@ export const packageTypes = [
   "vagrant",
 ] as const;
 
-/** A version of a package (forge behaviour, 7.8). Packages are not linked to repositories here. */
+/** A version of a package (forge behaviour, 7.8). `repository` is null when there is none that the viewer may read. */
 export const packageShape = z.object({
   id: wireId,
   owner: userShape,
-  repository: z.null(),
+  repository: repositoryShape.nullable(),
   creator: userShape,
   type: z.string(),
   name: z.string(),
@@ -108,9 +109,33 @@ export const listPackageFiles = endpoint({
   replies: { 200: z.array(packageFileShape), ...signedInReplies, 404: apiError },
 });
 
+const packageParams = z.object({ owner: z.string(), type: z.string(), name: z.string() });
+
+export const linkPackage = endpoint({
+  name: "forge.packages.link",
+  method: "POST",
+  path: "/api/v1/packages/:owner/:type/:name/-/link/:repo_name",
+  summary: "Link a package to a repository of the same owner, whose hooks hear of it from then on",
+  gate: forgeUser("package"),
+  params: packageParams.extend({ repo_name: z.string() }),
+  replies: { 201: empty, ...signedInReplies, 404: apiError },
+});
+
+export const unlinkPackage = endpoint({
+  name: "forge.packages.unlink",
+  method: "POST",
+  path: "/api/v1/packages/:owner/:type/:name/-/unlink",
+  summary: "Link a package to no repository any more",
+  gate: forgeUser("package"),
+  params: packageParams,
+  replies: { 201: empty, ...signedInReplies, 404: apiError },
+});
+
 export const packageEndpoints = [
   listPackages,
   getPackageVersion,
   deletePackageVersion,
   listPackageFiles,
+  linkPackage,
+  unlinkPackage,
 ];

@@ -6,14 +6,17 @@ import {
   resetUserTwoFactor,
   startTwoFactor,
 } from "../../contract/forge/two-factor.ts";
+import { addOwnEmails, deleteOwnEmails, listOwnEmails } from "../../contract/forge/user-emails.ts";
 import { getCurrentUser, getUser } from "../../contract/forge/users.ts";
 import { forgeVersion } from "../../contract/forge/version.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
+import type { OwnEmails } from "./emails.service.ts";
 import type { SecondFactors } from "./second-factors.service.ts";
 import { toMadeTokenView, toTokenView } from "./token.view.ts";
 import type { Tokens } from "./tokens.service.ts";
+import { toOwnEmailView } from "./email.view.ts";
 import { toUserView } from "./user.view.ts";
 import type { Users } from "./users.service.ts";
 
@@ -22,6 +25,7 @@ const API_VERSION = "28.2.0";
 
 interface AccountServices {
   readonly users: Users;
+  readonly emails: OwnEmails;
   readonly tokens: Tokens;
   readonly secondFactors: SecondFactors;
   readonly urls: ForgeUrls;
@@ -29,7 +33,12 @@ interface AccountServices {
 
 /** Routes about the caller: version, own account, tokens, second factor. */
 export function accountRoutes(services: AccountServices): Route[] {
-  return [...userRoutes(services), ...tokenRoutes(services), ...twoFactorRoutes(services)];
+  return [
+    ...userRoutes(services),
+    ...emailRoutes(services),
+    ...tokenRoutes(services),
+    ...twoFactorRoutes(services),
+  ];
 }
 
 function userRoutes({ users, urls }: AccountServices): Route[] {
@@ -43,6 +52,25 @@ function userRoutes({ users, urls }: AccountServices): Route[] {
       status: 200,
       body: toUserView(await users.get(params.username, caller?.user), caller?.user, urls),
     })),
+  ];
+}
+
+function emailRoutes({ emails }: AccountServices): Route[] {
+  return [
+    handle(listOwnEmails, async ({ caller }) => ({
+      status: 200,
+      body: (await emails.list(caller)).map((email) => toOwnEmailView(email, caller.user)),
+    })),
+    handle(addOwnEmails, async ({ caller, body }) => ({
+      status: 201,
+      body: (await emails.add(body.emails ?? [], caller)).map((email) =>
+        toOwnEmailView(email, caller.user),
+      ),
+    })),
+    handle(deleteOwnEmails, async ({ caller, body }) => {
+      await emails.remove(body.emails ?? [], caller);
+      return { status: 204 };
+    }),
   ];
 }
 

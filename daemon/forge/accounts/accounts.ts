@@ -16,6 +16,7 @@ import { type Authentication, createAuthentication } from "./authentication.ts";
 import { type Badges, createBadges } from "./badges.service.ts";
 import type { AccountDependents } from "./dependents.ts";
 import { createPublicKeys, type PublicKeys } from "./keys.service.ts";
+import { createOwnEmails, type OwnEmails } from "./emails.service.ts";
 import { createOrganizations, type Organizations } from "./organizations.service.ts";
 import { createSecondFactors, type Sealer, type SecondFactors } from "./second-factors.service.ts";
 import { createSignInAttempts, type SignInAttempts } from "./sign-in-attempts.ts";
@@ -57,6 +58,7 @@ export interface ForgeAccountsDeps {
 /** The forge's people. */
 export interface ForgeAccounts {
   readonly users: Users;
+  readonly emails: OwnEmails;
   readonly organizations: Organizations;
   readonly tokens: Tokens;
   readonly secondFactors: SecondFactors;
@@ -88,6 +90,7 @@ export function createForgeAccounts(deps: ForgeAccountsDeps): ForgeAccounts {
   const authentication = createAuthentication({ ...deps, tokens, secondFactors, attempts, urls });
   return {
     users,
+    emails: createOwnEmails(deps.db),
     organizations: createOrganizations({ ...deps, marks }),
     tokens,
     secondFactors,

@@ -1,6 +1,11 @@
 import type { Queries } from "../../../storage/engine/database.ts";
 import { getTeamAccess, isMember } from "../../../storage/tables/forge/orgs.ts";
-import { findUserByName, type ForgeUser } from "../../../storage/tables/forge/users.ts";
+import { findRedirect } from "../../../storage/tables/forge/redirects.ts";
+import {
+  findUserById,
+  findUserByName,
+  type ForgeUser,
+} from "../../../storage/tables/forge/users.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { notFound } from "../refusals.ts";
@@ -55,7 +60,7 @@ export async function getWritableOwner(
 }
 
 async function getOwner(db: Queries, name: string, caller: ForgeCaller | undefined) {
-  const owner = await findUserByName(db, name);
+  const owner = await findOwner(db, name);
   if (owner === undefined) throw notFound();
   const access = await findPackageAccess(db, owner, caller?.user);
   if (access === "none") throw notFound();
@@ -63,4 +68,12 @@ async function getOwner(db: Queries, name: string, caller: ForgeCaller | undefin
   if (isPublicOnly && owner.visibility !== "public")
     throw new AppError("forbidden", "token scope is limited to public packages");
   return { owner, access };
+}
+
+/** By today's name or a former one: what is configured in many places goes on working after a rename. */
+async function findOwner(db: Queries, name: string): Promise<ForgeUser | undefined> {
+  const owner = await findUserByName(db, name);
+  if (owner !== undefined) return owner;
+  const formerId = await findRedirect(db, name);
+  return formerId === undefined ? undefined : findUserById(db, formerId);
 }

@@ -1,7 +1,10 @@
 import type { Transaction } from "../../../storage/engine/database.ts";
+import { findRepositoryById } from "../../../storage/tables/forge/repositories.ts";
 import { findUserById, type ForgeUser } from "../../../storage/tables/forge/users.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { OwnedVersion, PackageEvents } from "./events.ts";
+import type { OwnedRepository } from "../repositories/events.ts";
+import { seeRepositories } from "./linking.ts";
 import { toPackageView } from "./package.view.ts";
 
 /** Whoever tells hooks of packages. */
@@ -13,7 +16,7 @@ export interface PackageAnnouncer {
       readonly view: object;
       readonly owner: ForgeUser;
       readonly sender: ForgeUser;
-      readonly linked: undefined;
+      readonly linked: OwnedRepository | undefined;
     },
   ): Promise<void>;
 }
@@ -27,12 +30,19 @@ export function createPackageEvents(announce: PackageAnnouncer, urls: ForgeUrls)
   ) => {
     const { creatorId } = what.version;
     const creator = creatorId === undefined ? undefined : await findUserById(tx, creatorId);
-    const view = toPackageView({ ...what, creator }, undefined, urls);
+    const { repositoryId } = what.package;
+    const visible = await seeRepositories(tx, [repositoryId], undefined);
+    const seen = visible.get(repositoryId ?? -1);
+    const view = toPackageView({ ...what, creator, linked: seen }, undefined, urls);
+    const repository =
+      repositoryId === undefined ? undefined : await findRepositoryById(tx, repositoryId);
+    const owner = repository && (await findUserById(tx, repository.ownerId));
     await announce.package(tx, action, {
       view,
       owner: what.owner,
       sender: what.actor,
-      linked: undefined,
+      // Its hooks are told even if strangers may not see the repository.
+      linked: repository && owner && { repository, owner },
     });
   };
   return {

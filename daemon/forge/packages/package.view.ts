@@ -3,6 +3,7 @@ import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
 import type { WirePackage, WirePackageFile } from "../../contract/forge/admin-packages.ts";
 import type { WireUser } from "../../contract/forge/users.ts";
 import { toUserView } from "../accounts/user.view.ts";
+import { type SeenRepository, toRepositoryView } from "../repositories/repository.view.ts";
 import { type ForgeUrls, neverTime, toDomain, toUrl, toWireTime, unfilledTime } from "../urls.ts";
 import type { OwnedVersion } from "./events.ts";
 
@@ -10,11 +11,13 @@ import type { OwnedVersion } from "./events.ts";
 export interface SeenVersion extends OwnedVersion {
   /** Undefined once the account is gone. */
   readonly creator: ForgeUser | undefined;
+  /** The repository that the package is linked to, if the viewer may read it. */
+  readonly linked: SeenRepository | undefined;
 }
 
 /** A version of a package (forge behaviour, 7.8) with people as the viewer may see them. */
 export function toPackageView(
-  { package: { type, name }, version, owner, creator }: SeenVersion,
+  { package: { type, name }, version, owner, creator, linked }: SeenVersion,
   viewer: ForgeUser | undefined,
   urls: ForgeUrls,
 ): WirePackage {
@@ -22,7 +25,7 @@ export function toPackageView(
   return {
     id: version.id,
     owner: toUserView(owner, viewer, urls),
-    repository: null,
+    repository: linked === undefined ? null : toRepositoryView(linked, urls),
     creator: creator === undefined ? toGhostView(urls) : toUserView(creator, viewer, urls),
     type,
     name,

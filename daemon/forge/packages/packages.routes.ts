@@ -1,8 +1,10 @@
 import {
   deletePackageVersion,
   getPackageVersion,
+  linkPackage,
   listPackageFiles,
   listPackages,
+  unlinkPackage,
 } from "../../contract/forge/admin-packages.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
@@ -15,7 +17,7 @@ export function packageRoutes(packages: Packages, urls: ForgeUrls): Route[] {
   return [
     handle(listPackages, async ({ caller, query }) => {
       const filter = { type: query.type, term: query.q };
-      const { versions, total } = await packages.list(filter, query);
+      const { versions, total } = await packages.list(filter, query, caller);
       return {
         status: 200,
         body: versions.map((each) => toPackageView(each, caller.user, urls)),
@@ -34,5 +36,13 @@ export function packageRoutes(packages: Packages, urls: ForgeUrls): Route[] {
       status: 200,
       body: (await packages.listFiles(params, caller)).map(toPackageFileView),
     })),
+    handle(linkPackage, async ({ caller, params }) => {
+      await packages.link(params, params.repo_name, caller);
+      return { status: 201 };
+    }),
+    handle(unlinkPackage, async ({ caller, params }) => {
+      await packages.link(params, undefined, caller);
+      return { status: 201 };
+    }),
   ];
 }

@@ -4,6 +4,7 @@ import {
   findPackage,
   findVersion,
   type ForgePackageFile,
+  linkPackage,
   listFiles,
   touchPackage,
 } from "../../../storage/tables/forge/packages.ts";
@@ -20,6 +21,7 @@ import type { ForgeCaller } from "../caller.ts";
 import { notFound } from "../refusals.ts";
 import { getReadableOwner, getWritableOwner } from "./access.ts";
 import type { OwnedVersion, PackageEvents } from "./events.ts";
+import { findLinkable, seeRepositories } from "./linking.ts";
 import { ensureLatest } from "./npm/changing.ts";
 import type { SeenVersion } from "./package.view.ts";
 import { removeVersion } from "./versions.ts";
@@ -38,11 +40,21 @@ export interface Packages {
   list(
     filter: VersionFilter,
     window: { readonly page: number; readonly limit: number },
+    caller: ForgeCaller,
   ): Promise<{ readonly versions: readonly SeenVersion[]; readonly total: number }>;
   get(at: VersionAt, caller: ForgeCaller | undefined): Promise<SeenVersion>;
   listFiles(at: VersionAt, caller: ForgeCaller | undefined): Promise<ForgePackageFile[]>;
   /** Deletes a version, and the package with its last one. Refuses with `forbidden` who may only read. */
   remove(at: VersionAt, caller: ForgeCaller): Promise<void>;
+  /**
+   * Links a package to a repository of the same owner, or to none. Refuses with `forbidden` who may only read the
+   * packages, with `not_found` a repository that the caller may not write to.
+   */
+  link(
+    at: Omit<VersionAt, "version">,
+    repositoryName: string | undefined,
+    caller: ForgeCaller,
+  ): Promise<void>;
 }
 
 export interface PackagesDeps {
@@ -53,19 +65,30 @@ export interface PackagesDeps {
 export function createPackages({ db, events }: PackagesDeps): Packages {
   const marks = createListMarks();
   return {
-    async list({ type, term }, { page, limit }) {
+    async list({ type, term }, { page, limit }, caller) {
       const offset = Math.min((page - 1) * limit, Number.MAX_SAFE_INTEGER);
       const filter = { type: type === "all" ? "" : type, term };
       const found = await listAllVersions(db, filter, { limit, offset }, marks);
       const ids = found.versions.flatMap((each) => [each.package.ownerId, each.creatorId ?? -1]);
       const people = new Map((await listUsersByIds(db, ids)).map((user) => [user.id, user]));
+      const linked = await seeRepositories(
+        db,
+        found.versions.map((each) => each.package.repositoryId),
+        caller.user,
+      );
       const versions: SeenVersion[] = [];
       for (const each of found.versions) {
         const owner = people.get(each.package.ownerId);
         // Gone between two queries.
         if (owner === undefined) continue;
         const creator = people.get(each.creatorId ?? -1);
-        versions.push({ package: each.package, version: each, owner, creator });
+        versions.push({
+          package: each.package,
+          version: each,
+          owner,
+          creator,
+          linked: linked.get(each.package.repositoryId ?? -1),
+        });
       }
       return { versions, total: found.total };
     },
@@ -75,7 +98,9 @@ export function createPackages({ db, events }: PackagesDeps): Packages {
       const found = await getVersion(db, owner, at);
       const { creatorId } = found.version;
       const creator = creatorId === undefined ? undefined : await findUserById(db, creatorId);
-      return { ...found, creator };
+      const { repositoryId } = found.package;
+      const linked = await seeRepositories(db, [repositoryId], caller?.user);
+      return { ...found, creator, linked: linked.get(repositoryId ?? -1) };
     },
 
     async listFiles(at, caller) {
@@ -91,6 +116,20 @@ export function createPackages({ db, events }: PackagesDeps): Packages {
         await touchPackage(tx, found.package.id);
         await removeVersion(tx, events, { ...found, actor: caller.user });
         if (at.type === "npm") await ensureLatest(tx, found.package);
+      });
+    },
+
+    async link(at, repositoryName, caller) {
+      const owner = await getWritableOwner(db, at.owner, caller);
+      await db.transaction(async (tx) => {
+        const found = await findPackage(tx, { ownerId: owner.id, type: at.type, name: at.name });
+        if (found === undefined) throw notFound();
+        const repository =
+          repositoryName === undefined
+            ? undefined
+            : await findLinkable(tx, owner, repositoryName, caller.user);
+        if (repositoryName !== undefined && repository === undefined) throw notFound();
+        await linkPackage(tx, found.id, repository?.id);
       });
     },
   };

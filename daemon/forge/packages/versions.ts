@@ -6,12 +6,14 @@ import {
   type ForgePackageVersion,
   insertFile,
   insertVersion,
+  linkPackage,
   openPackage,
 } from "../../../storage/tables/forge/packages.ts";
 import type { ObjectFacts } from "../../../storage/bytes/object-store.ts";
 import { findUserById, type ForgeUser } from "../../../storage/tables/forge/users.ts";
 import { AppError } from "../../errors.ts";
 import { notFound } from "../refusals.ts";
+import { findLinkable } from "./linking.ts";
 import type { OwnedVersion, PackageEvents } from "./events.ts";
 
 /** A file that is to be part of a version. */
@@ -34,11 +36,20 @@ export async function recordFile(
   tx: Transaction,
   events: PackageEvents,
   file: WantedFile,
-  { actor, mustBeNew }: { readonly actor: ForgeUser; readonly mustBeNew: boolean },
+  {
+    actor,
+    mustBeNew,
+    linkTo,
+  }: {
+    readonly actor: ForgeUser;
+    readonly mustBeNew: boolean;
+    /** The name of the owner's repository that a package without a link is linked to, if the actor may. */
+    readonly linkTo?: string | undefined;
+  },
 ): Promise<{ readonly package: ForgePackage; readonly version: ForgePackageVersion }> {
   const owner = await findUserById(tx, file.ownerId);
   if (owner === undefined) throw notFound();
-  const opened = await openPackage(tx, file);
+  const opened = await linked(tx, await openPackage(tx, file), { owner, actor, linkTo });
   const known = await findVersion(tx, opened.id, file.version);
   if (known !== undefined && mustBeNew) throw versionExists();
   const version =
@@ -53,6 +64,26 @@ export async function recordFile(
   if (added === undefined) throw fileExists();
   if (known === undefined) await events.created?.(tx, { package: opened, version, owner, actor });
   return { package: opened, version };
+}
+
+async function linked(
+  tx: Transaction,
+  opened: ForgePackage,
+  {
+    owner,
+    actor,
+    linkTo,
+  }: {
+    readonly owner: ForgeUser;
+    readonly actor: ForgeUser;
+    readonly linkTo: string | undefined;
+  },
+): Promise<ForgePackage> {
+  if (linkTo === undefined || opened.repositoryId !== undefined) return opened;
+  const repository = await findLinkable(tx, owner, linkTo, actor);
+  if (repository === undefined) return opened;
+  await linkPackage(tx, opened.id, repository.id);
+  return { ...opened, repositoryId: repository.id };
 }
 
 /** Removes a version with its files, and the package with its last version. */

@@ -17,6 +17,8 @@ import type { ForgeUser } from "../../../../storage/tables/forge/users.ts";
 import { AppError } from "../../../errors.ts";
 import type { ForgeCaller } from "../../caller.ts";
 import { notFound } from "../../refusals.ts";
+import type { ForgeUrls } from "../../urls.ts";
+import { toRepositoryName } from "../linking.ts";
 import { getReadableOwner, getWritableOwner } from "../access.ts";
 import { createDownload, type PackageDownload } from "../downloads.ts";
 import type { PackageEvents } from "../events.ts";
@@ -93,6 +95,7 @@ export interface NpmRegistryDeps {
   readonly db: Database;
   readonly store: ObjectStore;
   readonly events: PackageEvents;
+  readonly urls: ForgeUrls;
   /** Largest tarball. */
   readonly uploadBytesMax: number;
 }
@@ -101,7 +104,7 @@ const SEARCH_SIZE = 20;
 const SEARCH_SIZE_MAX = 50;
 
 export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
-  const { db, store, events, uploadBytesMax } = deps;
+  const { db, store, events, urls, uploadBytesMax } = deps;
   return {
     async view(at, caller) {
       const { owner, found } = await getReadable(at, caller);
@@ -252,7 +255,11 @@ export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
           metadata: JSON.stringify(wanted.metadata),
           facts,
         },
-        { actor: caller.user, mustBeNew: true },
+        {
+          actor: caller.user,
+          mustBeNew: true,
+          linkTo: toRepositoryName(wanted.metadata.manifest["repository"], owner, urls),
+        },
       );
       for (const tag of wanted.tags)
         await setTag(tx, recorded.package.id, tag, recorded.version.id);

@@ -87,3 +87,18 @@ describe("against the daemon", () => {
     expect((await croft(`${line} --yes --json`)).code).toBe(6);
   });
 });
+
+test("a package is linked to a repository and parted from it", async () => {
+  await daemon.request("/api/v1/admin/users/keeper/repos", { token, json: { name: "tools" } });
+  const linked = await croft("admin package link keeper generic tool tools --json");
+  expect(linked.json()).toEqual({
+    linked: true,
+    owner: "keeper",
+    type: "generic",
+    name: "tool",
+    repository: "tools",
+  });
+  expect((await croft("admin package link keeper generic tool nowhere")).code).toBe(6);
+  const parted = await croft("admin package unlink keeper generic tool --json");
+  expect(parted.json()).toMatchObject({ unlinked: true, name: "tool" });
+});

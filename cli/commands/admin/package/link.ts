@@ -1,0 +1,48 @@
+import type { Command } from "commander";
+import type { linkPackage as linkPackageEndpoint } from "../../../../daemon/contract/forge/admin-packages.ts";
+import { operation } from "../../../client/operation.ts";
+import type { CliContext } from "../../../context.ts";
+import { shape } from "../../../output/spec.ts";
+
+const linkPackage = operation<typeof linkPackageEndpoint>(
+  "forge.packages.link",
+  "POST",
+  "/api/v1/packages/:owner/:type/:name/-/link/:repo_name",
+);
+
+export const operations = [linkPackage];
+export const output = shape({
+  linked: "boolean",
+  owner: "string",
+  type: "string",
+  name: "string",
+  repository: "string",
+});
+
+/** What the command was given. */
+export interface PackageLinkOptions {
+  readonly owner: string;
+  readonly type: string;
+  readonly name: string;
+  /** Of the same owner. */
+  readonly repository: string;
+}
+
+export function define(command: Command, cli: CliContext, run = runPackageLink): void {
+  command
+    .argument("<owner>", "the user or organization")
+    .argument("<type>", "such as generic or npm")
+    .argument("<name>", "the package, with its scope if it has one")
+    .argument("<repository>", "the name of a repository of the same owner")
+    .action((owner: string, type: string, name: string, repository: string) =>
+      run(cli, { owner, type, name, repository }),
+    );
+}
+
+/** Links a package to a repository, whose hooks hear of it from then on. */
+export async function runPackageLink(cli: CliContext, options: PackageLinkOptions): Promise<void> {
+  const { owner, type, name, repository } = options;
+  await cli.client.call(linkPackage, { params: { owner, type, name, repo_name: repository } });
+  const what = `${type} package ${name} of ${owner}`;
+  await cli.output.done({ linked: true, ...options }, `Linked the ${what} to ${repository}.`);
+}

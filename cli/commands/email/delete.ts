@@ -1,0 +1,30 @@
+import type { Command } from "commander";
+import type { deleteOwnEmails as deleteOwnEmailsEndpoint } from "../../../daemon/contract/forge/user-emails.ts";
+import { operation } from "../../client/operation.ts";
+import type { CliContext } from "../../context.ts";
+import { shape } from "../../output/spec.ts";
+import type { EmailOptions } from "./add.ts";
+
+const deleteEmails = operation<typeof deleteOwnEmailsEndpoint>(
+  "forge.user.emails.delete",
+  "DELETE",
+  "/api/v1/user/emails",
+);
+
+export const operations = [deleteEmails];
+export const output = shape({ deleted: "boolean", emails: "string" });
+/** It can be added again. */
+export const destructive = false;
+
+export function define(command: Command, cli: CliContext, run = runEmailDelete): void {
+  command
+    .argument("<email...>", "addresses of yours besides the primary one")
+    .action((emails: readonly string[]) => run(cli, { emails }));
+}
+
+/** Deletes addresses of the caller's account, all or none. */
+export async function runEmailDelete(cli: CliContext, { emails }: EmailOptions): Promise<void> {
+  await cli.client.call(deleteEmails, { body: { emails: [...emails] } });
+  const names = emails.join(", ");
+  await cli.output.done({ deleted: true, emails: names }, `Deleted ${names}.`);
+}

@@ -1,0 +1,75 @@
+import type { Queries } from "../../../storage/engine/database.ts";
+import {
+  findRepositoriesByIds,
+  findRepositoryByName,
+  type ForgeRepository,
+} from "../../../storage/tables/forge/repositories.ts";
+import { countWatchers } from "../../../storage/tables/forge/repositories-watches.ts";
+import { type ForgeUser, listUsersByIds } from "../../../storage/tables/forge/users.ts";
+import { findAccess, reaches } from "../repositories/access.ts";
+import type { SeenRepository } from "../repositories/repository.view.ts";
+import { type ForgeUrls, toUrl } from "../urls.ts";
+
+/** The repositories of these ids that somebody, or a stranger, may read, by id. */
+export async function seeRepositories(
+  db: Queries,
+  ids: readonly (number | undefined)[],
+  viewer: ForgeUser | undefined,
+): Promise<ReadonlyMap<number, SeenRepository>> {
+  const wanted = [...new Set(ids)].filter((id) => id !== undefined);
+  if (wanted.length === 0) return new Map();
+  const found = await findRepositoriesByIds(db, wanted);
+  const ownerIds = found.map(({ ownerId }) => ownerId);
+  const owners = new Map((await listUsersByIds(db, ownerIds)).map((owner) => [owner.id, owner]));
+  const watchers = await countWatchers(db, wanted);
+  const seen = new Map<number, SeenRepository>();
+  for (const repository of found) {
+    const owner = owners.get(repository.ownerId);
+    const access = owner && (await findAccess(db, { repository, owner }, viewer));
+    if (owner === undefined || access === undefined || !reaches(access, "read")) continue;
+    seen.set(repository.id, {
+      repository,
+      owner,
+      watchers: watchers.get(repository.id) ?? 0,
+      access,
+      isSignedIn: viewer !== undefined,
+    });
+  }
+  return seen;
+}
+
+/** The owner's repository of a name, if somebody may write to it. */
+export async function findLinkable(
+  db: Queries,
+  owner: ForgeUser,
+  name: string,
+  actor: ForgeUser,
+): Promise<ForgeRepository | undefined> {
+  const repository = await findRepositoryByName(db, owner.id, name);
+  if (repository === undefined) return undefined;
+  return reaches(await findAccess(db, { repository, owner }, actor), "write")
+    ? repository
+    : undefined;
+}
+
+const ADDRESS_CHARACTERS_MAX = 2_000;
+
+/**
+ * The name of the owner's repository that a package's own text points to, such as the `repository` of an npm manifest;
+ * undefined when it points to another owner or another server.
+ */
+export function toRepositoryName(
+  value: unknown,
+  owner: ForgeUser,
+  urls: ForgeUrls,
+): string | undefined {
+  const text = typeof value === "object" && value !== null && "url" in value ? value.url : value;
+  if (typeof text !== "string" || text.length > ADDRESS_CHARACTERS_MAX) return undefined;
+  const address = text.trim().replace(/^git\+/, "");
+  const home = toUrl(urls, "/");
+  if (!address.toLowerCase().startsWith(home.toLowerCase())) return undefined;
+  const [path = ""] = address.slice(home.length).split(/[?#]/);
+  const [ownerName, name, ...rest] = path.replace(/\/$/, "").split("/");
+  if (rest.length > 0 || ownerName?.toLowerCase() !== owner.lowerName) return undefined;
+  return name?.replace(/\.git$/i, "");
+}
