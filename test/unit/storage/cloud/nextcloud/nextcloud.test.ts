@@ -1,0 +1,271 @@
+import { Readable } from "node:stream";
+import { Agent } from "undici";
+import { afterEach, describe, expect, test } from "vitest";
+import { createNextcloudType } from "../../../../../storage/cloud/nextcloud/provider.ts";
+import type { Facts } from "../../../../../storage/cloud/provider.ts";
+import { startDavStandIn } from "../../../../stand-ins/dav-server.ts";
+import { startNextcloud, type NextcloudOptions } from "../../../../stand-ins/nextcloud-server.ts";
+import { startFaultProxy } from "../../../../support/fault-proxy.ts";
+import { testProviderDeps } from "../../../../support/vault-cloud.ts";
+
+const closers: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+const signal = new AbortController().signal;
+const anna = { username: "anna@example.org", password: "app-password", userId: "anna 1" };
+const nextcloud = createNextcloudType(100);
+
+async function connect(
+  url: string,
+  more: { readonly facts?: Facts; readonly root?: string; readonly password?: string } = {},
+) {
+  const agent = new Agent();
+  closers.push(async () => agent.destroy());
+  return nextcloud.connect(
+    {
+      connectionId: "c",
+      settings: { url, username: anna.username, root: more.root ?? "" },
+      credentials: { password: more.password ?? anna.password },
+      facts: more.facts,
+      saveCredentials: async () => undefined,
+      signal,
+    },
+    // A wait is a short one: what the server does meanwhile has its turn.
+    {
+      ...testProviderDeps("/", Date.now),
+      newId: () => crypto.randomUUID(),
+      sleep: (ms) => new Promise((done) => setTimeout(done, Math.min(ms, 30))),
+      guarded: agent,
+    },
+  );
+}
+
+async function start(options: Partial<NextcloudOptions> = {}) {
+  const server = await startNextcloud({ ...anna, ...options });
+  const proxy = await startFaultProxy({ target: server.origin });
+  closers.push(
+    async () => server[Symbol.asyncDispose](),
+    async () => proxy[Symbol.asyncDispose](),
+  );
+  const outcome = await connect(proxy.origin + (options.base ?? ""));
+  if (outcome.kind !== "ok") throw new Error(JSON.stringify(outcome));
+  const { provider, facts } = outcome;
+  const { store } = server.dav;
+  return {
+    server,
+    proxy,
+    provider,
+    facts,
+    names: () => [...server.files.children.values()].map(({ name }) => name),
+    pieces: () => server.uploads.children.size,
+    put: (name: string, text = "x") => store.add(server.files, name, "file", Buffer.from(text)),
+    upload: (name: string, size: number) =>
+      provider.upload({
+        parent: "",
+        name,
+        content: Readable.from([Buffer.alloc(size, "x")], { objectMode: false }),
+        size,
+        contentType: undefined,
+        signal,
+      }),
+  };
+}
+
+describe("connecting", () => {
+  test("finds out who is asking, and what the server has", async () => {
+    const { facts, provider, proxy } = await start();
+    expect(facts).toMatchObject({
+      product: "nextcloud",
+      server_version: "31.0.5",
+      user: "anna 1",
+      trash: true,
+      chunks: true,
+    });
+    expect((await provider.list({ folder: "", signal })).kind).toBe("ok");
+    expect(proxy.log.at(-1)).toBe("PROPFIND /remote.php/dav/files/anna%201/");
+  });
+
+  test("takes addresses of pages and WebDAV folders for the server's", async () => {
+    const { proxy } = await start({ base: "/cloud" });
+    for (const path of [
+      "/cloud",
+      "/cloud/",
+      "/cloud/index.php/apps/files/",
+      "/cloud/remote.php/dav/files/anna%201/",
+      "/cloud/remote.php/webdav",
+    ])
+      expect((await connect(proxy.origin + path)).kind).toBe("ok");
+  });
+
+  test("with facts asks nobody", async () => {
+    const { proxy, facts } = await start();
+    const before = proxy.log.length;
+    expect((await connect(proxy.origin, { facts })).kind).toBe("ok");
+    expect(proxy.log.length).toBe(before);
+  });
+
+  test("says what is wrong", async () => {
+    const { proxy, server } = await start();
+    expect(await connect(proxy.origin, { password: "wrong" })).toMatchObject({ kind: "reauth" });
+    expect(await connect(proxy.origin, { root: "missing" })).toMatchObject({
+      kind: "invalid_setting",
+      setting: "root",
+      reason: "folder_missing",
+    });
+    expect(await connect(proxy.origin, { root: "a/../.." })).toMatchObject({ setting: "root" });
+    server.setMaintenance(true);
+    expect(await connect(proxy.origin)).toEqual({
+      kind: "offline",
+      sent: true,
+      note: "maintenance",
+    });
+    const other = await startDavStandIn({ ...anna });
+    closers.push(async () => other[Symbol.asyncDispose]());
+    expect(await connect(other.origin)).toEqual({
+      kind: "invalid_setting",
+      setting: "url",
+      reason: "not_nextcloud",
+    });
+  });
+
+  test("a wrong password is tried once: servers slow down those who guess", async () => {
+    const { proxy } = await start();
+    const before = proxy.log.length;
+    await connect(proxy.origin, { password: "wrong" });
+    expect(proxy.log.slice(before)).toEqual(["GET /status.php", "GET /ocs/v2.php/cloud/user"]);
+  });
+});
+
+test("maintenance is offline for every call, and no empty folder", async () => {
+  const { provider, server } = await start();
+  server.setMaintenance(true);
+  expect((await provider.list({ folder: "", signal })).kind).toBe("offline");
+  expect((await provider.createFolder({ parent: "", name: "a", signal })).kind).toBe("offline");
+});
+
+describe("an upload in pieces", () => {
+  test("goes out in numbered pieces that know where they will end", async () => {
+    const { proxy, upload, names, pieces } = await start();
+    const before = proxy.log.length;
+    expect(await upload("b g.bin", 250)).toMatchObject({ kind: "ok", item: { size: 250 } });
+    const sent = proxy.log
+      .slice(before)
+      .filter((line) => !line.startsWith("PROPFIND"))
+      .map((line) => line.replace(/croft-[0-9a-f-]+/, "ID"));
+    const folder = "/remote.php/dav/uploads/anna%201/ID";
+    expect(sent).toEqual([
+      `MKCOL ${folder}/`,
+      `PUT ${folder}/00001`,
+      `PUT ${folder}/00002`,
+      `PUT ${folder}/00003`,
+      `MOVE ${folder}/.file`,
+    ]);
+    expect([names(), pieces()]).toEqual([["b g.bin"], 0]);
+  });
+
+  test.each([1, 2])(
+    "that takes longer than the line lasts is waited for (%i)",
+    async (refusals) => {
+      const { server, upload, names, pieces } = await start();
+      server.assembleSlowly(refusals);
+      expect(await upload("big", 250)).toMatchObject({ kind: "ok", item: { size: 250 } });
+      expect([names(), pieces()]).toEqual([["big"], 0]);
+    },
+  );
+
+  test("sends a piece again when the line broke", async () => {
+    const { proxy, upload, names } = await start();
+    proxy.resetNext(({ path }) => path.endsWith("/00002"));
+    expect((await upload("big", 250)).kind).toBe("ok");
+    proxy.loseNext(({ path }) => path.endsWith("/.file"));
+    expect((await upload("bigger", 350)).kind).toBe("ok");
+    expect(names()).toEqual(["big", "bigger"]);
+  });
+
+  test("onto a name that was taken meanwhile is a conflict, and the pieces go", async () => {
+    const { proxy, put, upload, pieces } = await start();
+    proxy.after(
+      ({ path }) => path.endsWith("/00003"),
+      async () => void put("big", "another's"),
+    );
+    expect((await upload("big", 250)).kind).toBe("conflict");
+    expect(pieces()).toBe(0);
+  });
+
+  test("of a source that breaks its word ends without a trace", async () => {
+    const { provider, names, pieces } = await start();
+    const uploading = provider.upload({
+      parent: "",
+      name: "big",
+      content: Readable.from([Buffer.alloc(150)], { objectMode: false }),
+      size: 250,
+      contentType: undefined,
+      signal,
+    });
+    await expect(uploading).rejects.toThrow("shorter than declared");
+    expect([names(), pieces()]).toEqual([[], 0]);
+  });
+});
+
+test("what the letters forbid is not asked for", async () => {
+  const { server, provider, proxy, put, names } = await start();
+  server.permit(put("shared"), "SRG");
+  const before = proxy.log.length;
+  const expected = {};
+  expect((await provider.rename({ id: "shared", name: "b", expected, signal })).kind).toBe(
+    "forbidden",
+  );
+  expect((await provider.delete({ id: "shared", expected, signal })).kind).toBe("forbidden");
+  expect(names()).toEqual(["shared"]);
+  expect(proxy.log.slice(before).every((line) => line.startsWith("PROPFIND"))).toBe(true);
+});
+
+test("an item of the same name that is another one is stale, folders included", async () => {
+  const { server, provider } = await start();
+  const { store } = server.dav;
+  const first = store.add(server.files, "folder", "folder");
+  const seen = await provider.stat({ id: "folder", signal });
+  if (seen.kind !== "ok") throw new Error(seen.kind);
+  store.detach(first);
+  const second = store.add(server.files, "folder", "folder");
+  const expected = { etag: seen.item.etag, kind: "folder" } as const;
+  expect((await provider.delete({ id: "folder", expected, signal })).kind).toBe("stale");
+  // What happens below a folder does not make it another one.
+  const again = await provider.stat({ id: "folder", signal });
+  store.add(second, "child", "file");
+  const etag = again.kind === "ok" ? again.item.etag : undefined;
+  expect(
+    (await provider.rename({ id: "folder", name: "b", expected: { etag }, signal })).kind,
+  ).toBe("ok");
+});
+
+test("names that the server refuses are refused before it is asked", async () => {
+  const { provider, proxy } = await start();
+  const before = proxy.log.length;
+  for (const [name, rule] of [
+    ["back\\slash", "forbidden_character"],
+    ["x".repeat(251), "too_long"],
+    ["..", "dot_name"],
+  ])
+    expect(await provider.createFolder({ parent: "", name: name ?? "", signal })).toEqual({
+      kind: "invalid_name",
+      rule,
+    });
+  expect(proxy.log.length).toBe(before);
+  expect(await provider.createFolder({ parent: "", name: ".htaccess", signal })).toMatchObject({
+    kind: "invalid_name",
+    rule: "refused_by_provider",
+  });
+});
+
+test("what lies on a mounted storage is called trashed only when it is in the trash", async () => {
+  const { server, provider, put } = await start({ skipsTrash: true });
+  server.permit(put("mounted"), "SRMGDNVW");
+  expect(await provider.delete({ id: "mounted", expected: {}, signal })).toEqual({
+    kind: "ok",
+    how: "trashed",
+  });
+  expect(server.trash.children.size).toBe(1);
+});

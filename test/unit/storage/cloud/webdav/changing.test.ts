@@ -1,0 +1,260 @@
+import { Readable } from "node:stream";
+import { Agent } from "undici";
+import { afterEach, describe, expect, test } from "vitest";
+import { webdav } from "../../../../../storage/cloud/webdav/provider.ts";
+import { startDavStandIn, type DavQuirks } from "../../../../stand-ins/dav-server.ts";
+import { startFaultProxy } from "../../../../support/fault-proxy.ts";
+import { testProviderDeps } from "../../../../support/vault-cloud.ts";
+
+const closers: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+const signal = new AbortController().signal;
+const anna = { username: "anna", password: "secret" };
+
+async function start(quirks: DavQuirks = {}) {
+  let now = Date.UTC(2026, 10, 21);
+  const server = await startDavStandIn({ ...anna, ...quirks, clock: () => now });
+  const proxy = await startFaultProxy({ target: server.origin });
+  const agent = new Agent();
+  closers.push(
+    async () => server[Symbol.asyncDispose](),
+    async () => proxy[Symbol.asyncDispose](),
+    async () => agent.destroy(),
+  );
+  const outcome = await webdav.connect(
+    {
+      connectionId: "c",
+      settings: { url: `${proxy.origin}/dav`, username: anna.username },
+      credentials: { password: anna.password },
+      facts: undefined,
+      saveCredentials: async () => undefined,
+      signal,
+    },
+    { ...testProviderDeps("/", () => now), newId: () => crypto.randomUUID(), guarded: agent },
+  );
+  if (outcome.kind !== "ok") throw new Error(JSON.stringify(outcome));
+  const { store } = server.dav;
+  const root = store.ensure(["dav"]);
+  const mark = proxy.log.length;
+  return {
+    proxy,
+    store,
+    root,
+    provider: outcome.provider,
+    facts: outcome.facts,
+    names: () => [...root.children.values()].map(({ name }) => name).sort(),
+    put: (name: string, text = "x") => store.add(root, name, "file", Buffer.from(text)),
+    requests: () => proxy.log.slice(mark).map((line) => line.replace(/ .*/, "")),
+    wait(ms: number) {
+      now += ms;
+    },
+    rename: (id: string, name: string, etag?: string) =>
+      outcome.provider.rename({ id, name, expected: { etag }, signal }),
+    upload: (name: string, text: string) =>
+      outcome.provider.upload({
+        parent: "",
+        name,
+        content: Readable.from([Buffer.from(text)], { objectMode: false }),
+        size: Buffer.byteLength(text),
+        contentType: undefined,
+        signal,
+      }),
+  };
+}
+
+const isMove = ({ method }: { readonly method: string }) => method === "MOVE";
+
+describe("a move", () => {
+  test("that never reached the server is sent again", async () => {
+    const { proxy, put, rename, names } = await start();
+    put("a");
+    proxy.resetNext(isMove);
+    expect((await rename("a", "b")).kind).toBe("ok");
+    expect(names()).toEqual(["b"]);
+  });
+
+  test("that the server says it did, and did not, is no success", async () => {
+    const { proxy, put, rename, names } = await start();
+    put("a");
+    proxy.answerNext(isMove, 201);
+    expect(await rename("a", "b")).toMatchObject({
+      kind: "offline",
+      note: "accepted_but_not_done",
+    });
+    expect(names()).toEqual(["a"]);
+  });
+
+  test("that a guard refuses although all is as expected goes without the guard", async () => {
+    const { proxy, put, rename, requests, facts } = await start();
+    put("a");
+    expect(facts["if_match"]).toBe(true);
+    proxy.answerNext(isMove, 412);
+    expect((await rename("a", "b")).kind).toBe("ok");
+    expect(requests().filter((method) => method === "MOVE")).toHaveLength(2);
+  });
+
+  test("is refused by what a multistatus says of its parts", async () => {
+    const { proxy, put, rename, names } = await start();
+    put("a");
+    const part = (status: string) =>
+      `<D:multistatus xmlns:D="DAV:"><D:response><D:href>/dav/b</D:href><D:status>HTTP/1.1 ${status}</D:status></D:response></D:multistatus>`;
+    proxy.answerNext(isMove, 207, {}, part("423 Locked"));
+    expect((await rename("a", "b")).kind).toBe("locked");
+    proxy.answerNext(isMove, 207, {}, part("403 Forbidden"));
+    expect((await rename("a", "b")).kind).toBe("forbidden");
+    expect(names()).toEqual(["a"]);
+  });
+
+  test.each([
+    [401, "reauth"],
+    [403, "forbidden"],
+    [400, "invalid_name"],
+    [409, "offline"],
+    [500, "offline"],
+    [507, "quota_exceeded"],
+  ])("answered %i is %s", async (status, kind) => {
+    const { proxy, put, rename, names } = await start();
+    put("a");
+    proxy.faults.clear();
+    for (const _ of [1, 2]) proxy.answerNext(isMove, status, {}, "secret");
+    const first = await rename("a", "b");
+    // A server's own error is tried once more, which then succeeds.
+    expect(first.kind).toBe(status === 500 ? "ok" : kind);
+    expect(names()).toEqual([status === 500 ? "b" : "a"]);
+  });
+
+  test("notices what happens between its look and itself, where the server keeps conditions", async () => {
+    const { proxy, store, put, rename, names } = await start();
+    const node = put("a", "old");
+    proxy.after(
+      ({ method, path }) => method === "PROPFIND" && path === "/dav/b",
+      async () => store.write(node, Buffer.from("new")),
+    );
+    expect((await rename("a", "b")).kind).toBe("stale");
+    expect(names()).toEqual(["a"]);
+  });
+
+  test("onto a name that is taken at the last moment is a conflict", async () => {
+    const { proxy, put, rename, names } = await start();
+    put("a");
+    proxy.after(
+      ({ method, path }) => method === "PROPFIND" && path === "/dav/b",
+      async () => void put("b", "another's"),
+    );
+    expect((await rename("a", "b")).kind).toBe("conflict");
+    expect(names()).toEqual(["a", "b"]);
+  });
+
+  test("below itself never reaches the server", async () => {
+    const { provider, store, root, requests } = await start();
+    store.add(store.add(root, "a", "folder"), "inner", "folder");
+    for (const parent of ["a", "a/inner"])
+      expect((await provider.move({ id: "a", parent, expected: {}, signal })).kind).toBe(
+        "invalid_destination",
+      );
+    expect(requests()).toEqual([]);
+  });
+});
+
+describe("a change of spelling", () => {
+  test("takes two moves where the server tells no spellings apart", async () => {
+    const { put, rename, names, requests } = await start({ mixesSpellings: true });
+    put("name.txt");
+    expect(await rename("name.txt", "NAME.txt")).toMatchObject({ item: { name: "NAME.txt" } });
+    expect(names()).toEqual(["NAME.txt"]);
+    expect(requests().filter((method) => method === "MOVE")).toHaveLength(2);
+  });
+
+  test("goes back when the second move is refused", async () => {
+    const { proxy, put, rename, names } = await start({ mixesSpellings: true });
+    put("name.txt");
+    proxy.after(isMove, async () => proxy.answerNext(isMove, 403));
+    expect((await rename("name.txt", "NAME.txt")).kind).toBe("forbidden");
+    expect(names()).toEqual(["name.txt"]);
+  });
+});
+
+describe("an upload", () => {
+  test("whose bytes arrived goes on when the answer was lost", async () => {
+    const { proxy, upload, names } = await start();
+    proxy.loseNext(({ method }) => method === "PUT");
+    expect(await upload("a", "bytes")).toMatchObject({ kind: "ok", item: { name: "a", size: 5 } });
+    expect(names()).toEqual(["a"]);
+  });
+
+  test("that is cut leaves nothing, on a server that keeps half of it, too", async () => {
+    const { proxy, upload, names } = await start({ keepsTruncated: true });
+    proxy.faults.cutNextUpload(100_000);
+    expect((await upload("a", "x".repeat(300_000))).kind).toBe("offline");
+    expect(names()).toEqual([]);
+  });
+
+  test("leaves alone what took the name meanwhile", async () => {
+    const { proxy, put, upload, names, store } = await start();
+    proxy.after(
+      ({ method }) => method === "PUT",
+      async () => void put("a", "another's"),
+    );
+    expect((await upload("a", "mine")).kind).toBe("conflict");
+    expect(names()).toEqual(["a"]);
+    expect(store.find(["dav", "a"])?.bytes.toString()).toBe("another's");
+  });
+
+  test("takes no name of our own temporary files", async () => {
+    const { upload, requests } = await start();
+    const outcome = await upload(`.croft-${crypto.randomUUID()}.tmp`, "x");
+    expect(outcome).toEqual({ kind: "invalid_name", rule: "reserved_name" });
+    expect(requests()).toEqual([]);
+  });
+});
+
+test("what a crash left of an upload is shown after a day, and can be deleted", async () => {
+  const { provider, put, wait, names } = await start();
+  const left = `.croft-${crypto.randomUUID()}.tmp`;
+  put(left);
+  expect(await provider.list({ folder: "", signal })).toEqual({ kind: "ok", items: [] });
+  wait(25 * 3600 * 1000);
+  expect(await provider.list({ folder: "", signal })).toMatchObject({ items: [{ name: left }] });
+  expect((await provider.delete({ id: left, expected: {}, signal })).kind).toBe("ok");
+  expect(names()).toEqual([]);
+});
+
+test("deleting: a lost answer is looked after, a newcomer is spared", async () => {
+  const { provider, proxy, put, store, names } = await start();
+  put("a");
+  proxy.faults.loseNextAnswer();
+  expect(await provider.delete({ id: "a", expected: {}, signal })).toEqual({
+    kind: "ok",
+    how: "permanent",
+  });
+  const node = put("b", "old");
+  proxy.after(
+    ({ method }) => method === "PROPFIND",
+    async () => store.write(node, Buffer.from("new")),
+  );
+  expect((await provider.delete({ id: "b", expected: {}, signal })).kind).toBe("stale");
+  expect(names()).toEqual(["b"]);
+});
+
+test("connecting leaves nothing behind, and finds out what a server keeps of what it promises", async () => {
+  const good = await start();
+  expect(good.facts).toMatchObject({ etag: "fine", if_match: true, range: true });
+  expect(good.names()).toEqual([]);
+  const bad = await start({
+    ignoresConditions: true,
+    tags: "none",
+    wantsPathDestination: true,
+    mixesSpellings: true,
+  });
+  expect(bad.facts).toMatchObject({
+    etag: "none",
+    if_match: false,
+    path_destination: true,
+    case_sensitive: false,
+    normalisation_sensitive: false,
+  });
+  expect(bad.names()).toEqual([]);
+});
