@@ -1,0 +1,259 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Database } from "../../../../../storage/engine/database.ts";
+import { isConflict } from "../../../../../storage/engine/database.ts";
+import {
+  findLastOutcome,
+  insertCommitStatus,
+  listCommitStatuses,
+  listLatestStatuses,
+} from "../../../../../storage/tables/forge/commit-statuses.ts";
+import {
+  insertIssue,
+  insertIssueLabels,
+  insertMentions,
+  replaceAssignees,
+  updateIssue,
+} from "../../../../../storage/tables/forge/issues.ts";
+import {
+  type IssueFilter,
+  listIssues,
+  listLabelIds,
+} from "../../../../../storage/tables/forge/issues-lists.ts";
+import { insertOwnersTeam } from "../../../../../storage/tables/forge/orgs.ts";
+import {
+  deleteRepository,
+  findRepositoryById,
+  insertRepository,
+} from "../../../../../storage/tables/forge/repositories.ts";
+import { insertLabels } from "../../../../../storage/tables/forge/repositories-labels.ts";
+import {
+  countRepositoriesOf,
+  deleteTransfer,
+  findTransfer,
+  insertTransfer,
+  isOfferedTo,
+  listRepositoryMakers,
+} from "../../../../../storage/tables/forge/repositories-transfers.ts";
+import { insertUser, type NewForgeUser } from "../../../../../storage/tables/forge/users.ts";
+import { openTestDatabase } from "../../../../support/database.ts";
+
+const START = 1_800_000_000_000;
+
+const person = (name: string): NewForgeUser => ({
+  kind: "individual",
+  name,
+  fullName: "",
+  email: `${name}@example.org`,
+  keepEmailPrivate: false,
+  loginSource: 0,
+  loginName: "",
+  passwordHash: "",
+  mustChangePassword: false,
+  isActive: true,
+  isAdmin: false,
+  isRestricted: false,
+  prohibitLogin: false,
+  twoFactorEnabled: false,
+  allowGitHook: false,
+  allowImportLocal: false,
+  allowCreateOrganization: true,
+  maxRepoCreation: -1,
+  visibility: "public",
+  website: "",
+  location: "",
+  description: "",
+  language: "",
+  avatarHash: "",
+  repoAdminChangeTeamAccess: false,
+  createdAt: START,
+  updatedAt: START,
+});
+
+describe.each(["sqlite", "postgres"] as const)(
+  "repositories and what people do in them, on %s",
+  (engine) => {
+    let db: Database;
+    let now = START;
+    let mira: number;
+    let nora: number;
+    let repositories = 0;
+
+    beforeAll(async () => {
+      db = await openTestDatabase({ engine, clock: () => now });
+      mira = (await db.transaction((tx) => insertUser(tx, person("mira")))).id;
+      nora = (await db.transaction((tx) => insertUser(tx, person("nora")))).id;
+    });
+    afterAll(() => db.close());
+
+    function addRepository(): Promise<number> {
+      const name = `r${(repositories += 1)}`;
+      return db.transaction(async (tx) => {
+        const repository = await insertRepository(tx, {
+          ownerId: mira,
+          name,
+          description: "",
+          isPrivate: false,
+          isTemplate: false,
+          isEmpty: true,
+          branchCount: 0,
+          defaultBranch: "main",
+          objectFormat: "sha1",
+          trustModel: "default",
+          licenses: [],
+          sizeKib: 0,
+          path: `mira/${name}.git`,
+          needsMove: false,
+        });
+        return repository.id;
+      });
+    }
+
+    const open = (repositoryId: number, title: string, body = "", isClosed = false) =>
+      db.transaction((tx) =>
+        insertIssue(tx, {
+          repositoryId,
+          authorId: mira,
+          title,
+          body,
+          ref: "",
+          isClosed,
+          dueAt: undefined,
+        }),
+      );
+
+    test("issues are found by every filter", async () => {
+      const repositoryId = await addRepository();
+      await db.transaction((tx) =>
+        insertLabels(tx, repositoryId, [
+          { name: "bug", color: "ff0000", description: "", isExclusive: false },
+          { name: "low", color: "00ff00", description: "", isExclusive: false },
+        ]),
+      );
+      const labelIds = await listLabelIds(db, repositoryId, ["low", "bug", "none"]);
+      expect(labelIds).toHaveLength(2);
+      expect(await listLabelIds(db, repositoryId, [])).toEqual([]);
+      const first = await open(repositoryId, "Éclair", "100% of_it");
+      now += 1000;
+      const second = await open(repositoryId, "Broken GATE", String.raw`a\b`);
+      const third = await open(repositoryId, "done", "", true);
+      await db.transaction(async (tx) => {
+        await insertIssueLabels(tx, first, labelIds);
+        await insertIssueLabels(tx, second, labelIds.slice(0, 1));
+        await replaceAssignees(tx, second.id, [nora, nora]);
+        await insertMentions(tx, first.id, [nora]);
+        await insertMentions(tx, first.id, [nora, mira]);
+      });
+      const find = async (filter: Partial<IssueFilter>) => {
+        const all = { repositoryId, state: "all", term: "", labelIds: [], ...filter } as const;
+        const { issues, total } = await listIssues(db, all, { limit: 10, offset: 0 });
+        expect(total).toBe(issues.length);
+        return issues.map(({ number }) => number);
+      };
+      expect(await find({})).toEqual([third.number, second.number, first.number]);
+      expect(await find({ state: "open" })).toEqual([2, 1]);
+      expect(await find({ labelIds })).toEqual([1]);
+      expect(await find({ labelIds: labelIds.slice(0, 1) })).toEqual([2, 1]);
+      expect(await find({ assigneeId: nora })).toEqual([2]);
+      expect(await find({ mentionedId: nora })).toEqual([1]);
+      expect(await find({ authorId: nora })).toEqual([]);
+      expect(await find({ since: now })).toEqual([3, 2]);
+      expect(await find({ before: now - 1 })).toEqual([1]);
+      for (const [term, numbers] of [
+        ["Éclair", [1]],
+        ["gate", [2]],
+        ["GATE", [2]],
+        ["0%", [1]],
+        ["f_i", [1]],
+        ["fxi", []],
+        [String.raw`a\b`, [2]],
+      ] as const)
+        expect([term, await find({ term })]).toEqual([term, numbers]);
+    });
+
+    test("a repository counts its open issues", async () => {
+      const repositoryId = await addRepository();
+      const count = async () => (await findRepositoryById(db, repositoryId))?.openIssueCount;
+      const one = await open(repositoryId, "a");
+      await open(repositoryId, "b", "", true);
+      expect(await count()).toBe(1);
+      const set = (isClosed: boolean) =>
+        db.transaction((tx) => updateIssue(tx, one.id, { isClosed, closedAt: undefined }));
+      await Promise.all([set(true), set(true)]);
+      expect(await count()).toBe(0);
+      await set(false);
+      expect(await count()).toBe(1);
+      await db.transaction((tx) => updateIssue(tx, one.id, { title: "c" }, 99));
+      expect(await count()).toBe(1);
+    });
+
+    test("an offer is for its recipient, or for who makes repositories in an organization", async () => {
+      const repositoryId = await addRepository();
+      const org = await db.transaction(async (tx) => {
+        const made = await insertUser(tx, { ...person("org"), kind: "organization", email: "" });
+        await insertOwnersTeam(tx, made.id, nora);
+        return made.id;
+      });
+      const offer = (recipientId: number) =>
+        db.transaction((tx) => insertTransfer(tx, { repositoryId, doerId: mira, recipientId }));
+      await offer(nora);
+      expect(await findTransfer(db, repositoryId)).toMatchObject({
+        doerId: mira,
+        recipientId: nora,
+      });
+      const second = await offer(org).catch((error: unknown) => error);
+      expect(isConflict(second)).toBe(true);
+      expect(await isOfferedTo(db, repositoryId, nora)).toBe(true);
+      expect(await isOfferedTo(db, repositoryId, mira)).toBe(false);
+      const end = () => db.transaction((tx) => deleteTransfer(tx, repositoryId));
+      expect([await end(), await end()]).toEqual([true, false]);
+      expect(await isOfferedTo(db, repositoryId, nora)).toBe(false);
+      await offer(org);
+      expect(await isOfferedTo(db, repositoryId, nora)).toBe(true);
+      expect(await isOfferedTo(db, repositoryId, mira)).toBe(false);
+      expect(await listRepositoryMakers(db, org)).toEqual([nora]);
+      const before = await countRepositoriesOf(db, mira);
+      await db.transaction((tx) => deleteRepository(tx, repositoryId));
+      expect(await findTransfer(db, repositoryId)).toBeUndefined();
+      expect(await countRepositoriesOf(db, mira)).toBe(before - 1);
+    });
+
+    test("the last report of a context counts", async () => {
+      const repositoryId = await addRepository();
+      const report = (
+        commitId: string,
+        context: string,
+        state: "pending" | "success" | "failure",
+      ) =>
+        db.transaction((tx) =>
+          insertCommitStatus(tx, {
+            repositoryId,
+            commitId,
+            context,
+            state,
+            targetUrl: "",
+            description: "",
+            creatorId: mira,
+            authorId: nora,
+          }),
+        );
+      await report("a", "build", "failure");
+      await report("a", "lint", "success");
+      await report("a", "build", "success");
+      await report("b", "build", "pending");
+      const latest = await listLatestStatuses(db, repositoryId, "a");
+      expect(latest.map(({ context, state }) => [context, state])).toEqual([
+        ["build", "success"],
+        ["lint", "success"],
+      ]);
+      const key = { repositoryId, context: "build", authorId: nora };
+      expect(await findLastOutcome(db, key)).toMatchObject({ commitId: "a", state: "success" });
+      expect(await findLastOutcome(db, { ...key, authorId: mira })).toBeUndefined();
+      const listed = await listCommitStatuses(
+        db,
+        { repositoryId, commitId: "a" },
+        { state: "success", isOldestFirst: true, limit: 1, offset: 1 },
+      );
+      expect([listed.total, listed.statuses.map(({ context }) => context)]).toEqual([2, ["build"]]);
+    });
+  },
+);
