@@ -18,7 +18,6 @@ const env = {
   CROFT_HOME: home.home,
   CROFT_URL: daemon.url,
   CROFT_CREDENTIAL_STORE: "file",
-  CROFT_KEY_SOURCE: "file",
 };
 const list = ["admin", "user", "list", "--json"];
 const commands: [string, string, string[]][] = [
