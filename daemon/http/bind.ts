@@ -97,7 +97,8 @@ export function bindRoutes<Caller>(
     let cause: unknown;
     try {
       const answer = await answerOf(route, declared, request, event, req, extra);
-      status = await send(declared, answer, request, res, extra);
+      const sent = send(declared, answer, request, res, extra);
+      status = typeof sent === "number" ? sent : await sent;
     } catch (error) {
       cause = error;
       status = sendError(error, res, request, extra);
@@ -119,7 +120,7 @@ export function bindRoutes<Caller>(
     if (limit?.key === "address") await consume(declared, addressKey(), extra);
     let caller: Caller | undefined;
     if (limit?.key === "account") {
-      const who = await settle(api.authenticate(request, gate));
+      const who = await settle(async () => api.authenticate(request, gate));
       const account = who.ok ? api.accountKey(who.value) : undefined;
       await consume(declared, account === undefined ? addressKey() : `u:${account}`, extra);
       if (!who.ok) throw who.error;
@@ -205,13 +206,14 @@ export function bindRoutes<Caller>(
     throw api.toValidationError(where, result.error, declared);
   }
 
-  async function send(
+  /** The status at once unless the answer is a stream. */
+  function send(
     declared: Endpoint,
     answer: AnyAnswer,
     request: ServerRequest,
     res: ServerResponse,
     extra: AnswerHeaders,
-  ): Promise<number> {
+  ): Promise<number> | number {
     const headers = { ...api.headers };
     Object.assign(headers, extra, answer.headers);
     if ("bytes" in answer) return sendBytes(request, res, answer.bytes, headers);
@@ -295,9 +297,9 @@ type Settled<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly error: unknown };
 
-async function settle<T>(promise: Promise<T> | T): Promise<Settled<T>> {
+async function settle<T>(work: () => Promise<T>): Promise<Settled<T>> {
   try {
-    return { ok: true, value: await promise };
+    return { ok: true, value: await work() };
   } catch (error) {
     return { ok: false, error };
   }

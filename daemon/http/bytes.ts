@@ -16,27 +16,29 @@ const TEXT_BYTES = 16 * 1024;
  * response: a web stream costs a third of the throughput. Resolves with the status when all is sent or the
  * client has gone; `source.release` has been called by then.
  */
-export async function sendBytes(
+export function sendBytes(
   request: ServerRequest,
   response: ServerResponse,
   source: ByteSource,
-  headers: AnswerHeaders,
-): Promise<number> {
-  try {
-    return await answer(request, response, source, headers);
-  } finally {
-    source.release?.();
-  }
+  headers: MutableHeaders,
+): Promise<number> | number {
+  const sent = answer(request, response, source, headers);
+  if (typeof sent !== "number") return sent.finally(() => source.release?.());
+  source.release?.();
+  return sent;
 }
 
-async function answer(
+/** Headers that the transport may add to. */
+type MutableHeaders = Record<string, string | readonly string[]>;
+
+/** The status at once when nothing is streamed. */
+function answer(
   request: ServerRequest,
   response: ServerResponse,
   source: ByteSource,
-  headers: AnswerHeaders,
-): Promise<number> {
+  base: MutableHeaders,
+): Promise<number> | number {
   const etag = source.etag === undefined ? undefined : `"${source.etag}"`;
-  const base: Record<string, string | readonly string[]> = { ...headers };
   if (etag !== undefined) base["ETag"] = etag;
   if (source.lastModified !== undefined) base["Last-Modified"] = source.lastModified.toUTCString();
 

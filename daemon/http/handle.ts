@@ -157,7 +157,7 @@ export interface Api<Caller> {
   /** Further headers that depend on the request, such as a warning about how it was made. */
   headersFor?(request: ServerRequest): Readonly<Record<string, string>> | undefined;
   /** Who calls: undefined when no credentials were given or the gate needs none; throws when they are wrong. */
-  authenticate(request: ServerRequest, gate: Gate): Promise<Caller | undefined>;
+  authenticate(request: ServerRequest, gate: Gate): Promise<Caller | undefined> | undefined;
   /** Refuses a caller whom the gate does not let through. */
   authorize(
     caller: Caller | undefined,

@@ -18,7 +18,7 @@ export function createVaultApi(authentication: Authentication): Api<VaultCaller>
     name: "vault",
     headers: { "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store" },
 
-    async authenticate(request, gate) {
+    authenticate(request, gate) {
       const token = needsCaller(gate) ? bearerOf(request) : undefined;
       return token === undefined ? undefined : authentication.identify(token, toClient(request));
     },

@@ -1,5 +1,6 @@
 import { createSecretKey, hash, type KeyObject } from "node:crypto";
 import { type JWTPayload, jwtVerify, SignJWT } from "jose";
+import { createTextCache } from "../../../storage/engine/text-cache.ts";
 import type { VaultRole } from "../caller.ts";
 
 /** What an access token says. */
@@ -17,8 +18,18 @@ export interface AccessClaims {
 /** Makes and reads access tokens: JWT, HS256, one key. */
 export interface AccessTokens {
   issue(claims: AccessClaims): Promise<string>;
-  /** The claims of a token that this server issued and that has not run out; undefined for anything else. */
-  read(token: string): Promise<AccessClaims | undefined>;
+  /**
+   * The claims of a token that this server issued and that has not run out; undefined for anything else. At once for a
+   * token that was read before.
+   */
+  read(token: string): Promise<AccessClaims | undefined> | AccessClaims | undefined;
+}
+
+/** A token whose signature is right; times in epoch seconds. */
+interface CheckedToken {
+  readonly claims: AccessClaims;
+  readonly issued: number;
+  readonly expires: number;
 }
 
 export interface AccessTokenOptions {
@@ -42,7 +53,7 @@ export function createAccessTokens(options: AccessTokenOptions): AccessTokens {
   const [newest] = keys;
   if (newest === undefined) throw new Error("access tokens need a key");
   const seconds = () => Math.floor(options.clock() / 1000);
-  const remembered = new Map<string, { claims: AccessClaims; issued: number; expires: number }>();
+  const remembered = new Map<string, CheckedToken>();
 
   return {
     issue: ({ userId, role, sessionId, tokenVersion, fingerprint }) =>
@@ -54,16 +65,20 @@ export function createAccessTokens(options: AccessTokenOptions): AccessTokens {
         .setJti(options.newId())
         .sign(newest),
 
-    async read(token) {
-      const now = seconds();
-      const known = remembered.get(token) ?? (await check(token));
-      if (known === undefined) return undefined;
-      const isCurrent = now < known.expires && known.issued <= now + CLOCK_AHEAD_SECONDS;
-      return isCurrent ? known.claims : undefined;
+    read(token) {
+      const known = remembered.get(token);
+      return known === undefined ? check(token).then(toCurrent) : toCurrent(known);
     },
   };
 
-  async function check(token: string) {
+  function toCurrent(known: CheckedToken | undefined): AccessClaims | undefined {
+    if (known === undefined) return undefined;
+    const now = seconds();
+    const isCurrent = now < known.expires && known.issued <= now + CLOCK_AHEAD_SECONDS;
+    return isCurrent ? known.claims : undefined;
+  }
+
+  async function check(token: string): Promise<CheckedToken | undefined> {
     if (token.length > TOKEN_LENGTH_MAX || !isCanonical(token)) return undefined;
     for (const key of keys) {
       const payload = await payloadOf(token, key, options.clock());
@@ -79,12 +94,29 @@ export function createAccessTokens(options: AccessTokenOptions): AccessTokens {
   }
 }
 
-/** What binds a token to its client: SHA-256 over the User-Agent and Accept-Language headers as sent. */
-export function fingerprintOf(client: {
+/** The headers of a client that a token is bound to, as sent. */
+export interface BoundHeaders {
   readonly userAgent: string;
   readonly acceptLanguage: string;
-}): string {
-  return hash("sha256", `${client.userAgent}\n${client.acceptLanguage}`, "base64url");
+}
+
+/** What binds a token to its client: SHA-256 over the User-Agent and Accept-Language headers as sent. */
+export function fingerprintOf(client: BoundHeaders): string {
+  return toFingerprint(toBoundText(client));
+}
+
+/** `fingerprintOf` that remembers: the same few clients send all the requests. */
+export function createFingerprints(): (client: BoundHeaders) => string {
+  const remembered = createTextCache(toFingerprint);
+  return (client) => remembered(toBoundText(client));
+}
+
+function toBoundText({ userAgent, acceptLanguage }: BoundHeaders): string {
+  return `${userAgent}\n${acceptLanguage}`;
+}
+
+function toFingerprint(text: string): string {
+  return hash("sha256", text, "base64url");
 }
 
 /** What a token says that `key` signed and that has not run out; undefined for anything else. */

@@ -1,7 +1,7 @@
 import type { Queries } from "../../../storage/engine/database.ts";
 import { findVaultUserInSession, type VaultUser } from "../../../storage/tables/vault/users.ts";
 import type { VaultCaller } from "../caller.ts";
-import { type AccessTokens, fingerprintOf } from "./access-tokens.ts";
+import { type AccessTokens, createFingerprints } from "./access-tokens.ts";
 import type { Client } from "./client.ts";
 import { badAccessToken } from "./refusals.ts";
 
@@ -33,10 +33,12 @@ export function createAuthentication({
   readonly db: Queries;
   readonly accessTokens: AccessTokens;
 }): Authentication {
+  const toFingerprint = createFingerprints();
   return {
     async identify(token, client) {
-      const claims = await accessTokens.read(token);
-      if (claims === undefined || claims.fingerprint !== fingerprintOf(client))
+      const reading = accessTokens.read(token);
+      const claims = reading instanceof Promise ? await reading : reading;
+      if (claims === undefined || claims.fingerprint !== toFingerprint(client))
         throw badAccessToken();
       const found = await findVaultUserInSession(db, claims.userId, claims.sessionId);
       const isAccepted =
