@@ -133,6 +133,7 @@ export interface ListenAt {
 /** Bounds on slow and abusive clients, in milliseconds. A body that streams may take as long as `request`. */
 export interface Timeouts {
   readonly headers: number;
+  /** Without a byte either way. A client that has sent everything and waits for the first byte of its answer is not idle. */
   readonly idle: number;
   /** 0 is no limit. */
   readonly request: number;
@@ -159,7 +160,12 @@ export class ListenError extends Error {
 export async function listenAt(handler: NodeHandler, at: ListenAt): Promise<Listening> {
   const port = await freePort(at);
   const { listen } = await import("listhen");
-  const listener = await listen(handler, {
+  const answers = new WeakMap<Socket, ServerResponse>();
+  const noted: NodeHandler = (message, response) => {
+    answers.set(message.socket, response);
+    handler(message, response);
+  };
+  const listener = await listen(noted, {
     port: { port, ports: [], alternativePortRange: [0, 0], random: false, host: at.host },
     hostname: at.host,
     https: at.tls === undefined ? false : { cert: at.tls.certFile, key: at.tls.keyFile },
@@ -173,8 +179,8 @@ export async function listenAt(handler: NodeHandler, at: ListenAt): Promise<List
     qr: false,
   });
   const server = listener.server as Server;
-  keepOnly(server, handler);
-  tune(server, at.timeouts);
+  keepOnly(server, noted);
+  tune(server, at.timeouts, (socket) => isAwaited(answers.get(socket)));
   const scheme = at.tls === undefined ? "http" : "https";
   const host = at.host.includes(":") ? `[${at.host}]` : at.host;
   const bound = (server.address() as AddressInfo).port;
@@ -199,12 +205,23 @@ function keepOnly(server: Server, handler: NodeHandler): void {
     if (listener !== handler) server.removeListener("request", listener as NodeHandler);
 }
 
-function tune(server: Server, timeouts: Timeouts): void {
+function tune(
+  server: Server,
+  timeouts: Timeouts,
+  isWaitingForUs: (socket: Socket) => boolean,
+): void {
   server.headersTimeout = timeouts.headers;
   server.requestTimeout = timeouts.request;
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.maxHeadersCount = HEADERS_MAX;
-  server.setTimeout(timeouts.idle, (socket: Socket) => socket.destroy());
+  server.setTimeout(timeouts.idle, (socket: Socket) => {
+    if (!isWaitingForUs(socket)) socket.destroy();
+  });
+}
+
+/** Whether all of a request is here and nothing of its answer has gone out: a large upload may be on its way to a storage. */
+function isAwaited(response: ServerResponse | undefined): boolean {
+  return response !== undefined && response.req.complete && !response.headersSent;
 }
 
 /** listhen would take another port or crash the process when this one is taken; a probe finds out first. */

@@ -1,3 +1,4 @@
+import { connect } from "node:net";
 import { describe, expect, test } from "vitest";
 import { listenAt, type NodeHandler } from "../../../../daemon/http/server.ts";
 
@@ -28,6 +29,33 @@ describe("attack: a request that ends before its answer", () => {
       await expect(fetch(url, { method: "POST", body: "x".repeat(100_000) })).rejects.toThrow();
       expect(await (await fetch(url)).text()).toBe("alive");
     });
+  });
+});
+
+describe("a connection without a byte", () => {
+  /** Sends a request as it is; gives what came back until the connection ended. */
+  async function speak(url: string, text: string): Promise<string> {
+    const { port } = new URL(url);
+    const socket = connect(Number(port), "127.0.0.1").setEncoding("utf8");
+    socket.write(text);
+    return (await socket.toArray()).join("");
+  }
+  const impatient = { ...timeouts, idle: 50 };
+  const head = "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 4\r\n\r\n";
+
+  test("is closed when the client owes something, and waits when we do", async () => {
+    const handler: NodeHandler = (message, response) => {
+      message.resume().on("end", () => setTimeout(() => response.end("late"), 200));
+    };
+    const at = { host: "127.0.0.1", port: 0, tls: undefined, timeouts: impatient };
+    const server = await listenAt(handler, at);
+    try {
+      expect(await speak(server.url, `${head}body`)).toMatch(/late$/);
+      expect(await speak(server.url, `${head}bo`)).toBe("");
+      expect(await speak(server.url, "POST / HT")).toBe("");
+    } finally {
+      await server.stop(0);
+    }
   });
 });
 
