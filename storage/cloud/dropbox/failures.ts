@@ -96,6 +96,7 @@ const byTag: ReadonlyMap<string, DropboxFailure> = new Map<string, DropboxFailur
   ["disallowed_name", badName],
   ["malformed_path", badName],
   ["too_many_files", { kind: "unsupported", reason: "too_many_files" }],
+  ["too_large", { kind: "unsupported", reason: "too_large" }],
   ["payload_too_large", { kind: "unsupported", reason: "too_large" }],
   ["too_many_write_operations", { kind: "rate_limited", retryAfterSeconds: undefined }],
   ["too_many_requests", { kind: "rate_limited", retryAfterSeconds: undefined }],
