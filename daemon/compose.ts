@@ -39,6 +39,7 @@ import type { Stores } from "./stores.ts";
 import { accountRoutes } from "./vault/accounts/accounts.routes.ts";
 import { createVaultAdministration } from "./vault/admin/admin.ts";
 import { adminRoutes } from "./vault/admin/admin.routes.ts";
+import { createDailyExports } from "./vault/admin/daily-exports.ts";
 import { createVaultApi } from "./vault/api.ts";
 import type { VaultCaller } from "./vault/caller.ts";
 import { cloudRoutes } from "./vault/cloud/cloud.ts";
@@ -161,6 +162,13 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
     timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
     tasks: scheduledTasks({
       packages,
+      auditExports: createDailyExports({
+        db: deps.db,
+        clock,
+        folder: stores.directory.exports,
+        temporaryFolder: stores.directory.tmp,
+        keptDays: settings.auditExportDays,
+      }),
       db: deps.db,
       directory: stores.directory,
       clock,

@@ -20,6 +20,7 @@ export interface TaskSurroundings {
   readonly sessions: { deleteExpired(): Promise<number> };
   readonly hookLog: { prune(before: number): Promise<number> };
   readonly cache: Pick<ByteCache, "reconcile">;
+  readonly auditExports: { writeMissing(signal: AbortSignal): Promise<unknown> };
   readonly packages: { cleanUp(signal: AbortSignal): Promise<unknown> };
   readonly git: Git;
   /** The folder of a repository's files. Refuses when they are gone. */
@@ -36,7 +37,8 @@ const ALL_REPOSITORIES_MS = 12 * HOUR_MS;
 
 /** Everything that the daemon does by the clock, in the order in which it is listed. A new task is one more entry. */
 export function scheduledTasks(around: TaskSurroundings): readonly CronTask[] {
-  const { db, directory, clock, limiter, sessions, hookLog, cache, packages } = around;
+  const { db, directory, clock, limiter, sessions, hookLog, cache, packages, auditExports } =
+    around;
   const care = createRepositoryCare(around);
   return [
     {
@@ -89,6 +91,13 @@ export function scheduledTasks(around: TaskSurroundings): readonly CronTask[] {
       name: "reconcile_byte_cache",
       schedule: "@midnight",
       run: () => cache.reconcile(),
+    },
+    {
+      // Days end in UTC, whatever the server's zone is; what is there already costs a look.
+      name: "export_audit",
+      schedule: "10 * * * *",
+      atStart: true,
+      run: async (signal) => void (await auditExports.writeMissing(signal)),
     },
     {
       name: "optimize_database",

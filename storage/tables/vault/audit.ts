@@ -73,6 +73,37 @@ export async function listAudit(
   return { records: rows.map(toRecord), total: Number(count?.total ?? 0) };
 }
 
+/**
+ * The records of a stretch of time, oldest first, after the given one: for work that goes through all of them without
+ * holding them all.
+ */
+export async function listAuditBetween(
+  db: Queries,
+  { from, to }: { readonly from: number; readonly to: number },
+  after: Pick<AuditRecord, "createdAt" | "id"> | undefined,
+  limit: number,
+): Promise<AuditRecord[]> {
+  const rows = await db.all(
+    `SELECT ${COLUMNS} FROM vault_audit AS audit ${NAMES}
+     WHERE audit.created_at >= ? AND audit.created_at < ? AND (audit.created_at, audit.id) > (?, ?)
+     ORDER BY audit.created_at, audit.id LIMIT ?`,
+    from,
+    to,
+    after?.createdAt ?? from,
+    after?.id ?? -1,
+    limit,
+  );
+  return rows.map(toRecord);
+}
+
+/** When the first record was made, in epoch milliseconds; undefined while there is none. */
+export async function findFirstAuditTime(db: Queries): Promise<number | undefined> {
+  const row = await db.get<{ created_at: number }>(
+    "SELECT created_at FROM vault_audit ORDER BY created_at LIMIT 1",
+  );
+  return row?.created_at;
+}
+
 const NAMES = `LEFT JOIN vault_users AS subject ON subject.id = audit.user_id
   LEFT JOIN vault_users AS actor ON actor.id = audit.actor_id`;
 

@@ -51,6 +51,7 @@ const tasks = (told: string[] = []) => {
       prune: async (before) => told.push(`deliveries before ${new Date(before).toISOString()}`),
     },
     cache: { reconcile: async () => void told.push("cache") },
+    auditExports: { writeMissing: async () => told.push("exports") },
     packages: { cleanUp: async () => void told.push("packages") },
     git: createGit({ searchPath: "" }),
     locate: async () => home,
