@@ -81,6 +81,14 @@ describe("a package and a repository", () => {
     expect((await view()).json).toMatchObject({ name, repository: null });
   });
 
+  test("the link ends when the repository gets another owner", async () => {
+    await repository(`${name}-home`);
+    await link(`${name}-home`);
+    const given = await api("POST", `/repos/mira/${name}-home/transfer`, { new_owner: "nora" });
+    expect(given.status).toBe(202);
+    expect((await view(admin)).json.repository).toBeNull();
+  });
+
   test("hooks of the repository hear of versions", async () => {
     await repository(`${name}-home`);
     await link(`${name}-home`);

@@ -1,6 +1,7 @@
 import { type Database, isConflict, type Transaction } from "../../../storage/engine/database.ts";
 import type { RepositoryFiles } from "../../../storage/git/repository-files.ts";
 import { isMember } from "../../../storage/tables/forge/orgs.ts";
+import { unlinkPackagesOf } from "../../../storage/tables/forge/packages.ts";
 import {
   findRepositoryById,
   findRepositoryByName,
@@ -222,6 +223,8 @@ export function createTransfers({ db, files, placing, events, enqueue }: Transfe
           needsMove: true,
           updatedAt: tx.now,
         });
+        // A package and its repository have one owner.
+        await unlinkPackagesOf(tx, id);
         if (owner.kind === "individual")
           await insertWatch(tx, { repositoryId: id, userId: owner.id, createdAt: tx.now });
         await enqueueTidy(enqueue, tx);

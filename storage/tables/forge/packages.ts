@@ -142,6 +142,14 @@ export async function ownsPackage(db: Queries, ownerId: number): Promise<boolean
   return row !== undefined;
 }
 
+/** Links the packages of a repository to none. */
+export async function unlinkPackagesOf(tx: Transaction, repositoryId: number): Promise<void> {
+  await tx.run(
+    "UPDATE forge_packages SET repository_id = NULL, revision = revision + 1 WHERE repository_id = ?",
+    repositoryId,
+  );
+}
+
 /** Adds a version, or undefined when the package has it. */
 export async function insertVersion(
   tx: Transaction,
