@@ -9,15 +9,14 @@ import { toBar } from "../../output/progress.ts";
 import { toVisible, toVisibleLine } from "../../output/visible.ts";
 import { cutEnd, padEnd, padStart } from "../../output/width.ts";
 import type { Message } from "../errands.ts";
-import type { Field } from "../field.ts";
 import {
   bodyHeight,
   drawFailure,
   drawFrame,
   drawHelp,
-  type Frame,
   innerWidth,
   type KeyHint,
+  type Question,
 } from "../frame.ts";
 import type { ListWindow } from "../list-window.ts";
 import type { Size } from "../screen.tsx";
@@ -51,8 +50,7 @@ export interface BrowseState {
   readonly words: string;
   readonly transfers: readonly Transfer[];
   readonly message: Message | undefined;
-  readonly confirmation: string | undefined;
-  readonly asking: { readonly label: string; readonly field: Field } | undefined;
+  readonly question: Question | undefined;
   readonly preview: Preview | undefined;
   readonly helpTop: number | undefined;
 }
@@ -127,13 +125,7 @@ export function drawBrowse(
   style: Style,
   now: number,
 ): readonly string[] {
-  const { helpTop, preview, message, confirmation, asking, folder } = state;
-  const question: Frame["question"] =
-    confirmation !== undefined
-      ? { kind: "confirm", text: confirmation }
-      : asking !== undefined
-        ? { kind: "field", ...asking }
-        : undefined;
+  const { helpTop, preview, message, question, folder } = state;
   const common = { question, isProblem: message?.isProblem === true };
   if (helpTop !== undefined)
     return drawFrame(

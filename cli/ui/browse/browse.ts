@@ -1,16 +1,18 @@
-// cli/ui/browse: the browser of connected storages. This file is what the keys do, folder-view.ts a folder page by page,
-// transfers.ts what runs meanwhile, browse-view.ts how it looks, and the command (cli/commands/vault/item/browse.ts) how
-// the daemon and the disk are asked. May import: cli/ui, output, errors and the types of commands. Start here.
+// cli/ui/browse: the browser of connected storages. This file is what the keys do, browse-actions.ts what they change,
+// folder-view.ts a folder page by page, transfers.ts what runs meanwhile, browse-view.ts how it looks, and the command
+// (cli/commands/vault/item/browse.ts) how the daemon and the disk are asked. May import: cli/ui, output, errors and the
+// types of commands. Start here.
 import type { WireConnection } from "../../commands/vault/connection/connection-columns.ts";
 import type { WireItem } from "../../commands/vault/find-item.ts";
 import { type CliError, toCliError } from "../../errors.ts";
 import type { Style } from "../../io.ts";
 import { createChanges } from "../changes.ts";
 import { createErrands } from "../errands.ts";
-import { edit, type Field, toField } from "../field.ts";
 import type { Key } from "../keys.ts";
 import { atTop, type ListWindow, moveOf, moveTo } from "../list-window.ts";
+import { createOverlays } from "../overlays.ts";
 import type { ScreenModel, Size } from "../screen.tsx";
+import { createBrowseActions } from "./browse-actions.ts";
 import {
   type BrowseState,
   drawBrowse,
@@ -79,14 +81,6 @@ export interface Browse extends ScreenModel {
   tick(): void;
 }
 
-interface Asking {
-  readonly label: string;
-  readonly field: Field;
-  readonly onEnter: (text: string) => void;
-  /** Tab completes a local path. */
-  readonly isPath: boolean;
-}
-
 /** The next page is asked for when the cursor is so near to the end. */
 const loadAheadRows = 50;
 
@@ -94,7 +88,7 @@ export function createBrowse(deps: BrowseDeps): Browse {
   const { clock, style } = deps;
   const changes = createChanges();
   const errands = createErrands(changes.announce);
-  const { attempt, say } = errands;
+  const overlays = createOverlays(changes.announce);
   const transfers = createTransfers({ clock, pause: deps.pause, announce: changes.announce });
   const { promise: left, resolve: leave, reject: fail } = Promise.withResolvers<void>();
   let stack: readonly FolderView[] = deps.start.map(toView);
@@ -104,13 +98,19 @@ export function createBrowse(deps: BrowseDeps): Browse {
   let selected: ReadonlySet<string> = new Set();
   let picked: { readonly place: Place; readonly items: readonly WireItem[] } | undefined;
   let words = "";
-  let isFinding = false;
-  let asking: Asking | undefined;
-  let confirmation: { readonly text: string; readonly yes: () => void } | undefined;
   let preview: Preview | undefined;
-  let helpTop: number | undefined;
   let height = 10;
   let wasShown = false;
+  const actions = createBrowseActions({
+    deps,
+    errands,
+    overlays,
+    transfers,
+    stack: () => stack,
+    unselect: () => {
+      selected = new Set();
+    },
+  });
 
   return {
     left,
@@ -129,8 +129,8 @@ export function createBrowse(deps: BrowseDeps): Browse {
       height = listHeight(state, size);
       placeCursor(cursorWindow().cursor);
       if (preview !== undefined) preview = layOutPreview(preview, size, style, clock());
-      if (helpTop !== undefined)
-        helpTop = Math.min(helpTop, Math.max(0, helpLines(size, style).length - height));
+      overlays.limitHelp(helpLines(size, style).length - height);
+      const { helpTop } = overlays;
       return drawBrowse(
         { ...state, window: cursorWindow(), preview, helpTop },
         size,
@@ -158,10 +158,9 @@ export function createBrowse(deps: BrowseDeps): Browse {
       words,
       transfers: transfers.list,
       message: errands.message,
-      confirmation: confirmation?.text,
-      asking,
+      question: overlays.question,
       preview,
-      helpTop,
+      helpTop: overlays.helpTop,
     };
   }
 
@@ -200,50 +199,11 @@ export function createBrowse(deps: BrowseDeps): Browse {
 
   function press(key: Key): void {
     wasShown ||= stack.at(-1)?.wasLoaded === true || connections !== undefined;
-    if (confirmation !== undefined) answer(key);
-    else if (asking !== undefined) type(key, asking);
-    else if (key.kind === "paste") return;
-    else if (helpTop !== undefined) pressInHelp(key);
-    else if (preview !== undefined) pressInPreview(key, preview);
-    else pressInList(key);
-    changes.announce();
-  }
-
-  function answer(key: Key): void {
-    const asked = confirmation;
-    confirmation = undefined;
-    if (key.kind === "text" && key.text.toLowerCase() === "y") asked?.yes();
-  }
-
-  function type(key: Key, asked: Asking): void {
-    const name = key.kind === "key" ? key.name : undefined;
-    if (name === "enter") {
-      asking = undefined;
-      isFinding = false;
-      if (asked.field.text.trim() !== "") asked.onEnter(asked.field.text);
-    } else if (name === "escape") {
-      asking = undefined;
-      if (isFinding) words = "";
-      isFinding = false;
-    } else if (name === "tab" && asked.isPath) {
-      void deps.completePath(asked.field.text).then((path) => {
-        if (asking?.onEnter === asked.onEnter) asking = { ...asking, field: toField(path) };
-        changes.announce();
-      });
-    } else {
-      asking = { ...asked, field: edit(asked.field, key) };
-      if (isFinding) {
-        words = asking.field.text;
-        placeCursor(0);
-        lookFurther();
-      }
+    if (!overlays.take(key, height)) {
+      if (preview !== undefined) pressInPreview(key, preview);
+      else pressInList(key);
     }
-  }
-
-  function pressInHelp(key: Key): void {
-    const moved = moveOf(key, { cursor: helpTop ?? 0, top: 0 }, height);
-    // Any other key closes it.
-    helpTop = moved === undefined ? undefined : Math.max(0, moved);
+    changes.announce();
   }
 
   function pressInPreview(key: Key, shown: Preview): void {
@@ -251,8 +211,8 @@ export function createBrowse(deps: BrowseDeps): Browse {
     const moved = moveOf(key, { cursor: shown.top, top: 0 }, height);
     if (moved !== undefined) preview = { ...shown, top: Math.max(0, moved) };
     else if (name === " ") preview = { ...shown, top: shown.top + height - 1 };
-    else if (name === "d") askDownload([shown.item]);
-    else if (name === "?") helpTop = 0;
+    else if (name === "d") actions.download(shown.place, [shown.item]);
+    else if (name === "?") overlays.openHelp();
     else if (
       name === "left" ||
       name === "h" ||
@@ -269,10 +229,10 @@ export function createBrowse(deps: BrowseDeps): Browse {
     const moved = moveOf(key, cursorWindow(), height);
     if (moved !== undefined) moveCursor(moved);
     else if (name === "q") askToLeave();
-    else if (name === "?") helpTop = 0;
+    else if (name === "?") overlays.openHelp();
     else if (name === "enter" || name === "right" || name === "l") enter();
     else if (name === "R" || name === "refresh") refresh();
-    else if (name === "c") askToStop();
+    else if (name === "c") actions.stopTransfers();
     else {
       const view = stack.at(-1);
       if (view !== undefined) pressInFolder(name, view);
@@ -287,19 +247,22 @@ export function createBrowse(deps: BrowseDeps): Browse {
     if (name === "left" || name === "h" || name === "backspace") goUp();
     else if (name === "escape") stepBack();
     else if (name === " ") toggle(current);
-    else if (name === "/") startFinding();
-    else if (name === "n") ask("New folder:", "", (text) => attempt(() => makeFolder(view, text)));
-    else if (name === "u") ask("Upload file:", "", (text) => upload(view, text), true);
+    else if (name === "/") find();
+    else if (name === "n") actions.makeFolder(view);
+    else if (name === "u") actions.upload(view);
     else if (name === "m") pickOrMove(place, chosen);
     else if (chosen.length === 0) return;
-    else if (name === "d") askDownload(chosen);
-    else if (name === "x" || name === "delete") askDelete(view, chosen);
-    else if (name === "r" && current !== undefined)
-      ask("New name:", current.name, (text) => attempt(() => rename(view, current, text)));
+    else if (name === "d") actions.download(place, chosen);
+    else if (name === "x" || name === "delete") actions.remove(view, chosen);
+    else if (name === "r" && current !== undefined) actions.rename(view, current);
   }
 
-  function ask(label: string, text: string, onEnter: (text: string) => void, isPath = false): void {
-    asking = { label, field: toField(text), onEnter, isPath };
+  /** The first time it picks items up, the second time it puts them into the folder that is shown. */
+  function pickOrMove(place: Place, chosen: readonly WireItem[]): void {
+    const moving = picked;
+    selected = new Set();
+    picked = moving === undefined && chosen.length > 0 ? { place, items: chosen } : undefined;
+    if (moving !== undefined) actions.move(moving.items, moving.place, place);
   }
 
   function moveCursor(to: number): void {
@@ -307,11 +270,6 @@ export function createBrowse(deps: BrowseDeps): Browse {
     const view = stack.at(-1);
     if (view !== undefined && cursorWindow().cursor >= rows().length - loadAheadRows)
       void view.loadMore();
-  }
-
-  function lookFurther(): void {
-    // Names are looked for in what is loaded; one more page each time somebody goes on typing.
-    if (rows().length < height) void stack.at(-1)?.loadMore();
   }
 
   function enter(): void {
@@ -372,11 +330,15 @@ export function createBrowse(deps: BrowseDeps): Browse {
     moveCursor(cursorWindow().cursor + 1);
   }
 
-  function startFinding(): void {
-    isFinding = true;
-    ask("Find:", words, (text) => {
+  function find(): void {
+    const onChange = (text: string) => {
       words = text.trim();
-    });
+      placeCursor(0);
+      // Names are looked for in what is loaded; one more page each time somebody goes on typing.
+      if (rows().length < height) void stack.at(-1)?.loadMore();
+    };
+    const onEscape = () => onChange("");
+    overlays.ask({ label: "Find:", text: words, onEnter: onChange, onChange, onEscape });
   }
 
   function refresh(): void {
@@ -389,22 +351,13 @@ export function createBrowse(deps: BrowseDeps): Browse {
     const { failure } = stack.at(-1) ?? { failure: connectionsFailure };
     const running = transfers.list.length;
     if (running > 0)
-      confirmation = {
-        text: `Leave, and stop ${running === 1 ? "a transfer" : `${running} transfers`}?`,
-        yes: leave,
-      };
+      overlays.confirm(
+        `Leave, and stop ${running === 1 ? "a transfer" : `${running} transfers`}?`,
+        leave,
+      );
     // Somebody who never saw anything is told once more, on the terminal that stays, why.
     else if (!wasShown && failure !== undefined) fail(failure);
     else leave();
-  }
-
-  function askToStop(): void {
-    const running = transfers.list.length;
-    if (running === 0) return say("No transfer is running.");
-    confirmation = {
-      text: running === 1 ? "Stop the transfer?" : `Stop ${running} transfers?`,
-      yes: () => void transfers.stop(),
-    };
   }
 
   function show(place: Place, item: WireItem): void {
@@ -418,148 +371,4 @@ export function createBrowse(deps: BrowseDeps): Browse {
       (error: unknown) => update({ problem: toCliError(error) }),
     );
   }
-
-  async function makeFolder(view: FolderView, name: string): Promise<string> {
-    const made = await deps.mkdir(view.place, name.trim());
-    await view.load(false);
-    view.choose(made.id);
-    return `Made ${made.name}.`;
-  }
-
-  async function rename(view: FolderView, item: WireItem, name: string): Promise<string | void> {
-    if (name === item.name) return;
-    const id = await deps.rename(view.place, item, name);
-    await view.load(false);
-    view.choose(id);
-    return `Renamed ${item.name} to ${name}.`;
-  }
-
-  /** The first time it picks items up, the second time it puts them into the folder that is shown. */
-  function pickOrMove(place: Place, chosen: readonly WireItem[]): void {
-    const moving = picked;
-    if (moving === undefined) {
-      if (chosen.length > 0) picked = { place, items: chosen };
-      selected = new Set();
-      return;
-    }
-    picked = undefined;
-    if (moving.place.ref === place.ref && moving.place.connection.id === place.connection.id)
-      return say("They are in this folder already.");
-    attempt(async () => {
-      const text = await forEach("Moved", moving.items, async (item) => {
-        await deps.move(moving.place, item, place);
-      });
-      await loadAgain([moving.place, place]);
-      return text;
-    });
-  }
-
-  function askDelete(view: FolderView, chosen: readonly WireItem[]): void {
-    const [only] = chosen;
-    const what =
-      chosen.length > 1 || only === undefined
-        ? `these ${chosen.length} items`
-        : only.kind === "folder"
-          ? `${only.name}/ with all that is in it`
-          : only.name;
-    confirmation = {
-      text: `Delete ${what}?`,
-      yes: () =>
-        attempt(async () => {
-          let isTrashed = true;
-          const text = await forEach("Deleted", chosen, async (item) => {
-            isTrashed = (await deps.remove(view.place, item)) && isTrashed;
-          });
-          selected = new Set();
-          await loadAgain([view.place]);
-          return isTrashed ? `${text} It is in the storage's trash.` : text;
-        }),
-    };
-  }
-
-  function askDownload(chosen: readonly WireItem[]): void {
-    const place = stack.at(-1)?.place;
-    const files = chosen.filter(({ kind }) => kind === "file");
-    if (place === undefined) return;
-    if (files.length === 0) return say("Only files can be downloaded.", true);
-    const onEnter = (folder: string) => {
-      selected = new Set();
-      for (const item of files)
-        background(
-          transfers.run("download", item.name, (report, signal) =>
-            deps.download(place, item, folder, report, signal),
-          ),
-          (path) => `Saved ${path}`,
-          item.name,
-        );
-    };
-    ask(
-      files.length === 1 ? "Save into:" : `Save ${files.length} files into:`,
-      "./",
-      onEnter,
-      true,
-    );
-  }
-
-  function upload(view: FolderView, path: string): void {
-    background(
-      transfers.run("upload", path, (report, signal) =>
-        deps.upload(view.place, path, report, signal),
-      ),
-      ({ name }) => `Uploaded ${name}.`,
-      path,
-      async ({ id }) => {
-        await loadAgain([view.place]);
-        view.choose(id);
-      },
-    );
-  }
-
-  /** What runs beside everything else: its end is said when it comes. */
-  function background<T>(
-    running: Promise<T>,
-    toText: (result: T) => string,
-    name: string,
-    after: (result: T) => Promise<void> = async () => undefined,
-  ): void {
-    running.then(
-      async (result) => {
-        await after(result);
-        say(toText(result));
-      },
-      (error: unknown) => {
-        const { message } = toCliError(error);
-        say(message.includes(name) ? message : `${name}: ${message}`, true);
-      },
-    );
-  }
-
-  /** Loads again what of these places is open. */
-  async function loadAgain(places: readonly Place[]): Promise<void> {
-    const refs = new Set(places.map(({ ref }) => ref));
-    await Promise.all(
-      stack
-        .filter(({ place, wasLoaded }) => wasLoaded && refs.has(place.ref))
-        .map((view) => view.load(false)),
-    );
-  }
-}
-
-/** Does the same with each, as long as it goes well. @throws what went wrong, when nothing was done at all */
-async function forEach(
-  done: string,
-  items: readonly WireItem[],
-  work: (item: WireItem) => Promise<void>,
-): Promise<string> {
-  let count = 0;
-  for (const item of items) {
-    try {
-      await work(item);
-    } catch (error) {
-      if (count === 0) throw error;
-      return `${done} ${count} of ${items.length}; ${item.name}: ${toCliError(error).message}.`;
-    }
-    count += 1;
-  }
-  return items.length === 1 ? `${done} ${items[0]?.name ?? ""}.` : `${done} ${count} items.`;
 }

@@ -6,15 +6,15 @@ import type { Style } from "../../io.ts";
 import { toAgo } from "../../output/cells.ts";
 import { toVisibleLine } from "../../output/visible.ts";
 import { cutEnd, padEnd, padStart } from "../../output/width.ts";
-import type { Field } from "../field.ts";
+import type { Message } from "../errands.ts";
 import {
   bodyHeight,
   drawFailure,
   drawFrame,
   drawHelp,
-  type Frame,
   innerWidth,
   type KeyHint,
+  type Question,
 } from "../frame.ts";
 import type { ListWindow } from "../list-window.ts";
 import type { Size } from "../screen.tsx";
@@ -42,11 +42,10 @@ export interface InboxState {
   readonly selected: ReadonlySet<number>;
   readonly view: InboxView;
   readonly words: string;
-  readonly field: Field | undefined;
-  readonly confirmation: string | undefined;
+  readonly question: Question | undefined;
   readonly open: OpenThread | undefined;
   readonly helpTop: number | undefined;
-  readonly message: { readonly text: string; readonly isProblem: boolean } | undefined;
+  readonly message: Message | undefined;
   readonly isLive: boolean;
   readonly repository: string | undefined;
   readonly unread: number | undefined;
@@ -122,13 +121,7 @@ export function drawInbox(
   style: Style,
   now: number,
 ): readonly string[] {
-  const { helpTop, open, message, confirmation, field } = state;
-  const question: Frame["question"] =
-    confirmation !== undefined
-      ? { kind: "confirm", text: confirmation }
-      : field !== undefined
-        ? { kind: "field", label: "Find:", field }
-        : undefined;
+  const { helpTop, open, message, question } = state;
   const common = { question, isProblem: message?.isProblem === true };
   if (helpTop !== undefined)
     return drawFrame(
@@ -229,7 +222,7 @@ function drawList(state: InboxState, size: Size, style: Style, now: number): rea
   if (!wasLoaded) return [style.dim("  Loading…")];
   if (rows.length === 0) {
     const text =
-      words !== "" || state.field !== undefined
+      words !== ""
         ? toNotFound(state)
         : view === "open"
           ? "  Nothing is waiting for you. f shows what you have read."

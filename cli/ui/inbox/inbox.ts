@@ -7,9 +7,9 @@ import { toCliError } from "../../errors.ts";
 import type { Style } from "../../io.ts";
 import { createChanges } from "../changes.ts";
 import { createErrands } from "../errands.ts";
-import { edit, type Field, toField } from "../field.ts";
 import type { Key } from "../keys.ts";
 import { atTop, type ListWindow, moveOf, moveTo } from "../list-window.ts";
+import { createOverlays } from "../overlays.ts";
 import type { ScreenModel, Size } from "../screen.tsx";
 import {
   drawInbox,
@@ -59,6 +59,7 @@ export function createInbox(deps: InboxDeps): Inbox {
   const changes = createChanges();
   const errands = createErrands(changes.announce);
   const { attempt, say } = errands;
+  const overlays = createOverlays(changes.announce);
   const store = createThreadStore(deps.source);
   const { promise: left, resolve: leave, reject: fail } = Promise.withResolvers<void>();
   let view: InboxView = "open";
@@ -66,10 +67,7 @@ export function createInbox(deps: InboxDeps): Inbox {
   let chosenId: number | undefined;
   let selected: ReadonlySet<number> = new Set();
   let words = "";
-  let field: Field | undefined;
-  let confirmation: { readonly text: string; readonly yes: () => void } | undefined;
   let open: OpenThread | undefined;
-  let helpTop: number | undefined;
   let isLive = false;
   let height = 10;
 
@@ -94,9 +92,8 @@ export function createInbox(deps: InboxDeps): Inbox {
       height = listHeight(state, size);
       window = moveTo(window, window.cursor, rows().length, height);
       if (open !== undefined) open = layOut(open, size, style);
-      if (helpTop !== undefined)
-        helpTop = Math.min(helpTop, Math.max(0, helpLines(size, style).length - height));
-      return drawInbox({ ...state, window, open, helpTop }, size, style, clock());
+      overlays.limitHelp(helpLines(size, style).length - height);
+      return drawInbox({ ...state, window, open, helpTop: overlays.helpTop }, size, style, clock());
     },
     press,
   };
@@ -109,10 +106,9 @@ export function createInbox(deps: InboxDeps): Inbox {
       selected,
       view,
       words,
-      field,
-      confirmation: confirmation?.text,
+      question: overlays.question,
       open,
-      helpTop,
+      helpTop: overlays.helpTop,
       message: errands.message,
       isLive,
       repository: deps.repository,
@@ -126,7 +122,7 @@ export function createInbox(deps: InboxDeps): Inbox {
 
   /** The threads that have every word of the filter in title, repository or type. */
   function rows(): readonly WireThread[] {
-    const wanted = (field?.text ?? words)
+    const wanted = words
       .toLowerCase()
       .split(/\s+/)
       .filter((word) => word !== "");
@@ -152,43 +148,16 @@ export function createInbox(deps: InboxDeps): Inbox {
 
   /** Words are looked for in what is loaded: more is, until the screen is full or enough has been looked through. */
   function lookFurther(): void {
-    const isLooking = words !== "" || (field !== undefined && field.text !== "");
-    if (isLooking && rows().length < height && store.threads.length < lookThroughMax)
+    if (words !== "" && rows().length < height && store.threads.length < lookThroughMax)
       void store.loadMore();
   }
 
   function press(key: Key): void {
-    if (confirmation !== undefined) answer(key);
-    else if (field !== undefined) type(key);
-    else if (key.kind === "paste") return;
-    else if (helpTop !== undefined) pressInHelp(key);
-    else if (open !== undefined) pressInThread(key, open);
-    else pressInList(key);
+    if (!overlays.take(key, height)) {
+      if (open !== undefined) pressInThread(key, open);
+      else pressInList(key);
+    }
     changes.announce();
-  }
-
-  function answer(key: Key): void {
-    const asked = confirmation;
-    confirmation = undefined;
-    if (key.kind === "text" && key.text.toLowerCase() === "y") asked?.yes();
-  }
-
-  function type(key: Key): void {
-    if (field === undefined) return;
-    if (key.kind === "key" && key.name === "enter") {
-      words = field.text.trim();
-      field = undefined;
-    } else if (key.kind === "key" && key.name === "escape") {
-      words = "";
-      field = undefined;
-    } else field = edit(field, key);
-    keepPlace();
-  }
-
-  function pressInHelp(key: Key): void {
-    const moved = moveOf(key, { cursor: helpTop ?? 0, top: 0 }, height);
-    // Any other key closes it.
-    helpTop = moved === undefined ? undefined : Math.max(0, moved);
   }
 
   function pressInThread(key: Key, { thread, top }: OpenThread): void {
@@ -213,7 +182,7 @@ export function createInbox(deps: InboxDeps): Inbox {
       if (current !== undefined) show(current);
     } else if (name === " ") toggle(current);
     else if (name === "f") setView(views[(views.indexOf(view) + 1) % views.length] ?? "open");
-    else if (name === "/") field = toField(words);
+    else if (name === "/") find();
     else if (name === "a") askForAll();
     else {
       const chosen = rows().filter(({ id }) => selected.has(id));
@@ -229,7 +198,16 @@ export function createInbox(deps: InboxDeps): Inbox {
       mark(threads, threads.every((thread) => statusOf(thread) === "pinned") ? "read" : "pinned");
     else if (name === "z") undo();
     else if (name === "R" || name === "refresh") void store.load(view);
-    else if (name === "?") helpTop = 0;
+    else if (name === "?") overlays.openHelp();
+  }
+
+  function find(): void {
+    const onChange = (text: string) => {
+      words = text.trim();
+      keepPlace();
+    };
+    const onEscape = () => onChange("");
+    overlays.ask({ label: "Find:", text: words, onEnter: onChange, onChange, onEscape });
   }
 
   function moveCursor(to: number): void {
@@ -275,17 +253,14 @@ export function createInbox(deps: InboxDeps): Inbox {
     }
     const where = deps.repository === undefined ? "" : ` of ${deps.repository}`;
     const count = deps.repository === undefined ? `${store.unread ?? "all"} unread` : "all unread";
-    confirmation = {
-      text: `Mark ${count} threads${where} as read?`,
-      yes: () => {
-        attempt(async () => {
-          const total = await store.markAllRead();
-          return total === 0
-            ? "There was nothing unread."
-            : `Marked ${toThreads(total)} as read. z takes it back.`;
-        });
-      },
-    };
+    overlays.confirm(`Mark ${count} threads${where} as read?`, () =>
+      attempt(async () => {
+        const total = await store.markAllRead();
+        return total === 0
+          ? "There was nothing unread."
+          : `Marked ${toThreads(total)} as read. z takes it back.`;
+      }),
+    );
   }
 
   function mark(threads: readonly WireThread[], status: ThreadStatusName): void {

@@ -1,0 +1,169 @@
+import type { WireItem } from "../../commands/vault/find-item.ts";
+import { toCliError } from "../../errors.ts";
+import type { Errands } from "../errands.ts";
+import type { Overlays } from "../overlays.ts";
+import type { BrowseDeps } from "./browse.ts";
+import type { FolderView, Place } from "./folder-view.ts";
+import type { Transfers } from "./transfers.ts";
+
+/** What the browser changes, here and in the storage. Each says by itself how it ended. */
+export interface BrowseActions {
+  makeFolder(view: FolderView): void;
+  rename(view: FolderView, item: WireItem): void;
+  move(items: readonly WireItem[], from: Place, to: Place): void;
+  /** Asks first. */
+  remove(view: FolderView, items: readonly WireItem[]): void;
+  /** Asks where to; folders are left out. */
+  download(place: Place, items: readonly WireItem[]): void;
+  upload(view: FolderView): void;
+  stopTransfers(): void;
+}
+
+interface ActionsDeps {
+  readonly deps: BrowseDeps;
+  readonly errands: Errands;
+  readonly overlays: Overlays;
+  readonly transfers: Transfers;
+  /** The folders from the top to the one that is shown. */
+  readonly stack: () => readonly FolderView[];
+  /** What was selected is dealt with. */
+  readonly unselect: () => void;
+}
+
+export function createBrowseActions({
+  deps,
+  errands: { attempt, say },
+  overlays,
+  transfers,
+  stack,
+  unselect,
+}: ActionsDeps): BrowseActions {
+  const complete = deps.completePath;
+
+  return {
+    makeFolder(view) {
+      const onEnter = (text: string) =>
+        attempt(async () => {
+          const made = await deps.mkdir(view.place, text.trim());
+          await view.load(false);
+          view.choose(made.id);
+          return `Made ${made.name}.`;
+        });
+      overlays.ask({ label: "New folder:", text: "", onEnter });
+    },
+    rename(view, item) {
+      const onEnter = (name: string) =>
+        attempt(async () => {
+          if (name === item.name) return;
+          const id = await deps.rename(view.place, item, name);
+          await view.load(false);
+          view.choose(id);
+          return `Renamed ${item.name} to ${name}.`;
+        });
+      overlays.ask({ label: "New name:", text: item.name, onEnter });
+    },
+    move(items, from, to) {
+      if (from.ref === to.ref && from.connection.id === to.connection.id)
+        return say("They are in this folder already.");
+      attempt(async () => {
+        const text = await forEach("Moved", items, (item) => deps.move(from, item, to));
+        await loadAgain([from, to]);
+        return text;
+      });
+    },
+    remove(view, items) {
+      overlays.confirm(`Delete ${nameAll(items)}?`, () =>
+        attempt(async () => {
+          let isTrashed = true;
+          const text = await forEach("Deleted", items, async (item) => {
+            isTrashed = (await deps.remove(view.place, item)) && isTrashed;
+          }).finally(() => loadAgain([view.place]));
+          unselect();
+          return isTrashed ? `${text} It is in the storage's trash.` : text;
+        }),
+      );
+    },
+    download(place, items) {
+      const files = items.filter(({ kind }) => kind === "file");
+      if (files.length === 0) return say("Only files can be downloaded.", true);
+      const onEnter = (folder: string) => {
+        unselect();
+        for (const item of files)
+          background(
+            item.name,
+            transfers.run("download", item.name, (report, signal) =>
+              deps.download(place, item, folder, report, signal),
+            ),
+            async (path) => `Saved ${path}`,
+          );
+      };
+      const label = files.length === 1 ? "Save into:" : `Save ${files.length} files into:`;
+      overlays.ask({ label, text: "./", onEnter, complete });
+    },
+    upload(view) {
+      const onEnter = (path: string) =>
+        background(
+          path,
+          transfers.run("upload", path, (report, signal) =>
+            deps.upload(view.place, path, report, signal),
+          ),
+          async ({ id, name }) => {
+            await loadAgain([view.place]);
+            view.choose(id);
+            return `Uploaded ${name}.`;
+          },
+        );
+      overlays.ask({ label: "Upload file:", text: "", onEnter, complete });
+    },
+    stopTransfers() {
+      const running = transfers.list.length;
+      if (running === 0) return say("No transfer is running.");
+      const what = running === 1 ? "the transfer" : `${running} transfers`;
+      overlays.confirm(`Stop ${what}?`, () => void transfers.stop());
+    },
+  };
+
+  /** What runs beside everything else: its end is said when it comes. */
+  function background<T>(
+    name: string,
+    running: Promise<T>,
+    finish: (result: T) => Promise<string>,
+  ): void {
+    running.then(finish).then(say, (error: unknown) => {
+      const { message } = toCliError(error);
+      say(message.includes(name) ? message : `${name}: ${message}`, true);
+    });
+  }
+
+  /** Loads again what of these places is open. */
+  async function loadAgain(places: readonly Place[]): Promise<void> {
+    const refs = new Set(places.map(({ ref }) => ref));
+    const open = stack().filter(({ place, wasLoaded }) => wasLoaded && refs.has(place.ref));
+    await Promise.all(open.map((view) => view.load(false)));
+  }
+}
+
+function nameAll(items: readonly WireItem[]): string {
+  const [only] = items;
+  if (only === undefined || items.length > 1) return `these ${items.length} items`;
+  return only.kind === "folder" ? `${only.name}/ with all that is in it` : only.name;
+}
+
+/** Does the same with each, as long as it goes well. @throws what went wrong, when nothing was done at all */
+async function forEach(
+  done: string,
+  items: readonly WireItem[],
+  work: (item: WireItem) => Promise<void>,
+): Promise<string> {
+  let count = 0;
+  for (const item of items) {
+    try {
+      await work(item);
+    } catch (error) {
+      if (count === 0) throw error;
+      return `${done} ${count} of ${items.length}; ${item.name}: ${toCliError(error).message}.`;
+    }
+    count += 1;
+  }
+  return items.length === 1 ? `${done} ${items[0]?.name ?? ""}.` : `${done} ${count} items.`;
+}

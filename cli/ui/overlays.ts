@@ -1,0 +1,101 @@
+import { edit, type Field, toField } from "./field.ts";
+import type { Question } from "./frame.ts";
+import type { Key } from "./keys.ts";
+import { moveOf } from "./list-window.ts";
+
+/** A line that the person is asked for. */
+export interface Asking {
+  readonly label: string;
+  /** What the field begins with. */
+  readonly text: string;
+  /** Not called for an empty line. */
+  readonly onEnter: (text: string) => void;
+  readonly onChange?: (text: string) => void;
+  readonly onEscape?: () => void;
+  /** What Tab makes of the text. */
+  readonly complete?: (text: string) => Promise<string>;
+}
+
+/** What lies over a screen and takes its keys: a question, a field, the help. */
+export interface Overlays {
+  readonly question: Question | undefined;
+  /** The first line shown of the help; undefined while it is closed. */
+  readonly helpTop: number | undefined;
+  /** Asks for yes or no; anything but `y` is no. */
+  confirm(text: string, yes: () => void): void;
+  ask(asking: Asking): void;
+  openHelp(): void;
+  /** The help has no more lines to scroll. */
+  limitHelp(most: number): void;
+  /** Whether the key was for something that lies over the screen. Pasted text is for fields only. */
+  take(key: Key, height: number): boolean;
+}
+
+/** @param announce is called when something changes without a key */
+export function createOverlays(announce: () => void): Overlays {
+  let confirmation: { readonly text: string; readonly yes: () => void } | undefined;
+  let asked: { readonly asking: Asking; readonly field: Field } | undefined;
+  let helpTop: number | undefined;
+
+  return {
+    get question(): Question | undefined {
+      if (confirmation !== undefined) return { kind: "confirm", text: confirmation.text };
+      if (asked === undefined) return undefined;
+      return { kind: "field", label: asked.asking.label, field: asked.field };
+    },
+    get helpTop() {
+      return helpTop;
+    },
+    confirm(text, yes) {
+      confirmation = { text, yes };
+    },
+    ask(asking) {
+      asked = { asking, field: toField(asking.text) };
+    },
+    openHelp() {
+      helpTop = 0;
+    },
+    limitHelp(most) {
+      if (helpTop !== undefined) helpTop = Math.min(helpTop, Math.max(0, most));
+    },
+    take(key, height) {
+      if (confirmation !== undefined) answer(key, confirmation.yes);
+      else if (asked !== undefined) type(key, asked.asking, asked.field);
+      else if (key.kind === "paste") return true;
+      else if (helpTop !== undefined) {
+        // Any key that does not scroll closes it.
+        const moved = moveOf(key, { cursor: helpTop, top: 0 }, height);
+        helpTop = moved === undefined ? undefined : Math.max(0, moved);
+      } else return false;
+      return true;
+    },
+  };
+
+  function answer(key: Key, yes: () => void): void {
+    confirmation = undefined;
+    if (key.kind === "text" && key.text.toLowerCase() === "y") yes();
+  }
+
+  function type(key: Key, asking: Asking, field: Field): void {
+    const name = key.kind === "key" ? key.name : undefined;
+    if (name === "enter") {
+      asked = undefined;
+      if (field.text.trim() !== "") asking.onEnter(field.text);
+    } else if (name === "escape") {
+      asked = undefined;
+      asking.onEscape?.();
+    } else if (name === "tab") {
+      asking.complete?.(field.text).then(
+        (text) => {
+          // Unless the person has gone on typing.
+          if (asked?.field === field) asked = { asking, field: toField(text) };
+          announce();
+        },
+        () => undefined,
+      );
+    } else {
+      asked = { asking, field: edit(field, key) };
+      asking.onChange?.(asked.field.text);
+    }
+  }
+}
