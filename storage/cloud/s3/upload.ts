@@ -33,12 +33,10 @@ const PART_WAIT_MS = 500;
  * at a time: so each request has a body whose hash is signed, and can be sent again.
  */
 export async function upload(store: Store, what: Upload): Promise<ItemOutcome> {
-  const { to, content, size, signal } = what;
+  const { content, size, signal } = what;
   const giveUp = () => content.destroy(new GivenUp());
   signal.addEventListener("abort", giveUp, { once: true });
   try {
-    const refusal = await refusePlace(store, to, signal);
-    if (refusal !== undefined) return refusal;
     const partBytes = toPartBytes(store, size);
     if (partBytes === undefined) return { kind: "unsupported", reason: "file_too_large" };
     const pieces = inPieces(content, partBytes, size);
@@ -71,8 +69,8 @@ function toPartBytes(store: Store, size: number | undefined): number | undefined
 
 function putWhole(store: Store, { to, contentType, signal }: Upload, body: Buffer) {
   return store.deps.turns.inTurn([turnOf(store, to.key)], async (): Promise<Changed | Failure> => {
-    // Where the server compares, it has the last word; elsewhere this look is all there is.
-    const refusal = store.findings.guards.put ? undefined : await refusePlace(store, to, signal);
+    // Where the server compares, it has the last word on the name; elsewhere this look is all there is.
+    const refusal = await refusePlace(store, to, signal);
     if (refusal !== undefined) return refusal;
     const type = contentType ?? contentTypeOf(to.name);
     const send = () => putNew(store, { key: to.key, body, contentType: type, signal });
@@ -110,6 +108,8 @@ async function putParts(
   first: Piece,
   rest: AsyncGenerator<Piece, void, undefined>,
 ): Promise<Changed | Failure> {
+  const refusal = await refusePlace(store, to, signal);
+  if (refusal !== undefined) return refusal;
   const type = contentType ?? contentTypeOf(to.name);
   const headers = type === undefined ? {} : { "content-type": type };
   return uploadInParts(
