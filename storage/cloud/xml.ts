@@ -14,7 +14,10 @@ export interface XmlElement {
 
 export interface XmlHandlers {
   readonly open?: (element: XmlElement) => void;
-  /** `text` is what stands directly in the element, references resolved, white space as it was. */
+  /**
+   * `text` is what stands directly in the element, references resolved, white space as it was. In an element that holds others
+   * white space between them is no text.
+   */
   readonly close?: (element: XmlElement, text: string) => void;
 }
 
@@ -95,7 +98,7 @@ class HandlerFailed extends Error {
 
 function createReader(handlers: XmlHandlers, limits: XmlLimits) {
   const { depthMax = DEPTH_MAX, textMax = TEXT_MAX } = limits;
-  const stack: { readonly element: XmlElement; text: string }[] = [];
+  const stack: { readonly element: XmlElement; text: string; hasChildren: boolean }[] = [];
   /** Characters given to the parser since it last had something to tell. */
   let silent = 0;
   const parser = new SaxesParser({ xmlns: true, position: false });
@@ -103,7 +106,8 @@ function createReader(handlers: XmlHandlers, limits: XmlLimits) {
   const addText = (text: string) => {
     silent = 0;
     const top = stack.at(-1);
-    if (top === undefined) return;
+    // A long listing has a line feed behind each of its entries.
+    if (top === undefined || (top.hasChildren && isSpace(text))) return;
     if (top.text.length + text.length > textMax) throw new Refusal("xml_too_long");
     top.text += text;
   };
@@ -125,8 +129,13 @@ function createReader(handlers: XmlHandlers, limits: XmlLimits) {
   parser.on("opentag", ({ uri, local }) => {
     silent = 0;
     if (stack.length >= depthMax) throw new Refusal("xml_too_deep");
-    const element = { uri, local, parent: stack.at(-1)?.element };
-    stack.push({ element, text: "" });
+    const top = stack.at(-1);
+    const element = { uri, local, parent: top?.element };
+    if (top !== undefined && !top.hasChildren) {
+      top.hasChildren = true;
+      if (isSpace(top.text)) top.text = "";
+    }
+    stack.push({ element, text: "", hasChildren: false });
     if (handlers.open !== undefined) handle(() => handlers.open?.(element));
   });
   parser.on("closetag", () => {
@@ -156,6 +165,10 @@ function createReader(handlers: XmlHandlers, limits: XmlLimits) {
     },
     end: () => parse(() => parser.close()),
   };
+}
+
+function isSpace(text: string): boolean {
+  return /^[ \t\r\n]*$/.test(text);
 }
 
 function handle(work: () => void): void {

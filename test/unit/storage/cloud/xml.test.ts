@@ -46,6 +46,16 @@ test("texts are whole, cut into single bytes on the way, too", async () => {
   expect(seen).toEqual(["{}a=caf\u00e9 & \u{1F600} <raw>"]);
 });
 
+test("white space between elements is no text, however much there is of it", async () => {
+  const many = "<b> 1 </b>\n".repeat(70_000);
+  const { outcome, seen } = await read(`<a>\n${many}</a>`, {
+    limits: { bytesMax: 10_000_000, textMax: 1_000 },
+  });
+  expect(outcome).toEqual({ kind: "ok" });
+  expect([seen.length, seen[0], seen.at(-1)]).toEqual([70_001, "{}b= 1 ", "{}a="]);
+  expect((await read("<a> x <b/> y </a>")).seen).toEqual(["{}b=", "{}a= x  y "]);
+});
+
 test("elements know what they stand in", async () => {
   const paths: string[] = [];
   await readXml(
