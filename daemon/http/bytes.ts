@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
-import type { AnswerHeaders, ByteSource, ServerRequest } from "./handle.ts";
+import type { ByteSource, ServerRequest } from "./handle.ts";
 
 interface Range {
   readonly start: number;

@@ -21,7 +21,7 @@ export function createTurns(): Turns {
     async inTurn(keys, work) {
       const mine = Promise.withResolvers<void>();
       const unique = [...new Set(keys)];
-      const before = unique.map((key) => lasts.get(key));
+      const before = unique.map((key) => lasts.get(key)).filter((last) => last !== undefined);
       for (const key of unique) lasts.set(key, mine.promise);
       try {
         await Promise.all(before);
