@@ -57,7 +57,8 @@ export function createIo(system: System, flags: () => IoFlags): Io {
       return system.stderr.isTTY === true;
     },
     get columns() {
-      return system.stdout.columns ?? 80;
+      // A terminal that does not know its size says 0.
+      return system.stdout.columns || 80;
     },
     get style() {
       return toStyle(colourful(system.stdout.isTTY === true));

@@ -15,7 +15,7 @@ export type ThreadNews =
 export interface FollowOptions {
   /** Ends the iteration quietly. */
   readonly signal?: AbortSignal;
-  /** Told when a connection opens and when it is lost. */
+  /** Told when a connection opens and when it is lost; not when the iteration is ended. */
   readonly onConnection?: (isOpen: boolean) => void;
 }
 
@@ -64,7 +64,7 @@ export async function* followThreads(
       askedMs = (failure.details.retryAfterSeconds ?? 0) * 1000;
     } finally {
       stream?.destroy();
-      if (stream !== undefined) onConnection?.(false);
+      if (stream !== undefined && !signal.aborted) onConnection?.(false);
     }
     failures += 1;
     const patienceMs = Math.min(longestWaitMs, firstWaitMs * 2 ** Math.min(failures - 1, 10));

@@ -49,6 +49,49 @@ async function printList(flags: Partial<CommonFlags>, options: Partial<FakeSyste
   return { out: system.written.out(), err: system.written.err() };
 }
 
+/** Things that come one by one. */
+async function printStream(
+  flags: Partial<CommonFlags>,
+  options: Partial<FakeSystemOptions> = {},
+): Promise<string> {
+  const now = () => Date.parse("2026-11-21T12:00:00Z");
+  const system = fakeSystem({ home: "/nowhere", now, ...options });
+  const cli = createContext(system, neverStopping);
+  cli.useFlags({ ...noFlags, ...flags });
+  async function* come() {
+    yield* things.slice(0, 2);
+  }
+  await cli.output.stream(come(), columns);
+  return system.written.out();
+}
+
+describe("what comes one by one", () => {
+  test("is a row each on a terminal, safe and in people's words", async () => {
+    expect(await printStream({}, { terminal: true })).toBe(
+      "1  one tab  2.0 KiB  1 hour ago\n2  two lines  5 B  1 day ago\n",
+    );
+  });
+
+  test("is a row, a document or a line of a table each for scripts", async () => {
+    expect(await printStream({})).toBe(
+      "1\tone\\ttab\t2048\t2026-11-21T11:00:00Z\n2\t\u001b[31mtwo\\nlines\t5\t2026-11-20T12:00:00Z\n",
+    );
+    expect(await printStream({ ndjson: true, json: ["id"] })).toBe('{"id":1}\n{"id":2}\n');
+    expect(await printStream({ format: "csv", json: ["id"] })).toMatch(/^id\r?\n1\r?\n2\r?\n$/);
+    expect(await printStream({ template: "{{.id}}" })).toBe("1\n2\n");
+  });
+
+  test("is no single document", async () => {
+    for (const flags of [{ json: true }, { jq: "." }, { meta: true }, { format: "yaml" }] as const)
+      await expect(printStream(flags)).rejects.toMatchObject({ code: "usage" });
+  });
+});
+
+test("a terminal that does not know its size is taken for one of 80 columns", async () => {
+  const { out } = await printList({ color: false }, { terminal: true, columns: 0 });
+  expect(out).toContain("two lines");
+});
+
 describe("a list", () => {
   test("is a table on a terminal, safe and in people's words, and tells that there is more", async () => {
     const { out, err } = await printList({ color: false }, { terminal: true });
