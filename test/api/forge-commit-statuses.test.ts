@@ -1,53 +1,30 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestDaemon, type TestAnswer, type TestDaemon } from "../support/daemon.ts";
 import { expectWireShape } from "../support/forge-wire.ts";
+import { createForgePeople, type ForgePeople } from "../support/forge-people.ts";
 import { createGitClient, type GitClient } from "../support/git-client.ts";
 
 let daemon: TestDaemon;
 let git: GitClient;
-let admin: string;
-const tokens: Record<string, string> = {};
-let names = 0;
+let people: ForgePeople;
 
 beforeAll(async () => {
   daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
+  people = createForgePeople(() => daemon);
   git = await createGitClient();
-  admin = daemon.first?.forge.token ?? "";
 });
 afterAll(async () => {
   await git[Symbol.asyncDispose]();
   await daemon[Symbol.asyncDispose]();
 });
 
-async function newUser(): Promise<string> {
-  const username = `user${(names += 1)}`;
-  await api("POST", "/admin/users", admin, {
-    username,
-    email: `${username}@example.org`,
-    password: "user-password",
-    must_change_password: false,
-  });
-  const made = await daemon.request(`/api/v1/users/${username}/tokens`, {
-    basic: `${username}:user-password`,
-    json: { name: "test", scopes: ["all"] },
-  });
-  tokens[username] = made.json.sha1;
-  return username;
-}
-
-function api(method: string, path: string, token?: string, json?: unknown): Promise<TestAnswer> {
-  const as = token === undefined ? {} : { token };
-  const body = json === undefined ? {} : { json };
-  return daemon.request(`/api/v1${path}`, { method, ...as, ...body });
-}
-
-const by = (user: string, method: string, path: string, json?: unknown) =>
-  api(method, path, tokens[user], json);
+const newUser = () => people.newUser();
+const by: ForgePeople["by"] = (...request) => people.by(...request);
+const api: ForgePeople["api"] = (...request) => people.api(...request);
 
 /** A repository of somebody's with commits of these authors; tells their ids, the oldest first. */
 async function newRepository(owner: string, authors: readonly string[], fields: object = {}) {
-  const name = `repo${(names += 1)}`;
-  await api("POST", `/admin/users/${owner}/repos`, admin, { name, ...fields });
+  const name = await people.newRepository(owner, fields);
   await git.run("init", "-q", "-b", "main", name);
   const ids: string[] = [];
   for (const author of authors) {
@@ -57,7 +34,7 @@ async function newRepository(owner: string, authors: readonly string[], fields: 
     await git.in(name, ...as, "commit", "-q", "--allow-empty", "-m", "x", `--author=${who}`);
     ids.push((await git.in(name, "rev-parse", "HEAD")).output.trim());
   }
-  const url = daemon.url.replace("://", `://${owner}:${tokens[owner]}@`);
+  const url = daemon.url.replace("://", `://${owner}:${people.tokenOf(owner)}@`);
   const pushed = await git.in(name, "push", "-q", `${url}/${owner}/${name}.git`, "main");
   expect(pushed).toMatchObject({ exitCode: 0 });
   return { path: `/repos/${owner}/${name}`, ids };

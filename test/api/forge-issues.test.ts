@@ -1,57 +1,28 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestDaemon, type TestAnswer, type TestDaemon } from "../support/daemon.ts";
 import { expectWireShape } from "../support/forge-wire.ts";
+import { createForgePeople, type ForgePeople } from "../support/forge-people.ts";
 import { createGitClient, type GitClient } from "../support/git-client.ts";
 
 let daemon: TestDaemon;
 let git: GitClient;
-let admin: string;
-const tokens: Record<string, string> = {};
-let names = 0;
+let people: ForgePeople;
 
 beforeAll(async () => {
   daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
+  people = createForgePeople(() => daemon);
   git = await createGitClient();
-  admin = daemon.first?.forge.token ?? "";
 });
 afterAll(async () => {
   await git[Symbol.asyncDispose]();
   await daemon[Symbol.asyncDispose]();
 });
 
-async function newUser(): Promise<string> {
-  const username = `user${(names += 1)}`;
-  await api("POST", "/admin/users", admin, {
-    username,
-    email: `${username}@example.org`,
-    password: "user-password",
-    must_change_password: false,
-  });
-  const made = await daemon.request(`/api/v1/users/${username}/tokens`, {
-    basic: `${username}:user-password`,
-    json: { name: "test", scopes: ["all"] },
-  });
-  tokens[username] = made.json.sha1;
-  return username;
-}
-
-async function newRepository(owner: string, fields: object = {}): Promise<string> {
-  const name = `repo${(names += 1)}`;
-  const made = await api("POST", `/admin/users/${owner}/repos`, admin, { name, ...fields });
-  expect(made.status).toBe(201);
-  return `/repos/${owner}/${name}`;
-}
-
-function api(method: string, path: string, token: string, json?: unknown): Promise<TestAnswer> {
-  return daemon.request(`/api/v1${path}`, {
-    method,
-    token,
-    ...(json === undefined ? {} : { json }),
-  });
-}
-
-const by = (user: string, method: string, path: string, json?: unknown) =>
-  api(method, path, tokens[user] ?? "", json);
+const newUser = () => people.newUser();
+const by: ForgePeople["by"] = (...request) => people.by(...request);
+/** Makes a repository and returns the path of its routes. */
+const newRepository = async (owner: string, fields: object = {}) =>
+  `/repos/${owner}/${await people.newRepository(owner, fields)}`;
 
 /** A person's threads about anything but repositories, as soon as there are `count`. */
 async function threadsOf(user: string, count: number): Promise<TestAnswer["json"]> {
@@ -345,7 +316,7 @@ describe("threads", () => {
     expect(first.json.length).toBe(1);
     await by(mira, "DELETE", repo);
     const poll = await daemon.request("/api/v1/notifications", {
-      token: tokens[mira] ?? "",
+      token: people.tokenOf(mira),
       headers: { "If-Modified-Since": first.headers.get("last-modified") ?? "" },
     });
     expect([poll.status, poll.json]).toEqual([200, []]);
