@@ -14,9 +14,9 @@ export function isEmailShape(text: string): boolean {
   );
 }
 
-/** Whether text is an absolute http or https address (forge behaviour, 1.2). */
+/** Whether text is an absolute http or https address (forge behaviour, 1.2), without line breaks and the like, which parsers drop. */
 export function isWebUrl(text: string): boolean {
-  return /^https?:\/\/[^\s/?#]/i.test(text) && URL.canParse(text);
+  return /^https?:\/\/[^\s/?#]\P{Cc}*$/iu.test(text) && URL.canParse(text);
 }
 
 /** Length as people count it: code points, not UTF-16 units. */

@@ -138,5 +138,8 @@ describe("web addresses", () => {
     "http:///a",
     "http://a:b/",
     "//a.b",
+    "http://a.example/\r\nx",
+    "http://a.exam\nple/",
+    "http://a.example/\u0000",
   ])("%s is none", (url) => expect(isWebUrl(url)).toBe(false));
 });
