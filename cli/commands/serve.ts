@@ -58,6 +58,9 @@ export async function runServe(cli: CliContext, flags: SettingFlags): Promise<vo
   cli.holdStops();
   const { readAllSettings } = await import("../profile/settings.ts");
   const { settings, paths } = readAllSettings(cli.system, cli.flags, flags);
+  // The daemon brings its own undici; h3 would make Node load the one inside of it too, for the class of a header.
+  const { install } = await import("undici");
+  install();
   const { startDaemon } = await import("../../daemon/main.ts");
   const { pid, userId, stderr } = cli.system;
   const log = await openDaemonLog(paths.stateDirectory, stderr);
