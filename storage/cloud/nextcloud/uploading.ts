@@ -4,7 +4,7 @@ import type { ItemOutcome } from "../provider.ts";
 import type { ProviderAnswer } from "../transport.ts";
 import { refuseTaken } from "../webdav/changing.ts";
 import type { DavClient } from "../webdav/client.ts";
-import type { DavCore } from "../webdav/core.ts";
+import { pause, type DavCore } from "../webdav/core.ts";
 import { isPlain } from "../webdav/failures.ts";
 import type { Seen } from "../webdav/items.ts";
 import { judge, refusedName, undone, type Answered } from "../webdav/relocate.ts";
@@ -141,7 +141,7 @@ async function putPiece(
     const mayHelp = failure.kind === "offline" || failure.kind === "locked";
     if (!mayHelp || attempt >= PIECE_ATTEMPTS_MAX || signal.aborted)
       return failure.kind === "stale" ? offline("upload_expired") : failure;
-    if (!(await pause(core, 200 * 2 ** attempt, signal))) return failure;
+    if (!(await pause(core.deps, 200 * 2 ** attempt, signal))) return failure;
   }
 }
 
@@ -187,7 +187,7 @@ async function waitForFile(
   signal: AbortSignal,
 ): Promise<ItemOutcome | "still_not_there"> {
   for (const waitMs of [0, ...POLLS_MS]) {
-    if (waitMs > 0 && !(await pause(core, waitMs, signal)))
+    if (waitMs > 0 && !(await pause(core.deps, waitMs, signal)))
       return { kind: "unknown_outcome", note: "aborted" };
     const found = await core.look(wanted.segments, signal);
     if (found.kind === "ok")
@@ -221,7 +221,7 @@ async function settle(
 ): Promise<ItemOutcome> {
   if (answered.kind === "refused" && isPlain(answered.failure)) return answered.failure;
   if (answered.kind === "lost" && !answered.failure.sent) return answered.failure;
-  const found = await core.look(wanted.segments, signal);
+  const found = await core.lookAfter(wanted.segments, signal);
   if (found.kind === "ok") {
     const isMade = answered.kind === "accepted" || isOurs(found.seen, wanted);
     return isMade && answered.kind !== "refused"
@@ -234,17 +234,6 @@ async function settle(
     return gone.kind === "invalid_destination" ? { kind: "stale", note: "parent_is_a_file" } : gone;
   if (answered.kind === "refused") return refusedName(answered.status, answered.failure);
   return answered.kind === "lost" ? answered.failure : undone(answered);
-}
-
-/** False when the call was given up meanwhile. */
-async function pause({ deps }: DavCore, ms: number, signal: AbortSignal): Promise<boolean> {
-  try {
-    await deps.sleep(ms, signal);
-    return true;
-  } catch (error) {
-    if (signal.aborted) return false;
-    throw error;
-  }
 }
 
 function isOurs({ item }: Seen, wanted: Wanted): boolean {

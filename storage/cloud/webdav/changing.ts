@@ -1,7 +1,7 @@
 import type { Failure } from "../outcomes.ts";
 import type { DeleteOutcome, Expected, ItemOutcome } from "../provider.ts";
 import { toPlaceOf, toSegments } from "./address.ts";
-import { refuseName, type DavCore } from "./core.ts";
+import { beforehand, refuseName, type DavCore } from "./core.ts";
 import { isPlain } from "./failures.ts";
 import { isExpected, type Seen } from "./items.ts";
 import { judge, refusedName, relocate, undone } from "./relocate.ts";
@@ -33,7 +33,7 @@ export async function createFolder(
         : ({ kind: "lost", failure: answer } as const);
     if (answered.kind === "refused" && isPlain(answered.failure)) return answered.failure;
     if (answered.kind === "lost" && !answered.failure.sent) return answered.failure;
-    const found = await core.look(segments, signal);
+    const found = await core.lookAfter(segments, signal);
     if (found.kind === "ok") {
       const isOurs = answered.kind !== "refused" && found.seen.item.kind === "folder";
       return isOurs
@@ -128,7 +128,7 @@ export async function deleteItem(
   return core.alone([place.segments], async () => {
     const before = await core.look(place.segments, signal);
     if (before.kind === "not_found") return { kind: "stale", note: "gone" };
-    if (before.kind !== "ok") return before;
+    if (before.kind !== "ok") return beforehand(before);
     if (!isExpected(before.seen, input.expected)) return { kind: "stale", note: "changed" };
     const refusal = permits("delete", before.seen);
     if (refusal !== undefined) return refusal;
@@ -149,7 +149,7 @@ export async function deleteItem(
           : ({ kind: "lost", failure: answer } as const);
       if (answered.kind === "refused" && isPlain(answered.failure)) return answered.failure;
       if (answered.kind === "lost" && !answered.failure.sent) return answered.failure;
-      const after = await core.look(place.segments, signal);
+      const after = await core.lookAfter(place.segments, signal);
       if (after.kind === "not_found")
         return answered.kind === "refused" && answered.status === 404
           ? { kind: "stale", note: "gone" }
@@ -179,7 +179,7 @@ export async function refuseTaken(
   if (gone !== undefined) return gone;
   const found = await core.look(segments, signal);
   if (found.kind === "ok") return { kind: "conflict", existingName: found.seen.item.name };
-  return found.kind === "not_found" ? undefined : found;
+  return found.kind === "not_found" ? undefined : beforehand(found);
 }
 
 /** Into a file nothing can be put that the listing showed as a folder: the listing is old. */

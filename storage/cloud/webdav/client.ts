@@ -75,7 +75,7 @@ export function createDavClient(options: DavClientOptions): DavClient {
     return transport.send({
       method,
       url: toUrl(base, place),
-      headers: { ...headers, authorization },
+      headers: { "user-agent": "croft", ...headers, authorization },
       body,
       signal,
       ...(headTimeoutMs === undefined ? {} : { headTimeoutMs }),

@@ -9,6 +9,9 @@ import { cloudProps, davProps, toSeen, type Seen } from "./items.ts";
 /** What an own temporary name looks like. */
 const TEMPORARY_NAME = /^\.croft-[0-9a-f-]{36}\.tmp$/i;
 
+/** Waits between looks after a change: a server that was restarted is back in a moment. */
+const LOOK_AGAIN_MS = [200, 800];
+
 export type LookOutcome =
   | { readonly kind: "ok"; readonly seen: Seen }
   | { readonly kind: "not_found" }
@@ -21,6 +24,8 @@ export interface DavCore {
   readonly deps: ProviderDeps;
   /** What is asked of every item. */
   readonly props: readonly PropName[];
+  /** Looks again when the line is broken: after a change somebody has to know what came of it. */
+  lookAfter(segments: readonly string[], signal: AbortSignal): Promise<LookOutcome>;
   /** Looks at one item of whatever kind. */
   look(segments: readonly string[], signal: AbortSignal): Promise<LookOutcome>;
   /** Undefined when it is a folder, the root included. `stale` when it is gone, `invalid_destination` for a file. */
@@ -78,11 +83,19 @@ export function createDavCore(input: {
     props,
     look,
 
+    async lookAfter(segments, signal) {
+      for (const waitMs of LOOK_AGAIN_MS) {
+        const found = await look(segments, signal);
+        if (found.kind !== "offline" || !(await pause(deps, waitMs, signal))) return found;
+      }
+      return look(segments, signal);
+    },
+
     async refuseParent(segments, signal) {
       if (segments.length === 0) return undefined;
       const found = await look(segments, signal);
       if (found.kind === "not_found") return { kind: "stale", note: "parent_gone" };
-      if (found.kind !== "ok") return found;
+      if (found.kind !== "ok") return beforehand(found);
       return found.seen.item.kind === "folder"
         ? undefined
         : { kind: "invalid_destination", reason: "not_a_folder" };
@@ -99,6 +112,22 @@ export function createDavCore(input: {
 
     mixesSpellings: facts["case_sensitive"] === false || facts["normalisation_sensitive"] === false,
   };
+}
+
+/** False when the call was given up meanwhile. */
+export async function pause(deps: ProviderDeps, ms: number, signal: AbortSignal): Promise<boolean> {
+  try {
+    await deps.sleep(ms, signal);
+    return true;
+  } catch (error) {
+    if (signal.aborted) return false;
+    throw error;
+  }
+}
+
+/** A failure of looking before a change: the change itself has certainly not left. */
+export function beforehand<T extends Failure>(failure: T): T {
+  return failure.kind === "offline" ? { ...failure, sent: false } : failure;
 }
 
 /** A name under which something lies for a moment; nobody guesses it. */

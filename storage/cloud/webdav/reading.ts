@@ -1,12 +1,16 @@
 import { Readable } from "node:stream";
 import { toExactBytes } from "../exact-bytes.ts";
-import type { ByteRange, ReadOutcome } from "../provider.ts";
+import { BrokenOff, type ReadFailure } from "../outcomes.ts";
+import type { ByteRange, ProviderItem, ReadOutcome } from "../provider.ts";
 import { toPlaceOf } from "./address.ts";
 import type { DavCore } from "./core.ts";
 import { plainTag } from "./items.ts";
 
 /** How often a file is looked at again when it changes between the look and the bytes. */
 const ATTEMPTS_MAX = 3;
+
+/** Longer reads take long enough for a file to be rewritten in place meanwhile. */
+const LOOKS_AGAIN_BYTES = 256 * 1024;
 
 /** The bytes of a file. What is sent is compared with what was looked at just before. */
 export async function readFile(
@@ -57,7 +61,15 @@ export async function readFile(
     const bytes = toExactBytes(answer, range, size);
     switch (bytes.kind) {
       case "ok":
-        return { kind: "ok", item, length: bytes.length, stream: bytes.stream };
+        return {
+          kind: "ok",
+          item,
+          length: bytes.length,
+          stream:
+            bytes.length === undefined || bytes.length > LOOKS_AGAIN_BYTES
+              ? endingWith(bytes.stream, () => refuseMixture(core, place.segments, item, signal))
+              : bytes.stream,
+        };
       case "ask_for_whole":
         asksForRange = false;
         continue;
@@ -66,6 +78,38 @@ export async function readFile(
     }
   }
   return { kind: "changed", note: "keeps_changing" };
+}
+
+/** Why the bytes that were read may be of two versions. */
+async function refuseMixture(
+  core: DavCore,
+  segments: readonly string[],
+  before: ProviderItem,
+  signal: AbortSignal,
+): Promise<ReadFailure | undefined> {
+  const found = await core.lookAfter(segments, signal);
+  if (found.kind === "not_found") return { kind: "changed", note: "gone" };
+  if (found.kind !== "ok") return found;
+  return found.seen.item.version === before.version ? undefined : { kind: "changed" };
+}
+
+/** The same bytes, of which the last are given when nothing speaks against it: nobody takes a mixture for the whole. */
+function endingWith(source: Readable, refuse: () => Promise<ReadFailure | undefined>): Readable {
+  async function* bytes() {
+    let held: Buffer | undefined;
+    for await (const chunk of source as AsyncIterable<Buffer>) {
+      if (held !== undefined) yield held;
+      held = chunk;
+    }
+    const failure = await refuse();
+    if (failure !== undefined) throw new BrokenOff(failure);
+    if (held !== undefined) yield held;
+  }
+  // The generator tells of an error once it is read; until then nobody listens.
+  source.on("error", () => undefined);
+  const stream = Readable.from(bytes(), { objectMode: false });
+  stream.on("close", () => source.destroy());
+  return stream;
 }
 
 /** Whether an answer's own tag and time are those of another version than the one that was looked at. */

@@ -3,7 +3,7 @@ import type { Expected, ItemOutcome } from "../provider.ts";
 import type { ProviderAnswer } from "../transport.ts";
 import { openPlain } from "../content-encoding.ts";
 import { isSameSpelling, toStopoverName } from "../spelling.ts";
-import type { DavCore } from "./core.ts";
+import { beforehand, type DavCore } from "./core.ts";
 import { isPlain, toFailure } from "./failures.ts";
 import { isExpected, type Seen } from "./items.ts";
 import { readMultistatus } from "./multistatus.ts";
@@ -34,7 +34,7 @@ export async function relocate(
   return core.alone([from, to], async () => {
     const source = await core.look(from, signal);
     if (source.kind === "not_found") return { kind: "stale", note: "gone" };
-    if (source.kind !== "ok") return source;
+    if (source.kind !== "ok") return beforehand(source);
     if (!isExpected(source.seen, move.expected)) return { kind: "stale", note: "changed" };
     const isSamePlace = from.join("/") === to.join("/");
     if (isSamePlace) return { kind: "ok", item: source.seen.item };
@@ -49,7 +49,7 @@ export async function relocate(
     }
     const target = await core.look(to, signal);
     if (target.kind === "ok") return { kind: "conflict", existingName: target.seen.item.name };
-    if (target.kind !== "not_found") return target;
+    if (target.kind !== "not_found") return beforehand(target);
     return moveOnto(core, { source: source.seen, from, to, signal });
   });
 }
@@ -163,8 +163,8 @@ async function settle(
   },
   answered: Answered,
 ): Promise<ItemOutcome | "nothing_happened"> {
-  const target = await core.look(move.to, move.signal);
-  const source = await core.look(move.from, move.signal);
+  const target = await core.lookAfter(move.to, move.signal);
+  const source = await core.lookAfter(move.from, move.signal);
   if (!isLooked(target) || !isLooked(source))
     return { kind: "unknown_outcome", note: "look_failed" };
   if (source.kind === "not_found") {

@@ -38,7 +38,8 @@ export async function uploadFile(core: DavCore, upload: Upload): Promise<ItemOut
     let remains: "nothing" | "perhaps" | "late" = "late";
     try {
       const failure = await putBytes(core, upload, temporary);
-      if (failure?.kind !== "offline") remains = "perhaps";
+      // What lies in between may have answered for a server that is writing still.
+      if (failure?.kind !== "offline" && failure?.kind !== "quota_exceeded") remains = "perhaps";
       if (failure !== undefined) {
         const isCut = failure.kind === "offline" || signal.aborted;
         if (!(await isWhole(core, upload, temporary, isCut))) {
@@ -123,7 +124,7 @@ async function isWhole(
   isCut: boolean,
 ): Promise<boolean> {
   if (!isCut || upload.signal.aborted) return false;
-  const found = await core.look(segments, upload.signal);
+  const found = await core.lookAfter(segments, upload.signal);
   return found.kind === "ok" && found.seen.item.size === upload.size;
 }
 

@@ -159,6 +159,49 @@ describe("a move", () => {
   });
 });
 
+test("a line that breaks before a change leaves it to be tried again", async () => {
+  const { proxy, provider, put, rename, names } = await start();
+  put("a");
+  const calls = [
+    () => rename("a", "b"),
+    () => provider.delete({ id: "a", expected: {}, signal }),
+    () => provider.createFolder({ parent: "", name: "b", signal }),
+  ];
+  for (const call of calls) {
+    proxy.resetNext();
+    expect(await call()).toMatchObject({ kind: "offline", sent: false });
+  }
+  expect(names()).toEqual(["a"]);
+});
+
+test("a line that breaks after a change, too, is tried until somebody answers", async () => {
+  const { proxy, put, rename } = await start();
+  put("a");
+  proxy.loseNext(isMove);
+  proxy.after(
+    ({ method, path }) => method === "PROPFIND" && path === "/dav/b",
+    async () => proxy.resetNext(({ method }) => method === "PROPFIND"),
+  );
+  expect((await rename("a", "b")).kind).toBe("ok");
+});
+
+test("a file that is rewritten in place while it is read breaks off", async () => {
+  const { proxy, provider, store, put } = await start();
+  const node = put("a", "x".repeat(600_000));
+  proxy.after(
+    ({ method }) => method === "GET",
+    async () => store.write(node, Buffer.alloc(600_000, "y")),
+  );
+  const read = await provider.read({ id: "a", signal });
+  if (read.kind !== "ok") throw new Error(read.kind);
+  let bytes = 0;
+  const reading = (async () => {
+    for await (const chunk of read.stream as AsyncIterable<Buffer>) bytes += chunk.length;
+  })();
+  await expect(reading).rejects.toMatchObject({ failure: { kind: "changed" } });
+  expect(bytes).toBeLessThan(600_000);
+});
+
 describe("a change of spelling", () => {
   test("takes two moves where the server tells no spellings apart", async () => {
     const { put, rename, names, requests } = await start({ mixesSpellings: true });
