@@ -6,6 +6,11 @@ export function isSameSpelling(one: string, other: string): boolean {
   return fold(one) === fold(other);
 }
 
+/** Whether a name that was found may be the one that was sent: a storage may keep it composed, but in no other case. */
+export function isAsSent(found: string, sent: string): boolean {
+  return found.normalize("NFC") === sent.normalize("NFC");
+}
+
 /**
  * A free-standing name that tells where it belongs: the stop between two renames where a storage takes no change of
  * case alone. `id` makes it unique. The stem is shortened to what a name may be long.

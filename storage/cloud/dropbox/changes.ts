@@ -1,6 +1,6 @@
 import type { DestinationFault, Failure } from "../outcomes.ts";
 import type { DeleteOutcome, Expected, ItemOutcome, ProviderItem } from "../provider.ts";
-import { isSameSpelling, toStopoverName } from "../spelling.ts";
+import { isAsSent, isSameSpelling, toStopoverName } from "../spelling.ts";
 import { asObject } from "../json.ts";
 import { toChangeFailure, type Account } from "./account.ts";
 import type { DropboxApi } from "./api.ts";
@@ -114,7 +114,8 @@ export function createChanges({ api, account, newId, sleep }: ChangesDeps): Chan
       if (found.kind === "not_found") return failure;
       if (found.kind !== "ok") return { kind: "unknown_outcome", note: failure.note ?? "lost" };
       const item = toProviderItem(found.found, parent);
-      if (item.kind === "file") return { kind: "conflict", existingName: item.name };
+      if (item.kind === "file" || !isAsSent(item.name, name))
+        return { kind: "conflict", existingName: item.name };
       // What was asked for is an empty folder of this name: one that holds anything is somebody else's.
       const held = await account.list(item.id, signal);
       if (held.kind !== "ok") return { kind: "unknown_outcome", note: failure.note ?? "lost" };

@@ -3,6 +3,7 @@ import { asText } from "../json.ts";
 import { RETRY_AFTER_WAIT_SECONDS_MAX, type Failure } from "../outcomes.ts";
 import { inPieces, type Piece } from "../pieces.ts";
 import type { ItemOutcome } from "../provider.ts";
+import { isAsSent } from "../spelling.ts";
 import { toChangeFailure, type Account } from "./account.ts";
 import type { ApiAnswer, DropboxApi } from "./api.ts";
 import { createContentHash, hashContent } from "./content-hash.ts";
@@ -176,7 +177,7 @@ async function commit(
   if (signal.aborted) return failure;
   const found = await deps.account.look(path, signal);
   if (found.kind === "ok")
-    return isSame(found.found, sent)
+    return isSame(found.found, sent) && isAsSent(found.found.name, name)
       ? { kind: "ok", item: toProviderItem(found.found, parent) }
       : { kind: "conflict", existingName: found.found.name };
   return found.kind === "not_found"

@@ -1,6 +1,6 @@
 import type { DestinationFault, Failure } from "../outcomes.ts";
 import type { DeleteOutcome, Expected, ItemOutcome, ProviderItem } from "../provider.ts";
-import { isSameSpelling, toStopoverName } from "../spelling.ts";
+import { isAsSent, isSameSpelling, toStopoverName } from "../spelling.ts";
 import type { JsonObject } from "../json.ts";
 import type { Drive } from "./drive.ts";
 import type { GraphFailure } from "./failures.ts";
@@ -132,7 +132,8 @@ export function createChanges(
       if (found.kind === "not_found") return failure;
       if (found.kind !== "ok") return { kind: "unknown_outcome", note: failure.note ?? "lost" };
       const { item, childCount } = found.found;
-      const isOurs = item.kind === "folder" && childCount === 0;
+      // What was asked for is an empty folder of this name.
+      const isOurs = item.kind === "folder" && childCount === 0 && isAsSent(item.name, name);
       return isOurs ? { kind: "ok", item } : { kind: "conflict", existingName: item.name };
     },
 

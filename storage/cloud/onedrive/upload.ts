@@ -3,6 +3,7 @@ import { asText, readJsonObject, type JsonObject } from "../json.ts";
 import { RETRY_AFTER_WAIT_SECONDS_MAX } from "../outcomes.ts";
 import { inPieces } from "../pieces.ts";
 import type { ItemOutcome } from "../provider.ts";
+import { isAsSent } from "../spelling.ts";
 import type { ProviderAnswer } from "../transport.ts";
 import { toChangeFailure } from "./changes.ts";
 import type { Drive } from "./drive.ts";
@@ -313,7 +314,7 @@ async function settle(
   if (!mayHaveLanded || signal.aborted) return toChangeFailure(failure);
   const found = await deps.drive.lookAtChild(parent, name, signal);
   if (found.kind === "ok")
-    return isSame(found.found, sent)
+    return isSame(found.found, sent) && isAsSent(found.found.item.name, name)
       ? { kind: "ok", item: found.found.item }
       : { kind: "conflict", existingName: found.found.item.name };
   if (found.kind !== "not_found") return { kind: "unknown_outcome", note: failure.note ?? "lost" };

@@ -434,6 +434,25 @@ describe("uploads", () => {
   });
 });
 
+describe("too many requests", () => {
+  test("are told with the wait that the account asks for, whose words are no JSON", async () => {
+    await using opened = await open({ requestsMax: 12 });
+    const outcomes = [];
+    for (let at = 0; at < 14; at++)
+      outcomes.push(
+        await opened.provider.createFolder({ parent: "", name: `${at}`, signal: calm }),
+      );
+    const made = outcomes.filter(({ kind }) => kind === "ok").length;
+    expect(made).toBeGreaterThan(3);
+    for (const outcome of outcomes.slice(made))
+      expect(outcome).toMatchObject({
+        kind: "rate_limited",
+        retryAfterSeconds: expect.any(Number),
+      });
+    expect(opened.server.tree.children(opened.server.tree.root.id)).toHaveLength(made);
+  });
+});
+
 describe("connecting", () => {
   test("another person's account is not taken for the same storage", async () => {
     await using server = await startDropboxServer();

@@ -534,6 +534,25 @@ describe("listings that lag behind", () => {
   });
 });
 
+describe("too many requests", () => {
+  test("are told with the wait that the drive asks for", async () => {
+    await using opened = await open({ requestsMax: 12 });
+    const outcomes = [];
+    for (let at = 0; at < 12; at++)
+      outcomes.push(
+        await opened.provider.createFolder({ parent: "", name: `${at}`, signal: calm }),
+      );
+    const made = outcomes.filter(({ kind }) => kind === "ok").length;
+    expect(made).toBeGreaterThan(3);
+    for (const outcome of outcomes.slice(made))
+      expect(outcome).toMatchObject({
+        kind: "rate_limited",
+        retryAfterSeconds: expect.any(Number),
+      });
+    expect(opened.server.tree.children(opened.server.tree.root.id)).toHaveLength(made);
+  });
+});
+
 describe("connecting", () => {
   test("finds out what the drive can do, and asks nobody when that is known", async () => {
     await using business = await startOneDriveServer({ driveType: "business" });

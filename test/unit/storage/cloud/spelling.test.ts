@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isSameSpelling, toStopoverName } from "../../../../storage/cloud/spelling.ts";
+import { isAsSent, isSameSpelling, toStopoverName } from "../../../../storage/cloud/spelling.ts";
 
 test.each([
   ["a", "A", true],
@@ -9,6 +9,11 @@ test.each([
   ["stra\u00dfe", "STRASSE", false],
 ])("%j and %j: one name is %s", (one, other, expected) => {
   expect(isSameSpelling(one, other)).toBe(expected);
+});
+
+test("what is found is what was sent in that case only, composed or not", () => {
+  expect(isAsSent("\u00e4.txt", "a\u0308.txt")).toBe(true);
+  expect(isAsSent("A.txt", "a.txt")).toBe(false);
 });
 
 test("a stopover's name tells where it belongs, and fits", () => {
