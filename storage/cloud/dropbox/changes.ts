@@ -1,5 +1,6 @@
+import { isExpected } from "../expected.ts";
 import type { DestinationFault, Failure } from "../outcomes.ts";
-import type { DeleteOutcome, Expected, ItemOutcome, ProviderItem } from "../provider.ts";
+import type { DeleteOutcome, Expected, ItemOutcome } from "../provider.ts";
 import { isAsSent, isSameSpelling, toStopoverName } from "../spelling.ts";
 import { asObject } from "../json.ts";
 import { toChangeFailure, type Account } from "./account.ts";
@@ -191,13 +192,4 @@ function toItemOutcome(
   return outcome.kind === "conflict"
     ? { ...outcome, existingName: name }
     : toChangeFailure(outcome);
-}
-
-function isExpected(item: ProviderItem, expected: Expected): boolean {
-  return (
-    (expected.kind === undefined || expected.kind === item.kind) &&
-    (expected.name === undefined || expected.name === item.name) &&
-    (expected.parent === undefined || expected.parent === item.parent) &&
-    (expected.etag === undefined || item.etag === undefined || expected.etag === item.etag)
-  );
 }

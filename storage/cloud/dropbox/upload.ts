@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 import { asText } from "../json.ts";
-import { RETRY_AFTER_WAIT_SECONDS_MAX, type Failure } from "../outcomes.ts";
+import { mayRetryRead, type Failure } from "../outcomes.ts";
 import { inPieces, type Piece } from "../pieces.ts";
 import type { ItemOutcome } from "../provider.ts";
 import { isAsSent } from "../spelling.ts";
@@ -217,15 +217,14 @@ async function again(
   }
 }
 
-function isPassing(answer: ApiAnswer): boolean {
+function isPassing(answer: ApiAnswer): answer is Failure {
   switch (answer.kind) {
-    case "offline":
-    case "locked":
-      return true;
-    case "rate_limited":
-      return (answer.retryAfterSeconds ?? 0) <= RETRY_AFTER_WAIT_SECONDS_MAX;
-    default:
+    case "ok":
+    case "reset":
+    case "incorrect_offset":
       return false;
+    default:
+      return mayRetryRead(answer);
   }
 }
 

@@ -1,3 +1,4 @@
+import { isExpected } from "../expected.ts";
 import type { DestinationFault, Failure } from "../outcomes.ts";
 import type { DeleteOutcome, Expected, ItemOutcome, ProviderItem } from "../provider.ts";
 import { isAsSent, isSameSpelling, toStopoverName } from "../spelling.ts";
@@ -242,13 +243,4 @@ function toEarlyFailure(failure: GraphFailure): Failure {
 
 function withName(outcome: ItemOutcome, name: string): ItemOutcome {
   return outcome.kind === "conflict" ? { ...outcome, existingName: name } : outcome;
-}
-
-function isExpected(item: ProviderItem, expected: Expected): boolean {
-  return (
-    (expected.kind === undefined || expected.kind === item.kind) &&
-    (expected.name === undefined || expected.name === item.name) &&
-    (expected.parent === undefined || expected.parent === item.parent) &&
-    (expected.etag === undefined || item.etag === undefined || expected.etag === item.etag)
-  );
 }

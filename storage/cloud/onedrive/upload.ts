@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 import { asText, readJsonObject, type JsonObject } from "../json.ts";
-import { RETRY_AFTER_WAIT_SECONDS_MAX } from "../outcomes.ts";
+import { mayRetryRead } from "../outcomes.ts";
 import { inPieces } from "../pieces.ts";
 import type { ItemOutcome } from "../provider.ts";
 import { isAsSent } from "../spelling.ts";
@@ -227,15 +227,14 @@ async function sendFragment(
 }
 
 /** Whether it may pass by itself: then the same is sent again, for the source cannot be read again by anybody. */
-function isPassing(failure: ItemOutcome | Progress): boolean {
-  switch (failure.kind) {
-    case "offline":
-    case "locked":
-      return true;
-    case "rate_limited":
-      return (failure.retryAfterSeconds ?? 0) <= RETRY_AFTER_WAIT_SECONDS_MAX;
-    default:
+function isPassing(outcome: ItemOutcome | Progress): boolean {
+  switch (outcome.kind) {
+    case "ok":
+    case "next":
+    case "done":
       return false;
+    default:
+      return mayRetryRead(outcome);
   }
 }
 
