@@ -128,7 +128,7 @@ async function prepare(api: Api, git: GitClient, url: string, token: string): Pr
   await git.in("work", "remote", "add", "origin", pushUrl(url, token));
 }
 
-/** Makes repositories and deletes every other one, until the daemon is gone. */
+/** Makes repositories, renames some and deletes every other one, until the daemon is gone. */
 async function makeAndDelete(api: Api, name: string, acknowledged: Acknowledged): Promise<void> {
   acknowledged.made.add("pushed");
   for (let index = 0; ; index += 1) {
@@ -137,6 +137,7 @@ async function makeAndDelete(api: Api, name: string, acknowledged: Acknowledged)
       const fields = { name: repository, auto_init: index % 3 === 0 };
       const made = await api("POST", "/admin/users/keeper/repos", fields);
       if (made.status === 201) acknowledged.made.add(repository);
+      if (index % 4 === 2) await renameOne(api, repository, acknowledged);
       if (index % 2 === 0) continue;
       const gone = await api("DELETE", `/repos/keeper/${repository}`);
       if (gone.status === 204) acknowledged.deleted.add(repository);
@@ -147,6 +148,13 @@ async function makeAndDelete(api: Api, name: string, acknowledged: Acknowledged)
       return;
     }
   }
+}
+
+async function renameOne(api: Api, name: string, { made }: Acknowledged): Promise<void> {
+  // From here on it has either name.
+  made.delete(name);
+  const renamed = await api("PATCH", `/repos/keeper/${name}`, { name: `${name}-renamed` });
+  if (renamed.status === 200) made.add(`${name}-renamed`);
 }
 
 async function push(git: GitClient, round: number, acknowledged: Acknowledged): Promise<void> {
