@@ -19,8 +19,8 @@ export interface Account {
     | { readonly kind: "ok"; readonly found: DropboxItem; readonly item: ProviderItem }
     | DropboxFailure
   >;
-  /** The item with its folder's id, which may be one that was seen up to a minute ago. */
-  withRecentParent(
+  /** What was found together with its folder's id, likewise. */
+  withParent(
     found: DropboxItem,
     signal: AbortSignal,
   ): Promise<{ readonly kind: "ok"; readonly item: ProviderItem } | DropboxFailure>;
@@ -36,17 +36,8 @@ const PAGE_ITEMS = 2000;
 /** Pages may be empty although more follow, but not for ever. */
 const EMPTY_PAGES_MAX = 100;
 const RESETS_MAX = 2;
-const RECENT_MS = 60_000;
-const RECENT_FOLDERS_MAX = 10_000;
 
-export function createAccount(api: DropboxApi, clock: () => number): Account {
-  const recent = new Map<string, { readonly id: string; readonly until: number }>();
-
-  function remember(path: string, id: string): void {
-    if (recent.size >= RECENT_FOLDERS_MAX) recent.clear();
-    recent.set(path, { id, until: clock() + RECENT_MS });
-  }
-
+export function createAccount(api: DropboxApi): Account {
   async function look(place: string, signal: AbortSignal): Promise<Look> {
     // Paths are kept composed, and are found by that spelling only.
     const path = place.normalize("NFC");
@@ -59,16 +50,12 @@ export function createAccount(api: DropboxApi, clock: () => number): Account {
   const lookById = (id: string, signal: AbortSignal): Promise<Look> =>
     isId(id) ? look(id, signal) : Promise.resolve({ kind: "not_found", note: "impossible_id" });
 
-  async function parentOf(
-    found: DropboxItem,
-    signal: AbortSignal,
-  ): Promise<{ readonly kind: "ok"; readonly id: string } | DropboxFailure> {
+  async function withParent(found: DropboxItem, signal: AbortSignal) {
     const path = parentPathOf(found.path);
-    if (path === "") return { kind: "ok", id: "" };
+    if (path === "") return { kind: "ok", found, item: toProviderItem(found, "") } as const;
     const parent = await look(path, signal);
     if (parent.kind !== "ok") return parent;
-    remember(path, parent.found.id);
-    return { kind: "ok", id: parent.found.id };
+    return { kind: "ok", found, item: toProviderItem(found, parent.found.id) } as const;
   }
 
   async function listOnce(
@@ -94,7 +81,6 @@ export function createAccount(api: DropboxApi, clock: () => number): Account {
         const found = raw && toDropboxItem(raw);
         if (found === undefined) return strange("strange_item");
         items.set(found.id, toProviderItem(found, folder));
-        remember(parentPathOf(found.path), folder);
       }
       if (items.size > LISTING_ITEMS_MAX)
         return { kind: "unsupported", reason: "folder_too_large" };
@@ -112,21 +98,10 @@ export function createAccount(api: DropboxApi, clock: () => number): Account {
 
     async lookWithParent(id, signal) {
       const seen = await lookById(id, signal);
-      if (seen.kind !== "ok") return seen;
-      const parent = await parentOf(seen.found, signal);
-      if (parent.kind !== "ok") return parent;
-      return { kind: "ok", found: seen.found, item: toProviderItem(seen.found, parent.id) };
+      return seen.kind === "ok" ? withParent(seen.found, signal) : seen;
     },
 
-    async withRecentParent(found, signal) {
-      const known = recent.get(parentPathOf(found.path));
-      const isRecent = known !== undefined && known.until > clock();
-      const parent = isRecent
-        ? ({ kind: "ok", id: known.id } as const)
-        : await parentOf(found, signal);
-      if (parent.kind !== "ok") return parent;
-      return { kind: "ok", item: toProviderItem(found, parent.id) };
-    },
+    withParent,
 
     async pathOfFolder(id, signal) {
       if (id === "") return { kind: "ok", path: "" };

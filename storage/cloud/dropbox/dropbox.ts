@@ -65,7 +65,7 @@ function createDropbox(
   deps: ProviderDeps,
   by: { readonly tokens: Tokens; readonly can: Powers; readonly pieceBytes: number },
 ): CloudProvider {
-  const account = createAccount(api, deps.clock);
+  const account = createAccount(api);
   const changes = createChanges({ api, account, newId: deps.newId, sleep: deps.sleep });
   // Changes of one account that meet are refused with too_many_write_operations.
   const inTurn = <T>(work: () => Promise<T>): Promise<T> =>

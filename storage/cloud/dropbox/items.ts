@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { contentTypeOf } from "../content-type.ts";
 import { asCount, asText, asTime, type JsonObject } from "../json.ts";
 import type { ItemKind, ProviderItem } from "../provider.ts";
@@ -43,8 +44,23 @@ export function toDropboxItem(raw: JsonObject, kind?: ItemKind): DropboxItem | u
 /** The item as the contract has it, in a folder whose id is known. */
 export function toProviderItem(item: DropboxItem, parent: string): ProviderItem {
   const { id, name, kind, size, modifiedAt, rev } = item;
-  const contentType = kind === "file" ? contentTypeOf(name) : undefined;
-  return { id, name, kind, parent, contentType, size, modifiedAt, etag: rev, version: rev };
+  return {
+    id,
+    name,
+    kind,
+    parent,
+    contentType: kind === "file" ? contentTypeOf(name) : undefined,
+    size,
+    modifiedAt,
+    etag: toEtag(item, parent),
+    version: rev,
+  };
+}
+
+/** Dropbox's own mark tells of the bytes only: of two who rename what both have seen, the second shall hear that it changed. */
+function toEtag({ name, rev }: DropboxItem, parent: string): string {
+  const place = hash("sha256", `${parent}\0${name}`, "base64url").slice(0, 12);
+  return rev === undefined ? place : `${rev}.${place}`;
 }
 
 /** The path of the folder that holds it; empty for the root. */

@@ -36,7 +36,8 @@ export const dropbox: CloudProviderType = {
     // For teams' apps only.
     permanentDelete: false,
     guardedRename: "emulated",
-    guardedDelete: "atomic",
+    // Of the bytes it is atomic.
+    guardedDelete: "emulated",
     createOnly: "atomic",
     folderMove: true,
     ids: "stable",

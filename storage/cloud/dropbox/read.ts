@@ -44,7 +44,7 @@ export async function readFile(
       return withRange ? open(false) : { kind: "offline", sent: true, note: "strange_range" };
     // Until the caller reads it nobody listens, and an error must not end the process.
     bytes.stream.on("error", () => undefined);
-    const placed = await account.withRecentParent(found, signal);
+    const placed = await account.withParent(found, signal);
     if (placed.kind !== "ok") {
       bytes.stream.destroy();
       return toLookFailure(placed);

@@ -319,6 +319,22 @@ describe("changes", () => {
     expect([(await list(clients[0]!, "")).length, server.changesAtOnce()]).toEqual([20, 1]);
   });
 
+  test("of one item by what two have seen: the first is done, the second is stale", async () => {
+    await using server = await startDropboxServer();
+    const way = { dispatcher: agent, deps: { turns: createTurns() } };
+    const [one, other] = [await connectDropbox(server, way), await connectDropbox(server, way)];
+    const folder = await mkdir(one, "", "folder");
+    for (const item of [await put(one, "", "file.txt", "x"), await mkdir(one, "", "sub")]) {
+      const { etag } = item;
+      const outcomes = await Promise.all([
+        rename(one, item, `${item.name} 1`, { etag }),
+        rename(other, item, `${item.name} 2`, { etag }),
+        move(other, item, folder.id, { etag }),
+      ]);
+      expect(outcomes.map(({ kind }) => kind).sort()).toEqual(["ok", "stale", "stale"]);
+    }
+  });
+
   test("wait for what was made a moment ago", async () => {
     await using opened = await open();
     const { provider, server } = opened;
