@@ -252,6 +252,23 @@ describe("killed while git carried out a push", () => {
     await later[Symbol.asyncDispose]();
   });
 
+  test("a repository whose files are gone does not hold up the others", async () => {
+    const head = await prepared();
+    const daemon = await startTestDaemon({ home });
+    await post(daemon, "/admin/users/mira/repos", { name: "lost" });
+    await daemon[Symbol.asyncDispose]();
+    await rm(folderOf("mira/lost.git"), { recursive: true });
+    change(
+      `INSERT INTO forge_pushes (repository_id, pusher_id, changes, created_at, leased_until)
+       VALUES (2, 2, '${JSON.stringify([{ ref: "refs/heads/main", after: head }])}', 1, 1)`,
+      note([{ ref: "refs/heads/main", after: head }]),
+    );
+    const again = await startTestDaemon({ home });
+    expect(await told(again, 2)).toEqual(["create main ", `push refs/heads/main ${head}`]);
+    expect(notes()).toHaveLength(1);
+    await again[Symbol.asyncDispose]();
+  });
+
   test("a git that outlives the daemon is waited for", async () => {
     const head = await prepared();
     change(note([{ ref: "refs/heads/late", after: head }]));

@@ -107,7 +107,11 @@ export function createPushJournal(deps: PushJournalDeps): PushJournal {
       async run() {
         const noted = await listPushes(db);
         const byRepository = Map.groupBy(noted, ({ repositoryId }) => repositoryId);
-        for (const [repositoryId, pushes] of byRepository) await settle(repositoryId, pushes);
+        for (const [repositoryId, pushes] of byRepository)
+          await settle(repositoryId, pushes).catch((error: unknown) =>
+            // The others do not wait for it; it is looked at again, ever more seldom.
+            log.warn({ err: error, repository_id: repositoryId }, "pushes cannot be told of yet"),
+          );
         const left = await listPushes(db);
         if (left.length === 0) return;
         const runAt = Math.min(...left.map(nextLook));

@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Database, isConflict } from "../../../../../storage/engine/database.ts";
+import {
+  deleteRepository,
+  findRepositoryById,
+  insertRepository,
+  updateRepository,
+} from "../../../../../storage/tables/forge/repositories.ts";
+import { listRepositoriesOfMember } from "../../../../../storage/tables/forge/repositories-lists.ts";
+import {
+  deletePush,
+  insertPush,
+  listPushes,
+  releasePushes,
+  renewPush,
+} from "../../../../../storage/tables/forge/repositories-pushes.ts";
+import {
+  deleteRepositoryRedirect,
+  findRepositoryRedirect,
+  putRepositoryRedirect,
+} from "../../../../../storage/tables/forge/repositories-redirects.ts";
+import { insertUser } from "../../../../../storage/tables/forge/users.ts";
+import { openTestDatabase } from "../../../../support/database.ts";
+
+const person = {
+  kind: "individual",
+  name: "mira",
+  fullName: "",
+  email: "mira@example.org",
+  keepEmailPrivate: false,
+  loginSource: 0,
+  loginName: "",
+  passwordHash: "",
+  mustChangePassword: false,
+  isActive: true,
+  isAdmin: false,
+  isRestricted: false,
+  prohibitLogin: false,
+  twoFactorEnabled: false,
+  allowGitHook: false,
+  allowImportLocal: false,
+  allowCreateOrganization: false,
+  maxRepoCreation: -1,
+  visibility: "public",
+  website: "",
+  location: "",
+  description: "",
+  language: "",
+  avatarHash: "",
+  repoAdminChangeTeamAccess: false,
+  createdAt: 0,
+  updatedAt: 0,
+} as const;
+
+describe.each(["sqlite", "postgres"] as const)("repositories that change, on %s", (engine) => {
+  let db: Database;
+  let ownerId: number;
+  beforeAll(async () => {
+    db = await openTestDatabase({ engine, clock: () => 1_000 });
+    ownerId = (await db.transaction((tx) => insertUser(tx, person))).id;
+  });
+  afterAll(() => db.close());
+
+  const add = (name: string) =>
+    db.transaction((tx) =>
+      insertRepository(tx, {
+        ownerId,
+        name,
+        description: "",
+        isPrivate: false,
+        isTemplate: false,
+        isEmpty: true,
+        branchCount: 0,
+        defaultBranch: "main",
+        objectFormat: "sha1",
+        trustModel: "default",
+        licenses: [],
+        sizeKib: 0,
+        path: `mira/${name}.git`,
+        needsMove: false,
+      }),
+    );
+
+  test("a name changes with its lower case, is unique, and says whether there was a repository", async () => {
+    const made = await add("One");
+    await add("two");
+    const changes = { name: "Three", description: "d", website: "w", isPrivate: true };
+    expect(await updateRepository(db, made.id, changes)).toBe(true);
+    expect(await findRepositoryById(db, made.id)).toMatchObject({ ...changes, lowerName: "three" });
+    await expect(updateRepository(db, made.id, { name: "TWO" })).rejects.toSatisfy(isConflict);
+    expect(await updateRepository(db, 9_999, { name: "x" })).toBe(false);
+    expect(await updateRepository(db, made.id, {})).toBe(true);
+    expect(await updateRepository(db, 9_999, {})).toBe(false);
+  });
+
+  test("a former name leads to the last that had it, and ends with the repository", async () => {
+    const [first, second] = [await add("first"), await add("second")];
+    for (const { id } of [first, second])
+      await db.transaction((tx) =>
+        putRepositoryRedirect(tx, { ownerId, name: "Former", repositoryId: id }),
+      );
+    expect(await findRepositoryRedirect(db, ownerId, "FORMER")).toBe(second.id);
+    await db.transaction((tx) => deleteRepository(tx, second.id));
+    expect(await findRepositoryRedirect(db, ownerId, "former")).toBeUndefined();
+    const again = { ownerId, name: "former", repositoryId: first.id };
+    await db.transaction((tx) => putRepositoryRedirect(tx, again));
+    await db.transaction((tx) => deleteRepositoryRedirect(tx, ownerId, "FORMER"));
+    expect(await findRepositoryRedirect(db, ownerId, "former")).toBeUndefined();
+  });
+
+  test("a push is noted until it is told of, and goes with its repository", async () => {
+    const { id: repositoryId } = await add("pushed");
+    const changes = [{ ref: "refs/heads/main", after: "a".repeat(40) }];
+    const push = { repositoryId, pusherId: ownerId, changes, leasedUntil: 2_000 };
+    const [one, two] = [
+      await db.transaction((tx) => insertPush(tx, push)),
+      await db.transaction((tx) => insertPush(tx, push)),
+    ];
+    await renewPush(db, one, 3_000);
+    expect(await listPushes(db)).toEqual([
+      { ...push, id: one, leasedUntil: 3_000, createdAt: 1_000 },
+      { ...push, id: two, createdAt: 1_000 },
+    ]);
+    await releasePushes(db, 2_500);
+    expect((await listPushes(db)).map(({ leasedUntil }) => leasedUntil)).toEqual([2_500, 2_000]);
+    expect([await deletePush(db, one), await deletePush(db, one)]).toEqual([true, false]);
+    await db.transaction((tx) => deleteRepository(tx, repositoryId));
+    expect(await listPushes(db)).toEqual([]);
+  });
+
+  test("a page from the end is in the same order as one from the beginning", async () => {
+    for (const name of ["q1", "q2", "q3", "q4", "q5"]) await add(name);
+    const all = await listRepositoriesOfMember(db, ownerId, {
+      limit: 50,
+      offset: 0,
+      isPublicOnly: false,
+    });
+    for (let offset = 0; offset < all.total; offset += 2) {
+      const page = await listRepositoriesOfMember(db, ownerId, {
+        limit: 2,
+        offset,
+        isPublicOnly: false,
+      });
+      expect(page.repositories).toEqual(all.repositories.slice(offset, offset + 2));
+    }
+  });
+});
