@@ -139,7 +139,14 @@ const rendering = createRenderingWithThreads({
   },
 });
 const ask = (text: string) =>
-  rendering.render({ text, mode: "gfm", context: "/o/r", filePath: "", isWiki: false });
+  rendering.render({
+    text,
+    mode: "gfm",
+    context: "/o/r",
+    filePath: "",
+    isWiki: false,
+    askedBy: "bench",
+  });
 // The first one also starts the thread.
 await ask(`${large} first`);
 const delay = monitorEventLoopDelay({ resolution: 1 });

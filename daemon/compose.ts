@@ -124,6 +124,7 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
     random: randomBytes,
     publicUrl: addresses.publicUrl,
     dataDirectory: stores.directory.root,
+    addressKey: limiter.addressKey,
     warn: (message) => log.warn(message),
     reportBug: (error) => log.error({ err: error }, "rendering failed"),
   });

@@ -27,6 +27,8 @@ export function createMiscellaneous(deps: {
   readonly publicUrl: () => string;
   /** The data directory; an operator's templates are in `custom` below it. */
   readonly dataDirectory: string;
+  /** The key of an address: an IPv6 network counts as one. */
+  readonly addressKey: (address: string) => string;
   readonly warn: (message: string) => void;
   readonly reportBug: (error: unknown) => void;
 }): Miscellaneous {
@@ -46,7 +48,7 @@ export function createMiscellaneous(deps: {
     rendering,
     routes: [
       ...templateRoutes({ templates, urls: { publicUrl } }),
-      ...renderingRoutes(rendering),
+      ...renderingRoutes({ rendering, addressKey: deps.addressKey }),
       ...logoRoutes(),
     ],
     close: rendering.close,

@@ -168,6 +168,9 @@ export function createRenderer({ secret, decorates }: RendererOptions): Renderer
       } catch (error) {
         if (error instanceof RenderLimitError)
           return { kind: "over_limit", message: error.message };
+        // A library that calls itself for each level: the text, not the library, is to blame.
+        if (error instanceof RangeError && /call stack/.test(error.message))
+          return { kind: "over_limit", message: "elements nest too deep" };
         throw error;
       }
     },

@@ -1,27 +1,38 @@
 import { renderMarkdown, renderMarkdownRaw, renderMarkup } from "../../contract/forge/rendering.ts";
 import { AppError, assertNever } from "../../errors.ts";
-import type { Route } from "../../http/handle.ts";
+import type { Route, ServerRequest } from "../../http/handle.ts";
+import type { ForgeCaller } from "../caller.ts";
 import { handle } from "../handle.ts";
 import type { PlainAnswer } from "../refusals.ts";
 import { isForm, readText } from "./raw-body.ts";
 import type { Rendering, RenderOutcome } from "./rendering.service.ts";
 
 /** The routes of rendering (forge behaviour, 18.1): open to everybody, within a limit for each address or account. */
-export function renderingRoutes(rendering: Rendering): Route[] {
+export function renderingRoutes({ rendering, addressKey }: RenderingRoutesDeps): Route[] {
+  const toAsker = (caller: ForgeCaller | undefined, { address }: ServerRequest) =>
+    caller === undefined ? `a:${addressKey(address)}` : `u:${caller.actor.id}`;
   return [
-    handle(renderMarkdown, async ({ body }) =>
-      toReply(await rendering.render({ ...toRequest(body), filePath: "" })),
-    ),
-    handle(renderMarkdownRaw, async ({ body, request }) => {
-      const text = isForm(request.headers["content-type"]) ? "" : await readText(body);
-      return toReply(
-        await rendering.render({ text, mode: "", context: "", filePath: "", isWiki: false }),
-      );
+    handle(renderMarkdown, async ({ caller, body, request }) => {
+      const wanted = { ...toRequest(body), filePath: "", askedBy: toAsker(caller, request) };
+      return toReply(await rendering.render(wanted));
     }),
-    handle(renderMarkup, async ({ body }) =>
-      toReply(await rendering.render({ ...toRequest(body), filePath: body.FilePath ?? "" })),
-    ),
+    handle(renderMarkdownRaw, async ({ caller, body, request }) => {
+      const text = isForm(request.headers["content-type"]) ? "" : await readText(body);
+      const wanted = { ...toRequest({ Text: text }), filePath: "" };
+      return toReply(await rendering.render({ ...wanted, askedBy: toAsker(caller, request) }));
+    }),
+    handle(renderMarkup, async ({ caller, body, request }) => {
+      const filePath = body.FilePath ?? "";
+      const wanted = { ...toRequest(body), filePath, askedBy: toAsker(caller, request) };
+      return toReply(await rendering.render(wanted));
+    }),
   ];
+}
+
+export interface RenderingRoutesDeps {
+  readonly rendering: Rendering;
+  /** The key of an address: an IPv6 network counts as one. */
+  readonly addressKey: (address: string) => string;
 }
 
 interface Members {

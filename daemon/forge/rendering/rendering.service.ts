@@ -13,6 +13,8 @@ export interface RenderRequest {
   readonly context: string;
   readonly filePath: string;
   readonly isWiki: boolean;
+  /** Whoever asks: an account, or the address of a stranger. */
+  readonly askedBy: string;
 }
 
 /** The answer of the renderer, or that no mode has that name. */
@@ -20,8 +22,9 @@ export type RenderOutcome = Rendered | { readonly kind: "unknown_mode"; readonly
 
 export interface Rendering {
   /**
-   * Renders a text (forge behaviour, 18). Refuses with `unavailable` when too many large texts are waiting. A text that
-   * passes a limit, time included, is answered `over_limit`.
+   * Renders a text (forge behaviour, 18). Refuses with `unavailable` when too many large texts are waiting, and with
+   * `rate_limited` who has `LARGE_FOR_ONE_MAX` of them under way. A text that passes a limit, time included, is answered
+   * `over_limit`.
    */
   render(request: RenderRequest): Promise<RenderOutcome>;
 }
@@ -51,6 +54,9 @@ const BUDGET_MS_PER_MEBIBYTE = 2_000;
 /** AsciiDoc's library is slower, and its first document waits for it to be loaded. */
 const ASCIIDOC_BUDGET_MS = 3_000;
 
+/** Large texts that are rendered or wait for one caller, so that nobody has all threads to work on hostile ones. */
+const LARGE_FOR_ONE_MAX = 4;
+
 /** How many names of one text are looked up. */
 const MENTIONS_MAX = 200;
 
@@ -70,13 +76,23 @@ export function createRendering(deps: RenderingDeps): Rendering {
     return { text, mode, root: `${deps.publicUrl()}/`, context, filePath, mentionable };
   };
 
-  const renderElsewhere = async (input: RenderInput): Promise<Rendered> => {
-    return toRendered(await deps.threads.run(input, { budgetMs: toBudgetMs(input) }));
+  const underWay = new Map<string, number>();
+  const renderElsewhere = async (input: RenderInput, askedBy: string): Promise<Rendered> => {
+    const count = underWay.get(askedBy) ?? 0;
+    if (count >= LARGE_FOR_ONE_MAX) throw tooMany("rate_limited", "Several of your large texts");
+    underWay.set(askedBy, count + 1);
+    try {
+      return toRendered(await deps.threads.run(input, { budgetMs: toBudgetMs(input) }));
+    } finally {
+      const left = (underWay.get(askedBy) ?? 1) - 1;
+      if (left === 0) underWay.delete(askedBy);
+      else underWay.set(askedBy, left);
+    }
   };
 
-  const renderAnywhere = async (input: RenderInput): Promise<Rendered> => {
+  const renderAnywhere = async (input: RenderInput, askedBy: string): Promise<Rendered> => {
     try {
-      if (needsThread(input)) return await renderElsewhere(input);
+      if (needsThread(input)) return await renderElsewhere(input, askedBy);
       renderer ??= deps.createRenderer();
       return await (await renderer).render(input);
     } catch (error) {
@@ -95,7 +111,7 @@ export function createRendering(deps: RenderingDeps): Rendering {
       const key = toKey(input);
       const known = kept.get(key);
       if (known !== undefined) return { kind: "rendered", html: known };
-      const rendered = await renderAnywhere(input);
+      const rendered = await renderAnywhere(input, request.askedBy);
       if (rendered.kind === "rendered") kept.set(key, rendered.html);
       return rendered;
     },
@@ -124,19 +140,18 @@ function toRendered(outcome: ThreadOutcome<Rendered>): Rendered {
     case "out_of_memory":
       return { kind: "over_limit", message: "rendering the text takes too much memory" };
     case "busy":
-      throw new AppError(
-        "unavailable",
-        "Too many large texts are being rendered. Try again later.",
-        {
-          headers: { "Retry-After": "5" },
-        },
-      );
+      throw tooMany("unavailable", "Too many large texts");
     case "failed":
       throw outcome.error;
     default:
       return assertNever(outcome);
   }
 }
+
+const tooMany = (code: "unavailable" | "rate_limited", what: string) =>
+  new AppError(code, `${what} are being rendered. Try again later.`, {
+    headers: { "Retry-After": "5" },
+  });
 
 function toKey(input: RenderInput): string {
   const { text, ...rest } = input;

@@ -67,6 +67,11 @@ describe("what passes a documented limit is refused", () => {
     ).toBe("over_limit");
   });
 
+  test("in levels that a library goes down one call for each", async () => {
+    for (const count of [500, 25_000])
+      expect(await kindOf("> ".repeat(count), "a.adoc")).toBe("over_limit");
+  });
+
   test("a file that is not parsed as text may have as many lines as it likes", async () => {
     expect(await kindOf("a\n".repeat(100_000), "a.txt")).toBe("rendered");
     expect(await kindOf("a,b\n".repeat(100_000), "a.csv")).toBe("rendered");

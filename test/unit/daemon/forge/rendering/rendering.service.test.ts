@@ -35,8 +35,17 @@ function make(deps: Partial<RenderingDeps> & { outcome?: ThreadOutcome<Rendered>
   });
   const render = (
     text: string,
-    more: { mode?: string; filePath?: string; isWiki?: boolean } = {},
-  ) => rendering.render({ text, mode: "gfm", context: "", filePath: "", isWiki: false, ...more });
+    more: { mode?: string; filePath?: string; isWiki?: boolean; askedBy?: string } = {},
+  ) =>
+    rendering.render({
+      text,
+      mode: "gfm",
+      context: "",
+      filePath: "",
+      isWiki: false,
+      askedBy: "mira",
+      ...more,
+    });
   return { render, here, elsewhere, asked, bugs };
 }
 
@@ -104,6 +113,33 @@ describe("rendering", () => {
       code: "unavailable",
       headers: { "Retry-After": "5" },
     });
+  });
+
+  test("nobody has more than four large texts under way", async () => {
+    const ends: (() => void)[] = [];
+    const { render } = make({
+      threads: {
+        run: () =>
+          new Promise((resolve) => {
+            ends.push(() => resolve({ kind: "done", value: { kind: "rendered", html: "" } }));
+          }),
+        close: async () => {},
+      },
+    });
+    const large = (by: string, of: number) => render(`${of}${"x".repeat(70_000)}`, { askedBy: by });
+    const under = [1, 2, 3, 4].map((of) => large("mira", of));
+    await expect(large("mira", 5)).rejects.toMatchObject({
+      code: "rate_limited",
+      headers: { "Retry-After": "5" },
+    });
+    expect(await render("small")).toMatchObject({ kind: "rendered" });
+    const others = large("nora", 6);
+    ends[0]?.();
+    await under[0];
+    const again = large("mira", 7);
+    await expect.poll(() => ends.length).toBe(6);
+    for (const end of ends) end();
+    await Promise.all([...under, others, again]);
   });
 
   test("a failure of the engine is reported, and the text is shown as it was written", async () => {
