@@ -79,7 +79,8 @@ function Screen({ model, stdout }: { readonly model: ScreenModel; readonly stdou
       else model.press(one);
     }
   });
-  const size = { columns: stdout.columns ?? 80, rows: stdout.rows ?? 24 };
+  // A terminal that does not know its size says 0.
+  const size = { columns: stdout.columns || 80, rows: stdout.rows || 24 };
   return (
     <Box flexDirection="column">
       {model.draw(size).map((line, index) => (

@@ -63,7 +63,6 @@ export async function runNotificationInbox(
 ): Promise<void> {
   if (!(await canShowScreen(cli)))
     return runNotificationList(cli, repo === undefined ? {} : { repo });
-  const { showScreen } = await import("../../ui/screen.tsx");
   const { createInbox } = await import("../../ui/inbox/inbox.ts");
   const inbox = createInbox({
     source: createSource(cli, repo),
@@ -73,12 +72,14 @@ export async function runNotificationInbox(
     repository: repo,
   });
   const closing = new AbortController();
+  // The list is on its way while what draws it is loaded.
   const background = [
     inbox.reload(),
     listen(cli, inbox, closing.signal),
     tick(cli, inbox, closing.signal),
   ];
   try {
+    const { showScreen } = await import("../../ui/screen.tsx");
     await showScreen(cli, inbox);
   } finally {
     closing.abort();

@@ -53,9 +53,12 @@ export function define(command: Command, cli: CliContext, run = runItemBrowse): 
 export async function runItemBrowse(cli: CliContext, { folder }: ItemBrowseOptions): Promise<void> {
   if (!(await canShowScreen(cli)))
     return runItemList(cli, { folder: folder ?? (await onlyRoot(cli)), refresh: false });
-  const start = folder === undefined ? { places: [], item: undefined } : await find(cli, folder);
-  const { showScreen } = await import("../../../ui/screen.tsx");
-  const { createBrowse } = await import("../../../ui/browse/browse.ts");
+  // What draws is loaded while the place is looked up.
+  const [start, { showScreen }, { createBrowse }] = await Promise.all([
+    folder === undefined ? { places: [], item: undefined } : find(cli, folder),
+    import("../../../ui/screen.tsx"),
+    import("../../../ui/browse/browse.ts"),
+  ]);
   const browse = createBrowse(toDeps(cli, start.places, start.item));
   const closing = new AbortController();
   const background = [browse.reload(), tick(cli, browse, closing.signal)];
