@@ -28,7 +28,7 @@ const rejectTransfer = operation<typeof rejectTransferEndpoint>(
 );
 
 export const operations = [transferRepository, acceptTransfer, rejectTransfer];
-export const output = resourceOf(acceptTransfer);
+export const output = resourceOf(acceptTransfer, 202);
 
 /** What the command was given. */
 export interface RepoTransferOptions extends RepositoryName {

@@ -57,7 +57,11 @@ export function createPushes(deps: PushesDeps) {
           if (asked === "malformed" || asked.commands.length === 0) return undefined;
           return journal
             .begin(what.repository, what.pusher.id, toAsked(asked))
-            .then((made) => (note = made));
+            .then((made) => (note = made))
+            .catch((error: unknown) => {
+              log.error({ err: error, repository_id: what.repository.id }, "a push was not noted");
+              throw error;
+            });
         },
       });
       // What has arrived whole is carried out: git may have moved refs already.
