@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** WebDAV servers of the system's packages. */
+/** WebDAV servers of the system's packages. lighttpd wants people to sign in by a digest, the others by Basic. */
 export type DavServerName = "apache" | "lighttpd" | "nginx" | "rclone";
 
 /** A server of its own, as this user, on a loopback port. `await using` stops it and removes what it held. */
@@ -52,6 +52,7 @@ export async function startDavServer(name: DavServerName): Promise<DavServer> {
   const port = await findFreePort();
   const origin = `http://127.0.0.1:${port}`;
   const owner = process.getuid?.() === 0 && name === "apache" ? await findWebUser() : undefined;
+  await writeFile(join(home, "digests"), `${davUser.username}:dav:${toMd5(davUser)}\n`);
   await writeFile(join(home, "passwords"), `${davUser.username}:${toSha(davUser.password)}\n`);
   await chmod(home, 0o755);
   await writeFile(join(home, "server.conf"), configurations[name]({ home, files, port, owner }));
@@ -180,9 +181,9 @@ server.errorlog = "${home}/error.log"
 server.upload-dirs = ("${home}/tmp")
 server.modules = ("mod_auth", "mod_authn_file", "mod_webdav")
 mimetype.assign = ("" => "application/octet-stream")
-auth.backend = "htpasswd"
-auth.backend.htpasswd.userfile = "${home}/passwords"
-auth.require = ("/" => ("method" => "basic", "realm" => "dav", "require" => "valid-user"))
+auth.backend = "htdigest"
+auth.backend.htdigest.userfile = "${home}/digests"
+auth.require = ("/" => ("method" => "digest", "realm" => "dav", "require" => "valid-user"))
 webdav.activate = "enable"
 `,
   nginx: ({ home, files, port }) => `
@@ -211,6 +212,10 @@ http {
 `,
   rclone: () => "",
 };
+
+function toMd5({ username, password }: { username: string; password: string }): string {
+  return createHash("md5").update(`${username}:dav:${password}`).digest("hex");
+}
 
 function toSha(password: string): string {
   return `{SHA}${createHash("sha1").update(password).digest("base64")}`;

@@ -178,7 +178,17 @@ export async function startFaultProxy(options: FaultProxyOptions): Promise<Fault
     upstream.on("error", () => undefined);
     // It is waited for further down, if at all.
     answering.catch(() => undefined);
-    if (!(await send(what, incoming, upstream, response))) return;
+    const sending = send(what, incoming, upstream, response);
+    sending.catch(() => undefined);
+    // A server may have its answer, and read no further, before it has all of the body.
+    const isEarly = await Promise.race([
+      sending.then((isSent) => (isSent ? false : undefined)),
+      answering.then(
+        () => true,
+        () => sending.then((isSent) => (isSent ? false : undefined)),
+      ),
+    ]);
+    if (isEarly === undefined) return;
     const [answer] = await answering;
     answer.on("error", () => response.destroy());
 
@@ -199,7 +209,10 @@ export async function startFaultProxy(options: FaultProxyOptions): Promise<Fault
     }
     const cutAfter = isDownload(what) ? plan.cutBodyAfter : undefined;
     if (cutAfter !== undefined) plan.cutBodyAfter = undefined;
-    response.writeHead(answer.statusCode ?? 502, endToEnd(answer));
+    response.writeHead(answer.statusCode ?? 502, {
+      ...endToEnd(answer),
+      ...(isEarly && !incoming.complete ? { connection: "close" } : {}),
+    });
     let sent = 0;
     for await (const chunk of answer as AsyncIterable<Buffer>) {
       const part = cutAfter === undefined ? chunk : chunk.subarray(0, cutAfter - sent);

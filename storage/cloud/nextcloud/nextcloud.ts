@@ -4,7 +4,6 @@ import type {
   CheckOutcome,
   CloudProvider,
   ConnectOutcome,
-  Facts,
   Powers,
   ProviderDeps,
 } from "../provider.ts";
@@ -14,22 +13,15 @@ import { deleteItem, type Permits } from "../webdav/changing.ts";
 import { createDavClient } from "../webdav/client.ts";
 import { createDavCore } from "../webdav/core.ts";
 import { FACTS_VERSION, lookAtRoot, toPowers } from "../webdav/probe.ts";
-import { createDavVerbs } from "../webdav/webdav.ts";
+import { createDavVerbs, type WebDavRequest } from "../webdav/webdav.ts";
 import { discover, toDavBase, toServerBase, type ServerFacts } from "./server.ts";
 import { createCloudTrash } from "./trash.ts";
 import { uploadToCloud } from "./uploading.ts";
 
 /** What a server is opened with. */
-export interface NextcloudRequest {
-  readonly url: string;
-  readonly root: string;
-  readonly username: string;
-  readonly password: string;
-  readonly facts: Facts | undefined;
-  readonly can: Powers;
+export interface NextcloudRequest extends WebDavRequest {
   /** Larger files are uploaded in pieces of so many bytes. */
   readonly pieceBytes: number;
-  readonly signal: AbortSignal;
 }
 
 /** Longest name in bytes: the server keeps some for itself. */
@@ -56,6 +48,8 @@ export async function openNextcloud(
       base,
       username: request.username,
       password: request.password,
+      signing: "basic",
+      newId: deps.newId,
       transport,
       clock: deps.clock,
       usesPathDestination: false,

@@ -1,7 +1,7 @@
 // storage/cloud/nextcloud: a person's files on a Nextcloud server, or on ownCloud 10. May import: storage/cloud and its webdav/.
 // Start here, then nextcloud.ts (what is more than WebDAV), server.ts (what the server tells), uploading.ts (pieces), trash.ts.
 import type { CloudProviderType } from "../provider.ts";
-import { signingIn } from "../webdav/provider.ts";
+import { signingIn, toWebDavRequest, webdav } from "../webdav/provider.ts";
 import { openNextcloud } from "./nextcloud.ts";
 
 const PIECE_BYTES = 10 * 1024 * 1024;
@@ -30,36 +30,9 @@ export function createNextcloudType(pieceBytes: number): CloudProviderType {
         help: "One folder of your files, when not all of them are to be shown",
       },
     ],
-    can: {
-      trash: true,
-      permanentDelete: true,
-      guardedRename: "emulated",
-      guardedDelete: "emulated",
-      createOnly: "emulated",
-      folderMove: true,
-      ids: "path",
-      caseSensitive: true,
-      normalisationSensitive: false,
-      duplicateNames: false,
-      quota: true,
-      range: true,
-      versionResolutionMs: 0,
-      uploadNeedsSize: true,
-    },
-    connect: ({ settings, credentials, facts, signal }, deps) =>
-      openNextcloud(
-        {
-          url: settings["url"] ?? "",
-          root: settings["root"] ?? "",
-          username: settings["username"] ?? "",
-          password: credentials["password"] ?? "",
-          facts,
-          can: type.can,
-          pieceBytes,
-          signal,
-        },
-        deps,
-      ),
+    can: { ...webdav.can, trash: true, normalisationSensitive: false },
+    connect: (request, deps) =>
+      openNextcloud({ ...toWebDavRequest(request, type.can), pieceBytes }, deps),
   };
   return type;
 }

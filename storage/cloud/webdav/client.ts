@@ -1,7 +1,8 @@
-import type { Readable } from "node:stream";
+import { Readable } from "node:stream";
 import { openPlain } from "../content-encoding.ts";
 import type { Failure } from "../outcomes.ts";
 import type { Offline, ProviderAnswer, Transport } from "../transport.ts";
+import { createDigest, findDigest, toChallenges } from "./digest.ts";
 import { decodeSegments, toPath, toUrl, type DavBase, type DavPlace } from "./address.ts";
 import { toFailure } from "./failures.ts";
 import { readMultistatus, type DavResponse } from "./multistatus.ts";
@@ -48,13 +49,26 @@ export interface DavClient {
     | { readonly kind: "refused"; readonly answer: Pick<ProviderAnswer, "status" | "headers"> }
     | Offline
   >;
+  /**
+   * How the server wants a person to sign in, found out without telling it anything: by a digest where it knows that and
+   * either nothing else or no encryption.
+   */
+  findSigning(
+    signal: AbortSignal,
+  ): Promise<{ readonly kind: "ok"; readonly signing: Signing } | Offline>;
   /** The failure of an answer whose status says it all; its body is let go. */
   refuse(answer: ProviderAnswer): Failure;
   /** The value of a `Destination` header. */
   destination(place: DavPlace): string;
 }
 
+/** `basic` sends the password with every request, `digest` proves to know it. */
+export type Signing = "basic" | "digest";
+
 export interface DavClientOptions {
+  readonly signing: Signing;
+  /** A random text. */
+  readonly newId: () => string;
   readonly base: DavBase;
   readonly username: string;
   readonly password: string;
@@ -68,18 +82,49 @@ export interface DavClientOptions {
 /** Creates the client of one connection. Holds nothing that needs closing. */
 export function createDavClient(options: DavClientOptions): DavClient {
   const { base, transport, clock } = options;
-  const token = Buffer.from(`${options.username}:${options.password}`).toString("base64");
-  const authorization = `Basic ${token}`;
+  const { username, password, signing } = options;
+  const basic = `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
+  const digest = createDigest(username, password, options.newId);
 
-  function send({ method, place, headers, body, signal, headTimeoutMs }: DavRequest) {
+  function sendWith(request: DavRequest, authorization: string | undefined) {
+    const { method, place, headers, body, signal, headTimeoutMs } = request;
     return transport.send({
       method,
       url: toUrl(base, place),
-      headers: { "user-agent": "croft", ...headers, authorization },
+      headers: {
+        "user-agent": "croft",
+        ...headers,
+        ...(authorization === undefined ? {} : { authorization }),
+      },
       body,
       signal,
       ...(headTimeoutMs === undefined ? {} : { headTimeoutMs }),
     });
+  }
+
+  async function send(request: DavRequest): Promise<ProviderAnswer | Offline> {
+    if (signing === "basic") return sendWith(request, basic);
+    const sign = () => digest.sign(request.method, toPath(base, request.place));
+    const isStream = request.body instanceof Readable;
+    // A stream is sent once: what is asked for has to be known before.
+    if (isStream && sign() === undefined) {
+      const { place, signal } = request;
+      const asked = await sendWith({ method: "OPTIONS", place, signal }, undefined);
+      if (asked.kind === "answered") {
+        asked.discard();
+        digest.learn(toChallenges(asked.headers["www-authenticate"]));
+      }
+    }
+    const signed = sign();
+    const first = await sendWith(request, signed);
+    if (first.kind !== "answered" || first.status !== 401) return first;
+    const challenges = toChallenges(first.headers["www-authenticate"]);
+    const isStale = challenges.some(({ params }) => params["stale"]?.toLowerCase() === "true");
+    // What was signed and is not too old is refused for good.
+    if ((signed !== undefined && !isStale) || !digest.learn(challenges)) return first;
+    first.discard();
+    if (isStream) return { kind: "offline", sent: false, note: "nonce_expired" };
+    return sendWith(request, sign());
   }
 
   return {
@@ -110,6 +155,24 @@ export function createDavClient(options: DavClientOptions): DavClient {
       return readMultistatus(openPlain(answer, undefined), (response) =>
         onResponse(response, decodeSegments(response.href), serverNow),
       );
+    },
+
+    async findSigning(signal) {
+      const place = { segments: [], isFolder: true };
+      const answer = await sendWith(
+        { method: "PROPFIND", place, headers: { depth: "0" }, signal },
+        undefined,
+      );
+      if (answer.kind !== "answered") return answer;
+      answer.discard();
+      const challenges = toChallenges(answer.headers["www-authenticate"]);
+      const takesBasic = challenges.some(({ scheme }) => scheme === "basic");
+      const isReadable = base.origin.startsWith("http:");
+      const isDigest =
+        answer.status === 401 &&
+        findDigest(challenges) !== undefined &&
+        (isReadable || !takesBasic);
+      return { kind: "ok", signing: isDigest ? "digest" : "basic" };
     },
 
     refuse(answer) {

@@ -1,8 +1,8 @@
 // storage/cloud/webdav: folders of servers that speak WebDAV, and what Nextcloud shares with them. May import: storage/cloud.
 // Start here, then webdav.ts (the verbs), relocate.ts (how a change is confirmed), probe.ts (what servers only pretend to do),
 // multistatus.ts and address.ts (what they answer).
-import type { CloudProviderType, SettingSpec } from "../provider.ts";
-import { openWebDav } from "./webdav.ts";
+import type { CloudProviderType, ConnectRequest, Powers, SettingSpec } from "../provider.ts";
+import { openWebDav, type WebDavRequest } from "./webdav.ts";
 
 /** A folder of any server that speaks WebDAV. */
 export const webdav: CloudProviderType = {
@@ -41,20 +41,24 @@ export const webdav: CloudProviderType = {
     versionResolutionMs: 0,
     uploadNeedsSize: true,
   },
-  connect: ({ settings, credentials, facts, signal }, deps) =>
-    openWebDav(
-      {
-        url: settings["url"] ?? "",
-        root: settings["root"] ?? "",
-        username: settings["username"] ?? "",
-        password: credentials["password"] ?? "",
-        facts,
-        can: webdav.can,
-        signal,
-      },
-      deps,
-    ),
+  connect: (request, deps) => openWebDav(toWebDavRequest(request, webdav.can), deps),
 };
+
+/** The settings of a connection by their names in code. */
+export function toWebDavRequest(
+  { settings, credentials, facts, signal }: ConnectRequest,
+  can: Powers,
+): WebDavRequest {
+  return {
+    url: settings["url"] ?? "",
+    root: settings["root"] ?? "",
+    username: settings["username"] ?? "",
+    password: credentials["password"] ?? "",
+    facts,
+    can,
+    signal,
+  };
+}
 
 /** The settings of a name and a password. */
 export function signingIn(passwordHelp: string): readonly SettingSpec[] {

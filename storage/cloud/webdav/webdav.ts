@@ -8,7 +8,7 @@ import type {
   ProviderDeps,
   QuotaOutcome,
 } from "../provider.ts";
-import { createTransport } from "../transport.ts";
+import { ADDRESS_REFUSED, createTransport } from "../transport.ts";
 import { toBase, toPlaceOf, type DavBase } from "./address.ts";
 import { createFolder, deleteItem, move, rename, type Permits } from "./changing.ts";
 import { createDavClient, type DavClient } from "./client.ts";
@@ -43,7 +43,7 @@ export async function openWebDav(
     return { kind: "invalid_setting", setting: "username", reason: "has_colon" };
   const clientOf = (facts: Facts) => createClient(placed.base, request, facts, deps);
   const check = (signal: AbortSignal) =>
-    findFacts(clientOf({}), deps, request.root === "" ? "url" : "root", signal);
+    findFacts(clientOf, deps, request.root === "" ? "url" : "root", signal);
   const { facts } = request;
   const found =
     facts?.["version"] === FACTS_VERSION
@@ -65,6 +65,8 @@ function createClient(
     base,
     username: request.username,
     password: request.password,
+    signing: facts["signing"] === "digest" ? "digest" : "basic",
+    newId: deps.newId,
     transport: createTransport(deps.guarded),
     clock: deps.clock,
     usesPathDestination: facts["path_destination"] === true,
@@ -72,15 +74,24 @@ function createClient(
 }
 
 async function findFacts(
-  client: DavClient,
+  clientOf: (facts: Facts) => DavClient,
   deps: ProviderDeps,
   setting: "url" | "root",
   signal: AbortSignal,
 ): Promise<CheckOutcome> {
+  const asked = await clientOf({}).findSigning(signal);
+  if (asked.kind !== "ok")
+    return asked.note === ADDRESS_REFUSED
+      ? { kind: "invalid_setting", setting: "url", reason: ADDRESS_REFUSED }
+      : asked;
+  const { signing } = asked;
+  const client = clientOf({ signing });
   const root = await lookAtRoot(client, deps, signal, setting);
   if (root.kind !== "ok") return root;
   const probed = await probe(client, deps, signal);
-  return probed.kind === "ok" ? { kind: "ok", facts: { ...root.facts, ...probed.facts } } : probed;
+  return probed.kind === "ok"
+    ? { kind: "ok", facts: { ...root.facts, ...probed.facts, signing } }
+    : probed;
 }
 
 function createWebDav(

@@ -272,7 +272,8 @@ describe("connecting", () => {
     }, "none");
     expect(outcome).toMatchObject(expected as object);
     expect(JSON.stringify(outcome)).not.toContain("secret");
-    expect(requests).toEqual(["PROPFIND /b%20x/"]);
+    // Once to hear how to sign in, once signed in.
+    expect(requests).toEqual(["PROPFIND /b%20x/", "PROPFIND /b%20x/"]);
   });
 
   test("with facts nobody is asked", async () => {
