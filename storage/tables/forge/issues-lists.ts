@@ -1,11 +1,11 @@
-import type { Queries, SqlValue } from "../../engine/database.ts";
+import type { Database, Queries, SqlValue } from "../../engine/database.ts";
 import { type ForgeIssue, issueColumns, type IssueRow, toIssue } from "./issues.ts";
 
 /** Which issues of a repository; absent members choose nothing away. */
 export interface IssueFilter {
   readonly repositoryId: number;
   readonly state: "open" | "closed" | "all";
-  /** Found in title or body whatever the case; empty: all. */
+  /** Found in the title or the beginning of the body, whatever the case; empty: all. */
   readonly term: string;
   readonly authorId?: number | undefined;
   readonly assigneeId?: number | undefined;
@@ -20,11 +20,12 @@ export interface IssueFilter {
 
 /** A page of a repository's issues, newest first, and the count of all that fit. */
 export async function listIssues(
-  db: Queries,
+  db: Database,
   filter: IssueFilter,
   window: { readonly limit: number; readonly offset: number },
 ): Promise<{ readonly issues: readonly ForgeIssue[]; readonly total: number }> {
-  const { where, values } = toCondition(filter);
+  if (filter.term.length > TERM_MAX) return { issues: [], total: 0 };
+  const { where, values } = toCondition(filter, db.dialect);
   const counted = await db.get<{ total: number }>(
     `SELECT COUNT(*) AS total FROM forge_issues WHERE ${where}`,
     ...values,
@@ -53,12 +54,23 @@ export async function listLabelIds(
   return rows.map(({ id }) => id);
 }
 
-function toCondition(filter: IssueFilter): {
+/** Longest term, in characters. A longer one finds nothing, and costs nothing. */
+const TERM_MAX = 200;
+/** How much of a text is searched, in characters: whoever writes long ones must not make others wait. */
+const SEARCHED_MAX = 8_192;
+
+function toCondition(
+  filter: IssueFilter,
+  dialect: Database["dialect"],
+): {
   readonly where: string;
   readonly values: readonly SqlValue[];
 } {
   const conditions = ["repository_id = ?"];
   const values: SqlValue[] = [filter.repositoryId];
+  // Not LIKE: for a text of one letter it takes the length of the text times that of the term.
+  const toContains = (text: string) =>
+    dialect === "sqlite" ? `INSTR(${text}, ?) > 0` : `STRPOS(${text}, ?) > 0`;
   const add = (condition: string, ...more: SqlValue[]) => {
     conditions.push(condition);
     values.push(...more);
@@ -75,13 +87,16 @@ function toCondition(filter: IssueFilter): {
   isIn("forge_issue_mentions", "user_id", filter.mentionedId);
   for (const labelId of filter.labelIds) isIn("forge_issue_labels", "label_id", labelId);
   if (filter.term !== "") {
-    const term = `%${filter.term.replace(/[\\%_]/g, String.raw`\$&`)}%`;
+    const small = filter.term.toLowerCase();
+    const looks = [`LOWER(title)`, `LOWER(SUBSTR(body, 1, ${SEARCHED_MAX}))`].map(
+      (text) => [text, small] as const,
+    );
     // An engine may know small letters of ASCII only: others are found as they are written.
-    const patterns = [term.toLowerCase(), term, term.toLowerCase(), term];
-    const isLike = (text: string) => String.raw`${text} LIKE ? ESCAPE '\'`;
+    if (/[^\p{ASCII}]/u.test(small))
+      looks.push(["title", filter.term], [`SUBSTR(body, 1, ${SEARCHED_MAX})`, filter.term]);
     add(
-      `(${["LOWER(title)", "title", "LOWER(body)", "body"].map(isLike).join(" OR ")})`,
-      ...patterns,
+      `(${looks.map(([text]) => toContains(text)).join(" OR ")})`,
+      ...looks.map(([, term]) => term),
     );
   }
   return { where: conditions.join(" AND "), values };

@@ -170,6 +170,25 @@ describe.each(["sqlite", "postgres"] as const)(
         expect([term, await find({ term })]).toEqual([term, numbers]);
     });
 
+    test("a term that no text has costs little, however the texts are made", async () => {
+      const repositoryId = await addRepository();
+      for (let count = 0; count < 30; count += 1)
+        await open(repositoryId, "x", "a".repeat(262_144));
+      const find = async (term: string) =>
+        (
+          await listIssues(
+            db,
+            { repositoryId, state: "all", term, labelIds: [] },
+            { limit: 1, offset: 0 },
+          )
+        ).total;
+      // Looked for at every character of every text, this would take minutes.
+      expect(await find(`${"a".repeat(199)}b`)).toBe(0);
+      expect(await find(`${"a".repeat(7999)}b`)).toBe(0);
+      expect(await find("a".repeat(200))).toBe(30);
+      expect(await find("a".repeat(201))).toBe(0);
+    });
+
     test("a repository counts its open issues", async () => {
       const repositoryId = await addRepository();
       const count = async () => (await findRepositoryById(db, repositoryId))?.openIssueCount;
