@@ -266,10 +266,8 @@ function drawFolder(state: BrowseState, size: Size, style: Style, now: number): 
   if (!folder.wasLoaded && folder.failure !== undefined)
     return drawFailure(folder.failure, size, style);
   if (!folder.wasLoaded) return [style.dim("  Loading…")];
-  if (rows.length === 0) {
-    const where = folder.hasMore ? ` among the first ${folder.items.length}` : "";
-    return [style.dim(words === "" ? "  This folder is empty." : `  No such name${where}.`)];
-  }
+  if (rows.length === 0)
+    return [style.dim(words === "" ? "  This folder is empty." : toNotFound(folder))];
   const width = innerWidth(size);
   const shown = rows.slice(window.top, window.top + listHeight(state, size));
   const ageWidth = size.columns < 60 ? 0 : 7;
@@ -288,6 +286,11 @@ function drawFolder(state: BrowseState, size: Size, style: Style, now: number): 
     return `${isCurrent ? style.bold("❯") : " "}${isSelected ? style.green("+") : " "} ${paint(text)}`;
   });
   return [...head, ...lines];
+}
+
+function toNotFound({ isLoading, hasMore, items }: FolderView): string {
+  if (isLoading) return `  Looking: ${items.length} names so far…`;
+  return hasMore ? `  No such name among the first ${items.length}.` : "  No such name.";
 }
 
 function sizeOf({ size }: WireItem): string {

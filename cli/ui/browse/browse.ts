@@ -83,6 +83,8 @@ export interface Browse extends ScreenModel {
 
 /** The next page is asked for when the cursor is so near to the end. */
 const loadAheadRows = 50;
+/** Items that a name is looked for in; the vault answers a hundred requests a minute. */
+const lookThroughMax = 20_000;
 
 export function createBrowse(deps: BrowseDeps): Browse {
   const { clock, style } = deps;
@@ -142,7 +144,10 @@ export function createBrowse(deps: BrowseDeps): Browse {
   };
 
   function toView(place: Place): FolderView {
-    return createFolderView(place, deps.list, changes.announce);
+    return createFolderView(place, deps.list, () => {
+      lookFurther();
+      changes.announce();
+    });
   }
 
   function stateOf(): BrowseState {
@@ -334,11 +339,18 @@ export function createBrowse(deps: BrowseDeps): Browse {
     const onChange = (text: string) => {
       words = text.trim();
       placeCursor(0);
-      // Names are looked for in what is loaded; one more page each time somebody goes on typing.
-      if (rows().length < height) void stack.at(-1)?.loadMore();
+      lookFurther();
     };
     const onEscape = () => onChange("");
     overlays.ask({ label: "Find:", text: words, onEnter: onChange, onChange, onEscape });
+  }
+
+  /** Names are looked for in what is loaded: more is, until the screen is full or enough has been looked through. */
+  function lookFurther(): void {
+    const view = stack.at(-1);
+    if (words === "" || view === undefined || view.isLoading) return;
+    if (view.failure === undefined && rows().length < height && view.items.length < lookThroughMax)
+      void view.loadMore();
   }
 
   function refresh(): void {

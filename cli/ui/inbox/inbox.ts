@@ -148,8 +148,8 @@ export function createInbox(deps: InboxDeps): Inbox {
 
   /** Words are looked for in what is loaded: more is, until the screen is full or enough has been looked through. */
   function lookFurther(): void {
-    if (words !== "" && rows().length < height && store.threads.length < lookThroughMax)
-      void store.loadMore();
+    if (words === "" || store.isLoading || store.failure !== undefined) return;
+    if (rows().length < height && store.threads.length < lookThroughMax) void store.loadMore();
   }
 
   function press(key: Key): void {

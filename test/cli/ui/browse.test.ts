@@ -312,6 +312,16 @@ describe("a folder of 50,000 items", () => {
     });
   });
 
+  test("is looked through for a name, as far as is reasonable", async () => {
+    await inBrowser(many(), async (screen, { seen }) => {
+      await screen.press("/f3141\r", "1 of 200+");
+      await screen.press(keys.escape, cursorOn("f3141"));
+      await screen.press("/f49999\r", cursorOn("f0"));
+      await screen.press("q", /No such name among the first 2\d\d00\./);
+      expect(listings(seen).length).toBeLessThan(25);
+    });
+  });
+
   test("is listed anew as far as it was loaded, with the cursor on its item", async () => {
     await inBrowser(many(), async (screen, { seen }) => {
       await screen.press("G", "1 of 200+");
