@@ -53,6 +53,14 @@ CREATE INDEX forge_hook_deliveries_hook ON forge_hook_deliveries (hook_id, id);
 CREATE INDEX forge_hook_deliveries_state ON forge_hook_deliveries (hook_id, state, id);
 CREATE INDEX forge_hook_deliveries_old ON forge_hook_deliveries (created_at) WHERE state <> 'waiting';
 
+-- How many deliveries of each state a hook has, so that a list need not count them.
+CREATE TABLE forge_hook_totals (
+  hook_id INTEGER NOT NULL REFERENCES forge_hooks (id) ON DELETE CASCADE,
+  state TEXT NOT NULL,
+  deliveries INTEGER NOT NULL,
+  PRIMARY KEY (hook_id, state)
+) STRICT;
+
 CREATE TABLE forge_cron_tasks (
   name TEXT NOT NULL PRIMARY KEY,
   -- Runs begun so far, and when the newest began.

@@ -71,7 +71,7 @@ export function createDeliveryLog({
     },
 
     async prune(before) {
-      const pruned = await deleteDeliveriesBefore(db, before);
+      const pruned = await db.transaction((tx) => deleteDeliveriesBefore(tx, before));
       return pruned + (await deleteOrphanedHooks(db));
     },
   };

@@ -66,11 +66,21 @@ export async function insertDelivery(
     tx.now,
   );
   if (row === undefined) throw new Error("an inserted delivery came back as no row");
+  await adjustTotal(tx, delivery.hookId, "waiting", 1);
   return row.id;
 }
 
 /** Writes down what a try came to. */
 export async function recordTry(tx: Transaction, id: number, what: DeliveryTry): Promise<void> {
+  const before = await tx.get<{ hook_id: number; state: DeliveryState }>(
+    "SELECT hook_id, state FROM forge_hook_deliveries WHERE id = ?",
+    id,
+  );
+  if (before === undefined) return;
+  if (before.state !== what.state) {
+    await adjustTotal(tx, before.hook_id, before.state, -1);
+    await adjustTotal(tx, before.hook_id, what.state, 1);
+  }
   await tx.run(
     `UPDATE forge_hook_deliveries SET state = ?, attempts = ?, attempted_at = ?, next_attempt_at = ?, duration_ms = ?,
        request_headers = ?, response_status = ?, response_headers = ?, response_body = ?, error = ? WHERE id = ?`,
@@ -110,7 +120,7 @@ export async function listDeliveries(
   const within = state === undefined ? "hook_id = ?" : "hook_id = ? AND state = ?";
   const values = state === undefined ? [hookId] : [hookId, state];
   const counted = await db.get<{ total: number }>(
-    `SELECT COUNT(*) AS total FROM forge_hook_deliveries WHERE ${within}`,
+    `SELECT CAST(COALESCE(SUM(deliveries), 0) AS BIGINT) AS total FROM forge_hook_totals WHERE ${within}`,
     ...values,
   );
   const total = counted?.total ?? 0;
@@ -131,12 +141,30 @@ export async function listDeliveries(
 }
 
 /** Forgets deliveries made before a time, but none that still waits. */
-export async function deleteDeliveriesBefore(db: Queries, before: number): Promise<number> {
-  const { changes } = await db.run(
-    "DELETE FROM forge_hook_deliveries WHERE state <> 'waiting' AND created_at < ?",
+export async function deleteDeliveriesBefore(tx: Transaction, before: number): Promise<number> {
+  const old = "FROM forge_hook_deliveries WHERE state <> 'waiting' AND created_at < ?";
+  const counted = await tx.all<{ hook_id: number; state: DeliveryState; deliveries: number }>(
+    `SELECT hook_id, state, COUNT(*) AS deliveries ${old} GROUP BY hook_id, state`,
     before,
   );
-  return changes;
+  for (const { hook_id: hookId, state, deliveries } of counted)
+    await adjustTotal(tx, hookId, state, -deliveries);
+  return (await tx.run(`DELETE ${old}`, before)).changes;
+}
+
+async function adjustTotal(
+  tx: Transaction,
+  hookId: number,
+  state: DeliveryState,
+  by: number,
+): Promise<void> {
+  await tx.run(
+    `INSERT INTO forge_hook_totals (hook_id, state, deliveries) VALUES (?, ?, ?)
+     ON CONFLICT (hook_id, state) DO UPDATE SET deliveries = forge_hook_totals.deliveries + excluded.deliveries`,
+    hookId,
+    state,
+    by,
+  );
 }
 
 interface DeliveryRow extends Row {

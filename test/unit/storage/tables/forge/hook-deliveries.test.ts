@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Database } from "../../../../../storage/engine/database.ts";
+import {
+  deleteDeliveriesBefore,
+  type DeliveryState,
+  insertDelivery,
+  listDeliveries,
+  recordTry,
+} from "../../../../../storage/tables/forge/hook-deliveries.ts";
+import { deleteHook, insertHook } from "../../../../../storage/tables/forge/hooks.ts";
+import { openTestDatabase } from "../../../../support/database.ts";
+
+const COUNT = 23;
+const states = ["waiting", "delivered", "failed"] as const;
+
+describe.each(["sqlite", "postgres"] as const)("deliveries on %s", (engine) => {
+  let db: Database;
+  let hookId: number;
+  let now = 0;
+  const made: { id: number; state: DeliveryState; at: number }[] = [];
+
+  beforeAll(async () => {
+    db = await openTestDatabase({ engine, clock: () => now });
+    const hook = {
+      scope: "system",
+      repositoryId: undefined,
+      kind: "gitea",
+      name: "",
+      contentType: "json",
+      events: [],
+      branchFilter: "",
+      slack: undefined,
+      isActive: true,
+    } as const;
+    for (let index = 0; index < 2; index += 1)
+      hookId = (await db.transaction((tx) => insertHook(tx, hook, () => ""))).id;
+    for (let index = 0; index < COUNT; index += 1) {
+      now = index;
+      const state = states[index % 3] ?? "waiting";
+      const id = await db.transaction(async (tx) => {
+        const delivery = { uuid: `u${index}`, event: "push", payload: "{}", isRedelivery: false };
+        await insertDelivery(tx, { ...delivery, hookId: 1, uuid: `other${index}` });
+        return insertDelivery(tx, { ...delivery, hookId });
+      });
+      // A first try that is to be repeated, then how it ended.
+      for (const each of ["waiting", state] as const) await end(id, each);
+      made.push({ id, state, at: index });
+    }
+  });
+  afterAll(() => db.close());
+
+  const end = (id: number, state: DeliveryState) =>
+    db.transaction((tx) =>
+      recordTry(tx, id, {
+        state,
+        attempts: 1,
+        attemptedAt: tx.now,
+        nextAttemptAt: undefined,
+        durationMs: 1,
+        requestHeaders: undefined,
+        responseStatus: undefined,
+        responseHeaders: undefined,
+        responseBody: undefined,
+        error: undefined,
+      }),
+    );
+
+  async function check(): Promise<void> {
+    for (const state of [undefined, ...states]) {
+      const wanted = made
+        .filter((each) => state === undefined || each.state === state)
+        .map(({ id }) => id)
+        .toReversed();
+      for (const offset of [0, 3, 9, 15, 20, 40]) {
+        const page = await listDeliveries(db, hookId, state, { limit: 4, offset });
+        expect(page.total).toBe(wanted.length);
+        expect(page.deliveries.map(({ id }) => id)).toEqual(wanted.slice(offset, offset + 4));
+      }
+    }
+  }
+
+  test("every page is the part that it says, and totals are exact, whatever happens to them", async () => {
+    await check();
+    // Delivered once more.
+    const [first] = made.filter(({ state }) => state === "failed");
+    if (first === undefined) throw new Error("nothing has failed");
+    await end(first.id, "delivered");
+    first.state = "delivered";
+    await check();
+    expect(await db.transaction((tx) => deleteDeliveriesBefore(tx, 10))).toBeGreaterThan(0);
+    const left = made.filter(({ state, at }) => state === "waiting" || at >= 10);
+    made.splice(0, made.length, ...left);
+    await check();
+    await db.transaction((tx) => deleteHook(tx, hookId));
+    made.length = 0;
+    await check();
+  });
+});
+
+test("SQLite reads the places of a page from an index alone", async () => {
+  const db = await openTestDatabase({ engine: "sqlite" });
+  for (const within of ["hook_id = 1", "hook_id = 1 AND state = 'failed'"]) {
+    const plan = await db.all<{ detail: string }>(
+      `EXPLAIN QUERY PLAN SELECT id FROM forge_hook_deliveries WHERE ${within} ORDER BY id DESC LIMIT 9 OFFSET 9`,
+    );
+    expect(plan.map(({ detail }) => detail)).toEqual([
+      expect.stringMatching(/^SEARCH forge_hook_deliveries USING COVERING INDEX/),
+    ]);
+  }
+  await db.close();
+});
