@@ -1,11 +1,13 @@
 // cli/ui: screens. May import: ink, react, the types of commands; loaded only when a person sits at a terminal.
-// Every screen has a plain twin among the commands. Start here: the only screen so far.
+// Every screen has a plain twin among the commands. Start with screen.tsx, which shows what inbox/ and browse/ draw as
+// lines; this file is the one that asks instead.
 import { Box, render, Text, useApp, useInput } from "ink";
 import { useRef, useState } from "react";
 import type { Attempt, AttemptOutcome } from "../commands/login/vault.ts";
 import { type SecondFactor, toSecondFactor } from "../commands/login/second-factor.ts";
 import type { CliContext } from "../context.ts";
 import { CliError, toCliError } from "../errors.ts";
+import type { Style } from "../io.ts";
 
 type SignedIn = Extract<AttemptOutcome, { kind: "signed_in" }>;
 
@@ -29,6 +31,7 @@ export async function showSignIn(
     <SignIn
       given={given}
       attempt={attempt}
+      style={cli.io.errorStyle}
       onEnd={(what) => {
         end = what;
       }}
@@ -61,11 +64,12 @@ type Step = "email" | "password" | "code" | "busy";
 export interface SignInProps {
   readonly given: SignInGiven;
   readonly attempt: (given: Attempt) => Promise<AttemptOutcome>;
+  readonly style: Style;
   readonly onEnd: (what: { readonly user: SignedIn } | { readonly error: unknown }) => void;
 }
 
 /** The screen itself: one field at a time, what went wrong below it. */
-export function SignIn({ given, attempt, onEnd }: SignInProps) {
+export function SignIn({ given, attempt, style, onEnd }: SignInProps) {
   const { exit } = useApp();
   const [step, setStep] = useState<Step>(given.email === undefined ? "email" : "password");
   const [email, setEmail] = useState(given.email ?? "");
@@ -136,11 +140,15 @@ export function SignIn({ given, attempt, onEnd }: SignInProps) {
 
   return (
     <Box flexDirection="column">
-      <Text bold>Sign in to the vault</Text>
+      <Text>{style.bold("Sign in to the vault")}</Text>
       {step === "email" ? null : <Text>E-mail: {email}</Text>}
-      {step === "busy" ? <Text dimColor>Signing in…</Text> : <Field step={step} typed={typed} />}
-      {problem === "" ? null : <Text color="red">{problem}</Text>}
-      <Text dimColor>Enter goes on, Esc leaves</Text>
+      {step === "busy" ? (
+        <Text>{style.dim("Signing in…")}</Text>
+      ) : (
+        <Field step={step} typed={typed} />
+      )}
+      {problem === "" ? null : <Text>{style.red(problem)}</Text>}
+      <Text>{style.dim("Enter goes on, Esc leaves")}</Text>
     </Box>
   );
 }
