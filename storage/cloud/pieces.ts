@@ -18,11 +18,32 @@ export class WrongLength extends Error {
 }
 
 /**
- * Cuts a stream into pieces of `pieceBytes`; only the last one is shorter, and it is empty for an empty stream only. One
- * piece is held at a time, and given when it is known whether another follows: what commits an upload goes out after the
- * source has kept its word. Throws the source's own error as it came, and `WrongLength` when `size` was wrong.
+ * Cuts a stream into pieces of `pieceBytes`; only the last one is shorter, and it is empty for an empty stream only. A
+ * piece is given when it is known whether another follows: what commits an upload goes out after the source has kept
+ * its word. The next piece is read while one is sent, so that two are held. Throws the source's own error as it came,
+ * and `WrongLength` when `size` was wrong. Whoever stops early destroys the stream.
  */
 export async function* inPieces(
+  content: Readable,
+  pieceBytes: number,
+  size: number | undefined,
+): AsyncGenerator<Piece, void, undefined> {
+  const pieces = cut(content, pieceBytes, size);
+  const readNext = () => {
+    const next = pieces.next();
+    // A failure is told when its turn comes; until then nobody waits for it.
+    next.catch(() => undefined);
+    return next;
+  };
+  for (let next = readNext(); ;) {
+    const { done, value } = await next;
+    if (done === true) return;
+    next = readNext();
+    yield value;
+  }
+}
+
+async function* cut(
   content: Readable,
   pieceBytes: number,
   size: number | undefined,

@@ -37,6 +37,32 @@ describe("pieces of a stream", () => {
     expect((await cut([ten, ten], 10)).length).toBe(2);
   });
 
+  test("the next one is read while one is sent, and no further", async () => {
+    let read = 0;
+    const source = Readable.from(
+      (async function* () {
+        for (; read < 10; read++) yield Buffer.alloc(10);
+      })(),
+      { highWaterMark: 1 },
+    );
+    for await (const piece of inPieces(source, 10, 100)) {
+      await new Promise((done) => setImmediate(() => setImmediate(done)));
+      const ahead = read - piece.start / 10;
+      expect(ahead).toBeGreaterThanOrEqual(Math.min(2, 10 - piece.start / 10));
+      expect(ahead).toBeLessThanOrEqual(5);
+    }
+  });
+
+  test("whoever stops is not kept waiting by a source that gives nothing more", async () => {
+    const stalled = new Readable({ read: () => undefined });
+    stalled.push(Buffer.alloc(15));
+    for await (const piece of inPieces(stalled, 10, undefined)) {
+      expect(piece.start).toBe(0);
+      break;
+    }
+    stalled.destroy();
+  });
+
   test("the source's error comes as it was", async () => {
     const failing = Readable.from(
       (async function* () {
