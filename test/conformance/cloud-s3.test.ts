@@ -1,5 +1,6 @@
 import { s3Powers } from "../../storage/cloud/s3/facts.ts";
 import type { S3ServerOptions } from "../stand-ins/s3-server.ts";
+import { findRealBucket, REAL_BUCKET } from "../support/s3-real-server.ts";
 import { allFaults, openS3Subject, serverFaults, SMALL_SIZES } from "../support/s3-subject.ts";
 import { cloudProviderSuite, type SuiteOptions } from "./cloud-provider.suite.ts";
 
@@ -64,3 +65,17 @@ for (const { name, can, ...options } of failing)
     make: () => openS3Subject({ ...options, isProxied: true }),
     faults: allFaults,
   });
+
+// Whatever server is at hand: MinIO, Garage, Ceph, a vendor's.
+const real = await findRealBucket(process.env);
+cloudProviderSuite("s3, a real server", {
+  ...common,
+  can: real?.can ?? withConditions,
+  make: async () => {
+    if (real === undefined) throw new Error(REAL_BUCKET);
+    return real.open();
+  },
+  faults: [],
+  withoutFaults: "a real server does not fail when it is told to",
+  needs: { isThere: real !== undefined, reason: REAL_BUCKET },
+});

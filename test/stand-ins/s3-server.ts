@@ -177,6 +177,8 @@ export async function startS3Server(options: S3ServerOptions = {}): Promise<S3Se
     if (method === "GET" && query.get("list-type") === "2") return listObjects(query);
     if (method === "GET" && query.has("versions")) return listVersions(query);
     if (method === "GET" && query.has("uploads")) return listUploads();
+    if (method === "GET" && query.has("versioning"))
+      return xml("VersioningConfiguration", store.isVersioned ? { Status: "Enabled" } : {});
     if (method === "POST" && query.has("delete")) return deleteMany(headers, body);
     if (method === "HEAD") return { status: 200, headers: { "x-amz-bucket-region": region } };
     throw new Refused({ status: 501, code: "NotImplemented" });
@@ -319,9 +321,10 @@ export async function startS3Server(options: S3ServerOptions = {}): Promise<S3Se
     const upload = store.uploads.get(id);
     if (upload === undefined || upload.key !== key)
       throw new Refused({ status: 404, code: "NoSuchUpload" });
-    const wanted = [
-      ...body.toString().matchAll(/<PartNumber>(\d+)<\/PartNumber>\s*<ETag>(.*?)<\/ETag>/gs),
-    ].map(([, number, etag]) => ({ number: Number(number), etag: bare(unescape(etag ?? "")) }));
+    const wanted = [...body.toString().matchAll(/<Part>(.*?)<\/Part>/gs)].map(([, part = ""]) => ({
+      number: Number(/<PartNumber>\s*(\d+)\s*</.exec(part)?.[1]),
+      etag: bare(unescape(/<ETag>(.*?)<\/ETag>/s.exec(part)?.[1] ?? "")),
+    }));
     if (wanted.length === 0) throw new Refused({ status: 400, code: "MalformedXML" });
     const parts = wanted.map(({ number, etag }, at) => {
       const part = upload.parts.get(number);

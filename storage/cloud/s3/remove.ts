@@ -1,4 +1,4 @@
-import type { Failure } from "../outcomes.ts";
+import { mayRetryRead, type Failure } from "../outcomes.ts";
 import type { DeleteOutcome, Expected } from "../provider.ts";
 import { readDeleteResult } from "./answers.ts";
 import { keepFolder, removeObject } from "./changing.ts";
@@ -115,13 +115,46 @@ async function removeVersions(
   return undefined;
 }
 
+/** How often a batch is sent: deleting what is gone already does no harm, and single keys fail now and then. */
+const BATCH_TRIES = 3;
+const BATCH_WAIT_MS = 500;
+
 /** Deletes up to a page of keys. What is gone already is as good as deleted. */
 async function removeBatch(
   store: Store,
   targets: readonly Target[],
   signal: AbortSignal,
-): Promise<{ readonly failure: Failure; readonly removed: number } | undefined> {
-  if (targets.length === 0) return undefined;
+): Promise<BatchFailed | undefined> {
+  let left = targets;
+  for (let tries = 1; ; tries++) {
+    const failed = left.length === 0 ? undefined : await sendBatch(store, left, signal);
+    if (failed === undefined) return undefined;
+    left = failed.left;
+    const removed = targets.length - left.length;
+    if (tries === BATCH_TRIES || signal.aborted || !mayRetryRead(failed.failure))
+      return { failure: failed.failure, removed: failed.isUnknown ? targets.length : removed };
+    try {
+      await store.deps.sleep(BATCH_WAIT_MS * tries, signal);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+}
+
+interface BatchFailed {
+  readonly failure: Failure;
+  /** How many are gone, or may be. */
+  readonly removed: number;
+}
+
+async function sendBatch(
+  store: Store,
+  targets: readonly Target[],
+  signal: AbortSignal,
+): Promise<
+  | { readonly failure: Failure; readonly left: readonly Target[]; readonly isUnknown: boolean }
+  | undefined
+> {
   const body = Buffer.from(
     `<Delete xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Quiet>true</Quiet>${targets.map(toLine).join("")}</Delete>`,
   );
@@ -133,22 +166,30 @@ async function removeBatch(
     signal,
   });
   if (sent.kind === "refused") {
-    if (sent.failure.kind === "unsupported") return removeOneByOne(store, targets, signal);
-    return { failure: toChangeFailure(sent.failure), removed: mayHaveLanded(sent) ? 1 : 0 };
+    if (sent.failure.kind === "unsupported") {
+      const single = await removeOneByOne(store, targets, signal);
+      if (single === undefined) return undefined;
+      const left = targets.slice(single.removed);
+      return { failure: single.failure, left, isUnknown: false };
+    }
+    const failure = toChangeFailure(sent.failure);
+    return { failure, left: targets, isUnknown: mayHaveLanded(sent) };
   }
   const read = await readDeleteResult(sent.answer);
-  if (read.kind !== "ok") return { failure: read, removed: 1 };
+  if (read.kind !== "ok") return { failure: read, left: targets, isUnknown: true };
+  const now = store.deps.clock();
   if (read.root !== "DeleteResult") {
-    const code = read.root === "Error" ? read.code : "";
-    const failure = toFailure(500, code, {}, store.deps.clock());
-    return { failure: toChangeFailure(failure), removed: 0 };
+    const failure = toChangeFailure(toFailure(500, read.code, {}, now));
+    return { failure, left: targets, isUnknown: true };
   }
   const [first] = read.failed;
   if (first === undefined) return undefined;
   const status = first.code === "AccessDenied" ? 403 : 500;
+  const failed = new Set(read.failed.map(({ key }) => key));
   return {
-    failure: toChangeFailure(toFailure(status, first.code, {}, store.deps.clock())),
-    removed: targets.length - read.failed.length,
+    failure: toChangeFailure(toFailure(status, first.code, {}, now)),
+    left: targets.filter(({ key }) => failed.has(key)),
+    isUnknown: false,
   };
 }
 
@@ -156,7 +197,7 @@ async function removeOneByOne(
   store: Store,
   targets: readonly Target[],
   signal: AbortSignal,
-): Promise<{ readonly failure: Failure; readonly removed: number } | undefined> {
+): Promise<BatchFailed | undefined> {
   for (const [removed, { key, versionId }] of targets.entries()) {
     const query = versionId === undefined ? {} : { versionId };
     const sent = await store.client.ask({ method: "DELETE", key, query, signal });

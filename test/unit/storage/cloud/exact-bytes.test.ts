@@ -67,6 +67,24 @@ describe("exactly the wanted bytes", () => {
     expect(await readExactly(handle, { start: 100_000 }, 100_000)).toBe("range_not_satisfiable");
   });
 
+  test("of a server that gives more than the range, or less", async () => {
+    const partial = (from: number, to: number) => (_: unknown, response: ServerResponse) =>
+      void response
+        .writeHead(206, { "content-range": `bytes ${from}-${to}/${bytes.length}` })
+        .end(bytes.subarray(from, to + 1));
+    expect(await readExactly(partial(0, 99_999), { start: 0, end: 0 })).toEqual(
+      bytes.subarray(0, 1),
+    );
+    expect(await readExactly(partial(5, 70_000), { start: 5, end: 40_000 })).toEqual(
+      bytes.subarray(5, 40_001),
+    );
+    expect(await readExactly(partial(5, 99_999), { start: 5, end: 200_000 })).toEqual(
+      bytes.subarray(5),
+    );
+    expect(await readExactly(partial(5, 80), { start: 5, end: 90 })).toBe("ask_for_whole");
+    expect(await readExactly(partial(5, 80), { start: 5 })).toBe("ask_for_whole");
+  });
+
   test("a part of something else is not taken for the range", async () => {
     for (const headers of [
       { "content-range": "bytes 11-20/100" },

@@ -150,6 +150,26 @@ describe("bytes", () => {
   });
 });
 
+describe("deleting a folder", () => {
+  test("goes on where single keys or a whole batch failed for a moment", async () => {
+    const { provider, server } = await open();
+    for (let at = 0; at < 12; at++) server.store.put(`folder/${at}`, Buffer.from("x"), {});
+    const busy = { status: 503, code: "SlowDown" };
+    server.refuse(({ query }) => query.has("delete"), busy, 2);
+    server.refuse(({ method, key }) => method === "DELETE" && key === "folder/3", {
+      status: 500,
+      code: "InternalError",
+    });
+    const failing = provider.delete({ id: "folder", expected: {}, signal: calm });
+    expect(await failing).toMatchObject({ kind: "stale", note: "deleted_in_part" });
+    expect(await names(provider, "folder")).toContain("3");
+    server.calm();
+    server.refuse(({ query }) => query.has("delete"), busy, 2);
+    expect((await provider.delete({ id: "folder", expected: {}, signal: calm })).kind).toBe("ok");
+    expect(server.store.versions("")).toEqual([]);
+  });
+});
+
 describe("deleting with versions", () => {
   test("for good takes all versions of one key, and no other's", async () => {
     const { provider, server } = await open({ server: { isVersioned: true, pageEntries: 3 } });
