@@ -188,10 +188,12 @@ export const listIssueComments = endpoint({
   name: "forge.issues.comments.list",
   method: "GET",
   path: "/api/v1/repos/:owner/:repo/issues/:index/comments",
-  summary: "Comments on an issue, oldest first",
+  summary: "Comments on an issue, oldest first; as many as fit into one answer",
   gate: anyoneWithin("issue"),
   params: issueParams,
-  replies: { 200: z.array(commentShape), ...seen },
+  query: z.object({ since: trimmedQueryText, before: trimmedQueryText }),
+  paging: "total",
+  replies: { 200: z.array(commentShape), ...changed },
 });
 
 export const createIssueComment = endpoint({

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { anyoneWithin, endpoint, forgeUser } from "../endpoint.ts";
+import { anyoneWithin, endpoint, forgeUser, perAccount } from "../endpoint.ts";
 import {
   apiError,
   optionalText,
@@ -49,8 +49,10 @@ export const combinedStatusShape = z.object({
   url: z.string(),
 });
 
+/** Each request has git look the commit up. */
+const limit = perAccount(600, 60);
 const isState = (word: string) => (statusStates as readonly string[]).includes(word);
-const seen = { ...signedInReplies, 404: apiError } as const;
+const seen = { ...signedInReplies, 404: apiError, 429: apiError } as const;
 const commitParams = repositoryParams.extend({ sha: z.string() });
 const refParams = repositoryParams.extend({ ref: z.string() });
 const listQuery = z.object({
@@ -65,6 +67,7 @@ export const createCommitStatus = endpoint({
   path: "/api/v1/repos/:owner/:repo/statuses/:sha",
   summary: "Report what became of a commit, as build servers do",
   gate: forgeUser("repository"),
+  limit,
   params: commitParams,
   body: z.object({
     state: requiredText({ rules: [["In", isState]] }),
@@ -82,6 +85,7 @@ export const listCommitStatuses = endpoint({
   path: "/api/v1/repos/:owner/:repo/statuses/:sha",
   summary: "What was reported of a commit, the last report first",
   gate: anyoneWithin("repository"),
+  limit,
   params: commitParams,
   query: listQuery,
   paging: "link_and_total",
@@ -95,6 +99,7 @@ export const listRefStatuses = endpoint({
   path: "/api/v1/repos/:owner/:repo/commits/**:ref/statuses",
   summary: "What was reported of the commit at a branch or tag, the last report first",
   gate: anyoneWithin("repository"),
+  limit,
   params: refParams,
   query: listQuery,
   paging: "link_and_total",
@@ -108,6 +113,7 @@ export const getCombinedStatus = endpoint({
   path: "/api/v1/repos/:owner/:repo/commits/**:ref/status",
   summary: "What the last report of each context amounts to",
   gate: anyoneWithin("repository"),
+  limit,
   params: refParams,
   query: z.object(paging),
   paging: "link_and_total",

@@ -52,10 +52,10 @@ export function issueRoutes({
       status: 201,
       body: toIssueView(await issues.edit(params, caller, toIssueEdit(body)), urls),
     })),
-    handle(listIssueComments, async ({ caller, params }) => ({
-      status: 200,
-      body: (await issues.listComments(params, caller)).map((each) => toCommentView(each, urls)),
-    })),
+    handle(listIssueComments, async ({ caller, params, query }) => {
+      const { comments, total } = await issues.listComments(params, caller, query);
+      return { status: 200, body: comments.map((each) => toCommentView(each, urls)), total };
+    }),
     handle(createIssueComment, async ({ caller, params, body }) => ({
       status: 201,
       body: toCommentView(await issues.comment(params, caller, body.body), urls),

@@ -22,6 +22,7 @@ import { findUserByName, type ForgeUser } from "../../../storage/tables/forge/us
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import type { AnnounceIssue } from "../notifications/issue-news.ts";
+import { toQueryRange } from "../notifications/query-time.ts";
 import { findMentioned } from "../notifications/telling.ts";
 import { notFound } from "../refusals.ts";
 import { findAccess, reaches } from "../repositories/access.ts";
@@ -72,8 +73,8 @@ export interface IssueEdit {
   readonly ifVersion: number | undefined;
 }
 
-/** Comments that a list shows: the reference has no pages here. */
-const COMMENTS_MAX = 1_000;
+/** What a list of comments shows: the reference has no pages here, and an answer must fit into memory many times. */
+const COMMENTS_MOST = { count: 1_000, bytes: 8 * 1024 * 1024 } as const;
 
 export type Issues = ReturnType<typeof createIssues>;
 
@@ -148,24 +149,28 @@ export function createIssues({
       });
     },
 
+    /** The first comments, as many as fit into one answer; `since` has the others. */
     async listComments(
       path: IssuePath,
       caller: ForgeCaller | undefined,
-    ): Promise<readonly SeenComment[]> {
+      wanted: { readonly since: string; readonly before: string },
+    ): Promise<{ readonly comments: readonly SeenComment[]; readonly total: number }> {
       const what = await openRepository(db, path, caller, `/issues/${path.index}/comments`);
       const issue = await openIssue(db, what, path.index);
-      const comments = await listComments(db, issue.id, COMMENTS_MAX);
+      const filter = { issueId: issue.id, ...toQueryRange(wanted) };
+      const { comments, total } = await listComments(db, filter, COMMENTS_MOST);
       const people = await findPeople(
         db,
         comments.map(({ authorId }) => authorId),
       );
-      return comments.map((comment) => ({
+      const seen = comments.map((comment) => ({
         what,
         issue,
         comment,
         author: people.get(comment.authorId ?? -1),
         isSignedIn: caller !== undefined,
       }));
+      return { comments: seen, total };
     },
 
     async comment(path: IssuePath, caller: ForgeCaller, body: string): Promise<SeenComment> {

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from "node:timers/promises";
 import type { Database } from "../../../storage/engine/database.ts";
 import { findMailbox, listMailboxRevisions } from "../../../storage/tables/forge/mailboxes.ts";
 import { listNews } from "../../../storage/tables/forge/notifications.ts";
@@ -163,6 +164,8 @@ export function createThreadStreams(deps: ThreadStreamsDeps): ThreadStreams {
         const one = seen[at];
         if (one !== undefined) yield { kind: "thread", revision, seen: one };
       }
+      // Whoever comes back after long is told of much: others have their turn in between.
+      await turn();
       known = news.length < PAGE ? upTo : (news.at(-1)?.revision ?? upTo);
     }
   }

@@ -64,18 +64,53 @@ export async function findComment(
   return row && toComment(row);
 }
 
-/** Comments on an issue, oldest first; the list has no pages, so `limit` bounds it. */
+/** Which comments of an issue: last changed between these times, both included, in epoch milliseconds. */
+export interface CommentFilter {
+  readonly issueId: number;
+  readonly since?: number | undefined;
+  readonly before?: number | undefined;
+}
+
+/**
+ * Comments on an issue, oldest first, and the count of all that fit. The list has no pages, so it is cut where there are
+ * more than `count` of them, or more than `bytes` of text; the first one is always there.
+ */
 export async function listComments(
   db: Queries,
-  issueId: number,
-  limit: number,
-): Promise<ForgeComment[]> {
-  const rows = await db.all<CommentRow>(
-    `SELECT ${commentColumns} FROM forge_issue_comments WHERE issue_id = ? ORDER BY id LIMIT ?`,
-    issueId,
-    limit,
+  { issueId, since, before }: CommentFilter,
+  most: { readonly count: number; readonly bytes: number },
+): Promise<{ readonly comments: readonly ForgeComment[]; readonly total: number }> {
+  const conditions = ["issue_id = ?"];
+  const values = [issueId];
+  if (since !== undefined) {
+    conditions.push("updated_at >= ?");
+    values.push(since);
+  }
+  if (before !== undefined) {
+    conditions.push("updated_at <= ?");
+    values.push(before);
+  }
+  const where = conditions.join(" AND ");
+  const counted = await db.get<{ total: number }>(
+    `SELECT COUNT(*) AS total FROM forge_issue_comments WHERE ${where}`,
+    ...values,
   );
-  return rows.map(toComment);
+  // Lengths alone first: the texts together may be more than there is room for.
+  const sizes = await db.all<{ id: number; bytes: number }>(
+    `SELECT id, OCTET_LENGTH(body) AS bytes FROM forge_issue_comments WHERE ${where} ORDER BY id LIMIT ?`,
+    ...values,
+    most.count,
+  );
+  let bytes = 0;
+  const fitting = sizes.filter((each, at) => (bytes += each.bytes) <= most.bytes || at === 0);
+  const lastId = fitting.at(-1)?.id;
+  if (lastId === undefined) return { comments: [], total: 0 };
+  const rows = await db.all<CommentRow>(
+    `SELECT ${commentColumns} FROM forge_issue_comments WHERE ${where} AND id <= ? ORDER BY id`,
+    ...values,
+    lastId,
+  );
+  return { comments: rows.map(toComment), total: counted?.total ?? rows.length };
 }
 
 /** The newest comment's id; undefined while there is none. */

@@ -7,6 +7,7 @@ import {
   listCommitStatuses,
   listLatestStatuses,
 } from "../../../../../storage/tables/forge/commit-statuses.ts";
+import { insertComment, listComments } from "../../../../../storage/tables/forge/issue-comments.ts";
 import {
   insertIssue,
   insertIssueLabels,
@@ -187,6 +188,32 @@ describe.each(["sqlite", "postgres"] as const)(
       expect(await find(`${"a".repeat(7999)}b`)).toBe(0);
       expect(await find("a".repeat(200))).toBe(30);
       expect(await find("a".repeat(201))).toBe(0);
+    });
+
+    test("comments are cut where they do not fit into one answer", async () => {
+      const repositoryId = await addRepository();
+      const issue = await open(repositoryId, "x");
+      const times: number[] = [];
+      for (const length of [20, 5, 5, 30, 1]) {
+        now += 1000;
+        times.push(now);
+        const body = "é".repeat(length);
+        await db.transaction((tx) =>
+          insertComment(tx, { issueId: issue.id, authorId: mira, body }),
+        );
+      }
+      const list = async (count: number, bytes: number, filter: object = {}) => {
+        const wanted = { issueId: issue.id, ...filter };
+        const { comments, total } = await listComments(db, wanted, { count, bytes });
+        return [total, ...comments.map(({ body }) => body.length)];
+      };
+      expect(await list(9, 1000)).toEqual([5, 20, 5, 5, 30, 1]);
+      expect(await list(2, 1000)).toEqual([5, 20, 5]);
+      expect(await list(9, 60)).toEqual([5, 20, 5, 5]);
+      expect(await list(9, 1)).toEqual([5, 20]);
+      expect(await list(9, 1000, { since: times[3] })).toEqual([2, 30, 1]);
+      expect(await list(9, 1000, { since: times[1], before: times[2] })).toEqual([2, 5, 5]);
+      expect(await list(9, 1000, { since: now + 1 })).toEqual([0]);
     });
 
     test("a repository counts its open issues", async () => {
