@@ -140,10 +140,15 @@ export function bindRoutes<Caller>(
         queryObject(await readQuery(declared, request, req)),
         "query",
       );
+    const isHeldBack = api.looksAgain === true && !req.complete;
     const body =
       declared.body === undefined
         ? undefined
         : await readBody(declared, declared.body, request, req);
+    if (isHeldBack && caller !== undefined && isReadWhole(declared.body)) {
+      caller = await api.authenticate(request, gate);
+      await api.authorize(caller, declared, request, rawParams);
+    }
     return route.handler({ caller, params, query, body, request });
   }
 
@@ -291,6 +296,11 @@ function nodePair(event: H3Event): { req: IncomingMessage; res: ServerResponse }
   const node = event.runtime?.node;
   if (node?.res === undefined) throw new Error("the daemon serves Node's HTTP only");
   return { req: node.req as IncomingMessage, res: node.res as ServerResponse };
+}
+
+/** Whether the handler begins after the body: streams and forms reach it while they arrive. */
+function isReadWhole(spec: BodySpec | undefined): boolean {
+  return spec !== undefined && !("kind" in spec);
 }
 
 type Settled<T> =

@@ -158,6 +158,11 @@ export interface Api<Caller> {
   headersFor?(request: ServerRequest): Readonly<Record<string, string>> | undefined;
   /** Who calls: undefined when no credentials were given or the gate needs none; throws when they are wrong. */
   authenticate(request: ServerRequest, gate: Gate): Promise<Caller | undefined> | undefined;
+  /**
+   * Whether who calls is asked once more when a body that is read whole came after its head: else a client could hold
+   * the body back and act after its session has ended. Not asked again when absent.
+   */
+  readonly looksAgain?: boolean;
   /** Refuses a caller whom the gate does not let through. */
   authorize(
     caller: Caller | undefined,

@@ -23,6 +23,8 @@ export function createVaultApi(authentication: Authentication): Api<VaultCaller>
       return token === undefined ? undefined : authentication.identify(token, toClient(request));
     },
 
+    looksAgain: true,
+
     authorize(caller, declared) {
       assertAllowed(caller, declared.gate);
       return undefined;

@@ -215,6 +215,50 @@ describe("attack: a storm of sign-ins (argon2)", () => {
   });
 });
 
+describe("attack: holding a body back until the session is over", () => {
+  test("a second factor cannot be turned on with a token that a change of password ended", async () => {
+    await using daemon = await startTestDaemon(unlimited);
+    const person = createPerson(daemon, "mira", "198.51.100.1");
+    await person.register();
+    await person.signIn();
+    const { secret } = (await person.request("/api/auth/totp/setup")).json;
+    const held = await holdBack(daemon, "/api/auth/totp/enable", person.accessToken, {
+      code: totpCode(secret, Date.now()),
+    });
+    await person.request("/api/auth/change-password", {
+      json: { current_password: STRONG, new_password: OTHER_STRONG },
+    });
+    expect(await held.send()).toMatch(/^HTTP\/1\.1 401 /);
+    person.password = OTHER_STRONG;
+    expect((await person.signIn()).json).toHaveProperty("access_token");
+  });
+
+  test("an administrator who signed out makes no accounts; a body that is merely slow is taken", async () => {
+    await using daemon = await startTestDaemon(unlimited);
+    const signIn = await daemon.request("/api/auth/login", {
+      headers: { "User-Agent": "croft-test" },
+      json: { email: daemon.first?.vault.email, password: daemon.first?.password },
+    });
+    const token = signIn.json.access_token as string;
+    const slow = await holdBack(daemon, "/api/admin/users", token, {
+      handle: "slow",
+      email: "slow@example.org",
+    });
+    expect(await slow.send()).toMatch(/^HTTP\/1\.1 201 /);
+    const held = await holdBack(daemon, "/api/admin/users", token, {
+      handle: "late",
+      email: "late@example.org",
+      role: "admin",
+    });
+    await daemon.request("/api/auth/logout-all", {
+      method: "POST",
+      bearer: token,
+      headers: { "User-Agent": "croft-test" },
+    });
+    expect(await held.send()).toMatch(/^HTTP\/1\.1 401 /);
+  });
+});
+
 describe("attack: smuggling a second request past the sign-in", () => {
   const body = JSON.stringify({ email: "mira@example.org", password: "x" });
   const inner = "GET /api/auth/me HTTP/1.1\r\nHost: x\r\n\r\n";
@@ -243,6 +287,48 @@ describe("attack: smuggling a second request past the sign-in", () => {
     expect(answer).not.toContain("Invalid or expired token");
   });
 });
+
+/** Sends the head of a request, waits until the daemon asks for the body, and sends that when told to. */
+async function holdBack(
+  daemon: TestDaemon,
+  path: string,
+  token: string,
+  json: unknown,
+): Promise<{ send(): Promise<string> }> {
+  const { host, hostname, port } = new URL(daemon.url);
+  const body = JSON.stringify(json);
+  const socket = connect(Number(port), hostname);
+  const answer = Promise.withResolvers<string>();
+  const asked = Promise.withResolvers<void>();
+  let received = "";
+  socket.on("data", (chunk: Buffer) => {
+    received += chunk.toString();
+    if (received.includes("100 Continue")) asked.resolve();
+  });
+  socket.on("close", () => answer.resolve(received.replace("HTTP/1.1 100 Continue\r\n\r\n", "")));
+  socket.on("error", answer.reject);
+  socket.write(
+    [
+      `POST ${path} HTTP/1.1`,
+      `Host: ${host}`,
+      "User-Agent: croft-test",
+      `Authorization: Bearer ${token}`,
+      "Accept-Language: *",
+      "Content-Type: application/json",
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      "Expect: 100-continue",
+      "Connection: close",
+      "\r\n",
+    ].join("\r\n"),
+  );
+  await asked.promise;
+  return {
+    send() {
+      socket.write(body);
+      return answer.promise;
+    },
+  };
+}
 
 /** Sends bytes and gives what comes back until the server closes the connection. */
 function exchange(port: number, host: string, text: string): Promise<string> {
