@@ -215,6 +215,13 @@ export function createBucketClient(
   return client;
 }
 
+/** A bucket's address in the region that it was found to lie in. */
+export function toRegion(address: BucketAddress, region: string): BucketAddress {
+  return region === address.region
+    ? address
+    : { ...address, region, endpoint: toRegionalEndpoint(address.endpoint, region) };
+}
+
 /** A failure without an answer of its own. */
 export function toRefused(status: number, failure: ReadFailure): Refused {
   return { kind: "refused", status, code: "", headers: {}, failure };

@@ -1,7 +1,7 @@
 import { ADDRESS_REFUSED } from "../transport.ts";
 import type { ConnectFailure } from "../outcomes.ts";
 import type { ConnectOutcome, ConnectRequest, ProviderDeps } from "../provider.ts";
-import { createBucketClient, type BucketAddress } from "./client.ts";
+import { createBucketClient, toRegion, type BucketAddress } from "./client.ts";
 import type { S3Limits, Store } from "./context.ts";
 import { toFindings, toPowers } from "./facts.ts";
 import { createKeys } from "./keys.ts";
@@ -20,7 +20,7 @@ export async function connectS3(
   if (typeof root === "object") return root;
   const findings = toFindings(facts ?? {}, address.region);
   const store: Store = {
-    client: createBucketClient({ ...address, region: findings.region }, deps),
+    client: createBucketClient(toRegion(address, findings.region), deps),
     keys: createKeys(root),
     findings,
     limits,

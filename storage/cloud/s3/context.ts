@@ -86,8 +86,10 @@ export async function hasKeys(
   return page.objects.length > 0 || page.prefixes.length > 0;
 }
 
-/** A look at what an id leads to. A missing bucket is a failure, never a missing item. */
+/** A look at what an item's id leads to. A missing bucket is a failure, never a missing item. */
 export async function find(store: Store, id: string, signal: AbortSignal): Promise<Found> {
+  // The root is no item: nobody renames or deletes it.
+  if (id === "") return { kind: "not_found", note: "root" };
   const key = store.keys.toFileKey(id);
   if (key !== undefined) {
     const head = await findObject(store, key, signal);

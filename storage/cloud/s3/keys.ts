@@ -29,8 +29,8 @@ export function createKeys(root: string): Keys {
   return {
     root,
     toFileKey: (id) => {
-      if (id === "" || isOwn(id)) return undefined;
       const segments = id.split("/");
+      if (!isPath(segments) || isOwn(id)) return undefined;
       const last = segments.at(-1) ?? "";
       // What ends in a slash is a folder's marker, whatever it holds.
       if (isShadow(last) || last === SIGN) return undefined;
@@ -38,7 +38,10 @@ export function createKeys(root: string): Keys {
     },
     toFolderPrefix: (id) => {
       if (id === "") return root;
-      return isOwn(id) ? undefined : fit(`${root}${id.split("/").map(toSegment).join("/")}/`);
+      const segments = id.split("/");
+      return !isPath(segments) || isOwn(id)
+        ? undefined
+        : fit(`${root}${segments.map(toSegment).join("/")}/`);
     },
     toId: (key) => key.slice(root.length).split("/").map(toName).join("/"),
   };
@@ -72,6 +75,11 @@ function ownRule(root: string, parent: string, name: string): string | undefined
   // A folder's marker and a multipart upload's journal need no more than the slash.
   const length = Buffer.byteLength(root) + Buffer.byteLength(childOf(parent, name)) + 1;
   return length > KEY_BYTES_MAX ? "path_too_long" : undefined;
+}
+
+/** What is no name by itself has one with the sign: every key has one id. */
+function isPath(segments: readonly string[]): boolean {
+  return segments.every((segment) => segment !== "" && segment !== "." && segment !== "..");
 }
 
 function isOwn(id: string): boolean {

@@ -1,5 +1,6 @@
 import { Agent } from "undici";
 import { afterEach, describe, expect, test } from "vitest";
+import type { Facts } from "../../../../../storage/cloud/provider.ts";
 import { s3 } from "../../../../../storage/cloud/s3/provider.ts";
 import { calm, tryUpload } from "../../../../conformance/cloud-provider/acting.ts";
 import {
@@ -133,6 +134,42 @@ describe("the region", () => {
       expect((await tryUpload(provider, "", "new.txt", "x")).kind).toBe("ok");
     },
   );
+
+  test("of Amazon's has a host of its own, also when it is known already", async () => {
+    const server = await start({ region: "eu-west-1", redirectsRegions: true });
+    const { deps } = await connect(server);
+    const hosts: string[] = [];
+    const guarded = deps.guarded.compose((dispatch) => (options, handler) => {
+      const { host } = new URL(String(options.origin));
+      hosts.push(host);
+      const headers = { ...(options.headers as Record<string, string>), host };
+      return dispatch({ ...options, origin: server.origin, headers }, handler);
+    });
+    const open = (facts: Facts | undefined) =>
+      s3.connect(
+        {
+          connectionId: "one",
+          settings: { endpoint: "http://s3.amazonaws.com", bucket: server.bucket },
+          credentials: { access_key_id: server.key.id, secret_access_key: server.key.secret },
+          facts,
+          saveCredentials: async () => undefined,
+          signal: calm,
+        },
+        { ...deps, guarded },
+      );
+    const first = await open(undefined);
+    if (first.kind !== "ok") throw new Error(first.kind);
+    expect(hosts.slice(0, 3)).toEqual([
+      "s3.amazonaws.com",
+      "s3.eu-west-1.amazonaws.com",
+      "s3.eu-west-1.amazonaws.com",
+    ]);
+    hosts.length = 0;
+    const again = await open(first.facts);
+    if (again.kind !== "ok") throw new Error(again.kind);
+    expect((await again.provider.list({ folder: "", signal: calm })).kind).toBe("ok");
+    expect(new Set(hosts)).toEqual(new Set(["s3.eu-west-1.amazonaws.com"]));
+  });
 
   test("that goes round in a circle is a wrong setting", async () => {
     const server = await start();

@@ -69,6 +69,10 @@ describe("ids and keys", () => {
       expect(keys.toFileKey(id)).toBeUndefined();
       expect(keys.toFolderPrefix(id)).toBeUndefined();
     }
+    for (const id of ["a/", "/a", "a//b", ".", "..", "a/../b", "/"]) {
+      expect(keys.toFileKey(id)).toBeUndefined();
+      expect(keys.toFolderPrefix(id)).toBeUndefined();
+    }
     expect(keys.toFileKey("folder/.croft")).toBe("home/mira/folder/.croft");
   });
 

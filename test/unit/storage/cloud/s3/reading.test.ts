@@ -150,6 +150,19 @@ describe("bytes", () => {
   });
 });
 
+test("the root is no item that could be looked at, renamed, moved or deleted", async () => {
+  const { provider } = await open();
+  await put(provider, "", "file", "x");
+  const root = { id: "", expected: {}, signal: calm };
+  expect((await provider.stat(root)).kind).toBe("not_found");
+  expect((await provider.read(root)).kind).toBe("not_found");
+  for (const id of ["", "/", ".", "..", ".croft"]) {
+    expect((await provider.delete({ ...root, id, permanently: true })).kind).toBe("stale");
+    expect((await provider.rename({ ...root, id, name: "x" })).kind).toBe("stale");
+  }
+  expect(await tree(provider)).toEqual({ file: "x" });
+});
+
 describe("deleting a folder", () => {
   test("goes on where single keys or a whole batch failed for a moment", async () => {
     const { provider, server } = await open();
