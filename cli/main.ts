@@ -107,7 +107,7 @@ function openBrowser(address: string): boolean {
   const hasDesktop =
     platform === "darwin" ||
     platform === "win32" ||
-    Boolean(env["DISPLAY"] ?? env["WAYLAND_DISPLAY"]);
+    Boolean(env["DISPLAY"] || env["WAYLAND_DISPLAY"]);
   // The address comes from elsewhere, and openers start programs for other schemes.
   if (!hasDesktop || !/^https?:/i.test(address)) return false;
   const [program, ...words] =

@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { skipUnless } from "../support/skip.ts";
 import { fakeDaemon } from "./support/fake-daemon.ts";
 import { temporaryHome } from "./support/run-cli.ts";
 import { fakeJwt, signIn } from "./support/signed-in.ts";
@@ -105,5 +106,42 @@ describe("a process", () => {
   test("without a home folder in its environment still runs", async () => {
     const child = spawn(process.execPath, [entry, "version", "--json=version"], { env: {} });
     expect(await endOf(child)).toMatchObject({ code: 0, err: "" });
+  });
+});
+
+const onLinux = skipUnless(process.platform === "linux", "other systems have openers of their own");
+
+onLinux.describe("an address for the browser", () => {
+  /** What a process with a desktop makes of an address. */
+  async function openInBrowser(address: string, desktop: string) {
+    await using home = await temporaryHome();
+    const opener = join(home.path, "xdg-open");
+    await writeFile(opener, '#!/bin/sh\nprintf %s "$1" > "$0.part" && mv "$0.part" "$0.seen"\n', {
+      mode: 0o700,
+    });
+    const main = join(import.meta.dirname, "../../cli/main.ts");
+    const program = `import(${JSON.stringify(main)}).then(({ processSystem }) => console.log(processSystem().openBrowser(${JSON.stringify(address)})))`;
+    const env = { PATH: `${home.path}:${process.env["PATH"]}`, DISPLAY: desktop };
+    const { out } = await endOf(spawn(process.execPath, ["-e", program], { env }));
+    if (out !== "true\n") return out;
+    for (;;) {
+      const seen = await readFile(`${opener}.seen`, "utf8").catch(() => undefined);
+      if (seen !== undefined) return seen;
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  }
+
+  test("is handed to the system's opener", async () => {
+    expect(await openInBrowser("https://example.org/?a=b&c", ":0")).toBe(
+      "https://example.org/?a=b&c",
+    );
+  });
+
+  test.each([
+    ["without a desktop", "https://example.org/", ""],
+    ["that is a file", "file:///etc/passwd", ":0"],
+    ["that is a program's", "vscode://x", ":0"],
+  ])("%s opens nothing", async (_name, address, desktop) => {
+    expect(await openInBrowser(address, desktop)).toBe("false\n");
   });
 });

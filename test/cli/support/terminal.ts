@@ -1,6 +1,7 @@
 import { Writable } from "node:stream";
 import xterm from "@xterm/headless";
 import { run } from "../../../cli/main.ts";
+import type { StopSignal } from "../../../cli/system.ts";
 import { type FakeSystemOptions, fakeSystem, openInput } from "./run-cli.ts";
 
 /** A terminal without a window: what is written to it can be read as a screen, and keys can be pressed. */
@@ -15,8 +16,10 @@ export interface FakeTerminal {
   /** Waits until it is on the screen. */
   sees(shown: Shown): Promise<void>;
   resize(columns: number, rows: number): void;
-  /** Whether the program has the other screen, and whether text wraps. */
+  /** Whether the program has the other screen. */
   isAlternate(): boolean;
+  /** Sends the program a signal. */
+  signal(signal: StopSignal): void;
 }
 
 type Shown = string | RegExp | ((screen: string) => boolean);
@@ -101,10 +104,11 @@ export async function runInTerminal(
       stdin.write(text);
     },
     resize(width, height) {
-      emulator.resize(width, height);
+      if (width > 0) emulator.resize(width, height);
       Object.assign(stdout, { columns: width, rows: height });
       stdout.emit("resize");
     },
+    signal: (signal) => system.stops.send(signal),
     isAlternate: () => emulator.buffer.active.type === "alternate",
   };
   try {

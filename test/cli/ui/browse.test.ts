@@ -664,6 +664,37 @@ describe("the terminal", () => {
     expect(terminal.written()).not.toMatch(/\u001b\[[0-9;]*m/);
   });
 
+  test("may not know its size, and is taken for 80x24", async () => {
+    await inBrowser(tree(), async (screen) => {
+      await screen.sees("a.txt");
+      screen.resize(0, 0);
+      await screen.press("q", "m move");
+    });
+  });
+
+  test("is as it was after SIGTERM, which ends with 143 and leaves no half file", async () => {
+    const slow: FakeAnswer = {
+      headers: { "Content-Length": "10485760" },
+      stream: (write) => write("x".repeat(1_048_576)),
+    };
+    const ran = await inBrowser(
+      tree(),
+      async (screen) => {
+        await screen.press("jjd", "a.txt");
+        await screen.press("\r", "Save into:");
+        await screen.sees("10%");
+        screen.signal("SIGTERM");
+      },
+      {
+        answers: { [`GET ${base}/items/a.txt/download`]: slow },
+        now: () => now + performance.now(),
+        after: async (home) => expect(await readdir(join(home, "work"))).toEqual([]),
+      },
+    );
+    expect(ran.code).toBe(143);
+    expect(ran.terminal.isAlternate()).toBe(false);
+  });
+
   test("is as it was after Ctrl-C, which ends with 130", async () => {
     const ran = await inBrowser(tree(), (screen) => screen.press(keys.interrupt, "a.txt"));
     expect(ran.code).toBe(130);

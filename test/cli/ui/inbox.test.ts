@@ -608,6 +608,16 @@ describe("trouble", () => {
   });
 });
 
+test("SIGTERM leaves the terminal as it was, and ends with 143", async () => {
+  const ran = await inInbox(few(), async (screen) => {
+    await screen.sees("Footer");
+    screen.signal("SIGTERM");
+  });
+  expect(ran.code).toBe(143);
+  expect(ran.terminal.isAlternate()).toBe(false);
+  expect(ran.terminal.written()).toContain("\u001b[?7h");
+});
+
 describe("without a terminal", () => {
   test("it is the list: rows in a pipe, JSON on request, a table when nobody is to be asked", async () => {
     await using home = await temporaryHome();

@@ -106,21 +106,29 @@ describe("connection add", () => {
     });
   });
 
-  test("sends settings, with paths made absolute, and prints the connection", async () => {
-    const { ran, sent } = await add([
-      "local_folder",
-      "--name",
-      "home",
-      "--setting",
-      "root=my files",
-    ]);
+  test("sends settings and prints the connection", async () => {
+    const line = ["local_folder", "--name", "home", "--setting", "root=my files"];
+    const { ran, sent } = await add(line);
     expect(ran.json()).toEqual(connection);
     expect(sent).toEqual({
       provider: "local_folder",
       display_name: "home",
-      settings: { root: "/somewhere/my files" },
+      settings: { root: "my files" },
       credentials: {},
     });
+  });
+
+  test.each([
+    ["a name is left to the daemon", "papers/of mine", "papers/of mine"],
+    ["an absolute path stays", "/srv/papers", "/srv/papers"],
+    ["a dot is the working directory", "./papers", "/somewhere/papers"],
+    ["two dots are the folder above it", "../papers", "/papers"],
+    ["a tilde is the home directory", "~/papers", "HOME/papers"],
+    ["a name that begins with a tilde is a name", "~papers", "~papers"],
+  ])("paths of this machine: %s", async (_, root, expected) => {
+    const line = ["local_folder", "--name", "home", "--setting", `root=${root}`];
+    const { sent } = await add(line);
+    expect(sent).toMatchObject({ settings: { root: expected.replace("HOME", home.path) } });
   });
 
   test("reads a secret from standard input", async () => {
