@@ -309,6 +309,28 @@ describe("threads", () => {
     await threadsOf(mira, 0);
   });
 
+  test.each(["the repository", "its purged owner"])(
+    "are not counted any more without %s",
+    async (what) => {
+      const [mira, nora] = [await newUser(), await newUser()];
+      const repo = await newRepository(mira);
+      const kept = await newRepository(nora);
+      for (const path of [repo, kept])
+        await by(mira, "POST", `${path}/issues`, { title: `for @${nora}` });
+      // One in each repository, and the one that tells of the making of her own.
+      await threadsOf(nora, 2);
+      const numbers = async () => {
+        const list = await by(nora, "GET", "/notifications?all=true");
+        const { json } = await by(nora, "GET", "/notifications/new");
+        return [list.json.length, list.headers.get("x-total-count"), json.new];
+      };
+      expect(await numbers()).toEqual([3, "3", 3]);
+      const path = what === "the repository" ? repo : `/admin/users/${mira}?purge=true`;
+      expect((await people.api("DELETE", path, people.admin)).status).toBe(204);
+      expect(await numbers()).toEqual([2, "2", 2]);
+    },
+  );
+
   test("go with their repository, and pollers learn of it", async () => {
     const mira = await newUser();
     const repo = await newRepository(mira);
