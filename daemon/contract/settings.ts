@@ -227,7 +227,9 @@ export const settingDeclarations = {
     help: "Its secret",
     secret: true,
   }),
-  onedriveTenantId: setting("Other services", text, "common", { help: "Its tenant" }),
+  onedriveTenantId: optional("Other services", text, "none", {
+    help: "Its tenant: an organization's id, or `common`, `consumers`, `organizations`",
+  }),
   onedriveBaseUrl: optional("Other services", address("http", "https"), "the public service", {
     help: "One origin in place of Microsoft's, for stand-ins",
   }),

@@ -167,7 +167,13 @@ describe("signing in at Google", () => {
   });
 
   test("is refused where the server has no client, naming what is missing", async () => {
-    await using bare = await startTestDaemon({ env: { CROFT_GOOGLE_CLIENT_ID: "only this" } });
+    await using bare = await startTestDaemon({
+      env: {
+        CROFT_GOOGLE_CLIENT_ID: "only this",
+        CROFT_ONEDRIVE_CLIENT_ID: "all but",
+        CROFT_ONEDRIVE_CLIENT_SECRET: "the tenant",
+      },
+    });
     const olga = createPerson(bare, "olga", "192.0.2.3");
     await olga.register();
     await olga.signIn();
@@ -175,6 +181,11 @@ describe("signing in at Google", () => {
     expect(answer.status).toBe(400);
     expect(answer.json.detail).toContain("CROFT_GOOGLE_CLIENT_SECRET");
     expect(answer.json.detail).not.toContain("CROFT_GOOGLE_CLIENT_ID");
+    const other = await olga.request("/api/cloud/authorize/onedrive");
+    expect([other.status, other.json.detail]).toEqual([
+      400,
+      expect.stringContaining("set CROFT_ONEDRIVE_TENANT_ID."),
+    ]);
   });
 
   test("is the only way in: credentials given by hand are refused", async () => {

@@ -68,7 +68,7 @@ describe("declarations", () => {
       local_roots: ["/home/mira/.local/share/croft/files"],
       trusted_proxies: ["127.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "::1/128"],
       google_client_id: null,
-      onedrive_tenant_id: "common",
+      onedrive_tenant_id: null,
       dropbox_base_url: null,
     });
   });
