@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { ConnectFailure, Failure } from "../../../storage/cloud/outcomes.ts";
 import {
   ACCOUNT_FACT,
@@ -259,6 +260,9 @@ export function createConnections(deps: CloudDeps, adapters: Adapters): CloudCon
         status: statusOf(outcome),
         lastCheckedAt: clock(),
       });
+      // What was proved anew holds from the next call on.
+      if (outcome.kind === "ok" && !isDeepStrictEqual(outcome.facts, connection.facts))
+        await adapters.forget(id);
       return getAgain(connection);
     },
   };
