@@ -31,6 +31,14 @@ CREATE TABLE forge_repositories (
 ) STRICT;
 CREATE INDEX forge_repositories_moving ON forge_repositories (id) WHERE needs_move = 1;
 
+-- How many repositories an owner has, public (0) and private (1) ones, so that a list need not count them.
+CREATE TABLE forge_repository_totals (
+  owner_id INTEGER NOT NULL REFERENCES forge_users (id) ON DELETE CASCADE,
+  is_private INTEGER NOT NULL,
+  repositories INTEGER NOT NULL,
+  PRIMARY KEY (owner_id, is_private)
+) STRICT;
+
 -- One row. Ids are never used twice, even after the newest repository is gone.
 CREATE TABLE forge_repository_state (
   id INTEGER PRIMARY KEY CHECK (id = 1),

@@ -19,7 +19,7 @@ export async function listRepositoriesOfMember(
   const ownerIds = owners.map(({ id }) => id);
   if (ownerIds.length === 0) return { repositories: [], total: 0 };
   const counted = await db.get<{ total: number }>(
-    `SELECT COUNT(*) AS total FROM forge_repositories WHERE owner_id IN (${ownerIds.map(() => "?").join(", ")})` +
+    `SELECT CAST(COALESCE(SUM(repositories), 0) AS BIGINT) AS total FROM forge_repository_totals WHERE owner_id IN (${ownerIds.map(() => "?").join(", ")})` +
       (isPublicOnly ? " AND is_private = 0" : ""),
     ...ownerIds,
   );

@@ -84,10 +84,11 @@ export async function insertRepository(
     `INSERT INTO forge_repositories (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`,
     ...Object.values<SqlValue>(row),
   );
+  await adjustTotal(tx, record, 1);
   return record;
 }
 
-/** Writes the given members of a repository; whether it was there. Throws `conflict` as `insertRepository` does. */
+/** Writes the given members of a repository, in a transaction when owner or privacy are among them; whether it was there. Throws `conflict` as `insertRepository` does. */
 export async function updateRepository(
   db: Queries,
   id: number,
@@ -112,6 +113,13 @@ export async function updateRepository(
   if (changes.updatedAt !== undefined) values["updated_at"] = changes.updatedAt;
   const columns = Object.keys(values);
   if (columns.length === 0) return (await findRepositoryById(db, id)) !== undefined;
+  const isCountedElsewhere = changes.isPrivate !== undefined || changes.ownerId !== undefined;
+  const before = isCountedElsewhere ? await findRepositoryById(db, id) : undefined;
+  if (before !== undefined) {
+    await adjustTotal(db, before, -1);
+    const { ownerId = before.ownerId, isPrivate = before.isPrivate } = changes;
+    await adjustTotal(db, { ownerId, isPrivate }, 1);
+  }
   const { changes: count } = await db.run(
     `UPDATE forge_repositories SET ${columns.map((column) => `${column} = ?`).join(", ")} WHERE id = ?`,
     ...Object.values(values),
@@ -123,7 +131,28 @@ export async function updateRepository(
 /** Removes a repository and, by foreign keys, its labels and watches; its threads from the counts, too. Whether it was there. */
 export async function deleteRepository(tx: Transaction, id: number): Promise<boolean> {
   await emptyMailboxesOf(tx, id);
-  return (await tx.run("DELETE FROM forge_repositories WHERE id = ?", id)).changes > 0;
+  const gone = await tx.get<{ owner_id: number; is_private: number }>(
+    "DELETE FROM forge_repositories WHERE id = ? RETURNING owner_id, is_private",
+    id,
+  );
+  if (gone === undefined) return false;
+  await adjustTotal(tx, { ownerId: gone.owner_id, isPrivate: gone.is_private === 1 }, -1);
+  return true;
+}
+
+async function adjustTotal(
+  db: Queries,
+  { ownerId, isPrivate }: Pick<ForgeRepository, "ownerId" | "isPrivate">,
+  by: number,
+): Promise<void> {
+  await db.run(
+    `INSERT INTO forge_repository_totals (owner_id, is_private, repositories) VALUES (?, ?, ?)
+     ON CONFLICT (owner_id, is_private)
+     DO UPDATE SET repositories = forge_repository_totals.repositories + excluded.repositories`,
+    ownerId,
+    Number(isPrivate),
+    by,
+  );
 }
 
 export async function findRepositoryById(

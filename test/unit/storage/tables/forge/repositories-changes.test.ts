@@ -128,6 +128,23 @@ describe.each(["sqlite", "postgres"] as const)("repositories that change, on %s"
     expect(await listPushes(db)).toEqual([]);
   });
 
+  test("totals follow every change", async () => {
+    const other = (await db.transaction((tx) => insertUser(tx, { ...person, name: "other" }))).id;
+    const count = async (id: number, isPublicOnly: boolean) =>
+      (await listRepositoriesOfMember(db, id, { limit: 50, offset: 0, isPublicOnly })).total;
+    const counts = async () => [await count(other, false), await count(other, true)];
+    const made = await add("counted");
+    await db.transaction((tx) => updateRepository(tx, made.id, { ownerId: other }));
+    expect(await counts()).toEqual([1, 1]);
+    await db.transaction((tx) => updateRepository(tx, made.id, { isPrivate: true }));
+    await db.transaction((tx) => updateRepository(tx, made.id, { isPrivate: true }));
+    expect(await counts()).toEqual([1, 0]);
+    await db.transaction((tx) => updateRepository(tx, 9_999, { isPrivate: true }));
+    await db.transaction((tx) => deleteRepository(tx, made.id));
+    await db.transaction((tx) => deleteRepository(tx, made.id));
+    expect(await counts()).toEqual([0, 0]);
+  });
+
   test("a page from the end is in the same order as one from the beginning", async () => {
     for (const name of ["q1", "q2", "q3", "q4", "q5"]) await add(name);
     const all = await listRepositoriesOfMember(db, ownerId, {
