@@ -93,7 +93,7 @@ function toConnectFailureReply(failure: ConnectFailure) {
 
 const settingTexts: Readonly<Record<string, string>> = {
   outside_allowed_roots:
-    "This folder does not lie below one that the administrator allows (local_roots).",
+    "This folder does not lie below one that the administrator allows (local_roots). A name without a slash before it is a folder below the first of them.",
   no_allowed_roots: "The administrator allows no folders (local_roots).",
   folder_missing: "This folder does not exist on the server. Make it there first.",
   own_folder: "This folder holds the server's own data.",

@@ -1,4 +1,4 @@
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import type { z } from "zod";
 import type { listProviders as listProvidersEndpoint } from "../../../../daemon/contract/vault/cloud-connections.ts";
 import type { provider } from "../../../../daemon/contract/vault/cloud-shapes.ts";
@@ -87,11 +87,17 @@ export async function readSecrets(
   return credentials;
 }
 
-/** On this machine a path means what it means in the shell. */
+/**
+ * On this machine a path that begins with `~`, `.` or `..` means what it means in the shell, in those that expand no `~`
+ * behind a `=` too. Any other means what the provider's help says: a name is a folder below the daemon's own.
+ */
 async function toSent(cli: CliContext, { type }: Setting, value: string): Promise<string> {
-  if (type !== "path" || value === "") return value;
+  const [begin = ""] = value.split("/", 1);
+  if (type !== "path" || !["~", ".", ".."].includes(begin)) return value;
   const { isLoopback } = await cli.client.target();
-  return isLoopback ? resolve(cli.system.workingDirectory, value) : value;
+  const { homeDirectory, workingDirectory } = cli.system;
+  if (!isLoopback) return value;
+  return begin === "~" ? join(homeDirectory, value.slice(1)) : resolve(workingDirectory, value);
 }
 
 function toWord(type: Setting["type"], value: string): string {

@@ -82,7 +82,7 @@ async function add(words: readonly string[], stdin = "") {
   const line = ["vault", "connection", "add", ...words, "--json"];
   const ran = await runCli(line, { home: home.path, stdin, workingDirectory: "/somewhere" });
   const sent = daemon.seen.find(({ method }) => method === "POST");
-  return { ran, sent: sent?.json() };
+  return { ran, home: home.path, sent: sent?.json() };
 }
 
 describe("connection add", () => {
@@ -127,8 +127,8 @@ describe("connection add", () => {
     ["a name that begins with a tilde is a name", "~papers", "~papers"],
   ])("paths of this machine: %s", async (_, root, expected) => {
     const line = ["local_folder", "--name", "home", "--setting", `root=${root}`];
-    const { sent } = await add(line);
-    expect(sent).toMatchObject({ settings: { root: expected.replace("HOME", home.path) } });
+    const { sent, home } = await add(line);
+    expect(sent).toMatchObject({ settings: { root: expected.replace("HOME", home) } });
   });
 
   test("reads a secret from standard input", async () => {
