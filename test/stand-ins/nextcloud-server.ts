@@ -126,12 +126,12 @@ export async function startNextcloud(
       assemble(request, response, path);
       return true;
     }
-    // Pieces need to know where they will end.
-    if (
-      request.method === "PUT" &&
-      isBelow(path, uploadsPath) &&
-      request.headers["oc-total-length"] === undefined
-    ) {
+    // Every change of an upload names its end; pieces tell the length of all of them, too.
+    const isUploading = isBelow(path, uploadsPath) && request.method !== "PROPFIND";
+    const isComplete =
+      request.headers["destination"] !== undefined &&
+      (request.method !== "PUT" || request.headers["oc-total-length"] !== undefined);
+    if (isUploading && !isComplete) {
       request.resume();
       dav.say(response, 400);
       return true;

@@ -115,7 +115,7 @@ async function uploadPieces(
     isDone = outcome.kind === "ok";
     return outcome;
   } finally {
-    if (!isDone) await discard(client, folder);
+    if (!isDone) await discard(client, folder, headers);
   }
 }
 
@@ -250,10 +250,15 @@ async function judgeAnswer(
 }
 
 /** Removes pieces that nobody needs. The server does it by itself after a day. */
-async function discard(client: DavClient, folder: string): Promise<void> {
+async function discard(
+  client: DavClient,
+  folder: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<void> {
   const answer = await client.send({
     method: "DELETE",
     place: { segments: [folder], isFolder: true },
+    headers,
     signal: AbortSignal.timeout(CLEAN_UP_MS),
   });
   if (answer.kind === "answered") answer.discard();
