@@ -74,7 +74,10 @@ export function toTerminalText(html: string, { width, style }: Options): string 
     else if (name === "table") rows = [];
     else if (name === "tr") rows?.push([]);
     if (name !== "br" && name !== "img" && name !== "input" && name !== "hr")
-      open.push({ name, href: attributeOf(attributes, "href") });
+      open.push({
+        name,
+        href: isNamedByText(attributes) ? undefined : attributeOf(attributes, "href"),
+      });
   };
 
   const end = (name: string) => {
@@ -152,6 +155,11 @@ function toRows(rows: readonly (readonly string[])[]): string[] {
       .map((cell, index) => cell + " ".repeat((widths[index] ?? 0) - stringWidth(cell)))
       .join("  "),
   );
+}
+
+/** A link that the forge made of a mention, a reference or an address: its text says where it leads. */
+function isNamedByText(attributes: string): boolean {
+  return attributes.includes(" data-markdown-generated-content=");
 }
 
 function attributeOf(attributes: string, name: string): string | undefined {

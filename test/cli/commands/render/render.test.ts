@@ -123,6 +123,12 @@ describe("HTML for reading in a terminal", () => {
     ).toBe("1   wide\n22  x\n");
   });
 
+  test("mentions and references say where they lead by themselves", () => {
+    expect(
+      show('<p><a href="https://x/mira" data-markdown-generated-content="">@mira</a> in #1</p>'),
+    ).toBe("@mira in #1\n");
+  });
+
   test("wraps by cells, not characters", () => {
     expect(show(`<p>${"漢字 ".repeat(8)}</p>`, 20)).toBe(
       "漢字 漢字 漢字 漢字\n漢字 漢字 漢字 漢字\n",
