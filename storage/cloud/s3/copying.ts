@@ -91,6 +91,9 @@ async function copyAtOnce(store: Store, { from, source, to, signal }: Copy): Pro
 async function copyInParts(store: Store, copy: Copy): Promise<Changed | Failure> {
   const { from, source, to, signal } = copy;
   const kept = Object.entries(source.headers).filter(([name]) => KEPT_HEADERS.test(name));
+  // Others cannot be signed as they are, and none may be lost.
+  if (kept.some(([, value]) => !/^[ -~]*$/.test(value)))
+    return { kind: "unsupported", reason: "odd_properties" };
   return uploadInParts(
     store,
     { key: to, headers: Object.fromEntries(kept), signal },

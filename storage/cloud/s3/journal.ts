@@ -21,7 +21,6 @@ export type JournalEntry =
 
 /** An entry that is written. */
 export interface Journaled {
-  readonly key: string;
   /** Replaces what it says. */
   rewrite(entry: JournalEntry): Promise<Failure | undefined>;
   /** Takes it out again. Where that fails it is settled later, to no effect. */
@@ -35,12 +34,16 @@ const FOREIGN_MS = 7 * DAY_MS;
 const END_MS = 15_000;
 const ENTRY_BYTES_MAX = 16_384;
 
-/** Writes down what is about to be done. */
-export async function openJournal(
+/**
+ * Writes down what is about to be done, and does it. Before there is an entry, and as long as the work goes on, its turn is
+ * taken: nobody in this process takes it for what an earlier run has left.
+ */
+export async function withJournal<T>(
   store: Store,
   entry: JournalEntry,
   signal: AbortSignal,
-): Promise<Journaled | Failure> {
+  work: (journal: Journaled) => Promise<T>,
+): Promise<T | Failure> {
   const key = `${folderOf(store)}${store.deps.newId()}`;
   const write = async (what: JournalEntry) => {
     const body = Buffer.from(JSON.stringify(what));
@@ -50,9 +53,11 @@ export async function openJournal(
     if (sent.kind === "refused" && mayHaveLanded(sent) && !signal.aborted) sent = await send();
     return sent.kind === "refused" ? toChangeFailure(sent.failure) : undefined;
   };
-  const failed = await write(entry);
-  if (failed !== undefined) return failed;
-  return { key, rewrite: write, end: () => purge(store, key, AbortSignal.timeout(END_MS)) };
+  return store.deps.turns.inTurn([turnOf(store, key)], async () => {
+    const failed = await write(entry);
+    if (failed !== undefined) return failed;
+    return work({ rewrite: write, end: () => purge(store, key, AbortSignal.timeout(END_MS)) });
+  });
 }
 
 /**

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import type { Failure } from "../outcomes.ts";
 import type { Changed } from "./changing.ts";
 import { toVersionId, unquote } from "./client.ts";
-import { findObject, turnOf, type Store } from "./context.ts";
-import { abortUpload, openJournal } from "./journal.ts";
+import { findObject, type Store } from "./context.ts";
+import { abortUpload, withJournal } from "./journal.ts";
 import { isPrecondition, isRace, mayHaveLanded, type Refused } from "./refusals.ts";
 
 /** A part that the server has. */
@@ -44,29 +44,33 @@ export async function uploadInParts(
   if (started.kind === "refused") return started;
   const uploadId = started.fields["UploadId"] ?? "";
   if (uploadId === "") return { kind: "offline", sent: true, note: "no_upload_id" };
-  const journal = await openJournal(store, { kind: "upload", key, uploadId }, starting);
-  if ("kind" in journal) {
-    await abortUpload(store, key, uploadId, AbortSignal.timeout(ABORT_MS));
-    return journal;
-  }
-  return store.deps.turns.inTurn([turnOf(store, journal.key)], async () => {
-    let isAborted = false;
-    let isDone = false;
-    try {
-      const parts = await sendParts(uploadId);
-      if (!isParts(parts)) return parts;
-      const outcome = await commit(() => complete(store, upload, uploadId, parts));
-      isDone = outcome.kind === "done";
-      return outcome;
-    } finally {
-      if (!isDone) {
-        const failed = await abortUpload(store, key, uploadId, AbortSignal.timeout(ABORT_MS));
-        isAborted = failed === undefined;
+  let isBegun = false;
+  const outcome = await withJournal(
+    store,
+    { kind: "upload", key, uploadId },
+    starting,
+    async (journal): Promise<Changed | Failure> => {
+      isBegun = true;
+      let isOver = false;
+      try {
+        const parts = await sendParts(uploadId);
+        if (!isParts(parts)) return parts;
+        const completed = await commit(() => complete(store, upload, uploadId, parts));
+        isOver = completed.kind === "done";
+        return completed;
+      } finally {
+        isOver ||= (await abort(store, key, uploadId)) === undefined;
+        // An upload that could not be aborted is settled later.
+        if (isOver) await journal.end();
       }
-      // An upload that could not be aborted is settled later.
-      if (isDone || isAborted) await journal.end();
-    }
-  });
+    },
+  );
+  if (!isBegun) await abort(store, key, uploadId);
+  return outcome;
+}
+
+function abort(store: Store, key: string, uploadId: string): Promise<Failure | undefined> {
+  return abortUpload(store, key, uploadId, AbortSignal.timeout(ABORT_MS));
 }
 
 async function complete(

@@ -4,7 +4,7 @@ import { keepFolder, removeObject } from "./changing.ts";
 import type { ObjectHead } from "./client.ts";
 import { find, findObject, turnOf, type Store } from "./context.ts";
 import { copyObject } from "./copying.ts";
-import { openJournal, type JournalEntry, type Journaled } from "./journal.ts";
+import { withJournal, type JournalEntry, type Journaled } from "./journal.ts";
 import { splitId } from "./keys.ts";
 import { isThereBeside, toItem } from "./listing.ts";
 import { refusePlace, type Place } from "./names.ts";
@@ -43,9 +43,7 @@ export async function relocate(store: Store, move: Relocation): Promise<ItemOutc
     const refusal = await refusePlace(store, to, signal);
     if (refusal !== undefined) return refusal;
     const entry: JournalEntry = { kind: "move", from, to: to.key, etag: source.etag };
-    const journal = await openJournal(store, entry, signal);
-    if ("kind" in journal) return journal;
-    return store.deps.turns.inTurn([turnOf(store, journal.key)], async () => {
+    return withJournal(store, entry, signal, async (journal) => {
       const outcome = await copyThenDelete(store, move, from, source, entry, journal);
       // Whether it has happened will be seen from the entry.
       if (outcome.kind !== "unknown_outcome") await journal.end();

@@ -72,7 +72,7 @@ function putWhole(store: Store, { to, contentType, signal }: Upload, body: Buffe
     // Where the server compares, it has the last word on the name; elsewhere this look is all there is.
     const refusal = await refusePlace(store, to, signal);
     if (refusal !== undefined) return refusal;
-    const type = contentType ?? contentTypeOf(to.name);
+    const type = toContentType(contentType, to.name);
     const send = () => putNew(store, { key: to.key, body, contentType: type, signal });
     const sent = await send();
     if (sent.kind !== "refused" || !mayHaveLanded(sent)) return sent;
@@ -82,6 +82,11 @@ function putWhole(store: Store, { to, contentType, signal }: Upload, body: Buffe
     if (again.kind === "done") return again;
     return (await findOurs(store, to.key, body, signal)) ?? again;
   });
+}
+
+/** A media type that can stand in a header, and is signed to the letter. */
+function toContentType(given: string | undefined, name: string): string | undefined {
+  return given !== undefined && /^[!-~][ -~]{0,199}$/.test(given) ? given : contentTypeOf(name);
 }
 
 /** An object with exactly our bytes, after an answer was lost. Undefined: none is there, or another one. */
@@ -110,7 +115,7 @@ async function putParts(
 ): Promise<Changed | Failure> {
   const refusal = await refusePlace(store, to, signal);
   if (refusal !== undefined) return refusal;
-  const type = contentType ?? contentTypeOf(to.name);
+  const type = toContentType(contentType, to.name);
   const headers = type === undefined ? {} : { "content-type": type };
   return uploadInParts(
     store,

@@ -208,6 +208,30 @@ describe("another one at the same name", () => {
   });
 });
 
+test.each([
+  ["text/plain; charset=utf-8", "text/plain; charset=utf-8"],
+  ['text/plain; name="\u2603"', "image/png"],
+  ["text/plain\r\nx-amz-acl: public-read", "image/png"],
+  ["", "image/png"],
+])("the media type %j is kept as %j", async (given, kept) => {
+  const { provider, server } = await open();
+  for (const [name, size] of [
+    ["small.png", 10],
+    ["large.png", 900_000],
+  ] as const) {
+    const outcome = await provider.upload({
+      parent: "",
+      name,
+      content: Readable.from(inChunks(pattern(size)), { objectMode: false }),
+      size,
+      contentType: given,
+      signal: calm,
+    });
+    expect(outcome.kind).toBe("ok");
+    expect(server.store.current(name)?.headers).toEqual({ "content-type": kept });
+  }
+});
+
 test("a folder that is deleted while parts come is stale, also when they were put together", async () => {
   const { provider, proxy, server, leftovers } = await open();
   await mkdir(provider, "", "folder");
