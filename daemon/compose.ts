@@ -94,6 +94,7 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
     clock,
     warn: (message, cause) => log.warn({ err: cause }, message),
     idleMs: settings.idleTimeoutSeconds * 1000,
+    announce: hooks.announce,
     otherEvents: hooks.repositoryEvents,
   });
   const people = createPeople({

@@ -8,6 +8,8 @@ import {
   joinRepositoryEvents,
 } from "./forge/notifications/notifications.ts";
 import { notificationRoutes } from "./forge/notifications/notifications.routes.ts";
+import type { Announcements } from "./forge/hooks/announcements.ts";
+import { createIssueHooks } from "./forge/issues/issue-hooks.ts";
 import { issueRoutes } from "./forge/issues/issues.routes.ts";
 import { createIssues } from "./forge/issues/issues.service.ts";
 import { createThreadStreams } from "./forge/notifications/thread-streams.ts";
@@ -30,6 +32,8 @@ export interface NotificationSurroundings {
   readonly urls: ForgeUrls;
   /** Epoch milliseconds. */
   readonly clock: () => number;
+  /** Tells hooks. */
+  readonly announce: Announcements;
   /** Told why somebody's stream of news had to end. */
   readonly warn: (message: string, cause: unknown) => void;
   /** A connection on which nothing is sent for so long is closed, in milliseconds. */
@@ -69,7 +73,11 @@ export function openNotifications(around: NotificationSurroundings): OpenNotific
     routes: [
       ...notificationRoutes({ notifications, streams, urls, clock }),
       ...issueRoutes({
-        issues: createIssues({ db, announce: announceIssue }),
+        issues: createIssues({
+          db,
+          announce: announceIssue,
+          hooks: createIssueHooks({ announce: around.announce, urls }),
+        }),
         watching: createWatching({ db, clock }),
         urls,
       }),

@@ -52,6 +52,12 @@ export interface Payload {
     readonly version: string;
     readonly html_url?: string;
   };
+  readonly issue?: {
+    readonly number: number;
+    readonly title: string;
+    readonly html_url: string;
+  };
+  readonly comment?: { readonly html_url: string };
   readonly sender?: {
     readonly login: string;
     readonly html_url: string;
@@ -94,6 +100,19 @@ function describe(event: string, payload: Payload, sender: string): Described | 
         color: colorOf(payload.action),
       };
     }
+    case "issues":
+    case "issue_assign":
+      return {
+        title: `[${name}] Issue ${payload.action}: ${toIssueTitle(payload)} by ${sender}`,
+        url: payload.issue?.html_url ?? home,
+        color: payload.action === "closed" ? RED : YELLOW,
+      };
+    case "issue_comment":
+      return {
+        title: `[${name}] Comment ${payload.action} on issue ${toIssueTitle(payload)} by ${sender}`,
+        url: payload.comment?.html_url ?? home,
+        color: YELLOW,
+      };
     case "package":
       return {
         title: `Package ${payload.package?.name ?? ""}:${payload.package?.version ?? ""} ${payload.action} by ${sender}`,
@@ -121,6 +140,10 @@ function describePush(payload: Payload, sender: string): Described {
     color: BLUE,
     lines,
   };
+}
+
+function toIssueTitle({ issue }: Payload): string {
+  return issue === undefined ? "" : `#${issue.number} ${cut(issue.title)}`;
 }
 
 function colorOf(action: string | undefined): ChatColor {

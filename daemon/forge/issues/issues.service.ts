@@ -27,6 +27,7 @@ import { findMentioned } from "../notifications/telling.ts";
 import { notFound } from "../refusals.ts";
 import { findAccess, reaches } from "../repositories/access.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
+import type { Changes, IssueDeed, IssueHooks } from "./issue-hooks.ts";
 import { listRepositoryIssues, type WantedIssues } from "./list-issues.ts";
 import { findPeople, seeIssue, type SeenIssue } from "./seen-issue.ts";
 import { assertMayChange, canWrite, openIssue, openRepository } from "./issue-access.ts";
@@ -82,9 +83,11 @@ export type Issues = ReturnType<typeof createIssues>;
 export function createIssues({
   db,
   announce,
+  hooks,
 }: {
   readonly db: Database;
   readonly announce: AnnounceIssue;
+  readonly hooks: IssueHooks;
 }) {
   return {
     /** As `listRepositoryIssues` says. */
@@ -118,6 +121,9 @@ export function createIssues({
         if (mayWrite) await insertIssueLabels(tx, issue, wanted.labelIds);
         await insertMentions(tx, issue.id, mentioned);
         await announce(tx, { issue, actorId: user.id, text });
+        const deed = { what: opened, issue, actor: user };
+        await hooks.issue(tx, "issues", "opened", deed);
+        if (assignees.length > 0) await hooks.issue(tx, "issue_assign", "assigned", deed);
         return seeIssue(tx, opened, issue, true);
       });
     },
@@ -143,8 +149,14 @@ export function createIssues({
           throw new AppError("conflict", "the issue's content has changed in the meantime");
         }
         await insertMentions(tx, issue.id, mentioned);
-        if (assignees !== undefined) await assign(tx, issue, assignees, user.id);
-        if (issue.isClosed !== before.isClosed) await announce(tx, { issue, actorId: user.id });
+        const deed = { what: opened, issue, actor: user };
+        const changes = toRewordings(before, issue);
+        if (changes !== undefined) await hooks.issue(tx, "issues", "edited", { ...deed, changes });
+        if (assignees !== undefined) await assign(tx, deed, assignees);
+        if (issue.isClosed !== before.isClosed) {
+          await announce(tx, { issue, actorId: user.id });
+          await hooks.issue(tx, "issues", issue.isClosed ? "closed" : "reopened", deed);
+        }
         return seeIssue(tx, opened, issue, true);
       });
     },
@@ -182,6 +194,9 @@ export function createIssues({
         const made = await insertComment(tx, { issueId: issue.id, authorId: author.id, body });
         await insertMentions(tx, issue.id, mentioned);
         await announce(tx, { issue, actorId: author.id, text: body });
+        const today = (await findIssueById(tx, issue.id)) ?? issue;
+        const deed = { what, issue: today, actor: author, comment: made, author };
+        await hooks.comment(tx, "created", deed);
         return made;
       });
       return { what, issue, comment, author, isSignedIn: true };
@@ -196,7 +211,11 @@ export function createIssues({
       const mentioned = await findMentionedIds(body);
       const comment = await db.transaction(async (tx) => {
         const updated = await updateComment(tx, seen.comment.id, body);
-        if (updated !== undefined) await insertMentions(tx, updated.issueId, mentioned);
+        if (updated === undefined) return undefined;
+        await insertMentions(tx, updated.issueId, mentioned);
+        const changes = { body: { from: seen.comment.body } };
+        const deed = { ...seen, actor: caller.user, comment: updated, changes };
+        if (updated.body !== seen.comment.body) await hooks.comment(tx, "edited", deed);
         return updated;
       });
       if (comment === undefined) throw notFound();
@@ -236,16 +255,29 @@ export function createIssues({
 
   async function assign(
     tx: Transaction,
-    issue: ForgeIssue,
+    deed: IssueDeed,
     assignees: readonly number[],
-    actorId: number,
   ): Promise<void> {
+    const { issue } = deed;
     const before = await listAssignees(tx, issue.id);
     await replaceAssignees(tx, issue.id, assignees);
     const added = assignees.filter((id) => !before.includes(id));
     for (const id of added) await setSubscription(tx, issue.id, id, true);
-    if (added.length > 0) await announce(tx, { issue, actorId, onlyTo: added });
+    if (added.length > 0) {
+      await announce(tx, { issue, actorId: deed.actor.id, onlyTo: added });
+      await hooks.issue(tx, "issue_assign", "assigned", deed);
+    } else if (before.some((id) => !assignees.includes(id)))
+      await hooks.issue(tx, "issue_assign", "unassigned", deed);
   }
+}
+
+/** What title and text were, as far as they are others now. */
+function toRewordings(before: ForgeIssue, after: ForgeIssue): Changes | undefined {
+  const changes = {
+    ...(before.title === after.title ? {} : { title: { from: before.title } }),
+    ...(before.body === after.body ? {} : { body: { from: before.body } }),
+  };
+  return Object.keys(changes).length === 0 ? undefined : changes;
 }
 
 function toChanges(wanted: IssueEdit, before: ForgeIssue, now: number): IssueChanges {

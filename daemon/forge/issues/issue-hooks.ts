@@ -1,0 +1,92 @@
+import type { Transaction } from "../../../storage/engine/database.ts";
+import type { ForgeComment } from "../../../storage/tables/forge/issue-comments.ts";
+import type { ForgeIssue } from "../../../storage/tables/forge/issues.ts";
+import { countWatchers } from "../../../storage/tables/forge/repositories-watches.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
+import type { HookEvent } from "../../contract/forge/hook-words.ts";
+import { toEmbeddedUserView } from "../accounts/user.view.ts";
+import type { Announcements } from "../hooks/announcements.ts";
+import type { OwnedRepository } from "../repositories/events.ts";
+import { toRepositoryView } from "../repositories/repository.view.ts";
+import type { ForgeUrls } from "../urls.ts";
+import { toCommentView, toIssueView } from "./issue.view.ts";
+import { seeIssue } from "./seen-issue.ts";
+
+/** What was there before, of members that were changed. */
+export type Changes = Readonly<Record<string, { readonly from: string }>>;
+
+/** Something that somebody did to an issue. */
+export interface IssueDeed {
+  readonly what: OwnedRepository;
+  /** As it is now. */
+  readonly issue: ForgeIssue;
+  readonly actor: ForgeUser;
+  readonly changes?: Changes;
+}
+
+/** Tells hooks of what happens to issues, in the transaction in which it does (forge behaviour, 13.5). */
+export interface IssueHooks {
+  issue(
+    tx: Transaction,
+    event: "issues" | "issue_assign",
+    action: "opened" | "edited" | "closed" | "reopened" | "assigned" | "unassigned",
+    deed: IssueDeed,
+  ): Promise<void>;
+  comment(
+    tx: Transaction,
+    action: "created" | "edited",
+    deed: IssueDeed & { readonly comment: ForgeComment; readonly author: ForgeUser | undefined },
+  ): Promise<void>;
+}
+
+export function createIssueHooks({
+  announce,
+  urls,
+}: {
+  readonly announce: Pick<Announcements, "other" | "isAwaited">;
+  readonly urls: ForgeUrls;
+}): IssueHooks {
+  return {
+    issue: (tx, event, action, deed) =>
+      tell(tx, event, deed, ({ issue, ...ends }) => ({
+        action,
+        number: deed.issue.number,
+        ...(deed.changes === undefined ? {} : { changes: deed.changes }),
+        issue,
+        ...ends,
+        commit_id: "",
+      })),
+    comment: (tx, action, deed) =>
+      tell(tx, "issue_comment", deed, ({ issue, ...ends }) => ({
+        action,
+        issue,
+        comment: toCommentView({ ...deed, isSignedIn: false }, urls),
+        ...(deed.changes === undefined ? {} : { changes: deed.changes }),
+        ...ends,
+        is_pull: false,
+      })),
+  };
+
+  /** People are shown as strangers see them: nobody knows who reads a hook. */
+  async function tell(
+    tx: Transaction,
+    event: HookEvent,
+    { what, issue, actor }: IssueDeed,
+    toPayload: (parts: {
+      readonly issue: object;
+      readonly repository: object;
+      readonly sender: object;
+    }) => object,
+  ): Promise<void> {
+    const { id: repositoryId } = what.repository;
+    if (!(await announce.isAwaited(tx, repositoryId, [event]))) return;
+    const watchers = (await countWatchers(tx, [repositoryId])).get(repositoryId) ?? 0;
+    const seen = { ...what, watchers, access: "owner", isSignedIn: false } as const;
+    const payload = toPayload({
+      issue: toIssueView(await seeIssue(tx, what, issue, false), urls),
+      repository: toRepositoryView(seen, urls),
+      sender: toEmbeddedUserView(actor, false, urls),
+    });
+    await announce.other(tx, { event, repositoryId, payload });
+  }
+}
