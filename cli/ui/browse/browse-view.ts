@@ -7,7 +7,7 @@ import type { Style } from "../../io.ts";
 import { toAgo, toSizeText } from "../../output/cells.ts";
 import { toBar } from "../../output/progress.ts";
 import { toVisible, toVisibleLine } from "../../output/visible.ts";
-import { cutEnd, padEnd, padStart } from "../../output/width.ts";
+import { cutEnd, padEnd, padStart, wrapWords } from "../../output/width.ts";
 import type { Message } from "../errands.ts";
 import {
   bodyHeight,
@@ -229,7 +229,9 @@ function drawConnections(
   if (connections.length === 0)
     return [
       "  No storage is connected.",
-      style.dim(cutEnd('  "croft vault connection add" connects one.', width)),
+      ...wrapWords('"croft vault connection add" connects one.', width - 2).map((line) =>
+        style.dim(`  ${line}`),
+      ),
     ];
   const nameWidth = Math.min(
     Math.max(...connections.map(({ display_name: name }) => stringWidth(name))),

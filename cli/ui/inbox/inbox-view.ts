@@ -5,7 +5,7 @@ import type { CliError } from "../../errors.ts";
 import type { Style } from "../../io.ts";
 import { toAgo } from "../../output/cells.ts";
 import { toVisibleLine } from "../../output/visible.ts";
-import { cutEnd, padEnd, padStart } from "../../output/width.ts";
+import { cutEnd, padEnd, padStart, wrapWords } from "../../output/width.ts";
 import type { Message } from "../errands.ts";
 import {
   bodyHeight,
@@ -227,7 +227,7 @@ function drawList(state: InboxState, size: Size, style: Style, now: number): rea
         : view === "open"
           ? "  Nothing is waiting for you. f shows what you have read."
           : "  There is nothing here. f shows other threads.";
-    return [style.dim(cutEnd(text, innerWidth(size)))];
+    return wrapWords(text.trim(), innerWidth(size) - 2).map((line) => style.dim(`  ${line}`));
   }
   const height = listHeight(state, size);
   const shown = rows.slice(window.top, window.top + height);
@@ -248,11 +248,12 @@ function drawList(state: InboxState, size: Size, style: Style, now: number): rea
   );
 }
 
-function toNotFound({ isLoading, hasMore, known }: InboxState): string {
+function toNotFound({ isLoading, hasMore, known, view }: InboxState): string {
   if (isLoading) return `  Looking: ${known} threads so far…`;
-  return hasMore
-    ? `  Not in the last ${known} threads. Esc shows all.`
-    : "  No thread has these words. Esc shows all.";
+  if (hasMore) return `  Not in the last ${known} threads. Esc shows all.`;
+  return view === "all"
+    ? "  No thread has these words. Esc drops them."
+    : "  Not among these. f looks in all threads.";
 }
 
 interface RowInput {
@@ -285,6 +286,9 @@ function drawRow(
   return `${cursor}${selection}${mark} ${style.dim(repository)}${text}  ${style.dim(age)}`;
 }
 
+/** Cells beside the title of an open thread, for its status. */
+const asideWidth = 8;
+
 /** The open thread as lines: they are kept, since text takes longer to lay out than to scroll. */
 export function layOut(open: OpenThread, size: Size, style: Style): OpenThread {
   const { columns } = size;
@@ -299,7 +303,13 @@ export function layOut(open: OpenThread, size: Size, style: Style): OpenThread {
 function toThreadLines({ thread, text, problem }: OpenThread, size: Size, style: Style): string[] {
   const width = innerWidth(size);
   const address = thread.subject?.html_url ?? "";
-  const head = address === "" ? [] : [style.dim(cutEnd(toVisibleLine(address), width)), ""];
+  const title = toVisibleLine(titleOf(thread));
+  const head = [
+    // What the first line of the screen has no room for.
+    ...(stringWidth(title) > width - asideWidth ? wrapWords(title, width).map(style.bold) : []),
+    ...(address === "" ? [] : [style.dim(cutEnd(toVisibleLine(address), width))]),
+    "",
+  ];
   if (problem !== undefined) return [...head, ...drawFailure(problem, size, style).slice(0, -2)];
   if (text === undefined) return [...head, style.dim("Loading…")];
   if (text.html === undefined || text.html.trim() === "")

@@ -317,7 +317,9 @@ describe("finding and viewing", () => {
       await screen.press(keys.enter, (text) => !text.includes("Footer") && text.includes("Backup"));
       await screen.press(keys.escape, 'with "JONAS well"');
       await screen.press("/xyz", "Footer");
-      await screen.press(keys.escape, "No thread has these words.");
+      await screen.press("\r", "Not among these. f looks in all threads.");
+      await screen.press("f", 'with "xyz"');
+      await screen.press(keys.escape, "No thread has these words. Esc drops them.");
       await screen.press("q", "Footer");
     });
   });
