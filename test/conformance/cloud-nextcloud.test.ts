@@ -57,7 +57,7 @@ async function start(options: Partial<NextcloudOptions>): Promise<DavBackend> {
     credentials: { password: "app-password" },
     overwrite: async (id, bytes) => store.write(find(id), Buffer.from(bytes)),
     async leftovers() {
-      const files = store.all(server.files).filter(({ name }) => name.includes(".croft-"));
+      const files = store.all(server.files).filter(({ name }) => name.includes("croft-"));
       return [...files, ...server.uploads.children.values()].map(({ name }) => name);
     },
     async restoreLast() {

@@ -63,7 +63,7 @@ async function makeFolder(server: DavServer): Promise<DavBackend> {
     },
     async leftovers() {
       const all = await readdir(path, { recursive: true });
-      return all.filter((each) => each.includes(".croft-"));
+      return all.filter((each) => each.includes("croft-"));
     },
     [Symbol.asyncDispose]: () => rm(path, { recursive: true }),
   };

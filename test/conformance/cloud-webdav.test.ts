@@ -68,7 +68,7 @@ async function startStandIn(quirks: DavQuirks): Promise<DavBackend> {
     credentials: { password: davUser.password },
     overwrite: async (id, bytes) => store.write(find(id), Buffer.from(bytes)),
     leftovers: async () =>
-      store.all(store.root).flatMap(({ name }) => (name.includes(".croft-") ? [name] : [])),
+      store.all(store.root).flatMap(({ name }) => (name.includes("croft-") ? [name] : [])),
     faults: {
       lockChild(id) {
         find(id).isLocked = true;

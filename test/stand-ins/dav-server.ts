@@ -16,6 +16,8 @@ export interface DavQuirks {
   readonly makesTwice?: boolean;
   /** Neither case nor normal form tells names apart. */
   readonly mixesSpellings?: boolean;
+  /** Names that begin with a dot are refused, as a common line in servers' configurations does. */
+  readonly refusesDotNames?: boolean;
   /** Names are kept in composed form (Nextcloud). */
   readonly composes?: boolean;
   /** `href`s are whole addresses, with a host of their own (behind a proxy). */
@@ -291,6 +293,8 @@ export function createDavStandIn(options: DavServerOptions, hooks: DavHooks = {}
         response.writeHead(401, { "www-authenticate": 'Basic realm="dav"' }).end();
         return;
       }
+      if (options.refusesDotNames === true && path.some((segment) => segment.startsWith(".")))
+        return refuseBody(request, response, 403);
       if ((await hooks.handle?.(request, response, path)) === true) return;
       const { method } = request;
       if (method === "PUT") return put(request, response, path);

@@ -7,7 +7,7 @@ import { toFailure } from "./failures.ts";
 import { cloudProps, davProps, toSeen, type Seen } from "./items.ts";
 
 /** What an own temporary name looks like. */
-const TEMPORARY_NAME = /^\.croft-[0-9a-f-]{36}\.tmp$/i;
+const TEMPORARY_NAME = /^\.?croft-[0-9a-f-]{36}\.tmp$/i;
 
 /** Waits between looks after a change: a server that was restarted is back in a moment. */
 const LOOK_AGAIN_MS = [200, 800];
@@ -131,8 +131,9 @@ export function beforehand<T extends Failure>(failure: T): T {
 }
 
 /** A name under which something lies for a moment; nobody guesses it. */
-export function toTemporaryName(id: string): string {
-  return `.croft-${id}.tmp`;
+export function toTemporaryName(id: string, facts: Facts): string {
+  // Some servers show and take no names that begin with a dot.
+  return `${facts["dot_names"] === false ? "" : "."}croft-${id}.tmp`;
 }
 
 /**

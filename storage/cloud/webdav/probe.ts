@@ -3,6 +3,7 @@ import type { Facts, Powers, ProviderDeps } from "../provider.ts";
 import { ADDRESS_REFUSED } from "../transport.ts";
 import type { DavPlace } from "./address.ts";
 import type { DavClient } from "./client.ts";
+import { toTemporaryName } from "./core.ts";
 import { toFailure } from "./failures.ts";
 import { davProps, plainTag, quotaProps, toCount } from "./items.ts";
 import type { DavResponse } from "./multistatus.ts";
@@ -87,7 +88,22 @@ export async function probe(
   deps: ProviderDeps,
   signal: AbortSignal,
 ): Promise<{ readonly kind: "ok"; readonly facts: Facts } | Failure> {
-  const folder = `.croft-${deps.newId()}.tmp`;
+  for (const dotNames of [true, false]) {
+    const name = toTemporaryName(deps.newId(), { dot_names: dotNames });
+    const probed = await probeIn(name, client, deps, signal);
+    if (probed.kind !== "ok") return probed;
+    if (probed.facts["writable"] === true)
+      return { kind: "ok", facts: { ...probed.facts, dot_names: dotNames } };
+  }
+  return { kind: "ok", facts: { writable: false } };
+}
+
+async function probeIn(
+  folder: string,
+  client: DavClient,
+  deps: ProviderDeps,
+  signal: AbortSignal,
+): Promise<{ readonly kind: "ok"; readonly facts: Facts } | Failure> {
   const at = (name: string): DavPlace => ({ segments: [folder, name], isFolder: false });
   const own: DavPlace = { segments: [folder], isFolder: true };
 

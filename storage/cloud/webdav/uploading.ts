@@ -34,7 +34,7 @@ export async function uploadFile(core: DavCore, upload: Upload): Promise<ItemOut
   try {
     const place = await prepare(core, upload);
     if (place.kind !== "ok") return place;
-    const temporary = [...place.parent, toTemporaryName(core.deps.newId())];
+    const temporary = [...place.parent, toTemporaryName(core.deps.newId(), core.facts)];
     let remains: "nothing" | "perhaps" | "late" = "late";
     try {
       const failure = await putBytes(core, upload, temporary);

@@ -254,6 +254,17 @@ describe("an upload", () => {
   });
 });
 
+test("a server that takes no names with a dot in front is used without", async () => {
+  const { upload, facts, names, proxy } = await start({ refusesDotNames: true });
+  expect(facts).toMatchObject({ writable: true, dot_names: false });
+  expect((await upload("a", "x")).kind).toBe("ok");
+  expect(names()).toEqual(["a"]);
+  expect(proxy.log.some((line) => /^PUT \/dav\/croft-[0-9a-f-]{36}\.tmp$/.test(line))).toBe(true);
+  expect(await upload(`croft-${crypto.randomUUID()}.tmp`, "x")).toMatchObject({
+    kind: "invalid_name",
+  });
+});
+
 test("what a crash left of an upload is shown after a day, and can be deleted", async () => {
   const { provider, put, wait, names } = await start();
   const left = `.croft-${crypto.randomUUID()}.tmp`;
@@ -284,7 +295,7 @@ test("deleting: a lost answer is looked after, a newcomer is spared", async () =
 
 test("connecting leaves nothing behind, and finds out what a server keeps of what it promises", async () => {
   const good = await start();
-  expect(good.facts).toMatchObject({ etag: "fine", if_match: true, range: true });
+  expect(good.facts).toMatchObject({ etag: "fine", if_match: true, range: true, dot_names: true });
   expect(good.names()).toEqual([]);
   const bad = await start({
     ignoresConditions: true,
