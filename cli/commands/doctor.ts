@@ -50,7 +50,14 @@ export function define(command: Command, cli: CliContext, run = runDoctor): void
  */
 export async function runDoctor(cli: CliContext, { check }: DoctorOptions): Promise<void> {
   const findings: Finding[] = [];
-  for (const [name, look] of looks) findings.push(await examine(cli, name, look));
+  for (const [name, look] of looks) {
+    const finding = await examine(cli, name, look);
+    const [settings] = findings;
+    // Every later look reads the settings first and fails of them with the same words.
+    if (settings?.status === "failed" && settings.message === finding.message)
+      findings.push({ ...finding, message: "the settings cannot be read", hint: null });
+    else findings.push(finding);
+  }
   const broken = findings.filter(({ status }) => status === "failed");
   if (check && broken.length > 0)
     throw new CliError(

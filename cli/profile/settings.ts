@@ -5,9 +5,11 @@ import {
   resolveSettings,
   SettingsError,
 } from "../../daemon/contract/resolve-settings.ts";
+import type { SettingPaths } from "../../daemon/contract/setting-paths.ts";
 import type { SettingName } from "../../daemon/contract/settings.ts";
 import { CliError } from "../errors.ts";
 import type { CommonFlags } from "../flags.ts";
+import { isSet } from "../io.ts";
 import { type ConfigSystem, readTextFile, toSurroundings } from "./config.ts";
 
 /** Flags of one command by the name of the setting they give. */
@@ -16,7 +18,7 @@ export type SettingFlags = Readonly<Partial<Record<SettingName, unknown>>>;
 /**
  * Every setting with where it came from. `more` are the flags that only some commands have, such as `--port`;
  * `fileText` stands for a config file that is not written yet.
- * @throws CliError `invalid_config`, one line for each mistake.
+ * @throws CliError `invalid_config`, one line for each mistake, or when the config file that was named is not there.
  */
 export function readAllSettings(
   system: ConfigSystem,
@@ -24,8 +26,31 @@ export function readAllSettings(
   more: SettingFlags,
   fileText?: string,
 ): ReturnType<typeof resolveSettings> {
+  const input = toInput(system, flags, more);
+  return orInvalid(() => {
+    const { configFile } = resolvePaths(input);
+    const text = fileText ?? readTextFile(configFile);
+    if (text === undefined && isChosen(system, flags))
+      throw new CliError("invalid_config", `there is no config file ${configFile}`, {
+        hint: "make it, or leave out --config and CROFT_CONFIG for the usual place",
+      });
+    return resolveSettings({
+      ...input,
+      filePath: configFile,
+      fileText: text,
+      parseFile: parseConfig,
+    });
+  });
+}
+
+/** Where the folders and the config file lie, whether or not the file is there. @throws CliError `invalid_config` */
+export function readPaths(system: ConfigSystem, flags: CommonFlags): SettingPaths {
+  return orInvalid(() => resolvePaths(toInput(system, flags, {})));
+}
+
+function toInput(system: ConfigSystem, flags: CommonFlags, more: SettingFlags) {
   const { home, config, url, profile, credentialStore } = flags;
-  const input = {
+  return {
     ...toSurroundings(system),
     flags: {
       ...more,
@@ -38,19 +63,34 @@ export function readAllSettings(
     },
     readFile: (path: string) => readFileSync(path, "utf8"),
   };
+}
+
+function orInvalid<Result>(read: () => Result): Result {
   try {
-    const { configFile } = resolvePaths(input);
-    return resolveSettings({
-      ...input,
-      filePath: configFile,
-      fileText: fileText ?? readTextFile(configFile),
-      parseFile: (text) => parse(text) as unknown,
-    });
+    return read();
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
     throw new CliError("invalid_config", error.message, {
-      hint: 'see "croft config list" for what there is, "croft config path" for the file',
+      hint: 'mend it or take it out ("croft config path" names the file); "croft config list" shows all settings then',
       cause: error,
     });
   }
+}
+
+/** Whether somebody named the config file; the usual one need not be there. */
+function isChosen({ env }: ConfigSystem, { config }: CommonFlags): boolean {
+  return config !== undefined || isSet(env["CROFT_CONFIG"]) || isSet(env["CROFT_CONFIG_FILE"]);
+}
+
+function parseConfig(text: string): unknown {
+  try {
+    return parse(text) as unknown;
+  } catch (error) {
+    throw new Error(toYamlReason(error as Error), { cause: error });
+  }
+}
+
+/** What is wrong with a YAML text and where, on one line: without the picture of the place. */
+export function toYamlReason({ message }: Error): string {
+  return message.split(":\n", 1)[0] ?? message;
 }

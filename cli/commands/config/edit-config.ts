@@ -2,7 +2,7 @@ import { isSeq, parseDocument } from "yaml";
 import type { CliContext } from "../../context.ts";
 import { CliError, usageError } from "../../errors.ts";
 import { readTextFile } from "../../profile/config.ts";
-import { readAllSettings } from "../../profile/settings.ts";
+import { readAllSettings, toYamlReason } from "../../profile/settings.ts";
 
 /** The value that a line of `config set` gives; undefined to unset. */
 export async function toSettingValue(
@@ -28,11 +28,11 @@ export function editConfig(
   value: string | undefined,
 ): { readonly text: string; readonly printed: unknown } {
   const document = parseDocument(readTextFile(path) ?? "");
-  if (document.errors.length > 0)
-    throw new CliError(
-      "invalid_config",
-      `${path} is not valid YAML: ${document.errors[0]?.message}`,
-    );
+  const [mistake] = document.errors;
+  if (mistake !== undefined)
+    throw new CliError("invalid_config", `${path} is not valid YAML: ${toYamlReason(mistake)}`, {
+      hint: "mend it in an editor",
+    });
   if (value === undefined) document.delete(key);
   else if (isSeq(document.get(key, true))) document.set(key, document.createNode(value.split(",")));
   else document.set(key, value);

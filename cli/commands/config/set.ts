@@ -41,7 +41,8 @@ export async function runConfigSet(
   { key, value }: ConfigSetOptions,
 ): Promise<void> {
   const { editConfig } = await import("./edit-config.ts");
-  const { configFile } = (await cli.config()).paths;
+  const { readPaths } = await import("../../profile/settings.ts");
+  const { configFile } = readPaths(cli.system, cli.flags);
   const { text, printed } = editConfig(cli, configFile, key, value);
   const what = { key, value: printed, path: configFile };
   if (cli.flags.dryRun) throw new DryRun({ set: what });

@@ -53,3 +53,16 @@ test("what is broken is shown, and fails with --check", async () => {
   expect(checked).toMatchObject({ code: 1, out: "" });
   expect(checked.error()).toMatchObject({ code: "checks_failed" });
 });
+
+test("settings that cannot be read are told of once", async () => {
+  await using home = await temporaryHome();
+  await writeFile(join(home.path, "config.yaml"), "prot: 1\n");
+  const ran = await runCli(["doctor", "--json"], { home: home.path, keyring: fakeKeyring() });
+  const findings = ran.json() as { check: string; status: string; message: string }[];
+  expect(findings[0]).toMatchObject({ check: "settings", status: "failed" });
+  expect(findings.filter(({ message }) => message.includes("prot"))).toHaveLength(1);
+  expect(findings.find(({ check }) => check === "daemon")).toMatchObject({
+    status: "failed",
+    message: "the settings cannot be read",
+  });
+});

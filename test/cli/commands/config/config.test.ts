@@ -61,6 +61,38 @@ test("all mistakes are told at once and exit 2", async () => {
   ]);
 });
 
+test("a config file that was named must be there", async () => {
+  await using home = await temporaryHome();
+  const path = join(home.path, "missing.yaml");
+  for (const [flags, env] of [
+    [["--config", path], {}],
+    [[], { CROFT_CONFIG: path }],
+  ] as const) {
+    const ran = await runCli(["config", "list", "--json", ...flags], { home: home.path, env });
+    expect(ran.code).toBe(2);
+    expect(ran.error()).toMatchObject({
+      code: "invalid_config",
+      message: `there is no config file ${path}`,
+    });
+  }
+  const made = ["config", "set", "port", "8000", "--config", path];
+  expect((await runCli(made, { home: home.path })).code).toBe(0);
+  expect(await readFile(path, "utf8")).toBe("port: 8000\n");
+});
+
+test("what is no YAML is told on one line with its place", async () => {
+  await using home = await temporaryHome();
+  const path = join(home.path, "config.yaml");
+  await writeFile(path, "host: 127.0.0.1\nport: [\n");
+  for (const words of [["list"], ["set", "port", "8000"]]) {
+    const ran = await runCli(["config", ...words, "--json"], { home: home.path });
+    const { message } = ran.error() as { message: string };
+    expect(message).toMatch(/config\.yaml is not valid YAML: .* at line \d+, column \d+$/);
+  }
+  const where = await runCli(["config", "path", "--json"], { home: home.path });
+  expect(where.json()).toMatchObject({ config_file: path });
+});
+
 describe("set", () => {
   const file = (home: string) => join(home, "config.yaml");
 
