@@ -1,7 +1,8 @@
 // daemon: the server process. This file is the composition root: settings in, a listening daemon out.
 // It alone names concrete adapters; everything it builds is handed what it needs.
-// The command line's `serve` and `init` import it; nothing else does.
+// The command line's `serve`, `init` and `mail` import it; nothing else does.
 import { randomUUID } from "node:crypto";
+import { toDataDirectory } from "../storage/data-directory.ts";
 import { createAddresses } from "./addresses.ts";
 import { compose, type Composed } from "./compose.ts";
 import type { SettingPaths } from "./contract/setting-paths.ts";
@@ -16,6 +17,7 @@ import { listenEverywhere, type ListeningEverywhere } from "./listening.ts";
 import { openCertificate } from "./http/tls.ts";
 import { createJobQueue } from "./jobs/queue.ts";
 import { createLogger, type Log } from "./logging.ts";
+import { listMails, type OutboxMail, readMail } from "./outbound/mail/outbox.ts";
 import { createHasher, type ServiceDeps } from "./services.ts";
 import { openStores, type Stores } from "./stores.ts";
 
@@ -108,6 +110,19 @@ export async function initialise(
   } finally {
     await stores.close();
   }
+}
+
+/** The mails that a home keeps as files because it knows no mail server, newest first. Needs no daemon, and no lock. */
+export function listOutbox({ dataDirectory }: SettingPaths): Promise<OutboxMail[]> {
+  return listMails(toDataDirectory(dataDirectory).outbox);
+}
+
+/** One of these mails with its text; undefined when there is none of that id. */
+export function readOutbox(
+  { dataDirectory }: SettingPaths,
+  id: string,
+): ReturnType<typeof readMail> {
+  return readMail(toDataDirectory(dataDirectory).outbox, id);
 }
 
 function openLog({ settings, clock, logTo }: DaemonInput): Promise<Log> {

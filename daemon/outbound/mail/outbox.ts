@@ -63,7 +63,11 @@ export async function readMail(
 }
 
 async function listNames(outbox: string): Promise<string[]> {
-  const names = await readdir(outbox);
+  const names = await readdir(outbox).catch((error: NodeJS.ErrnoException) => {
+    // A home that no daemon ever ran on has no mails.
+    if (error.code !== "ENOENT") throw error;
+    return [];
+  });
   return names
     .filter((name) => name.endsWith(".eml") && !name.startsWith("."))
     .sort()
