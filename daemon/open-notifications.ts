@@ -1,5 +1,5 @@
 import type { Database } from "../storage/engine/database.ts";
-import { findCommitId, readAuthorEmail } from "../storage/git/commits.ts";
+import { findCommitId, readCommits } from "../storage/git/commits.ts";
 import { type Git, GitError } from "../storage/git/git.ts";
 import type { ForgeRepository } from "../storage/tables/forge/repositories.ts";
 import { isRefName } from "./contract/forge/repository-rules.ts";
@@ -15,6 +15,7 @@ import { createIssues } from "./forge/issues/issues.service.ts";
 import { createThreadStreams } from "./forge/notifications/thread-streams.ts";
 import { createWatching } from "./forge/issues/watching.service.ts";
 import type { RepositoryEvents } from "./forge/repositories/events.ts";
+import { createStatusTelling } from "./forge/statuses/status-hooks.ts";
 import { statusRoutes } from "./forge/statuses/statuses.routes.ts";
 import { createStatuses, type FindCommit } from "./forge/statuses/statuses.service.ts";
 import type { ForgeUrls } from "./forge/urls.ts";
@@ -82,7 +83,11 @@ export function openNotifications(around: NotificationSurroundings): OpenNotific
         urls,
       }),
       ...statusRoutes({
-        statuses: createStatuses({ db, findCommit: createCommitFinder(around) }),
+        statuses: createStatuses({
+          db,
+          findCommit: createCommitFinder(around),
+          tellHooks: createStatusTelling({ announce: around.announce, urls }),
+        }),
         urls,
       }),
     ],
@@ -104,7 +109,7 @@ function createCommitFinder({
     try {
       for (const full of [`refs/heads/${name}`, `refs/tags/${name}`, ...(isId ? [name] : [])]) {
         const id = await findCommitId(git, directory, full);
-        if (id !== undefined) return { id, authorEmail: await readAuthorEmail(git, directory, id) };
+        if (id !== undefined) return (await readCommits(git, directory, [id], 1))[0];
       }
       return undefined;
     } catch (error) {

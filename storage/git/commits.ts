@@ -49,12 +49,6 @@ export async function readCommits(
   return parseLog(text.toString("utf8"));
 }
 
-/** The address of a commit's author, as it is written there. @throws GitError */
-export async function readAuthorEmail(git: Git, directory: string, id: string): Promise<string> {
-  const text = await git.run(["log", "--max-count=1", "--format=%ae", id, "--"], { directory });
-  return text.toString("utf8").trim();
-}
-
 /** How many commits `range` reaches. @throws GitError */
 export async function countCommits(
   git: Git,

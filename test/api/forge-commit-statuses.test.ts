@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestDaemon, type TestAnswer, type TestDaemon } from "../support/daemon.ts";
 import { expectWireShape } from "../support/forge-wire.ts";
 import { createForgePeople, type ForgePeople } from "../support/forge-people.ts";
+import { startReceiver } from "../support/receiver.ts";
 import { createGitClient, type GitClient } from "../support/git-client.ts";
 
 let daemon: TestDaemon;
@@ -129,6 +130,33 @@ describe("a report on a commit", () => {
     const empty = await newRepository(mira, [mira]);
     expect((await by(mira, "GET", `${empty.path}/commits/none/status`)).status).toBe(404);
   });
+});
+
+test("hooks are told of reports", async () => {
+  await using receiver = await startReceiver();
+  const mira = await newUser();
+  const { path, ids } = await newRepository(mira, [mira]);
+  const [sha = ""] = ids;
+  for (const type of ["gitea", "discord"])
+    await by(mira, "POST", `${path}/hooks`, {
+      type,
+      config: { url: `${receiver.url}/${type}`, content_type: "json" },
+      events: ["status"],
+      active: true,
+    });
+  await by(mira, "POST", `${path}/statuses/${sha}`, { state: "failure", context: "build" });
+  const [plain] = await receiver.waitFor(1, (each) => each.path === "/gitea");
+  expect(plain?.headers["x-gitea-event"]).toBe("status");
+  expect(JSON.parse(plain?.body ?? "")).toMatchObject({
+    sha,
+    state: "failure",
+    context: "build",
+    commit: { id: sha, author: { username: mira } },
+    repository: { full_name: path.slice("/repos/".length) },
+    sender: { login: mira },
+  });
+  const [chat] = await receiver.waitFor(1, (each) => each.path === "/discord");
+  expect(chat?.body).toContain(`build of ${sha.slice(0, 7)}: failure`);
 });
 
 describe("a failed or recovered run", () => {

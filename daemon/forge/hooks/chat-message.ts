@@ -58,6 +58,11 @@ export interface Payload {
     readonly html_url: string;
   };
   readonly comment?: { readonly html_url: string };
+  readonly commit?: { readonly url: string };
+  readonly context?: string;
+  readonly sha?: string;
+  readonly state?: string;
+  readonly target_url?: string;
   readonly sender?: {
     readonly login: string;
     readonly html_url: string;
@@ -113,6 +118,12 @@ function describe(event: string, payload: Payload, sender: string): Described | 
         url: payload.comment?.html_url ?? home,
         color: YELLOW,
       };
+    case "status":
+      return {
+        title: `[${name}] ${cut(payload.context ?? "")} of ${payload.sha?.slice(0, 7) ?? ""}: ${payload.state ?? ""}`,
+        url: payload.target_url || payload.commit?.url || home,
+        color: toStateColor(payload.state),
+      };
     case "package":
       return {
         title: `Package ${payload.package?.name ?? ""}:${payload.package?.version ?? ""} ${payload.action} by ${sender}`,
@@ -140,6 +151,11 @@ function describePush(payload: Payload, sender: string): Described {
     color: BLUE,
     lines,
   };
+}
+
+function toStateColor(state: string | undefined): ChatColor {
+  if (state === "success") return GREEN;
+  return state === "failure" || state === "error" ? RED : YELLOW;
 }
 
 function toIssueTitle({ issue }: Payload): string {

@@ -137,7 +137,12 @@ function toCompareUrl(
   return `${home}/compare/${encodeURI(defaultBranch)}...${after}`;
 }
 
-function toCommitView(commit: CommitFacts, home: string, usernames: ReadonlyMap<string, string>) {
+/** A commit; `home` is the repository's page, `usernames` are by address in small letters. */
+export function toCommitView(
+  commit: CommitFacts,
+  home: string,
+  usernames: ReadonlyMap<string, string>,
+) {
   const toPerson = ({ name, email }: CommitSignature) => ({
     name,
     email,

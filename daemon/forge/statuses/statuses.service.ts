@@ -1,4 +1,5 @@
-import type { Database } from "../../../storage/engine/database.ts";
+import type { Database, Transaction } from "../../../storage/engine/database.ts";
+import type { CommitFacts } from "../../../storage/git/commits.ts";
 import {
   type CommitState,
   commitStates,
@@ -10,7 +11,11 @@ import {
 } from "../../../storage/tables/forge/commit-statuses.ts";
 import { findEmail } from "../../../storage/tables/forge/emails.ts";
 import { countWatchers } from "../../../storage/tables/forge/repositories-watches.ts";
-import { type ForgeUser, listUsersByIds } from "../../../storage/tables/forge/users.ts";
+import {
+  findUserById,
+  type ForgeUser,
+  listUsersByIds,
+} from "../../../storage/tables/forge/users.ts";
 import { AppError, assertNever } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { openRepository, type OpenedRepository } from "../issues/issue-access.ts";
@@ -25,7 +30,13 @@ import type { SeenRepository } from "../repositories/repository.view.ts";
 export type FindCommit = (
   repository: OwnedRepository["repository"],
   name: string,
-) => Promise<{ readonly id: string; readonly authorEmail: string } | undefined>;
+) => Promise<CommitFacts | undefined>;
+
+/** Tells hooks of a report, in the transaction in which it is made. */
+export type TellStatus = (
+  tx: Transaction,
+  told: SeenStatus & { readonly commit: CommitFacts; readonly author: ForgeUser | undefined },
+) => Promise<void>;
 
 export interface SeenStatus {
   readonly what: OwnedRepository;
@@ -61,9 +72,11 @@ export type Statuses = ReturnType<typeof createStatuses>;
 export function createStatuses({
   db,
   findCommit,
+  tellHooks,
 }: {
   readonly db: Database;
   readonly findCommit: FindCommit;
+  readonly tellHooks: TellStatus;
 }) {
   return {
     /** Refuses with `forbidden` whom may not write, with `unprocessable` a commit of which enough was reported. */
@@ -76,8 +89,9 @@ export function createStatuses({
       if (!reaches(what.access, "write"))
         throw new AppError("forbidden", "user should have a permission to write to a repo");
       const commit = await getCommit(what, path.sha);
-      const address = await findEmail(db, commit.authorEmail);
+      const address = await findEmail(db, commit.author.email);
       const authorId = address?.isVerified === true ? address.userId : undefined;
+      const author = authorId === undefined ? undefined : await findUserById(db, authorId);
       const context = report.context === "" ? DEFAULT_CONTEXT : report.context;
       const repositoryId = what.repository.id;
       const status = await db.transaction(async (tx) => {
@@ -107,6 +121,8 @@ export function createStatuses({
             commitId: commit.id,
             toldAt: tx.now,
           });
+        const seen = { what, status: made, creator: caller.user, isSignedIn: false };
+        await tellHooks(tx, { ...seen, commit, author });
         return made;
       });
       return { what, status, creator: caller.user, isSignedIn: true };

@@ -100,7 +100,7 @@ describe("chat services", () => {
   });
 
   test.each(chat)("%s has nothing to say about what nobody described", (kind) =>
-    expect(outgoing(kind, "status", { sender })).toBeUndefined(),
+    expect(outgoing(kind, "wiki", { sender })).toBeUndefined(),
   );
 
   test("slack gets links, the channel and an attachment", () =>

@@ -1,0 +1,43 @@
+import { countWatchers } from "../../../storage/tables/forge/repositories-watches.ts";
+import { toEmbeddedUserView } from "../accounts/user.view.ts";
+import type { Announcements } from "../hooks/announcements.ts";
+import { toCommitView } from "../hooks/payloads.view.ts";
+import { toRepositoryView } from "../repositories/repository.view.ts";
+import { type ForgeUrls, toUrl } from "../urls.ts";
+import { toStatusView } from "./status.view.ts";
+import type { TellStatus } from "./statuses.service.ts";
+
+/** Tells hooks of reports on commits (forge behaviour, 13.5). People are shown as strangers see them. */
+export function createStatusTelling({
+  announce,
+  urls,
+}: {
+  readonly announce: Pick<Announcements, "other" | "isAwaited">;
+  readonly urls: ForgeUrls;
+}): TellStatus {
+  return async (tx, { commit, author, ...seen }) => {
+    const { what, creator } = seen;
+    const { id: repositoryId } = what.repository;
+    if (!(await announce.isAwaited(tx, repositoryId, ["status"]))) return;
+    const watchers = (await countWatchers(tx, [repositoryId])).get(repositoryId) ?? 0;
+    const home = toUrl(urls, `/${what.owner.name}/${what.repository.name}`);
+    const usernames = new Map(
+      author === undefined ? [] : [[commit.author.email.toLowerCase(), author.name]],
+    );
+    const { status: state, ...report } = toStatusView(seen, urls);
+    const payload = {
+      commit: toCommitView(commit, home, usernames),
+      context: report.context,
+      created_at: report.created_at,
+      description: report.description,
+      id: report.id,
+      repository: toRepositoryView({ ...what, watchers, access: "owner", isSignedIn: false }, urls),
+      sender: creator === undefined ? null : toEmbeddedUserView(creator, false, urls),
+      sha: commit.id,
+      state,
+      target_url: report.target_url,
+      updated_at: report.updated_at,
+    };
+    await announce.other(tx, { event: "status", repositoryId, payload });
+  };
+}
