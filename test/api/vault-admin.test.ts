@@ -271,4 +271,9 @@ describe("the audit", () => {
       json: { detail: [{ loc: ["query", query.split("=")[0]] }] },
     });
   });
+
+  test("says how a time is written to who wrote something else", async () => {
+    const { json } = await admin("/audit?from=yesterday");
+    expect(json.detail[0].msg).toContain("a day such as 2026-11-20");
+  });
 });

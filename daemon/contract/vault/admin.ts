@@ -40,7 +40,9 @@ export const auditEntry = z.object({
 
 /** A time in a query: with a zone, or a day, which begins at midnight UTC. */
 const queryTime = z
-  .union([z.iso.datetime({ offset: true }), z.iso.date()])
+  .union([z.iso.datetime({ offset: true }), z.iso.date()], {
+    error: "Give a day such as 2026-11-20, or a time with its zone such as 2026-11-20T09:30:00Z",
+  })
   .transform((text) => Date.parse(text));
 
 /** What narrows the audit list and its export. */
