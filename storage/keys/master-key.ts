@@ -269,7 +269,7 @@ async function readKeyFile(folder: string): Promise<string | undefined> {
   ) {
     throw new MasterKeyError(
       "exposed",
-      `others may read ${path}; close it with: chmod 600 ${path}, and make a new key with: croft key rotate`,
+      `others may read ${path}; close it with: chmod 600 ${path}`,
     );
   }
   return text;
