@@ -102,12 +102,6 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
     announceOrganization: hooks.announce.organizationCreated,
   });
   const { forge, vault, limiter, newId, mailer } = people;
-  const administration = createVaultAdministration({
-    db: deps.db,
-    newId,
-    resetMails: vault.resetMails,
-    settings,
-  });
   const cloud = await openCloud({
     db: deps.db,
     settings,
@@ -119,6 +113,13 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
     random: Math.random,
     publicUrl: addresses.publicUrl,
     ownAddresses: addresses.own,
+  });
+  const administration = createVaultAdministration({
+    db: deps.db,
+    newId,
+    resetMails: vault.resetMails,
+    releaseStorages: cloud.cloud.connections.releaseAll,
+    settings,
   });
   const miscellaneous = createMiscellaneous({
     db: deps.db,

@@ -1,3 +1,5 @@
+import { mkdir, readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
 import { STRONG, totpCode } from "../support/vault-accounts.ts";
@@ -150,6 +152,71 @@ describe("deactivation", () => {
     expect(await setActive(id, false)).toMatchObject({ status: 409 });
     expect(await administrator.request("/api/auth/me")).toMatchObject({ status: 200 });
   });
+});
+
+describe("deletion", () => {
+  const remove = (id: string) => admin(`/users/${id}`, { method: "DELETE" });
+
+  test("is over at once for tokens and signing in; records stay, and the names are free", async () => {
+    const person = await signedIn();
+    expect(await remove(person.id)).toMatchObject({
+      status: 200,
+      json: { message: "User deleted." },
+    });
+    expect(await person.request("/api/auth/me")).toMatchObject({ status: 401 });
+    expect(await person.refresh()).toMatchObject({ status: 401 });
+    expect(await person.signIn()).toMatchObject({
+      status: 401,
+      json: { detail: "Incorrect email or password" },
+    });
+    expect(await remove(person.id)).toMatchObject({
+      status: 404,
+      json: { detail: "User not found" },
+    });
+    const records = (await audit("per_page=100")).filter((each) => each["user_id"] === person.id);
+    expect(records).toMatchObject([
+      { event_type: "admin.user_deleted", user_handle: null, metadata: { handle: person.handle } },
+      { event_type: "auth.login", user_handle: null },
+    ]);
+    expect(await person.register()).toMatchObject({ status: 201 });
+  });
+
+  test("forgets connections and cached bytes, and leaves the storage's own files", async () => {
+    const person = await signedIn();
+    const root = join(daemon.home, "files", person.handle);
+    await mkdir(root);
+    const made = await person.request("/api/cloud/connections", {
+      json: { provider: "local_folder", display_name: "mine", settings: { root } },
+    });
+    const form = new FormData();
+    form.append("file", new Blob(["kept"]), "kept.txt");
+    const base = `/api/cloud/connections/${made.json.id}/items`;
+    const item = (await person.request(`${base}/upload`, { method: "POST", body: form })).json;
+    const path = `${base}/${encodeURIComponent(item.provider_item_id)}/download`;
+    const before = await cachedFiles();
+    expect(await person.request(path)).toMatchObject({ text: "kept" });
+    await expect.poll(cachedFiles).not.toEqual(before);
+    await remove(person.id);
+    // Bytes that were just being put into the cache go when their entry finds no owner.
+    await expect.poll(cachedFiles).toEqual(before);
+    expect(await readFile(join(root, "kept.txt"), "utf8")).toBe("kept");
+  });
+
+  test("is refused for oneself", async () => {
+    const { id } = (await administrator.request("/api/auth/me")).json;
+    expect(await remove(id)).toMatchObject({
+      status: 409,
+      json: { detail: "You cannot delete your own account" },
+    });
+  });
+
+  async function cachedFiles(): Promise<string[]> {
+    const entries = await readdir(join(daemon.home, "cache"), {
+      recursive: true,
+      withFileTypes: true,
+    });
+    return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
+  }
 });
 
 describe("a password reset by an administrator", () => {

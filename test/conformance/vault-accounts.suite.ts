@@ -123,28 +123,35 @@ export function vaultAccountsSuite(name: string, openTwice: OpenTwice): void {
       expect(records).toEqual(["auth.login", "auth.password_changed"]);
     });
 
-    test("of two administrators who deactivate each other one stays", async () => {
-      await using daemons = await open();
-      const administrators: VaultCaller[] = [];
-      for (const handle of ["ada", "bo"]) {
-        const { id } = await daemons.one.registration.createFirstAdministrator({
-          handle,
-          email: `${handle}@example.org`,
-          password: STRONG,
+    test.each(["deactivate", "delete"])(
+      "of two administrators who %s each other one stays",
+      async (verb) => {
+        await using daemons = await open();
+        const administrators: VaultCaller[] = [];
+        for (const handle of ["ada", "bo"]) {
+          const { id } = await daemons.one.registration.createFirstAdministrator({
+            handle,
+            email: `${handle}@example.org`,
+            password: STRONG,
+          });
+          const unused = { email: "", sessionId: "", address: "" };
+          administrators.push({ userId: id, handle, role: "admin", ...unused });
+        }
+        const results = await daemons.both<unknown>((each, index) => {
+          const { users } = createVaultAdministration({
+            db: each.db,
+            newId: each.deps.newId,
+            resetMails: each.resetMails,
+            releaseStorages: async () => async () => undefined,
+            settings: each.deps.settings,
+          });
+          const by = administrators[index]!;
+          const { userId } = administrators[1 - index]!;
+          return verb === "delete" ? users.remove(by, userId) : users.setActive(by, userId, false);
         });
-        const unused = { email: "", sessionId: "", address: "" };
-        administrators.push({ userId: id, handle, role: "admin", ...unused });
-      }
-      const results = await daemons.both((each, index) =>
-        createVaultAdministration({
-          db: each.db,
-          newId: each.deps.newId,
-          resetMails: each.resetMails,
-          settings: each.deps.settings,
-        }).users.setActive(administrators[index]!, administrators[1 - index]!.userId, false),
-      );
-      expect(count(results)).toBe(1);
-    });
+        expect(count(results)).toBe(1);
+      },
+    );
 
     test("a sign-in that a deactivation overtakes leaves no session that works", async () => {
       await using daemons = await open();
@@ -178,6 +185,7 @@ export function vaultAccountsSuite(name: string, openTwice: OpenTwice): void {
         db: one.db,
         newId: one.deps.newId,
         resetMails: one.resetMails,
+        releaseStorages: async () => async () => undefined,
         settings: one.deps.settings,
       });
       const page = { page: 1, perPage: 10 };

@@ -19,6 +19,7 @@ export async function createServiceBackend(): Promise<VaultBackend> {
     db: accounts.db,
     newId: accounts.deps.newId,
     resetMails: accounts.resetMails,
+    releaseStorages: async () => async () => undefined,
     settings: accounts.deps.settings,
   });
   const { id } = await accounts.registration.createFirstAdministrator({

@@ -102,6 +102,16 @@ export const resetUserPassword = endpoint({
   replies: { 202: message, ...refusals, 404: detail },
 });
 
+export const deleteUser = endpoint({
+  name: "vault.admin.user.delete",
+  method: "DELETE",
+  path: "/api/admin/users/:id",
+  summary: "Delete an account with its sessions, connections and cached bytes; audit records stay",
+  gate: vaultAdministrator,
+  params: userParams,
+  replies: { 200: message, ...refusals, 404: detail, 409: detail },
+});
+
 export const viewUserQuota = endpoint({
   name: "vault.admin.quota.view",
   method: "GET",
@@ -139,6 +149,7 @@ export const vaultAdminEndpoints: readonly AnyEndpoint[] = [
   createUser,
   setUserStatus,
   resetUserPassword,
+  deleteUser,
   viewUserQuota,
   setUserQuota,
   listAudit,

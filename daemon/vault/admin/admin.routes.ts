@@ -30,6 +30,10 @@ export function adminRoutes({ users, audit }: VaultAdministration): Route[] {
       await users.resetPassword(caller, params.id);
       return { status: 202, body: { message: "A link to choose another password is on its way." } };
     }),
+    handle(contract.deleteUser, async ({ caller, params }) => {
+      await users.remove(caller, params.id);
+      return { status: 200, body: { message: "User deleted." } };
+    }),
     handle(contract.viewUserQuota, async ({ params }) => ({
       status: 200,
       body: toQuota(await users.viewQuota(params.id)),

@@ -1,7 +1,11 @@
 import type { Database } from "../../../storage/engine/database.ts";
 import type { ResetMails } from "../accounts/reset-mails.ts";
 import { type AuditTrail, createAuditTrail } from "./audit.service.ts";
-import { createUserAdministration, type UserAdministration } from "./users.service.ts";
+import {
+  createUserAdministration,
+  type ReleaseStorages,
+  type UserAdministration,
+} from "./users.service.ts";
 
 /** What administrators may do beyond what every account may. */
 export interface VaultAdministration {
@@ -15,14 +19,16 @@ export function createVaultAdministration(deps: {
   readonly newId: () => string;
   /** Of the accounts: links to choose a password go out the same way. */
   readonly resetMails: ResetMails;
+  readonly releaseStorages: ReleaseStorages;
   readonly settings: { readonly defaultQuotaBytes: number };
 }): VaultAdministration {
-  const { db, newId, resetMails, settings } = deps;
+  const { db, newId, resetMails, releaseStorages, settings } = deps;
   return {
     users: createUserAdministration({
       db,
       newId,
       resetMails,
+      releaseStorages,
       defaultQuotaBytes: settings.defaultQuotaBytes,
     }),
     audit: createAuditTrail({ db }),

@@ -8,6 +8,7 @@ import { findQuota, setQuotaLimit, type VaultQuota } from "../../../storage/tabl
 import { endSessions } from "../../../storage/tables/vault/sessions.ts";
 import {
   countActiveAdministrators,
+  deleteVaultUser,
   demandPasswordChange,
   findVaultUser,
   listVaultUsers,
@@ -44,14 +45,26 @@ export interface UserAdministration {
   setActive(caller: VaultCaller, userId: string, isActive: boolean): Promise<VaultUser>;
   /** Demands another password: ends all sessions and mails a link. */
   resetPassword(caller: VaultCaller, userId: string): Promise<void>;
+  /**
+   * Deletes a user with sessions, connections and cached bytes; the files of connected storages and the audit records
+   * stay. Throws `conflict` for oneself and for the last active administrator.
+   */
+  remove(caller: VaultCaller, userId: string): Promise<void>;
   viewQuota(userId: string): Promise<VaultQuota>;
   setQuota(caller: VaultCaller, userId: string, limitBytes: number): Promise<VaultQuota>;
 }
+
+/**
+ * Finds out what a user's connections keep outside of the database. What it gives lets go of that, and is to be called
+ * once the user's rows are gone.
+ */
+export type ReleaseStorages = (userId: string) => Promise<() => Promise<void>>;
 
 export interface UserAdministrationDeps {
   readonly db: Database;
   readonly newId: () => string;
   readonly resetMails: ResetMails;
+  readonly releaseStorages: ReleaseStorages;
   readonly defaultQuotaBytes: number;
 }
 
@@ -75,7 +88,7 @@ export function createUserAdministration(deps: UserAdministrationDeps): UserAdmi
     setActive: (caller, userId, isActive) =>
       db.transaction(async (tx) => {
         const user = await getUser(tx, userId);
-        if (!isActive) await assertDispensable(tx, caller, user);
+        if (!isActive) await assertDispensable(tx, caller, user, "deactivate");
         if (!(await setVaultUserActive(tx, userId, isActive))) return user;
         // Sessions from before the deactivation must not come back to life with the account.
         if (isActive) await endSessions(tx, userId);
@@ -91,6 +104,17 @@ export function createUserAdministration(deps: UserAdministrationDeps): UserAdmi
         await deps.resetMails.request(tx, { email: user.email, reason: "demanded" });
         await record(tx, caller, "admin.password_reset", userId, { sessions_revoked: ended });
       }),
+
+    async remove(caller, userId) {
+      const release = await deps.releaseStorages(userId);
+      await db.transaction(async (tx) => {
+        const user = await getUser(tx, userId);
+        await assertDispensable(tx, caller, user, "delete");
+        await deleteVaultUser(tx, userId);
+        await record(tx, caller, "admin.user_deleted", userId, { handle: user.handle });
+      });
+      await release();
+    },
 
     async viewQuota(userId) {
       await getUser(db, userId);
@@ -130,12 +154,13 @@ async function assertDispensable(
   tx: Transaction,
   caller: VaultCaller,
   user: VaultUser,
+  verb: "deactivate" | "delete",
 ): Promise<void> {
   if (user.id === caller.userId)
-    throw new AppError("conflict", "You cannot deactivate your own account");
+    throw new AppError("conflict", `You cannot ${verb} your own account`);
   const isLast =
     user.role === "admin" && user.isActive && (await countActiveAdministrators(tx)) <= 1;
-  if (isLast) throw new AppError("conflict", "The last active administrator cannot be deactivated");
+  if (isLast) throw new AppError("conflict", `The last active administrator cannot be ${verb}d`);
 }
 
 function record(

@@ -12,6 +12,7 @@ import {
   deleteConnection,
   findConnection,
   insertConnection,
+  listConnectionIds,
   listConnections,
   updateConnection,
   type Connection,
@@ -76,6 +77,11 @@ export interface CloudConnections {
   ): Promise<ConnectResult>;
   /** Forgets credentials, items and cached bytes; the storage's own files stay. */
   remove(caller: VaultCaller, id: string): Promise<string>;
+  /**
+   * What all connections of a user keep outside of the database: gives what lets go of it, to be called once the user's
+   * rows are gone.
+   */
+  releaseAll(userId: string): Promise<() => Promise<void>>;
   /** Looks at the storage now and keeps what it says as the connection's status. */
   test(caller: VaultCaller, id: string): Promise<Connection>;
 }
@@ -247,6 +253,15 @@ export function createConnections(deps: CloudDeps, adapters: Adapters): CloudCon
       await adapters.forget(connection.id);
       await deps.cache.forget(cached);
       return connection.id;
+    },
+
+    async releaseAll(userId) {
+      const ids = await listConnectionIds(db, userId);
+      const cached = await Promise.all(ids.map((id) => deps.cache.keysOf(id)));
+      return async () => {
+        await Promise.all(ids.map((id) => adapters.forget(id)));
+        await deps.cache.forget(cached.flat());
+      };
     },
 
     async test(caller, id) {

@@ -122,6 +122,15 @@ export async function renewCredentials(
   return changes > 0;
 }
 
+/** The ids of all connections of a user. */
+export async function listConnectionIds(db: Queries, userId: string): Promise<string[]> {
+  const rows = await db.all<{ id: string }>(
+    "SELECT id FROM vault_connections WHERE user_id = ?",
+    userId,
+  );
+  return rows.map(({ id }) => id);
+}
+
 /** Forgets a connection with its items, folders and cache rows; false when it was gone. */
 export async function deleteConnection(tx: Transaction, id: string): Promise<boolean> {
   return (await tx.run("DELETE FROM vault_connections WHERE id = ?", id)).changes > 0;

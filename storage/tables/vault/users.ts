@@ -214,6 +214,11 @@ export async function setVaultUserActive(
   );
 }
 
+/** Deletes an account with all rows that are its own; audit records stay. False when there is none. */
+export async function deleteVaultUser(tx: Transaction, id: string): Promise<boolean> {
+  return happened(await tx.run("DELETE FROM vault_users WHERE id = ?", id));
+}
+
 /** How many administrators can sign in. Called in the transaction that would take one away. */
 export async function countActiveAdministrators(tx: Transaction): Promise<number> {
   const row = await tx.get<{ total: number }>(

@@ -13,6 +13,7 @@ export const entries: readonly Entry[] = [
       "Demand another password of a vault user",
       () => import("./user-reset-password.ts"),
     ),
+    verb("delete", "Delete a vault user", () => import("./user-delete.ts"), { aliases: ["rm"] }),
   ]),
   noun("quota", "Storage quotas of vault users", [
     verb("view", "Show a vault user's quota", () => import("./quota-view.ts")),

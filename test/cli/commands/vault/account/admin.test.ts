@@ -118,6 +118,20 @@ describe("users of the vault", () => {
     expect(unknown.error()).toMatchObject({ code: "not_found" });
   });
 
+  test("are deleted with a yes", async () => {
+    await using home = await temporaryHome();
+    await using daemon = await fakeDaemon({
+      ...found,
+      [`DELETE /api/admin/users/${mira.id}`]: { body: { message: "User deleted." } },
+    });
+    await signIn(home.path, { url: daemon.url, vault: {} });
+    const line = ["vault", "admin", "user", "delete", "mira", "--json"];
+    expect((await runCli(line, { home: home.path })).code).toBe(2);
+    expect(daemon.seen.map(({ method }) => method)).toEqual(["GET"]);
+    const ran = await runCli([...line, "--yes"], { home: home.path });
+    expect(ran.json()).toEqual({ deleted: true, id: mira.id });
+  });
+
   test("have to choose another password when an administrator says so", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
