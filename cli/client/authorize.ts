@@ -38,6 +38,7 @@ export function createAuthorizer(
     cli,
     async (cookie) => refresh(await target(), cookie),
     (url) => present === undefined || belongsTo(url, present),
+    (url) => present === undefined || isSameOrigin(url, present),
   );
   return {
     target,
@@ -89,9 +90,9 @@ async function storedForgeToken(cli: Needs, target: Target): Promise<string> {
  * carry them away. On this machine ports change with each start, so all of loopback is one.
  */
 function belongsTo(url: string, target: Target): boolean {
-  const issuer = toTarget(url);
-  return (
-    (issuer.isLoopback && target.isLoopback) ||
-    new URL(issuer.url).origin === new URL(target.url).origin
-  );
+  return (toTarget(url).isLoopback && target.isLoopback) || isSameOrigin(url, target);
+}
+
+function isSameOrigin(url: string, target: Target): boolean {
+  return new URL(url).origin === new URL(target.url).origin;
 }

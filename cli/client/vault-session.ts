@@ -38,11 +38,13 @@ type Needs = Pick<CliContext, "profiles" | "credentials" | "system" | "clock">;
  * processes that need a new token at once, one asks for it.
  * @param refresh sends the refresh request with this cookie and gives the answer, whatever its status
  * @param accept whether a session of this address may be used for the present target
+ * @param isIssuer whether this address is the present target's own
  */
 export function createVaultSession(
   cli: Needs,
   refresh: (cookie: string) => Promise<IncomingAnswer>,
   accept: (url: string) => boolean,
+  isIssuer: (url: string) => boolean,
 ): VaultSession {
   return {
     async accessToken() {
@@ -65,7 +67,7 @@ export function createVaultSession(
       const stored = await read();
       if (isFresh(stored) && stored.access_token !== refused) return stored.access_token;
       const answer = await refresh(toCookie(stored.refresh_token));
-      if (answer.status !== 200) return refuse(profile, answer);
+      if (answer.status !== 200) return refuse(profile, stored, answer);
       const session = toStoredSession(answer, stored.url, cli.clock());
       await cli.credentials.write(profile, "vault", session);
       return session.access_token;
@@ -87,8 +89,15 @@ export function createVaultSession(
     return stored.access_expires_at - cli.clock() > leastLifeMs;
   }
 
-  /** A refused refresh token will not be accepted later either; anything else may be. */
-  async function refuse(profile: NamedProfile, answer: IncomingAnswer): Promise<never> {
+  /**
+   * A refresh token that its own daemon refused will not be accepted later either; anything else may be. Another daemon of
+   * this machine, which answers while the own one is down, ends no session.
+   */
+  async function refuse(
+    profile: NamedProfile,
+    stored: StoredSession,
+    answer: IncomingAnswer,
+  ): Promise<never> {
     const { toFailure } = await import("./outcomes.ts");
     const failure = toFailure({
       service: "vault",
@@ -99,7 +108,7 @@ export function createVaultSession(
     });
     if (answer.status !== 401)
       throw failure ?? new CliError("unexpected_answer", "the session could not be renewed");
-    await cli.credentials.remove(profile, "vault");
+    if (isIssuer(stored.url)) await cli.credentials.remove(profile, "vault");
     throw new CliError("session_revoked", failure?.message ?? "the session has ended", {
       httpStatus: 401,
       service: "vault",

@@ -133,6 +133,8 @@ function toText(
       "Try next, in another terminal:",
       `  ${croft} admin user list`,
       `  ${croft} login vault --email ${vault.email}`,
+      // The vault's administrator looks after accounts and has no files.
+      `  ${croft} vault register --handle mira --email mira@example.org`,
       `  ${croft} --help`,
     );
   }

@@ -287,6 +287,18 @@ describe("a vault session", () => {
     expect(await readEntry(home.path, "vault")).toBeUndefined();
   });
 
+  test("that another daemon of this machine does not know is kept for its own", async () => {
+    await using home = await temporaryHome();
+    await using daemon = await fakeDaemon({
+      "POST /api/auth/refresh": { status: 401, body: { detail: "Invalid refresh token" } },
+    });
+    const url = "http://127.0.0.1:1";
+    await signIn(home.path, { url, vault: { access_expires_at: 0 } });
+    const ran = await runCli(["vault", "me", "--json", "--url", daemon.url], { home: home.path });
+    expect(ran.error()).toMatchObject({ code: "session_revoked", exit_code: 4 });
+    expect(await readEntry(home.path, "vault")).toMatchObject({ url });
+  });
+
   test("survives a refresh that could not be answered", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
