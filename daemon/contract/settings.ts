@@ -139,7 +139,7 @@ export const settingDeclarations = {
     secret: true,
   }),
   objectsUrl: optional("Storage", address("s3"), "files in the data folder", {
-    help: "Object storage: s3://bucket?endpoint=…&region=…",
+    help: "Object storage, s3://bucket?endpoint=…&region=…; not available yet: the daemon refuses to start with it",
     secret: true,
   }),
   repositoriesDir: setting("Storage", filePath, inData("repositories"), {

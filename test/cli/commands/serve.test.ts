@@ -116,6 +116,15 @@ describe("serve", () => {
     expect(ran.error()["message"]).toContain(message);
   });
 
+  test("refuses a bucket for objects instead of keeping them on the disk", async () => {
+    await using home = await temporaryHome();
+    const env = { CROFT_OBJECTS_URL: "s3://key:s3cret@bucket" };
+    const ran = await runCli(["serve", "--json"], { home: home.path, env });
+    expect(ran).toMatchObject({ code: 2, out: "" });
+    expect(ran.error()["message"]).toContain("Unset it to start.");
+    expect(ran.err).not.toContain("s3cret");
+  });
+
   test("on a taken port exits 7 and says how to take another", async () => {
     await using home = await temporaryHome();
     await using other = await temporaryHome();
