@@ -119,13 +119,18 @@ export function bindRoutes<Caller>(
     const addressKey = () => `a:${options.limiter.addressKey(request.address)}`;
     if (limit?.key === "address") await consume(declared, addressKey(), extra);
     let caller: Caller | undefined;
+    let wrong: { readonly error: unknown } | undefined;
+    try {
+      caller = await api.authenticate(request, gate);
+    } catch (error) {
+      wrong = { error };
+    }
+    // Tries with wrong credentials count too: for the address that they come from.
     if (limit?.key === "account") {
-      const who = await settle(async () => api.authenticate(request, gate));
-      const account = who.ok ? api.accountKey(who.value) : undefined;
+      const account = wrong === undefined ? api.accountKey(caller) : undefined;
       await consume(declared, account === undefined ? addressKey() : `u:${account}`, extra);
-      if (!who.ok) throw who.error;
-      caller = who.value;
-    } else caller = await api.authenticate(request, gate);
+    }
+    if (wrong !== undefined) throw wrong.error;
     const rawParams = event.context.params ?? NO_PARAMS;
     const authorizing = api.authorize(caller, declared, request, rawParams);
     if (authorizing !== undefined) await authorizing;
@@ -301,18 +306,6 @@ function nodePair(event: H3Event): { req: IncomingMessage; res: ServerResponse }
 /** Whether the handler begins after the body: streams and forms reach it while they arrive. */
 function isReadWhole(spec: BodySpec | undefined): boolean {
   return spec !== undefined && !("kind" in spec);
-}
-
-type Settled<T> =
-  | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly error: unknown };
-
-async function settle<T>(work: () => Promise<T>): Promise<Settled<T>> {
-  try {
-    return { ok: true, value: await work() };
-  } catch (error) {
-    return { ok: false, error };
-  }
 }
 
 function hasBody(req: IncomingMessage): boolean {

@@ -38,6 +38,7 @@ describe.each(Object.entries(vendors))("%s", (type, { start, variables, client }
       [`CROFT_${variables}_CLIENT_ID`]: client.id,
       [`CROFT_${variables}_CLIENT_SECRET`]: client.secret,
       [`CROFT_${variables}_BASE_URL`]: vendor.origin,
+      CROFT_ONEDRIVE_TENANT_ID: "common",
     };
     await using daemon = await startTestDaemon({ env });
     const mira = createPerson(daemon, "mira", "192.0.2.1");

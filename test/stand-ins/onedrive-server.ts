@@ -519,6 +519,7 @@ if (import.meta.main) {
   process.stdout.write(
     `OneDrive's stand-in listens at ${server.origin}\n` +
       `CROFT_ONEDRIVE_CLIENT_ID=${oneDriveClient.id} CROFT_ONEDRIVE_CLIENT_SECRET=${oneDriveClient.secret} ` +
+      "CROFT_ONEDRIVE_TENANT_ID=common " +
       `CROFT_ONEDRIVE_BASE_URL=${server.origin}\n`,
   );
 }
