@@ -1,7 +1,13 @@
 import { Readable } from "node:stream";
-import type { GrantFailure } from "./oauth.ts";
-import type { Tokens } from "./oauth-tokens.ts";
-import type { ProviderAnswer, ProviderRequest, Transport } from "./transport.ts";
+import type { GrantFailure, OAuthVendor } from "./oauth.ts";
+import { createTokens, type Tokens } from "./oauth-tokens.ts";
+import type { ConnectRequest, ProviderDeps } from "./provider.ts";
+import {
+  createTransport,
+  type ProviderAnswer,
+  type ProviderRequest,
+  type Transport,
+} from "./transport.ts";
 
 /** A request to a vendor's service. */
 export interface AuthorizedRequest extends ProviderRequest {
@@ -20,6 +26,19 @@ export interface AuthorizedSender {
    * the error of a body that failed by itself. As with the transport, no redirect is followed.
    */
   send(request: AuthorizedRequest): Promise<ProviderAnswer | GrantFailure>;
+}
+
+/** A connection's tokens, and the sender that uses them: what every vendor's adapter opens first. */
+export function openSignedIn(
+  vendor: OAuthVendor,
+  request: ConnectRequest,
+  deps: ProviderDeps,
+  api: readonly string[],
+): { readonly tokens: Tokens; readonly sender: AuthorizedSender } {
+  const transport = createTransport(deps.direct);
+  const tokens = createTokens(vendor, request, { ...deps, transport });
+  const elsewhere = createTransport(deps.guarded);
+  return { tokens, sender: createAuthorizedSender({ transport, elsewhere, tokens, api }) };
 }
 
 /**

@@ -248,6 +248,13 @@ export interface Call {
   readonly signal: AbortSignal;
 }
 
+/** Which bytes are wanted: of which file, and of which version when only that one will do. */
+export interface ReadRequest extends Call {
+  readonly id: string;
+  readonly range?: ByteRange | undefined;
+  readonly version?: string | undefined;
+}
+
 /**
  * One person's storage. Every verb returns an outcome; only a bug throws. The empty id names the root folder.
  * No verb overwrites anything, creates missing parents, or follows a link out of the root. Success is said
@@ -268,13 +275,7 @@ export interface CloudProvider {
    * The bytes of a file, or a range of them. With `version` only exactly that version is read: `changed` otherwise.
    * `range_not_satisfiable` when the range begins behind the end, `unsupported` for what has no bytes.
    */
-  read(
-    input: Call & {
-      readonly id: string;
-      readonly range?: ByteRange | undefined;
-      readonly version?: string | undefined;
-    },
-  ): Promise<ReadOutcome>;
+  read(input: ReadRequest): Promise<ReadOutcome>;
   /** Makes an empty folder. `conflict` when anything has the name, `stale` when the parent is gone. */
   createFolder(
     input: Call & { readonly parent: string; readonly name: string },

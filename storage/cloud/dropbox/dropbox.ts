@@ -1,6 +1,6 @@
 import { asCount, asObject, asText, type JsonObject } from "../json.ts";
-import { createAuthorizedSender } from "../oauth-sender.ts";
-import { createTokens, type Tokens } from "../oauth-tokens.ts";
+import { openSignedIn } from "../oauth-sender.ts";
+import type { Tokens } from "../oauth-tokens.ts";
 import { toEndpoint, type OAuthVendor } from "../oauth.ts";
 import {
   ACCOUNT_FACT,
@@ -13,7 +13,6 @@ import {
   type ProviderDeps,
   type QuotaOutcome,
 } from "../provider.ts";
-import { createTransport } from "../transport.ts";
 import { createAccount, toChangeFailure, toLookFailure } from "./account.ts";
 import { createDropboxApi, type DropboxApi } from "./api.ts";
 import { createChanges } from "./changes.ts";
@@ -29,24 +28,14 @@ export async function openDropbox(
   deps: ProviderDeps,
   by: { readonly vendor: OAuthVendor; readonly can: Powers; readonly pieceBytes: number },
 ): Promise<ConnectOutcome> {
-  const transport = createTransport(deps.direct);
-  const tokens = createTokens(by.vendor, request, { ...deps, transport });
-  const around = { ...by, tokens };
   const base = deps.server["dropboxBaseUrl"];
   const services = {
     api: toEndpoint("https://api.dropboxapi.com/2", base),
     content: toEndpoint("https://content.dropboxapi.com/2", base),
   };
-  const api = createDropboxApi({
-    sender: createAuthorizedSender({
-      transport,
-      elsewhere: createTransport(deps.guarded),
-      tokens,
-      api: Object.values(services),
-    }),
-    ...services,
-    clock: deps.clock,
-  });
+  const { tokens, sender } = openSignedIn(by.vendor, request, deps, Object.values(services));
+  const around = { ...by, tokens };
+  const api = createDropboxApi({ sender, ...services, clock: deps.clock });
   const known = request.facts;
   if (known !== undefined && typeof known[ACCOUNT_FACT] === "string")
     return { kind: "ok", provider: createDropbox(api, known, deps, around), facts: known };

@@ -1,5 +1,5 @@
 import { toExactBytes } from "../exact-bytes.ts";
-import type { ByteRange, ReadOutcome } from "../provider.ts";
+import type { ReadOutcome, ReadRequest } from "../provider.ts";
 import { toLookFailure, type Account } from "./account.ts";
 import type { DropboxApi } from "./api.ts";
 import { isId, toDropboxItem } from "./items.ts";
@@ -8,12 +8,7 @@ import { isId, toDropboxItem } from "./items.ts";
 export async function readFile(
   api: DropboxApi,
   account: Account,
-  input: {
-    readonly id: string;
-    readonly range?: ByteRange | undefined;
-    readonly version?: string | undefined;
-    readonly signal: AbortSignal;
-  },
+  input: ReadRequest,
 ): Promise<ReadOutcome> {
   const { id, range, version, signal } = input;
   if (!isId(id)) return { kind: "not_found", note: "impossible_id" };

@@ -1,7 +1,7 @@
 import { asObject, asText, type JsonObject } from "../json.ts";
 import type { OAuthVendor } from "../oauth.ts";
-import { createAuthorizedSender } from "../oauth-sender.ts";
-import { createTokens, type Tokens } from "../oauth-tokens.ts";
+import { openSignedIn } from "../oauth-sender.ts";
+import type { Tokens } from "../oauth-tokens.ts";
 import { brokenNameRule, type Failure } from "../outcomes.ts";
 import {
   ACCOUNT_FACT,
@@ -13,7 +13,6 @@ import {
   type Powers,
   type ProviderDeps,
 } from "../provider.ts";
-import { createTransport } from "../transport.ts";
 import { createDriveApi, type DriveApi } from "./api.ts";
 import { createFolder } from "./create.ts";
 import { createDrive } from "./drive.ts";
@@ -52,15 +51,9 @@ export async function openGoogleDrive(input: {
 }): Promise<ConnectOutcome> {
   const { request, deps, vendor, root, can } = input;
   const tuning = { ...usual, ...input.tuning };
-  const transport = createTransport(deps.direct);
-  const tokens = createTokens(vendor, request, { ...deps, transport });
+  const { tokens, sender } = openSignedIn(vendor, request, deps, [root]);
   const api = createDriveApi({
-    sender: createAuthorizedSender({
-      transport,
-      elsewhere: createTransport(deps.guarded),
-      tokens,
-      api: [root],
-    }),
+    sender,
     root,
     clock: deps.clock,
     headTimeoutMs: tuning.headTimeoutMs,

@@ -1,5 +1,5 @@
-import { createAuthorizedSender } from "../oauth-sender.ts";
-import { createTokens, type Tokens } from "../oauth-tokens.ts";
+import { openSignedIn } from "../oauth-sender.ts";
+import type { Tokens } from "../oauth-tokens.ts";
 import { toEndpoint, type OAuthVendor } from "../oauth.ts";
 import { asCount, asObject, asText } from "../json.ts";
 import {
@@ -13,7 +13,6 @@ import {
   type ProviderDeps,
   type QuotaOutcome,
 } from "../provider.ts";
-import { createTransport } from "../transport.ts";
 import { createChanges, toChangeFailure } from "./changes.ts";
 import { createDrive } from "./drive.ts";
 import { createGraph, type Graph } from "./graph.ts";
@@ -33,20 +32,10 @@ export async function openOneDrive(
   deps: ProviderDeps,
   by: { readonly vendor: OAuthVendor; readonly can: Powers; readonly sizes: UploadSizes },
 ): Promise<ConnectOutcome> {
-  const transport = createTransport(deps.direct);
-  const tokens = createTokens(by.vendor, request, { ...deps, transport });
-  const around = { ...by, tokens };
   const root = toEndpoint("https://graph.microsoft.com/v1.0", deps.server["onedriveBaseUrl"]);
-  const graph = createGraph({
-    sender: createAuthorizedSender({
-      transport,
-      elsewhere: createTransport(deps.guarded),
-      tokens,
-      api: [root],
-    }),
-    root,
-    clock: deps.clock,
-  });
+  const { tokens, sender } = openSignedIn(by.vendor, request, deps, [root]);
+  const around = { ...by, tokens };
+  const graph = createGraph({ sender, root, clock: deps.clock });
   const known = request.facts;
   if (known !== undefined && isComplete(known))
     return { kind: "ok", provider: createOneDrive(graph, known, deps, around), facts: known };

@@ -1,6 +1,6 @@
 import { toExactBytes, untilConfirmed } from "../exact-bytes.ts";
 import type { ReadFailure } from "../outcomes.ts";
-import type { ByteRange, ReadOutcome } from "../provider.ts";
+import type { ReadOutcome, ReadRequest } from "../provider.ts";
 import type { Drive } from "./drive.ts";
 import type { Graph } from "./graph.ts";
 
@@ -12,12 +12,7 @@ import type { Graph } from "./graph.ts";
 export async function readFile(
   graph: Graph,
   drive: Drive,
-  input: {
-    readonly id: string;
-    readonly range?: ByteRange | undefined;
-    readonly version?: string | undefined;
-    readonly signal: AbortSignal;
-  },
+  input: ReadRequest,
 ): Promise<ReadOutcome> {
   const { id, range, version, signal } = input;
   const before = await drive.look(id, signal);

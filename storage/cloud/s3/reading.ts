@@ -1,22 +1,14 @@
 import { encodingOf } from "../content-encoding.ts";
 import { toExactBytes } from "../exact-bytes.ts";
-import type { ByteRange, ReadOutcome } from "../provider.ts";
+import type { ReadOutcome, ReadRequest } from "../provider.ts";
 import type { ProviderAnswer } from "../transport.ts";
 import { toObjectHead } from "./client.ts";
 import { find, findObject, type Store } from "./context.ts";
 import { toItem, toVersion } from "./listing.ts";
 import { isPrecondition } from "./refusals.ts";
 
-/** Bytes that are wanted. */
-export interface Reading {
-  readonly id: string;
-  readonly range?: ByteRange | undefined;
-  readonly version?: string | undefined;
-  readonly signal: AbortSignal;
-}
-
 /** The bytes of a file, or a range of them; with a version only that one's. */
-export async function read(store: Store, reading: Reading): Promise<ReadOutcome> {
+export async function read(store: Store, reading: ReadRequest): Promise<ReadOutcome> {
   const { id, range, version, signal } = reading;
   const key = store.keys.toFileKey(id);
   if (key === undefined) return refuseMissing(store, id, signal);
@@ -63,7 +55,7 @@ export async function read(store: Store, reading: Reading): Promise<ReadOutcome>
 /** A part of something else came back: the range is cut from the whole. */
 async function readFromWhole(
   store: Store,
-  { id, range, version, signal }: Reading,
+  { id, range, version, signal }: ReadRequest,
   key: string,
   etag: string,
 ): Promise<ReadOutcome> {

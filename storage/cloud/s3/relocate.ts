@@ -1,5 +1,6 @@
+import { isExpected } from "../expected.ts";
 import type { Failure } from "../outcomes.ts";
-import type { Expected, ItemOutcome, ProviderItem } from "../provider.ts";
+import type { Expected, ItemOutcome } from "../provider.ts";
 import { keepFolder, removeObject } from "./changing.ts";
 import type { ObjectHead } from "./client.ts";
 import { find, findObject, turnOf, type Store } from "./context.ts";
@@ -50,16 +51,6 @@ export async function relocate(store: Store, move: Relocation): Promise<ItemOutc
       return outcome;
     });
   });
-}
-
-/** Whether an item is what the caller saw. */
-export function isExpected(item: ProviderItem, expected: Expected): boolean {
-  return (
-    (expected.kind === undefined || expected.kind === item.kind) &&
-    (expected.name === undefined || expected.name === item.name) &&
-    (expected.parent === undefined || expected.parent === item.parent) &&
-    (expected.etag === undefined || item.etag === undefined || expected.etag === item.etag)
-  );
 }
 
 async function copyThenDelete(

@@ -1,3 +1,4 @@
+import { isExpected } from "../expected.ts";
 import { mayRetryRead, type Failure } from "../outcomes.ts";
 import type { DeleteOutcome, Expected } from "../provider.ts";
 import { readDeleteResult } from "./answers.ts";
@@ -7,7 +8,6 @@ import { find, findObject, hasKeys, turnOf, type Store } from "./context.ts";
 import { splitId } from "./keys.ts";
 import { pagesOf, toFolderItem, toItem, type KeyEntry } from "./listing.ts";
 import { escapeXml } from "./multipart.ts";
-import { isExpected } from "./relocate.ts";
 import { mayHaveLanded, toChangeFailure, toFailure } from "./refusals.ts";
 
 /** What is to go. */

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { toExactBytes } from "../exact-bytes.ts";
 import { BrokenOff, type ReadFailure } from "../outcomes.ts";
-import type { ByteRange, ProviderItem, ReadOutcome } from "../provider.ts";
+import type { ProviderItem, ReadOutcome, ReadRequest } from "../provider.ts";
 import { toPlaceOf } from "./address.ts";
 import type { DavCore } from "./core.ts";
 import { plainTag } from "./items.ts";
@@ -13,15 +13,7 @@ const ATTEMPTS_MAX = 3;
 const LOOKS_AGAIN_BYTES = 256 * 1024;
 
 /** The bytes of a file. What is sent is compared with what was looked at just before. */
-export async function readFile(
-  core: DavCore,
-  input: {
-    readonly id: string;
-    readonly range?: ByteRange | undefined;
-    readonly version?: string | undefined;
-    readonly signal: AbortSignal;
-  },
-): Promise<ReadOutcome> {
+export async function readFile(core: DavCore, input: ReadRequest): Promise<ReadOutcome> {
   const { range, version, signal } = input;
   const place = toPlaceOf(input.id);
   if (place === undefined) return { kind: "not_found", note: "impossible_id" };
