@@ -17,6 +17,7 @@ import type {
 import { readMultipart } from "./multipart.ts";
 import { readWholeBody } from "./read-body.ts";
 import { pagingHeaders, toRefusal, withHeaders, writeAnswer } from "./replies.ts";
+import { createTurnEnd } from "./turn-end.ts";
 
 /** How often one key may call one route; see `limits.ts`. */
 export interface RateLimiter {
@@ -75,6 +76,7 @@ export function bindRoutes<Caller>(
   options: BinderOptions,
 ): H3 {
   const app = new H3({ silent: true });
+  const turnEnd = createTurnEnd();
   const table = createRouter<string>();
   for (const route of routes) {
     const { method, path } = route.endpoint;
@@ -97,6 +99,7 @@ export function bindRoutes<Caller>(
     let cause: unknown;
     try {
       const answer = await answerOf(route, declared, request, event, req, extra);
+      await turnEnd();
       const sent = send(declared, answer, request, res, extra);
       status = typeof sent === "number" ? sent : await sent;
     } catch (error) {
