@@ -16,7 +16,7 @@ import type {
 } from "./handle.ts";
 import { readMultipart } from "./multipart.ts";
 import { readWholeBody } from "./read-body.ts";
-import { pagingHeaders, toRefusal, withHeaders, writeAnswer } from "./replies.ts";
+import { pagingHeaders, toHeaderList, toRefusal, withHeaders, writeAnswer } from "./replies.ts";
 import { createTurnEnd } from "./turn-end.ts";
 
 /** How often one key may call one route; see `limits.ts`. */
@@ -225,11 +225,14 @@ export function bindRoutes<Caller>(
     answer: AnyAnswer,
     request: ServerRequest,
     res: ServerResponse,
-    extra: AnswerHeaders,
+    extra: Record<string, string | readonly string[]>,
   ): Promise<number> | number {
+    if ("bytes" in answer) {
+      const head = toHeaderList(api.headers, Object.assign(extra, answer.headers));
+      return sendBytes(request, res, answer.bytes, head);
+    }
     const headers = { ...api.headers };
     Object.assign(headers, extra, answer.headers);
-    if ("bytes" in answer) return sendBytes(request, res, answer.bytes, headers);
     if (declared.paging !== undefined && answer.total !== undefined)
       Object.assign(
         headers,

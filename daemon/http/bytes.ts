@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
 import type { ByteSource, ServerRequest } from "./handle.ts";
+import type { HeaderList } from "./replies.ts";
 
 interface Range {
   readonly start: number;
@@ -15,67 +16,64 @@ const TEXT_BYTES = 16 * 1024;
  * HEAD without a body. Several ranges at once are answered whole, as HTTP allows. Writes on Node's own
  * response: a web stream costs a third of the throughput. Resolves with the status when all is sent or the
  * client has gone; `source.release` has been called by then.
+ * @param head the headers of the answer besides those that follow from the source, which are added to it
  */
 export function sendBytes(
   request: ServerRequest,
   response: ServerResponse,
   source: ByteSource,
-  headers: MutableHeaders,
+  head: HeaderList,
 ): Promise<number> | number {
-  const sent = answer(request, response, source, headers);
+  const sent = answer(request, response, source, head);
   if (typeof sent !== "number") return sent.finally(() => source.release?.());
   source.release?.();
   return sent;
 }
-
-/** Headers that the transport may add to. */
-type MutableHeaders = Record<string, string | readonly string[]>;
 
 /** The status at once when nothing is streamed. */
 function answer(
   request: ServerRequest,
   response: ServerResponse,
   source: ByteSource,
-  base: MutableHeaders,
+  head: HeaderList,
 ): Promise<number> | number {
+  const { size, contentType, lastModified } = source;
   const etag = source.etag === undefined ? undefined : `"${source.etag}"`;
-  if (etag !== undefined) base["ETag"] = etag;
-  if (source.lastModified !== undefined) base["Last-Modified"] = source.lastModified.toUTCString();
+  if (etag !== undefined) head.push("ETag", etag);
+  if (lastModified !== undefined) head.push("Last-Modified", lastModified.toUTCString());
 
-  if (isCurrent(request, etag, source.lastModified)) return end(response, 304, base);
-  base["Content-Type"] = source.contentType;
-  const { size } = source;
+  if (isCurrent(request, etag, lastModified)) return end(response, 304, head);
   if (size === undefined) {
-    if (request.method === "HEAD") return end(response, 200, base);
-    return stream(response, 200, base, source, undefined);
+    head.push("Content-Type", contentType);
+    if (request.method === "HEAD") return end(response, 200, head);
+    return stream(response, 200, head, source, undefined);
   }
-  base["Accept-Ranges"] = "bytes";
-  const range = rangeOf(request, size, etag, source.lastModified);
+  head.push("Accept-Ranges", "bytes");
+  const range = rangeOf(request, size, etag, lastModified);
   if (range === "unsatisfiable") {
-    base["Content-Range"] = `bytes */${size}`;
-    base["Content-Length"] = "0";
-    delete base["Content-Type"];
-    return end(response, 416, base);
+    head.push("Content-Range", `bytes */${size}`, "Content-Length", "0");
+    return end(response, 416, head);
   }
   const status = range === undefined ? 200 : 206;
-  base["Content-Length"] = String(range === undefined ? size : range.end - range.start + 1);
-  if (range !== undefined) base["Content-Range"] = `bytes ${range.start}-${range.end}/${size}`;
-  if (request.method === "HEAD" || size === 0) return end(response, status, base);
+  const length = range === undefined ? size : range.end - range.start + 1;
+  head.push("Content-Type", contentType, "Content-Length", String(length));
+  if (range !== undefined) head.push("Content-Range", `bytes ${range.start}-${range.end}/${size}`);
+  if (request.method === "HEAD" || size === 0) return end(response, status, head);
   if (source.buffer !== undefined) {
     const part =
       range === undefined ? source.buffer : source.buffer.subarray(range.start, range.end + 1);
-    return end(response, status, base, part);
+    return end(response, status, head, part);
   }
-  return stream(response, status, base, source, range);
+  return stream(response, status, head, source, range);
 }
 
 function end(
   response: ServerResponse,
   status: number,
-  headers: Record<string, string | readonly string[]>,
+  head: HeaderList,
   body?: Uint8Array,
 ): number {
-  response.writeHead(status, headers as Record<string, string | string[]>);
+  response.writeHead(status, head);
   // Node sends text together with the head in one write; a buffer costs a second one, which takes longer than the copy.
   if (body !== undefined && body.byteLength <= TEXT_BYTES)
     response.end(
@@ -89,12 +87,12 @@ function end(
 async function stream(
   response: ServerResponse,
   status: number,
-  headers: Record<string, string | readonly string[]>,
+  head: HeaderList,
   source: ByteSource,
   range: Range | undefined,
 ): Promise<number> {
   if (source.send !== undefined) {
-    response.writeHead(status, headers as Record<string, string | string[]>);
+    response.writeHead(status, head);
     try {
       await source.send(range, response);
       response.end();
@@ -105,7 +103,7 @@ async function stream(
   }
   // Opened before the head is written: a source that fails at once still gets a proper error answer.
   const readable = await source.open(range);
-  response.writeHead(status, headers as Record<string, string | string[]>);
+  response.writeHead(status, head);
   try {
     await pipeline(readable, response);
   } catch {

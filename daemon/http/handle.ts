@@ -83,17 +83,19 @@ export interface ByteSource {
   readonly etag: string | undefined;
   readonly lastModified: Date | undefined;
   /** The whole of it in memory, for small bodies: answered without a stream. */
-  readonly buffer?: Uint8Array;
+  readonly buffer?: Uint8Array | undefined;
   /** Opens the bytes from `start` to `end`, both included; the whole when no range is given. */
   open(range?: { readonly start: number; readonly end: number }): Promise<Readable>;
   /**
    * Writes the bytes to the response instead, without ending it, where the source can do that in constant memory.
    * Rejects when the response closes before its end. Used in place of `open`.
    */
-  send?(
-    range: { readonly start: number; readonly end: number } | undefined,
-    to: Writable,
-  ): Promise<void>;
+  readonly send?:
+    | ((
+        range: { readonly start: number; readonly end: number } | undefined,
+        to: Writable,
+      ) => Promise<void>)
+    | undefined;
   release?(): void;
 }
 

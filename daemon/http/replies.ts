@@ -34,6 +34,22 @@ export function toRefusal(error: unknown): AppError | undefined {
   return undefined;
 }
 
+/** Headers as Node takes them at the least cost: names and values in turn. */
+export type HeaderList = string[];
+
+/** The headers of both parts; where both have a name, the second one's value counts. */
+export function toHeaderList(first: AnswerHeaders, second: AnswerHeaders): HeaderList {
+  const list: HeaderList = [];
+  for (const name in first) if (!(name in second)) push(list, name, first[name] ?? "");
+  for (const name in second) push(list, name, second[name] ?? "");
+  return list;
+}
+
+function push(list: HeaderList, name: string, value: string | readonly string[]): void {
+  if (typeof value === "string") list.push(name, value);
+  else for (const each of value) list.push(name, each);
+}
+
 /** Writes a whole answer at once. `body` is sent as it stands when it is text, else as JSON. */
 export function writeAnswer(
   response: ServerResponse,

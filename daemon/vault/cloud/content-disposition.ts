@@ -3,9 +3,13 @@
  * or the value.
  */
 export function toContentDisposition(name: string): string {
+  if (PLAIN.test(name)) return `attachment; filename*=UTF-8''${name}`;
   const encoded = encodeURIComponent(name.toWellFormed()).replace(
     /['()*!]/g,
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
   );
   return `attachment; filename*=UTF-8''${encoded}`;
 }
+
+/** Names that stay as they are when they are encoded. */
+const PLAIN = /^[\w.~-]+$/;

@@ -240,8 +240,8 @@ function toBytesAnswer(item: ItemBytes, contentType: string, disposition: string
       contentType,
       etag: entityTag,
       lastModified: modifiedAt === undefined ? undefined : new Date(modifiedAt),
-      ...(bytes.buffer === undefined ? {} : { buffer: bytes.buffer }),
-      ...(bytes.send === undefined ? {} : { send: bytes.send }),
+      buffer: bytes.buffer,
+      send: bytes.send,
       async open(range) {
         try {
           return await bytes.open(range);
