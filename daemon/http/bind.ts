@@ -5,7 +5,7 @@ import { addRoute, createRouter, findRoute } from "rou3";
 import type { z } from "zod";
 import { schemaOf, type AnyEndpoint, type BodySpec, type Endpoint } from "../contract/endpoint.ts";
 import { AppError } from "../errors.ts";
-import { sendBytes } from "./bytes.ts";
+import { createByteSender } from "./bytes.ts";
 import type {
   AnyAnswer,
   Api,
@@ -16,11 +16,13 @@ import type {
 } from "./handle.ts";
 import { readMultipart } from "./multipart.ts";
 import { readWholeBody } from "./read-body.ts";
-import { pagingHeaders, toHeaderList, toRefusal, withHeaders, writeAnswer } from "./replies.ts";
+import { pagingHeaders, toRefusal, withHeaders, writeAnswer } from "./replies.ts";
 import { createTurnEnd } from "./turn-end.ts";
 
 /** How often one key may call one route; see `limits.ts`. */
 export interface RateLimiter {
+  /** False when everything passes uncounted: then answers say nothing of limits. */
+  readonly counts: boolean;
   consume(
     key: string,
     limit: { readonly max: number; readonly seconds: number },
@@ -77,6 +79,7 @@ export function bindRoutes<Caller>(
 ): H3 {
   const app = new H3({ silent: true });
   const turnEnd = createTurnEnd();
+  const sendBytes = createByteSender(api.headers);
   const table = createRouter<string>();
   for (const route of routes) {
     const { method, path } = route.endpoint;
@@ -165,7 +168,7 @@ export function bindRoutes<Caller>(
     key: string,
     extra: Record<string, string>,
   ): Promise<void> {
-    if (declared.limit === undefined) return;
+    if (declared.limit === undefined || !options.limiter.counts) return;
     const { max } = declared.limit;
     const counted = await options.limiter.consume(`${declared.name}:${key}`, declared.limit);
     extra["RateLimit-Limit"] = String(max);
@@ -225,11 +228,11 @@ export function bindRoutes<Caller>(
     answer: AnyAnswer,
     request: ServerRequest,
     res: ServerResponse,
-    extra: Record<string, string | readonly string[]>,
+    extra: Readonly<Record<string, string>>,
   ): Promise<number> | number {
     if ("bytes" in answer) {
-      const head = toHeaderList(api.headers, Object.assign(extra, answer.headers));
-      return sendBytes(request, res, answer.bytes, head);
+      for (const name in extra) res.setHeader(name, extra[name] ?? "");
+      return sendBytes(request, res, answer);
     }
     const headers = { ...api.headers };
     Object.assign(headers, extra, answer.headers);

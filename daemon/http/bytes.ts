@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
-import type { ByteSource, ServerRequest } from "./handle.ts";
-import type { HeaderList } from "./replies.ts";
+import type { AnswerHeaders, BytesAnswer, ByteSource, ServerRequest } from "./handle.ts";
+import { toHeaderList, type HeaderList } from "./replies.ts";
 
 interface Range {
   readonly start: number;
@@ -11,27 +11,44 @@ interface Range {
 /** Bodies up to this size are sent as text of one byte a character. */
 const TEXT_BYTES = 16 * 1024;
 
-/**
- * Answers with bytes: 200, 206 for one range, 304 when the client's copy is current, 416 for a range outside,
- * HEAD without a body. Several ranges at once are answered whole, as HTTP allows. Writes on Node's own
- * response: a web stream costs a third of the throughput. Resolves with the status when all is sent or the
- * client has gone; `source.release` has been called by then.
- * @param head the headers of the answer besides those that follow from the source, which are added to it
- */
-export function sendBytes(
+/** Sends the bytes of an answer; the status is there at once when nothing is streamed. */
+export type SendBytes = (
   request: ServerRequest,
   response: ServerResponse,
-  source: ByteSource,
-  head: HeaderList,
-): Promise<number> | number {
-  const sent = answer(request, response, source, head);
-  if (typeof sent !== "number") return sent.finally(() => source.release?.());
-  source.release?.();
-  return sent;
+  answer: BytesAnswer,
+) => Promise<number> | number;
+
+/**
+ * Makes the function that answers with bytes: 200, 206 for one range, 304 when the client's copy is current, 416 for a
+ * range outside, HEAD without a body. Several ranges at once are answered whole, as HTTP allows. Writes on Node's own
+ * response: a web stream costs a third of the throughput. Resolves with the status when all is sent or the
+ * client has gone; `source.release` has been called by then.
+ * @param base headers of every answer that has none of its own by these names
+ */
+export function createByteSender(base: AnswerHeaders): SendBytes {
+  /** What is in memory may be answered with one and the same object again and again: its head is made once. */
+  const heads = new WeakMap<BytesAnswer, HeaderList>();
+  return (request, response, answer) => {
+    const { bytes: source, headers } = answer;
+    const isWhole = source.buffer !== undefined && asksForAll(request);
+    const known = isWhole ? heads.get(answer) : undefined;
+    if (known !== undefined) {
+      source.release?.();
+      return end(response, 200, known, source.buffer);
+    }
+    const head = toHeaderList(base, headers ?? NO_HEADERS);
+    const sent = send(request, response, source, head);
+    if (isWhole) heads.set(answer, head);
+    if (typeof sent !== "number") return sent.finally(() => source.release?.());
+    source.release?.();
+    return sent;
+  };
 }
 
-/** The status at once when nothing is streamed. */
-function answer(
+const NO_HEADERS: AnswerHeaders = {};
+
+/** Adds to `head` what follows from the source. */
+function send(
   request: ServerRequest,
   response: ServerResponse,
   source: ByteSource,
@@ -112,6 +129,16 @@ async function stream(
     response.destroy();
   }
   return status;
+}
+
+/** Whether nothing but the bytes themselves can be the answer. */
+function asksForAll({ method, headers }: ServerRequest): boolean {
+  return (
+    method === "GET" &&
+    headers.range === undefined &&
+    headers["if-none-match"] === undefined &&
+    headers["if-modified-since"] === undefined
+  );
 }
 
 function isCurrent(

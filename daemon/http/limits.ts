@@ -25,6 +25,8 @@ export interface LimitOutcome {
 }
 
 export interface Limiter {
+  /** False when everything passes uncounted. */
+  readonly counts: boolean;
   /** Counts one hit of `key` and says whether it is within the rule. A key belongs to one rule. */
   consume(key: string, rule: LimitRule): Promise<LimitOutcome>;
   /** Forgets the hits of `key`. */
@@ -53,6 +55,7 @@ export interface LimiterOptions {
  */
 export function createLimiter({ db, clock, enabled = true }: LimiterOptions): Limiter {
   return {
+    counts: enabled,
     async consume(key, { max, seconds }) {
       if (!enabled) {
         return { allowed: true, remaining: max, resetSeconds: seconds };

@@ -97,6 +97,7 @@ export async function startForgeApp(deps: Partial<ForgeAccountsDeps> = {}): Prom
   const api = createForgeApi({ db, authentication: accounts.authentication, urls: accounts.urls });
   const app = bindRoutes(api, peopleRoutes(accounts), {
     limiter: {
+      counts: true,
       consume: async (_key, { max, seconds }) => ({
         allowed: true,
         remaining: max,

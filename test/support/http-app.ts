@@ -66,6 +66,7 @@ export async function serveRoutes(
   const counts = new Map<string, number>();
   const app = bindRoutes({ ...plainApi, ...options.api }, routes, {
     limiter: {
+      counts: true,
       consume: async (key, { max, seconds }) => {
         const count = (counts.get(key) ?? 0) + 1;
         counts.set(key, count);

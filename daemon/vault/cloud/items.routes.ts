@@ -14,11 +14,11 @@ import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import type { Cloud } from "./cloud.ts";
 import {
+  createDownloadAnswers,
   readCursor,
   toCreateFolderReply,
   toDeleteReply,
   toDetailView,
-  toDownloadAnswer,
   toListingView,
   toMoveReply,
   toOpenReply,
@@ -29,7 +29,10 @@ import {
 import { readUpload } from "./upload-form.ts";
 
 /** Routes of items and folders. */
-export const itemRoutes = ({ listings, bytes, changes, uploads }: Cloud): Route[] => [
+export const itemRoutes = (
+  { listings, bytes, changes, uploads }: Cloud,
+  toDownloadAnswer = createDownloadAnswers(),
+): Route[] => [
   handle(listItems, async ({ caller, params, query }) => {
     const { parent_ref: parentRef, cursor, limit, refresh, name } = query;
     const request = { parentRef, after: readCursor(cursor), limit, refresh, name };

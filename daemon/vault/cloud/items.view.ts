@@ -106,10 +106,36 @@ export function toDownloadPath({ connection_id, item_id }: ItemPlace): string {
 }
 
 /** The bytes as a download, or the refusal of a failed one (vault API, download). */
-export function toDownloadAnswer(result: ItemBytes | ReadFailure): BytesAnswer {
-  if (result.kind === "bytes")
-    return toBytesAnswer(result, safeType(result.contentType), toContentDisposition(result.name));
-  throw toDownloadRefusal(result);
+export type ToDownloadAnswer = (result: ItemBytes | ReadFailure) => BytesAnswer;
+
+/**
+ * Makes the view of downloads. Bytes that stay in memory are answered with the same object for as long as nothing else
+ * of their item changes: the transport writes its head once.
+ */
+export function createDownloadAnswers(): ToDownloadAnswer {
+  const latest = new WeakMap<
+    Uint8Array,
+    { readonly of: ItemBytes; readonly answer: BytesAnswer }
+  >();
+  return (result) => {
+    if (result.kind !== "bytes") throw toDownloadRefusal(result);
+    const { buffer } = result.bytes;
+    const known = buffer && latest.get(buffer);
+    if (known !== undefined && isSameHead(known.of, result)) return known.answer;
+    const disposition = toContentDisposition(result.name);
+    const answer = toBytesAnswer(result, safeType(result.contentType), disposition);
+    if (buffer !== undefined) latest.set(buffer, { of: result, answer });
+    return answer;
+  };
+}
+
+function isSameHead(one: ItemBytes, other: ItemBytes): boolean {
+  return (
+    one.entityTag === other.entityTag &&
+    one.name === other.name &&
+    one.contentType === other.contentType &&
+    one.modifiedAt === other.modifiedAt
+  );
 }
 
 function toDownloadRefusal(failure: ReadFailure): AppError {

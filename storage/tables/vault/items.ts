@@ -74,10 +74,8 @@ export async function findOwnedItem(
   connectionId: string,
   providerItemId: string,
 ): Promise<{ readonly item: CloudItem; readonly generation: number } | undefined> {
-  // A subquery and no join: SQLite takes a fifth of the time for it.
   const row = await db.get<ItemRow & { generation: number | null }>(
-    `SELECT (SELECT generation FROM vault_connections WHERE id = ? AND user_id = ?) AS generation, ${columnList}
-     FROM vault_items WHERE connection_id = ? AND provider_item_id = ? AND deleted_at IS NULL`,
+    OWNED_ITEM,
     connectionId,
     userId,
     connectionId,
@@ -325,6 +323,12 @@ type KnownRow = Pick<
 
 const columnList = `id, connection_id, user_id, provider_item_id, name, kind, parent_ref, content_type, provider_size,
   modified_at, etag, version, deleted_at, analysis_status, semantic_index_status`;
+
+/**
+ * Asked with every download, and so put together once. A subquery and no join: SQLite takes a fifth of the time for it.
+ */
+const OWNED_ITEM = `SELECT (SELECT generation FROM vault_connections WHERE id = ? AND user_id = ?) AS generation, ${columnList}
+  FROM vault_items WHERE connection_id = ? AND provider_item_id = ? AND deleted_at IS NULL`;
 
 function differs(row: KnownRow, seen: SeenItem): boolean {
   return (

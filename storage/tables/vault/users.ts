@@ -84,13 +84,7 @@ export async function findVaultUserInSession(
   id: string,
   sessionId: string,
 ): Promise<{ readonly user: VaultUser; readonly isSessionLive: boolean } | undefined> {
-  const row = await db.get(
-    `SELECT ${COLUMNS}, (SELECT CASE WHEN ended_at IS NULL THEN 1 ELSE 0 END FROM vault_sessions
-       WHERE vault_sessions.id = ? AND user_id = vault_users.id) AS is_session_live
-     FROM vault_users WHERE id = ?`,
-    sessionId,
-    id,
-  );
+  const row = await db.get(USER_IN_SESSION, sessionId, id);
   return row && { user: toKnownUser(row), isSessionLive: row["is_session_live"] === 1 };
 }
 
@@ -250,6 +244,11 @@ export function toHandleKey(handle: string): string {
 const COLUMNS = `id, handle, email, password_hash, role, is_active, password_must_change, pdf_open_mode,
   default_storage_backend, token_version, totp_enabled, totp_secret, totp_last_step, totp_pending_secret,
   totp_pending_expires_at, created_at`;
+
+/** Asked with every request, and so put together once. */
+const USER_IN_SESSION = `SELECT ${COLUMNS}, (SELECT CASE WHEN ended_at IS NULL THEN 1 ELSE 0 END FROM vault_sessions
+    WHERE vault_sessions.id = ? AND user_id = vault_users.id) AS is_session_live
+  FROM vault_users WHERE id = ?`;
 
 function toUser(row: Row | undefined): VaultUser | undefined {
   return row === undefined ? undefined : toKnownUser(row);

@@ -135,6 +135,17 @@ describe("order of the checks", () => {
     expect((await post(app.url, '{"n":4}', { authorization: "Bearer bob" })).status).toBe(200);
   });
 
+  test("where nothing is counted, nothing is said of limits", async () => {
+    const uncounted = {
+      counts: false,
+      consume: () => Promise.reject(new Error("asked")),
+      addressKey: (address: string) => address,
+    };
+    await using app = await serveRoutes([guarded], { limiter: uncounted });
+    const answer = await post(app.url, '{"n":4}', { authorization: "Bearer ann" });
+    expect([answer.status, answer.headers.get("ratelimit-limit")]).toEqual([200, null]);
+  });
+
   test("callers without an account count by address, before they are refused", async () => {
     await using app = await serveRoutes([guarded]);
     const statuses = [];

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { request as plainRequest } from "undici";
 import { describe, expect, test } from "vitest";
-import { anyone, bytes, endpoint } from "../../../../daemon/contract/endpoint.ts";
+import { anyone, bytes, endpoint, perAddress } from "../../../../daemon/contract/endpoint.ts";
 import type { ByteSource } from "../../../../daemon/http/handle.ts";
 import { serveRoutes } from "../../../support/http-app.ts";
 
@@ -113,6 +113,40 @@ describe.each([
     const { status, headers, body } = await get(make(), {}, "HEAD");
     expect([status, headers["content-length"], body]).toEqual([200, "16", ""]);
   });
+});
+
+test("one answer object serves every kind of request, in any order, with each request's own headers", async () => {
+  let releases = 0;
+  const answer = {
+    status: 200,
+    bytes: { ...buffered(), release: () => (releases += 1) },
+    headers: { "Cache-Control": "private", "X-Kind": "kept" },
+  } as const;
+  await using app = await serveRoutes([
+    { endpoint: { ...download, limit: perAddress(100, 60) }, handler: async () => answer },
+  ]);
+  const ask = async (headers: Record<string, string> = {}, method: "GET" | "HEAD" = "GET") => {
+    const got = await plainRequest(`${app.url}/api/file`, { method, headers });
+    const { date, ...rest } = got.headers;
+    return { status: got.statusCode, headers: rest, body: await got.body.text(), date };
+  };
+  const whole = await ask();
+  expect([whole.status, whole.body]).toEqual([200, TEXT]);
+  expect(whole.headers).toMatchObject({
+    "cache-control": "private",
+    "x-kind": "kept",
+    etag: '"v1"',
+    "content-length": "16",
+    "ratelimit-remaining": "99",
+  });
+  expect((await ask({ range: "bytes=0-3" })).body).toBe("0123");
+  expect((await ask({ "if-none-match": '"v1"' })).status).toBe(304);
+  expect((await ask({}, "HEAD")).body).toBe("");
+  expect((await ask({ range: "bytes=99-" })).status).toBe(416);
+  const again = await ask();
+  expect(again.body).toBe(TEXT);
+  expect(again.headers).toEqual({ ...whole.headers, "ratelimit-remaining": "94" });
+  expect(releases).toBe(6);
 });
 
 describe("bytes that do not come", () => {
