@@ -77,20 +77,6 @@ export function drawFrame(frame: Frame, size: Size, style: Style): readonly stri
   return lines.slice(0, Math.max(1, size.rows - 1));
 }
 
-/** The help as lines: what each key does. */
-export function drawHelp(hints: readonly KeyHint[], size: Size, style: Style): readonly string[] {
-  const width = innerWidth(size);
-  const keysWidth = Math.max(...hints.map(([keys]) => stringWidth(keys)));
-  return hints.flatMap(([keys, does]) => {
-    if (keys === "") return [style.dim(cutEnd(does, width))];
-    const lines = wrapWords(does, Math.max(8, width - keysWidth - 4));
-    return lines.map((line, index) => {
-      const head = padEnd(index === 0 ? keys : "", keysWidth);
-      return `  ${style.bold(head)}  ${line}`;
-    });
-  });
-}
-
 /** What went wrong and what helps, in one line. */
 export function toProblemText({ message, details }: CliError): string {
   return details.hint === undefined ? message : `${message}; ${details.hint}`;

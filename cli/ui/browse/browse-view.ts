@@ -13,27 +13,25 @@ import {
   bodyHeight,
   drawFailure,
   drawFrame,
-  drawHelp,
   innerWidth,
   type KeyHint,
   type Question,
 } from "../frame.ts";
+import { createHelp } from "../help.ts";
 import type { ListWindow } from "../list-window.ts";
 import type { Size } from "../screen.tsx";
+import { layOut, type ScrolledText } from "../scrolled-text.ts";
 import { toShortAge } from "../short-age.ts";
 import type { FolderView, Place } from "./folder-view.ts";
 import type { Transfer } from "./transfers.ts";
 
 /** A file that is looked at. */
-export interface Preview {
+export interface Preview extends ScrolledText {
   readonly place: Place;
   readonly item: WireItem;
   /** The beginning of its bytes as text; null when they are none. Undefined while it is on its way. */
   readonly text: { readonly start: string | null; readonly isWhole: boolean } | undefined;
   readonly problem: CliError | undefined;
-  /** The first line shown. */
-  readonly top: number;
-  readonly lines?: { readonly columns: number; readonly text: readonly string[] };
 }
 
 /** Everything that decides how the browser looks. */
@@ -79,11 +77,8 @@ const previewHints: readonly KeyHint[] = [
   ["?", "keys"],
   ["q", "back"],
 ];
-const helpHints: readonly KeyHint[] = [
-  ["↑↓", "scroll"],
-  ["any key", "back"],
-];
-const help: readonly KeyHint[] = [
+/** What its keys do. */
+export const help = createHelp("Items: keys", [
   ["↑ ↓  k j", "one item up or down"],
   ["PgUp PgDn", "one page up or down"],
   ["g G", "first, last of what is loaded"],
@@ -101,12 +96,7 @@ const help: readonly KeyHint[] = [
   ["c", "stop the transfers"],
   ["Esc", "drop what was picked, selected or sought; then up"],
   ["q", "leave"],
-];
-
-/** The help as lines for a screen of this size. */
-export function helpLines(size: Size, style: Style): readonly string[] {
-  return drawHelp(help, size, style);
-}
+]);
 
 /** Rows that the list, or the text of a file, has on a screen of this size. */
 export function listHeight(state: BrowseState, size: Size): number {
@@ -127,18 +117,7 @@ export function drawBrowse(
 ): readonly string[] {
   const { helpTop, preview, message, question, folder } = state;
   const common = { question, isProblem: message?.isProblem === true };
-  if (helpTop !== undefined)
-    return drawFrame(
-      {
-        title: "Items: keys",
-        aside: "",
-        body: helpLines(size, style).slice(helpTop),
-        status: "",
-        hints: helpHints,
-      },
-      size,
-      style,
-    );
+  if (helpTop !== undefined) return help.draw(helpTop, size, style);
   if (preview !== undefined)
     return drawFrame(
       {
@@ -328,20 +307,12 @@ function transfersText(transfers: readonly Transfer[], rest: number): string {
   return rest === transfers.length ? `↓↑ ${rest} transfers` : `   and ${rest} more`;
 }
 
-/** The file as lines: they are kept, since text takes longer to lay out than to scroll. */
+/** The file laid out. */
 export function layOutPreview(preview: Preview, size: Size, style: Style, now: number): Preview {
-  const { columns } = size;
-  const isWhole = preview.text !== undefined || preview.problem !== undefined;
-  const text =
-    preview.lines?.columns === columns
-      ? preview.lines.text
-      : toPreviewLines(preview, size, style, now);
-  const most = Math.max(0, text.length - bodyHeight(size, {}));
-  return {
-    ...preview,
-    ...(isWhole ? { lines: { columns, text } } : {}),
-    top: Math.min(preview.top, most),
-  };
+  return layOut(preview, size, {
+    isWhole: preview.text !== undefined || preview.problem !== undefined,
+    toLines: () => toPreviewLines(preview, size, style, now),
+  });
 }
 
 function toPreviewLines(

@@ -16,7 +16,7 @@ import { createBrowseActions } from "./browse-actions.ts";
 import {
   type BrowseState,
   drawBrowse,
-  helpLines,
+  help,
   layOutPreview,
   listHeight,
   type Preview,
@@ -131,7 +131,7 @@ export function createBrowse(deps: BrowseDeps): Browse {
       height = listHeight(state, size);
       placeCursor(cursorWindow().cursor);
       if (preview !== undefined) preview = layOutPreview(preview, size, style, clock());
-      overlays.limitHelp(helpLines(size, style).length - height);
+      overlays.limitHelp(help.lines(size, style).length - height);
       const { helpTop } = overlays;
       return drawBrowse(
         { ...state, window: cursorWindow(), preview, helpTop },

@@ -11,26 +11,23 @@ import {
   bodyHeight,
   drawFailure,
   drawFrame,
-  drawHelp,
   innerWidth,
   type KeyHint,
   type Question,
 } from "../frame.ts";
+import { createHelp } from "../help.ts";
 import type { ListWindow } from "../list-window.ts";
 import type { Size } from "../screen.tsx";
+import { layOut, type ScrolledText } from "../scrolled-text.ts";
 import { toShortAge } from "../short-age.ts";
 import type { ThreadText } from "./inbox.ts";
 import { type InboxView, statusOf } from "./thread-store.ts";
 
 /** A thread that is being read. */
-export interface OpenThread {
+export interface OpenThread extends ScrolledText {
   readonly thread: WireThread;
   readonly text: ThreadText | undefined;
   readonly problem: CliError | undefined;
-  /** The first line shown. */
-  readonly top: number;
-  /** The text for a terminal so many columns wide. */
-  readonly lines?: { readonly columns: number; readonly text: readonly string[] };
 }
 
 /** Everything that decides how the inbox looks. */
@@ -75,11 +72,8 @@ const threadHints: readonly KeyHint[] = [
   ["?", "keys"],
   ["q", "back"],
 ];
-const helpHints: readonly KeyHint[] = [
-  ["↑↓", "scroll"],
-  ["any key", "back"],
-];
-const help: readonly KeyHint[] = [
+/** What its keys do. */
+export const help = createHelp("Inbox: keys", [
   ["↑ ↓  k j", "one thread up or down"],
   ["PgUp PgDn", "one page up or down"],
   ["g G", "first, last"],
@@ -96,18 +90,13 @@ const help: readonly KeyHint[] = [
   ["Esc", "drop selection or words, leave a thread"],
   ["q", "leave"],
   ["", "* unread   ^ pinned   + selected"],
-];
+]);
 
 const viewNames: Readonly<Record<InboxView, string>> = {
   open: "unread and pinned",
   all: "all threads",
   pinned: "pinned",
 };
-
-/** The help as lines for a screen of this size. */
-export function helpLines(size: Size, style: Style): readonly string[] {
-  return drawHelp(help, size, style);
-}
 
 /** Rows that the list, or the open thread's text, has on a screen of this size. */
 export function listHeight(state: InboxState, size: Size): number {
@@ -123,27 +112,16 @@ export function drawInbox(
 ): readonly string[] {
   const { helpTop, open, message, question } = state;
   const common = { question, isProblem: message?.isProblem === true };
-  if (helpTop !== undefined)
-    return drawFrame(
-      {
-        title: "Inbox: keys",
-        aside: "",
-        body: helpLines(size, style).slice(helpTop),
-        status: "",
-        hints: helpHints,
-      },
-      size,
-      style,
-    );
+  if (helpTop !== undefined) return help.draw(helpTop, size, style);
   if (open !== undefined)
     return drawFrame(
       {
         ...common,
         title: titleOf(open.thread),
         aside: statusOf(open.thread),
-        body: (layOut(open, size, style).lines?.text ?? toThreadLines(open, size, style)).slice(
-          open.top,
-        ),
+        body: (
+          layOutThread(open, size, style).lines?.text ?? toThreadLines(open, size, style)
+        ).slice(open.top),
         status: message?.text ?? factsOf(open.thread, now),
         hints: threadHints,
       },
@@ -289,15 +267,12 @@ function drawRow(
 /** Cells beside the title of an open thread, for its status. */
 const asideWidth = 8;
 
-/** The open thread as lines: they are kept, since text takes longer to lay out than to scroll. */
-export function layOut(open: OpenThread, size: Size, style: Style): OpenThread {
-  const { columns } = size;
-  const text = open.lines?.columns === columns ? open.lines.text : toThreadLines(open, size, style);
-  const most = Math.max(0, text.length - bodyHeight(size, {}));
-  // A text that has not come yet must not be laid out for good.
-  const isWhole = open.text !== undefined || open.problem !== undefined;
-  const lines = isWhole ? { lines: { columns, text } } : {};
-  return { ...open, ...lines, top: Math.min(open.top, most) };
+/** The open thread laid out. A text that has not come yet must not be laid out for good. */
+export function layOutThread(open: OpenThread, size: Size, style: Style): OpenThread {
+  return layOut(open, size, {
+    isWhole: open.text !== undefined || open.problem !== undefined,
+    toLines: () => toThreadLines(open, size, style),
+  });
 }
 
 function toThreadLines({ thread, text, problem }: OpenThread, size: Size, style: Style): string[] {

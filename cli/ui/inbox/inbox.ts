@@ -13,9 +13,9 @@ import { createOverlays } from "../overlays.ts";
 import type { ScreenModel, Size } from "../screen.tsx";
 import {
   drawInbox,
-  helpLines,
+  help,
   type InboxState,
-  layOut,
+  layOutThread,
   listHeight,
   type OpenThread,
 } from "./inbox-view.ts";
@@ -91,8 +91,8 @@ export function createInbox(deps: InboxDeps): Inbox {
       const state = stateOf();
       height = listHeight(state, size);
       window = moveTo(window, window.cursor, rows().length, height);
-      if (open !== undefined) open = layOut(open, size, style);
-      overlays.limitHelp(helpLines(size, style).length - height);
+      if (open !== undefined) open = layOutThread(open, size, style);
+      overlays.limitHelp(help.lines(size, style).length - height);
       return drawInbox({ ...state, window, open, helpTop: overlays.helpTop }, size, style, clock());
     },
     press,
