@@ -58,7 +58,8 @@ export function processSystem(): System {
     clock: () => Date.now(),
     random: (length) => crypto.getRandomValues(new Uint8Array(length)),
     sleep,
-    isProcessAlive: (pid) => canSignal(pid, 0),
+    isProcessAlive: (pid) => canSignal(pid, 0) && processFacts(pid)?.state !== "Z",
+    processMark: (pid) => processFacts(pid)?.startedAt,
     stopProcess: (pid) => canSignal(pid, "SIGTERM"),
     openBrowser,
     onStop(listener) {
@@ -129,6 +130,25 @@ function canSignal(pid: number, signal: NodeJS.Signals | 0): boolean {
   } catch (error) {
     // EPERM: it lives, under another user.
     return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
+/**
+ * What Linux tells of a process: its state, `Z` when it has ended and its parent has not noticed, and when it began, in
+ * ticks since the machine did. Undefined elsewhere, and for a process that is gone.
+ */
+function processFacts(
+  pid: number,
+): { readonly state: string | undefined; readonly startedAt: string | undefined } | undefined {
+  if (process.platform !== "linux") return undefined;
+  try {
+    const text = process.getBuiltinModule("node:fs").readFileSync(`/proc/${pid}/stat`, "utf8");
+    // The name in front is in parentheses and may hold any character, blanks and parentheses too.
+    const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+    return { state: fields[0], startedAt: fields[19] };
+  } catch {
+    // Gone, or a system that hides it: then its id alone has to do.
+    return undefined;
   }
 }
 

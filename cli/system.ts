@@ -53,6 +53,8 @@ export interface System {
   /** Waits; rejects with the signal's reason when it is aborted. */
   readonly sleep: (milliseconds: number, signal?: AbortSignal) => Promise<void>;
   readonly isProcessAlive: (pid: number) => boolean;
+  /** What tells a process from a later one that was given the same id; undefined where the system does not say. */
+  readonly processMark: (pid: number) => string | undefined;
   /** Asks a process to stop; false when there is none. */
   readonly stopProcess: (pid: number) => boolean;
   /** Shows an address in the person's browser; false when this system has no place for one. */

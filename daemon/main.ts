@@ -28,7 +28,12 @@ export interface DaemonInput {
   readonly version: string;
   /** Epoch milliseconds. */
   readonly clock: () => number;
-  readonly process: { readonly pid: number; readonly userId: number | undefined };
+  readonly process: {
+    readonly pid: number;
+    /** What tells this process from a later one with the same id; undefined where the system does not say. */
+    readonly mark?: string | undefined;
+    readonly userId: number | undefined;
+  };
   /** Where log lines go: standard error in the foreground. */
   readonly logTo: NodeJS.WritableStream & { readonly isTTY?: boolean };
   /** For tests: parse every JSON answer with its declared schema and fail on a difference. */

@@ -11,6 +11,7 @@ import {
   acquireInstanceLock,
   type InstanceHolder,
   type InstanceLock,
+  type InstanceProcess,
 } from "../storage/instance-lock.ts";
 import type { Keyring } from "../storage/keys/keyring.ts";
 import { assertKeyOfDatabase, openKeyring } from "../storage/keys/open.ts";
@@ -47,7 +48,8 @@ export async function openStores(
       userId: process.userId,
       createParents: paths.home === undefined,
     });
-    const lock = await takeLock(directory, { pid: process.pid, startedAt: clock() });
+    const { pid, mark } = process;
+    const lock = await takeLock(directory, { pid, mark, startedAt: clock() });
     opened.push(() => lock.release());
     await emptyTemporaryFolder(directory);
     for (const root of settings.localRoots)
@@ -77,7 +79,7 @@ export async function openStores(
 
 async function takeLock(
   directory: DataDirectory,
-  self: { readonly pid: number; readonly startedAt: number },
+  self: InstanceProcess,
 ): Promise<InstanceLock> {
   const outcome = await acquireInstanceLock(directory.root, self);
   if (outcome.kind === "acquired") return outcome.lock;

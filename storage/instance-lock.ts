@@ -3,10 +3,17 @@ import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { StorageError } from "./engine/database.ts";
 
-/** Who uses a data directory. `startedAt` is in epoch milliseconds; `urls` are empty until it listens. */
-export interface InstanceHolder {
+/** The process that uses a data directory. */
+export interface InstanceProcess {
   readonly pid: number;
+  /** What tells it from a later process with the same id; undefined where the system does not say. */
+  readonly mark?: string | undefined;
+  /** Epoch milliseconds. */
   readonly startedAt: number;
+}
+
+/** Who uses a data directory. `urls` are empty until it listens. */
+export interface InstanceHolder extends InstanceProcess {
   readonly urls: readonly string[];
 }
 
@@ -35,7 +42,7 @@ export type InstanceLockOutcome =
  */
 export async function acquireInstanceLock(
   root: string,
-  self: { readonly pid: number; readonly startedAt: number },
+  self: InstanceProcess,
 ): Promise<InstanceLockOutcome> {
   const db = await openLockFile(join(root, "croft.lock"));
   if (db === undefined) {
@@ -112,7 +119,8 @@ async function createOnce(path: string): Promise<void> {
 
 async function writeHolder(root: string, holder: InstanceHolder): Promise<void> {
   const path = join(root, holderFile);
-  const wire = { pid: holder.pid, started_at: holder.startedAt, urls: holder.urls };
+  const { pid, mark, startedAt, urls } = holder;
+  const wire = { pid, process_mark: mark, started_at: startedAt, urls };
   await writeFile(`${path}.new`, `${JSON.stringify(wire)}\n`, { mode: 0o600 });
   await rename(`${path}.new`, path);
 }

@@ -1,6 +1,6 @@
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
-import { findTarget, type Target, toTarget } from "./target.ts";
+import { addressOf, findTarget, type Target, toTarget } from "./target.ts";
 import type { IncomingAnswer } from "./transport.ts";
 import { createVaultSession, type VaultSession } from "./vault-session.ts";
 
@@ -17,6 +17,8 @@ export interface Authorization {
 /** Who requests are made as. */
 export interface Authorizer {
   target(): Promise<Target>;
+  /** The target's address, for sending something there. @throws CliError `daemon_unreachable` when its daemon does not run */
+  address(): Promise<string>;
   /** @throws CliError `not_signed_in` */
   authorization(service: Service): Promise<Authorization>;
   readonly vaultSession: VaultSession;
@@ -29,19 +31,21 @@ type Needs = Pick<
 
 export function createAuthorizer(
   cli: Needs,
-  refresh: (target: Target, cookie: string) => Promise<IncomingAnswer>,
+  refresh: (address: string, cookie: string) => Promise<IncomingAnswer>,
 ): Authorizer {
   let known: Promise<Target> | undefined;
   const target = () => (known ??= findTarget(cli));
+  const address = async () => addressOf(await target());
   let present: Target | undefined;
   const vaultSession = createVaultSession(
     cli,
-    async (cookie) => refresh(await target(), cookie),
+    async (cookie) => refresh(await address(), cookie),
     (url) => present === undefined || belongsTo(url, present),
     (url) => present === undefined || isSameOrigin(url, present),
   );
   return {
     target,
+    address,
     vaultSession,
     async authorization(service) {
       present = await target();

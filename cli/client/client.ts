@@ -100,10 +100,10 @@ const refreshPath = "/api/auth/refresh";
 export function createClient(cli: CliContext, transport?: Transport): Client {
   const { system, signal } = cli;
   const sendRaw = transport ?? createTransport(system);
-  const authorizer = createAuthorizer(cli, (target, cookie) =>
+  const authorizer = createAuthorizer(cli, (address, cookie) =>
     sendRaw({
       method: "POST",
-      url: `${target.url}${refreshPath}`,
+      url: `${address}${refreshPath}`,
       headers: { ...clientHeaders, Accept: "application/json", Cookie: cookie },
       body: undefined,
       signal,
@@ -144,7 +144,7 @@ export function createClient(cli: CliContext, transport?: Transport): Client {
       const { downloadFailure, openDownload } = await import("./bytes.ts");
       const answer = await withRenewal(service, undefined, async (headers) =>
         openDownload({
-          url: `${(await authorizer.target()).url}${path}`,
+          url: `${await authorizer.address()}${path}`,
           headers: { ...clientHeaders, Accept: "*/*", ...options.headers, ...headers },
           env: system.env,
           signal: options.signal === undefined ? signal : AbortSignal.any([signal, options.signal]),
@@ -168,7 +168,7 @@ export function createClient(cli: CliContext, transport?: Transport): Client {
       const answer = await withRenewal(serviceOf(operation), form.canRestart, async (headers) =>
         sendUpload({
           method: operation.method,
-          url: `${(await authorizer.target()).url}${path}`,
+          url: `${await authorizer.address()}${path}`,
           headers: { ...clientHeaders, Accept: "application/json", ...headers },
           env: system.env,
           signal,
@@ -185,7 +185,7 @@ export function createClient(cli: CliContext, transport?: Transport): Client {
       return sendSigned(service, method, path, headers, body, undefined);
     },
     async probe(path) {
-      const { url } = await authorizer.target();
+      const url = await authorizer.address();
       const headers = { ...clientHeaders, Accept: "*/*" };
       return sendRaw({ method: "GET", url: `${url}${path}`, headers, body: undefined, signal });
     },
@@ -200,7 +200,7 @@ export function createClient(cli: CliContext, transport?: Transport): Client {
     body: string | Uint8Array | undefined,
     authorization: "none" | string | undefined,
   ): Promise<IncomingAnswer> {
-    const { url } = await authorizer.target();
+    const url = await authorizer.address();
     const pathOnly = path.split("?")[0] ?? path;
     const cookie =
       service === "vault" && cookieRoutes.has(pathOnly)

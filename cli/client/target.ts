@@ -1,10 +1,14 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { CliContext } from "../context.ts";
+import { CliError } from "../errors.ts";
 import { readTextFile } from "../profile/config.ts";
 
 /** What the running daemon says about itself in its data directory. */
 export interface DaemonNotice {
   readonly pid: number;
+  /** What tells its process from a later one with the same id; undefined where the system does not say. */
+  readonly mark: string | undefined;
   /** Epoch milliseconds. */
   readonly startedAt: number;
   /** Where it listens, http first; empty while it starts. */
@@ -16,6 +20,11 @@ export interface Target {
   /** Origin (and base path, behind a proxy) without a trailing slash. */
   readonly url: string;
   readonly isLoopback: boolean;
+  /**
+   * Why nothing may be sent there: it is where this home's own daemon would listen, and that one does not run. What answers
+   * in its place is a stranger, who must not be given passwords and tokens.
+   */
+  readonly absence?: CliError;
 }
 
 type Needs = Pick<CliContext, "config" | "profiles" | "flags" | "system">;
@@ -33,11 +42,38 @@ export async function findTarget(cli: Needs): Promise<Target> {
     config.urlSource === "environment" ? config.url : undefined,
     profile.url,
     config.url,
-    findDaemonNotice(config.paths.dataDirectory, cli.system)?.urls[0],
-    config.defaultUrl,
   ];
-  const url = candidates.find((candidate) => candidate !== null && candidate !== undefined);
-  return toTarget(url ?? config.defaultUrl);
+  const named = candidates.find((candidate) => candidate !== null && candidate !== undefined);
+  if (named !== undefined && named !== null) return toTarget(named);
+  const { dataDirectory } = config.paths;
+  const notice = findDaemonNotice(dataDirectory, cli.system);
+  const url = notice?.urls[0];
+  if (url !== undefined) return toTarget(url);
+  const usual = toTarget(config.defaultUrl);
+  return isDaemonHome(dataDirectory)
+    ? { ...usual, absence: toAbsence(dataDirectory, notice !== undefined) }
+    : usual;
+}
+
+/** The target's address, for sending something there. @throws CliError its absence */
+export function addressOf({ url, absence }: Target): string {
+  if (absence !== undefined) throw absence;
+  return url;
+}
+
+/** A daemon has been started on this folder, so that it is known where its own one listens when it runs. */
+function isDaemonHome(dataDirectory: string): boolean {
+  return existsSync(join(dataDirectory, "croft.lock"));
+}
+
+function toAbsence(dataDirectory: string, isStarting: boolean): CliError {
+  return isStarting
+    ? new CliError("daemon_unreachable", `the daemon on ${dataDirectory} is still starting`, {
+        hint: '"croft daemon wait" waits for it',
+      })
+    : new CliError("daemon_unreachable", `no daemon runs on ${dataDirectory}`, {
+        hint: '"croft serve" starts it; --url or CROFT_URL names one elsewhere',
+      });
 }
 
 /** The target at an address. */
@@ -49,26 +85,40 @@ export function toTarget(url: string): Target {
 /** The notice of the daemon that runs on this data directory; undefined when none runs. */
 export function findDaemonNotice(
   dataDirectory: string,
-  system: Pick<CliContext["system"], "isProcessAlive">,
+  system: NoticeSystem,
 ): DaemonNotice | undefined {
   const notice = parseNotice(readTextFile(join(dataDirectory, "daemon.json")));
   // After a crash the file speaks of a daemon that is gone, and its port may be another program's.
-  return notice !== undefined && system.isProcessAlive(notice.pid) ? notice : undefined;
+  return notice !== undefined && isAlive(notice, system) ? notice : undefined;
 }
+
+/** Whether the daemon's process lives: that one, and no later one with its id. */
+export function isAlive({ pid, mark }: DaemonNotice, system: NoticeSystem): boolean {
+  if (!system.isProcessAlive(pid)) return false;
+  const found = mark === undefined ? undefined : system.processMark(pid);
+  return found === undefined || found === mark;
+}
+
+type NoticeSystem = Pick<CliContext["system"], "isProcessAlive" | "processMark">;
 
 function parseNotice(text: string | undefined): DaemonNotice | undefined {
   if (text === undefined) return undefined;
-  let value: { pid?: unknown; started_at?: unknown; urls?: unknown } | null;
+  let value: Partial<Record<"pid" | "process_mark" | "started_at" | "urls", unknown>> | null;
   try {
     value = JSON.parse(text) as typeof value;
   } catch {
     // Being written, or not ours: as good as none.
     return undefined;
   }
-  const { pid, started_at: startedAt, urls } = value ?? {};
+  const { pid, process_mark: mark, started_at: startedAt, urls } = value ?? {};
   if (typeof pid !== "number" || typeof startedAt !== "number" || !Array.isArray(urls))
     return undefined;
-  return { pid, startedAt, urls: urls.filter((url) => typeof url === "string") };
+  return {
+    pid,
+    mark: typeof mark === "string" ? mark : undefined,
+    startedAt,
+    urls: urls.filter((url) => typeof url === "string"),
+  };
 }
 
 /** Whether a host name of a URL is this machine: its requests never go through a proxy. */

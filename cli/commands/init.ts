@@ -54,9 +54,16 @@ export async function runInit(cli: CliContext, options: InitOptions): Promise<vo
     flag: "--password-stdin",
   });
   const { initialise } = await import("../../daemon/main.ts");
-  const { pid, userId, stderr } = cli.system;
+  const { pid, userId, stderr, processMark } = cli.system;
   const made = await initialise(
-    { settings, paths, version, clock: cli.clock, process: { pid, userId }, logTo: stderr },
+    {
+      settings,
+      paths,
+      version,
+      clock: cli.clock,
+      process: { pid, mark: processMark(pid), userId },
+      logTo: stderr,
+    },
     { username, email, password },
   ).catch((error: unknown) => {
     throw toDaemonFailure(error, { conflict: "already_initialised", invalid_argument: "invalid" });

@@ -62,14 +62,14 @@ export async function runServe(cli: CliContext, flags: SettingFlags): Promise<vo
   const { install } = await import("undici");
   install();
   const { startDaemon } = await import("../../daemon/main.ts");
-  const { pid, userId, stderr } = cli.system;
+  const { pid, userId, stderr, processMark } = cli.system;
   const log = await openDaemonLog(paths.stateDirectory, stderr);
   const daemon = await startDaemon({
     settings,
     paths,
     version,
     clock: cli.clock,
-    process: { pid, userId },
+    process: { pid, mark: processMark(pid), userId },
     logTo: log.stream,
   }).catch(async (error: unknown) => {
     await log.close();

@@ -1,8 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { processSystem } from "../../cli/main.ts";
 import { skipUnless } from "../support/skip.ts";
 import { fakeDaemon } from "./support/fake-daemon.ts";
 import { temporaryHome } from "./support/run-cli.ts";
@@ -110,6 +112,31 @@ describe("a process", () => {
 });
 
 const onLinux = skipUnless(process.platform === "linux", "other systems have openers of their own");
+
+onLinux.describe("another process", () => {
+  test("that has ended is gone, although its parent has not noticed", async () => {
+    // A shell that becomes a program which asks for no children leaves them as they end.
+    const parent = spawn("sh", ["-c", "true & echo $!; exec sleep 60"], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const [said] = (await once(parent.stdout, "data")) as [Buffer];
+    const pid = Number(said.toString());
+    const system = processSystem();
+    await expect.poll(() => system.isProcessAlive(pid)).toBe(false);
+    expect(system.isProcessAlive(parent.pid ?? 0)).toBe(true);
+    // It is still there for who asks by its id alone.
+    expect(process.kill(pid, 0)).toBe(true);
+    parent.kill("SIGKILL");
+  });
+
+  test("has a mark that stays with it and is no other's", () => {
+    const { pid, processMark } = processSystem();
+    expect(processMark(pid)).toMatch(/^\d+$/);
+    expect(processMark(pid)).toBe(processMark(pid));
+    expect(processMark(1)).not.toBe(processMark(pid));
+    expect(processMark(999_999_999)).toBeUndefined();
+  });
+});
 
 onLinux.describe("an address for the browser", () => {
   /** What a process with a desktop makes of an address. */

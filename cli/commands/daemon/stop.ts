@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { findDaemonNotice } from "../../client/target.ts";
+import { findDaemonNotice, isAlive } from "../../client/target.ts";
 import type { CliContext } from "../../context.ts";
 import { CliError, DryRun } from "../../errors.ts";
 import { shape } from "../../output/spec.ts";
@@ -38,7 +38,7 @@ export async function runDaemonStop(
   if (cli.flags.dryRun) throw new DryRun({ stop: { pid, data } });
   cli.system.stopProcess(pid);
   const deadline = cli.clock() + timeoutSeconds * 1000;
-  while (cli.system.isProcessAlive(pid)) {
+  while (isAlive(notice, cli.system)) {
     if (cli.clock() > deadline)
       throw new CliError("not_finished", `process ${pid} has not ended within ${timeoutSeconds} s`);
     await cli.system.sleep(pollMs, cli.signal);

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { clientHeaders } from "../../client/client.ts";
-import { findTarget } from "../../client/target.ts";
+import { addressOf, findTarget, type Target } from "../../client/target.ts";
 import { createTransport } from "../../client/transport.ts";
 import type { CliContext } from "../../context.ts";
 import { CliError, usageError } from "../../errors.ts";
@@ -33,20 +33,12 @@ export async function runDaemonWait(
   const send = createTransport(cli.system);
   const deadline = cli.clock() + timeoutSeconds * 1000;
   for (;;) {
-    const { url } = await findTarget(cli);
-    const status = await send({
-      method: "GET",
-      url: `${url}/readyz`,
-      headers: clientHeaders,
-      body: undefined,
-      signal: cli.signal,
-    }).then(
-      (answer) => answer.status,
-      (error: unknown) => {
-        if (error instanceof CliError && error.code === "daemon_unreachable") return error;
-        throw error;
-      },
-    );
+    const target = await findTarget(cli);
+    const { url } = target;
+    const status = await ask(target).catch((error: unknown) => {
+      if (error instanceof CliError && error.code === "daemon_unreachable") return error;
+      throw error;
+    });
     if (status === 200)
       return cli.output.done({ ready: true, url }, `The daemon at ${url} accepts requests.`);
     if (cli.clock() > deadline) {
@@ -54,6 +46,17 @@ export async function runDaemonWait(
       throw new CliError("not_finished", `the daemon at ${url} is not ready yet`);
     }
     await cli.system.sleep(pollMs, cli.signal);
+  }
+
+  async function ask(target: Target): Promise<number> {
+    const { status } = await send({
+      method: "GET",
+      url: `${addressOf(target)}/readyz`,
+      headers: clientHeaders,
+      body: undefined,
+      signal: cli.signal,
+    });
+    return status;
   }
 }
 

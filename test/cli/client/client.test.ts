@@ -1,4 +1,6 @@
+import { writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { fakeDaemon } from "../support/fake-daemon.ts";
 import { runCli, temporaryHome } from "../support/run-cli.ts";
@@ -297,6 +299,37 @@ describe("a vault session", () => {
     const ran = await runCli(["vault", "me", "--json", "--url", daemon.url], { home: home.path });
     expect(ran.error()).toMatchObject({ code: "session_revoked", exit_code: 4 });
     expect(await readEntry(home.path, "vault")).toMatchObject({ url });
+  });
+
+  test.each([
+    ["while this home's daemon does not run", undefined, /no daemon runs on/],
+    ["while this home's daemon starts", [], /is still starting/],
+  ])("is not handed to a stranger at its address %s", async (_when, urls, message) => {
+    await using home = await temporaryHome();
+    await using stranger = await fakeDaemon({});
+    const { url } = stranger;
+    await signIn(home.path, {
+      url,
+      profileUrl: null,
+      forgeToken: "f".repeat(40),
+      vault: { access_expires_at: 0 },
+    });
+    await writeFile(join(home.path, "croft.lock"), "");
+    await writeFile(join(home.path, "config.yaml"), `port: ${new URL(url).port}\n`);
+    if (urls !== undefined)
+      await writeFile(
+        join(home.path, "daemon.json"),
+        JSON.stringify({ pid: process.pid, started_at: 1, urls }),
+      );
+    for (const line of [["vault", "me"], ["token", "list"], ["logout"], ["doctor"]])
+      await runCli([...line, "--json"], { home: home.path });
+    const login = ["login", "vault", "--email", "mira@example.org", "--password-stdin", "--json"];
+    const ran = await runCli(login, { home: home.path, stdin: "secret" });
+    expect(ran.error()).toMatchObject({
+      code: "daemon_unreachable",
+      message: expect.stringMatching(message) as string,
+    });
+    expect(stranger.seen).toEqual([]);
   });
 
   test("survives a refresh that could not be answered", async () => {

@@ -29,6 +29,8 @@ export interface FakeSystemOptions {
   readonly now?: () => number;
   readonly stdout?: Writable;
   readonly isProcessAlive?: (pid: number) => boolean;
+  /** The system does not say when absent. */
+  readonly processMark?: (pid: number) => string | undefined;
   readonly platform?: NodeJS.Platform;
   /** Polling is hurried, patience of a second and more is not, unless this says otherwise. */
   readonly hurried?: boolean;
@@ -92,6 +94,7 @@ export function fakeSystem(options: FakeSystemOptions): FakeSystem {
         });
       }),
     isProcessAlive: options.isProcessAlive ?? ((pid) => pid === process.pid),
+    processMark: options.processMark ?? (() => undefined),
     stopProcess: () => true,
     openBrowser: (address) => opened.push(address) > 0,
     onStop(listener) {

@@ -7,6 +7,8 @@ const profileId = "0123456789ab";
 /** What a profile shall hold. */
 export interface SignedIn {
   readonly url: string;
+  /** What the profile itself names; `url` when absent. Null: the daemon of this machine, wherever it listens. */
+  readonly profileUrl?: string | null;
   readonly forgeToken?: string;
   readonly forgeUsername?: string;
   readonly vault?: Partial<StoredSession>;
@@ -15,12 +17,12 @@ export interface SignedIn {
 /** Writes a default profile that is signed in, as `croft login` would leave it. */
 export async function signIn(
   home: string,
-  { url, forgeToken, forgeUsername = "boss", vault }: SignedIn,
+  { url, profileUrl = url, forgeToken, forgeUsername = "boss", vault }: SignedIn,
 ): Promise<void> {
   await mkdir(join(home, "credentials"), { recursive: true });
   const profile = {
     id: profileId,
-    url,
+    url: profileUrl,
     store: "file",
     forge: forgeToken === undefined ? null : { username: forgeUsername },
     vault: vault === undefined ? null : { email: "mira@example.org", handle: "mira" },

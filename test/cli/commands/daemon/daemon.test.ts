@@ -24,6 +24,12 @@ async function announce(home: string, urls: readonly string[], pid = process.pid
   await writeFile(join(home, "daemon.json"), JSON.stringify({ pid, started_at: startedAt, urls }));
 }
 
+/** A home whose daemon has run and would listen at `url`. */
+async function stopped(home: string, url: string): Promise<void> {
+  await writeFile(join(home, "croft.lock"), "");
+  await writeFile(join(home, "config.yaml"), `port: ${new URL(url).port}\n`);
+}
+
 test("the lines become options", async () => {
   expect(await optionsOf<DaemonStopOptions>(defineStop, ["--timeout", "5"])).toEqual({
     timeoutSeconds: 5,
@@ -71,6 +77,18 @@ describe("status", () => {
     const ran = await runCli(["daemon", "status", "--json"], { home: home.path });
     expect(ran.error()).toMatchObject({ code: "daemon_unreachable", exit_code: 10 });
   });
+
+  test("does not take a program that answers at the daemon's address for it", async () => {
+    await using home = await temporaryHome();
+    await using stranger = await fakeDaemon({});
+    await stopped(home.path, stranger.url);
+    const ran = await runCli(["daemon", "status", "--json"], { home: home.path });
+    expect(ran.error()).toMatchObject({
+      code: "daemon_unreachable",
+      message: `no daemon runs on ${home.path}`,
+    });
+    expect(stranger.seen).toEqual([]);
+  });
 });
 
 describe("stop", () => {
@@ -104,6 +122,24 @@ describe("stop", () => {
     });
   });
 
+  test("leaves a later process alone that was given the id of a daemon that crashed", async () => {
+    await using home = await temporaryHome();
+    const notice = { pid: 4711, process_mark: "100", started_at: startedAt, urls: [] };
+    await writeFile(join(home.path, "daemon.json"), JSON.stringify(notice));
+    const signalled: number[] = [];
+    const system = {
+      ...fakeSystem({
+        home: home.path,
+        isProcessAlive: () => true,
+        processMark: () => "200",
+      }),
+      stopProcess: (pid: number) => signalled.push(pid) > 0,
+    };
+    const ran = toRan(await run(["daemon", "stop", "--json"], system), system);
+    expect(ran.json()).toEqual({ stopped: false, pid: null, data: home.path });
+    expect(signalled).toEqual([]);
+  });
+
   test("of none is done already", async () => {
     await using home = await temporaryHome();
     const ran = await runCli(["daemon", "stop", "--json"], { home: home.path });
@@ -128,6 +164,17 @@ describe("wait", () => {
     await new Promise((resolve) => setTimeout(resolve, 50));
     await announce(home.path, [daemon.url]);
     expect((await waiting).json()).toEqual({ ready: true, url: daemon.url });
+  });
+
+  test("asks nobody else while the daemon of this home does not run", async () => {
+    await using home = await temporaryHome();
+    await using stranger = await fakeDaemon({});
+    await stopped(home.path, stranger.url);
+    let now = startedAt;
+    const line = ["daemon", "wait", "--timeout", "5", "--json"];
+    const ran = await runCli(line, { home: home.path, now: () => (now += 1000) });
+    expect(ran.error()).toMatchObject({ code: "daemon_unreachable", exit_code: 10 });
+    expect(stranger.seen).toEqual([]);
   });
 
   test.each([
