@@ -15,6 +15,7 @@ import {
 } from "./first-start.ts";
 import { listenEverywhere, type ListeningEverywhere } from "./listening.ts";
 import { openCertificate } from "./http/tls.ts";
+import type { NodeHandler } from "./http/server.ts";
 import { createJobQueue } from "./jobs/queue.ts";
 import { createLogger, type Log } from "./logging.ts";
 import { listMails, type OutboxMail, readMail } from "./outbound/mail/outbox.ts";
@@ -74,19 +75,24 @@ export async function startDaemon(input: DaemonInput): Promise<RunningDaemon> {
   const stores = await openStores(input, log);
   try {
     const deps = toServiceDeps(input, stores, log);
-    const firstStart = await initialiseOnce(deps);
+  let open: ListeningEverywhere | undefined;
     const composed = await compose(deps);
     const certificate = await openCertificate(input.settings.tls, {
       keysDirectory: stores.directory.keys,
       hosts: deps.addresses.names(),
       clock: input.clock,
     });
-    const listening = await listenEverywhere(input.settings, composed.handler, certificate);
+    const door = createDoor(composed.handler);
+    const listening = await listenEverywhere(input.settings, door.handler, certificate);
+    open = listening;
+    // After all that may be wrong with the settings: of a start that fails nobody is told the administrators' password.
+    const firstStart = await initialiseOnce(deps);
     deps.addresses.listening(listening.urls);
     await stores.lock.announce(listening.urls);
     await composed.start();
     deps.log.info({ urls: listening.urls, version: input.version }, "croft is ready");
     let stopping: Promise<void> | undefined;
+    door.open();
     return {
       urls: listening.urls,
       dataDirectory: input.paths.dataDirectory,
@@ -96,11 +102,30 @@ export async function startDaemon(input: DaemonInput): Promise<RunningDaemon> {
   } catch (error) {
     await stores.close();
     throw error;
+    await open?.stop(0);
   }
 }
 
 /**
  * Initialises a home without serving it: data directory, master key, the forge's site administrator with an
+/** Keeps requests waiting outside until the daemon is ready: they are told to come back. */
+function createDoor(handler: NodeHandler): {
+  readonly handler: NodeHandler;
+  readonly open: () => void;
+} {
+  let isOpen = false;
+  return {
+    handler: (message, response) => {
+      if (isOpen) return handler(message, response);
+      const headers = { "Retry-After": "1", "Content-Type": "text/plain", Connection: "close" };
+      response.writeHead(503, headers).end("croft is starting\n");
+    },
+    open: () => {
+      isOpen = true;
+    },
+  };
+}
+
  * access token of scope `all`, the vault's administrator with the same e-mail and password. Refuses with
  * `AppError` `conflict`, changing nothing, when the home is initialised or a daemon holds it.
  */

@@ -64,6 +64,20 @@ describe("a start that cannot be", () => {
     await (await start()).stop();
   });
 
+  test.each([
+    ["a taken port", (port: number) => ({ CROFT_PORT: String(port) })],
+    ["a certificate that is not there", () => ({ CROFT_TLS: "/no/such.crt,/no/such.key" })],
+    ["an address that is not ours", () => ({ CROFT_HOST: "192.0.2.1", CROFT_TLS: "self" })],
+  ])("with %s makes no administrators whose password nobody is told", async (_what, env) => {
+    const other = createServer().listen(0, "127.0.0.1");
+    await new Promise((resolve) => other.once("listening", resolve));
+    await expect(start(env((other.address() as AddressInfo).port))).rejects.toThrow();
+    other.close();
+    const running = await start();
+    expect(running.firstStart?.password).toMatch(/./);
+    await running.stop();
+  });
+
   test("off loopback without TLS names both ways out", async () => {
     await expect(start({ CROFT_HOST: "0.0.0.0" })).rejects.toThrow(/--tls self.*--insecure-http/);
   });
