@@ -23,6 +23,7 @@ import {
 } from "./http/bind.ts";
 import type { Api, Route } from "./http/handle.ts";
 import { createClientAddress } from "./http/client-address.ts";
+import { withCors } from "./http/cors.ts";
 import { createMetrics } from "./http/metrics.ts";
 import { createNodeHandler, type NodeHandler } from "./http/server.ts";
 import { createServerRequest } from "./http/server-request.ts";
@@ -262,29 +263,31 @@ function createTransport(
     accepts: () => accepts,
   });
   const isVaultPath = (path: string) => path.startsWith("/api/") && !pages.has(path);
-  return {
-    handler: createNodeHandler({
-      apis: [
-        { api: forge.api, app: bindRoutes(forge.api, forge.routes, binder), owns: isForgePath },
-        {
-          api: packages.api,
-          app: bindRoutes(packages.api, packages.routes, binder),
-          owns: isPackagePath,
-        },
-        { api: vault.api, app: bindRoutes(vault.api, vault.routes, binder), owns: isVaultPath },
-        { api: git.api, app: bindRoutes(git.api, git.routes, binder), owns: isGitPath },
-      ],
-      pages,
-      checkHost: addresses.checkHost,
-      toServerRequest,
-      onRequest: (_message, response) => {
-        metrics.requestStarted();
-        // Not `once`: it happens once anyway, and the wrapper costs more than all the counting.
-        response.on("close", metrics.requestEnded);
-        if (!accepts) response.setHeader("Connection", "close");
+  const { checkHost } = addresses;
+  const handler = createNodeHandler({
+    apis: [
+      { api: forge.api, app: bindRoutes(forge.api, forge.routes, binder), owns: isForgePath },
+      {
+        api: packages.api,
+        app: bindRoutes(packages.api, packages.routes, binder),
+        owns: isPackagePath,
       },
-      onBug: (error, request) => log.error({ err: error, request_id: request.id }, "a page failed"),
-    }),
+      { api: vault.api, app: bindRoutes(vault.api, vault.routes, binder), owns: isVaultPath },
+      { api: git.api, app: bindRoutes(git.api, git.routes, binder), owns: isGitPath },
+    ],
+    pages,
+    checkHost,
+    toServerRequest,
+    onRequest: (_message, response) => {
+      metrics.requestStarted();
+      // Not `once`: it happens once anyway, and the wrapper costs more than all the counting.
+      response.on("close", metrics.requestEnded);
+      if (!accepts) response.setHeader("Connection", "close");
+    },
+    onBug: (error, request) => log.error({ err: error, request_id: request.id }, "a page failed"),
+  });
+  return {
+    handler: withCors(handler, { origins: input.settings.allowedOrigins, checkHost }),
     beginStop: () => {
       accepts = false;
     },
