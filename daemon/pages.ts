@@ -1,8 +1,10 @@
+import type { ServerResponse } from "node:http";
 import type { Database } from "../storage/engine/database.ts";
 import { findInstanceValue } from "../storage/tables/common/instance.ts";
 import { apiOf } from "./contract/endpoint.ts";
 import { allEndpoints } from "./contract/all.ts";
 import { isLoopback, type PlainRoute } from "./http/server.ts";
+import type { ServerRequest } from "./http/handle.ts";
 import type { Metrics } from "./http/metrics.ts";
 import { writeAnswer } from "./http/replies.ts";
 import { createResetPage, RESET_PAGE_PATH } from "./vault/pages/reset-page.ts";
@@ -62,7 +64,7 @@ export function createPages({
     [
       "/metrics",
       async (request, response) => {
-        if (!isLoopback(request.address)) {
+        if (!isLocal(request, response)) {
           writeAnswer(response, 403, TEXT, "metrics are for this machine only\n", "");
           return;
         }
@@ -91,6 +93,12 @@ export function createPages({
         writeAnswer(response, 302, { ...NO_STORE, Location: "/openapi/forge.json" }, undefined, ""),
     ],
   ]);
+}
+
+/** Both the peer and whoever it speaks for: from another machine no header makes a request one of this machine. */
+function isLocal({ address }: ServerRequest, response: ServerResponse): boolean {
+  const peer = response.req.socket.remoteAddress?.replace(/^::ffff:(?=\d)/, "");
+  return peer !== undefined && isLoopback(peer) && isLoopback(address);
 }
 
 async function canRead(db: Database): Promise<boolean> {
