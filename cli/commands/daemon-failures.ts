@@ -19,9 +19,15 @@ export function toDaemonFailure(
     case "AppError":
       return failure(refusals[code] ?? codeOfRefusal[code] ?? "unexpected");
     case "ListenError":
-      return failure(code === "EADDRINUSE" ? "already_running" : "invalid_config", {
-        hint: "--port takes another port, 0 a free one",
-      });
+      return failure(
+        code === "EADDRINUSE" ? "already_running" : "invalid_config",
+        // Of an address that is none of this machine's no port can be had.
+        /^(?:EADDRINUSE|EACCES)$/.test(code)
+          ? { hint: "--port takes another port, 0 a free one" }
+          : {},
+      );
+    case "TlsError":
+      return failure("invalid_config");
     case "StorageError":
       if (code === "full") return failure("storage_full");
       if (code === "readonly") return failure("file_error");

@@ -107,6 +107,7 @@ describe("serve", () => {
 
   test.each([
     [["--port", "many"], 2, "invalid_config", "--port takes a whole number"],
+    [["--tls", "/no/such.crt,/no/such.key"], 2, "invalid_config", "/no/such.crt cannot be read"],
     [["--host", "0.0.0.0"], 2, "usage", "plain http would send passwords in the clear"],
   ])("refuses %j", async (words, exit, code, message) => {
     await using home = await temporaryHome();
