@@ -62,21 +62,23 @@ function enableCompileCache() {
   }
 }
 
-/** The npm package `node`, a development dependency, is a Node that is new enough. */
+/** On the Node that CROFT_NODE names, else on the npm package `node`, a development dependency that is new enough. */
 async function startOnBundledNode() {
   const { dirname } = await import("node:path");
   const { fileURLToPath } = await import("node:url");
   const { spawn } = await import("node:child_process");
   const launcher = fileURLToPath(import.meta.url);
   const root = dirname(dirname(launcher));
-  const node = await findBundledNode(root);
+  const node = process.env.CROFT_NODE || (await findBundledNode(root));
   if (node === undefined) {
     fail(
       `needs Node ${oldestNode.join(".")} or newer, this is ${process.versions.node} (${process.execPath}); ` +
-        `install a newer Node, or run "npm ci" in ${root} to get one beside croft`,
+        `install a newer Node, name one with CROFT_NODE, or run "npm ci" in ${root} to get one beside croft`,
     );
   }
-  const child = spawn(node, [launcher, ...process.argv.slice(2)], { stdio: "inherit" });
+  // Without CROFT_NODE: one that is too old itself would start itself without end.
+  const env = { ...process.env, CROFT_NODE: "" };
+  const child = spawn(node, [launcher, ...process.argv.slice(2)], { stdio: "inherit", env });
   const forwarded = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"];
   for (const signal of forwarded) process.on(signal, () => forward(child, signal));
   child.once("error", (error) => fail(`cannot start ${node}: ${error.message}`));

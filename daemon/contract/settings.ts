@@ -288,7 +288,7 @@ export const settingDeclarations = {
 
 /** Variables that other programs of croft read, and which are therefore no mistakes. A `*` stands for any ending. */
 export const otherVariables: Readonly<Record<string, string>> = {
-  CROFT_NODE: "the Node that the launcher shall use",
+  CROFT_NODE: "the Node that the launcher runs croft on when its own is too old",
   CROFT_CACHE_DIR: "where the launcher keeps what it compiles and unpacks",
   "CROFT_TEST_*": "the tests'",
 };

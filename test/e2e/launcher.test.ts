@@ -165,10 +165,26 @@ withOldNode.describe("on a Node that is too old", () => {
     expect(JSON.parse(stdout).version).toBe(process.versions.node);
   });
 
+  test("CROFT_NODE names the one to run on", async () => {
+    const { stdout, stderr, code } = await start(oldNode ?? "", ["a"], undefined, {
+      CROFT_NODE: process.execPath,
+    }).ended;
+    expect(JSON.parse(stdout)).toMatchObject({ version: process.versions.node, args: ["a"] });
+    expect({ stderr, code }).toEqual({ stderr: "", code: 0 });
+  });
+
+  test("CROFT_NODE that is too old as well is told of, once", async () => {
+    const { stderr, code } = await start(oldNode ?? "", ["a"], undefined, {
+      CROFT_NODE: oldNode ?? "",
+    }).ended;
+    expect(stderr.match(/needs Node/g)).toHaveLength(1);
+    expect(code).toBe(1);
+  });
+
   test("without another one, one line says what is needed", async () => {
     const { stdout, stderr, code } = await start(oldNode ?? "", ["serve"]).ended;
     expect(stderr).toMatch(
-      /^croft: needs Node 22\.19 or newer, this is \d+\.\d+\.\d+ \(.*\); install a newer Node, or run "npm ci" in .*\n$/,
+      /^croft: needs Node 22\.19 or newer, this is \d+\.\d+\.\d+ \(.*\); install a newer Node, name one with CROFT_NODE, or run "npm ci" in .*\n$/,
     );
     expect({ stdout, code }).toEqual({ stdout: "", code: 1 });
   });
@@ -193,10 +209,15 @@ async function linkPackages(...names: string[]): Promise<void> {
     await symlink(join(root, "node_modules", name), join(folder, "node_modules", name));
 }
 
-function start(node: string, args: readonly string[], launcher = join(folder, "bin", "croft.js")) {
+function start(
+  node: string,
+  args: readonly string[],
+  launcher = join(folder, "bin", "croft.js"),
+  env: Readonly<Record<string, string>> = {},
+) {
   const child = spawn(node, [launcher, ...args], {
     cwd: tmpdir(),
-    env: { PATH: process.env["PATH"], XDG_CACHE_HOME: join(folder, "cache") },
+    env: { PATH: process.env["PATH"], XDG_CACHE_HOME: join(folder, "cache"), ...env },
   });
   running.push(child);
   let stdout = "";
