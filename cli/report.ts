@@ -1,5 +1,6 @@
 import type { CliRun } from "./context.ts";
 import { CliError, DryRun, exitCodeOf, toCliError, toErrorLine } from "./errors.ts";
+import { createOutput } from "./output/output.ts";
 import { toVisible } from "./output/visible.ts";
 import type { StopSignal, System } from "./system.ts";
 
@@ -70,7 +71,10 @@ export async function reportFailure(
   isMachine: boolean,
 ): Promise<number> {
   if (error instanceof DryRun) {
-    await cli.output.done({ dry_run: true, ...error.would }, toDryRunText(error.would));
+    // Whole, whatever fields were asked for of the result that there would be.
+    const flags = { ...cli.flags, json: cli.flags.json && (true as const) };
+    const output = createOutput({ io: cli.io, flags, clock: cli.clock });
+    await output.done({ dry_run: true, ...error.would }, toDryRunText(error.would));
     return 0;
   }
   // Whatever a stop signal tore apart failed because of the signal.

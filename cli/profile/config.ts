@@ -64,7 +64,7 @@ function readLightConfig(system: ConfigSystem, flags: CommonFlags): ClientConfig
   if (flags.config !== undefined) return undefined;
   const around = toSurroundings(system);
   const home = flags.home ?? given(env["CROFT_HOME"]);
-  if (home?.includes("\0") === true) return undefined;
+  if (home === "" || home?.includes("\0") === true) return undefined;
   const paths = toSettingPaths(
     {
       home: home === undefined ? undefined : toAbsolutePath(home, system.workingDirectory, around),

@@ -73,6 +73,16 @@ describe("a line", () => {
     expect(ran.err).toContain("the provider is missing");
   });
 
+  test("with --dry-run prints the whole request, whatever fields of the result were asked for", async () => {
+    const names = ["--username", "mira", "--email", "mira@example.org"];
+    const line = ["admin", "user", "create", ...names, "--random-password", "--dry-run"];
+    const options = { home: "/nowhere", env: { CROFT_URL: "http://127.0.0.1:9" } };
+    const whole = await runCli([...line, "--json"], options);
+    expect(whole.json()).toMatchObject({ dry_run: true, request: { method: "POST" } });
+    const chosen = await runCli([...line, "--json=login"], options);
+    expect(chosen.json()).toEqual(whole.json());
+  });
+
   test("ends its flags at --", async () => {
     const ran = await runCli(["config", "get", "--", "--json"], { home: "/nowhere" });
     expect(ran).toMatchObject({ code: 6, out: "" });

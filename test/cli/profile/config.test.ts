@@ -46,6 +46,7 @@ describe("without a config file the settings are read without their declarations
     ["CROFT_URL takes an address", { CROFT_URL: "ftp://x" }, {}],
     ["CROFT_URL takes an address", { CROFT_URL: "http://user:pass@x" }, {}],
     ["--url takes an address", {}, { url: "nonsense" }],
+    ["--home takes a path", {}, { home: "" }],
     ["CROFT_CREDENTIAL_STORE takes one of", { CROFT_CREDENTIAL_STORE: "cloud" }, {}],
     ["CROFT_NO_INPUT takes true or false", { CROFT_NO_INPUT: "maybe" }, {}],
     ["CROFT_PROFILE takes a text on one line", { CROFT_PROFILE: "a\nb" }, {}],
