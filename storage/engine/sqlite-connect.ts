@@ -1,4 +1,4 @@
-import { accessSync, closeSync, constants, openSync } from "node:fs";
+import { accessSync, closeSync, constants, openSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import Sqlite from "better-sqlite3";
 import { StorageError } from "./database.ts";
@@ -22,7 +22,7 @@ export function connect(
     configure(connection);
     return { forWriting: connection, forReading: connection };
   }
-  makeFile(path);
+  const isNew = makeFile(path);
   const opened: Sqlite.Database[] = [];
   try {
     const forWriting = new Sqlite(path, { timeout: busyTimeoutMs });
@@ -40,6 +40,8 @@ export function connect(
     return { forWriting, forReading };
   } catch (error) {
     for (const connection of opened) connection.close();
+    // As a disk that is full leaves it; the next start would take it for one that has lost everything.
+    if (isNew && statSync(path).size === 0) rmSync(path);
     throw toOpenError(error, path);
   }
 }
@@ -73,14 +75,30 @@ export function foldLog(connection: Sqlite.Database): void {
 
 const LOG_KEPT_BYTES = 64 * 1024 * 1024;
 
-/** Makes the file readable by its owner alone; its log and shared memory take over its mode. */
-function makeFile(path: string): void {
+/**
+ * Makes the file where it is missing, readable by its owner alone; its log and shared memory take over its mode. SQLite
+ * would take an empty file for a new database: one that was there before has lost what was in it.
+ */
+function makeFile(path: string): boolean {
+  let isNew = true;
   try {
-    closeSync(openSync(path, "a", 0o600));
+    try {
+      closeSync(openSync(path, "ax", 0o600));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+      isNew = false;
+      closeSync(openSync(path, "a"));
+    }
     accessSync(dirname(path), constants.W_OK);
   } catch (error) {
     throw toFileStorageError(error, path);
   }
+  if (!isNew && statSync(path).size === 0)
+    throw new StorageError(
+      "corrupt",
+      `${path} is empty: restore a backup with \`croft daemon restore\`, or remove the file to begin anew`,
+    );
+  return isNew;
 }
 
 function toOpenError(error: unknown, path: string): StorageError {

@@ -48,6 +48,16 @@ describe("opening the database", () => {
     await expect(refused).rejects.toThrow("restore a backup with `croft daemon restore`");
   });
 
+  test("refuses a file that has lost everything instead of beginning anew in it", async () => {
+    const dataDirectory = makeDirectory();
+    writeFileSync(join(dataDirectory, DATABASE_FILE), "");
+    const refused = openDatabase(undefined, { dataDirectory, clock });
+    await expect(refused).rejects.toMatchObject({ code: "corrupt" });
+    await expect(refused).rejects.toThrow(/is empty: restore a backup .* or remove the file/);
+    rmSync(join(dataDirectory, DATABASE_FILE));
+    await (await openDatabase(undefined, { dataDirectory, clock })).close();
+  });
+
   test("gives the file back when a migration fails", async () => {
     const dataDirectory = makeDirectory();
     writeFileSync(join(dataDirectory, "0001_a.sql"), "CREATE nonsense;");
