@@ -41,6 +41,7 @@ function toOperation(declared: Endpoint): Json {
   for (const [status, reply] of Object.entries(declared.replies))
     responses[status] = toResponse(reply);
   if (declared.limit !== undefined) responses["429"] ??= { description: "Too many requests" };
+  responses["default"] = { description: "Refused or failed, as any request may be" };
   return {
     operationId: declared.name,
     summary: declared.summary,
@@ -73,7 +74,7 @@ function toRequestBody(body: NonNullable<Endpoint["body"]>): Json {
       content: { "application/json": { schema: toJsonSchema(body, "input") } },
     };
   if (body.kind === "multipart") {
-    const fields = toJsonSchema(body.fields, "input") as { properties?: Json };
+    const fields = toJsonSchema(body.fields, "input") as { properties?: Json; required?: string[] };
     const file = { type: "string", format: "binary" };
     return {
       required: true,
@@ -82,7 +83,7 @@ function toRequestBody(body: NonNullable<Endpoint["body"]>): Json {
           schema: {
             type: "object",
             properties: { ...fields.properties, file },
-            required: ["file"],
+            required: [...(fields.required ?? []), "file"],
           },
         },
       },
