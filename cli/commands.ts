@@ -37,6 +37,7 @@ export const commands: readonly Entry[] = [
     "Profiles of daemons and accounts",
     () => import("./commands/profile/profile.ts"),
   ),
+  noun("key", "The master key of this home", () => import("./commands/key/key.ts")),
   noun("mail", "Mails that wait in the outbox", () => import("./commands/mail/mail.ts")),
   verb("doctor", "Look for what is wrong", () => import("./commands/doctor.ts")),
   noun(

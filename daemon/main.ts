@@ -1,12 +1,15 @@
 // daemon: the server process. This file is the composition root: settings in, a listening daemon out.
 // It alone names concrete adapters; everything it builds is handed what it needs.
-// The command line's `serve`, `init` and `mail` import it; nothing else does.
+// The command line's `serve`, `init`, `mail` and `key` import it; nothing else does.
 import { randomUUID } from "node:crypto";
 import { toDataDirectory } from "../storage/data-directory.ts";
+import { hasMasterKey } from "../storage/keys/master-key.ts";
+import { addKey, retireOldKeys } from "../storage/keys/open.ts";
 import { createAddresses } from "./addresses.ts";
 import { compose, type Composed } from "./compose.ts";
 import type { SettingPaths } from "./contract/setting-paths.ts";
 import { listSettings, type Settings } from "./contract/settings.ts";
+import { AppError } from "./errors.ts";
 import {
   createAdministrators,
   generatePassword,
@@ -17,10 +20,11 @@ import { listenEverywhere, type ListeningEverywhere } from "./listening.ts";
 import { openCertificate } from "./http/tls.ts";
 import type { NodeHandler } from "./http/server.ts";
 import { createJobQueue } from "./jobs/queue.ts";
+import { type KeyRotation, rotateMasterKey } from "./key-rotation.ts";
 import { createLogger, type Log } from "./logging.ts";
 import { listMails, type OutboxMail, readMail } from "./outbound/mail/outbox.ts";
 import { createHasher, type ServiceDeps } from "./services.ts";
-import { openStores, type Stores } from "./stores.ts";
+import { openStores, type Stores, toKeyringOptions } from "./stores.ts";
 
 /** What a daemon is made of: resolved settings and the process' surroundings. */
 export interface DaemonInput {
@@ -137,6 +141,34 @@ export async function initialise(
   const stores = await openStores(input, log);
   try {
     return await createAdministrators(toServiceDeps(input, stores, log), first);
+  } finally {
+    await stores.close();
+  }
+}
+
+/**
+ * Gives a home that no daemon serves another master key. Refuses with `AppError` `not_found` when there is no home yet,
+ * `conflict` when a daemon holds it; throws `MasterKeyError` when the present key cannot be had.
+ */
+export async function rotateKey(
+  input: DaemonInput,
+  options: { readonly skipUnreadable: boolean },
+): Promise<KeyRotation> {
+  const { settings, paths } = input;
+  const { keys, root } = toDataDirectory(paths.dataDirectory);
+  if (!(await hasMasterKey(keys)))
+    throw new AppError("not_found", `${root} has no master key: it was never started`);
+  const stores = await openStores(input, await openLog(input));
+  try {
+    const { db, keyring } = stores;
+    const at = toKeyringOptions(settings, { keys }, false);
+    return await rotateMasterKey({
+      db,
+      keyring,
+      addKey: () => addKey(at),
+      retireOldKeys: () => retireOldKeys(at),
+      ...options,
+    });
   } finally {
     await stores.close();
   }

@@ -13,8 +13,12 @@ import {
   type InstanceLock,
   type InstanceProcess,
 } from "../storage/instance-lock.ts";
-import type { Keyring } from "../storage/keys/keyring.ts";
-import { assertKeyOfDatabase, openKeyring } from "../storage/keys/open.ts";
+import {
+  assertKeyOfDatabase,
+  type OpenedKeyring,
+  openKeyring,
+  type OpenKeyringOptions,
+} from "../storage/keys/open.ts";
 import { AppError } from "./errors.ts";
 import type { Log } from "./logging.ts";
 import type { DaemonInput } from "./main.ts";
@@ -24,7 +28,7 @@ export interface Stores {
   readonly directory: DataDirectory;
   readonly lock: InstanceLock;
   readonly db: Database;
-  readonly keyring: Keyring;
+  readonly keyring: OpenedKeyring;
   /** Closes in reverse order; the lock goes last. */
   close(): Promise<void>;
 }
@@ -55,12 +59,8 @@ export async function openStores(
     for (const root of settings.localRoots)
       if (root.startsWith(directory.root)) await createPrivateFolder(root);
     // Before the database is made: with a database already there, a missing master key is a lost one.
-    const keyring = await openKeyring({
-      directory: directory.keys,
-      source: settings.keySource,
-      masterKey: settings.masterKey,
-      mayCreate: !(await holdsDatabase(directory)),
-    });
+    const mayCreate = !(await holdsDatabase(directory));
+    const keyring = await openKeyring(toKeyringOptions(settings, directory, mayCreate));
     const db = await openDatabase(settings.databaseUrl, {
       dataDirectory: directory.root,
       clock,
@@ -75,6 +75,15 @@ export async function openStores(
     await close();
     throw error;
   }
+}
+
+/** Where the master key of a data directory is kept, and whether one may be made. */
+export function toKeyringOptions(
+  { keySource, masterKey }: DaemonInput["settings"],
+  { keys }: Pick<DataDirectory, "keys">,
+  mayCreate: boolean,
+): OpenKeyringOptions {
+  return { directory: keys, source: keySource, masterKey, mayCreate };
 }
 
 async function takeLock(

@@ -33,13 +33,17 @@ export interface Keyring {
   open(purpose: string, sealed: string, associatedData: string): Buffer;
   /** The plaintext as UTF-8. @throws SealError */
   openText(purpose: string, sealed: string, associatedData: string): string;
-  /** Whether `sealed` was made with the newest key; when not, a rotation still has to seal it again. */
-  isCurrent(sealed: string): boolean;
   /** A 32-byte key of its own for `purpose`, from the newest master key: for signing tokens. */
   derive(purpose: string): Buffer;
   /** The same from every known master key, newest first: for checking what was signed before a rotation. */
   deriveAll(purpose: string): readonly Buffer[];
 }
+
+/**
+ * Opens a sealed value and seals it again for the same purpose and row: what a room says of its values, so that a
+ * rotation of the master key knows how each is sealed. @throws SealError
+ */
+export type SealAgain = (purpose: string, sealed: string, associatedData: string) => string;
 
 const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
@@ -48,11 +52,14 @@ const TAG_BYTES = 16;
 /**
  * A keyring over `masters`, newest first; only the first seals.
  * @param randomBytes a cryptographically strong source, such as node:crypto's
+ * @param retired keys of earlier times: they open what is found of them, and sign and check nothing
  */
 export function createKeyring(
   masters: readonly MasterKey[],
   randomBytes: (size: number) => Uint8Array,
+  retired: readonly MasterKey[] = [],
 ): Keyring {
+  const known = [...masters, ...retired];
   const [newest] = masters;
   if (newest === undefined) {
     throw new Error("a keyring needs at least one master key");
@@ -64,9 +71,9 @@ export function createKeyring(
     purpose: string,
   ): Buffer => {
     const name = `${version} ${use} ${purpose}`;
-    const known = derived.get(name);
-    if (known !== undefined) {
-      return known;
+    const ready = derived.get(name);
+    if (ready !== undefined) {
+      return ready;
     }
     const info = `croft ${use} ${purpose}`;
     const key = Buffer.from(hkdfSync("sha256", bytes, new Uint8Array(0), info, KEY_BYTES));
@@ -90,30 +97,37 @@ export function createKeyring(
 
   const open: Keyring["open"] = (purpose, sealed, associatedData) => {
     const version = versionOf(sealed);
-    const master = masters.find((known) => known.version === version);
-    if (master === undefined) {
-      throw new SealError(
-        version === undefined
-          ? "not a sealed value"
-          : `sealed with master key ${version}, which is not known here`,
-      );
+    if (version === undefined) {
+      throw new SealError("not a sealed value");
     }
-    const prefix = `k${master.version}.`;
+    const prefix = `k${version}.`;
     const body = Buffer.from(sealed.slice(prefix.length), "base64url");
     if (body.length < NONCE_BYTES + TAG_BYTES) {
       throw new SealError("the sealed value is cut short");
     }
-    const key = subKey(master, "seal", purpose);
-    const cipher = createDecipheriv("aes-256-gcm", key, body.subarray(0, NONCE_BYTES), {
-      authTagLength: TAG_BYTES,
-    });
-    cipher.setAAD(Buffer.from(prefix + associatedData));
-    cipher.setAuthTag(body.subarray(-TAG_BYTES));
-    try {
-      return Buffer.concat([cipher.update(body.subarray(NONCE_BYTES, -TAG_BYTES)), cipher.final()]);
-    } catch (error) {
-      throw new SealError("the sealed value is damaged or belongs elsewhere", error);
+    // The number says which key to try first. Another data directory on the same database may have counted otherwise.
+    const named = known.filter((master) => master.version === version);
+    let failure: unknown;
+    for (const master of [...named, ...known.filter((one) => one.version !== version)]) {
+      const key = subKey(master, "seal", purpose);
+      const cipher = createDecipheriv("aes-256-gcm", key, body.subarray(0, NONCE_BYTES), {
+        authTagLength: TAG_BYTES,
+      });
+      cipher.setAAD(Buffer.from(prefix + associatedData));
+      cipher.setAuthTag(body.subarray(-TAG_BYTES));
+      try {
+        const plaintext = cipher.update(body.subarray(NONCE_BYTES, -TAG_BYTES));
+        return Buffer.concat([plaintext, cipher.final()]);
+      } catch (error) {
+        failure = error;
+      }
     }
+    throw new SealError(
+      named.length === 0
+        ? `sealed with master key ${version}, which is not known here`
+        : "the sealed value is damaged or belongs elsewhere",
+      failure,
+    );
   };
 
   return {
@@ -121,7 +135,6 @@ export function createKeyring(
     open,
     openText: (purpose, sealed, associatedData) =>
       open(purpose, sealed, associatedData).toString("utf8"),
-    isCurrent: (sealed) => versionOf(sealed) === newest.version,
     derive: (purpose) => subKey(newest, "derive", purpose),
     deriveAll: (purpose) => masters.map((master) => subKey(master, "derive", purpose)),
   };

@@ -1,6 +1,7 @@
-import { open, readFile, rename, rm, stat } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { type MasterKey, toCheckValue } from "./keyring.ts";
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import { createKeyring, type MasterKey, SealError, toCheckValue } from "./keyring.ts";
+import { readIfThere, writePrivately } from "./private-file.ts";
 import { probeSecretStore, type SecretStore } from "./system-keyring.ts";
 
 export type KeySource = "keyring" | "file" | "environment";
@@ -38,6 +39,8 @@ export interface MasterKeyOptions {
 /** The master keys, newest first, and where they are kept. */
 export interface OpenedMasterKeys {
   readonly masters: readonly MasterKey[];
+  /** Keys that rotations took out of use, newest first. Copies of the database from before are sealed with them. */
+  readonly retired: readonly MasterKey[];
   readonly source: KeySource;
 }
 
@@ -65,8 +68,13 @@ export async function openMasterKeys(
   return createFirst(options);
 }
 
+/** Whether the data directory with this `keys/` has a master key, wherever it is kept. */
+export async function hasMasterKey(folder: string): Promise<boolean> {
+  return (await readIfThere(recordPath(folder))) !== undefined;
+}
+
 /**
- * Adds a new master key in front of the known ones. Both are kept until `dropOldMasterKeys`, so that what was sealed
+ * Adds a new master key in front of the known ones. Both are kept until `retireOldMasterKeys`, so that what was sealed
  * before still opens while it is sealed again.
  * @throws MasterKeyError `unavailable` when the key comes from the environment: it is changed there, by putting the
  * new key before the old one
@@ -78,8 +86,11 @@ export async function addMasterKey(options: MasterKeyOptions): Promise<OpenedMas
   return openMasterKeys(options, false);
 }
 
-/** Forgets all but the newest master key: the end of a rotation, when nothing is sealed with the others any more. */
-export async function dropOldMasterKeys(options: MasterKeyOptions): Promise<OpenedMasterKeys> {
+/**
+ * Takes all but the newest master key out of use: the end of a rotation, when nothing is sealed with the others any
+ * more. They stay in the record, sealed with the newest, for the day when an older copy of the database is restored.
+ */
+export async function retireOldMasterKeys(options: MasterKeyOptions): Promise<OpenedMasterKeys> {
   const opened = await openMasterKeys(options, false);
   const [newest] = opened.masters;
   const record = await readRecord(options.folder);
@@ -88,11 +99,20 @@ export async function dropOldMasterKeys(options: MasterKeyOptions): Promise<Open
   }
   // The record first: keys that it does not name at the end of the list are passed over when they are read.
   const keys = record.keys.filter((known) => known.version === newest.version);
-  await writeRecord(options.folder, { ...record, keys });
+  const keyring = createKeyring([newest], options.randomBytes);
+  const retired = [...opened.masters.slice(1), ...opened.retired];
+  await writeRecord(options.folder, {
+    ...record,
+    keys,
+    retired: retired.map(({ version, bytes }) => ({
+      version,
+      sealed: keyring.seal(RETIRED, bytes, String(version)),
+    })),
+  });
   if (opened.source !== "environment") {
     await writeKeys(options, opened, [newest.bytes]);
   }
-  return { ...opened, masters: [newest] };
+  return { ...opened, masters: [newest], retired };
 }
 
 interface KeyRecord {
@@ -101,9 +121,12 @@ interface KeyRecord {
   readonly account: string;
   /** Newest first. */
   readonly keys: readonly { readonly version: number; readonly check: string }[];
+  /** Newest first, sealed with the newest key of its day. */
+  readonly retired?: readonly { readonly version: number; readonly sealed: string }[] | undefined;
 }
 
 const KEY_BYTES = 32;
+const RETIRED = "retired-master-key";
 const recordPath = (folder: string) => join(folder, "master.json");
 const keyPath = (folder: string) => join(folder, "master.key");
 
@@ -177,8 +200,9 @@ async function openRecorded(
       `another master key than the one that this data was sealed with: ${place}; ${helpOf(source)}`,
     );
   }
+  const retired = openRetired(options, masters, record);
   if (added.length === 0) {
-    return { masters, source };
+    return { masters, retired, source };
   }
   // Unknown keys before the known ones are new ones: a rotation.
   let version = Math.max(...record.keys.map((known) => known.version));
@@ -191,7 +215,28 @@ async function openRecorded(
     check: toCheckValue(master.bytes),
   }));
   await writeRecord(options.folder, { ...record, keys });
-  return { masters, source };
+  return { masters, retired, source };
+}
+
+function openRetired(
+  { folder, randomBytes }: MasterKeyOptions,
+  masters: readonly MasterKey[],
+  { retired = [] }: KeyRecord,
+): MasterKey[] {
+  const keyring = createKeyring(masters, randomBytes);
+  try {
+    return retired.map(({ version, sealed }) => ({
+      version,
+      bytes: keyring.open(RETIRED, sealed, String(version)),
+    }));
+  } catch (error) {
+    throw error instanceof SealError ? damagedRecord(folder, error) : error;
+  }
+}
+
+function damagedRecord(folder: string, cause?: unknown): MasterKeyError {
+  const path = recordPath(folder);
+  return new MasterKeyError("invalid", `${path} is damaged; restore keys/ from a backup`, cause);
 }
 
 async function readKeys(
@@ -281,59 +326,18 @@ async function readRecord(folder: string): Promise<KeyRecord | undefined> {
     return undefined;
   }
   try {
-    const { source, account, keys } = JSON.parse(text) as KeyRecord;
+    const { source, account, keys, retired } = JSON.parse(text) as KeyRecord;
     if (["keyring", "file", "environment"].includes(source) && keys.length > 0) {
-      return { source, account, keys };
+      return { source, account, keys, retired };
     }
   } catch {
     // Told below: no JSON and wrong JSON are the same to a person.
   }
-  throw new MasterKeyError(
-    "invalid",
-    `${recordPath(folder)} is damaged; restore keys/ from a backup`,
-  );
+  throw damagedRecord(folder);
 }
 
 function writeRecord(folder: string, record: KeyRecord): Promise<void> {
   return writePrivately(recordPath(folder), `${JSON.stringify(record)}\n`);
-}
-
-/** Replaces a file in one step, on the disk before it counts: a key that is lost in a power cut loses all data. */
-async function writePrivately(path: string, text: string): Promise<void> {
-  const fresh = `${path}.new`;
-  await rm(fresh, { force: true });
-  const file = await open(fresh, "wx", 0o600);
-  try {
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(fresh, path);
-  await syncFolder(path);
-}
-
-async function syncFolder(path: string): Promise<void> {
-  if (process.platform === "win32") {
-    return;
-  }
-  const folder = await open(dirname(path), "r");
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
-}
-
-async function readIfThere(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") {
-      return undefined;
-    }
-    throw error;
-  }
 }
 
 function placeOf(folder: string, source: KeySource): string {

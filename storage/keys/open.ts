@@ -1,8 +1,16 @@
 import { randomBytes } from "node:crypto";
-import type { Database } from "../engine/database.ts";
+import type { Queries } from "../engine/database.ts";
 import { claimInstanceValue, putInstanceValue } from "../tables/common/instance.ts";
 import { createKeyring, type Keyring, toCheckValue } from "./keyring.ts";
-import { type KeySource, MasterKeyError, openMasterKeys } from "./master-key.ts";
+import {
+  addMasterKey,
+  retireOldMasterKeys,
+  type KeySource,
+  MasterKeyError,
+  type MasterKeyOptions,
+  type OpenedMasterKeys,
+  openMasterKeys,
+} from "./master-key.ts";
 import { createSystemKeyring, type Keytar } from "./system-keyring.ts";
 
 export interface OpenKeyringOptions {
@@ -20,24 +28,28 @@ export interface OpenKeyringOptions {
 /** A keyring and what is known of where its key comes from. */
 export interface OpenedKeyring extends Keyring {
   readonly source: KeySource;
-  /** A check value of each known master key, newest first; nothing of a key can be learnt from it. */
+  /** A check value of each key that opens, newest first; nothing of a key can be learnt from it. */
   readonly checks: readonly string[];
+  /** Several keys are in use: a rotation was begun and has not ended. */
+  readonly isRotating: boolean;
 }
 
 /** The keyring of a data directory with node's random source and the system's key store. @throws MasterKeyError */
 export async function openKeyring(options: OpenKeyringOptions): Promise<OpenedKeyring> {
-  const { masters, source } = await openMasterKeys(
-    {
-      folder: options.directory,
-      fromEnvironment: options.masterKey,
-      source: options.source,
-      keyring: createSystemKeyring({ load: options.loadKeytar ?? loadKeytar }),
-      randomBytes,
-    },
-    options.mayCreate,
-  );
-  const checks = masters.map((master) => toCheckValue(master.bytes));
-  return { ...createKeyring(masters, randomBytes), source, checks };
+  return toKeyring(await openMasterKeys(toMasterKeyOptions(options), options.mayCreate));
+}
+
+/**
+ * The keyring with a new master key in front of the known ones: the first step of a rotation. Whatever happens to the
+ * process, the next `openKeyring` has all of them, or those from before. @throws MasterKeyError
+ */
+export async function addKey(options: OpenKeyringOptions): Promise<OpenedKeyring> {
+  return toKeyring(await addMasterKey(toMasterKeyOptions(options)));
+}
+
+/** Takes all master keys but the newest out of use: the last step of a rotation. @throws MasterKeyError */
+export async function retireOldKeys(options: OpenKeyringOptions): Promise<void> {
+  await retireOldMasterKeys(toMasterKeyOptions(options));
 }
 
 /**
@@ -46,7 +58,7 @@ export async function openKeyring(options: OpenKeyringOptions): Promise<OpenedKe
  * @throws MasterKeyError `different`
  */
 export async function assertKeyOfDatabase(
-  db: Database,
+  db: Queries,
   checks: readonly string[],
   now: number,
 ): Promise<void> {
@@ -69,6 +81,22 @@ export async function assertKeyOfDatabase(
 }
 
 const MARK = "master_key";
+
+function toMasterKeyOptions(options: OpenKeyringOptions): MasterKeyOptions {
+  return {
+    folder: options.directory,
+    fromEnvironment: options.masterKey,
+    source: options.source,
+    keyring: createSystemKeyring({ load: options.loadKeytar ?? loadKeytar }),
+    randomBytes,
+  };
+}
+
+function toKeyring({ masters, retired, source }: OpenedMasterKeys): OpenedKeyring {
+  const checks = [...masters, ...retired].map((master) => toCheckValue(master.bytes));
+  const isRotating = masters.length > 1;
+  return { ...createKeyring(masters, randomBytes, retired), source, checks, isRotating };
+}
 
 async function loadKeytar(): Promise<Keytar> {
   const loaded = (await import("keytar")) as unknown as { default?: Keytar } & Keytar;

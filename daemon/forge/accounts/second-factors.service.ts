@@ -14,6 +14,7 @@ import {
   type ForgeUser,
   updateUser,
 } from "../../../storage/tables/forge/users.ts";
+import type { SealAgain } from "../../../storage/keys/keyring.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { notFound, userNotFound } from "../refusals.ts";
@@ -128,7 +129,12 @@ export function createSecondFactors(deps: SecondFactorsDeps): SecondFactors {
   }
 }
 
-const contextOf = (userId: number): string => `forge_two_factors/${userId}`;
+/** The sealed secret of a user, sealed again. */
+export function sealSecretAgain(sealed: string, userId: number | string, again: SealAgain): string {
+  return again(PURPOSE, sealed, contextOf(userId));
+}
+
+const contextOf = (userId: number | string): string => `forge_two_factors/${userId}`;
 
 /** Who holds a token only, or acts for somebody else, must not change how that person signs in. */
 function assertOwnPassword(caller: ForgeCaller): ForgeUser {

@@ -1,3 +1,5 @@
+import type { SealAgain } from "../../../storage/keys/keyring.ts";
+
 /** Seals and opens what must not lie in the database as it is. */
 export interface Sealer {
   seal(purpose: string, plaintext: string, associatedData: string): string;
@@ -28,6 +30,11 @@ export function createTargets(sealer: Sealer): Targets {
   };
 }
 
-function contextOf(hookId: number): string {
+/** The sealed target of a hook, sealed again. */
+export function sealTargetAgain(sealed: string, hookId: number | string, again: SealAgain): string {
+  return again(PURPOSE, sealed, contextOf(hookId));
+}
+
+function contextOf(hookId: number | string): string {
   return `forge_hooks/${hookId}`;
 }

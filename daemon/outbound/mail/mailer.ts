@@ -2,7 +2,7 @@
 // May import: storage, daemon/jobs, node; nodemailer, loaded when the first mail is sent.
 // Start here; compose.ts makes the message, outbox.ts keeps it as a file where there is no server.
 import type { Transaction } from "../../../storage/engine/database.ts";
-import type { Keyring } from "../../../storage/keys/keyring.ts";
+import type { Keyring, SealAgain } from "../../../storage/keys/keyring.ts";
 import { type Enqueue, type JobKind, PermanentJobError } from "../../jobs/queue.ts";
 import { type ComposedMail, composeMail, type MailMessage } from "./compose.ts";
 import { writeMail } from "./outbox.ts";
@@ -51,7 +51,7 @@ export function createMailer(options: MailerOptions): Mailer {
     async queueMail(tx, message) {
       const id = Buffer.from(options.randomBytes(12)).toString("hex");
       const content = JSON.stringify({ ...message, queuedAt: tx.now });
-      const payload: QueuedMail = { id, sealed: keyring.seal(PURPOSE, content, `mail/${id}`) };
+      const payload: QueuedMail = { id, sealed: keyring.seal(PURPOSE, content, rowOf(id)) };
       await enqueue(tx, { kind: KIND, payload });
     },
     job: {
@@ -63,7 +63,7 @@ export function createMailer(options: MailerOptions): Mailer {
       timeoutMs: 120_000,
       async run(payload, { signal }) {
         const { id, sealed } = payload as QueuedMail;
-        const content = keyring.openText(PURPOSE, sealed, `mail/${id}`);
+        const content = keyring.openText(PURPOSE, sealed, rowOf(id));
         const { queuedAt, ...message } = JSON.parse(content) as MailMessage & { queuedAt: number };
         const mail = await composeMail(message, { id, from, date: new Date(queuedAt) });
         if (mail === undefined) {
@@ -74,6 +74,14 @@ export function createMailer(options: MailerOptions): Mailer {
     },
   };
 }
+
+/** The payload of a queued mail as it lies in the queue, its content sealed again. */
+export function sealMailAgain(payload: string, _job: number | string, again: SealAgain): string {
+  const { id, sealed } = JSON.parse(payload) as QueuedMail;
+  return JSON.stringify({ id, sealed: again(PURPOSE, sealed, rowOf(id)) } satisfies QueuedMail);
+}
+
+const rowOf = (mailId: string): string => `mail/${mailId}`;
 
 async function sendMail(url: string, mail: ComposedMail, signal: AbortSignal): Promise<void> {
   const { createTransport } = await import("nodemailer");

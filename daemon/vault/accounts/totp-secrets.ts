@@ -1,3 +1,5 @@
+import type { SealAgain } from "../../../storage/keys/keyring.ts";
+
 /** Seals and opens what must not lie in the database as it is; see storage/keys. */
 export interface Sealer {
   seal(purpose: string, plaintext: string, associatedData: string): string;
@@ -17,8 +19,17 @@ export type TotpPlace = "totp_secret" | "totp_pending_secret";
 
 export function createTotpSecrets(sealer: Sealer): TotpSecrets {
   return {
-    seal: (secret, place, userId) => sealer.seal(PURPOSE, secret, `vault_users/${userId}/${place}`),
-    open: (sealed, place, userId) =>
-      sealer.openText(PURPOSE, sealed, `vault_users/${userId}/${place}`),
+    seal: (secret, place, userId) => sealer.seal(PURPOSE, secret, contextOf(place, userId)),
+    open: (sealed, place, userId) => sealer.openText(PURPOSE, sealed, contextOf(place, userId)),
   };
+}
+
+/** The sealed secret in a place, sealed again for the same place. */
+export function sealTotpSecretAgain(place: TotpPlace) {
+  return (sealed: string, userId: number | string, again: SealAgain): string =>
+    again(PURPOSE, sealed, contextOf(place, userId));
+}
+
+function contextOf(place: TotpPlace, userId: number | string): string {
+  return `vault_users/${userId}/${place}`;
 }

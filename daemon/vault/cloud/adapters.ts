@@ -16,7 +16,7 @@ import {
   type Connection,
   type ConnectionStatus,
 } from "../../../storage/tables/vault/connections.ts";
-import { SealError } from "../../../storage/keys/keyring.ts";
+import { type SealAgain, SealError } from "../../../storage/keys/keyring.ts";
 import { AppError } from "../../errors.ts";
 import type { CloudDeps } from "./cloud.ts";
 
@@ -267,6 +267,15 @@ function toRefusal(failure: ConnectFailure): AppError {
   return new AppError("unavailable", "The provider is temporarily unavailable.");
 }
 
-function rowOf(connectionId: string): string {
+/** The sealed credentials of a connection, sealed again. */
+export function sealCredentialsAgain(
+  sealed: string,
+  connectionId: number | string,
+  again: SealAgain,
+): string {
+  return again(SEAL_PURPOSE, sealed, rowOf(connectionId));
+}
+
+function rowOf(connectionId: number | string): string {
   return `vault_connections/${connectionId}`;
 }

@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import { insertOAuthState, takeOAuthState } from "../../../storage/tables/vault/oauth-states.ts";
 import { findVaultUser } from "../../../storage/tables/vault/users.ts";
 import { SCOPE_MISSING } from "../../../storage/cloud/oauth.ts";
+import type { SealAgain } from "../../../storage/keys/keyring.ts";
 import { AppError } from "../../errors.ts";
 import type { VaultCaller } from "../caller.ts";
 import type { OauthReturn } from "../pages/oauth-return-page.ts";
@@ -156,6 +157,15 @@ function randomText(randomBytes: (size: number) => Uint8Array): string {
   return Buffer.from(randomBytes(32)).toString("base64url");
 }
 
-function rowOf(stateHash: string): string {
+/** The sealed verifier of a sign-in under way, sealed again. */
+export function sealVerifierAgain(
+  sealed: string,
+  stateHash: number | string,
+  again: SealAgain,
+): string {
+  return again(SEAL_PURPOSE, sealed, rowOf(stateHash));
+}
+
+function rowOf(stateHash: number | string): string {
   return `vault_oauth_states/${stateHash}`;
 }

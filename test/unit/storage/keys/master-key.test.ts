@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import {
   addMasterKey,
-  dropOldMasterKeys,
+  retireOldMasterKeys,
   type MasterKeyOptions,
   openMasterKeys,
 } from "../../../../storage/keys/master-key.ts";
@@ -89,6 +89,7 @@ describe("the first start", () => {
     expect(opened).toEqual({
       source: "environment",
       masters: [{ version: 1, bytes: Buffer.alloc(32, 7) }],
+      retired: [],
     });
     expect(await readdir(folder)).toEqual(["master.json"]);
     expect(await readFile(join(folder, "master.json"), "utf8")).not.toContain(hex(7));
@@ -102,6 +103,7 @@ describe("the first start", () => {
     expect(opened).toEqual({
       source: "file",
       masters: [{ version: 1, bytes: Buffer.alloc(32, 5) }],
+      retired: [],
     });
   });
 
@@ -179,9 +181,14 @@ describe("rotation", () => {
       expect(both.map((master) => master.version)).toEqual([2, 1]);
       expect(both[1]).toEqual(before[0]);
       expect((await openMasterKeys(at, false)).masters).toEqual(both);
-      await dropOldMasterKeys(at);
-      expect((await openMasterKeys(at, false)).masters).toEqual([both[0]]);
+      await retireOldMasterKeys(at);
+      expect(await openMasterKeys(at, false)).toMatchObject({
+        masters: [both[0]],
+        retired: [both[1]],
+      });
       expect((await addMasterKey(at)).masters.map((master) => master.version)).toEqual([3, 2]);
+      await retireOldMasterKeys(at);
+      expect((await openMasterKeys(at, false)).retired).toEqual([both[0], both[1]]);
     },
   );
 
@@ -203,7 +210,7 @@ describe("rotation", () => {
     const both = options({ fromEnvironment: `${hex(2)},${hex(1)}` });
     const { masters } = await openMasterKeys(both, false);
     expect(masters.map((master) => master.version)).toEqual([2, 1]);
-    await dropOldMasterKeys(both);
+    await retireOldMasterKeys(both);
     expect((await openMasterKeys(both, false)).masters.map((master) => master.version)).toEqual([
       2,
     ]);

@@ -1,0 +1,67 @@
+import type { Queries, SqlValue, Transaction } from "../../engine/database.ts";
+
+/** A column whose values are sealed, and what tells its rows apart. */
+export interface SealedColumn {
+  readonly table: string;
+  readonly key: string;
+  readonly column: string;
+  /** Only rows with this value in this column. */
+  readonly only?: { readonly column: string; readonly value: string };
+}
+
+/** Where sealed values lie. A column of a migration that is commented as sealed and not listed here fails a test. */
+export const sealedColumns = {
+  forgeSecondFactors: { table: "forge_two_factors", key: "user_id", column: "sealed_secret" },
+  forgeHookTargets: { table: "forge_hooks", key: "id", column: "sealed_target" },
+  vaultTotpSecrets: { table: "vault_users", key: "id", column: "totp_secret" },
+  vaultPendingTotpSecrets: { table: "vault_users", key: "id", column: "totp_pending_secret" },
+  vaultCredentials: { table: "vault_connections", key: "id", column: "credentials" },
+  vaultCodeVerifiers: { table: "vault_oauth_states", key: "state_hash", column: "code_verifier" },
+  /** JSON with a sealed part. */
+  queuedMails: {
+    table: "jobs",
+    key: "id",
+    column: "payload",
+    only: { column: "kind", value: "mail.send" },
+  },
+} as const satisfies Readonly<Record<string, SealedColumn>>;
+
+/** The value of one row. */
+export interface SealedRow {
+  readonly key: string | number;
+  readonly value: string;
+}
+
+/** Up to `limit` values of a column in the order of their keys, those after the key `after`; rows without one are none. */
+export async function listSealed(
+  db: Queries,
+  { table, key, column, only }: SealedColumn,
+  after: string | number | undefined,
+  limit: number,
+): Promise<SealedRow[]> {
+  const conditions = [
+    `${column} IS NOT NULL`,
+    ...(only === undefined ? [] : [`${only.column} = ?`]),
+    ...(after === undefined ? [] : [`${key} > ?`]),
+  ];
+  const values: SqlValue[] = [
+    ...(only === undefined ? [] : [only.value]),
+    ...(after === undefined ? [] : [after]),
+    limit,
+  ];
+  const rows = await db.all<{ row_key: string | number; value: string }>(
+    `SELECT ${key} AS row_key, ${column} AS value FROM ${table}
+     WHERE ${conditions.join(" AND ")} ORDER BY ${key} LIMIT ?`,
+    ...values,
+  );
+  return rows.map(({ row_key: rowKey, value }) => ({ key: rowKey, value }));
+}
+
+/** Puts another value in the place of a row's. */
+export async function replaceSealed(
+  tx: Transaction,
+  { table, key, column }: SealedColumn,
+  row: SealedRow,
+): Promise<void> {
+  await tx.run(`UPDATE ${table} SET ${column} = ? WHERE ${key} = ?`, row.value, row.key);
+}
