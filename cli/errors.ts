@@ -95,6 +95,7 @@ const fileErrors: ReadonlySet<string> = new Set([
   "EACCES",
   "EEXIST",
   "EISDIR",
+  "ELOOP",
   "ENOENT",
   "ENOTDIR",
   "ENOTEMPTY",

@@ -18,6 +18,8 @@ export interface Io {
   readonly isErrorTerminal: boolean;
   /** Width of the terminal in cells; 80 when it does not tell. */
   readonly columns: number;
+  /** Height of the terminal in lines; 24 when it does not tell. */
+  readonly rows: number;
   /** For standard output. */
   readonly style: Style;
   /** For standard error. */
@@ -28,8 +30,8 @@ export interface Io {
   note(line: string): void;
   /** A warning or error on standard error. */
   warn(line: string): void;
-  /** Replaces the line that standard error's terminal stands on; an empty one takes it away. */
-  draw(line: string): void;
+  /** Replaces the lines that were drawn on standard error's terminal before; an empty text takes them away. */
+  draw(text: string): void;
   /** The whole of standard input as text, without its last line end. `limit` is in bytes. */
   readInput(limit?: number): Promise<string>;
 }
@@ -46,6 +48,19 @@ export function createIo(system: System, flags: () => IoFlags): Io {
   const { env } = system;
   const colourful = (isTerminal: boolean) =>
     isTerminal && flags().color && !isSet(env["NO_COLOR"]) && env["TERM"] !== "dumb";
+  let drawn = "";
+  const draw = (text: string) => {
+    const [before, lines] = [drawn.split("\n").length, text.split("\n")];
+    const up = before > 1 ? `\u001b[${before - 1}A` : "";
+    const rest = lines.length < before ? "\u001b[J" : "";
+    drawn = text;
+    system.stderr.write(`\r${up}${lines.map((line) => `\u001b[2K${line}`).join("\n")}${rest}`);
+  };
+  const writeLine = (line: string) => {
+    // A line of its own goes where the drawing was.
+    if (drawn !== "") draw("");
+    system.stderr.write(`${line}\n`);
+  };
   return {
     get isInputTerminal() {
       return system.stdin.isTTY === true;
@@ -58,7 +73,10 @@ export function createIo(system: System, flags: () => IoFlags): Io {
     },
     get columns() {
       // A terminal that does not know its size says 0.
-      return system.stdout.columns || 80;
+      return system.stdout.columns || system.stderr.columns || 80;
+    },
+    get rows() {
+      return system.stdout.rows || system.stderr.rows || 24;
     },
     get style() {
       return toStyle(colourful(system.stdout.isTTY === true));
@@ -68,14 +86,10 @@ export function createIo(system: System, flags: () => IoFlags): Io {
     },
     write: (chunk) => writeTo(system.stdout, chunk),
     note(line) {
-      if (!flags().quiet) system.stderr.write(`${line}\n`);
+      if (!flags().quiet) writeLine(line);
     },
-    warn(line) {
-      system.stderr.write(`${line}\n`);
-    },
-    draw(line) {
-      system.stderr.write(`\r\u001b[2K${line}`);
-    },
+    warn: writeLine,
+    draw,
     async readInput(limit = 16 * mebibyte) {
       const chunks: Buffer[] = [];
       let length = 0;

@@ -80,7 +80,7 @@ export function downloadFailure(
   return failure ?? new CliError("unexpected_answer", `the daemon answered ${status}`);
 }
 
-/** Sends a form with a file and reads the answer whole. */
+/** Sends a form with a file and reads the answer whole. What goes wrong with the file itself is thrown as it is. */
 export async function sendUpload(
   request: StreamRequest & {
     readonly method: string;
@@ -90,19 +90,34 @@ export async function sendUpload(
 ): Promise<IncomingAnswer> {
   const { form, boundary } = request;
   const length = multipartLength(form, boundary);
-  const answer = await send(
-    {
-      ...request,
-      headers: {
-        ...request.headers,
-        "Content-Type": `multipart/form-data; boundary=${boundary}`,
-        ...(length === undefined ? {} : { "Content-Length": String(length) }),
-      },
-    },
-    request.method,
-    Readable.from(multipartStream(form, boundary), { objectMode: false }),
-  );
-  return toWhole(answer);
+  const headers = {
+    ...request.headers,
+    "Content-Type": `multipart/form-data; boundary=${boundary}`,
+    ...(length === undefined ? {} : { "Content-Length": String(length) }),
+  };
+  const failures: unknown[] = [];
+  const body = Readable.from(noting(multipartStream(form, boundary), failures), {
+    objectMode: false,
+  });
+  try {
+    return await toWhole(await send({ ...request, headers }, request.method, body));
+  } catch (error) {
+    // The connection broke off because there was nothing more to send.
+    throw request.signal.aborted ? error : (failures[0] ?? error);
+  }
+}
+
+/** The same chunks; what reading them fails with is kept. */
+async function* noting(
+  chunks: AsyncGenerator<Uint8Array>,
+  failures: unknown[],
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* chunks;
+  } catch (error) {
+    failures.push(error);
+    throw error;
+  }
 }
 
 /** A request of text through the proxy of the environment. */

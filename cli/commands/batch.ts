@@ -36,6 +36,13 @@ const hopeless: ReadonlySet<CliErrorCode> = new Set([
   "daemon_unreachable",
 ]);
 
+/** One of several things to do. */
+export interface Task<T> {
+  /** What it is called in the results. */
+  readonly item: string;
+  run(): Promise<T>;
+}
+
 /**
  * Does one after the other, or `atOnce` at one time, and goes on after a failure, unless the others would fail as well.
  * The outcomes are in the order of the items.
@@ -45,36 +52,71 @@ export async function runBatch<T extends object>(
   work: (item: string) => Promise<T>,
   atOnce = 1,
 ): Promise<readonly Outcome<T>[]> {
-  const done: (Outcome<T> | DryRun | undefined)[] = items.map(() => undefined);
-  const rest = items.entries();
-  const worker = async () => {
-    for (const [index, item] of rest) done[index] = await doOne(item);
-  };
-  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker));
-  const outcomes = done.filter(
-    (one): one is Outcome<T> => one !== undefined && !(one instanceof DryRun),
+  const outcomes = await runTasks(
+    items.map((item) => ({ item, run: () => work(item) })),
+    atOnce,
   );
+  const [only, ...others] = outcomes;
+  if (only?.failure !== undefined && others.length === 0) throw only.failure;
+  return outcomes;
+}
+
+/**
+ * The same for tasks that are found while earlier ones are done. After a failure that the others would meet as well no
+ * further one is begun, and it is thrown when those that were begun have ended.
+ */
+export async function runTasks<T extends object>(
+  tasks: Iterable<Task<T>> | AsyncIterable<Task<T>>,
+  atOnce: number,
+): Promise<readonly Outcome<T>[]> {
+  const done: (Outcome<T> | DryRun)[] = [];
+  const source = each(tasks);
+  let count = 0;
+  const stops: unknown[] = [];
+  const worker = async () => {
+    while (stops.length === 0) {
+      const { value: task, done: isEnd } = await source.next();
+      if (isEnd === true || stops.length > 0) return;
+      const index = count++;
+      const outcome = await doOne(task);
+      if (outcome instanceof DryRun || outcome.failure === undefined) done[index] = outcome;
+      else if (hopeless.has(outcome.failure.code)) stops.push(outcome.failure);
+      else done[index] = outcome;
+    }
+  };
+  const workers = Array.from({ length: atOnce }, async () => {
+    try {
+      await worker();
+    } catch (error) {
+      stops.push(error);
+    }
+  });
+  await Promise.all(workers);
+  if (stops.length > 0) throw stops[0];
   const wouldBe = done.filter((one) => one instanceof DryRun);
   const [only, ...others] = wouldBe;
   if (only !== undefined && others.length === 0) throw only;
   if (only !== undefined)
     throw new DryRun({ requests: wouldBe.map(({ would }) => would["request"]) });
-  return outcomes;
+  return done.filter((one): one is Outcome<T> => !(one instanceof DryRun));
+}
 
-  async function doOne(item: string): Promise<Outcome<T> | DryRun> {
-    try {
-      return { item, value: await work(item), failure: undefined };
-    } catch (error) {
-      if (error instanceof DryRun) return error;
-      const failure = toCliError(error);
-      if (hopeless.has(failure.code) || items.length === 1) throw error;
-      return { item, value: undefined, failure };
-    }
+async function* each<T>(
+  tasks: Iterable<Task<T>> | AsyncIterable<Task<T>>,
+): AsyncGenerator<Task<T>, undefined> {
+  yield* tasks;
+}
+
+async function doOne<T>({ item, run }: Task<T>): Promise<Outcome<T> | DryRun> {
+  try {
+    return { item, value: await run(), failure: undefined };
+  } catch (error) {
+    return error instanceof DryRun ? error : { item, value: undefined, failure: toCliError(error) };
   }
 }
 
 /**
- * Prints the results of a batch. When some failed the results say which, and the exit code is that of `partial`.
+ * Prints the results of a batch, or those that `isShown` chooses. When some failed the results say which, and the exit code is that of `partial`.
  * @throws CliError when nothing was done at all
  */
 export async function finishBatch<T extends object>(
@@ -84,17 +126,19 @@ export async function finishBatch<T extends object>(
   columns: readonly Column<
     { readonly item: string; readonly error: BatchError | null } & Partial<T>
   >[],
+  isShown: (outcome: Outcome<T>) => boolean = () => true,
 ): Promise<void> {
   const failures = outcomes.flatMap(({ failure }) => (failure === undefined ? [] : [failure]));
   const [first] = failures;
   if (first !== undefined && failures.length === outcomes.length)
     throw allFailed(failures, first, verb);
-  const results = outcomes.map(({ item, value, failure }) => ({
+  const shown = outcomes.filter(isShown);
+  const results = shown.map(({ item, value, failure }) => ({
     item,
     ...(value ?? ({} as Partial<T>)),
     error: failure === undefined ? null : { code: failure.code, message: failure.message },
   }));
-  await cli.output.list(wholeList(results), columns);
+  if (shown.length > 0 || outcomes.length === 0) await cli.output.list(wholeList(results), columns);
   if (failures.length === 0) return;
   const partial = new CliError(
     "partial",
@@ -105,14 +149,18 @@ export async function finishBatch<T extends object>(
   cli.finishWith(exitCodeOf(partial));
 }
 
+/** A line that names more reasons than that is not read. */
+const reasonsMax = 5;
+
 function allFailed(failures: readonly CliError[], first: CliError, verb: string): CliError {
-  const reasons = [...new Set(failures.map(({ message }) => message))].join("; ");
+  const reasons = [...new Set(failures.map(({ message }) => message))];
+  const more = reasons.length > reasonsMax ? `; and ${reasons.length - reasonsMax} more` : "";
   const sameExit = failures.every(
     ({ code }) => errorCodes[code].exit === errorCodes[first.code].exit,
   );
   return new CliError(
     sameExit ? first.code : "unexpected",
-    `none were ${verb}: ${reasons}`,
+    `none were ${verb}: ${reasons.slice(0, reasonsMax).join("; ")}${more}`,
     first.details,
   );
 }

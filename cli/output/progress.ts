@@ -3,12 +3,14 @@ import type { CommonFlags, ProgressMode } from "../flags.ts";
 import type { Io } from "../io.ts";
 import { toSizeText } from "./cells.ts";
 import { toVisibleLine } from "./visible.ts";
-import { cutEnd } from "./width.ts";
+import { cutEnd, cutStart } from "./width.ts";
 
-/** The progress of transfers on standard error: a bar on a terminal, events for scripts that ask, else nothing. */
+/** The progress of transfers on standard error: bars on a terminal, events for scripts that ask, else nothing. */
 export interface Progress {
-  /** One transfer begins. `total` is in bytes; undefined when nobody knows. */
+  /** One transfer begins, maybe beside others. `total` is in bytes; undefined when nobody knows. */
   begin(name: string, total: number | undefined): Transfer;
+  /** Nothing will move for so long, since the server takes no more requests for now. */
+  waiting(seconds: number): void;
 }
 
 export interface Transfer {
@@ -18,8 +20,10 @@ export interface Transfer {
   end(outcome: "done" | "failed"): void;
 }
 
-/** At most ten frames a second: a terminal far away must not slow the transfer down. */
+/** At most ten frames a second: a terminal far away must not slow the transfers down. */
 const frameMs = 100;
+/** Bars at one time; what else is under way is only counted. */
+const barsMax = 8;
 
 export function createProgress(
   {
@@ -37,32 +41,81 @@ export function createProgress(
   isMachine: boolean,
 ): Progress {
   const mode = toMode(io, flags, isMachine, dumb);
+  const underWay = new Set<Running>();
+  const begunAt = clock();
+  let begun = 0;
+  let endedBytes = 0;
+  let drawnAt = -Infinity;
+  let waitsUntil = -Infinity;
+
+  const event = (what: object) => io.warn(JSON.stringify(what));
+  const eventOf = (what: string, { name, done, total }: Running) =>
+    event({ event: what, item: name, bytes: done, total: total ?? null });
+
   return {
     begin(name, total) {
-      const startedAt = clock();
-      let shownAt = -Infinity;
-      let done = 0;
-      const event = (what: string) =>
-        io.warn(JSON.stringify({ event: what, item: name, bytes: done, total: total ?? null }));
-      const show = () => {
-        if (mode === "json") event("progress");
-        if (mode === "bar")
-          io.draw(toBar({ name, done, total, ms: clock() - startedAt, columns: io.columns }));
-      };
+      const one: Running = { name, total, startedAt: clock(), done: 0, toldAt: -Infinity };
+      underWay.add(one);
+      begun += 1;
       return {
         update(bytes) {
-          done = bytes;
-          if (mode === "none" || clock() - shownAt < frameMs) return;
-          shownAt = clock();
-          show();
+          one.done = bytes;
+          if (mode === "bar") draw();
+          if (mode !== "json" || clock() - one.toldAt < frameMs) return;
+          one.toldAt = clock();
+          eventOf("progress", one);
         },
         end(outcome) {
-          if (mode === "json") event(outcome);
-          if (mode === "bar") io.draw("");
+          underWay.delete(one);
+          endedBytes += one.done;
+          if (mode === "json") eventOf(outcome, one);
+          if (mode !== "bar") return;
+          if (underWay.size === 0) io.draw("");
+          else draw();
         },
       };
     },
+    waiting(seconds) {
+      waitsUntil = clock() + seconds * 1000;
+      if (mode === "json") event({ event: "waiting", seconds });
+      else if (!isMachine)
+        io.note(`The server takes no more requests for now; waiting ${seconds} s.`);
+    },
   };
+
+  function draw(): void {
+    const now = clock();
+    if (now - drawnAt < frameMs) return;
+    drawnAt = now;
+    const { columns } = io;
+    const bars = [...underWay]
+      .slice(0, Math.max(1, Math.min(barsMax, io.rows - 2)))
+      .map(({ name, done, total, startedAt }) =>
+        toBar({ name, done, total, ms: now - startedAt, columns }),
+      );
+    io.draw((begun > 1 ? [...bars, toSumLine(now)] : bars).join("\n"));
+  }
+
+  /** `12 done, 4 under way  45.0 MiB  8.1 MiB/s` */
+  function toSumLine(now: number): string {
+    const bytes = [...underWay].reduce((sum, { done }) => sum + done, endedBytes);
+    const ms = now - begunAt;
+    const parts = [
+      `${begun - underWay.size} done, ${underWay.size} under way`,
+      toSizeText(bytes),
+      ms < 300 ? "" : `${toSizeText(Math.round((bytes * 1000) / ms))}/s`,
+      now < waitsUntil ? `waiting ${toTimeText((waitsUntil - now) / 1000)}` : "",
+    ];
+    return cutEnd(parts.filter((part) => part !== "").join("  "), io.columns - 1);
+  }
+}
+
+interface Running {
+  readonly name: string;
+  readonly total: number | undefined;
+  readonly startedAt: number;
+  done: number;
+  toldAt: number;
 }
 
 function toMode(io: Io, flags: CommonFlags, isMachine: boolean, dumb: boolean): ProgressMode {
@@ -89,7 +142,9 @@ export function toBar({ name, done, total, ms, columns }: BarInput): string {
   if (total !== undefined) parts.unshift(`${String(percentOf(done, total)).padStart(3)}%`);
   const tail = parts.join("  ");
   const room = columns - 1 - stringWidth(tail) - 2;
-  const title = cutEnd(toVisibleLine(name), Math.max(0, Math.min(30, room)));
+  // Of a path the last part says most.
+  const cut = name.includes("/") ? cutStart : cutEnd;
+  const title = cut(toVisibleLine(name), Math.max(0, Math.min(30, room)));
   const barRoom = room - stringWidth(title) - 4;
   const bar =
     total === undefined || barRoom < 8 ? "" : `  ${drawBar(done, total, Math.min(barRoom, 30))}`;

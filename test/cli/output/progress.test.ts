@@ -1,4 +1,5 @@
 import stringWidth from "string-width";
+import xterm from "@xterm/headless";
 import { describe, expect, test } from "vitest";
 import { createContext } from "../../../cli/context.ts";
 import { type CommonFlags, noFlags } from "../../../cli/flags.ts";
@@ -50,6 +51,93 @@ describe("progress", () => {
       .map((line) => JSON.parse(line) as { event: string });
     expect(events[0]).toEqual({ event: "progress", item: "a.bin", bytes: 0, total: 1000 });
     expect(events.at(-1)).toEqual({ event: "done", item: "a.bin", bytes: 1000, total: 1000 });
+  });
+});
+
+describe("several transfers", () => {
+  async function several(flags: Partial<CommonFlags>, rows = 24) {
+    let now = 1_000_000;
+    const terminal = new xterm.Terminal({ cols: 60, rows, allowProposedApi: true });
+    const system = fakeSystem({ home: "/nowhere", now: () => now, terminal: true, columns: 60 });
+    Object.assign(system.stdout, { rows });
+    const cli = createContext(system, neverStopping);
+    cli.useFlags({ ...noFlags, ...flags });
+    const progress = await cli.progress();
+    let told = 0;
+    return {
+      progress,
+      cli,
+      wait: (ms: number) => (now += ms),
+      async screen() {
+        const text = system.written.err();
+        await new Promise<void>((resolve) =>
+          terminal.write(text.slice(told).replaceAll("\n", "\r\n"), resolve),
+        );
+        told = text.length;
+        const { active } = terminal.buffer;
+        return Array.from({ length: active.length }, (_, row) =>
+          (active.getLine(row)?.translateToString(true) ?? "").trimEnd(),
+        ).filter((row) => row !== "");
+      },
+      text: () => system.written.err(),
+    };
+  }
+
+  test("have a line each and one for all, and notes stand above them", async () => {
+    const { progress, cli, wait, screen } = await several({});
+    const one = progress.begin("docs/deep/a very long way down to/one.bin", 1000);
+    const two = progress.begin("two.bin", 1000);
+    wait(1000);
+    one.update(500);
+    wait(1000);
+    two.update(250);
+    expect(await screen()).toEqual([
+      expect.stringMatching(/one\.bin .* 50% +500 B\/1000 B/),
+      expect.stringMatching(/^two\.bin .* 25% +250 B\/1000 B/),
+      "0 done, 2 under way  750 B  375 B/s",
+    ]);
+    cli.io.note("a note");
+    wait(1000);
+    one.end("done");
+    expect(await screen()).toEqual([
+      "a note",
+      expect.stringMatching(/^two\.bin/),
+      "1 done, 1 under way  750 B  250 B/s",
+    ]);
+    progress.waiting(30);
+    two.end("failed");
+    expect(await screen()).toEqual([
+      "a note",
+      "The server takes no more requests for now; waiting 30 s.",
+    ]);
+  });
+
+  test("of more than fit are only counted", async () => {
+    const { progress, wait, screen } = await several({}, 5);
+    const all = Array.from({ length: 20 }, (_, index) => progress.begin(`${index}`, 10));
+    wait(1000);
+    for (const one of all) one.update(1);
+    wait(1000);
+    all[0]?.update(2);
+    expect(await screen()).toHaveLength(4);
+    for (const one of all) one.end("done");
+    expect(await screen()).toEqual([]);
+  });
+
+  test("are events of their own with --progress json", async () => {
+    const { progress, text } = await several({ progress: "json" });
+    const one = progress.begin("one", 10);
+    const two = progress.begin("two", undefined);
+    one.update(5);
+    two.update(6);
+    progress.waiting(9);
+    two.end("failed");
+    expect(text().trimEnd().split("\n")).toEqual([
+      '{"event":"progress","item":"one","bytes":5,"total":10}',
+      '{"event":"progress","item":"two","bytes":6,"total":null}',
+      '{"event":"waiting","seconds":9}',
+      '{"event":"failed","item":"two","bytes":6,"total":null}',
+    ]);
   });
 });
 

@@ -12,11 +12,12 @@ import { type ItemAddress, toFolderAddress } from "../item-address.ts";
 import { deleteItem } from "./delete.ts";
 import { toFileName } from "./file-name.ts";
 import { runItemList } from "./list.ts";
+import { createLocalFiles } from "./local-files.ts";
 import { completeLocalPath, toLocalFolder, toLocalPath, toShortPath } from "./local-path.ts";
 import { createFolder } from "./mkdir.ts";
 import { moveItem } from "./move.ts";
 import { renameItem } from "./rename.ts";
-import { downloadItem, saveDownload } from "./save-item.ts";
+import { downloadItem, saveItem } from "./save-item.ts";
 import { openSource, sendFile, uploadItem } from "./send-file.ts";
 
 export const operations = [
@@ -152,12 +153,15 @@ function toDeps(
       const folder = await toLocalFolder(typed, system);
       const path = join(folder, toFileName(item.name, system.platform));
       report.total(item.size ?? undefined);
-      const params = paramsOf(place, item);
-      const download = await client.download(downloadItem, { params }, { signal });
-      report.total(download.size ?? item.size ?? undefined);
-      const onProgress = (bytes: number) => report.done(bytes);
-      const { name } = item;
-      await saveDownload(download, { name, path, mayReplace: false, signal, onProgress });
+      const source = { params: paramsOf(place, item), name: item.name };
+      await saveItem(cli, source, {
+        path,
+        mayReplace: false,
+        files: createLocalFiles(),
+        signal,
+        onBegin: (total) => report.total(total ?? item.size ?? undefined),
+        onProgress: (bytes) => report.done(bytes),
+      });
       return toShortPath(path, system);
     },
     async upload({ connection, ref }, typed, report, signal) {

@@ -5,6 +5,7 @@ import { listConnections } from "../find-connection.ts";
 import { createItemFinder, listItems } from "../find-item.ts";
 import { toItemAddress } from "../item-address.ts";
 import { downloadItem } from "./save-item.ts";
+import { streamItem } from "./stream-item.ts";
 
 export const operations = [listConnections, listItems, downloadItem];
 export const output = { kind: "bytes" } as const;
@@ -30,16 +31,16 @@ export async function runItemCat(cli: CliContext, { items }: ItemCatOptions): Pr
     if (id === "" || item?.kind === "folder")
       throw new CliError("unsupported", `${word} is a folder; only files have bytes`);
     const params = { connection_id: connection.id, item_id: id };
-    const { stream, headers } = await cli.client.download(downloadItem, { params });
+    const opened = await cli.client.download(downloadItem, { params });
     try {
-      if (cli.io.isOutputTerminal && !cli.flags.force && !isText(headers["content-type"]))
+      if (cli.io.isOutputTerminal && !cli.flags.force && !isText(opened.headers["content-type"]))
         throw usageError(
           "the terminal would show raw bytes",
           '"croft vault item download" writes a file, --force shows them anyway',
         );
-      for await (const chunk of stream) await cli.io.write(chunk as Uint8Array);
+      await streamItem(cli, { params, name: word, opened }, (chunk) => cli.io.write(chunk));
     } finally {
-      stream.destroy();
+      opened.stream.destroy();
     }
   }
 }

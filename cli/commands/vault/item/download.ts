@@ -1,25 +1,43 @@
 import { stat } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import type { Command } from "commander";
-import type { ByteDownload } from "../../../client/bytes.ts";
 import type { CliContext } from "../../../context.ts";
-import { CliError, usageError } from "../../../errors.ts";
+import { CliError, DryRun, usageError } from "../../../errors.ts";
 import { size } from "../../../output/cells.ts";
 import { shapeList } from "../../../output/spec.ts";
-import type { Transfer } from "../../../output/progress.ts";
-import { finishBatch, resultFields, runBatch } from "../../batch.ts";
+import { finishBatch, resultFields, runTasks } from "../../batch.ts";
 import { listConnections } from "../find-connection.ts";
-import { createItemFinder, type ItemFinder, listItems } from "../find-item.ts";
+import { createItemFinder, listItems } from "../find-item.ts";
 import { toItemAddress } from "../item-address.ts";
-import { toFileName } from "./file-name.ts";
-import { downloadItem, saveDownload } from "./save-item.ts";
+import { createDownloads, type Downloaded } from "./downloads.ts";
+import { findSource, openFile } from "./find-source.ts";
+import { openLocalFolder } from "./local-files.ts";
+import { toPatient } from "./patient.ts";
+import { downloadItem } from "./save-item.ts";
+import { streamItem } from "./stream-item.ts";
+import {
+  addTransferFlags,
+  isSummedUp,
+  showTransfer,
+  toSummary,
+  toTransferOptions,
+  type TransferFlags,
+  type TransferOptions,
+} from "./transfer.ts";
+import { getItemDetail } from "./view.ts";
 
-export const operations = [listConnections, listItems, downloadItem];
-export const output = shapeList({ ...resultFields, path: "string?", size: "integer?" });
+export const operations = [listConnections, listItems, getItemDetail, downloadItem];
+export const output = shapeList({
+  ...resultFields,
+  path: "string?",
+  size: "integer?",
+  skipped: "string?",
+});
 export const completions = { items: "items" } as const;
+export const writes = true;
 
 /** What the command was given. */
-export interface ItemDownloadOptions {
+export interface ItemDownloadOptions extends TransferOptions {
   readonly items: readonly string[];
   /** A file, a folder, or `-` for standard output. */
   readonly output: string;
@@ -27,145 +45,130 @@ export interface ItemDownloadOptions {
 
 export function define(command: Command, cli: CliContext, run = runItemDownload): void {
   command
-    .argument("<items...>", "CONNECTION:/path/to/file, or an item's id")
-    .option("-o, --output <target>", "a file, a folder, or - for standard output", ".")
+    .argument("<items...>", "CONNECTION:/path, or an item's id")
+    .option("-o, --output <target>", "a file, a folder, or - for standard output", ".");
+  addTransferFlags(command)
     .option("--force", "replace existing files, send bytes to a terminal")
-    .action((items: readonly string[], flags: { readonly output: string }) =>
-      run(cli, { items, output: flags.output }),
+    .action((items: readonly string[], flags: TransferFlags & { readonly output: string }) =>
+      run(cli, { items, output: flags.output, ...toTransferOptions(flags) }),
     );
 }
 
 /**
- * Downloads files, one after the other. A file appears under its name when it is whole: until then it is called
- * `NAME.part`, which is removed when the download fails. A name that was typed is replaced; one that the server chose
- * is not, without `--force`.
+ * Downloads files, several at one time, and with `recursive` folders with everything in them. A file appears under its
+ * name when it is whole. A name that was typed is replaced; one that the server chose is not, without `--force`. Of
+ * several, those that can be are downloaded; then the code is `partial`.
  */
 export async function runItemDownload(
   cli: CliContext,
   options: ItemDownloadOptions,
 ): Promise<void> {
-  const { items, output: target } = options;
-  const finder = createItemFinder(cli);
-  if (target === "-") return toStandardOutput(cli, finder, items);
-  const folder = await findFolder(cli, target, items);
-  const results = await runBatch(items, async (word) => {
-    const source = await open(cli, finder, word);
-    return saveOne(cli, source, folder === undefined ? { file: target } : { folder });
+  const { items, output: target, recursive, transfers } = options;
+  if (target === "-") return toStandardOutput(cli, options);
+  await assertItems(cli, items);
+  const progress = await cli.progress();
+  const isBatch = items.length > 1 || recursive;
+  const downloads = createDownloads(isBatch ? toPatient(cli, progress) : cli, {
+    ...options,
+    progress,
+    target: await findTarget(cli, options),
   });
-  await finishBatch(cli, results, "downloaded", [
-    { header: "downloaded", cell: ({ item }) => item },
-    { header: "path", cell: ({ path }) => path },
-    { header: "size", cell: (one) => size(one.size) },
-    { header: "error", cell: ({ error }) => error?.message },
-  ]);
+  try {
+    const outcomes = await runTasks(downloads.tasks(items), transfers);
+    const [only, ...others] = outcomes;
+    if (items.length === 1 && others.length === 0 && only?.failure !== undefined)
+      throw only.failure;
+    if (cli.flags.dryRun) downloads.showPlan(outcomes);
+    const isSum = isSummedUp(cli, recursive);
+    await finishBatch<Downloaded>(
+      cli,
+      outcomes,
+      "downloaded",
+      [
+        { header: "downloaded", cell: ({ item }) => item },
+        { header: "path", cell: ({ path }) => path },
+        { header: "size", cell: (one) => size(one.size) },
+        { header: "error", cell: ({ error }) => error?.message },
+        { header: "skipped", cell: ({ skipped }) => skipped },
+      ],
+      isSum ? ({ failure }) => failure !== undefined : undefined,
+    );
+    if (isSum) cli.io.note(toSummary("Downloaded", outcomes));
+  } finally {
+    const { kept } = downloads;
+    if (kept > 0 && !cli.output.isMachine)
+      cli.io.note(
+        `What there is of ${kept === 1 ? "1 file" : `${kept} files`} is kept in .croft-part files; the same line goes on with it.`,
+      );
+  }
 }
 
-interface Source {
-  readonly name: string;
-  readonly download: ByteDownload;
+/**
+ * `download ITEM out.pdf` is how copying is written elsewhere: what can only be a target is not sent as an item.
+ * @throws CliError `usage`
+ */
+async function assertItems(cli: CliContext, items: readonly string[]): Promise<void> {
+  const last = items.at(-1) ?? "";
+  if (items.length < 2 || last.includes(":")) return;
+  const isPath = /^(?:[./~]|[A-Za-z]:\\)/.test(last);
+  if (!isPath && (await isKnownItem(cli, last))) return;
+  throw usageError(
+    `${last} is no item`,
+    `--output ${last} names the target; items are written CONNECTION:/path or CONNECTION:ID`,
+  );
 }
 
-async function open(cli: CliContext, finder: ItemFinder, word: string): Promise<Source> {
-  const { connection, id, item } = await finder.find(toItemAddress(word));
-  if (id === "" || item?.kind === "folder")
-    throw new CliError("unsupported", `${word} is a folder; only files can be downloaded`);
-  const params = { connection_id: connection.id, item_id: id };
-  const download = await cli.client.download(downloadItem, { params });
-  return { name: item?.name ?? nameOf(download, id), download };
+async function isKnownItem(cli: CliContext, word: string): Promise<boolean> {
+  try {
+    const { item } = await findSource(cli, createItemFinder(cli), toItemAddress(word));
+    return item !== undefined;
+  } catch (error) {
+    // Several connections: an id alone names nothing.
+    if (error instanceof CliError && error.code === "usage") return false;
+    throw error;
+  }
 }
 
 async function toStandardOutput(
   cli: CliContext,
-  finder: ItemFinder,
-  items: readonly string[],
+  { items, recursive }: ItemDownloadOptions,
 ): Promise<void> {
   const [word, ...others] = items;
   if (word === undefined || others.length > 0)
     throw usageError("--output - takes one item", "give a folder for several");
+  if (recursive) throw usageError("--output - takes no folder", "give a folder for --recursive");
   if (cli.output.isMachine) throw usageError("--output - does not go with machine output");
   if (cli.io.isOutputTerminal && !cli.flags.force)
     throw usageError(
       "the terminal would show raw bytes",
       "--output FILE writes a file, --force does it anyway",
     );
-  const { name, download } = await open(cli, finder, word);
-  await track(cli, name, download, async (transfer) => {
-    let bytes = 0;
-    try {
-      for await (const chunk of download.stream) {
-        await cli.io.write(chunk as Uint8Array);
-        bytes += (chunk as Uint8Array).byteLength;
-        transfer.update(bytes);
-      }
-    } finally {
-      download.stream.destroy();
-    }
-  });
+  const source = await openFile(cli, word);
+  if (cli.flags.dryRun)
+    throw new DryRun({ downloads: [{ item: word, path: "-", size: source.size }] });
+  await showTransfer(await cli.progress(), source.name, (shown) =>
+    streamItem(cli, source, (chunk) => cli.io.write(chunk), shown),
+  );
 }
 
-async function saveOne(
+/** Where files go: into a folder, or one file to a path. A tree's folder is made when it is missing. */
+async function findTarget(
   cli: CliContext,
-  { name, download }: Source,
-  to: { readonly file: string } | { readonly folder: string },
-): Promise<{ readonly path: string; readonly size: number }> {
-  const { workingDirectory } = cli.system;
-  const path =
-    "file" in to
-      ? resolve(workingDirectory, to.file)
-      : join(to.folder, toFileName(name, cli.system.platform));
-  let bytes = 0;
-  await track(cli, name, download, async (transfer) => {
-    bytes = await saveDownload(download, {
-      name,
-      path,
-      mayReplace: "file" in to || cli.flags.force,
-      signal: cli.signal,
-      onProgress: (count) => transfer.update(count),
-    });
-  });
-  return { path, size: bytes };
-}
-
-async function track(
-  cli: CliContext,
-  name: string,
-  { size: total }: ByteDownload,
-  work: (transfer: Transfer) => Promise<void>,
-): Promise<void> {
-  const transfer = (await cli.progress()).begin(name, total);
-  let outcome: "done" | "failed" = "failed";
-  try {
-    await work(transfer);
-    outcome = "done";
-  } finally {
-    transfer.end(outcome);
-  }
-}
-
-/** The folder that the target names; undefined when it names a file. */
-async function findFolder(
-  cli: CliContext,
-  target: string,
-  items: readonly string[],
-): Promise<string | undefined> {
+  { output: target, items, recursive }: ItemDownloadOptions,
+) {
   const path = resolve(cli.system.workingDirectory, target);
   const found = await stat(path).catch(() => undefined);
-  if (found?.isDirectory() === true) return path;
+  if (found?.isDirectory() === true)
+    return { kind: "folder", folder: await openLocalFolder(path) } as const;
+  if (recursive) {
+    if (found !== undefined) throw new CliError("conflict", `${target} is no folder`);
+    return { kind: "new_folder", path } as const;
+  }
   if (found === undefined && /[/\\]$/.test(target))
     throw new CliError("file_error", `there is no folder ${target}`);
   if (items.length > 1)
     throw new CliError("file_error", `${target} is no folder, and there are several items`);
-  return undefined;
-}
-
-/** The name in `Content-Disposition`, else the last part of the id. */
-function nameOf({ headers }: ByteDownload, id: string): string {
-  const disposition = headers["content-disposition"];
-  const encoded = /filename\*=UTF-8''([^;]+)/i.exec(String(disposition ?? ""))?.[1];
-  try {
-    if (encoded !== undefined) return decodeURIComponent(encoded);
-  } catch {
-    // Not percent-encoding: the id will do.
-  }
-  return id.split("/").at(-1) ?? id;
+  // A pipe or device is written to; it cannot get its bytes by another file taking its name.
+  const isSpecial = found !== undefined && !found.isFile();
+  return { kind: "file", path, isSpecial } as const;
 }

@@ -11,8 +11,12 @@ export const entries: readonly Entry[] = [
     () => import("./open.ts"),
   ),
   verb("cat", "Write files to standard output", () => import("./cat.ts")),
-  verb("upload", "Upload files into a folder", () => import("./upload.ts"), { aliases: ["put"] }),
-  verb("download", "Download files", () => import("./download.ts"), { aliases: ["get"] }),
+  verb("upload", "Upload files and folders into a folder", () => import("./upload.ts"), {
+    aliases: ["put"],
+  }),
+  verb("download", "Download files and folders", () => import("./download.ts"), {
+    aliases: ["get"],
+  }),
   verb("mkdir", "Make a folder", () => import("./mkdir.ts")),
   verb("rename", "Give an item another name", () => import("./rename.ts")),
   verb("move", "Put an item into another folder", () => import("./move.ts"), { aliases: ["mv"] }),

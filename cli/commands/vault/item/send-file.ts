@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { Readable } from "node:stream";
+import { Readable } from "node:stream";
 import type { uploadItem as uploadItemEndpoint } from "../../../../daemon/contract/vault/cloud-items.ts";
 import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
@@ -38,9 +38,26 @@ export async function openSource(cli: CliContext, source: string): Promise<FileS
     throw fileError(source, error);
   });
   if (found.isDirectory()) throw new CliError("file_error", `${source} is a folder`);
-  // A pipe or device tells no length.
-  const length = found.isFile() ? found.size : undefined;
-  return { size: length, canRestart: true, open: () => createReadStream(path) };
+  // A pipe or device tells no length, and gives its bytes once.
+  if (!found.isFile())
+    return { size: undefined, canRestart: false, open: () => createReadStream(path) };
+  return { size: found.size, canRestart: true, open: () => openExactly(path, source, found.size) };
+}
+
+/** So many bytes: a file that grows meanwhile is sent as long as it was, one that shrinks cannot be. */
+function openExactly(path: string, source: string, length: number): Readable {
+  async function* read() {
+    let bytes = 0;
+    // An empty file is opened as well, since it may be one that nobody may read.
+    for await (const chunk of createReadStream(path, { end: Math.max(0, length - 1) })) {
+      if (length === 0) return;
+      bytes += (chunk as Uint8Array).byteLength;
+      yield chunk as Uint8Array;
+    }
+    if (bytes < length)
+      throw new CliError("file_error", `${source} became shorter while it was read`);
+  }
+  return Readable.from(read(), { objectMode: false });
 }
 
 /** Where a file goes, and under which name. */

@@ -7,6 +7,7 @@ import { shapeList } from "../../../output/spec.ts";
 import { listConnections } from "../find-connection.ts";
 import { createItemFinder, listItems, type WireItem } from "../find-item.ts";
 import { type ItemAddress, toFolderAddress } from "../item-address.ts";
+import { readFolder } from "./read-folder.ts";
 
 export const operations = [listConnections, listItems];
 export const output = shapeList({
@@ -53,7 +54,8 @@ export async function runItemTree(
   ]);
 
   async function walk(parent: string, above: string, level: number): Promise<void> {
-    for (const item of await readFolder(cli, connectionId, parent)) {
+    const { items } = await readFolder(cli, connectionId, parent, false);
+    for (const item of items) {
       const entry = toEntry(item, above, level);
       entries.push(entry);
       if (item.kind === "folder" && level < depth)
@@ -71,24 +73,6 @@ interface TreeEntry {
   readonly size: number | null;
   readonly modified_at: string | null;
   readonly provider_item_id: string;
-}
-
-async function readFolder(
-  cli: CliContext,
-  connectionId: string,
-  parent: string,
-): Promise<readonly WireItem[]> {
-  const items: WireItem[] = [];
-  let cursor: string | undefined;
-  do {
-    const { body } = await cli.client.call(listItems, {
-      params: { connection_id: connectionId },
-      query: { parent_ref: parent, limit: 1000, cursor },
-    });
-    items.push(...body.items);
-    cursor = body.next_cursor ?? undefined;
-  } while (cursor !== undefined);
-  return items;
 }
 
 function toEntry(item: WireItem, above: string, depth: number): TreeEntry {

@@ -1,14 +1,25 @@
-import { basename } from "node:path";
 import type { Command } from "commander";
 import type { CliContext } from "../../../context.ts";
 import { usageError } from "../../../errors.ts";
 import { size } from "../../../output/cells.ts";
 import { type FieldType, shapeList } from "../../../output/spec.ts";
-import { finishBatch, resultFields, runBatch } from "../../batch.ts";
+import { finishBatch, resultFields, runTasks } from "../../batch.ts";
 import { listConnections } from "../find-connection.ts";
 import { createItemFinder, type FoundItem, listItems } from "../find-item.ts";
 import { type ItemAddress, noSuchItem, toAddressText, toFolderAddress } from "../item-address.ts";
-import { openSource, sendFile, type Uploaded, uploadItem } from "./send-file.ts";
+import { createFolder } from "./mkdir.ts";
+import { toPatient } from "./patient.ts";
+import { enterOrPlan, openRemoteFolder, type RemoteFolder } from "./remote-folder.ts";
+import { type Uploaded, uploadItem } from "./send-file.ts";
+import {
+  addTransferFlags,
+  isSummedUp,
+  toSummary,
+  toTransferOptions,
+  type TransferFlags,
+  type TransferOptions,
+} from "./transfer.ts";
+import { createUploads, type UploadTarget } from "./uploads.ts";
 
 type FolderAddress = Extract<ItemAddress, { kind: "path" }>;
 
@@ -19,14 +30,15 @@ const uploadFields: Readonly<Record<string, FieldType>> = {
   name: "string?",
   parent_ref: "string?",
   size: "integer?",
+  skipped: "string?",
 };
 
-export const operations = [listConnections, listItems, uploadItem];
+export const operations = [listConnections, listItems, createFolder, uploadItem];
 export const output = shapeList(uploadFields);
 
 /** What the command was given. */
-export interface ItemUploadOptions {
-  /** Local files; `-` is standard input. */
+export interface ItemUploadOptions extends TransferOptions {
+  /** Local files and folders; `-` is standard input. */
   readonly sources: readonly string[];
   /** A folder, or for a single file also the name that it shall have. */
   readonly target: FolderAddress;
@@ -35,47 +47,62 @@ export interface ItemUploadOptions {
 export function define(command: Command, cli: CliContext, run = runItemUpload): void {
   command
     .argument("<files...>", "files to upload (- is standard input), then CONNECTION:/folder")
-    .usage("<file...> CONNECTION:/path [flags]")
-    .action((words: readonly string[]) => {
-      const sources = words.slice(0, -1);
-      if (sources.length === 0) throw usageError("give files and then CONNECTION:/path");
-      return run(cli, { sources, target: toFolderAddress(words.at(-1) ?? "") });
-    });
+    .usage("<file...> CONNECTION:/path [flags]");
+  addTransferFlags(command).action((words: readonly string[], flags: TransferFlags) => {
+    const sources = words.slice(0, -1);
+    if (sources.length === 0) throw usageError("give files and then CONNECTION:/path");
+    const target = toFolderAddress(words.at(-1) ?? "");
+    return run(cli, { sources, target, ...toTransferOptions(flags) });
+  });
 }
 
 /**
- * Uploads files, one after the other. Nothing is ever overwritten: a taken name is `name_collision`. Of several files
- * those that can be are uploaded; then the code is `partial`.
+ * Uploads files, several at one time, and with `recursive` folders with everything in them. Nothing is ever overwritten: a
+ * taken name is `name_collision`. Of several files those that can be are uploaded; then the code is `partial`.
  */
-export async function runItemUpload(
-  cli: CliContext,
-  { sources, target }: ItemUploadOptions,
-): Promise<void> {
-  const destination = await findDestination(cli, target, sources);
-  const results = await runBatch(sources, (source) => uploadOne(cli, source, destination));
-  await finishBatch(cli, results, "uploaded", [
-    { header: "uploaded", cell: ({ item }) => item },
-    { header: "name", cell: ({ name }) => name },
-    { header: "size", cell: (one) => size(one.size) },
-    { header: "id", cell: ({ provider_item_id: id }) => id },
-    { header: "error", cell: ({ error }) => error?.message },
-  ]);
+export async function runItemUpload(cli: CliContext, options: ItemUploadOptions): Promise<void> {
+  const { sources, target, recursive, transfers } = options;
+  if (sources.filter((source) => source === "-").length > 1)
+    throw usageError("standard input can be uploaded once");
+  const progress = await cli.progress();
+  const isBatch = sources.length > 1 || recursive;
+  const patient = isBatch ? toPatient(cli, progress) : cli;
+  const destination = await findDestination(patient, target, sources, recursive);
+  const tasks = createUploads(patient, sources, destination, { ...options, progress });
+  const outcomes = await runTasks(tasks, transfers);
+  const [only, ...others] = outcomes;
+  if (sources.length === 1 && others.length === 0 && only?.failure !== undefined)
+    throw only.failure;
+  const isSum = isSummedUp(cli, recursive);
+  await finishBatch<Shown>(
+    cli,
+    outcomes,
+    "uploaded",
+    [
+      { header: "uploaded", cell: ({ item }) => item },
+      { header: "name", cell: ({ name }) => name },
+      { header: "size", cell: (one) => size(one.size) },
+      { header: "id", cell: ({ provider_item_id: id }) => id },
+      { header: "error", cell: ({ error }) => error?.message },
+      { header: "skipped", cell: ({ skipped }) => skipped },
+    ],
+    isSum ? ({ failure }) => failure !== undefined : undefined,
+  );
+  if (isSum) cli.io.note(toSummary("Uploaded", outcomes));
 }
 
-interface Destination {
-  readonly connectionId: string;
-  readonly folder: FoundItem;
-  /** For a single file that gets another name. */
-  readonly name: string | undefined;
-  readonly text: string;
-}
+type Shown = Partial<Omit<Uploaded, "size">> & {
+  readonly size: number | null;
+  readonly skipped: string | null;
+};
 
 /** A folder that exists takes the files under their own names; otherwise its last word names a single file. */
 async function findDestination(
   cli: CliContext,
   target: FolderAddress,
   sources: readonly string[],
-): Promise<Destination> {
+  recursive: boolean,
+): Promise<UploadTarget> {
   const finder = createItemFinder(cli);
   const whole = await finder.findIfThere(target);
   if (whole !== undefined && whole.item?.kind !== "file") {
@@ -84,44 +111,28 @@ async function findDestination(
         "standard input has no name",
         `write ${toAddressText(target.connection, [...target.path, "NAME"])}`,
       );
-    return toDestination(whole, undefined, target);
+    return { folder: toFolder(cli, whole, target.connection, target.path), name: undefined };
   }
   const name = target.path.at(-1);
-  if (sources.length > 1 || target.isFolder || name === undefined)
+  const above = target.path.slice(0, -1);
+  const isName = sources.length === 1 && !target.isFolder && !recursive;
+  if (name === undefined || (!isName && !recursive))
     throw noSuchItem(target.connection, target.path);
-  const parent = await finder.find({ ...target, path: target.path.slice(0, -1) });
-  if (parent.item?.kind === "file") throw noSuchItem(target.connection, target.path.slice(0, -1));
-  return toDestination(parent, name, target);
+  if (recursive && sources.includes("-"))
+    throw usageError("standard input does not go with --recursive");
+  const parent = await finder.find({ ...target, path: above });
+  if (parent.item?.kind === "file") throw noSuchItem(target.connection, above);
+  const folder = toFolder(cli, parent, target.connection, above);
+  if (!recursive) return { folder, name };
+  return { ...(await enterOrPlan(cli, folder, name)), name: undefined };
 }
 
-function toDestination(
-  folder: FoundItem,
-  name: string | undefined,
-  target: FolderAddress,
-): Destination {
-  const text = toAddressText(target.connection, target.path);
-  return { connectionId: folder.connection.id, folder, name, text };
-}
-
-async function uploadOne(
+function toFolder(
   cli: CliContext,
-  source: string,
-  { connectionId, folder, name }: Destination,
-): Promise<Uploaded> {
-  const file = await openSource(cli, source);
-  const filename = name ?? basename(source);
-  const transfer = (await cli.progress()).begin(filename, file.size);
-  let outcome: "done" | "failed" = "failed";
-  try {
-    const uploaded = await sendFile(cli, file, {
-      connectionId,
-      folderId: folder.id,
-      filename,
-      onProgress: (sent) => transfer.update(sent),
-    });
-    outcome = "done";
-    return uploaded;
-  } finally {
-    transfer.end(outcome);
-  }
+  { connection, id }: FoundItem,
+  connectionWord: string,
+  path: readonly string[],
+): RemoteFolder {
+  const text = toAddressText(connectionWord, path).replace(/\/$/, "");
+  return openRemoteFolder(cli, { connectionId: connection.id, id, text });
 }

@@ -1,0 +1,81 @@
+import type { ByteDownload } from "../../../client/bytes.ts";
+import type { CliContext } from "../../../context.ts";
+import { CliError, usageError } from "../../../errors.ts";
+import { createItemFinder, type FoundItem, type ItemFinder } from "../find-item.ts";
+import { type ItemAddress, toItemAddress } from "../item-address.ts";
+import { downloadItem, type ItemSource } from "./save-item.ts";
+import { getItemDetail } from "./view.ts";
+
+/**
+ * Where an address leads, with what is known of the item there. An id that was never listed may still be the
+ * provider's: then `item` is undefined although the id is not empty. @throws CliError `not_found` for a path
+ */
+export async function findSource(
+  cli: CliContext,
+  finder: ItemFinder,
+  address: ItemAddress,
+): Promise<FoundItem> {
+  const found = await finder.find(address);
+  if (found.id === "" || found.item !== undefined) return found;
+  try {
+    const { body } = await cli.client.call(getItemDetail, {
+      params: { connection_id: found.connection.id, item_id: found.id },
+    });
+    return { ...found, item: body };
+  } catch (error) {
+    if (error instanceof CliError && error.code === "not_found") return found;
+    throw error;
+  }
+}
+
+/** Whether bytes cannot come from there: it is a folder, or the top of a connection. */
+export function isFolder({ id, item }: FoundItem): boolean {
+  return id === "" || item?.kind === "folder";
+}
+
+/** A file whose bytes can be asked for. `name` is the file's own. */
+export interface FileSource extends ItemSource {
+  readonly size: number | null;
+}
+
+/** The file that a word names. @throws CliError `usage` for a folder */
+export async function openFile(cli: CliContext, word: string): Promise<FileSource> {
+  const found = await findSource(cli, createItemFinder(cli), toItemAddress(word));
+  if (isFolder(found)) throw usageError(`${word} is a folder`, "only files have bytes");
+  return toFile(cli, word, found);
+}
+
+/** A file that was found. One that the vault does not know is asked for at once, since only its answer tells its name. */
+export async function toFile(
+  cli: CliContext,
+  word: string,
+  { connection, id, item }: FoundItem,
+): Promise<FileSource> {
+  const params = { connection_id: connection.id, item_id: id };
+  if (item !== undefined) return { params, name: item.name, size: item.size };
+  try {
+    const opened = await cli.client.download(downloadItem, { params });
+    return { params, name: nameOf(opened, id), size: opened.size ?? null, opened };
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
+    // The provider's refusal of what it does not know is not told from one of its bad days.
+    const isUnknown = error.code === "not_found" || error.code === "provider_failed";
+    if (!isUnknown || error.details.retryAfterSeconds !== undefined) throw error;
+    throw new CliError(error.code, `${word} is no item that the vault knows (${error.message})`, {
+      ...error.details,
+      hint: "items are written CONNECTION:/path or CONNECTION:ID",
+    });
+  }
+}
+
+/** The name in `Content-Disposition`, else the last part of the id. */
+function nameOf({ headers }: ByteDownload, id: string): string {
+  const disposition = headers["content-disposition"];
+  const encoded = /filename\*=UTF-8''([^;]+)/i.exec(String(disposition ?? ""))?.[1];
+  try {
+    if (encoded !== undefined) return decodeURIComponent(encoded);
+  } catch {
+    // Not percent-encoding: the id will do.
+  }
+  return id.split("/").at(-1) ?? id;
+}

@@ -1,0 +1,138 @@
+import { readdir, stat } from "node:fs/promises";
+import { basename, join, resolve } from "node:path";
+import type { CliContext } from "../../../context.ts";
+import { CliError, type DryRun, usageError } from "../../../errors.ts";
+import type { Progress } from "../../../output/progress.ts";
+import type { Task } from "../../batch.ts";
+import { enterOrPlan, findIn, type RemoteFolder } from "./remote-folder.ts";
+import { openSource, sendFile, type Uploaded } from "./send-file.ts";
+import { isSameFile, showTransfer, type TransferOptions } from "./transfer.ts";
+
+/** What became of one file: what the vault says of it, or why it was passed over. */
+export type Sent = (Uploaded | LeftOut) & { readonly skipped: string | null };
+
+interface LeftOut {
+  readonly name: string;
+  readonly size: number | null;
+}
+
+/** Where the files of a run go. */
+export interface UploadTarget {
+  readonly folder: RemoteFolder;
+  /** For a single file that gets another name. */
+  readonly name: string | undefined;
+  /** What a dry run would have had to make first. */
+  readonly plan?: DryRun | undefined;
+}
+
+export interface UploadsOptions extends Omit<TransferOptions, "transfers"> {
+  readonly progress: Progress;
+}
+
+/**
+ * One task for each file below the sources, in the order of the sources and of names. Folders are made at the provider
+ * while their files are awaited. Links and devices inside of a folder are passed over, links that were typed are followed.
+ */
+export async function* createUploads(
+  cli: CliContext,
+  sources: readonly string[],
+  { folder: target, name: onlyName, plan: targetPlan }: UploadTarget,
+  { recursive, skipExisting, progress }: UploadsOptions,
+): AsyncGenerator<Task<Sent>> {
+  if (targetPlan !== undefined) yield failed(target.text, targetPlan);
+  for (const source of sources) {
+    const path = resolve(cli.system.workingDirectory, source);
+    const found = source === "-" ? undefined : await stat(path).catch(() => undefined);
+    if (found?.isDirectory() !== true) {
+      const name = onlyName ?? basename(path);
+      yield { item: source, run: () => send(source, target, name, name) };
+      continue;
+    }
+    if (!recursive) {
+      const hint = "--recursive uploads it with everything in it";
+      yield failed(source, usageError(`${source} is a folder`, hint));
+      continue;
+    }
+    // The top of a disk has no name: what is in it goes right into the target.
+    const name = basename(path);
+    yield* name === "" ? walk(source, target, "") : enter(source, target, name, "");
+  }
+
+  async function* enter(
+    source: string,
+    parent: RemoteFolder,
+    name: string,
+    above: string,
+  ): AsyncGenerator<Task<Sent>> {
+    try {
+      const { folder, plan } = await enterOrPlan(cli, parent, name);
+      if (plan !== undefined) yield failed(source, plan);
+      yield* walk(source, folder, `${above}${name}/`);
+    } catch (error) {
+      yield failed(`${source}/`, error);
+    }
+  }
+
+  async function* walk(
+    source: string,
+    folder: RemoteFolder,
+    above: string,
+  ): AsyncGenerator<Task<Sent>> {
+    const entries = await readdir(resolve(cli.system.workingDirectory, source), {
+      withFileTypes: true,
+    });
+    for (const entry of entries.toSorted((one, other) => (one.name < other.name ? -1 : 1))) {
+      const { name } = entry;
+      const item = join(source, name);
+      if (entry.isDirectory()) yield* enter(item, folder, name, above);
+      else if (entry.isFile())
+        yield { item, run: () => send(item, folder, name, `${above}${name}`) };
+      else {
+        const skipped = entry.isSymbolicLink() ? "link" : "special";
+        yield { item, run: async () => ({ name, size: null, skipped }) };
+      }
+    }
+  }
+
+  async function send(
+    source: string,
+    folder: RemoteFolder,
+    filename: string,
+    title: string,
+  ): Promise<Sent> {
+    if (recursive || skipExisting) {
+      const there = await findIn(folder, filename);
+      if (there !== undefined) {
+        const path = resolve(cli.system.workingDirectory, source);
+        const isSame =
+          skipExisting && source !== "-" && isSameFile("local", await stat(path), there);
+        if (isSame) return { name: there.name, size: there.size, skipped: "same" };
+        throw new CliError("name_collision", `${folder.text}/${there.name} is there already`, {
+          hint: skipExisting
+            ? "it differs; uploads replace nothing, so delete or rename one of them"
+            : "uploads replace nothing; --skip-existing leaves what is the same",
+        });
+      }
+    }
+    const file = await openSource(cli, source);
+    return showTransfer(progress, title, async (shown) => {
+      shown.begin(file.size);
+      const uploaded = await sendFile(cli, file, {
+        connectionId: folder.connectionId,
+        folderId: folder.id,
+        filename,
+        onProgress: shown.update,
+      });
+      return { ...uploaded, skipped: null };
+    });
+  }
+}
+
+function failed(item: string, error: unknown): Task<Sent> {
+  return {
+    item,
+    run: async () => {
+      throw error;
+    },
+  };
+}

@@ -1,0 +1,287 @@
+import { createReadStream } from "node:fs";
+import { appendFile, mkdir, symlink, truncate, utimes, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { Readable } from "node:stream";
+import { describe, expect, test } from "vitest";
+import { sendUpload } from "../../../../../cli/client/bytes.ts";
+import { openSource } from "../../../../../cli/commands/vault/item/send-file.ts";
+import { createContext } from "../../../../../cli/context.ts";
+import { neverStopping } from "../../../../../cli/report.ts";
+import { fakeDaemon, type SeenRequest } from "../../../support/fake-daemon.ts";
+import {
+  type FakeItem,
+  type FakeStorage,
+  fakeStorage,
+  toItems,
+} from "../../../support/fake-storage.ts";
+import {
+  fakeSystem,
+  type FakeSystemOptions,
+  runCli,
+  temporaryHome,
+} from "../../../support/run-cli.ts";
+import { signIn } from "../../../support/signed-in.ts";
+
+/** Runs `vault item upload …` in a folder `work` that holds these files. */
+async function inWork(
+  files: Readonly<Record<string, string>>,
+  items: FakeItem[],
+  use: (at: {
+    readonly work: string;
+    readonly storage: FakeStorage;
+    readonly seen: readonly SeenRequest[];
+    readonly go: (line: string, more?: Partial<FakeSystemOptions>) => ReturnType<typeof runCli>;
+    readonly stored: () => Record<string, string>;
+  }) => Promise<void>,
+): Promise<void> {
+  await using home = await temporaryHome();
+  const work = join(home.path, "work");
+  for (const [path, text] of Object.entries({ "": "", ...files })) {
+    await mkdir(path === "" || path.endsWith("/") ? join(work, path) : join(work, dirname(path)), {
+      recursive: true,
+    });
+    if (path !== "" && !path.endsWith("/")) await writeFile(join(work, path), text);
+  }
+  const storage = fakeStorage(items);
+  await using daemon = await fakeDaemon(storage.answers);
+  await signIn(home.path, { url: daemon.url, vault: {} });
+  await use({
+    work,
+    storage,
+    seen: daemon.seen,
+    go: (line, more) =>
+      runCli(["vault", "item", "upload", ...line.split(" ")], {
+        home: home.path,
+        workingDirectory: work,
+        hurried: true,
+        ...more,
+      }),
+    stored: () =>
+      Object.fromEntries(
+        storage.items
+          .map(({ id, bytes }) => [bytes === undefined ? `${id}/` : id, String(bytes ?? "")])
+          .sort(([one = ""], [other = ""]) => (one < other ? -1 : 1)),
+      ),
+  });
+}
+
+const album = {
+  "album/b.txt": "b",
+  "album/a ü 🎉.txt": "a",
+  "album/none": "",
+  "album/empty/": "",
+  "album/deep/er/c.txt": "c",
+};
+
+describe("a folder", () => {
+  test("goes up with everything in it under its own name, into a target that is made", async () => {
+    await inWork(album, toItems({ "docs/": "" }), async ({ go, stored }) => {
+      const ran = await go("album home:/docs/new -r --json=item,provider_item_id,error");
+      expect(ran.json()).toEqual(
+        ["a ü 🎉.txt", "b.txt", "deep/er/c.txt", "none"].map((name) => ({
+          item: `album/${name}`,
+          provider_item_id: `docs/new/album/${name}`,
+          error: null,
+        })),
+      );
+      expect(stored()).toEqual({
+        "docs/": "",
+        "docs/new/": "",
+        "docs/new/album/": "",
+        "docs/new/album/a ü 🎉.txt": "a",
+        "docs/new/album/b.txt": "b",
+        "docs/new/album/deep/": "",
+        "docs/new/album/deep/er/": "",
+        "docs/new/album/deep/er/c.txt": "c",
+        "docs/new/album/empty/": "",
+        "docs/new/album/none": "",
+      });
+    });
+  });
+
+  test("without --recursive is a usage error that names the flag", async () => {
+    await inWork(album, [], async ({ go, seen }) => {
+      expect((await go("album home:/ --json")).error()).toMatchObject({
+        exit_code: 2,
+        message: "album is a folder",
+        hint: "--recursive uploads it with everything in it",
+      });
+      expect(seen.filter(({ method }) => method === "POST")).toEqual([]);
+    });
+  });
+
+  test("joins one that is there; what is in it is not replaced, and --skip-existing leaves it", async () => {
+    const there = toItems({ "album/": "", "album/b.txt": "B", "album/deep/": "" });
+    await inWork(album, there, async ({ go, stored, work, storage }) => {
+      const ran = await go("album home:/ -r --json");
+      expect(ran.code).toBe(14);
+      expect(ran.json()).toMatchObject([
+        { error: null },
+        {
+          item: "album/b.txt",
+          error: { code: "name_collision", message: "home:/album/b.txt is there already" },
+        },
+        { error: null },
+        { error: null },
+      ]);
+      expect(stored()["album/b.txt"]).toBe("B");
+      expect((await go("album home:/ -r --skip-existing --json=skipped")).json()).toEqual(
+        Array.from({ length: 4 }, () => ({ skipped: "same" })),
+      );
+      // Changed here since it was uploaded.
+      const [first] = storage.items;
+      storage.items.forEach((one, index) => {
+        storage.items[index] = { ...one, modifiedAt: "2001-01-01T00:00:00.000Z" };
+      });
+      expect(first?.name).toBe("album");
+      await utimes(join(work, "album/none"), 1, 1);
+      const changed = await go("album home:/ -r --skip-existing --json");
+      expect((changed.json() as { skipped?: string }[]).map(({ skipped }) => skipped)).toEqual([
+        undefined,
+        undefined,
+        undefined,
+        "same",
+      ]);
+    });
+  });
+
+  test("of a name that a file has is refused, and the rest goes up", async () => {
+    const there = toItems({ "album/": "", "album/deep": "a file" });
+    await inWork(album, there, async ({ go, stored }) => {
+      const ran = await go("album home:/ -r --json");
+      expect(ran.code).toBe(14);
+      expect(ran.json()).toContainEqual({
+        item: "album/deep/",
+        error: { code: "name_collision", message: "home:/album/deep is a file" },
+      });
+      expect(stored()).toMatchObject({ "album/b.txt": "b", "album/deep": "a file" });
+    });
+  });
+
+  test("does not lead out of itself: links in it are passed over, one that was typed is followed", async () => {
+    await inWork({ ...album, "secret.txt": "s" }, [], async ({ go, stored, work }) => {
+      await symlink("../secret.txt", join(work, "album/link"));
+      await symlink("..", join(work, "album/deep/loop"));
+      await symlink("album", join(work, "typed"));
+      const ran = await go("typed home:/ -r --json");
+      expect(ran.code).toBe(0);
+      expect(ran.json()).toContainEqual({
+        item: "typed/link",
+        name: "link",
+        size: null,
+        skipped: "link",
+        error: null,
+      });
+      expect(Object.keys(stored())).not.toContain("typed/link");
+      expect(stored()["typed/deep/er/c.txt"]).toBe("c");
+    });
+  });
+
+  test("with --dry-run is shown as the requests that would be sent", async () => {
+    await inWork({ "album/a": "a" }, [], async ({ go, seen }) => {
+      const ran = await go("album home:/new -r --dry-run --json");
+      expect(ran.json()).toMatchObject({
+        dry_run: true,
+        requests: [
+          { method: "POST", body: { parent_ref: "", name: "new" } },
+          { method: "POST", body: { parent_ref: "(the id of home:/new)", name: "album" } },
+          {
+            method: "POST",
+            body: { parent_ref: "(the id of home:/new/album)", filename: "a", file: { size: 1 } },
+          },
+        ],
+      });
+      expect(seen.filter(({ method }) => method !== "GET")).toEqual([]);
+    });
+  });
+
+  test("waits where the daemon takes no more, and loses nothing", async () => {
+    await inWork(album, [], async ({ go, stored, storage }) => {
+      let refused = 0;
+      storage.override = ({ method }) => {
+        if (method !== "POST" || ++refused % 2 === 0) return undefined;
+        return { status: 429, headers: { "Retry-After": "60" }, body: { detail: "Too many" } };
+      };
+      const ran = await go("album home:/ -r");
+      expect(ran.code).toBe(0);
+      expect(ran.err).toContain("waiting 60 s");
+      expect(Object.keys(stored())).toHaveLength(8);
+    });
+  });
+});
+
+describe("files", () => {
+  test("standard input is uploaded once and under a name", async () => {
+    await inWork({}, [], async ({ go, stored }) => {
+      expect((await go("- - home:/x")).err).toContain("standard input can be uploaded once");
+      expect((await go("- home:/")).err).toContain("write home:/NAME");
+      expect((await go("- home:/x -r")).err).toContain("does not go with --recursive");
+      expect((await go("- home:/x", { stdin: Readable.from([Buffer.from("in")]) })).code).toBe(0);
+      expect(stored()).toEqual({ x: "in" });
+    });
+  });
+
+  test("that are missing are told as such, and the others go up", async () => {
+    await inWork({ b: "b" }, [], async ({ go, stored }) => {
+      const ran = await go("missing b home:/ --json");
+      expect(ran.json()).toMatchObject([
+        { item: "missing", error: { code: "file_error" } },
+        { item: "b", error: null },
+      ]);
+      expect(stored()).toEqual({ b: "b" });
+    });
+  });
+
+  test("that become shorter while they are read are told as such, not as a lost daemon", async () => {
+    await inWork({ a: "x".repeat(2_000_000) }, [], async ({ work }) => {
+      const cli = createContext(fakeSystem({ home: work }), neverStopping);
+      const file = await openSource(cli, "a");
+      const stream = file.open();
+      await truncate(join(work, "a"), 10);
+      await expect(stream.toArray()).rejects.toMatchObject({
+        code: "file_error",
+        message: "a became shorter while it was read",
+      });
+    });
+  });
+
+  test("that grow while they are read are sent as long as they were", async () => {
+    await inWork({ a: "abc", none: "" }, [], async ({ work }) => {
+      const cli = createContext(fakeSystem({ home: work }), neverStopping);
+      for (const [name, size] of [
+        ["a", 3],
+        ["none", 0],
+      ] as const) {
+        const file = await openSource(cli, name);
+        await appendFile(join(work, name), "more");
+        expect(Buffer.concat(await file.open().toArray())).toHaveLength(size);
+      }
+    });
+  });
+
+  test("whose bytes cannot be read fail for that reason, and not for the connection", async () => {
+    await inWork({}, [], async ({ seen }) => {
+      expect(seen).toEqual([]);
+      await using daemon = await fakeDaemon({ "POST /up": { body: {} } });
+      const sending = sendUpload({
+        url: `${daemon.url}/up`,
+        headers: {},
+        env: {},
+        signal: new AbortController().signal,
+        method: "POST",
+        boundary: "b",
+        form: {
+          fields: {},
+          fileField: "file",
+          filename: "x",
+          contentType: "text/plain",
+          size: 10,
+          canRestart: true,
+          open: () => createReadStream("/nowhere/at/all"),
+          onProgress: () => undefined,
+        },
+      });
+      await expect(sending).rejects.toMatchObject({ code: "ENOENT" });
+    });
+  });
+});
