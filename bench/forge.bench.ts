@@ -11,6 +11,7 @@ import { insertRepository } from "../storage/tables/forge/repositories.ts";
 import { insertUser, type NewForgeUser } from "../storage/tables/forge/users.ts";
 import { makeHome } from "./daemon.ts";
 import { atMost, findProgram, load, median, report, type Figure } from "./measure.ts";
+import { newRepositoryRow, newUserRow } from "../test/support/forge-rows.ts";
 
 // Lists with 1,000 and with 100,000 entries: a list must not get slower as the server fills. Requests go one by one over
 // one connection; each figure is the median of many.
@@ -122,22 +123,10 @@ async function fillOthers(tx: Transaction, index: number): Promise<void> {
   const name = `tool-${number}`;
   const opened = await openPackage(tx, { ownerId: 1, type, name });
   await insertVersion(tx, opened, { version: "1.0.0", creatorId: 1, metadata: "{}" });
-  await insertRepository(tx, {
-    ownerId: 1,
-    name: `r${number}`,
-    description: "",
-    isPrivate: index % 2 === 0,
-    isTemplate: false,
-    isEmpty: true,
-    branchCount: 0,
-    defaultBranch: "main",
-    objectFormat: "sha1",
-    trustModel: "default",
-    licenses: [],
-    sizeKib: 0,
-    path: `keeper/r${number}.git`,
-    needsMove: false,
-  });
+  await insertRepository(
+    tx,
+    newRepositoryRow({ id: 1, name: "keeper" }, `r${number}`, { isPrivate: index % 2 === 0 }),
+  );
   if (index === 0)
     await insertHook(
       tx,
@@ -177,35 +166,18 @@ async function fillOthers(tx: Transaction, index: number): Promise<void> {
 
 function makeUser(index: number): NewForgeUser {
   const now = Date.now();
-  return {
-    kind: "individual",
-    name: `user${String(index).padStart(6, "0")}`,
+  return newUserRow(`user${String(index).padStart(6, "0")}`, {
     fullName: `Person Number ${index}`,
     email: `user${index}@example.org`,
-    keepEmailPrivate: false,
-    loginSource: 0,
-    loginName: "",
-    passwordHash: "",
-    mustChangePassword: false,
     isActive: index % 10 !== 0,
-    isAdmin: false,
     isRestricted: index % 50 === 0,
     prohibitLogin: index % 100 === 3,
     twoFactorEnabled: index % 3 === 0,
-    allowGitHook: false,
-    allowImportLocal: false,
-    allowCreateOrganization: true,
-    maxRepoCreation: -1,
     visibility: (["public", "public", "limited", "private"] as const)[index % 4] ?? "public",
-    website: "",
-    location: "",
-    description: "",
-    language: "",
     avatarHash: "0".repeat(32),
-    repoAdminChangeTeamAccess: false,
     createdAt: now - randomInt(1_000_000_000),
     updatedAt: now - randomInt(1_000_000_000),
-  };
+  });
 }
 
 function fetchOnce(

@@ -7,6 +7,7 @@ import {
 import { insertRepository } from "../storage/tables/forge/repositories.ts";
 import { startForgeApp } from "../test/support/forge-app.ts";
 import { atMost, report } from "./measure.ts";
+import { newRepositoryRow } from "../test/support/forge-rows.ts";
 
 // A mailbox of 100,000 threads against one of 1,000, in memory: what grows with the mailbox is seen at once.
 
@@ -51,22 +52,10 @@ function byDefault(userId: number): ThreadFilter {
 async function fill(username: string, threads: number): Promise<number> {
   const { id } = await app.addUser({ username });
   await db.transaction(async (tx) => {
-    const repository = await insertRepository(tx, {
-      ownerId: id,
-      name: "notes",
-      description: "",
-      isPrivate: false,
-      isTemplate: false,
-      isEmpty: true,
-      branchCount: 0,
-      defaultBranch: "main",
-      objectFormat: "sha1",
-      trustModel: "default",
-      licenses: [],
-      sizeKib: 0,
-      path: `${username}/notes.git`,
-      needsMove: false,
-    });
+    const repository = await insertRepository(
+      tx,
+      newRepositoryRow({ id, name: username }, "notes"),
+    );
     await tx.run(
       `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
        INSERT INTO forge_notifications (user_id, repository_id, kind, status, commit_id, told_at, news_revision, updated_at)

@@ -13,6 +13,7 @@ import { markThreads, tellThread } from "../../../../../storage/tables/forge/not
 import { insertRepository } from "../../../../../storage/tables/forge/repositories.ts";
 import { deleteToken } from "../../../../../storage/tables/forge/tokens.ts";
 import { startForgeApp, type ForgeApp } from "../../../../support/forge-app.ts";
+import { newRepositoryRow } from "../../../../support/forge-rows.ts";
 
 const NEVER_MS = 3_600_000;
 
@@ -29,22 +30,10 @@ beforeEach(async () => {
   if (found === undefined) throw new Error("mira has no token");
   caller = { ...found, actor: found.user, method: "token" };
   repositoryId = await app.db.transaction(async (tx) => {
-    const repository = await insertRepository(tx, {
-      ownerId: found.user.id,
-      name: "notes",
-      description: "",
-      isPrivate: true,
-      isTemplate: false,
-      isEmpty: true,
-      branchCount: 0,
-      defaultBranch: "main",
-      objectFormat: "sha1",
-      trustModel: "default",
-      licenses: [],
-      sizeKib: 0,
-      path: "mira/notes.git",
-      needsMove: false,
-    });
+    const repository = await insertRepository(
+      tx,
+      newRepositoryRow(found.user, "notes", { isPrivate: true }),
+    );
     return repository.id;
   });
   warnings = [];

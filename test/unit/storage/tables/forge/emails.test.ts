@@ -11,37 +11,7 @@ import {
 } from "../../../../../storage/tables/forge/emails.ts";
 import { deleteUser, insertUser } from "../../../../../storage/tables/forge/users.ts";
 import { openTestDatabase } from "../../../../support/database.ts";
-
-const person = (name: string, fullName: string) =>
-  ({
-    kind: "individual",
-    name,
-    fullName,
-    email: `${name}@example.org`,
-    keepEmailPrivate: false,
-    loginSource: 0,
-    loginName: "",
-    passwordHash: "",
-    mustChangePassword: false,
-    isActive: true,
-    isAdmin: false,
-    isRestricted: false,
-    prohibitLogin: false,
-    twoFactorEnabled: false,
-    allowGitHook: false,
-    allowImportLocal: false,
-    allowCreateOrganization: false,
-    maxRepoCreation: -1,
-    visibility: "public",
-    website: "",
-    location: "",
-    description: "",
-    language: "",
-    avatarHash: "",
-    repoAdminChangeTeamAccess: false,
-    createdAt: 0,
-    updatedAt: 0,
-  }) as const;
+import { newUserRow } from "../../../../support/forge-rows.ts";
 
 describe.each(["sqlite", "postgres"] as const)("addresses on %s", (engine) => {
   let db: Database;
@@ -55,7 +25,7 @@ describe.each(["sqlite", "postgres"] as const)("addresses on %s", (engine) => {
 
   test("are found by themselves and their owner's names, and by nothing once they are gone", async () => {
     const user = await db.transaction(async (tx) => {
-      const made = await insertUser(tx, person("mira", "Mira Example"));
+      const made = await insertUser(tx, newUserRow("mira", { fullName: "Mira Example" }));
       for (const [email, isPrimary] of [
         ["mira@example.org", true],
         ["Other.Address@Else.Where.org", false],
@@ -84,7 +54,7 @@ describe.each(["sqlite", "postgres"] as const)("addresses on %s", (engine) => {
     await db.transaction((tx) => deleteUser(tx, user));
     expect(await find("new@example")).toEqual([]);
     expect(await find("")).toEqual([]);
-    const next = await db.transaction((tx) => insertUser(tx, person("nora", "")));
+    const next = await db.transaction((tx) => insertUser(tx, newUserRow("nora")));
     await db.transaction((tx) =>
       insertEmail(tx, { userId: next.id, email: "n@a.org", isVerified: true, isPrimary: true }),
     );

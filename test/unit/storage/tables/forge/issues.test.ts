@@ -35,40 +35,11 @@ import {
   isOfferedTo,
   listRepositoryMakers,
 } from "../../../../../storage/tables/forge/repositories-transfers.ts";
-import { insertUser, type NewForgeUser } from "../../../../../storage/tables/forge/users.ts";
+import { insertUser } from "../../../../../storage/tables/forge/users.ts";
 import { openTestDatabase } from "../../../../support/database.ts";
+import { newRepositoryRow, newUserRow } from "../../../../support/forge-rows.ts";
 
 const START = 1_800_000_000_000;
-
-const person = (name: string): NewForgeUser => ({
-  kind: "individual",
-  name,
-  fullName: "",
-  email: `${name}@example.org`,
-  keepEmailPrivate: false,
-  loginSource: 0,
-  loginName: "",
-  passwordHash: "",
-  mustChangePassword: false,
-  isActive: true,
-  isAdmin: false,
-  isRestricted: false,
-  prohibitLogin: false,
-  twoFactorEnabled: false,
-  allowGitHook: false,
-  allowImportLocal: false,
-  allowCreateOrganization: true,
-  maxRepoCreation: -1,
-  visibility: "public",
-  website: "",
-  location: "",
-  description: "",
-  language: "",
-  avatarHash: "",
-  repoAdminChangeTeamAccess: false,
-  createdAt: START,
-  updatedAt: START,
-});
 
 describe.each(["sqlite", "postgres"] as const)(
   "repositories and what people do in them, on %s",
@@ -81,30 +52,18 @@ describe.each(["sqlite", "postgres"] as const)(
 
     beforeAll(async () => {
       db = await openTestDatabase({ engine, clock: () => now });
-      mira = (await db.transaction((tx) => insertUser(tx, person("mira")))).id;
-      nora = (await db.transaction((tx) => insertUser(tx, person("nora")))).id;
+      mira = (await db.transaction((tx) => insertUser(tx, newUserRow("mira")))).id;
+      nora = (await db.transaction((tx) => insertUser(tx, newUserRow("nora")))).id;
     });
     afterAll(() => db.close());
 
     function addRepository(): Promise<number> {
       const name = `r${(repositories += 1)}`;
       return db.transaction(async (tx) => {
-        const repository = await insertRepository(tx, {
-          ownerId: mira,
-          name,
-          description: "",
-          isPrivate: false,
-          isTemplate: false,
-          isEmpty: true,
-          branchCount: 0,
-          defaultBranch: "main",
-          objectFormat: "sha1",
-          trustModel: "default",
-          licenses: [],
-          sizeKib: 0,
-          path: `mira/${name}.git`,
-          needsMove: false,
-        });
+        const repository = await insertRepository(
+          tx,
+          newRepositoryRow({ id: mira, name: "mira" }, name),
+        );
         return repository.id;
       });
     }
@@ -235,7 +194,7 @@ describe.each(["sqlite", "postgres"] as const)(
     test("an offer is for its recipient, or for who makes repositories in an organization", async () => {
       const repositoryId = await addRepository();
       const org = await db.transaction(async (tx) => {
-        const made = await insertUser(tx, { ...person("org"), kind: "organization", email: "" });
+        const made = await insertUser(tx, newUserRow("org", { kind: "organization", email: "" }));
         await insertOwnersTeam(tx, made.id, nora);
         return made.id;
       });

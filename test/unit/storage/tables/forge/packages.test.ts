@@ -23,44 +23,15 @@ import { countVersions } from "../../../../../storage/tables/forge/packages-tota
 import { deleteTag, listTags, setTag } from "../../../../../storage/tables/forge/packages-tags.ts";
 import { insertUser } from "../../../../../storage/tables/forge/users.ts";
 import { openTestDatabase } from "../../../../support/database.ts";
+import { newUserRow } from "../../../../support/forge-rows.ts";
 
 const digests = { sha256: "a".repeat(64), sha512: "b", sha1: "c", md5: "d" };
-const person = {
-  kind: "individual",
-  name: "mira",
-  fullName: "",
-  email: "mira@example.org",
-  keepEmailPrivate: false,
-  loginSource: 0,
-  loginName: "",
-  passwordHash: "",
-  mustChangePassword: false,
-  isActive: true,
-  isAdmin: false,
-  isRestricted: false,
-  prohibitLogin: false,
-  twoFactorEnabled: false,
-  allowGitHook: false,
-  allowImportLocal: false,
-  allowCreateOrganization: false,
-  maxRepoCreation: -1,
-  visibility: "public",
-  website: "",
-  location: "",
-  description: "",
-  language: "",
-  avatarHash: "",
-  repoAdminChangeTeamAccess: false,
-  createdAt: 0,
-  updatedAt: 0,
-} as const;
-
 describe.each(["sqlite", "postgres"] as const)("packages on %s", (engine) => {
   let db: Database;
   let ownerId: number;
   beforeAll(async () => {
     db = await openTestDatabase({ engine });
-    ownerId = (await db.transaction((tx) => insertUser(tx, person))).id;
+    ownerId = (await db.transaction((tx) => insertUser(tx, newUserRow("mira")))).id;
   });
   afterAll(() => db.close());
 

@@ -21,64 +21,20 @@ import {
 } from "../../../../../storage/tables/forge/repositories-redirects.ts";
 import { insertUser } from "../../../../../storage/tables/forge/users.ts";
 import { openTestDatabase } from "../../../../support/database.ts";
-
-const person = {
-  kind: "individual",
-  name: "mira",
-  fullName: "",
-  email: "mira@example.org",
-  keepEmailPrivate: false,
-  loginSource: 0,
-  loginName: "",
-  passwordHash: "",
-  mustChangePassword: false,
-  isActive: true,
-  isAdmin: false,
-  isRestricted: false,
-  prohibitLogin: false,
-  twoFactorEnabled: false,
-  allowGitHook: false,
-  allowImportLocal: false,
-  allowCreateOrganization: false,
-  maxRepoCreation: -1,
-  visibility: "public",
-  website: "",
-  location: "",
-  description: "",
-  language: "",
-  avatarHash: "",
-  repoAdminChangeTeamAccess: false,
-  createdAt: 0,
-  updatedAt: 0,
-} as const;
+import { newRepositoryRow, newUserRow } from "../../../../support/forge-rows.ts";
 
 describe.each(["sqlite", "postgres"] as const)("repositories that change, on %s", (engine) => {
   let db: Database;
   let ownerId: number;
   beforeAll(async () => {
     db = await openTestDatabase({ engine, clock: () => 1_000 });
-    ownerId = (await db.transaction((tx) => insertUser(tx, person))).id;
+    ownerId = (await db.transaction((tx) => insertUser(tx, newUserRow("mira")))).id;
   });
   afterAll(() => db.close());
 
   const add = (name: string) =>
     db.transaction((tx) =>
-      insertRepository(tx, {
-        ownerId,
-        name,
-        description: "",
-        isPrivate: false,
-        isTemplate: false,
-        isEmpty: true,
-        branchCount: 0,
-        defaultBranch: "main",
-        objectFormat: "sha1",
-        trustModel: "default",
-        licenses: [],
-        sizeKib: 0,
-        path: `mira/${name}.git`,
-        needsMove: false,
-      }),
+      insertRepository(tx, newRepositoryRow({ id: ownerId, name: "mira" }, name)),
     );
 
   test("a name changes with its lower case, is unique, and says whether there was a repository", async () => {
@@ -129,7 +85,7 @@ describe.each(["sqlite", "postgres"] as const)("repositories that change, on %s"
   });
 
   test("totals follow every change", async () => {
-    const other = (await db.transaction((tx) => insertUser(tx, { ...person, name: "other" }))).id;
+    const other = (await db.transaction((tx) => insertUser(tx, newUserRow("other")))).id;
     const count = async (id: number, isPublicOnly: boolean) =>
       (await listRepositoriesOfMember(db, id, { limit: 50, offset: 0, isPublicOnly })).total;
     const counts = async () => [await count(other, false), await count(other, true)];

@@ -29,66 +29,28 @@ import {
   insertLabels,
   listLabels,
 } from "../../../../../storage/tables/forge/repositories-labels.ts";
-import { insertUser, type NewForgeUser } from "../../../../../storage/tables/forge/users.ts";
+import { insertUser } from "../../../../../storage/tables/forge/users.ts";
 import { openTestDatabase } from "../../../../support/database.ts";
+import { newRepositoryRow, newUserRow } from "../../../../support/forge-rows.ts";
 
 let db: Database;
 let owner: number;
 beforeEach(async () => {
   db = await openTestDatabase();
-  owner = (await db.transaction((tx) => insertUser(tx, person("Mira")))).id;
+  owner = (await db.transaction((tx) => insertUser(tx, newUserRow("Mira")))).id;
 });
 afterEach(() => db.close());
 
-const person = (name: string): NewForgeUser => ({
-  kind: "individual",
-  name,
-  fullName: "",
-  email: `${name}@example.org`,
-  keepEmailPrivate: false,
-  loginSource: 0,
-  loginName: "",
-  passwordHash: "",
-  mustChangePassword: false,
-  isActive: true,
-  isAdmin: false,
-  isRestricted: false,
-  prohibitLogin: false,
-  twoFactorEnabled: false,
-  allowGitHook: false,
-  allowImportLocal: false,
-  allowCreateOrganization: true,
-  maxRepoCreation: -1,
-  visibility: "public",
-  website: "",
-  location: "",
-  description: "",
-  language: "",
-  avatarHash: "",
-  repoAdminChangeTeamAccess: false,
-  createdAt: 1,
-  updatedAt: 1,
-});
-
 const add = (name: string, more: Partial<NewForgeRepository> = {}) =>
   db.transaction((tx) =>
-    insertRepository(tx, {
-      ownerId: owner,
-      name,
-      description: "",
-      isPrivate: false,
-      isTemplate: false,
-      isEmpty: true,
-      branchCount: 0,
-      defaultBranch: "main",
-      objectFormat: "sha1",
-      trustModel: "default",
-      licenses: ["MIT"],
-      sizeKib: 0,
-      path: `mira/${name.toLowerCase()}.git`,
-      needsMove: false,
-      ...more,
-    }),
+    insertRepository(
+      tx,
+      newRepositoryRow({ id: owner, name: "mira" }, name, {
+        licenses: ["MIT"],
+        path: `mira/${name.toLowerCase()}.git`,
+        ...more,
+      }),
+    ),
   );
 
 test("a repository comes back as it was written, found whatever the case", async () => {

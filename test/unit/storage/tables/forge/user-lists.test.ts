@@ -17,6 +17,7 @@ import {
   updateUser,
 } from "../../../../../storage/tables/forge/users.ts";
 import { openTestDatabase } from "../../../../support/database.ts";
+import { newUserRow } from "../../../../support/forge-rows.ts";
 
 const USERS = 3000;
 
@@ -30,35 +31,23 @@ const everything: UserListQuery = {
 
 /** The nth account: names, times and states are spread so that no order follows another. */
 function makeUser(index: number): NewForgeUser {
-  return {
+  const number = String((index * 7919) % 100_003).padStart(6, "0");
+  return newUserRow(`${index % 2 === 0 ? "User" : "user"}${number}`, {
     kind: index % 11 === 0 ? "organization" : "individual",
-    name: `${index % 2 === 0 ? "User" : "user"}${String((index * 7919) % 100_003).padStart(6, "0")}`,
     fullName: `Öland ${index}`,
     email: `user${index}@example.org`,
-    keepEmailPrivate: false,
     loginSource: index % 100 === 0 ? 2 : 0,
     loginName: index % 50 === 0 ? "ldap" : "",
-    passwordHash: "",
-    mustChangePassword: false,
     isActive: index % 10 !== 0,
     isAdmin: index % 500 === 1,
     isRestricted: index % 40 === 0,
     prohibitLogin: index % 97 === 0,
     twoFactorEnabled: index % 3 === 0,
-    allowGitHook: false,
-    allowImportLocal: false,
-    allowCreateOrganization: true,
-    maxRepoCreation: -1,
     visibility: (["public", "public", "limited", "private"] as const)[index % 4] ?? "public",
-    website: "",
-    location: "",
-    description: "",
-    language: "",
     avatarHash: "0".repeat(32),
-    repoAdminChangeTeamAccess: false,
     createdAt: (index * 104_729) % 997,
     updatedAt: (index * 611_953) % 100_003,
-  };
+  });
 }
 
 describe("lists of accounts", () => {
