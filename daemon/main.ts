@@ -5,6 +5,7 @@ import { randomUUID } from "node:crypto";
 import { toDataDirectory } from "../storage/data-directory.ts";
 import { hasMasterKey } from "../storage/keys/master-key.ts";
 import { addKey, retireOldKeys } from "../storage/keys/open.ts";
+import type { RestoredDatabase } from "../storage/restore-database.ts";
 import { createAddresses } from "./addresses.ts";
 import { compose, type Composed } from "./compose.ts";
 import type { SettingPaths } from "./contract/setting-paths.ts";
@@ -17,12 +18,13 @@ import {
   isInitialised,
 } from "./first-start.ts";
 import { listenEverywhere, type ListeningEverywhere } from "./listening.ts";
-import { openCertificate } from "./http/tls.ts";
 import type { NodeHandler } from "./http/server.ts";
+import { openCertificate } from "./http/tls.ts";
 import { createJobQueue } from "./jobs/queue.ts";
 import { type KeyRotation, rotateMasterKey } from "./key-rotation.ts";
 import { createLogger, type Log } from "./logging.ts";
 import { listMails, type OutboxMail, readMail } from "./outbound/mail/outbox.ts";
+import { restoreCopy } from "./restore.ts";
 import { createHasher, type ServiceDeps } from "./services.ts";
 import { openStores, type Stores, toKeyringOptions } from "./stores.ts";
 
@@ -77,9 +79,9 @@ export interface FirstAdministrator {
 export async function startDaemon(input: DaemonInput): Promise<RunningDaemon> {
   const log = await openLog(input);
   const stores = await openStores(input, log);
+  let open: ListeningEverywhere | undefined;
   try {
     const deps = toServiceDeps(input, stores, log);
-  let open: ListeningEverywhere | undefined;
     const composed = await compose(deps);
     const certificate = await openCertificate(input.settings.tls, {
       keysDirectory: stores.directory.keys,
@@ -94,9 +96,9 @@ export async function startDaemon(input: DaemonInput): Promise<RunningDaemon> {
     deps.addresses.listening(listening.urls);
     await stores.lock.announce(listening.urls);
     await composed.start();
+    door.open();
     deps.log.info({ urls: listening.urls, version: input.version }, "croft is ready");
     let stopping: Promise<void> | undefined;
-    door.open();
     return {
       urls: listening.urls,
       dataDirectory: input.paths.dataDirectory,
@@ -104,14 +106,12 @@ export async function startDaemon(input: DaemonInput): Promise<RunningDaemon> {
       stop: () => (stopping ??= stopAll(deps, composed, listening)),
     };
   } catch (error) {
+    await open?.stop(0);
     await stores.close();
     throw error;
-    await open?.stop(0);
   }
 }
 
-/**
- * Initialises a home without serving it: data directory, master key, the forge's site administrator with an
 /** Keeps requests waiting outside until the daemon is ready: they are told to come back. */
 function createDoor(handler: NodeHandler): {
   readonly handler: NodeHandler;
@@ -130,6 +130,8 @@ function createDoor(handler: NodeHandler): {
   };
 }
 
+/**
+ * Initialises a home without serving it: data directory, master key, the forge's site administrator with an
  * access token of scope `all`, the vault's administrator with the same e-mail and password. Refuses with
  * `AppError` `conflict`, changing nothing, when the home is initialised or a daemon holds it.
  */
@@ -172,6 +174,15 @@ export async function rotateKey(
   } finally {
     await stores.close();
   }
+}
+
+/**
+ * Puts a copy of the database in the place of the one in the data directory: a name in its `backups/`, `latest`, or an
+ * absolute path. Refuses with `AppError` `conflict` while a daemon holds the directory, `not_found` for a copy that is not
+ * there, and with `StorageError` when the copy cannot be used; the present database is untouched then.
+ */
+export function restore(input: DaemonInput, copy: string): Promise<RestoredDatabase> {
+  return restoreCopy(input, copy);
 }
 
 /** The mails that a home keeps as files because it knows no mail server, newest first. Needs no daemon, and no lock. */

@@ -86,7 +86,8 @@ export function toKeyringOptions(
   return { directory: keys, source: keySource, masterKey, mayCreate };
 }
 
-async function takeLock(
+/** Takes the data directory for this process. Refuses with `AppError` `conflict` when another one holds it. */
+export async function takeLock(
   directory: DataDirectory,
   self: InstanceProcess,
 ): Promise<InstanceLock> {

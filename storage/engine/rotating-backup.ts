@@ -13,7 +13,15 @@ export interface RotatingBackupOptions {
   readonly now: number;
 }
 
-const NAME = /^croft-\d{8}-\d{6}\.db$/;
+/** Whether a file is called like one of these copies. */
+export function isCopyName(name: string): boolean {
+  return /^croft-\d{8}-\d{6}\.db$/.test(name);
+}
+
+/** A moment (epoch milliseconds) as the names of copies tell it: `20261121-173000`, in UTC. */
+export function copyTime(now: number): string {
+  return new Date(now).toISOString().slice(0, 19).replace(/[-:]/g, "").replace("T", "-");
+}
 
 /**
  * Copies the database as of this moment into a file `croft-YYYYMMDD-HHMMSS.db` (UTC) and removes the oldest copies
@@ -23,7 +31,7 @@ export async function backUpDatabase(
   db: Pick<SqliteDatabase, "backup">,
   { folder, temporaryFolder, kept, now }: RotatingBackupOptions,
 ): Promise<string> {
-  const name = `croft-${new Date(now).toISOString().slice(0, 19).replace(/[-:]/g, "").replace("T", "-")}.db`;
+  const name = `croft-${copyTime(now)}.db`;
   const half = join(temporaryFolder, `backup-${name}`);
   await rm(half, { force: true });
   await db.backup(half);
@@ -31,7 +39,7 @@ export async function backUpDatabase(
   const path = join(folder, name);
   await rename(half, path);
   await sync(folder);
-  const copies = (await readdir(folder)).filter((each) => NAME.test(each)).toSorted();
+  const copies = (await readdir(folder)).filter(isCopyName).toSorted();
   for (const old of copies.slice(0, Math.max(0, copies.length - kept)))
     await rm(join(folder, old), { force: true });
   return path;

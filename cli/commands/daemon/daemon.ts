@@ -5,4 +5,5 @@ export const entries: readonly Entry[] = [
   verb("stop", "Stop the daemon that runs on this home", () => import("./stop.ts")),
   verb("wait", "Wait until the daemon accepts requests", () => import("./wait.ts")),
   verb("logs", "Show the end of the daemon's log", () => import("./logs.ts")),
+  verb("restore", "Put a copy of the database in its place", () => import("./restore.ts")),
 ];

@@ -1,0 +1,63 @@
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import type { CliContext } from "../../context.ts";
+import { DryRun } from "../../errors.ts";
+import { shape } from "../../output/spec.ts";
+import { version } from "../../version.ts";
+import { toDaemonFailure } from "../daemon-failures.ts";
+
+export const operations = [] as const;
+export const output = shape({
+  restored: "boolean",
+  copy: "string",
+  kept: "string?",
+  data: "string",
+});
+export const writes = true;
+export const destructive = true;
+
+/** What the command was given. */
+export interface DaemonRestoreOptions {
+  /** `latest`, a name, or a path. */
+  readonly copy: string;
+}
+
+export function define(command: Command, cli: CliContext, run = runDaemonRestore): void {
+  command
+    .argument("[copy]", "a copy of croft.db: latest, its name in backups/, or its path", "latest")
+    .action((copy: string) => run(cli, { copy }));
+}
+
+/**
+ * Puts a copy in the place of this home's database, which is kept beside the copies. Files, repositories and keys stay as
+ * they are. @throws CliError `already_running` while a daemon runs on this home, `not_found` for a copy that is not there
+ */
+export async function runDaemonRestore(
+  cli: CliContext,
+  { copy }: DaemonRestoreOptions,
+): Promise<void> {
+  const { readAllSettings } = await import("../../profile/settings.ts");
+  const { settings, paths } = readAllSettings(cli.system, cli.flags, {});
+  const data = paths.dataDirectory;
+  const from = /[\\/]/.test(copy) ? resolve(cli.system.workingDirectory, copy) : copy;
+  if (cli.flags.dryRun) throw new DryRun({ restore: { copy: from, data } });
+  await cli.prompts.confirm(`Put ${from} in the place of the database in ${data}?`);
+  const { restore } = await import("../../../daemon/main.ts");
+  const { pid, userId, stderr, processMark } = cli.system;
+  const process = { pid, mark: processMark(pid), userId };
+  const restored = await restore(
+    { settings, paths, version, clock: cli.clock, process, logTo: stderr },
+    from,
+  ).catch((error: unknown) => {
+    throw toDaemonFailure(error, {
+      conflict: "already_running",
+      not_found: "not_found",
+      invalid_argument: "unsupported",
+    });
+  });
+  const kept = restored.kept === null ? "" : `; what was there is kept as ${restored.kept}`;
+  await cli.output.done(
+    { restored: true, ...restored, data },
+    `Restored the database of ${data} from ${restored.copy}${kept}.`,
+  );
+}

@@ -1,0 +1,104 @@
+import { constants, copyFile, link, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { DataDirectory } from "./data-directory.ts";
+import { StorageError } from "./engine/database.ts";
+import { migrate, readMigrations } from "./engine/migrate.ts";
+import { copyTime, isCopyName } from "./engine/rotating-backup.ts";
+import { openSqlite } from "./engine/sqlite.ts";
+import { toFileStorageError } from "./engine/sqlite-errors.ts";
+import { findInstanceValue } from "./tables/common/instance.ts";
+
+/** Where a restored database came from, and where the one that it replaced is kept; null when there was none. */
+export interface RestoredDatabase {
+  readonly copy: string;
+  readonly kept: string | null;
+}
+
+/** The copies that the daemon made of its database, newest first. */
+export async function listCopies({ backups }: Pick<DataDirectory, "backups">): Promise<string[]> {
+  const names = await readdir(backups).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return [];
+    throw toFileStorageError(error, backups);
+  });
+  return names.filter(isCopyName).toSorted().toReversed();
+}
+
+/**
+ * Puts a copy in the place of the embedded database. The copy is tried first, aside: it must be sound, croft's own and not
+ * of a later croft, and its schema is brought up to date. What it replaces is kept in `backups/`, with its log. Only for
+ * the holder of the instance lock; a run that was interrupted is done again.
+ * @throws StorageError `corrupt`, `failed`, `full` or `readonly`, with the present database untouched
+ */
+export async function restoreDatabase(
+  copy: string,
+  directory: DataDirectory,
+  clock: () => number,
+): Promise<RestoredDatabase> {
+  const { database, tmp, backups } = directory;
+  const fresh = join(tmp, "restored.db");
+  for (const end of ENDS) await rm(fresh + end, { force: true });
+  try {
+    await copyFile(copy, fresh, constants.COPYFILE_EXCL);
+    await prepare(fresh, copy, clock);
+    await sync(fresh);
+    const kept = await keepPresent(database, await freeName(backups, copyTime(clock())));
+    // The old log must not be read into the new file.
+    await rm(`${database}-wal`, { force: true });
+    await rm(`${database}-shm`, { force: true });
+    await rename(fresh, database);
+    await sync(dirname(database));
+    return { copy, kept };
+  } catch (error) {
+    for (const end of ENDS) await rm(fresh + end, { force: true });
+    throw error instanceof StorageError ? error : toFileStorageError(error, copy);
+  }
+}
+
+/** A database with its log and its shared memory. */
+const ENDS = ["", "-wal", "-shm"] as const;
+
+async function prepare(path: string, copy: string, clock: () => number): Promise<void> {
+  if ((await stat(path)).size === 0) throw new StorageError("corrupt", `${copy} is empty`);
+  const db = openSqlite({ path, clock });
+  try {
+    const [problem] = await db.integrityCheck();
+    if (problem !== undefined)
+      throw new StorageError("corrupt", `${copy} is damaged (${problem}); take another copy`);
+    await migrate(db, readMigrations());
+    if ((await findInstanceValue(db, "initialised_at")) === undefined)
+      throw new StorageError("corrupt", `${copy} holds no accounts; take another copy`);
+  } finally {
+    await db.close();
+  }
+}
+
+/** Two may be replaced within a second. */
+async function freeName(folder: string, at: string): Promise<string> {
+  const taken = await readdir(folder);
+  let name = `replaced-${at}.db`;
+  for (let count = 2; taken.includes(name); count += 1) name = `replaced-${at}-${count}.db`;
+  return join(folder, name);
+}
+
+async function keepPresent(database: string, to: string): Promise<string | null> {
+  try {
+    await link(database, to);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    // Not every file system has links.
+    await copyFile(database, to, constants.COPYFILE_EXCL);
+  }
+  await copyFile(`${database}-wal`, `${to}-wal`).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "ENOENT") throw error;
+  });
+  return to;
+}
+
+async function sync(path: string): Promise<void> {
+  const handle = await open(path, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,105 @@
+import { copyFile, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import Sqlite from "better-sqlite3";
+import { describe, expect, test } from "vitest";
+import { define, type DaemonRestoreOptions } from "../../../../cli/commands/daemon/restore.ts";
+import { startDaemon } from "../../../../daemon/main.ts";
+import { testInput } from "../../../support/daemon.ts";
+import { optionsOf } from "../../support/parse-line.ts";
+import { runCli, temporaryHome } from "../../support/run-cli.ts";
+
+const copyName = "croft-20261120-033000.db";
+
+/** A home that has been served and holds one copy of its database. */
+async function homeWithCopy(): Promise<{ readonly path: string } & AsyncDisposable> {
+  const home = await temporaryHome();
+  await (await startDaemon(testInput(home.path, {}, []))).stop();
+  await copyFile(join(home.path, "croft.db"), join(home.path, "backups", copyName));
+  return home;
+}
+
+const restore = (home: string, ...words: string[]) =>
+  runCli(["daemon", "restore", "--yes", "--json", ...words], { home });
+
+test("the line becomes options", async () => {
+  expect(await optionsOf<DaemonRestoreOptions>(define, [])).toEqual({ copy: "latest" });
+  expect(await optionsOf<DaemonRestoreOptions>(define, ["a.db"])).toEqual({ copy: "a.db" });
+});
+
+describe("daemon restore", () => {
+  test.each(["a damaged database", "a database from the future", "no database at all"])(
+    "makes a home usable again that has %s, and keeps what was there",
+    async (what) => {
+      await using home = await homeWithCopy();
+      const database = join(home.path, "croft.db");
+      if (what === "a damaged database") await writeFile(database, "x".repeat(9000));
+      else if (what === "no database at all") await rm(database);
+      else {
+        const db = new Sqlite(database);
+        db.exec("INSERT INTO schema_migrations VALUES (9999, 'later', 'x', 0)");
+        db.close();
+      }
+      const before = await readFile(database).catch(() => undefined);
+      const ran = await restore(home.path);
+      const { kept } = ran.json() as { kept: string | null };
+      expect(ran.json()).toMatchObject({
+        restored: true,
+        copy: join(home.path, "backups", copyName),
+        data: home.path,
+      });
+      expect(kept === null ? undefined : await readFile(kept)).toEqual(before);
+      const running = await startDaemon(testInput(home.path, {}, []));
+      expect(running.firstStart).toBeUndefined();
+      await running.stop();
+    },
+  );
+
+  test("takes a copy by its name or its path", async () => {
+    await using home = await homeWithCopy();
+    expect((await restore(home.path, copyName)).code).toBe(0);
+    expect((await restore(home.path, `./backups/${copyName}`)).code).toBe(0);
+    const names = await readdir(join(home.path, "tmp"));
+    expect(names).toEqual([]);
+  });
+
+  test.each([
+    ["empty", ""],
+    ["no database", "x".repeat(9000)],
+  ])("leaves the database alone when the copy is %s", async (_what, text) => {
+    await using home = await homeWithCopy();
+    const before = await readFile(join(home.path, "croft.db"));
+    await writeFile(join(home.path, "backups", copyName), text);
+    const ran = await restore(home.path);
+    expect(ran).toMatchObject({ code: 17, out: "" });
+    expect(ran.error()).toMatchObject({ code: "storage_unusable" });
+    expect((await readFile(join(home.path, "croft.db"))).equals(before)).toBe(true);
+    expect(await readdir(join(home.path, "backups"))).toEqual([copyName]);
+  });
+
+  test("of a copy that is not there names those that are", async () => {
+    await using home = await homeWithCopy();
+    const ran = await restore(home.path, "croft-20200101-000000.db");
+    expect(ran.error()).toMatchObject({
+      code: "not_found",
+      exit_code: 6,
+      message: expect.stringContaining(copyName) as string,
+    });
+  });
+
+  test("is refused while a daemon runs on the home", async () => {
+    await using home = await homeWithCopy();
+    const running = await startDaemon(testInput(home.path, {}, []));
+    const ran = await restore(home.path);
+    expect(ran.error()).toMatchObject({ code: "already_running", exit_code: 7 });
+    await running.stop();
+  });
+
+  test("asks first, and tells only with --dry-run", async () => {
+    await using home = await temporaryHome();
+    await mkdir(join(home.path, "backups"));
+    const asked = await runCli(["daemon", "restore", "--json"], { home: home.path });
+    expect(asked.error()).toMatchObject({ code: "missing_input", hint: "give --yes" });
+    const told = await runCli(["daemon", "restore", "--dry-run", "--json"], { home: home.path });
+    expect(told.json()).toEqual({ dry_run: true, restore: { copy: "latest", data: home.path } });
+  });
+});
