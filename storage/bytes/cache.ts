@@ -1,5 +1,5 @@
-// storage/bytes: bytes that croft keeps itself: the byte cache of cloud files, and the object store of documents.
-// May import: storage/engine, storage/tables, node. Knows no provider and no rule of the vault.
+// storage/bytes: bytes that croft keeps itself: the byte cache of cloud files, and the objects of packages.
+// May import: storage/engine, storage/tables, node; bucket*.ts speak to a bucket through storage/cloud/s3. Knows no rule of the vault.
 // Start here (the cache's promises), then transfers.ts (one fetch for many), fill.ts (a file that grows while it is read),
 // cache-hits.ts (what is at hand and how it is checked), cache-index.ts (limits and rows), cache-files.ts; object-store.ts.
 import type { Database } from "../engine/database.ts";

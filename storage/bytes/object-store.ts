@@ -1,9 +1,8 @@
-import { createHash, type Hash } from "node:crypto";
 import { constants } from "node:fs";
-import { mkdir, open, readdir, rename, rm, stat, unlink, type FileHandle } from "node:fs/promises";
+import { mkdir, open, readdir, rename, stat, unlink, type FileHandle } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
-import { StorageError } from "../engine/database.ts";
+import { createObjectWriter, failWriting } from "./object-writer.ts";
 
 /** What is known of bytes once all of them are written; digests are lower-case hex. */
 export interface ObjectFacts {
@@ -23,21 +22,23 @@ export interface ObjectWriter {
   write(chunk: Uint8Array): Promise<void>;
   /** Says that all bytes are there; nothing can be added afterwards. */
   seal(): Promise<ObjectFacts>;
-  /** Makes the sealed bytes an object, durably. It stays at least as long as `sweep` is told to leave the young alone. */
+  /** Makes the sealed bytes an object, durably. Where it throws, nothing can be told. It stays at least as long as `sweep` is told to leave the young alone. */
   publish(): Promise<void>;
   /** Forgets the bytes, unless they were published. May be called at any time and again. */
   discard(): Promise<void>;
 }
 
 /**
- * Bytes as files that are named by their SHA-256: equal bytes are kept once. An object is not removed by whoever used
- * it, but swept when it is old and nobody refers to it, so that a crash at any point leaves nothing wrong behind.
+ * Bytes that are named by their SHA-256: equal bytes are kept once in the long run. An object is not removed by whoever
+ * used it, but swept when it is old and nobody refers to it, so that a crash at any point leaves nothing wrong behind.
+ * `object-store.ts` keeps them as files, `bucket-objects.ts` in a bucket. Where that cannot be reached, everything here
+ * throws `StorageError` `busy`.
  */
 export interface ObjectStore {
   create(): Promise<ObjectWriter>;
   /**
    * Opens an object, or the part from `start` to `end`, both included; undefined when it is missing or does not have
-   * the size that it was recorded with.
+   * the size that it was recorded with. A stream that breaks off ends with an error, never early.
    */
   open(
     sha256: string,
@@ -52,6 +53,14 @@ export interface ObjectStore {
   }): Promise<{ readonly objects: number; readonly bytes: number }>;
 }
 
+/** Objects as files, which can be moved elsewhere. */
+export interface FileObjects extends ObjectStore {
+  /** Everything that is here. */
+  list(): AsyncIterable<{ readonly sha256: string; readonly size: number }>;
+  /** Removes an object whoever uses it: its bytes are elsewhere. */
+  remove(sha256: string): Promise<void>;
+}
+
 export interface ObjectStoreDeps {
   /** Where the objects are; made when it is missing. */
   readonly folder: string;
@@ -61,25 +70,24 @@ export interface ObjectStoreDeps {
   readonly newId: () => string;
 }
 
-const KEY = /^[0-9a-f]{64}$/;
+/** What objects are called. */
+export const OBJECT_NAME = /^[0-9a-f]{64}$/;
 const PART = /^[0-9a-f]{2}$/;
 
-export function createObjectStore({ folder, tmp, newId }: ObjectStoreDeps): ObjectStore {
+/** Objects as files. */
+export function createObjectStore({ folder, tmp, newId }: ObjectStoreDeps): FileObjects {
   const alone = createKeyLocks();
   const pathOf = (key: string) => join(folder, key.slice(0, 2), key.slice(2, 4), key);
 
   return {
-    async create() {
-      const path = join(tmp, `object-${newId()}`);
-      const handle = await open(path, "wx", 0o600).catch(fail);
-      return createWriter(handle, path, (sha256) =>
+    create: () =>
+      createObjectWriter({ tmp, newId }, (path, { sha256 }) =>
         // A sweep that has just found the old file unused must not remove the new one.
         alone(sha256, () => place(path, pathOf(sha256))),
-      );
-    },
+      ),
 
     async open(sha256, size, range) {
-      if (!KEY.test(sha256)) return undefined;
+      if (!OBJECT_NAME.test(sha256)) return undefined;
       const handle = await openFile(pathOf(sha256));
       if (handle === undefined) return undefined;
       const found = await handle.stat();
@@ -105,69 +113,16 @@ export function createObjectStore({ folder, tmp, newId }: ObjectStoreDeps): Obje
       }
       return { objects, bytes };
     },
+
+    async *list() {
+      for await (const sha256 of listKeys(folder)) {
+        const found = await stat(pathOf(sha256)).catch(ifMissing);
+        if (found?.isFile() === true) yield { sha256, size: found.size };
+      }
+    },
+
+    remove: (sha256) => alone(sha256, () => unlink(pathOf(sha256)).catch(ifMissing)),
   };
-}
-
-function createWriter(
-  handle: FileHandle,
-  path: string,
-  placeAs: (sha256: string) => Promise<void>,
-): ObjectWriter {
-  const hashes = {
-    sha256: createHash("sha256"),
-    sha512: createHash("sha512"),
-    sha1: createHash("sha1"),
-    md5: createHash("md5"),
-  } satisfies Record<string, Hash>;
-  let size = 0;
-  let facts: ObjectFacts | undefined;
-  let state: "open" | "sealed" | "gone" = "open";
-  return {
-    get size() {
-      return size;
-    },
-
-    async write(chunk) {
-      const written = writeAll(handle, chunk);
-      for (const hash of Object.values(hashes)) hash.update(chunk);
-      await written;
-      size += chunk.byteLength;
-    },
-
-    async seal() {
-      await handle.sync().catch(fail);
-      await handle.close();
-      state = "sealed";
-      return (facts = {
-        size,
-        sha256: hashes.sha256.digest("hex"),
-        sha512: hashes.sha512.digest("hex"),
-        sha1: hashes.sha1.digest("hex"),
-        md5: hashes.md5.digest("hex"),
-      });
-    },
-
-    async publish() {
-      if (facts === undefined || state !== "sealed")
-        throw new Error("only sealed bytes can be published, and once");
-      await placeAs(facts.sha256);
-      state = "gone";
-    },
-
-    async discard() {
-      if (state === "gone") return;
-      if (state === "open") await handle.close();
-      state = "gone";
-      await rm(path, { force: true });
-    },
-  };
-}
-
-async function writeAll(handle: FileHandle, chunk: Uint8Array): Promise<void> {
-  for (let written = 0; written < chunk.byteLength;) {
-    const { bytesWritten } = await handle.write(chunk.subarray(written)).catch(fail);
-    written += bytesWritten;
-  }
 }
 
 /** Equal bytes may lie there already: they are replaced, which also mends what was damaged and makes the file young. */
@@ -176,9 +131,9 @@ async function place(from: string, to: string): Promise<void> {
   try {
     await rename(from, to);
   } catch (error) {
-    if (codeOf(error) !== "ENOENT") fail(error);
-    await mkdir(parent, { recursive: true, mode: 0o700 }).catch(fail);
-    await rename(from, to).catch(fail);
+    if (codeOf(error) !== "ENOENT") failWriting(error);
+    await mkdir(parent, { recursive: true, mode: 0o700 }).catch(failWriting);
+    await rename(from, to).catch(failWriting);
     // The new folders must outlast a crash as well.
     await syncFolder(dirname(parent));
     await syncFolder(dirname(dirname(parent)));
@@ -198,7 +153,7 @@ async function openFile(path: string): Promise<FileHandle | undefined> {
 async function* listKeys(folder: string): AsyncIterable<string> {
   for (const first of await listNames(folder, PART))
     for (const second of await listNames(join(folder, first), PART))
-      yield* await listNames(join(folder, first, second), KEY);
+      yield* await listNames(join(folder, first, second), OBJECT_NAME);
 }
 
 async function listNames(folder: string, pattern: RegExp): Promise<string[]> {
@@ -233,13 +188,6 @@ function createKeyLocks(): <T>(key: string, work: () => Promise<T>) => Promise<T
     });
     return run;
   };
-}
-
-function fail(error: unknown): never {
-  const code = codeOf(error);
-  if (code === "ENOSPC" || code === "EDQUOT")
-    throw new StorageError("full", "no room left for an object", { cause: error });
-  throw error;
 }
 
 function ifMissing(error: unknown): undefined {

@@ -176,7 +176,7 @@ export async function startS3Server(options: S3ServerOptions = {}): Promise<S3Se
   function onBucket({ method, query, headers }: S3Request, body: Buffer): Answer {
     if (method === "GET" && query.get("list-type") === "2") return listObjects(query);
     if (method === "GET" && query.has("versions")) return listVersions(query);
-    if (method === "GET" && query.has("uploads")) return listUploads();
+    if (method === "GET" && query.has("uploads")) return listUploads(query);
     if (method === "GET" && query.has("versioning"))
       return xml("VersioningConfiguration", store.isVersioned ? { Status: "Enabled" } : {});
     if (method === "POST" && query.has("delete")) return deleteMany(headers, body);
@@ -466,9 +466,13 @@ export async function startS3Server(options: S3ServerOptions = {}): Promise<S3Se
     return xmlBody("ListVersionsResult", body.join(""));
   }
 
-  function listUploads(): Answer {
-    const body = [...store.uploads].map(
-      ([id, { key }]) => `<Upload><Key>${escape(key)}</Key><UploadId>${id}</UploadId></Upload>`,
+  function listUploads(query: S3Request["query"]): Answer {
+    const found = [...store.uploads].filter(([, { key }]) =>
+      key.startsWith(query.get("prefix") ?? ""),
+    );
+    const body = found.map(
+      ([id, { key, startedAt }]) =>
+        `<Upload><Key>${escape(key)}</Key><UploadId>${id}</UploadId><Initiated>${iso(startedAt)}</Initiated></Upload>`,
     );
     return xmlBody(
       "ListMultipartUploadsResult",

@@ -15,6 +15,8 @@ export interface S3Version {
 
 interface PendingUpload {
   readonly key: string;
+  /** Epoch milliseconds. */
+  readonly startedAt: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly parts: Map<number, { readonly bytes: Buffer; readonly etag: string }>;
 }
@@ -132,7 +134,7 @@ export function createS3Store(clock: () => number): S3Store {
 
     startUpload(key, headers) {
       const id = randomBytes(16).toString("base64url");
-      uploads.set(id, { key, headers, parts: new Map() });
+      uploads.set(id, { key, startedAt: clock(), headers, parts: new Map() });
       return id;
     },
   };

@@ -82,6 +82,40 @@ function nextPage(top: Record<string, string>): Record<string, string> | undefin
   return { "key-marker": key, ...(version ? { "version-id-marker": version } : {}) };
 }
 
+/** A multipart upload that is under way, or was given up. */
+export interface PendingUpload {
+  readonly key: string;
+  readonly uploadId: string;
+  readonly initiated: string;
+}
+
+/** Reads one page of `ListMultipartUploads`; anything else is no such list: `offline`. */
+export async function readUploads(
+  answer: ProviderAnswer,
+): Promise<{ readonly kind: "ok"; readonly uploads: readonly PendingUpload[] } | Offline> {
+  const uploads: PendingUpload[] = [];
+  let entry: Record<string, string> = {};
+  const read = await readRoot(answer, PAGE_BYTES_MAX, {
+    open(element) {
+      if (levelOf(element) === 1) entry = {};
+    },
+    close(element, text) {
+      const level = levelOf(element);
+      if (level === 2) entry[element.local] = text;
+      if (level === 1 && element.local === "Upload")
+        uploads.push({
+          key: entry["Key"] ?? "",
+          uploadId: entry["UploadId"] ?? "",
+          initiated: entry["Initiated"] ?? "",
+        });
+    },
+  });
+  if (read.kind !== "ok") return read;
+  return read.root === "ListMultipartUploadsResult"
+    ? { kind: "ok", uploads }
+    : { kind: "offline", sent: true, note: "not_a_listing" };
+}
+
 /** The texts of a small document's top-level elements, by their names; with the name of its own element. */
 export async function readFields(answer: ProviderAnswer): Promise<
   | {

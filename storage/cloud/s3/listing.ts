@@ -1,9 +1,10 @@
 import { contentTypeOf } from "../content-type.ts";
 import type { Failure } from "../outcomes.ts";
-import { LISTING_ITEMS_MAX, type ListOutcome, type ProviderItem } from "../provider.ts";
+import { createGathering } from "../gathering.ts";
+import type { ListOutcome, ProviderItem } from "../provider.ts";
 import type { ListedObject, ListedPage } from "./answers.ts";
 import { toSeconds, toVersionId, unquote, type ObjectHead } from "./client.ts";
-import type { Spelling, Store } from "./context.ts";
+import type { Findings, Spelling, Store } from "./context.ts";
 import { childOf, OWN_FOLDER, splitId, toShadow } from "./keys.ts";
 import { toChangeFailure } from "./refusals.ts";
 
@@ -14,6 +15,12 @@ export interface KeyEntry {
   readonly size: number | undefined;
   readonly modifiedAt: number | undefined;
   readonly versionId: string | undefined;
+}
+
+/** What listings are read with. */
+export interface ListedBucket {
+  readonly client: Pick<Store["client"], "page">;
+  readonly findings: Pick<Findings, "keySpelling" | "prefixSpelling">;
 }
 
 export interface KeyPage {
@@ -30,7 +37,7 @@ const EMPTY_PAGES_MAX = 1000;
  * that were not asked for and pages without content that do not end are failures, too.
  */
 export async function* pagesOf(
-  store: Store,
+  store: ListedBucket,
   query: Readonly<Record<string, string>> & { readonly prefix: string },
   signal: AbortSignal,
 ): AsyncGenerator<KeyPage | Failure, void, undefined> {
@@ -81,6 +88,7 @@ export async function listFolder(
   if (prefix === undefined) return { kind: "stale", note: "impossible_id" };
   const files = new Map<string, ProviderItem>();
   const folders = new Set<string>();
+  const gathered = createGathering();
   let exists = folder === "";
   for await (const page of pagesOf(store, { prefix, delimiter: "/" }, signal)) {
     if (page.kind !== "ok") return page;
@@ -88,16 +96,29 @@ export async function listFolder(
       exists = true;
       // The folder's own marker.
       if (entry.key === prefix) continue;
+      // A key from deeper down, which the server was asked to leave out: it has no place here.
+      if (entry.key.slice(prefix.length, -1).includes("/")) return broken("other_keys");
+      if (entry.key.endsWith("/")) {
+        // Some servers tell of a marker besides what it begins.
+        folders.add(toLeaf(store, entry.key.slice(0, -1)));
+        continue;
+      }
       const name = toLeaf(store, entry.key);
-      files.set(name, toFileItem(folder, name, entry));
+      const item = toFileItem(folder, name, entry);
+      files.set(name, item);
+      const failure = gathered.add(item, undefined);
+      if (failure !== undefined) return failure;
     }
     for (const below of page.prefixes) {
       exists = true;
       const name = toLeaf(store, below.slice(0, -1));
-      if (folder !== "" || name !== OWN_FOLDER) folders.add(name);
+      if (folder === "" && name === OWN_FOLDER) continue;
+      folders.add(name);
+      const failure = gathered.add(toFolderItem(folder, name), undefined);
+      if (failure !== undefined) return failure;
     }
-    if (files.size + folders.size > LISTING_ITEMS_MAX)
-      return { kind: "unsupported", reason: "folder_too_large" };
+    const failure = gathered.endPage();
+    if (failure !== undefined) return failure;
   }
   if (!exists) return { kind: "stale" };
   const shown = [...folders].map((name) =>
@@ -161,7 +182,7 @@ export function decodeKey(text: string, spelling: Spelling): string | undefined 
   }
 }
 
-function understand(page: ListedPage, prefix: string, store: Store): KeyPage | undefined {
+function understand(page: ListedPage, prefix: string, store: ListedBucket): KeyPage | undefined {
   const { keySpelling, prefixSpelling } = store.findings;
   const entries: KeyEntry[] = [];
   const prefixes: string[] = [];

@@ -140,7 +140,8 @@ export function toCommonTag(parts: readonly Part[]): string {
   return `${createHash("md5").update(digests).digest("hex")}-${parts.length}`;
 }
 
-function toCompletion(parts: readonly Part[]): string {
+/** The body of the request that makes an object of parts; they are in the order of their numbers. */
+export function toCompletion(parts: readonly Part[]): string {
   const lines = parts.map(
     ({ number, etag }) =>
       `<Part><PartNumber>${number}</PartNumber><ETag>"${escapeXml(etag)}"</ETag></Part>`,

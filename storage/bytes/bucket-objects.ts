@@ -1,0 +1,258 @@
+import { rm } from "node:fs/promises";
+import type { Dispatcher } from "undici";
+import type { ReadFailure } from "../cloud/outcomes.ts";
+import type { RetryDeps } from "../cloud/retrying.ts";
+import { createBucketClient, type BucketAddress } from "../cloud/s3/client.ts";
+import { pagesOf, type KeyEntry } from "../cloud/s3/listing.ts";
+import type { Refused } from "../cloud/s3/refusals.ts";
+import { isRefused, persist, toStorageError, type Bucket, type BucketLimits } from "./bucket.ts";
+import { openSpan, resumable } from "./bucket-reads.ts";
+import { abortOldUploads, putFile } from "./bucket-uploads.ts";
+import { OBJECT_NAME, type ObjectStore } from "./object-store.ts";
+import { createObjectWriter, type WriterDeps } from "./object-writer.ts";
+
+/**
+ * Objects in a bucket that several daemons share. Every copy has a key of its own, `objects/<sha256>/<id>`: the sweep of
+ * one daemon removes keys that it has seen to be old, so it cannot take away what another one writes at this moment,
+ * although the bytes be the same. Where there are several copies the newest counts, and sweeps leave that one alone.
+ */
+export interface BucketObjects extends ObjectStore {
+  /** Writes, looks at, lists and removes a tiny object: why the bucket cannot be used, or undefined when it can. */
+  prove(): Promise<Refused | undefined>;
+  /**
+   * Whose bucket this is: `owner`, who takes it when nobody has it, or somebody else, whose objects a sweep must not see.
+   */
+  claim(owner: string): Promise<{ readonly kind: "owned"; readonly by: string } | Refused>;
+  /** Why it cannot be read at this moment, or undefined when it can. Takes a few seconds at most. */
+  reach(): Promise<ReadFailure | undefined>;
+  /** Gives up what is under way. */
+  close(): void;
+}
+
+export interface BucketObjectsDeps extends WriterDeps {
+  readonly address: BucketAddress;
+  /** What the keys of everything here begin with: letters, digits, `._-` and slashes; empty, or ends in a slash. */
+  readonly root: string;
+  readonly limits: BucketLimits;
+  readonly dispatcher: Dispatcher;
+  readonly retries: RetryDeps;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+}
+
+/** Sizes that every server takes. */
+export const BUCKET_LIMITS: BucketLimits = {
+  partBytes: 8 * 1024 * 1024,
+  partsMax: 10_000,
+  partsAtOnce: 2,
+};
+
+/** A copy of an object in the bucket. */
+interface Copy {
+  readonly key: string;
+  readonly sha256: string;
+  readonly size: number;
+  /** Epoch milliseconds of the server, whole seconds. */
+  readonly modifiedAt: number;
+}
+
+const COPY = /^objects\/([0-9a-f]{64})\/[0-9a-f-]{36}$/;
+/** Keys that are remembered, to be read without a listing. */
+const KNOWN_MAX = 10_000;
+const OWNER_BYTES_MAX = 1024;
+/** What answers later than this is not at hand. */
+const REACHABLE_MS = 3_000;
+
+export function createBucketObjects(deps: BucketObjectsDeps): BucketObjects {
+  const { root, newId, clock } = deps;
+  const ending = new AbortController();
+  const { signal } = ending;
+  const client = createBucketClient(deps.address, { guarded: deps.dispatcher, clock });
+  const bucket: Bucket = { client, root, limits: deps.limits, retries: deps.retries, signal };
+  // Keys are plain: every spelling of them is read in the same way.
+  const listed = {
+    client: {
+      page: (query: Readonly<Record<string, string>>, by: AbortSignal) =>
+        persist(bucket, () => client.page(query, by)),
+    },
+    findings: { keySpelling: "percent", prefixSpelling: "percent" } as const,
+  };
+  const known = createMemory();
+
+  /** Removes a key of ours. */
+  async function remove(key: string): Promise<void> {
+    const sent = await persist(bucket, () => client.ask({ method: "DELETE", key, signal }));
+    if (isRefused(sent)) throw toStorageError("to remove an object", sent.failure);
+  }
+
+  async function* list(below: string): AsyncGenerator<KeyEntry, void, undefined> {
+    for await (const page of pagesOf(listed, { prefix: root + below }, signal)) {
+      if (page.kind !== "ok") throw toStorageError("to list objects", page);
+      yield* page.entries;
+    }
+  }
+
+  /** The copies of each object, one object after the other: listings are sorted. */
+  async function* listCopies(below: string): AsyncGenerator<readonly Copy[], void, undefined> {
+    let copies: Copy[] = [];
+    for await (const entry of list(below)) {
+      const copy = toCopy(root, entry);
+      // Somebody else's.
+      if (copy === undefined) continue;
+      if (copies.length > 0 && copies[0]?.sha256 !== copy.sha256) {
+        yield copies;
+        copies = [];
+      }
+      copies.push(copy);
+    }
+    if (copies.length > 0) yield copies;
+  }
+
+  async function findCopy(sha256: string, size: number): Promise<Copy | undefined> {
+    for await (const copies of listCopies(`objects/${sha256}/`)) {
+      const found = newestOf(copies.filter((copy) => copy.size === size));
+      if (found !== undefined) known.remember(sha256, found);
+      return found;
+    }
+    return undefined;
+  }
+
+  /** Writes a tiny object and tells the server's time by it: ages are told by the clock that writes them down. */
+  async function probe(): Promise<{ readonly kind: "ok"; readonly serverTime: number } | Refused> {
+    const key = `${root}probe/${newId()}`;
+    const body = Buffer.from("croft");
+    const put = await persist(bucket, () => client.ask({ method: "PUT", key, body, signal }));
+    if (isRefused(put)) return put;
+    const head = await persist(bucket, () => client.head(key, signal));
+    const removed = await persist(bucket, () => client.ask({ method: "DELETE", key, signal }));
+    if (isRefused(head)) return head;
+    if (isRefused(removed)) return removed;
+    return { kind: "ok", serverTime: head.modifiedAt ?? clock() };
+  }
+
+  return {
+    create: () =>
+      createObjectWriter(deps, async (path, { sha256, size }) => {
+        const key = `${root}objects/${sha256}/${newId()}`;
+        const failure = await putFile(bucket, { path, size, key });
+        if (failure !== undefined) throw toStorageError("a new object", failure);
+        known.remember(sha256, { key, size });
+        await rm(path, { force: true });
+      }),
+
+    async open(sha256, size, range) {
+      if (!OBJECT_NAME.test(sha256)) return undefined;
+      const span = { start: range?.start ?? 0, end: Math.min(range?.end ?? Infinity, size - 1) };
+      const remembered = known.recall(sha256);
+      for (const first of [remembered?.size === size ? remembered : undefined, undefined]) {
+        const copy = first ?? (await findCopy(sha256, size));
+        if (copy === undefined) return undefined;
+        const opened = await openSpan(bucket, copy, span);
+        if (opened !== undefined)
+          return resumable(opened, span, (start) => openSpan(bucket, copy, { ...span, start }));
+        // Another daemon's sweep has taken this copy: there may be a newer one.
+        known.forget(sha256);
+      }
+      return undefined;
+    },
+
+    async sweep({ before, isInUse, signal: until }) {
+      const probed = await probe();
+      if (probed.kind === "refused") throw toStorageError("a probe", probed.failure);
+      const oldBefore = before + probed.serverTime - clock();
+      let objects = 0;
+      let bytes = 0;
+      for await (const copies of listCopies("objects/")) {
+        until?.throwIfAborted();
+        const old = copies.filter((copy) => copy.modifiedAt < oldBefore);
+        const newest = newestOf(copies);
+        if (newest === undefined || old.length === 0) continue;
+        const superfluous = (await isInUse(newest.sha256))
+          ? old.filter((copy) => copy !== newest && copy.size === newest.size)
+          : old;
+        for (const copy of superfluous) {
+          await remove(copy.key);
+          objects += 1;
+          bytes += copy.size;
+        }
+      }
+      for await (const { key, modifiedAt } of list("probe/"))
+        if (modifiedAt !== undefined && modifiedAt < oldBefore) await remove(key);
+      await abortOldUploads(bucket, `${root}objects/`, oldBefore);
+      return { objects, bytes };
+    },
+
+    async prove() {
+      const page = await persist(bucket, () =>
+        client.page({ prefix: `${root}objects/`, "max-keys": "1" }, signal),
+      );
+      if (isRefused(page)) return page;
+      const probed = await probe();
+      return probed.kind === "refused" ? probed : undefined;
+    },
+
+    async claim(owner) {
+      const key = `${root}croft-owner`;
+      const read = async (): Promise<string | undefined | Refused> => {
+        const sent = await persist(bucket, () => client.send({ method: "GET", key, signal }));
+        if (isRefused(sent)) return sent.failure.kind === "not_found" ? undefined : sent;
+        const body = await sent.answer.text(OWNER_BYTES_MAX);
+        return body.kind === "ok" ? body.text.trim() : toRefused(body);
+      };
+      const write = (headers: Readonly<Record<string, string>>) => {
+        const body = Buffer.from(`${owner}\n`);
+        return persist(bucket, () => client.ask({ method: "PUT", key, headers, body, signal }));
+      };
+      let found = await read();
+      if (found === undefined) {
+        let put = await write({ "if-none-match": "*" });
+        // Servers without conditions let the last one win, which the other hears of at its next start.
+        if (isRefused(put) && put.failure.kind === "unsupported") put = await write({});
+        if (isRefused(put) && put.failure.kind !== "changed") return put;
+        found = await read();
+      }
+      return typeof found === "object" ? found : { kind: "owned", by: found ?? owner };
+    },
+
+    async reach() {
+      const patience = AbortSignal.any([signal, AbortSignal.timeout(REACHABLE_MS)]);
+      const page = await client.page({ prefix: `${root}objects/`, "max-keys": "1" }, patience);
+      return page.kind === "ok" ? undefined : page.failure;
+    },
+
+    close: () => ending.abort(),
+  };
+}
+
+function toRefused(failure: ReadFailure): Refused {
+  return { kind: "refused", status: 0, code: "", headers: {}, failure };
+}
+
+function toCopy(root: string, { key, size, modifiedAt }: KeyEntry): Copy | undefined {
+  const sha256 = COPY.exec(key.slice(root.length))?.[1];
+  return sha256 === undefined || size === undefined || modifiedAt === undefined
+    ? undefined
+    : { key, sha256, size, modifiedAt };
+}
+
+/** The same for whoever sees the same copies: no two sweeps may each keep another one. */
+function newestOf(copies: readonly Copy[]): Copy | undefined {
+  return copies.toSorted((a, b) => a.modifiedAt - b.modifiedAt || (a.key < b.key ? -1 : 1)).at(-1);
+}
+
+type Known = Pick<Copy, "key" | "size">;
+
+/** Where objects were seen last. Only a short cut: what it does not know is listed. */
+function createMemory() {
+  const known = new Map<string, Known>();
+  return {
+    recall: (sha256: string): Known | undefined => known.get(sha256),
+    forget: (sha256: string): void => void known.delete(sha256),
+    remember(sha256: string, { key, size }: Known): void {
+      known.delete(sha256);
+      known.set(sha256, { key, size });
+      const [oldest] = known.keys();
+      if (known.size > KNOWN_MAX && oldest !== undefined) known.delete(oldest);
+    },
+  };
+}

@@ -1,0 +1,91 @@
+import { Readable } from "node:stream";
+import { encodingOf } from "../cloud/content-encoding.ts";
+import { toExactBytes } from "../cloud/exact-bytes.ts";
+import { BrokenOff } from "../cloud/outcomes.ts";
+import type { ProviderAnswer } from "../cloud/transport.ts";
+import type { Span } from "./blocks.ts";
+import { isRefused, persist, toStorageError, type Bucket } from "./bucket.ts";
+import { RESUMES_MAX } from "./fill.ts";
+
+/**
+ * Exactly these bytes of a key; undefined when it is gone or the object has another size. Begins again what fails before
+ * the first byte. The stream ends with `BrokenOff` when it breaks off. Throws `StorageError` `busy`.
+ */
+export async function openSpan(
+  bucket: Bucket,
+  { key, size }: { readonly key: string; readonly size: number },
+  { start, end }: Span,
+): Promise<Readable | undefined> {
+  const { client, signal } = bucket;
+  const wanted = start === 0 && end === size - 1 ? undefined : { start, end };
+  // What lies in between may spoil ranges: the part is cut from the whole then.
+  for (const headers of [wanted === undefined ? {} : { range: `bytes=${start}-${end}` }, {}]) {
+    const sent = await persist(bucket, () => client.send({ method: "GET", key, headers, signal }));
+    if (isRefused(sent)) {
+      if (sent.failure.kind === "not_found" || sent.status === 416) return undefined;
+      throw toStorageError("to read an object", sent.failure);
+    }
+    const { answer } = sent;
+    if ((wholeSizeOf(answer) ?? size) !== size) {
+      answer.discard();
+      return undefined;
+    }
+    const bytes = toExactBytes(answer, wanted, size);
+    if (bytes.kind === "ok") return bytes.stream;
+    if (bytes.kind === "range_not_satisfiable") return undefined;
+  }
+  throw toStorageError("to read an object", {
+    kind: "offline",
+    sent: true,
+    note: "unusable_ranges",
+  });
+}
+
+/** The same bytes, of which the rest is asked for again a few times when they break off. */
+export function resumable(
+  first: Readable,
+  span: Span,
+  again: (start: number) => Promise<Readable | undefined>,
+): Readable {
+  let current = first;
+  let isClosed = false;
+  const take = (stream: Readable) => {
+    // The generator tells of an error once it reads; until then nobody listens.
+    current = stream.on("error", () => undefined);
+    if (isClosed) stream.destroy();
+  };
+  async function* bytes() {
+    let at = span.start;
+    for (let resumes = 0; ; resumes++) {
+      try {
+        for await (const chunk of current as AsyncIterable<Buffer>) {
+          at += chunk.length;
+          yield chunk;
+        }
+        return;
+      } catch (error) {
+        if (!(error instanceof BrokenOff) || resumes === RESUMES_MAX || at > span.end) throw error;
+        const rest = await again(at);
+        if (rest === undefined) throw error;
+        take(rest);
+      }
+    }
+  }
+  take(first);
+  const stream = Readable.from(bytes(), { objectMode: false });
+  // A generator that waits for its source hears of nothing else.
+  stream.on("close", () => {
+    isClosed = true;
+    current.destroy();
+  });
+  return stream;
+}
+
+/** The size of the whole object, where the answer tells it: what was compressed on its way has another one. */
+function wholeSizeOf(answer: ProviderAnswer): number | undefined {
+  if (encodingOf(answer) !== undefined) return undefined;
+  const { status, headers } = answer;
+  const text = status === 206 ? headers["content-range"] : headers["content-length"];
+  const digits = /(?:^|\/)(\d{1,15})$/.exec(text ?? "")?.[1];
+  return digits === undefined ? undefined : Number(digits);
+}

@@ -1,0 +1,179 @@
+import { open, type FileHandle } from "node:fs/promises";
+import type { ReadFailure } from "../cloud/outcomes.ts";
+import { readUploads } from "../cloud/s3/answers.ts";
+import { toSeconds, unquote } from "../cloud/s3/client.ts";
+import { toCompletion, type Part } from "../cloud/s3/multipart.ts";
+import { mayHaveLanded, type Refused } from "../cloud/s3/refusals.ts";
+import { isRefused, persist, type Bucket } from "./bucket.ts";
+
+/** Neither aborting nor clearing away ends with what is given up: an upload that nobody knows of would stay. */
+const CLEAN_MS = 15_000;
+
+/**
+ * Makes an object of a file under a key that nobody else uses, and looks whether it came out as long as the file. A short
+ * file is one request, a longer one goes in parts; each is signed with its own hash, so that the server refuses what was
+ * damaged on its way. Undefined: it is there. Whatever else, no part of it stays, as far as the bucket can be reached.
+ */
+export async function putFile(
+  bucket: Bucket,
+  file: { readonly path: string; readonly size: number; readonly key: string },
+): Promise<ReadFailure | undefined> {
+  const { path, size, key } = file;
+  const handle = await open(path, "r");
+  try {
+    const refused =
+      size <= bucket.limits.partBytes
+        ? await putWhole(bucket, handle, size, key)
+        : await putParts(bucket, handle, size, key);
+    if (refused !== undefined) return refused.failure;
+  } finally {
+    await handle.close();
+  }
+  const head = await persist(bucket, () => bucket.client.head(key, bucket.signal));
+  if (isRefused(head)) return head.failure;
+  if (head.size === size) return undefined;
+  await bucket.client.ask({ method: "DELETE", key, signal: AbortSignal.timeout(CLEAN_MS) });
+  return { kind: "offline", sent: true, note: "stored_otherwise" };
+}
+
+/** Aborts the uploads below a prefix that were begun before a moment (epoch milliseconds of the server) and never ended. */
+export async function abortOldUploads(
+  { client, signal }: Pick<Bucket, "client" | "signal">,
+  prefix: string,
+  before: number,
+): Promise<void> {
+  const sent = await client.send({ method: "GET", query: { uploads: "", prefix }, signal });
+  // Some servers have no such list: they drop old parts by themselves.
+  if (sent.kind === "refused") return;
+  const read = await readUploads(sent.answer);
+  if (read.kind !== "ok") return;
+  for (const { key, uploadId, initiated } of read.uploads) {
+    const begun = toSeconds(initiated);
+    if (!key.startsWith(prefix) || begun === undefined || begun >= before) continue;
+    await client.ask({ method: "DELETE", key, query: { uploadId }, signal });
+  }
+}
+
+async function putWhole(
+  bucket: Bucket,
+  handle: FileHandle,
+  size: number,
+  key: string,
+): Promise<Refused | undefined> {
+  const body = await readPart(handle, Buffer.allocUnsafe(size), 0);
+  const { client, signal } = bucket;
+  const sent = await persist(bucket, () => client.ask({ method: "PUT", key, body, signal }));
+  return isRefused(sent) ? sent : undefined;
+}
+
+async function putParts(
+  bucket: Bucket,
+  handle: FileHandle,
+  size: number,
+  key: string,
+): Promise<Refused | undefined> {
+  const { client, signal } = bucket;
+  const started = await persist(bucket, () =>
+    client.askForBody(
+      { method: "POST", key, query: { uploads: "" }, signal },
+      "InitiateMultipartUploadResult",
+    ),
+  );
+  if (isRefused(started)) return started;
+  const uploadId = started.fields["UploadId"] ?? "";
+  let isOver = false;
+  try {
+    const parts = await sendParts(bucket, handle, size, { key, uploadId });
+    if (!Array.isArray(parts)) return parts as Refused;
+    const refused = await complete(bucket, { key, uploadId, size }, parts);
+    isOver = refused === undefined;
+    return refused;
+  } finally {
+    if (!isOver) {
+      const clean = AbortSignal.timeout(CLEAN_MS);
+      await client.ask({ method: "DELETE", key, query: { uploadId }, signal: clean });
+    }
+  }
+}
+
+interface Target {
+  readonly key: string;
+  readonly uploadId: string;
+}
+
+/** Sends all parts, a few at once. Whatever fails, none is on its way any more when this ends. */
+async function sendParts(
+  bucket: Bucket,
+  handle: FileHandle,
+  size: number,
+  { key, uploadId }: Target,
+): Promise<readonly Part[] | Refused> {
+  const { client, limits, signal } = bucket;
+  const partBytes = Math.max(limits.partBytes, Math.ceil(size / limits.partsMax));
+  const count = Math.ceil(size / partBytes);
+  const parts: Part[] = [];
+  let next = 1;
+  let failed: Refused | undefined;
+
+  async function work(): Promise<void> {
+    const buffer = Buffer.allocUnsafe(partBytes);
+    while (next <= count && failed === undefined) {
+      const number = next++;
+      const start = (number - 1) * partBytes;
+      const body = await readPart(
+        handle,
+        buffer.subarray(0, Math.min(partBytes, size - start)),
+        start,
+      );
+      const query = { partNumber: String(number), uploadId };
+      const sent = await persist(bucket, () =>
+        client.ask({ method: "PUT", key, query, body, signal }),
+      );
+      if (isRefused(sent)) failed ??= sent;
+      else parts.push({ number, etag: unquote(sent.headers["etag"] ?? "") });
+    }
+  }
+
+  const workers = Array.from({ length: Math.min(limits.partsAtOnce, count) }, work);
+  const ended = await Promise.allSettled(workers);
+  for (const one of ended) if (one.status === "rejected") throw one.reason;
+  return failed ?? parts.sort((a, b) => a.number - b.number);
+}
+
+/** Puts the parts together. Where the answer was lost a look tells whether it was done. */
+async function complete(
+  bucket: Bucket,
+  { key, uploadId, size }: Target & { readonly size: number },
+  parts: readonly Part[],
+): Promise<Refused | undefined> {
+  const { client, signal } = bucket;
+  const body = Buffer.from(toCompletion(parts));
+  const sent = await persist(bucket, async () => {
+    const completed = await client.askForBody(
+      {
+        method: "POST",
+        key,
+        query: { uploadId },
+        headers: { "content-type": "application/xml" },
+        body,
+        signal,
+      },
+      "CompleteMultipartUploadResult",
+    );
+    if (!isRefused(completed)) return completed;
+    if (!mayHaveLanded(completed) && completed.code !== "NoSuchUpload") return completed;
+    const head = await client.head(key, signal);
+    return !isRefused(head) && head.size === size ? head : completed;
+  });
+  return isRefused(sent) ? sent : undefined;
+}
+
+async function readPart(handle: FileHandle, into: Buffer, position: number): Promise<Buffer> {
+  for (let filled = 0; filled < into.length;) {
+    const { bytesRead } = await handle.read(into, filled, into.length - filled, position + filled);
+    if (bytesRead === 0)
+      throw new Error("a file on its way into the bucket is shorter than it was");
+    filled += bytesRead;
+  }
+  return into;
+}

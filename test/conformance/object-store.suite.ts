@@ -1,0 +1,234 @@
+import { createHash } from "node:crypto";
+import { buffer } from "node:stream/consumers";
+import { describe, expect, test } from "vitest";
+import type { ObjectStore } from "../../storage/bytes/object-store.ts";
+
+/** A store to be tried, and what is around it. */
+export interface ObjectStoreSubject extends AsyncDisposable {
+  readonly store: ObjectStore;
+  /** What another daemon has over the same objects; the same store where there is one daemon only. */
+  readonly other: ObjectStore;
+  /** Epoch milliseconds by the daemon's clock. */
+  now(): number;
+  /** Makes everything that is there older. */
+  age(ms: number): Promise<void>;
+  /** Copies of an object, however it is kept. */
+  copies(sha256: string): Promise<number>;
+  /** What lies in the folder for bytes on their way in, and in the making elsewhere. */
+  waiting(): Promise<readonly string[]>;
+}
+
+export interface ObjectStoreSuiteOptions {
+  /** Lengths around which the store takes another way. */
+  readonly sizes: readonly number[];
+  open(): Promise<ObjectStoreSubject>;
+}
+
+const DAY_MS = 86_400_000;
+
+/** Puts bytes in, and gives their name. */
+export async function putObject(store: ObjectStore, bytes: Uint8Array): Promise<string> {
+  const writer = await store.create();
+  try {
+    for (let at = 0; at < bytes.length; at += 100_000)
+      await writer.write(bytes.subarray(at, at + 100_000));
+    const { sha256 } = await writer.seal();
+    await writer.publish();
+    return sha256;
+  } finally {
+    await writer.discard();
+  }
+}
+
+/** The bytes of an object or of a part of it; undefined when it cannot be had. */
+export async function readObject(
+  store: ObjectStore,
+  ...args: Parameters<ObjectStore["open"]>
+): Promise<Buffer | undefined> {
+  const opened = await store.open(...args);
+  return opened && buffer(opened);
+}
+
+/** Bytes that differ from place to place. */
+export function someBytes(size: number, seed = "x"): Buffer {
+  const blocks = Array.from({ length: Math.ceil(size / 64) }, (_, at) =>
+    createHash("sha512").update(`${seed} ${at}`).digest(),
+  );
+  return Buffer.concat(blocks).subarray(0, size);
+}
+
+/** The contract of `ObjectStore`: whatever keeps the objects runs all of it. */
+export function objectStoreSuite(name: string, { sizes, open }: ObjectStoreSuiteOptions): void {
+  describe(`objects ${name}`, () => {
+    test.each(sizes)("%i bytes come back as they were, whole and in part", async (size) => {
+      await using subject = await open();
+      const { store, other } = subject;
+      const bytes = someBytes(size);
+      const sha256 = await putObject(store, bytes);
+      expect(sha256).toBe(createHash("sha256").update(bytes).digest("hex"));
+      for (const one of [store, other, other]) {
+        expect((await readObject(one, sha256, size))?.equals(bytes)).toBe(true);
+        if (size === 0) continue;
+        for (const [start, end] of [
+          [0, 0],
+          [0, size - 1],
+          [size - 1, size - 1],
+          [Math.floor(size / 2), size - 1],
+          [Math.floor(size / 3), Math.floor((size * 2) / 3)],
+        ] as const) {
+          const part = await readObject(one, sha256, size, { start, end });
+          expect(part?.equals(bytes.subarray(start, end + 1)), `${start}-${end}`).toBe(true);
+        }
+      }
+      expect(await subject.waiting()).toEqual([]);
+    });
+
+    test("the digests are those of the bytes", async () => {
+      await using subject = await open();
+      const writer = await subject.store.create();
+      await writer.write(Buffer.from("hello "));
+      await writer.write(Buffer.from("world"));
+      expect(writer.size).toBe(11);
+      const digest = (algorithm: string) =>
+        createHash(algorithm).update("hello world").digest("hex");
+      expect(await writer.seal()).toEqual({
+        size: 11,
+        sha256: digest("sha256"),
+        sha512: digest("sha512"),
+        sha1: digest("sha1"),
+        md5: digest("md5"),
+      });
+      await writer.discard();
+    });
+
+    test("what is missing, of another size, or no name at all is not there", async () => {
+      await using subject = await open();
+      const sha256 = await putObject(subject.store, Buffer.from("bytes"));
+      for (const store of [subject.store, subject.other]) {
+        expect(await store.open("0".repeat(64), 5)).toBeUndefined();
+        expect(await store.open(sha256, 4)).toBeUndefined();
+        expect(await store.open(sha256, 6, { start: 0, end: 2 })).toBeUndefined();
+        for (const name of ["", "../../croft.db", sha256.toUpperCase(), `${sha256}/`, "é"])
+          expect(await store.open(name, 5)).toBeUndefined();
+        expect((await readObject(store, sha256, 5))?.toString()).toBe("bytes");
+      }
+    });
+
+    test("bytes that are discarded before or after they are sealed leave nothing behind", async () => {
+      await using subject = await open();
+      const [early, late] = [await subject.store.create(), await subject.store.create()];
+      for (const writer of [early, late]) await writer.write(Buffer.from("never"));
+      const { sha256 } = await late.seal();
+      for (const writer of [early, late, late]) await writer.discard();
+      expect(await subject.waiting()).toEqual([]);
+      expect(await subject.copies(sha256)).toBe(0);
+      await expect(late.publish()).rejects.toThrow("only sealed bytes");
+    });
+
+    test("a stream that is closed early holds nothing up", async () => {
+      await using subject = await open();
+      const bytes = someBytes(1_000_000);
+      const sha256 = await putObject(subject.store, bytes);
+      for (let time = 0; time < 3; time += 1) {
+        const stream = await subject.store.open(sha256, bytes.length);
+        if (time > 0) for await (const _chunk of stream ?? []) break;
+        stream?.destroy();
+      }
+      expect((await readObject(subject.store, sha256, bytes.length))?.equals(bytes)).toBe(true);
+    });
+
+    test("the sweep takes what is old and unused, and nothing else", async () => {
+      await using subject = await open();
+      const { store } = subject;
+      const [used, old] = [
+        await putObject(store, Buffer.from("used")),
+        await putObject(store, Buffer.from("old!!")),
+      ];
+      await subject.age(2 * DAY_MS);
+      const young = await putObject(store, Buffer.from("young"));
+      const asked: string[] = [];
+      const isInUse = async (sha256: string) => (asked.push(sha256), sha256 === used);
+      const before = subject.now() - DAY_MS;
+      expect(await store.sweep({ before, isInUse })).toEqual({ objects: 1, bytes: 5 });
+      // Of what is young nobody needs to know.
+      expect(asked.toSorted()).toEqual([used, old].toSorted());
+      expect(await readObject(store, old, 5)).toBeUndefined();
+      expect((await readObject(store, used, 4))?.toString()).toBe("used");
+      expect((await readObject(subject.other, young, 5))?.toString()).toBe("young");
+      expect(await store.sweep({ before, isInUse })).toEqual({ objects: 0, bytes: 0 });
+    });
+
+    test("equal bytes are kept once in the long run, and being published makes them young", async () => {
+      await using subject = await open();
+      const { store, other } = subject;
+      const bytes = Buffer.from("the same");
+      const sha256 = await putObject(store, bytes);
+      await subject.age(2 * DAY_MS);
+      await putObject(other, bytes);
+      const sweep = (isUsed: boolean) =>
+        store.sweep({ before: subject.now() - DAY_MS, isInUse: async () => isUsed });
+      await sweep(false);
+      expect(await subject.copies(sha256)).toBe(1);
+      expect(await readObject(store, sha256, 8)).toEqual(bytes);
+      await putObject(store, bytes);
+      await subject.age(2 * DAY_MS);
+      await sweep(true);
+      expect(await subject.copies(sha256)).toBe(1);
+      expect(await readObject(other, sha256, 8)).toEqual(bytes);
+      await sweep(false);
+      expect(await subject.copies(sha256)).toBe(0);
+      expect(await readObject(other, sha256, 8)).toBeUndefined();
+    });
+
+    test("a sweep that has found old bytes unused does not take them from whoever publishes them then", async () => {
+      await using subject = await open();
+      const { store, other } = subject;
+      const bytes = Buffer.from("wanted again");
+      const sha256 = await putObject(store, bytes);
+      await subject.age(2 * DAY_MS);
+      let publishing: Promise<unknown> | undefined;
+      await store.sweep({
+        before: subject.now() - DAY_MS,
+        async isInUse() {
+          publishing = putObject(other, bytes);
+          // One daemon alone lets the one wait for the other.
+          if (other !== store) await publishing;
+          return false;
+        },
+      });
+      await publishing;
+      for (const one of [store, other]) expect(await readObject(one, sha256, 12)).toEqual(bytes);
+    });
+
+    test("sweeps of two daemons at once leave one copy of what is used", async () => {
+      await using subject = await open();
+      const { store, other } = subject;
+      const names = [];
+      for (const text of ["a", "b", "c", "a", "b", "a"])
+        names.push(await putObject(store, Buffer.from(text)));
+      await subject.age(2 * DAY_MS);
+      const before = subject.now() - DAY_MS;
+      await Promise.all(
+        [store, other].map((one) => one.sweep({ before, isInUse: async () => true })),
+      );
+      for (const sha256 of names) {
+        expect(await subject.copies(sha256)).toBe(1);
+        for (const one of [store, other]) expect(await readObject(one, sha256, 1)).toBeDefined();
+      }
+    });
+
+    test("a sweep ends where it is told to", async () => {
+      await using subject = await open();
+      await putObject(subject.store, Buffer.from("a"));
+      await putObject(subject.store, Buffer.from("b"));
+      await subject.age(2 * DAY_MS);
+      const stop = new AbortController();
+      const sweeping = subject.store.sweep({
+        before: subject.now() - DAY_MS,
+        isInUse: async () => (stop.abort(), true),
+        signal: stop.signal,
+      });
+      await expect(sweeping).rejects.toThrow("aborted");
+    });
+  });
+}

@@ -1,0 +1,43 @@
+import { mkdir, mkdtemp, readdir, rm, stat, utimes } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createObjectStore } from "../../storage/bytes/object-store.ts";
+import { openBucketSubject, SMALL_BUCKET_SIZES } from "../support/bucket-objects.ts";
+import { objectStoreSuite, type ObjectStoreSubject } from "./object-store.suite.ts";
+
+objectStoreSuite("as files", { sizes: [0, 1, 65_536, 300_001], open: openFiles });
+objectStoreSuite("in a bucket", { sizes: SMALL_BUCKET_SIZES, open: () => openBucketSubject() });
+objectStoreSuite("in a folder of a bucket that keeps no conditions and lists names as they are", {
+  sizes: [0, 1, 131_072],
+  open: () =>
+    openBucketSubject({
+      root: "croft/main/",
+      server: { conditions: "not_implemented", encoding: "none" },
+    }),
+});
+
+async function openFiles(): Promise<ObjectStoreSubject> {
+  const home = await mkdtemp(join(tmpdir(), "croft-objects-"));
+  const [folder, tmp] = [join(home, "packages"), join(home, "tmp")];
+  for (const path of [folder, tmp]) await mkdir(path);
+  const store = createObjectStore({ folder, tmp, newId: () => crypto.randomUUID() });
+  const list = async () => {
+    const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+    return entries.filter((entry) => entry.isFile());
+  };
+  return {
+    store,
+    other: store,
+    now: () => Date.now(),
+    async age(ms) {
+      for (const { parentPath, name } of await list()) {
+        const path = join(parentPath, name);
+        const at = (await stat(path)).mtimeMs - ms;
+        await utimes(path, at / 1000, at / 1000);
+      }
+    },
+    copies: async (sha256) => (await list()).filter(({ name }) => name === sha256).length,
+    waiting: () => readdir(tmp),
+    [Symbol.asyncDispose]: () => rm(home, { recursive: true, force: true }),
+  };
+}
