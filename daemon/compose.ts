@@ -1,6 +1,5 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { createObjectStore } from "../storage/bytes/object-store.ts";
 import { createGit } from "../storage/git/git.ts";
 import type { Addresses } from "./addresses.ts";
 import { peopleRoutes } from "./forge/accounts/accounts.ts";
@@ -32,11 +31,13 @@ import type { DaemonInput } from "./main.ts";
 import { openCloud } from "./open-cloud.ts";
 import { openHooks } from "./open-hooks.ts";
 import { openNotifications } from "./open-notifications.ts";
+import { openObjects, type OpenObjects } from "./open-objects.ts";
 import { openRepositories } from "./open-repositories.ts";
 import { createPages } from "./pages.ts";
 import { scheduledTasks } from "./scheduled-tasks.ts";
 import { createPeople, type ServiceDeps } from "./services.ts";
 import type { Stores } from "./stores.ts";
+import { createUuid7 } from "./uuid7.ts";
 import { accountRoutes } from "./vault/accounts/accounts.routes.ts";
 import { createVaultAdministration } from "./vault/admin/admin.ts";
 import { adminRoutes } from "./vault/admin/admin.routes.ts";
@@ -72,6 +73,15 @@ function isForgePath(path: string): boolean {
 export async function compose(deps: ServiceDeps): Promise<Composed> {
   const { input, stores, addresses, queue, log } = deps;
   const { clock, settings } = input;
+  const objects = await openObjects({
+    db: deps.db,
+    settings,
+    directory: stores.directory,
+    log,
+    clock,
+    random: Math.random,
+    newId: createUuid7(clock, randomBytes),
+  });
   const git = createGit({ searchPath: process.env["PATH"] ?? "" });
   const { hooks, close: closeHooks } = openHooks({
     db: deps.db,
@@ -146,11 +156,7 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
   });
   const packages = createForgePackages({
     db: deps.db,
-    store: createObjectStore({
-      folder: stores.directory.packages,
-      tmp: stores.directory.tmp,
-      newId,
-    }),
+    store: objects.store,
     events: createPackageEvents(hooks.announce, forge.urls),
     urls: forge.urls,
     clock,
@@ -209,6 +215,7 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
         ...cloudRoutes(cloud.cloud),
       ],
     },
+    objects,
   });
   return {
     ...transport,
@@ -226,6 +233,7 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
       await closeHooks();
       await cloud.close();
       await miscellaneous.close();
+      await objects.close();
     },
   };
 }
@@ -243,11 +251,13 @@ function createTransport(
     packages,
     git,
     vault,
+    objects,
   }: {
     readonly forge: ApiParts<ForgeCaller>;
     readonly packages: ApiParts<ForgeCaller>;
     readonly git: ApiParts<ForgeCaller>;
     readonly vault: ApiParts<VaultCaller>;
+    readonly objects: OpenObjects;
   },
 ): Pick<Composed, "handler" | "beginStop"> {
   let accepts = true;
@@ -261,6 +271,7 @@ function createTransport(
     version: input.version,
     instanceName: input.settings.instanceName,
     accepts: () => accepts,
+    ...(objects.isReachable === undefined ? {} : { isBucketReachable: objects.isReachable }),
   });
   const isVaultPath = (path: string) => path.startsWith("/api/") && !pages.has(path);
   const { checkHost } = addresses;

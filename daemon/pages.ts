@@ -20,6 +20,8 @@ export interface PageDeps {
   readonly instanceName: string;
   /** False from the moment that the daemon stops. */
   readonly accepts: () => boolean;
+  /** Whether the bucket of objects can be read at the moment; absent where there is none. */
+  readonly isBucketReachable?: () => Promise<boolean>;
 }
 
 /** The pages outside both APIs: what watches the daemon, what describes its APIs, and what reset links open. */
@@ -29,6 +31,7 @@ export function createPages({
   version,
   instanceName,
   accepts,
+  isBucketReachable,
 }: PageDeps): Map<string, PlainRoute> {
   const resetPage = createResetPage(instanceName);
   const documents = createDocuments(version);
@@ -56,7 +59,13 @@ export function createPages({
           response,
           ready ? 200 : 503,
           NO_STORE,
-          { status: ready ? "ready" : "not ready" },
+          {
+            status: ready ? "ready" : "not ready",
+            // All but packages works without it: every daemon saying no would end that, too.
+            ...(isBucketReachable === undefined
+              ? {}
+              : { objects: (await isBucketReachable()) ? "reachable" : "unreachable" }),
+          },
           JSON_TYPE,
         );
       },

@@ -42,7 +42,6 @@ export async function openStores(
   { settings, paths, clock, process }: DaemonInput,
   log: Log,
 ): Promise<Stores> {
-  assertObjectsAreHere(settings.objectsUrl);
   const opened: (() => Promise<void>)[] = [];
   const close = async () => {
     for (const closeOne of opened.splice(0).reverse()) await closeOne();
@@ -100,13 +99,4 @@ function takenText(root: string, holder: InstanceHolder | undefined): string {
   const who = holder === undefined ? "Another process" : `A croft daemon (process ${holder.pid})`;
   const where = holder?.urls.length ? ` and serves ${holder.urls.join(" and ")}` : "";
   return `${who} already uses ${root}${where}. Stop it with \`croft daemon stop\`, or choose another folder with CROFT_HOME.`;
-}
-
-/** Whoever asks for a bucket must not find the bytes on this disk one day: no adapter for objects elsewhere exists. */
-function assertObjectsAreHere(objectsUrl: string | undefined): void {
-  if (objectsUrl === undefined) return;
-  throw new AppError(
-    "invalid_argument",
-    "objects_url (CROFT_OBJECTS_URL) asks for object storage, which croft cannot use yet: objects are kept in the data folder. Unset it to start.",
-  );
 }

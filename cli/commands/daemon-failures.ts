@@ -45,4 +45,5 @@ const codeOfRefusal: Readonly<Partial<Record<string, CliErrorCode>>> = {
   unprocessable: "invalid",
   storage_full: "storage_full",
   unavailable: "already_running",
+  provider_failed: "provider_offline",
 };

@@ -145,11 +145,16 @@ async function lookAtStore(cli: CliContext): Promise<string | Warning> {
 
 async function lookAtDaemon(cli: CliContext): Promise<string | Warning> {
   const { url } = await cli.client.target();
-  const { status } = await cli.client.probe("/readyz");
+  const { status, body: readiness } = await cli.client.probe("/readyz");
   const { paths } = await cli.config();
   const notice = findDaemonNotice(paths.dataDirectory, cli.system);
   const where = notice === undefined ? "" : ` (process ${notice.pid})`;
   if (status === 200) {
+    if (/"objects":\s*"unreachable"/.test(readiness.toString()))
+      return {
+        warning: `${url} accepts requests${where}, but cannot reach the bucket of its objects`,
+        hint: "packages are neither taken nor given meanwhile; the daemon's log says why",
+      };
     const { body } = await cli.client.call(forgeVersion, {}, { authorization: "none" });
     return `${url} accepts requests${where}, forge API ${body.version}`;
   }

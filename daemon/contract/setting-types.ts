@@ -24,6 +24,18 @@ export type TlsSetting =
   | { readonly kind: "self" }
   | { readonly kind: "files"; readonly certificateFile: string; readonly keyFile: string };
 
+/** A folder of a bucket on a server that speaks S3. */
+export interface BucketSetting {
+  readonly bucket: string;
+  /** Without slashes at its ends; empty for the whole bucket. */
+  readonly folder: string;
+  /** Scheme, host and port. */
+  readonly endpoint: string;
+  readonly region: string;
+  /** The bucket stands in the path, not in the host's name. */
+  readonly isPathStyle: boolean;
+}
+
 /** Any text on one line that is not empty. */
 export const text: SettingType<string> = {
   takes: "a text on one line",
@@ -134,6 +146,45 @@ export function address(...schemes: string[]): SettingType<string> {
     },
   };
 }
+
+/** A bucket as `s3://bucket/folder?endpoint=…&region=…&path_style=…`. Without an endpoint it is one of Amazon's. */
+export const bucketUrl: SettingType<BucketSetting> = {
+  takes:
+    "s3://BUCKET/FOLDER?endpoint=https://HOST:PORT&region=REGION&path_style=true; all but the bucket may be left out; " +
+    "keys have settings of their own",
+  read(given) {
+    const url = typeof given === "string" ? URL.parse(given) : null;
+    if (url?.protocol !== "s3:") return undefined;
+    const { username, password, port, hash, host: bucket, searchParams } = url;
+    const folder = url.pathname.replace(/^\/+|\/+$/g, "");
+    const names = [...searchParams.keys()];
+    const isKnown = names.every((name) => ["endpoint", "region", "path_style"].includes(name));
+    if (username + password + port + hash !== "" || !isKnown) return undefined;
+    const region = searchParams.get("region") ?? "us-east-1";
+    const amazon = `https://s3.${region}.amazonaws.com`;
+    const endpoint = address("http", "https").read(searchParams.get("endpoint") ?? amazon, noPaths);
+    const style = searchParams.get("path_style");
+    const isPathStyle =
+      style === null
+        ? searchParams.has("endpoint") || bucket.includes(".")
+        : onOff.read(style, noPaths);
+    const isSound =
+      names.length === new Set(names).size &&
+      /^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$/.test(bucket) &&
+      /^(?:[A-Za-z0-9._-]+(?:\/[A-Za-z0-9._-]+)*)?$/.test(folder) &&
+      folder.length <= 200 &&
+      /^[a-z0-9-]{1,40}$/.test(region);
+    return !isSound ||
+      endpoint === undefined ||
+      isPathStyle === undefined ||
+      new URL(endpoint).origin !== endpoint
+      ? undefined
+      : { bucket, folder, endpoint, region, isPathStyle };
+  },
+};
+
+/** For types that read no path. */
+const noPaths: ReadContext = { resolvePath: (path) => path, pathSeparator: ":" };
 
 /** `type`, or the word that switches it off. */
 export function orWord<T, const W extends string>(

@@ -2,6 +2,7 @@ import { pathsOf, type SettingPaths } from "./setting-paths.ts";
 import {
   address,
   addressRanges,
+  bucketUrl,
   byteSize,
   filePath,
   filePaths,
@@ -138,8 +139,17 @@ export const settingDeclarations = {
     help: "PostgreSQL instead of SQLite",
     secret: true,
   }),
-  objectsUrl: optional("Storage", address("s3"), "files in the data folder", {
-    help: "Object storage, s3://bucket?endpoint=…&region=…; not available yet: the daemon refuses to start with it",
+  // Whoever puts keys into it nevertheless shall not read them in a message.
+  objectsUrl: optional("Storage", bucketUrl, "files in the data folder", {
+    help: "Bucket for the bytes of packages, of Amazon S3 or a server that speaks like it",
+    secret: true,
+  }),
+  objectsAccessKeyId: optional("Storage", text, "none", {
+    help: "Id of the access key for the bucket of objects_url",
+    secret: true,
+  }),
+  objectsSecretAccessKey: optional("Storage", text, "none", {
+    help: "Its secret",
     secret: true,
   }),
   repositoriesDir: setting("Storage", filePath, inData("repositories"), {

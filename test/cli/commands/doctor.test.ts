@@ -37,6 +37,23 @@ test("a healthy home is all in order", async () => {
   });
 });
 
+test("a bucket that the daemon cannot reach is a warning of its own", async () => {
+  await using home = await temporaryHome();
+  await using daemon = await fakeDaemon({
+    "GET /readyz": { body: { status: "ready", objects: "unreachable" } },
+    "GET /api/v1/user": { body: { username: "boss" } },
+  });
+  await signIn(home.path, { url: daemon.url, forgeToken: "t" });
+  const ran = await runCli(["doctor", "--json"], { home: home.path, keyring: fakeKeyring() });
+  expect(ran.json()).toContainEqual(
+    expect.objectContaining({
+      check: "daemon",
+      status: "warning",
+      message: expect.stringContaining("cannot reach the bucket"),
+    }),
+  );
+});
+
 test("what is broken is shown, and fails with --check", async () => {
   await using home = await temporaryHome();
   await writeFile(join(home.path, "config.yaml"), "port: 9\nprot: 1\n");

@@ -117,14 +117,19 @@ describe("serve", () => {
     expect(ran.error()["message"]).toContain(message);
   });
 
-  test("refuses a bucket for objects instead of keeping them on the disk", async () => {
-    await using home = await temporaryHome();
-    const env = { CROFT_OBJECTS_URL: "s3://key:s3cret@bucket" };
-    const ran = await runCli(["serve", "--json"], { home: home.path, env });
-    expect(ran).toMatchObject({ code: 2, out: "" });
-    expect(ran.error()["message"]).toContain("Unset it to start.");
-    expect(ran.err).not.toContain("s3cret");
-  });
+  test.each([
+    [{ CROFT_OBJECTS_URL: "s3://key:s3cret@bucket" }, "CROFT_OBJECTS_URL takes s3://BUCKET"],
+    [{ CROFT_OBJECTS_URL: "s3://bucket" }, "CROFT_OBJECTS_SECRET_ACCESS_KEY"],
+  ])(
+    "refuses a bucket that it has no key of, and keys where they do not belong: %j",
+    async (env, message) => {
+      await using home = await temporaryHome();
+      const ran = await runCli(["serve", "--json"], { home: home.path, env });
+      expect(ran).toMatchObject({ code: 2, out: "" });
+      expect(ran.error()["message"]).toContain(message);
+      expect(ran.err).not.toContain("s3cret");
+    },
+  );
 
   test("on a taken port exits 7 and says how to take another", async () => {
     await using home = await temporaryHome();

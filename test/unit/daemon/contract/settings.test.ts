@@ -253,6 +253,60 @@ describe("types", () => {
     }
     expect(problemsOf({ env: { CROFT_DATABASE_URL: "mysql://x" } })).toHaveLength(1);
   });
+
+  test("a bucket is one of Amazon's, or of the endpoint that is named", () => {
+    const bucketOf = (url: string) =>
+      resolveSettings(input({ env: { CROFT_OBJECTS_URL: url } })).settings.objectsUrl;
+    expect(bucketOf("s3://croft")).toEqual({
+      bucket: "croft",
+      folder: "",
+      endpoint: "https://s3.us-east-1.amazonaws.com",
+      region: "us-east-1",
+      isPathStyle: false,
+    });
+    const onNas = {
+      bucket: "Croft_1",
+      folder: "a/b.c",
+      endpoint: "http://nas.lan:9000",
+      region: "garage",
+      isPathStyle: true,
+    };
+    const query = "?endpoint=http://nas.lan:9000/&region=garage";
+    expect(bucketOf(`s3://Croft_1/a/b.c/${query}`)).toEqual(onNas);
+    expect(bucketOf(`s3://Croft_1/a/b.c${query}&path_style=off`)).toEqual({
+      ...onNas,
+      isPathStyle: false,
+    });
+    // The certificate of such a host would not fit.
+    expect(bucketOf("s3://croft.example.org?region=eu-west-1")).toMatchObject({
+      endpoint: "https://s3.eu-west-1.amazonaws.com",
+      isPathStyle: true,
+    });
+  });
+
+  test.each([
+    "s3://",
+    "s3:bucket",
+    "https://bucket.s3.amazonaws.com",
+    "s3://key:s3cret@bucket",
+    "s3://s3cret@bucket",
+    "s3://bucket:9000",
+    "s3://bucket#s3cret",
+    "s3://bucket?access_key=s3cret",
+    "s3://bucket?region=a&region=b",
+    "s3://bucket?region=a/b",
+    "s3://bucket?path_style=maybe",
+    "s3://bucket?endpoint=nas.lan",
+    "s3://bucket?endpoint=ftp://nas.lan",
+    "s3://bucket?endpoint=https://u:s3cret@nas.lan",
+    "s3://bucket?endpoint=https://nas.lan/path",
+    "s3://bucket/a b",
+    "s3://bucket/a//b",
+  ])("%s is no bucket, and is not repeated", (url) => {
+    const problems = problemsOf({ env: { CROFT_OBJECTS_URL: url } });
+    expect(problems).toEqual([expect.stringMatching(/^CROFT_OBJECTS_URL takes s3:\/\/BUCKET/)]);
+    expect(problems.join()).not.toContain("s3cret");
+  });
 });
 
 describe("folders", () => {

@@ -1,0 +1,176 @@
+import { createHash, randomBytes } from "node:crypto";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { startS3Server, type S3Server } from "../stand-ins/s3-server.ts";
+import { croftJson, serveCroft, type CroftCommand } from "../support/croft.ts";
+import { createNpmClient, findNpm } from "../support/npm-client.ts";
+import { createServerDatabases } from "../support/postgres-server.ts";
+import { skipUnless } from "../support/skip.ts";
+
+// Daemons in processes of their own, whose packages lie in a bucket. Each takes a second or two to start.
+
+const SLOW_MS = 120_000;
+const PASSWORD = "Correct-Horse-7-Battery";
+const command: CroftCommand = [process.execPath, join(import.meta.dirname, "../../bin/croft.js")];
+const npmVersion = findNpm();
+const serverUrl = process.env["CROFT_TEST_POSTGRES_URL"];
+const onServer = skipUnless(serverUrl, "CROFT_TEST_POSTGRES_URL names no PostgreSQL server");
+
+/** A home that is initialised, and whose daemons keep objects in a bucket. */
+async function makeHome(bucket: S3Server, env: Readonly<Record<string, string>> = {}) {
+  const home = await mkdtemp(join(tmpdir(), "croft-bucket-"));
+  const around = {
+    home,
+    env: {
+      CROFT_RATE_LIMITS: "off",
+      CROFT_OBJECTS_URL: `s3://${bucket.bucket}/packages?endpoint=${bucket.origin}`,
+      CROFT_OBJECTS_ACCESS_KEY_ID: bucket.key.id,
+      CROFT_OBJECTS_SECRET_ACCESS_KEY: bucket.key.secret,
+      ...env,
+    },
+  };
+  return {
+    ...around,
+    serve: () => serveCroft(command, around),
+    async initialise(): Promise<string> {
+      const { forge } = await croftJson<{ forge: { token: string } }>(
+        command,
+        ["init", "--username", "keeper", "--email", "keeper@example.org", "--password-stdin"],
+        around,
+        PASSWORD,
+      );
+      return forge.token;
+    },
+    [Symbol.asyncDispose]: () => rm(home, { recursive: true, force: true }),
+  };
+}
+
+const digest = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
+const inBucket = (bucket: S3Server) =>
+  bucket.store.versions("packages/objects/").map(({ key }) => key.split("/")[2]);
+
+describe("packages in a bucket", () => {
+  test(
+    "are taken and given, whole and in part, by whichever daemon has the database, and 503 without the bucket",
+    async () => {
+      await using bucket = await startS3Server();
+      await using home = await makeHome(bucket);
+      const authorization = { Authorization: `token ${await home.initialise()}` };
+      // More than one part.
+      const bytes = randomBytes(17 * 1024 * 1024);
+      const path = "/api/packages/keeper/generic/tool/1.0/tool.bin";
+      {
+        await using daemon = await home.serve();
+        const put = await fetch(daemon.url + path, {
+          method: "PUT",
+          headers: authorization,
+          body: bytes,
+        });
+        expect(put.status).toBe(201);
+        const readiness = await fetch(`${daemon.url}/readyz`);
+        expect(await readiness.json()).toEqual({ status: "ready", objects: "reachable" });
+        expect(daemon.stderr()).not.toContain(bucket.key.secret);
+        expect(await daemon.end("SIGTERM")).toBe(0);
+      }
+      expect(inBucket(bucket)).toEqual([digest(bytes)]);
+      expect(bucket.store.uploads.size).toBe(0);
+      expect(await readdir(join(home.home, "packages"))).toEqual([]);
+      await using daemon = await home.serve();
+      const whole = await fetch(daemon.url + path, { headers: authorization });
+      expect(whole.headers.get("etag")).toContain(digest(bytes));
+      expect(digest(await whole.bytes())).toBe(digest(bytes));
+      const part = await fetch(daemon.url + path, {
+        headers: { ...authorization, Range: "bytes=9000000-9000009" },
+      });
+      expect(part.status).toBe(206);
+      expect(Buffer.from(await part.bytes())).toEqual(bytes.subarray(9_000_000, 9_000_010));
+
+      bucket.refuse(() => true, { status: 503, code: "ServiceUnavailable" });
+      const refused = await fetch(daemon.url + path, { headers: authorization });
+      expect(refused.status).toBe(503);
+      const lost = await fetch(`${daemon.url}/api/packages/keeper/generic/tool/2.0/tool.bin`, {
+        method: "PUT",
+        headers: authorization,
+        body: "never kept",
+      });
+      expect(lost.status).toBe(503);
+      bucket.calm();
+      const list = await fetch(`${daemon.url}/api/v1/admin/packages`, { headers: authorization });
+      expect(await list.json()).toMatchObject([{ name: "tool", version: "1.0" }]);
+      expect(inBucket(bucket)).toEqual([digest(bytes)]);
+      expect(await daemon.end("SIGTERM")).toBe(0);
+    },
+    SLOW_MS,
+  );
+
+  skipUnless(npmVersion, "npm is not installed")(
+    "are published and installed by npm",
+    async () => {
+      await using bucket = await startS3Server();
+      await using home = await makeHome(bucket);
+      const token = await home.initialise();
+      await using daemon = await home.serve();
+      const registry = `${daemon.url}/api/packages/keeper/npm/`;
+      await using npm = await createNpmClient(registry, [`_authToken=${token}`]);
+      const folder = await npm.makePackage(
+        { name: "in-bucket", version: "1.0.0" },
+        { "index.js": "module.exports = 1;\n" },
+      );
+      expect(await npm.run(folder, "publish")).toMatchObject({ exitCode: 0 });
+      expect(inBucket(bucket)).toHaveLength(1);
+      const user = await npm.makePackage({ name: "user", version: "1.0.0" });
+      expect(await npm.run(user, "install", "in-bucket")).toMatchObject({ exitCode: 0 });
+      expect(await readdir(join(npm.folder, user, "node_modules/in-bucket"))).toContain("index.js");
+    },
+    SLOW_MS,
+  );
+});
+
+onServer.describe("two daemons on one database and one bucket", () => {
+  const databases = createServerDatabases(serverUrl ?? "");
+  afterAll(() => databases.dropAll());
+
+  onServer(
+    "give what the other took, and sweep without taking what is in use",
+    async () => {
+      await using bucket = await startS3Server();
+      const env = {
+        CROFT_DATABASE_URL: await databases.create(),
+        CROFT_MASTER_KEY: "07".repeat(32),
+      };
+      await using one = await makeHome(bucket, env);
+      await using two = await makeHome(bucket, env);
+      const authorization = { Authorization: `token ${await one.initialise()}` };
+      await using first = await one.serve();
+      await using second = await two.serve();
+      const at = (name: string) => `/api/packages/keeper/generic/${name}/1/file`;
+      const put = (url: string, name: string, bytes: Uint8Array<ArrayBuffer>) =>
+        fetch(url + at(name), { method: "PUT", headers: authorization, body: bytes });
+      const [mine, theirs] = [randomBytes(9_000_000), randomBytes(100)];
+      expect((await put(first.url, "mine", mine)).status).toBe(201);
+      expect((await put(second.url, "theirs", theirs)).status).toBe(201);
+      // Equal bytes from both sides.
+      expect((await put(second.url, "same", mine)).status).toBe(201);
+      for (const { url } of [first, second]) {
+        for (const [name, bytes] of [
+          ["mine", mine],
+          ["same", mine],
+          ["theirs", theirs],
+        ] as const) {
+          const answer = await fetch(url + at(name), { headers: authorization });
+          expect(digest(await answer.bytes())).toBe(digest(bytes));
+        }
+        const swept = await fetch(`${url}/api/v1/admin/cron/cleanup_packages`, {
+          method: "POST",
+          headers: authorization,
+        });
+        expect(swept.status).toBe(204);
+      }
+      expect(new Set(inBucket(bucket))).toEqual(new Set([digest(mine), digest(theirs)]));
+      for (const daemon of [first, second]) expect(await daemon.end("SIGTERM")).toBe(0);
+    },
+    SLOW_MS,
+  );
+});
