@@ -1,5 +1,6 @@
 import { CliError, type CliErrorDetails } from "../errors.ts";
 import type { CliErrorCode } from "../exit-codes.ts";
+import { vaultHints } from "./vault-hints.ts";
 
 /** The facts of an answer that decide what became of a request. */
 export interface AnswerFacts {
@@ -67,6 +68,8 @@ export function toFailure(facts: AnswerFacts): CliError | undefined {
 
   function toError(code: CliErrorCode): CliError {
     const seconds = toSeconds(facts.retryAfter);
+    const knownHint =
+      facts.service === "vault" ? vaultHints[textOf(fields["detail"]) ?? ""] : undefined;
     const details: CliErrorDetails = {
       httpStatus: status,
       service: facts.service,
@@ -74,7 +77,7 @@ export function toFailure(facts: AnswerFacts): CliError | undefined {
       reason,
       requestId: facts.requestId,
       retryAfterSeconds: seconds,
-      hint: hintOf(code, facts.service, seconds),
+      hint: knownHint ?? hintOf(code, facts.service, seconds),
     };
     return new CliError(code, messageOf(fields, code, status), details);
   }

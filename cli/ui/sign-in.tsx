@@ -59,6 +59,12 @@ export async function showSignIn(
   return end.user;
 }
 
+/** What was wrong with the last try, and what the person can do about it. */
+interface Problem {
+  readonly message: string;
+  readonly hint: string | undefined;
+}
+
 type Step = "email" | "password" | "code" | "busy";
 
 export interface SignInProps {
@@ -77,7 +83,7 @@ export function SignIn({ given, attempt, style, onEnd }: SignInProps) {
   // Keys may come faster than the screen is drawn, so what was typed is kept apart from what is shown.
   const field = useRef("");
   const [typed, showTyped] = useState("");
-  const [problem, setProblem] = useState("");
+  const [problem, setProblem] = useState<Problem | undefined>();
 
   const setTyped = (text: string) => {
     field.current = text;
@@ -87,7 +93,7 @@ export function SignIn({ given, attempt, style, onEnd }: SignInProps) {
   const send = async (secret: string, factor: SecondFactor | undefined) => {
     setStep("busy");
     setTyped("");
-    setProblem("");
+    setProblem(undefined);
     try {
       const outcome = await attempt({ email, password: secret, factor });
       if (outcome.kind === "signed_in") {
@@ -105,7 +111,7 @@ export function SignIn({ given, attempt, style, onEnd }: SignInProps) {
         exit();
         return;
       }
-      setProblem(failure.message);
+      setProblem({ message: failure.message, hint: failure.details.hint });
       setStep(factor === undefined || password === "" ? "password" : "code");
     }
   };
@@ -147,7 +153,8 @@ export function SignIn({ given, attempt, style, onEnd }: SignInProps) {
       ) : (
         <Field step={step} typed={typed} />
       )}
-      {problem === "" ? null : <Text>{style.red(problem)}</Text>}
+      {problem === undefined ? null : <Text>{style.red(problem.message)}</Text>}
+      {problem?.hint === undefined ? null : <Text>{style.dim(problem.hint)}</Text>}
       <Text>{style.dim("Enter goes on, Esc leaves")}</Text>
     </Box>
   );

@@ -147,7 +147,7 @@ async function tryLogin(
     throw new CliError("challenge_required", "the password must be changed first", {
       httpStatus: 200,
       service: "vault",
-      hint: '"croft vault password reset" mails a link for a new one',
+      hint: `"croft vault password reset --email ${email}" mails a link for a new one`,
     });
   const { url } = await cli.client.target();
   const session = toStoredSession(raw, url, cli.clock());

@@ -1,6 +1,10 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type AnswerFacts, toFailure } from "../../../cli/client/outcomes.ts";
+import { vaultHints } from "../../../cli/client/vault-hints.ts";
 import { exitCodeOf } from "../../../cli/errors.ts";
+import { runCli } from "../support/run-cli.ts";
 
 function failureOf(status: number, body: unknown, more: Partial<AnswerFacts> = {}) {
   const facts = {
@@ -139,4 +143,39 @@ test("failed validation names each place", () => {
   expect(toFailure(facts)?.message).toBe(
     "body.email: not an e-mail address; query.page: too small",
   );
+});
+
+describe("a refusal of an account route", () => {
+  const hintOf = (detail: string, status: number) =>
+    toFailure({
+      service: "vault",
+      status,
+      body: { detail },
+      requestId: undefined,
+      retryAfter: undefined,
+    })?.details.hint;
+
+  test("says what to do next, and not to sign in to whoever just tried", () => {
+    expect(hintOf("Incorrect email or password", 401)).toMatch(/password reset --email/);
+    expect(hintOf("Incorrect code", 401)).toMatch(/clocks/);
+    expect(hintOf("Current password is incorrect", 401)).toMatch(/password reset --email/);
+    expect(hintOf("Invalid or expired token", 401)).toBe('"croft login vault" signs in');
+  });
+
+  test.each(Object.keys(vaultHints))("%s: is the daemon's own text", async (text) => {
+    const vault = join(import.meta.dirname, "../../../daemon/vault");
+    const names = await readdir(vault, { recursive: true });
+    const sources = names.filter((name) => name.endsWith(".ts"));
+    const files = await Promise.all(sources.map((name) => readFile(join(vault, name), "utf8")));
+    expect(files.some((file) => file.includes(`"${text}"`))).toBe(true);
+  });
+
+  test.each(Object.values(vaultHints))("%s: names commands that are there", async (hint) => {
+    const lines = [...hint.matchAll(/"croft ([a-z ]+)/g)].map(([, words = ""]) => words.trim());
+    for (const line of lines) {
+      const ran = await runCli([...line.split(" "), "--help"], { home: "/nowhere" });
+      expect([line, ran.code]).toEqual([line, 0]);
+      expect(ran.out).toContain(`croft ${line}`);
+    }
+  });
 });

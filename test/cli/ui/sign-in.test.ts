@@ -94,6 +94,7 @@ describe("the sign-in screen", () => {
     );
     expect(code).toBe(0);
     expect(screen).toContain("Incorrect email or password");
+    expect(screen).toContain("croft vault password reset");
   });
 
   test("ends with what no other try helps", async () => {

@@ -104,6 +104,7 @@ describe("a sign-in", () => {
     expect(ran.error()).toMatchObject({
       code: "challenge_required",
       message: "the password must be changed first",
+      hint: expect.stringContaining("croft vault password reset --email mira@example.org"),
     });
   });
 
@@ -115,6 +116,7 @@ describe("a sign-in", () => {
     expect(ran.error()).toMatchObject({
       code: "invalid_credentials",
       message: "Incorrect email or password",
+      hint: expect.stringContaining("croft vault password reset --email"),
     });
     expect(kept).toBeUndefined();
   });

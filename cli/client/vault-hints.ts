@@ -1,0 +1,28 @@
+/**
+ * What a person can do about a refusal of the vault's account routes, by the document's text. A text that the daemon
+ * does not use any more fails a test.
+ */
+export const vaultHints: Readonly<Record<string, string>> = {
+  "Incorrect email or password":
+    'check both; "croft vault password reset --email ADDRESS" mails a link to choose another password',
+  "Incorrect code":
+    "a code works once and for half a minute: give the next one, and check the clocks of both devices",
+  "Invalid or already used code": "each backup code works once: give another one, or --totp CODE",
+  "Account deactivated": "an administrator of the vault can activate it again",
+  "Current password is incorrect":
+    'forgotten? "croft vault password reset --email ADDRESS" mails a link to choose another one',
+  "Invalid or expired reset link":
+    'a link works once and for an hour; "croft vault password reset --email ADDRESS" mails another one',
+  "Email or handle already in use":
+    'choose others, or sign in to the account that has them: "croft login vault"',
+  "This server does not take registrations":
+    'an administrator of the vault makes accounts: "croft vault admin user create"',
+  "TOTP is already enabled": '"croft vault totp disable" turns it off',
+  "Begin with the setup: no secret is waiting":
+    '"croft vault totp setup" gives a secret, which waits 15 minutes for its first code',
+  "Session not found": '"croft vault session list" shows where you are signed in',
+  "Administrator access required":
+    'sign in as an administrator of the vault: "croft login vault"; profiles keep several accounts',
+  "Administrators cannot use this route":
+    'administrators have no files: sign in with a regular account, which "croft vault register" makes',
+};
