@@ -30,12 +30,16 @@ export async function createAdministrators(
   first: FirstAdministrator,
 ): Promise<Initialised> {
   if (await isInitialised(deps.db)) throw alreadyInitialised(deps);
-  const hash = await deps.hasher.hash(first.password);
+  const hashes = await hashBoth(deps.hasher, first.password);
   return deps.db.transaction(async (tx) => {
     const now = String(tx.now);
     if ((await claimInstanceValue(tx, INITIALISED_AT, now, tx.now)) !== now)
       throw alreadyInitialised(deps);
-    const { forge, vault } = createPeople({ ...deps, db: toDatabase(tx), hasher: readyHash(hash) });
+    const { forge, vault } = createPeople({
+      ...deps,
+      db: toDatabase(tx),
+      hasher: readyHash(hashes),
+    });
     const { user, token } = await forge.createFirstSiteAdministrator(first);
     const { handle, email } = await vault.registration.createFirstAdministrator({
       handle: first.username,
@@ -80,10 +84,27 @@ function toDatabase(tx: Transaction): Database {
   };
 }
 
+/** The hash of a password as it was given, which the forge takes, and in NFC, which the vault makes of every password. */
+async function hashBoth(
+  hasher: PasswordHasher,
+  password: string,
+): Promise<ReadonlyMap<string, string>> {
+  const normal = password.normalize("NFC");
+  const hash = await hasher.hash(password);
+  return new Map([
+    [password, hash],
+    [normal, normal === password ? hash : await hasher.hash(normal)],
+  ]);
+}
+
 /** Hashing takes milliseconds that a transaction must not last: it is done before. */
-function readyHash(hash: string): PasswordHasher {
+function readyHash(hashes: ReadonlyMap<string, string>): PasswordHasher {
   return {
-    hash: async () => hash,
+    async hash(password) {
+      const hash = hashes.get(password);
+      if (hash === undefined) throw new Error("a password that was not hashed before");
+      return hash;
+    },
     verify: () => Promise.reject(new Error("nobody signs in on the first start")),
   };
 }

@@ -1,3 +1,4 @@
+import type { z } from "zod";
 import { type Database, isConflict, type Transaction } from "../../../storage/engine/database.ts";
 import { insertQuota } from "../../../storage/tables/vault/quotas.ts";
 import {
@@ -5,6 +6,7 @@ import {
   isVaultNameTaken,
   type VaultUser,
 } from "../../../storage/tables/vault/users.ts";
+import * as shapes from "../../contract/vault/common.ts";
 import { AppError } from "../../errors.ts";
 import type { BreachLookup } from "../../outbound/breach/lookup.ts";
 import type { PasswordHasher } from "../../password-hasher.ts";
@@ -27,7 +29,8 @@ export interface Registration {
   register(account: NewAccount): Promise<VaultUser>;
   /**
    * The administrator of a fresh server. Whoever runs `croft init` owns the machine: no rule of strength, no look-up.
-   * Throws `conflict` when e-mail or handle are taken.
+   * Address and password are shaped as a sign-in shapes them. Throws `unprocessable` when none could ever be signed in
+   * with, `conflict` when e-mail or handle are taken.
    */
   createFirstAdministrator(account: NewAccount): Promise<VaultUser>;
 }
@@ -52,8 +55,13 @@ export function createRegistration(deps: RegistrationDeps): Registration {
       return create(account, "user");
     },
 
-    createFirstAdministrator: ({ handle, email, password }) =>
-      create({ handle, password, email: email.trim().toLowerCase() }, "admin"),
+    async createFirstAdministrator({ handle, email, password }) {
+      const shaped = {
+        email: toShape(shapes.email, email),
+        password: toShape(shapes.password, password),
+      };
+      return create({ handle, ...shaped }, "admin");
+    },
   };
 
   async function create(account: NewAccount, role: VaultRole): Promise<VaultUser> {
@@ -91,6 +99,13 @@ export async function insertAccount(
     // Somebody else took the name since it was looked for.
     throw isConflict(error) && error.constraint?.startsWith("vault_users") ? nameTaken() : error;
   }
+}
+
+/** The value as requests bring it. Throws `unprocessable` with the contract's words. */
+function toShape(schema: z.ZodType<string>, value: string): string {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw new AppError("unprocessable", parsed.error.issues.map(({ message }) => message).join(". "));
 }
 
 function nameTaken(): AppError {

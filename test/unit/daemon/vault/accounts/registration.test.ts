@@ -1,6 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { findQuota } from "../../../../../storage/tables/vault/quotas.ts";
-import { openTestAccounts, STRONG, TEST_SETTINGS } from "../../../../support/vault-accounts.ts";
+import {
+  openTestAccounts,
+  signIn,
+  STRONG,
+  TEST_SETTINGS,
+} from "../../../../support/vault-accounts.ts";
 
 const mira = { handle: "mira", email: "mira@example.org", password: STRONG };
 
@@ -72,5 +77,21 @@ describe("registration", () => {
       password: "short",
     });
     expect(admin).toMatchObject({ role: "admin", email: "admin@example.org" });
+  });
+
+  test("takes the first administrator's address and password as a sign-in would", async () => {
+    await using accounts = await openTestAccounts();
+    const first = { handle: "admin", email: "admin@example.org", password: STRONG };
+    await expect(
+      accounts.registration.createFirstAdministrator({ ...first, email: "admin@localhost" }),
+    ).rejects.toMatchObject({ code: "unprocessable", message: "This is not an e-mail address" });
+    const password = "Café-Café-123";
+    await accounts.registration.createFirstAdministrator({
+      ...first,
+      password: password.normalize("NFD"),
+    });
+    expect(await signIn(accounts, { email: first.email, password })).toMatchObject({
+      user: { role: "admin" },
+    });
   });
 });
