@@ -16,7 +16,7 @@ export function createResetPage(instanceName: string): Page {
     title: `Choose a password: ${instanceName}`,
     script: SCRIPT,
     body: `<h1>Choose a password for ${escapeHtml(instanceName)}</h1>
-<noscript><p>This page needs JavaScript to hand your password over. Without it, use the command line: <code>croft vault password reset</code></p></noscript>
+<noscript><p>This page needs JavaScript to hand your password over. Without it, use the command line: <code>croft vault password confirm</code></p></noscript>
 <p id="done" role="status" tabindex="-1" hidden></p>
 <form id="form" method="post" action="../api/auth/password-reset/confirm" novalidate>
 <label for="password">New password</label>
