@@ -155,7 +155,8 @@ export function toCommitView(
     author: toPerson(commit.author),
     committer: toPerson(commit.committer),
     verification: null,
-    timestamp: commit.committer.at,
+    // Git of today writes UTC in either way.
+    timestamp: commit.committer.at.replace(/\+00:00$/, "Z"),
     added: commit.added,
     removed: commit.removed,
     modified: commit.modified,

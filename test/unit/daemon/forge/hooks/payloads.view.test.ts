@@ -1,0 +1,16 @@
+import { expect, test } from "vitest";
+import { toCommitView } from "../../../../../daemon/forge/hooks/payloads.view.ts";
+
+const commit = (at: string) => {
+  const person = { name: "Mira", email: "mira@example.org", at };
+  const facts = { message: "", author: person, committer: person };
+  return { id: "1".repeat(40), ...facts, added: [], removed: [], modified: [] };
+};
+
+test.each([
+  ["2026-01-02T03:04:05+00:00", "2026-01-02T03:04:05Z"],
+  ["2026-01-02T03:04:05Z", "2026-01-02T03:04:05Z"],
+  ["2026-01-02T03:04:05+02:00", "2026-01-02T03:04:05+02:00"],
+])("a commit made at %s is told of as %s", (at, told) => {
+  expect(toCommitView(commit(at), "http://croft.example/a/b", new Map()).timestamp).toBe(told);
+});
