@@ -65,6 +65,13 @@ export const optionalWords = z
   .array(z.string({ error: notA("string") }), { error: notA("array") })
   .nullish();
 
+/** Ids, at most so many. */
+export const optionalIds = (max: number) =>
+  z
+    .array(z.int({ error: notA("integer") }), { error: notA("array") })
+    .max(max, { error: "MaxSize" })
+    .nullish();
+
 /** An object of texts that must be there; an empty one will do. */
 export const requiredTextMap = z.record(z.string(), z.string({ error: notA("string") }), {
   error: (issue) => (issue.input == null ? "Required" : notA("object")),
@@ -91,15 +98,19 @@ type QueryValue = string | number | boolean | readonly string[] | undefined;
 const DEFAULT_PAGE_SIZE = 30;
 const MAX_PAGE_SIZE = 50;
 
-const pageNumber = z.preprocess((value: QueryValue) => {
-  const page = toInteger(value);
-  return page !== undefined && page >= 1 ? page : undefined;
-}, z.int().min(1).default(1));
+/** A number of at least 1 and at most `most`, however large it is written; anything else is none. */
+const upTo = (most: number) => (value: QueryValue) => {
+  const word = first(value)?.trim() ?? "";
+  const number = /^\+?\d+$/.test(word) ? Math.min(Number(word), most) : 0;
+  return number >= 1 ? number : undefined;
+};
 
-const pageSize = z.preprocess((value: QueryValue) => {
-  const limit = toInteger(value);
-  return limit !== undefined && limit >= 1 ? Math.min(limit, MAX_PAGE_SIZE) : undefined;
-}, z.int().min(1).max(MAX_PAGE_SIZE).default(DEFAULT_PAGE_SIZE));
+const pageNumber = z.preprocess(upTo(Number.MAX_SAFE_INTEGER), z.int().min(1).default(1));
+
+const pageSize = z.preprocess(
+  upTo(MAX_PAGE_SIZE),
+  z.int().min(1).max(MAX_PAGE_SIZE).default(DEFAULT_PAGE_SIZE),
+);
 
 /** `page` and `limit` of every list; nonsense counts as absent, a large limit as 50 (forge behaviour, 4.1). */
 export const paging = { page: pageNumber, limit: pageSize };

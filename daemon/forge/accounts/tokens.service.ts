@@ -76,7 +76,10 @@ export function createTokens({ db, clock, random }: TokensDeps): Tokens {
     async list(username, { page, limit }) {
       const owner = await ownerOf(username);
       const [tokens, total] = await Promise.all([
-        listTokensOfUser(db, owner.id, { limit, offset: (page - 1) * limit }),
+        listTokensOfUser(db, owner.id, {
+          limit,
+          offset: Math.min((page - 1) * limit, Number.MAX_SAFE_INTEGER),
+        }),
         countTokensOfUser(db, owner.id),
       ]);
       return { tokens, total };
