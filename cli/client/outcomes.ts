@@ -40,6 +40,7 @@ const codeOfStatus: Readonly<Record<number, CliErrorCode>> = {
   416: "invalid",
   421: "invalid",
   422: "invalid",
+  423: "forbidden",
   429: "rate_limited",
   501: "unsupported",
   507: "storage_full",

@@ -9,7 +9,7 @@ import type { Authentication } from "./accounts/authentication.ts";
 import { createAuthorization } from "./authorization.ts";
 import { decodeBody, readFormQuery, shapeOf, toFieldName } from "./body.ts";
 import type { ForgeCaller } from "./caller.ts";
-import { isPlainAnswer } from "./refusals.ts";
+import { isLocked, isPlainAnswer } from "./refusals.ts";
 import { type ForgeUrls, toUrl } from "./urls.ts";
 
 export interface ForgeApiDeps {
@@ -47,6 +47,7 @@ export function createForgeApi({ db, authentication, urls }: ForgeApiDeps): Api<
     renderError(error) {
       const status = statusOfCode[error.code];
       if (isPlainAnswer(error.body)) return plain(error.body.status, error.body.text);
+      if (isLocked(error.body)) return { status: 423, headers: {}, body: toBody(error.message) };
       return { status, headers: {}, body: error.body ?? toBody(error.message) };
     },
     notFound: () => plain(404, "404 page not found\n"),

@@ -45,6 +45,16 @@ export const formerUserGone = (): AppError =>
 export const bareRefusal = (message: string): AppError =>
   new AppError("forbidden", message, { body: { message } });
 
+/** What the body of a refusal with 423 is until its error body is made. */
+const locked = { kind: "forge_locked" } as const;
+
+/** Whether an `AppError`'s body asks for 423 with the usual error body. */
+export const isLocked = (body: unknown): boolean => body === locked;
+
+/** 423: nothing can be added to an archived repository. */
+export const isArchived = (fullName: string): AppError =>
+  new AppError("forbidden", `${fullName} is archived`, { body: locked });
+
 export const nameTakenText = (name: string): string => `user already exists [name: ${name}]`;
 
 export const nameTaken = (name: string): AppError => new AppError("conflict", nameTakenText(name));

@@ -12,6 +12,10 @@ CREATE TABLE forge_repositories (
   open_issue_count INTEGER NOT NULL DEFAULT 0,
   is_private INTEGER NOT NULL,
   is_template INTEGER NOT NULL,
+  -- since when pushes and new issues are refused
+  archived_at INTEGER,
+  -- JSON: what its administrators set besides, by wire name; what is absent is as it is by default
+  settings TEXT NOT NULL DEFAULT '{}',
   -- no branch yet
   is_empty INTEGER NOT NULL,
   branch_count INTEGER NOT NULL,
@@ -60,6 +64,8 @@ CREATE TABLE forge_repository_transfers (
   repository_id INTEGER PRIMARY KEY REFERENCES forge_repositories (id) ON DELETE CASCADE,
   doer_id INTEGER NOT NULL REFERENCES forge_users (id) ON DELETE CASCADE,
   recipient_id INTEGER NOT NULL REFERENCES forge_users (id) ON DELETE CASCADE,
+  -- JSON: ids of teams of the recipient that are to get it, too
+  team_ids TEXT NOT NULL,
   created_at INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX forge_repository_transfers_doer ON forge_repository_transfers (doer_id);

@@ -136,6 +136,31 @@ describe("a repository that is offered", () => {
     expect((await answerOffer(nora, path, "accept")).json.full_name).toBe(`${org}/${name}`);
   });
 
+  test("names the teams of the organization that are to get it", async () => {
+    const [mira, nora] = [await newUser(), await newUser()];
+    const org = `org${nora}`;
+    await api("POST", `/admin/users/${nora}/orgs`, people.admin, { username: org });
+    const path = `${mira}/${await newRepository(mira)}`;
+    const offer = (id: number) =>
+      by(mira, "POST", `/repos/${path}/transfer`, { new_owner: org, team_ids: [id] });
+    const unknown = await offer(9999);
+    expect([unknown.status, unknown.json.message]).toEqual([422, "team 9999 not found"]);
+    // Teams have no list here: the newest one is this organization's.
+    let id = 1;
+    let answer = await offer(id);
+    for (; answer.status === 403; answer = await offer(id)) {
+      expect(answer.json.message).toContain(`team ${id} belongs not to org `);
+      id += 1;
+    }
+    expect(answer.status).toBe(201);
+    const { teams } = answer.json.repo_transfer;
+    expectWireShape("Team", teams);
+    expect(teams).toMatchObject([
+      { id, name: "Owners", permission: "owner", organization: { name: org } },
+    ]);
+    expect((await answerOffer(nora, path, "accept")).status).toBe(202);
+  });
+
   test("ten times at once is accepted once", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const name = await newRepository(mira, { auto_init: true });

@@ -24,6 +24,7 @@ export interface RepoEditOptions extends RepositoryName {
   readonly private?: string;
   readonly asTemplate?: string;
   readonly defaultBranch?: string;
+  readonly archived?: string;
 }
 
 export function define(command: Command, cli: CliContext, run = runRepoEdit): void {
@@ -34,6 +35,7 @@ export function define(command: Command, cli: CliContext, run = runRepoEdit): vo
     .option("--private <true|false>", "whether only its owner and administrators see it")
     .option("--as-template <true|false>", "whether others may begin from it")
     .option("--default-branch <name>", "the branch that clones begin with")
+    .option("--archived <true|false>", "whether it takes no more pushes, issues and comments")
     .action((given: string, flags: Omit<RepoEditOptions, keyof RepositoryName>) => {
       if (Object.values(flags).every((value) => value === undefined))
         throw usageError("nothing to change", "give at least one flag of those that --help lists");
@@ -52,6 +54,7 @@ export async function runRepoEdit(cli: CliContext, options: RepoEditOptions): Pr
       private: readTrueOrFalse("--private", options.private),
       template: readTrueOrFalse("--as-template", options.asTemplate),
       default_branch: defaultBranch,
+      archived: readTrueOrFalse("--archived", options.archived),
     },
   });
   await cli.output.resource(body, repositoryLines);

@@ -16,6 +16,7 @@ export const repositoryLines: readonly Column<WireRepository>[] = [
   ...repositoryColumns,
   { header: "description", cell: ({ description }) => description },
   { header: "empty", cell: ({ empty }) => empty },
+  { header: "archived", cell: ({ archived }) => archived },
   { header: "branches", cell: ({ branch_count: branches }) => branches },
   { header: "object format", cell: ({ object_format_name: format }) => format },
   { header: "clone", cell: ({ clone_url: cloneUrl }) => cloneUrl },

@@ -31,6 +31,24 @@ export const organizationShape = z.object({
 });
 export type WireOrganization = z.output<typeof organizationShape>;
 
+/** What teams may do, from least to most. */
+export const teamPermissions = ["none", "read", "write", "admin", "owner"] as const;
+
+/** A team of an organization. */
+export const teamShape = z.object({
+  id: wireId,
+  name: z.string(),
+  description: z.string(),
+  organization: organizationShape,
+  includes_all_repositories: z.boolean(),
+  permission: z.enum(teamPermissions),
+  units: z.array(z.string()),
+  units_map: z.record(z.string(), z.string()),
+  can_create_org_repo: z.boolean(),
+  visibility: z.enum(visibilityWords),
+});
+export type WireTeam = z.output<typeof teamShape>;
+
 export const listOrganizations = endpoint({
   name: "forge.admin.orgs.list",
   method: "GET",

@@ -3,6 +3,7 @@ import { anyoneWithin, empty, endpoint, forgeUser } from "../endpoint.ts";
 import {
   apiError,
   optionalFlag,
+  optionalIds,
   optionalInteger,
   optionalText,
   optionalTime,
@@ -117,6 +118,8 @@ const members = {
 };
 const seen = { ...signedInReplies, 404: apiError } as const;
 const changed = { ...seen, 422: apiError } as const;
+/** 423: the repository is archived. */
+const added = { ...changed, 423: apiError } as const;
 
 export const listIssues = endpoint({
   name: "forge.issues.list",
@@ -152,9 +155,9 @@ export const createIssue = endpoint({
     title: requiredText({ max: TITLE_MAX }),
     ...members,
     closed: optionalFlag,
-    labels: z.array(z.int()).max(LIST_MAX, { error: "MaxSize" }).nullish(),
+    labels: optionalIds(LIST_MAX),
   }),
-  replies: { 201: issueShape, ...changed },
+  replies: { 201: issueShape, ...added },
 });
 
 export const getIssue = endpoint({
@@ -204,7 +207,7 @@ export const createIssueComment = endpoint({
   gate: forgeUser("issue"),
   params: issueParams,
   body: commentBody,
-  replies: { 201: commentShape, ...changed },
+  replies: { 201: commentShape, ...added },
 });
 
 export const getIssueComment = endpoint({
@@ -226,7 +229,7 @@ export const editIssueComment = endpoint({
   gate: forgeUser("issue"),
   params: commentParams,
   body: commentBody,
-  replies: { 200: commentShape, ...changed },
+  replies: { 200: commentShape, ...added },
   apiOnly: "a mistake in a comment is mended by another one; tools that mirror issues need it",
 });
 

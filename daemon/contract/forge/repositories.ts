@@ -9,7 +9,14 @@ import {
   wireId,
   wireTime,
 } from "./common.ts";
+import { teamShape } from "./admin-orgs.ts";
 import { isAlphaDashDot, isRefName } from "./repository-rules.ts";
+import {
+  externalTrackerShape,
+  externalWikiShape,
+  internalTrackerShape,
+  settingMembers,
+} from "./repository-settings.ts";
 import { isWebUrl } from "./rules.ts";
 import { userShape } from "./users.ts";
 
@@ -58,12 +65,11 @@ export const repositoryShape = z.object({
   permissions: permissionShape.optional(),
   has_code: z.boolean(),
   has_issues: z.boolean(),
-  internal_tracker: z.object({
-    enable_time_tracker: z.boolean(),
-    allow_only_contributors_to_track_time: z.boolean(),
-    enable_issue_dependencies: z.boolean(),
-  }),
+  /** Left out where issues are off or kept elsewhere. */
+  internal_tracker: internalTrackerShape.optional(),
+  external_tracker: externalTrackerShape.optional(),
   has_wiki: z.boolean(),
+  external_wiki: externalWikiShape.optional(),
   has_pull_requests: z.boolean(),
   has_projects: z.boolean(),
   projects_mode: z.string(),
@@ -92,7 +98,7 @@ export const repositoryShape = z.object({
   mirror_last_sync_at: wireTime,
   /** Left out while it is not offered to anybody. */
   repo_transfer: z
-    .object({ doer: userShape, recipient: userShape, teams: z.array(z.never()) })
+    .object({ doer: userShape, recipient: userShape, teams: z.array(teamShape) })
     .optional(),
   topics: z.array(z.string()),
   licenses: z.array(z.string()),
@@ -127,6 +133,11 @@ export const editRepository = endpoint({
     private: optionalFlag,
     template: optionalFlag,
     default_branch: optionalText({ max: 100, rules: [["GitRefName", isRefName]] }),
+    archived: optionalFlag,
+    ...settingMembers,
+    /** Of mirrors, which this server does not have. */
+    mirror_interval: optionalText(),
+    enable_prune: optionalFlag,
   }),
   replies: { 200: repositoryShape, ...signedInReplies, 404: apiError, 422: apiError },
 });

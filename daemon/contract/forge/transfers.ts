@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { endpoint, forgeUser } from "../endpoint.ts";
-import { apiError, requiredText, signedInReplies } from "./common.ts";
+import { apiError, optionalIds, requiredText, signedInReplies } from "./common.ts";
 import { repositoryParams, repositoryShape } from "./repositories.ts";
 
+const TEAMS_MAX = 50;
 const seen = { ...signedInReplies, 404: apiError } as const;
 
 /** 202: it belongs to the new owner. 201: it is offered, and waits for an answer. */
@@ -15,7 +16,7 @@ export const transferRepository = endpoint({
   params: repositoryParams,
   body: z.object({
     new_owner: requiredText(),
-    team_ids: z.array(z.int()).max(50, { error: "MaxSize" }).nullish(),
+    team_ids: optionalIds(TEAMS_MAX),
   }),
   replies: { 201: repositoryShape, 202: repositoryShape, ...seen, 409: apiError, 422: apiError },
 });

@@ -204,6 +204,11 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
     assertScope(caller?.scope, level, found.repository);
     if (!reaches(found.access, level))
       throw new AppError("forbidden", "you may not push to this repository");
+    if (level === "write" && found.repository.archivedAt !== undefined)
+      throw new AppError(
+        "forbidden",
+        "the repository is archived: it can be cloned, but not pushed to",
+      );
     return found;
   }
 

@@ -3,10 +3,11 @@ import { findIssue, type ForgeIssue } from "../../../storage/tables/forge/issues
 import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
-import { notFound } from "../refusals.ts";
+import { isArchived, notFound } from "../refusals.ts";
 import { type AccessLevel, findAccess, reaches } from "../repositories/access.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import { getOwned, type RepositoryPath } from "../repositories/repositories.service.ts";
+import { keepsIssues } from "../repositories/repository-settings.view.ts";
 
 /** A repository as a path names it, with what the caller may do. */
 export interface OpenedRepository extends OwnedRepository {
@@ -31,6 +32,20 @@ export async function openRepository(
   if (what.repository.isPrivate && caller?.scope?.split(",").includes("public-only") === true)
     throw new AppError("forbidden", "token scope is limited to public repos");
   return { ...what, access };
+}
+
+/** The same, where its issues are what is asked for: refuses with `not_found` also where there are none. */
+export async function openIssues(
+  ...path: Parameters<typeof openRepository>
+): Promise<OpenedRepository> {
+  const opened = await openRepository(...path);
+  if (!keepsIssues(opened.repository.settings)) throw notFound();
+  return opened;
+}
+
+/** Refuses with 423 what would add to an archived repository. */
+export function assertNotArchived({ repository, owner }: OwnedRepository): void {
+  if (repository.archivedAt !== undefined) throw isArchived(`${owner.name}/${repository.name}`);
 }
 
 /** The issue of a number in a repository. Refuses with `not_found`. */

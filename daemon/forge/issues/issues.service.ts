@@ -30,7 +30,13 @@ import type { OwnedRepository } from "../repositories/events.ts";
 import type { Changes, IssueDeed, IssueHooks } from "./issue-hooks.ts";
 import { listRepositoryIssues, type WantedIssues } from "./list-issues.ts";
 import { findPeople, seeIssue, type SeenIssue } from "./seen-issue.ts";
-import { assertMayChange, canWrite, openIssue, openRepository } from "./issue-access.ts";
+import {
+  assertMayChange,
+  assertNotArchived,
+  canWrite,
+  openIssue,
+  openIssues,
+} from "./issue-access.ts";
 
 export interface SeenComment {
   readonly what: OwnedRepository;
@@ -95,13 +101,14 @@ export function createIssues({
       listRepositoryIssues(db, path, caller, wanted),
 
     async get(path: IssuePath, caller: ForgeCaller | undefined): Promise<SeenIssue> {
-      const opened = await openRepository(db, path, caller, `/issues/${path.index}`);
+      const opened = await openIssues(db, path, caller, `/issues/${path.index}`);
       return seeIssue(db, opened, await openIssue(db, opened, path.index), caller !== undefined);
     },
 
     /** Opens an issue. Assignees, labels and a date are for whom may write; others' are left out, as in the reference. */
     async create(path: RepositoryPath, caller: ForgeCaller, wanted: NewIssue): Promise<SeenIssue> {
-      const opened = await openRepository(db, path, caller, "/issues");
+      const opened = await openIssues(db, path, caller, "/issues");
+      assertNotArchived(opened);
       const mayWrite = canWrite(opened);
       const { user } = caller;
       const assignees = mayWrite ? await findAssignees(opened, wanted.assignees ?? []) : [];
@@ -130,7 +137,7 @@ export function createIssues({
 
     /** Changes an issue: its author may, and who may write; assigning is for those. */
     async edit(path: IssuePath, caller: ForgeCaller, wanted: IssueEdit): Promise<SeenIssue> {
-      const opened = await openRepository(db, path, caller, `/issues/${path.index}`);
+      const opened = await openIssues(db, path, caller, `/issues/${path.index}`);
       const before = await openIssue(db, opened, path.index);
       const { user } = caller;
       assertMayChange(opened, before.authorId, user);
@@ -167,7 +174,7 @@ export function createIssues({
       caller: ForgeCaller | undefined,
       wanted: { readonly since: string; readonly before: string },
     ): Promise<{ readonly comments: readonly SeenComment[]; readonly total: number }> {
-      const what = await openRepository(db, path, caller, `/issues/${path.index}/comments`);
+      const what = await openIssues(db, path, caller, `/issues/${path.index}/comments`);
       const issue = await openIssue(db, what, path.index);
       const filter = { issueId: issue.id, ...toQueryRange(wanted) };
       const { comments, total } = await listComments(db, filter, COMMENTS_MOST);
@@ -186,7 +193,8 @@ export function createIssues({
     },
 
     async comment(path: IssuePath, caller: ForgeCaller, body: string): Promise<SeenComment> {
-      const what = await openRepository(db, path, caller, `/issues/${path.index}/comments`);
+      const what = await openIssues(db, path, caller, `/issues/${path.index}/comments`);
+      assertNotArchived(what);
       const issue = await openIssue(db, what, path.index);
       const author = caller.user;
       const mentioned = await findMentionedIds(body);
@@ -206,6 +214,7 @@ export function createIssues({
 
     async editComment(path: CommentPath, caller: ForgeCaller, body: string): Promise<SeenComment> {
       const seen = await getComment(path, caller);
+      assertNotArchived(seen.what);
       const access = await findAccess(db, seen.what, caller.user);
       assertMayChange({ ...seen.what, access }, seen.comment.authorId, caller.user);
       const mentioned = await findMentionedIds(body);
@@ -227,7 +236,7 @@ export function createIssues({
     path: CommentPath,
     caller: ForgeCaller | undefined,
   ): Promise<SeenComment> {
-    const what = await openRepository(db, path, caller, `/issues/comments/${path.id}`);
+    const what = await openIssues(db, path, caller, `/issues/comments/${path.id}`);
     const comment = await findComment(db, what.repository.id, path.id);
     const issue = comment && (await findIssueById(db, comment.issueId));
     if (comment === undefined || issue === undefined) throw notFound();

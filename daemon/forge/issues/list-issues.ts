@@ -9,7 +9,7 @@ import type { ForgeCaller } from "../caller.ts";
 import { toQueryRange } from "../notifications/query-time.ts";
 import { userNotFound } from "../refusals.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
-import { openRepository } from "./issue-access.ts";
+import { openIssues } from "./issue-access.ts";
 import { seeIssue, type SeenIssue } from "./seen-issue.ts";
 
 /** What a list of issues is asked for, as the query has it; empty texts choose nothing away. */
@@ -43,7 +43,7 @@ export async function listRepositoryIssues(
   caller: ForgeCaller | undefined,
   wanted: WantedIssues,
 ): Promise<{ readonly issues: readonly SeenIssue[]; readonly total: number }> {
-  const opened = await openRepository(db, path, caller, "/issues");
+  const opened = await openIssues(db, path, caller, "/issues");
   const state = wanted.state.toLowerCase();
   const filter: IssueFilter = {
     repositoryId: opened.repository.id,

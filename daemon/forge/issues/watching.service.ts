@@ -12,7 +12,7 @@ import type { ForgeCaller } from "../caller.ts";
 import { notFound, userNotFound } from "../refusals.ts";
 import { assertScope } from "../repositories/access.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
-import { openIssue, openRepository } from "./issue-access.ts";
+import { openIssue, openIssues, openRepository } from "./issue-access.ts";
 import type { IssuePath, RepositoryPath } from "./issues.service.ts";
 
 /** Whether somebody is told of something, and since when (epoch milliseconds). */
@@ -58,12 +58,7 @@ export function createWatching({
 
     /** Whether the caller is told of an issue: by an own word, else by watching the repository or having part in it. */
     async check(path: IssuePath, caller: ForgeCaller): Promise<Watch> {
-      const what = await openRepository(
-        db,
-        path,
-        caller,
-        `/issues/${path.index}/subscriptions/check`,
-      );
+      const what = await openIssues(db, path, caller, `/issues/${path.index}/subscriptions/check`);
       const issue = await openIssue(db, what, path.index);
       const { id } = caller.user;
       const isSubscribed =
@@ -78,7 +73,7 @@ export function createWatching({
       caller: ForgeCaller | undefined,
       { page, limit }: { readonly page: number; readonly limit: number },
     ): Promise<{ readonly users: readonly ForgeUser[]; readonly total: number }> {
-      const what = await openRepository(db, path, caller, `/issues/${path.index}/subscriptions`);
+      const what = await openIssues(db, path, caller, `/issues/${path.index}/subscriptions`);
       const wishes = await listSubscriptions(db, (await openIssue(db, what, path.index)).id);
       const ids = [...wishes].filter(([, wants]) => wants).map(([id]) => id);
       const users = await listUsersByIds(db, ids.slice((page - 1) * limit, page * limit));
@@ -92,7 +87,7 @@ export function createWatching({
       isSubscribed: boolean,
     ): Promise<boolean> {
       const rest = `/issues/${path.index}/subscriptions/${encodeURIComponent(path.user)}`;
-      const what = await openRepository(db, path, caller, rest);
+      const what = await openIssues(db, path, caller, rest);
       const issue = await openIssue(db, what, path.index);
       const user = await findUserByName(db, path.user);
       if (user?.kind !== "individual") throw userNotFound(path.user);

@@ -14,6 +14,7 @@ import {
   putRepositoryRedirect,
 } from "../../../storage/tables/forge/repositories-redirects.ts";
 import { findUserById, type ForgeUser } from "../../../storage/tables/forge/users.ts";
+import type { SettingsEdit } from "../../contract/forge/repository-settings.ts";
 import { AppError } from "../../errors.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import { notFound } from "../refusals.ts";
@@ -21,6 +22,7 @@ import type { OwnedRepository, RepositoryEvents } from "./events.ts";
 import { refusing } from "./git-refusals.ts";
 import { assertRepositoryName, toRepositoryPath } from "./names.ts";
 import { enqueueTidy, type Placing, toHeadPath } from "./placing.ts";
+import { changeSettings } from "./repository-settings.view.ts";
 
 /** What shall be changed about a repository. Undefined members stay as they are. */
 export interface RepositoryEdits {
@@ -30,6 +32,8 @@ export interface RepositoryEdits {
   readonly isPrivate: boolean | undefined;
   readonly isTemplate: boolean | undefined;
   readonly defaultBranch: string | undefined;
+  readonly isArchived: boolean | undefined;
+  readonly settings: SettingsEdit;
 }
 
 export interface EditRepositoryDeps {
@@ -45,8 +49,8 @@ export interface EditRepositoryDeps {
 /**
  * Changes a repository. The row changes first, files and HEAD follow; what a crash leaves of that is done at the next
  * start. A former name leads on until the owner has a repository of that name again; a change of case only is none.
- * Refuses with `unprocessable` an unusable or taken name, files that lie at the new place, and a default branch that
- * does not exist in a repository with branches; changes nothing then.
+ * Refuses with `unprocessable` an unusable or taken name, files that lie at the new place, a default branch that
+ * does not exist in a repository with branches, and settings that make no sense; changes nothing then.
  */
 export async function editRepository(
   deps: EditRepositoryDeps,
@@ -103,7 +107,7 @@ async function writeEdits(
   { enqueue, events }: EditRepositoryDeps,
   tx: Transaction,
   { repository, actor }: { readonly repository: ForgeRepository; readonly actor: ForgeUser },
-  { name, defaultBranch, ...edits }: RepositoryEdits,
+  { name, defaultBranch, isArchived, settings: wantedSettings, ...edits }: RepositoryEdits,
 ): Promise<{ readonly hasMoved: boolean; readonly hasHead: boolean }> {
   // It may have been changed, or its owner renamed, while names and branches were looked at.
   const former = await findRepositoryById(tx, repository.id);
@@ -111,9 +115,14 @@ async function writeEdits(
   if (former === undefined || owner === undefined) throw notFound();
   const hasMoved = name !== undefined && name.toLowerCase() !== former.lowerName;
   const hasHead = defaultBranch !== undefined && defaultBranch !== former.defaultBranch;
+  const settings = changeSettings(former.settings, wantedSettings);
+  const hasSettings = JSON.stringify(settings) !== JSON.stringify(former.settings);
+  const hasArchived = isArchived !== undefined && isArchived !== (former.archivedAt !== undefined);
   const isOther =
     (name !== undefined && name !== former.name) ||
     hasHead ||
+    hasSettings ||
+    hasArchived ||
     Object.entries(edits).some(
       ([member, value]) => value !== undefined && value !== former[member as keyof typeof edits],
     );
@@ -130,6 +139,8 @@ async function writeEdits(
   await updateRepository(tx, former.id, {
     ...dropUndefined({ ...edits, name, defaultBranch }),
     ...needsMove,
+    ...(hasSettings ? { settings } : {}),
+    ...(hasArchived ? { archivedAt: isArchived ? tx.now : null } : {}),
     updatedAt: tx.now,
   });
   if (hasHead)

@@ -1,6 +1,7 @@
 import type { createRepository } from "../../contract/forge/admin-repositories.ts";
 import type { BodyOf } from "../../contract/endpoint.ts";
 import type { editRepository } from "../../contract/forge/repositories.ts";
+import { AppError } from "../../errors.ts";
 import type { WantedRepository } from "./create-repository.ts";
 import type { RepositoryEdits } from "./edit-repository.ts";
 
@@ -22,8 +23,10 @@ export function toWantedRepository(body: BodyOf<typeof createRepository>): Wante
   };
 }
 
-/** The body of an edit as the service takes it: absent members stay, and no name or branch can be taken away. */
+/** The body of an edit as the service takes it: absent members stay, and no name or branch can be taken away. Refuses with `unprocessable` what only mirrors have. */
 export function toRepositoryEdits(body: BodyOf<typeof editRepository>): RepositoryEdits {
+  if (body.mirror_interval != null || body.enable_prune != null)
+    throw new AppError("unprocessable", "repo is not a mirror, can not change mirror interval");
   return {
     name: body.name || undefined,
     description: body.description ?? undefined,
@@ -31,5 +34,7 @@ export function toRepositoryEdits(body: BodyOf<typeof editRepository>): Reposito
     isPrivate: body.private ?? undefined,
     isTemplate: body.template ?? undefined,
     defaultBranch: body.default_branch || undefined,
+    isArchived: body.archived ?? undefined,
+    settings: body,
   };
 }

@@ -1,5 +1,7 @@
+import type { ForgeTeam } from "../../../storage/tables/forge/orgs.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
 import type { WireRepository } from "../../contract/forge/repositories.ts";
+import { toTeamView } from "../accounts/organization.view.ts";
 import { toEmbeddedUserView } from "../accounts/user.view.ts";
 import {
   type ForgeUrls,
@@ -12,6 +14,7 @@ import {
 } from "../urls.ts";
 import { type AccessLevel, reaches } from "./access.ts";
 import type { OwnedRepository } from "./events.ts";
+import { toSettings } from "./repository-settings.view.ts";
 
 /** A repository as somebody sees it: with what is counted elsewhere, and what the viewer may do. */
 export interface SeenRepository extends OwnedRepository {
@@ -20,7 +23,14 @@ export interface SeenRepository extends OwnedRepository {
   /** Whether the viewer is signed in: addresses of people are not for strangers. */
   readonly isSignedIn: boolean;
   /** Of a repository that is offered to another owner, where somebody looks at it alone. */
-  readonly transfer?: { readonly doer: ForgeUser; readonly recipient: ForgeUser } | undefined;
+  readonly transfer?:
+    | {
+        readonly doer: ForgeUser;
+        readonly recipient: ForgeUser;
+        /** Of the recipient. */
+        readonly teams: readonly ForgeTeam[];
+      }
+    | undefined;
 }
 
 /** A repository (forge behaviour, 7.9), with members of features that this server does not have as that page fixes them. */
@@ -59,16 +69,17 @@ export function toRepositoryView(seen: SeenRepository, urls: ForgeUrls): WireRep
     open_pr_counter: 0,
     release_counter: 0,
     default_branch: repository.defaultBranch,
-    archived: false,
+    archived: repository.archivedAt !== undefined,
     created_at: toWireTime(repository.createdAt),
     updated_at: toWireTime(repository.updatedAt),
-    archived_at: neverTime,
+    archived_at:
+      repository.archivedAt === undefined ? neverTime : toWireTime(repository.archivedAt),
     permissions: {
       admin: reaches(access, "admin"),
       push: reaches(access, "write"),
       pull: reaches(access, "read"),
     },
-    ...units,
+    ...toSettings(repository.settings),
     avatar_url: "",
     internal: !repository.isPrivate && owner.visibility === "private",
     mirror_interval: "",
@@ -81,42 +92,10 @@ export function toRepositoryView(seen: SeenRepository, urls: ForgeUrls): WireRep
           repo_transfer: {
             doer: toEmbeddedUserView(transfer.doer, isSignedIn, urls),
             recipient: toEmbeddedUserView(transfer.recipient, isSignedIn, urls),
-            teams: [],
+            teams: transfer.teams.map((team) => toTeamView(team, transfer.recipient, urls)),
           },
         }),
     topics: [],
     licenses: [...repository.licenses],
   };
 }
-
-/** What every repository has alike. */
-const units = {
-  has_code: true,
-  has_issues: true,
-  internal_tracker: {
-    enable_time_tracker: true,
-    allow_only_contributors_to_track_time: true,
-    enable_issue_dependencies: true,
-  },
-  has_wiki: true,
-  has_pull_requests: true,
-  has_projects: true,
-  projects_mode: "all",
-  has_releases: true,
-  has_packages: true,
-  has_actions: true,
-  ignore_whitespace_conflicts: false,
-  allow_merge_commits: true,
-  allow_rebase: true,
-  allow_rebase_explicit: true,
-  allow_squash_merge: true,
-  allow_fast_forward_only_merge: true,
-  allow_merge_update: true,
-  allow_rebase_update: true,
-  allow_manual_merge: false,
-  autodetect_manual_merge: false,
-  default_delete_branch_after_merge: false,
-  default_merge_style: "merge",
-  default_update_style: "merge",
-  default_allow_maintainer_edit: true,
-} as const;

@@ -1,4 +1,5 @@
 import type { Queries } from "../../../storage/engine/database.ts";
+import { listTeamsByIds } from "../../../storage/tables/forge/orgs.ts";
 import { findTransfer } from "../../../storage/tables/forge/repositories-transfers.ts";
 import { findUserById } from "../../../storage/tables/forge/users.ts";
 import type { SeenRepository } from "./repository.view.ts";
@@ -12,5 +13,6 @@ export async function findSeenTransfer(
   if (transfer === undefined) return undefined;
   const doer = await findUserById(db, transfer.doerId);
   const recipient = await findUserById(db, transfer.recipientId);
-  return doer && recipient && { doer, recipient };
+  const teams = await listTeamsByIds(db, transfer.teamIds);
+  return doer && recipient && { doer, recipient, teams };
 }

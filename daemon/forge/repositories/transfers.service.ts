@@ -1,6 +1,6 @@
 import { type Database, isConflict, type Transaction } from "../../../storage/engine/database.ts";
 import type { RepositoryFiles } from "../../../storage/git/repository-files.ts";
-import { isMember } from "../../../storage/tables/forge/orgs.ts";
+import { isMember, listTeamsByIds } from "../../../storage/tables/forge/orgs.ts";
 import { unlinkPackagesOf } from "../../../storage/tables/forge/packages.ts";
 import {
   findRepositoryById,
@@ -43,8 +43,8 @@ export interface Transfers {
   /**
    * Gives a repository to another owner when the caller may decide for that one, too: a site administrator, the new
    * owner, who may make repositories in the organization. Else offers it, and `isPending` is true. Refuses with
-   * `forbidden` whom it does not belong to, `not_found` an owner whom the caller may not know of, `conflict` while an
-   * offer stands, `unprocessable` a name that the new owner has, or teams that are not the organization's.
+   * `forbidden` whom it does not belong to and another organization's teams, `not_found` an owner whom the caller may not know of, `conflict` while an
+   * offer stands, `unprocessable` a name that the new owner has, and teams that there are not.
    */
   start(
     path: RepositoryPath,
@@ -75,14 +75,14 @@ export function createTransfers({ db, files, placing, events, enqueue }: Transfe
       const opened = await open(path, caller, "/transfer");
       if (!reaches(opened.access, "owner")) throw notTheOwner();
       const recipient = await findRecipient(newOwner, caller.user);
-      if (teamIds.length > 0) throw noSuchTeam(recipient, teamIds);
+      await assertTeams(recipient, teamIds);
       if ((await findTransfer(db, opened.repository.id)) !== undefined) throw inProgress(opened);
       await assertFree(opened, recipient);
       const { user: actor } = caller;
       const isPending = !(await mayDecideFor(recipient, actor));
       if (isPending)
         await db
-          .transaction((tx) => offer(tx, opened, recipient, actor))
+          .transaction((tx) => offer(tx, opened, { recipient, teamIds }, actor))
           .catch((error: unknown) => {
             throw isConflict(error) ? inProgress(opened) : error;
           });
@@ -149,6 +149,26 @@ export function createTransfers({ db, files, placing, events, enqueue }: Transfe
     return recipient;
   }
 
+  /**
+   * Refuses teams that are not the recipient's. There is nothing to do for those that are: every team of an
+   * organization has all of its repositories.
+   */
+  async function assertTeams(recipient: ForgeUser, teamIds: readonly number[]): Promise<void> {
+    if (teamIds.length === 0) return;
+    if (recipient.kind !== "organization")
+      throw new AppError(
+        "unprocessable",
+        "Teams can only be added to organization-owned repositories",
+      );
+    const teams = new Map((await listTeamsByIds(db, teamIds)).map((team) => [team.id, team]));
+    for (const id of teamIds) {
+      const team = teams.get(id);
+      if (team === undefined) throw new AppError("unprocessable", `team ${id} not found`);
+      if (team.orgId !== recipient.id)
+        throw new AppError("forbidden", `team ${id} belongs not to org ${recipient.id}`);
+    }
+  }
+
   async function mayDecideFor(recipient: ForgeUser, actor: ForgeUser): Promise<boolean> {
     if (actor.isAdmin || recipient.id === actor.id) return true;
     if (recipient.kind !== "organization") return false;
@@ -180,7 +200,7 @@ export function createTransfers({ db, files, placing, events, enqueue }: Transfe
   async function offer(
     tx: Transaction,
     opened: Opened,
-    recipient: ForgeUser,
+    { recipient, teamIds }: { readonly recipient: ForgeUser; readonly teamIds: readonly number[] },
     actor: ForgeUser,
   ): Promise<void> {
     const repository = await findRepositoryById(tx, opened.repository.id);
@@ -190,6 +210,7 @@ export function createTransfers({ db, files, placing, events, enqueue }: Transfe
       repositoryId: repository.id,
       doerId: actor.id,
       recipientId: recipient.id,
+      teamIds,
     });
     await events.offered?.(tx, { repository, owner: opened.owner, recipient, actor });
   }
@@ -247,15 +268,6 @@ const notTheRecipient = () =>
 
 const noSuchOwner = () =>
   new AppError("not_found", "The new owner does not exist or cannot be found");
-
-/** No team has particular repositories here: the owners of an organization have all of them. */
-const noSuchTeam = (recipient: ForgeUser, [first = 0]: readonly number[]) =>
-  new AppError(
-    "unprocessable",
-    recipient.kind === "organization"
-      ? `team ${first} not found`
-      : "Teams can only be added to organization-owned repositories",
-  );
 
 const inProgress = ({ repository, owner }: OwnedRepository) =>
   new AppError(

@@ -77,5 +77,40 @@ export async function getTeamAccess(db: Queries, orgId: number, userId: number):
   return row?.access ?? 0;
 }
 
+/** A team of an organization; `access` is 1 read, 2 write, 3 admin, 4 owner. */
+export interface ForgeTeam {
+  readonly id: number;
+  readonly orgId: number;
+  readonly name: string;
+  readonly access: number;
+  readonly includesAllRepositories: boolean;
+  readonly canCreateRepositories: boolean;
+}
+
+/** Those of these teams that exist, by id. */
+export async function listTeamsByIds(db: Queries, ids: readonly number[]): Promise<ForgeTeam[]> {
+  if (ids.length === 0) return [];
+  const rows = await db.all<{
+    id: number;
+    org_id: number;
+    name: string;
+    access: number;
+    includes_all_repositories: number;
+    can_create_repositories: number;
+  }>(
+    `SELECT id, org_id, name, access, includes_all_repositories, can_create_repositories FROM forge_teams
+     WHERE id IN (${ids.map(() => "?").join(", ")}) ORDER BY id`,
+    ...ids,
+  );
+  return rows.map((row) => ({
+    id: row.id,
+    orgId: row.org_id,
+    name: row.name,
+    access: row.access,
+    includesAllRepositories: row.includes_all_repositories === 1,
+    canCreateRepositories: row.can_create_repositories === 1,
+  }));
+}
+
 /** The access of the team that owns an organization. */
 export const OWNER_ACCESS = 4;

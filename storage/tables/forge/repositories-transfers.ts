@@ -7,6 +7,8 @@ export interface RepositoryTransfer {
   readonly doerId: number;
   /** A person or an organization. */
   readonly recipientId: number;
+  /** Teams of the recipient, an organization, that are to get it, too. */
+  readonly teamIds: readonly number[];
   readonly createdAt: number;
 }
 
@@ -16,10 +18,11 @@ export async function insertTransfer(
   transfer: Omit<RepositoryTransfer, "createdAt">,
 ): Promise<void> {
   await tx.run(
-    "INSERT INTO forge_repository_transfers (repository_id, doer_id, recipient_id, created_at) VALUES (?, ?, ?, ?)",
+    "INSERT INTO forge_repository_transfers (repository_id, doer_id, recipient_id, team_ids, created_at) VALUES (?, ?, ?, ?, ?)",
     transfer.repositoryId,
     transfer.doerId,
     transfer.recipientId,
+    JSON.stringify(transfer.teamIds),
     tx.now,
   );
 }
@@ -29,7 +32,7 @@ export async function findTransfer(
   repositoryId: number,
 ): Promise<RepositoryTransfer | undefined> {
   const row = await db.get<TransferRow>(
-    "SELECT repository_id, doer_id, recipient_id, created_at FROM forge_repository_transfers WHERE repository_id = ?",
+    "SELECT repository_id, doer_id, recipient_id, team_ids, created_at FROM forge_repository_transfers WHERE repository_id = ?",
     repositoryId,
   );
   return (
@@ -37,6 +40,7 @@ export async function findTransfer(
       repositoryId: row.repository_id,
       doerId: row.doer_id,
       recipientId: row.recipient_id,
+      teamIds: JSON.parse(row.team_ids),
       createdAt: row.created_at,
     }
   );
@@ -91,5 +95,6 @@ interface TransferRow {
   repository_id: number;
   doer_id: number;
   recipient_id: number;
+  team_ids: string;
   created_at: number;
 }

@@ -3,6 +3,9 @@ import { emptyMailboxesOf } from "./mailboxes.ts";
 
 export type ObjectFormat = "sha1" | "sha256";
 
+/** Settings as clients name them: this server keeps most of them for those who ask, and acts on few. */
+export type RepositorySettings = Readonly<Record<string, unknown>>;
+
 /** A repository of the forge. Times are epoch milliseconds. */
 export interface ForgeRepository {
   readonly id: number;
@@ -17,6 +20,10 @@ export interface ForgeRepository {
   readonly openIssueCount: number;
   readonly isPrivate: boolean;
   readonly isTemplate: boolean;
+  /** Since when pushes and new issues are refused; undefined while they are not. */
+  readonly archivedAt: number | undefined;
+  /** What its administrators set besides; what is absent is as it is by default. */
+  readonly settings: RepositorySettings;
   /** It has no branch yet. */
   readonly isEmpty: boolean;
   readonly branchCount: number;
@@ -37,7 +44,14 @@ export interface ForgeRepository {
 
 export type NewForgeRepository = Omit<
   ForgeRepository,
-  "id" | "lowerName" | "website" | "openIssueCount" | "createdAt" | "updatedAt"
+  | "id"
+  | "lowerName"
+  | "website"
+  | "openIssueCount"
+  | "archivedAt"
+  | "settings"
+  | "createdAt"
+  | "updatedAt"
 >;
 
 /** What may change of a repository after it was made. */
@@ -50,6 +64,7 @@ export type ForgeRepositoryChanges = Partial<
     | "website"
     | "isPrivate"
     | "isTemplate"
+    | "settings"
     | "isEmpty"
     | "branchCount"
     | "defaultBranch"
@@ -58,7 +73,7 @@ export type ForgeRepositoryChanges = Partial<
     | "needsMove"
     | "updatedAt"
   >
->;
+> & { readonly archivedAt?: number | null };
 
 /** Adds a repository. Throws `conflict`: `lower_name` when the owner has one of that name, `path` when the place is taken. */
 export async function insertRepository(
@@ -75,6 +90,8 @@ export async function insertRepository(
     lowerName: repository.name.toLowerCase(),
     website: "",
     openIssueCount: 0,
+    archivedAt: undefined,
+    settings: {},
     createdAt: tx.now,
     updatedAt: tx.now,
   };
@@ -104,6 +121,8 @@ export async function updateRepository(
   if (changes.website !== undefined) values["website"] = changes.website;
   if (changes.isPrivate !== undefined) values["is_private"] = Number(changes.isPrivate);
   if (changes.isTemplate !== undefined) values["is_template"] = Number(changes.isTemplate);
+  if (changes.archivedAt !== undefined) values["archived_at"] = changes.archivedAt;
+  if (changes.settings !== undefined) values["settings"] = JSON.stringify(changes.settings);
   if (changes.isEmpty !== undefined) values["is_empty"] = Number(changes.isEmpty);
   if (changes.branchCount !== undefined) values["branch_count"] = changes.branchCount;
   if (changes.defaultBranch !== undefined) values["default_branch"] = changes.defaultBranch;
@@ -244,6 +263,8 @@ interface RepositoryRow {
   open_issue_count: number;
   is_private: number;
   is_template: number;
+  archived_at: number | null;
+  settings: string;
   is_empty: number;
   branch_count: number;
   default_branch: string;
@@ -267,6 +288,8 @@ const repositoryColumns = [
   "open_issue_count",
   "is_private",
   "is_template",
+  "archived_at",
+  "settings",
   "is_empty",
   "branch_count",
   "default_branch",
@@ -291,6 +314,8 @@ function toRepository(row: RepositoryRow): ForgeRepository {
     openIssueCount: row.open_issue_count,
     isPrivate: row.is_private === 1,
     isTemplate: row.is_template === 1,
+    archivedAt: row.archived_at ?? undefined,
+    settings: JSON.parse(row.settings),
     isEmpty: row.is_empty === 1,
     branchCount: row.branch_count,
     defaultBranch: row.default_branch,
@@ -316,6 +341,8 @@ function toRow(repository: ForgeRepository): { [C in keyof RepositoryRow]: SqlVa
     open_issue_count: repository.openIssueCount,
     is_private: Number(repository.isPrivate),
     is_template: Number(repository.isTemplate),
+    archived_at: repository.archivedAt ?? null,
+    settings: JSON.stringify(repository.settings),
     is_empty: Number(repository.isEmpty),
     branch_count: repository.branchCount,
     default_branch: repository.defaultBranch,

@@ -199,7 +199,9 @@ describe.each(["sqlite", "postgres"] as const)(
         return made.id;
       });
       const offer = (recipientId: number) =>
-        db.transaction((tx) => insertTransfer(tx, { repositoryId, doerId: mira, recipientId }));
+        db.transaction((tx) =>
+          insertTransfer(tx, { repositoryId, doerId: mira, recipientId, teamIds: [] }),
+        );
       await offer(nora);
       expect(await findTransfer(db, repositoryId)).toMatchObject({
         doerId: mira,

@@ -1,0 +1,145 @@
+import type { RepositorySettings } from "../../../storage/tables/forge/repositories.ts";
+import type { WireRepository } from "../../contract/forge/repositories.ts";
+import {
+  featureMembers,
+  mergingMembers,
+  type SettingsEdit,
+} from "../../contract/forge/repository-settings.ts";
+import { isWebUrl } from "../../contract/forge/rules.ts";
+import { AppError } from "../../errors.ts";
+
+type WireSettings = Pick<
+  WireRepository,
+  | keyof typeof featureMembers
+  | keyof typeof mergingMembers
+  | "has_issues"
+  | "internal_tracker"
+  | "external_tracker"
+  | "has_wiki"
+  | "external_wiki"
+>;
+
+/** The settings of a repository as its view shows them: what was set, and the defaults (forge behaviour, 7.9). */
+export function toSettings(stored: RepositorySettings): WireSettings {
+  // Nothing but what `changeSettings` made of a request is ever stored.
+  const { internal_tracker: tracker, ...set } = stored as Partial<WireSettings>;
+  return {
+    has_code: true,
+    has_issues: true,
+    ...(keepsIssues(stored) ? { internal_tracker: tracker ?? trackerDefaults } : {}),
+    has_wiki: true,
+    has_pull_requests: true,
+    has_projects: true,
+    projects_mode: "all",
+    has_releases: true,
+    has_packages: true,
+    has_actions: true,
+    ...(set.has_pull_requests === false ? noMerging : mergingDefaults),
+    ...set,
+  };
+}
+
+/** Whether a repository's issues are here: neither turned off nor kept elsewhere. */
+export function keepsIssues(stored: RepositorySettings): boolean {
+  return stored["has_issues"] !== false && stored["external_tracker"] === undefined;
+}
+
+/**
+ * The settings after an edit. Trackers and wikis count with their switch only, and what concerns pull requests is
+ * forgotten when they are turned off. Refuses with `unprocessable` addresses of trackers and wikis that are none.
+ */
+export function changeSettings(stored: RepositorySettings, edit: SettingsEdit): RepositorySettings {
+  const next: Record<string, unknown> = { ...stored };
+  for (const name of keysOf(featureMembers)) if (edit[name] != null) next[name] = edit[name];
+  const hasPullRequests = next["has_pull_requests"] !== false;
+  for (const name of keysOf(mergingMembers)) {
+    if (!hasPullRequests) delete next[name];
+    else if (edit[name] != null) next[name] = edit[name];
+  }
+  changeTracker(next, edit);
+  changeWiki(next, edit);
+  return next;
+}
+
+function changeTracker(next: Record<string, unknown>, edit: SettingsEdit): void {
+  const { has_issues: hasIssues, internal_tracker: internal, external_tracker: external } = edit;
+  if (hasIssues == null) return;
+  next["has_issues"] = hasIssues;
+  delete next["external_tracker"];
+  if (!hasIssues) delete next["internal_tracker"];
+  else if (external != null) {
+    const url = external.external_tracker_url ?? "";
+    const format = external.external_tracker_format ?? "";
+    if (!isWebUrl(url)) throw invalid("External tracker URL not valid");
+    if (format !== "" && !isTrackerFormat(format))
+      throw invalid("External tracker URL format not valid");
+    delete next["internal_tracker"];
+    next["external_tracker"] = {
+      external_tracker_url: url,
+      external_tracker_format: format,
+      external_tracker_style: external.external_tracker_style ?? "",
+      external_tracker_regexp_pattern: external.external_tracker_regexp_pattern ?? "",
+    };
+  } else if (internal != null)
+    next["internal_tracker"] = {
+      enable_time_tracker: internal.enable_time_tracker ?? false,
+      allow_only_contributors_to_track_time:
+        internal.allow_only_contributors_to_track_time ?? false,
+      enable_issue_dependencies: internal.enable_issue_dependencies ?? false,
+    };
+}
+
+function changeWiki(next: Record<string, unknown>, edit: SettingsEdit): void {
+  const { has_wiki: hasWiki, external_wiki: external } = edit;
+  if (hasWiki == null) return;
+  next["has_wiki"] = hasWiki;
+  delete next["external_wiki"];
+  if (!hasWiki || external == null) return;
+  const url = external.external_wiki_url ?? "";
+  if (!isWebUrl(url)) throw invalid("External wiki URL not valid");
+  next["external_wiki"] = { external_wiki_url: url };
+}
+
+/** An address with places for the user, the repository and the number of an issue. */
+function isTrackerFormat(format: string): boolean {
+  return isWebUrl(format.replace(/\{(?:user|repo|index)\}/g, "x")) && format.includes("{index}");
+}
+
+const invalid = (message: string): AppError => new AppError("unprocessable", message);
+
+const keysOf = <T extends object>(members: T) => Object.keys(members) as (keyof T)[];
+
+const trackerDefaults = {
+  enable_time_tracker: true,
+  allow_only_contributors_to_track_time: true,
+  enable_issue_dependencies: true,
+} as const;
+
+const mergingDefaults = {
+  ignore_whitespace_conflicts: false,
+  allow_merge_commits: true,
+  allow_rebase: true,
+  allow_rebase_explicit: true,
+  allow_squash_merge: true,
+  allow_fast_forward_only_merge: true,
+  allow_merge_update: true,
+  allow_rebase_update: true,
+  allow_manual_merge: false,
+  autodetect_manual_merge: false,
+  default_delete_branch_after_merge: false,
+  default_merge_style: "merge",
+  default_update_style: "merge",
+  default_allow_maintainer_edit: true,
+} as const;
+
+const noMerging = {
+  ...mergingDefaults,
+  allow_merge_commits: false,
+  allow_rebase: false,
+  allow_rebase_explicit: false,
+  allow_squash_merge: false,
+  allow_fast_forward_only_merge: false,
+  allow_merge_update: false,
+  allow_rebase_update: false,
+  default_allow_maintainer_edit: false,
+} as const;
