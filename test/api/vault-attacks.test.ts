@@ -92,6 +92,10 @@ describe("attack: guessing passwords of one address", () => {
         json: { detail: "Too many login attempts. Try again in 15 minutes." },
       });
       expect(refused.headers.get("retry-after")).toBe("300");
+      // Those of the address have tries left, which would be of no use.
+      expect(
+        ["limit", "remaining", "reset"].map((name) => refused.headers.get(`ratelimit-${name}`)),
+      ).toEqual(["10", "0", "300"]);
       expect(refused.headers.get("set-cookie")).toBeNull();
       now += 300_000;
       expect(await person.signIn()).toMatchObject({ status: 200 });

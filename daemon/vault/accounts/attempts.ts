@@ -30,6 +30,13 @@ export function countPasswordCheck(attempts: AttemptCounter, userId: string): Pr
 
 async function count(attempts: AttemptCounter, key: string, text: string): Promise<void> {
   const { allowed, resetSeconds } = await attempts.consume(key, SIGN_IN_LIMIT);
-  if (!allowed)
-    throw new AppError("rate_limited", text, { headers: { "Retry-After": String(resetSeconds) } });
+  if (allowed) return;
+  // In place of what the address has left: that would say that another try is worth it.
+  const headers = {
+    "Retry-After": String(resetSeconds),
+    "RateLimit-Limit": String(SIGN_IN_LIMIT.max),
+    "RateLimit-Remaining": "0",
+    "RateLimit-Reset": String(resetSeconds),
+  };
+  throw new AppError("rate_limited", text, { headers });
 }
