@@ -15,6 +15,10 @@ objectStoreSuite("in a folder of a bucket that keeps no conditions and lists nam
       server: { conditions: "not_implemented", encoding: "none" },
     }),
 });
+objectStoreSuite("in a bucket that keeps versions", {
+  sizes: [0, 131_072],
+  open: () => openBucketSubject({ server: { isVersioned: true } }),
+});
 
 async function openFiles(): Promise<ObjectStoreSubject> {
   const home = await mkdtemp(join(tmpdir(), "croft-objects-"));

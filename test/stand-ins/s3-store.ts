@@ -57,6 +57,8 @@ export interface S3Store {
   }[];
   readonly uploads: Map<string, PendingUpload>;
   startUpload(key: string, headers: Readonly<Record<string, string>>): string;
+  /** Makes everything that is there older, uploads that are under way too. */
+  age(ms: number): void;
 }
 
 export function createS3Store(clock: () => number): S3Store {
@@ -136,6 +138,15 @@ export function createS3Store(clock: () => number): S3Store {
       const id = randomBytes(16).toString("base64url");
       uploads.set(id, { key, startedAt: clock(), headers, parts: new Map() });
       return id;
+    },
+
+    age(ms) {
+      for (const [key, versions] of objects)
+        objects.set(
+          key,
+          versions.map((one) => ({ ...one, modifiedAt: one.modifiedAt - ms })),
+        );
+      for (const [id, one] of uploads) uploads.set(id, { ...one, startedAt: one.startedAt - ms });
     },
   };
   return store;

@@ -94,11 +94,12 @@ export async function openBucketSubject(
     connect,
     now: clock,
     age: async (ms) => void (state.now += ms),
-    copies: async (sha256) => server.store.versions(`${root}objects/${sha256}/`).length,
+    copies: async (sha256) =>
+      server.store.versions(`${root}objects/${sha256}/`).filter(isThere).length,
     async waiting() {
       const uploads = [...server.store.uploads.values()].map(({ key }) => `upload of ${key}`);
-      const probes = server.store.versions(`${root}probe/`).map(({ key }) => key);
-      return [...(await readdir(tmp)), ...uploads, ...probes];
+      const probes = server.store.versions(`${root}probe/`).filter(isThere);
+      return [...(await readdir(tmp)), ...uploads, ...probes.map(({ key }) => key)];
     },
     async [Symbol.asyncDispose]() {
       for (const one of stores) one.close();
@@ -108,4 +109,12 @@ export async function openBucketSubject(
       await rm(tmp, { recursive: true, force: true });
     },
   };
+}
+
+/** What a listing shows, unlike what a bucket keeps of former versions. */
+function isThere({
+  version,
+  isLatest,
+}: ReturnType<S3Server["store"]["versions"]>[number]): boolean {
+  return isLatest && !version.isMarker;
 }

@@ -41,26 +41,17 @@ export async function readPage(answer: ProviderAnswer): Promise<ListedPage | Off
   const objects: ListedObject[] = [];
   const prefixes: string[] = [];
   const top: Record<string, string> = {};
-  let entry: Record<string, string> = {};
-  const read = await readRoot(answer, PAGE_BYTES_MAX, {
-    open(element) {
-      if (levelOf(element) === 1) entry = {};
-    },
-    close(element, text) {
-      const level = levelOf(element);
-      if (level === 2) entry[element.local] = text;
-      if (level !== 1) return;
-      top[element.local] = text;
-      if (["Contents", "Version", "DeleteMarker"].includes(element.local))
-        objects.push({
-          key: entry["Key"] ?? "",
-          size: entry["Size"] ?? "",
-          modified: entry["LastModified"] ?? "",
-          etag: entry["ETag"] ?? "",
-          versionId: entry["VersionId"] ?? "",
-        });
-      if (element.local === "CommonPrefixes") prefixes.push(entry["Prefix"] ?? "");
-    },
+  const read = await readEntries(answer, (name, entry, text) => {
+    top[name] = text;
+    if (["Contents", "Version", "DeleteMarker"].includes(name))
+      objects.push({
+        key: entry["Key"] ?? "",
+        size: entry["Size"] ?? "",
+        modified: entry["LastModified"] ?? "",
+        etag: entry["ETag"] ?? "",
+        versionId: entry["VersionId"] ?? "",
+      });
+    if (name === "CommonPrefixes") prefixes.push(entry["Prefix"] ?? "");
   });
   if (read.kind !== "ok") return read;
   if (!["ListBucketResult", "ListVersionsResult"].includes(read.root) || !("IsTruncated" in top))
@@ -94,21 +85,13 @@ export async function readUploads(
   answer: ProviderAnswer,
 ): Promise<{ readonly kind: "ok"; readonly uploads: readonly PendingUpload[] } | Offline> {
   const uploads: PendingUpload[] = [];
-  let entry: Record<string, string> = {};
-  const read = await readRoot(answer, PAGE_BYTES_MAX, {
-    open(element) {
-      if (levelOf(element) === 1) entry = {};
-    },
-    close(element, text) {
-      const level = levelOf(element);
-      if (level === 2) entry[element.local] = text;
-      if (level === 1 && element.local === "Upload")
-        uploads.push({
-          key: entry["Key"] ?? "",
-          uploadId: entry["UploadId"] ?? "",
-          initiated: entry["Initiated"] ?? "",
-        });
-    },
+  const read = await readEntries(answer, (name, entry) => {
+    if (name === "Upload")
+      uploads.push({
+        key: entry["Key"] ?? "",
+        uploadId: entry["UploadId"] ?? "",
+        initiated: entry["Initiated"] ?? "",
+      });
   });
   if (read.kind !== "ok") return read;
   return read.root === "ListMultipartUploadsResult"
@@ -145,20 +128,10 @@ export async function readDeleteResult(answer: ProviderAnswer): Promise<
   | Offline
 > {
   const failed: { key: string; code: string }[] = [];
-  let entry: Record<string, string> = {};
   let code = "";
-  const read = await readRoot(answer, PAGE_BYTES_MAX, {
-    open(element) {
-      if (levelOf(element) === 1) entry = {};
-    },
-    close(element, text) {
-      const level = levelOf(element);
-      if (level === 2) entry[element.local] = text;
-      if (level !== 1) return;
-      if (element.local === "Code") code = text;
-      if (element.local === "Error")
-        failed.push({ key: entry["Key"] ?? "", code: entry["Code"] ?? "" });
-    },
+  const read = await readEntries(answer, (name, entry, text) => {
+    if (name === "Code") code = text;
+    if (name === "Error") failed.push({ key: entry["Key"] ?? "", code: entry["Code"] ?? "" });
   });
   return read.kind === "ok" ? { ...read, failed, code } : read;
 }
@@ -172,6 +145,24 @@ export async function readError(answer: ProviderAnswer): Promise<ErrorBody> {
     region: fields["Region"] ?? "",
     actualSize: fields["ActualObjectSize"] ?? "",
   };
+}
+
+/** Gives each element of the first level, with its own text and the texts of those directly in it by their names. */
+function readEntries(
+  answer: ProviderAnswer,
+  give: (name: string, entry: Readonly<Record<string, string>>, text: string) => void,
+): ReturnType<typeof readRoot> {
+  let entry: Record<string, string> = {};
+  return readRoot(answer, PAGE_BYTES_MAX, {
+    open(element) {
+      if (levelOf(element) === 1) entry = {};
+    },
+    close(element, text) {
+      const level = levelOf(element);
+      if (level === 2) entry[element.local] = text;
+      if (level === 1) give(element.local, entry, text);
+    },
+  });
 }
 
 async function readRoot(
