@@ -14,7 +14,7 @@ export interface Emoji {
 export function createEmoji(className: (name: string) => string): (root: string) => Emoji {
   const aliases = new Map<string, { readonly character: string; readonly description: string }>();
   const byFirst = new Map<string, { readonly character: string; readonly description: string }[]>();
-  for (const { emoji: character, names, description } of gemoji) {
+  for (const { emoji: character, names, description } of gemoji.flatMap(withSkinTones)) {
     const entry = { character, description };
     for (const name of names) aliases.set(name, entry);
     const first =
@@ -74,6 +74,30 @@ export function createEmoji(className: (name: string) => string): (root: string)
     },
   });
 }
+
+type Known = Pick<(typeof gemoji)[number], "emoji" | "names" | "description">;
+
+/** An emoji with its forms in the colours of skin, if it has any, called as Gitea calls them. */
+function withSkinTones({ emoji, names, description }: Known): Known[] {
+  const plain = { emoji, names, description };
+  const [first = ""] = emoji;
+  if (!/^\p{Emoji_Modifier_Base}/u.test(first)) return [plain];
+  const rest = emoji.slice(first.length).replace(/^\uFE0F/, "");
+  const toned = skinTones.map(([tone, modifier]) => ({
+    emoji: `${first}${modifier}${rest}`,
+    names: names.slice(0, 1).map((name) => `${name}_${tone.replaceAll(" ", "_")}`),
+    description: `${description}: ${tone}`,
+  }));
+  return [plain, ...toned];
+}
+
+const skinTones = [
+  ["Light Skin Tone", "\u{1F3FB}"],
+  ["Medium-Light Skin Tone", "\u{1F3FC}"],
+  ["Medium Skin Tone", "\u{1F3FD}"],
+  ["Medium-Dark Skin Tone", "\u{1F3FE}"],
+  ["Dark Skin Tone", "\u{1F3FF}"],
+] as const;
 
 const mayHaveEmoji = /:[-+\w]{1,64}:|[\xA9\xAE\u203C-\u3299\uD83C-\uD83E]|[#*0-9]\uFE0F?\u20E3/;
 

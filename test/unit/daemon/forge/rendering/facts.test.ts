@@ -123,6 +123,14 @@ const engineFacts: Fact[] = [
       'Some text with <span class="emoji" aria-label="grinning face with smiling eyes">😄</span> in the middle',
     ),
   ],
+  [
+    "👍🏽 :wave_Dark_Skin_Tone: ✌🏻",
+    p(
+      '<span class="emoji" aria-label="thumbs up: Medium Skin Tone">👍🏽</span> ' +
+        '<span class="emoji" aria-label="waving hand: Dark Skin Tone">👋🏿</span> ' +
+        '<span class="emoji" aria-label="victory hand: Light Skin Tone">✌🏻</span>',
+    ),
+  ],
   ["foo `:smile:`", p("foo <code>:smile:</code>")],
   [
     "test-owner/test-repo#12345",
