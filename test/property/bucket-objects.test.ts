@@ -8,7 +8,7 @@ import { openBucketSubject } from "../support/bucket-objects.ts";
 
 const RUNS = Number(process.env["CROFT_PROPERTY_RUNS"] ?? 25);
 const HOUR_MS = 3_600_000;
-const CONTENTS = ["a", "b", "c"].map((text) => Buffer.from(text));
+const CONTENTS = ["a", "b"].map((text) => Buffer.from(text));
 
 type Step =
   | { readonly do: "publish"; readonly who: number; readonly what: number }
@@ -24,7 +24,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 const batch = fc.record({
   together: fc.array(step, { minLength: 1, maxLength: 5 }),
-  hoursAfter: fc.constantFrom(0, 20, 30),
+  hoursAfter: fc.constantFrom(0, 20, 30, 30),
 });
 
 test(
@@ -39,7 +39,13 @@ test(
         const sweep = (at: number) =>
           stores[at]?.sweep({
             before: subject.now() - 24 * HOUR_MS,
-            isInUse: async (sha256) => used.has(sha256),
+            async isInUse(sha256) {
+              const isUsed = used.has(sha256);
+              // What the database said is some time ago when it is acted on.
+              await subject.other.reach();
+              await subject.other.reach();
+              return isUsed;
+            },
           });
         const names = new Map<number, string>();
         const act = async (one: Step) => {

@@ -131,6 +131,22 @@ describe("serve", () => {
     },
   );
 
+  test("exits 11 when nobody answers where the bucket is said to be", async () => {
+    await using home = await temporaryHome();
+    const env = {
+      CROFT_OBJECTS_URL: "s3://bucket?endpoint=http://127.0.0.1:9",
+      CROFT_OBJECTS_ACCESS_KEY_ID: "id",
+      CROFT_OBJECTS_SECRET_ACCESS_KEY: "s3cret",
+    };
+    const ran = await runCli(["serve", "--json"], { home: home.path, env });
+    expect(ran).toMatchObject({ code: 11, out: "" });
+    expect(ran.error()).toMatchObject({
+      code: "provider_offline",
+      message: expect.stringContaining("objects_url (CROFT_OBJECTS_URL) cannot be used"),
+    });
+    expect(ran.err).not.toContain("s3cret");
+  });
+
   test("on a taken port exits 7 and says how to take another", async () => {
     await using home = await temporaryHome();
     await using other = await temporaryHome();
