@@ -7,8 +7,13 @@ import { cutEnd, cutStart } from "./width.ts";
 
 /** The progress of transfers on standard error: bars on a terminal, events for scripts that ask, else nothing. */
 export interface Progress {
-  /** One transfer begins, maybe beside others. `total` is in bytes; undefined when nobody knows. */
-  begin(name: string, total: number | undefined): Transfer;
+  /**
+   * One transfer begins, maybe beside others. `total` is in bytes; undefined when nobody knows. `from` are those that
+   * an earlier one has done.
+   */
+  begin(name: string, total: number | undefined, from?: number): Transfer;
+  /** Those that were begun are all there are: the lines of several go. */
+  finish(): void;
   /** Nothing will move for so long, since the server takes no more requests for now. */
   waiting(seconds: number): void;
 }
@@ -53,8 +58,8 @@ export function createProgress(
     event({ event: what, item: name, bytes: done, total: total ?? null });
 
   return {
-    begin(name, total) {
-      const one: Running = { name, total, startedAt: clock(), done: 0, toldAt: -Infinity };
+    begin(name, total, from = 0) {
+      const one: Running = { name, total, from, startedAt: clock(), done: from, toldAt: -Infinity };
       underWay.add(one);
       begun += 1;
       return {
@@ -67,13 +72,17 @@ export function createProgress(
         },
         end(outcome) {
           underWay.delete(one);
-          endedBytes += one.done;
+          endedBytes += one.done - from;
           if (mode === "json") eventOf(outcome, one);
           if (mode !== "bar") return;
-          if (underWay.size === 0) io.draw("");
+          // Between the files of many the lines stay, or they would flicker.
+          if (begun === 1) io.draw("");
           else draw();
         },
       };
+    },
+    finish() {
+      if (mode === "bar" && begun > 1) io.draw("");
     },
     waiting(seconds) {
       waitsUntil = clock() + seconds * 1000;
@@ -90,15 +99,13 @@ export function createProgress(
     const { columns } = io;
     const bars = [...underWay]
       .slice(0, Math.max(1, Math.min(barsMax, io.rows - 2)))
-      .map(({ name, done, total, startedAt }) =>
-        toBar({ name, done, total, ms: now - startedAt, columns }),
-      );
+      .map(({ startedAt, ...one }) => toBar({ ...one, ms: now - startedAt, columns }));
     io.draw((begun > 1 ? [...bars, toSumLine(now)] : bars).join("\n"));
   }
 
   /** `12 done, 4 under way  45.0 MiB  8.1 MiB/s` */
   function toSumLine(now: number): string {
-    const bytes = [...underWay].reduce((sum, { done }) => sum + done, endedBytes);
+    const bytes = [...underWay].reduce((sum, { done, from }) => sum + done - from, endedBytes);
     const ms = now - begunAt;
     const parts = [
       `${begun - underWay.size} done, ${underWay.size} under way`,
@@ -113,6 +120,7 @@ export function createProgress(
 interface Running {
   readonly name: string;
   readonly total: number | undefined;
+  readonly from: number;
   readonly startedAt: number;
   done: number;
   toldAt: number;
@@ -127,13 +135,15 @@ interface BarInput {
   readonly name: string;
   readonly done: number;
   readonly total: number | undefined;
+  /** Done before the time began. */
+  readonly from?: number;
   readonly ms: number;
   readonly columns: number;
 }
 
 /** `report.pdf  [=====>    ]  45%  12.0 MiB/26.7 MiB  8.1 MiB/s  2 s left`, never as wide as the terminal. */
-export function toBar({ name, done, total, ms, columns }: BarInput): string {
-  const rate = ms < 300 ? 0 : (done * 1000) / ms;
+export function toBar({ name, done, total, from = 0, ms, columns }: BarInput): string {
+  const rate = ms < 300 ? 0 : ((done - from) * 1000) / ms;
   const parts = [
     total === undefined ? toSizeText(done) : `${toSizeText(done)}/${toSizeText(total)}`,
     rate === 0 ? "" : `${toSizeText(Math.round(rate))}/s`,

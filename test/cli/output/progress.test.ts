@@ -106,6 +106,7 @@ describe("several transfers", () => {
     ]);
     progress.waiting(30);
     two.end("failed");
+    progress.finish();
     expect(await screen()).toEqual([
       "a note",
       "The server takes no more requests for now; waiting 30 s.",
@@ -120,7 +121,10 @@ describe("several transfers", () => {
     wait(1000);
     all[0]?.update(2);
     expect(await screen()).toHaveLength(4);
+    wait(1000);
     for (const one of all) one.end("done");
+    expect(await screen()).not.toEqual([]);
+    progress.finish();
     expect(await screen()).toEqual([]);
   });
 
@@ -146,6 +150,11 @@ test.each([20, 40, 80, 200])("a bar is narrower than a terminal of %i cells", (c
     const line = toBar({ name: "日本語 ".repeat(20), done: 4_000_000, total, ms: 2000, columns });
     expect(stringWidth(line)).toBeLessThan(columns);
   }
+});
+
+test("what an earlier transfer has brought does not make this one faster", () => {
+  const line = toBar({ name: "a", done: 3_000, total: 4_000, from: 2_000, ms: 1000, columns: 80 });
+  expect(line).toMatch(/ 75% {2}2\.9 KiB\/3\.9 KiB {2}1000 B\/s {2}1 s left$/);
 });
 
 test("a bar tells share, amount, rate and time left", () => {

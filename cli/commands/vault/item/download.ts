@@ -74,7 +74,9 @@ export async function runItemDownload(
     target: await findTarget(cli, options),
   });
   try {
-    const outcomes = await runTasks(downloads.tasks(items), transfers);
+    const outcomes = await runTasks(downloads.tasks(items), transfers).finally(() =>
+      progress.finish(),
+    );
     const [only, ...others] = outcomes;
     if (items.length === 1 && others.length === 0 && only?.failure !== undefined)
       throw only.failure;
@@ -98,7 +100,7 @@ export async function runItemDownload(
     const { kept } = downloads;
     if (kept > 0 && !cli.output.isMachine)
       cli.io.note(
-        `What there is of ${kept === 1 ? "1 file" : `${kept} files`} is kept in .croft-part files; the same line goes on with it.`,
+        `What there is of ${kept === 1 ? "1 file" : `${kept} files`} is kept in .croft-part files; the same line${isBatch ? " with --skip-existing" : ""} goes on with it.`,
       );
   }
 }

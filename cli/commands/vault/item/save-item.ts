@@ -34,8 +34,8 @@ export interface SaveTarget {
   readonly files: LocalFiles;
   /** Stops this download alone. */
   readonly signal?: AbortSignal;
-  /** The bytes begin to come; `total` is undefined when nobody knows how many. */
-  readonly onBegin: (total: number | undefined) => void;
+  /** The bytes begin to come; `total` is undefined when nobody knows how many. `from` are there already. */
+  readonly onBegin: (total: number | undefined, from: number) => void;
   /** Told how many bytes are there in all. */
   readonly onProgress: (bytes: number) => void;
 }
@@ -70,7 +70,7 @@ export async function saveItem(
       // The item has changed since: what there is of the old version is of no use.
       if (earlier !== undefined && earlier.path !== part.path)
         await rm(earlier.path, { force: true });
-      target.onBegin(total);
+      target.onBegin(total, at);
       const size = await write(begun, part.path, signal, target.onProgress);
       if (size.isWhole) {
         await files.put(part.path, path, mayReplace);

@@ -50,7 +50,8 @@ const coarseTimeMs = 2_000;
 
 /** A transfer that shows itself while it runs. */
 export interface ShownTransfer {
-  begin(total: number | undefined): void;
+  /** `from` are the bytes that an earlier one has brought. */
+  begin(total: number | undefined, from?: number): void;
   update(bytes: number): void;
 }
 
@@ -64,7 +65,7 @@ export async function showTransfer<T>(
   let outcome: "done" | "failed" = "failed";
   try {
     const result = await work({
-      begin: (total) => (transfer ??= progress.begin(name, total)),
+      begin: (total, from) => (transfer ??= progress.begin(name, total, from)),
       update: (bytes) => transfer?.update(bytes),
     });
     outcome = "done";

@@ -69,7 +69,7 @@ export async function runItemUpload(cli: CliContext, options: ItemUploadOptions)
   const patient = isBatch ? toPatient(cli, progress) : cli;
   const destination = await findDestination(patient, target, sources, recursive);
   const tasks = createUploads(patient, sources, destination, { ...options, progress });
-  const outcomes = await runTasks(tasks, transfers);
+  const outcomes = await runTasks(tasks, transfers).finally(() => progress.finish());
   const [only, ...others] = outcomes;
   if (sources.length === 1 && others.length === 0 && only?.failure !== undefined)
     throw only.failure;
