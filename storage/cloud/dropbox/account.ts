@@ -1,6 +1,7 @@
 import { asObject, asText } from "../json.ts";
 import type { Failure, ReadFailure } from "../outcomes.ts";
-import { LISTING_ITEMS_MAX, type ListOutcome, type ProviderItem } from "../provider.ts";
+import { createGathering } from "../gathering.ts";
+import type { ListOutcome, ProviderItem } from "../provider.ts";
 import type { DropboxApi } from "./api.ts";
 import type { DropboxFailure } from "./failures.ts";
 import { isId, parentPathOf, toDropboxItem, toProviderItem, type DropboxItem } from "./items.ts";
@@ -33,8 +34,6 @@ export interface Account {
 }
 
 const PAGE_ITEMS = 2000;
-/** Pages may be empty although more follow, but not for ever. */
-const EMPTY_PAGES_MAX = 100;
 const RESETS_MAX = 2;
 
 export function createAccount(api: DropboxApi): Account {
@@ -62,7 +61,7 @@ export function createAccount(api: DropboxApi): Account {
     folder: string,
     signal: AbortSignal,
   ): Promise<ListOutcome | { readonly kind: "reset" }> {
-    const items = new Map<string, ProviderItem>();
+    const gathered = createGathering<ProviderItem>();
     const argument = {
       path: folder,
       limit: PAGE_ITEMS,
@@ -70,7 +69,7 @@ export function createAccount(api: DropboxApi): Account {
       include_mounted_folders: true,
     };
     let answer = await api.ask("files/list_folder", argument, signal);
-    for (let emptyPages = 0; ;) {
+    for (;;) {
       if (answer.kind === "reset") return answer;
       if (answer.kind !== "ok") return toChangeFailure(answer);
       const { entries, has_more: hasMore } = answer.value;
@@ -80,14 +79,15 @@ export function createAccount(api: DropboxApi): Account {
         if (raw?.[".tag"] === "deleted") continue;
         const found = raw && toDropboxItem(raw);
         if (found === undefined) return strange("strange_item");
-        items.set(found.id, toProviderItem(found, folder));
+        const item = toProviderItem(found, folder);
+        const failure = gathered.add(item, item);
+        if (failure !== undefined) return failure;
       }
-      if (items.size > LISTING_ITEMS_MAX)
-        return { kind: "unsupported", reason: "folder_too_large" };
-      if (!hasMore) return { kind: "ok", items: [...items.values()] };
-      emptyPages = entries.length === 0 ? emptyPages + 1 : 0;
+      const failure = gathered.endPage();
+      if (failure !== undefined) return failure;
+      if (!hasMore) return { kind: "ok", items: gathered.values() };
       const cursor = asText(answer.value["cursor"]);
-      if (cursor === undefined || emptyPages > EMPTY_PAGES_MAX) return strange("strange_cursor");
+      if (cursor === undefined) return strange("strange_cursor");
       answer = await api.ask("files/list_folder/continue", { cursor }, signal);
     }
   }

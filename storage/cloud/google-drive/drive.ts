@@ -1,3 +1,4 @@
+import { createGathering } from "../gathering.ts";
 import { asText, type JsonObject } from "../json.ts";
 import type { DriveApi, DriveCall } from "./api.ts";
 import type { DriveFailure } from "./failures.ts";
@@ -85,7 +86,7 @@ export function createDrive(api: DriveApi, rootId: string, pageSize: number): Dr
     },
 
     async list(folder, name, signal, filesMax) {
-      const found = new Map<string, DriveFile>();
+      const gathered = createGathering<DriveFile>(filesMax);
       const named = name === undefined ? "" : ` and name = '${quoted(name)}'`;
       const query = {
         q: `'${quoted(drive.realId(folder))}' in parents and trashed = false${named}`,
@@ -111,14 +112,15 @@ export function createDrive(api: DriveApi, rootId: string, pageSize: number): Dr
           const file = toDriveFile(one, rootId);
           if (file === undefined) return strange;
           // `name =` ignores case; a page may repeat what moved while it was read.
-          if (name === undefined || file.item.name === name) found.set(file.item.id, file);
+          const isMeant = name === undefined || file.item.name === name;
+          const failure = isMeant ? gathered.add(file.item, file) : undefined;
+          if (failure !== undefined) return failure;
         }
-        if (found.size > filesMax) return { kind: "unsupported", reason: "too_many_items" };
-        const next = asText(nextPageToken);
-        if (next !== undefined && next === page) return strange;
-        page = next;
+        const failure = gathered.endPage();
+        if (failure !== undefined) return failure;
+        page = asText(nextPageToken);
       } while (page !== undefined);
-      return { kind: "ok", files: [...found.values()] };
+      return { kind: "ok", files: gathered.values() };
     },
 
     async change(call, signal) {

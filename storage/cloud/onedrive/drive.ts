@@ -1,5 +1,6 @@
 import type { Failure } from "../outcomes.ts";
-import { LISTING_ITEMS_MAX, type ListOutcome, type ProviderItem } from "../provider.ts";
+import { createGathering } from "../gathering.ts";
+import type { ListOutcome, ProviderItem } from "../provider.ts";
 import { asObject, asText, type JsonObject } from "../json.ts";
 import type { GraphFailure } from "./failures.ts";
 import type { Graph } from "./graph.ts";
@@ -23,8 +24,6 @@ export interface Drive {
 }
 
 const PAGE_ITEMS = 1000;
-/** More pages than the largest folder takes: a chain that never ends is given up. */
-const PAGES_MAX = 20_000;
 /** SharePoint refuses deeper trees by the length of their paths. */
 const DEPTH_MAX = 400;
 
@@ -53,34 +52,35 @@ export function createDrive(graph: Graph, driveId: string, rootId: string): Driv
 
   async function list(folder: string, signal: AbortSignal): Promise<ListOutcome> {
     if (!isPossibleId(folder)) return { kind: "stale", note: "impossible_id" };
-    const items = new Map<string, ProviderItem>();
+    const gathered = createGathering<ProviderItem>();
     let path: string | undefined = `${addressOf(folder)}/children${fields}&$top=${PAGE_ITEMS}`;
-    for (let pages = 0; path !== undefined; pages++) {
+    while (path !== undefined) {
       const answer = await graph.call({ method: "GET", path, signal });
       if (answer.kind !== "ok") return toListFailure(answer);
       const entries = answer.value["value"];
-      if (!Array.isArray(entries) || pages === PAGES_MAX) return strange("strange_page");
+      if (!Array.isArray(entries)) return strange("strange_page");
       for (const entry of entries) {
         const raw = asObject(entry);
         if (raw?.["deleted"] !== undefined) continue;
         const found = raw && toDriveItem(raw, rootId);
         if (found === undefined) return strange("strange_item");
-        items.set(found.item.id, { ...found.item, parent: folder });
+        const failure = gathered.add(found.item, { ...found.item, parent: folder });
+        if (failure !== undefined) return failure;
       }
-      if (items.size > LISTING_ITEMS_MAX)
-        return { kind: "unsupported", reason: "folder_too_large" };
+      const failure = gathered.endPage();
+      if (failure !== undefined) return failure;
       const link = answer.value["@odata.nextLink"];
       if (link === undefined || link === null) break;
       path = graph.toNextPage(asText(link) ?? "");
       if (path === undefined) return strange("strange_next_page");
     }
     // A file has no children either: nothing is said of a folder that was not seen to be one.
-    if (items.size === 0 && folder !== "") {
+    if (gathered.size === 0 && folder !== "") {
       const seen = await look(folder, signal);
       if (seen.kind !== "ok") return toListFailure(seen);
       if (seen.found.item.kind !== "folder") return { kind: "stale", note: "no_folder" };
     }
-    return { kind: "ok", items: [...items.values()] };
+    return { kind: "ok", items: gathered.values() };
   }
 
   return {

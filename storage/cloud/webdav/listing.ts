@@ -1,5 +1,6 @@
 import type { Failure } from "../outcomes.ts";
-import { LISTING_ITEMS_MAX, type ListOutcome, type ProviderItem } from "../provider.ts";
+import { createGathering } from "../gathering.ts";
+import type { ListOutcome, ProviderItem } from "../provider.ts";
 import { toSegments } from "./address.ts";
 import { isHidden, nameInListing, type DavCore } from "./core.ts";
 import { toFailure } from "./failures.ts";
@@ -24,7 +25,7 @@ export async function listFolder(
 ): Promise<ListOutcome> {
   const segments = toSegments(folder);
   if (segments === undefined) return { kind: "stale", note: "impossible_id" };
-  const items = new Map<string, ProviderItem>();
+  const gathered = createGathering<ProviderItem>();
   let self: "folder" | "file" | undefined;
   try {
     const outcome = await core.client.propfind(
@@ -44,10 +45,9 @@ export async function listFolder(
         }
         if (response.status === 404 || response.status === 410) return;
         const { item } = toSeen(folder, name, response, serverNow, core.facts);
-        if (isHidden(name, item.modifiedAt, serverNow) || items.has(name)) return;
-        if (items.size >= LISTING_ITEMS_MAX)
-          throw new Useless({ kind: "unsupported", reason: "folder_too_large" });
-        items.set(name, item);
+        if (isHidden(name, item.modifiedAt, serverNow)) return;
+        const failure = gathered.add(item, item);
+        if (failure !== undefined) throw new Useless(failure);
       },
     );
     if (outcome.kind === "refused") return await explain(core, segments, outcome.answer, signal);
@@ -58,8 +58,8 @@ export async function listFolder(
   }
   if (self === "file") return { kind: "stale", note: "file" };
   // An answer without anything is no evidence that the folder is there.
-  if (self === undefined && items.size === 0) return offline("empty_multistatus");
-  return { kind: "ok", items: [...items.values()] };
+  if (self === undefined && gathered.size === 0) return offline("empty_multistatus");
+  return { kind: "ok", items: gathered.values() };
 }
 
 /** Servers refuse the listing of a file in many ways: a look tells. */

@@ -1,0 +1,52 @@
+import { describe, expect, test } from "vitest";
+import { createGathering } from "../../../../storage/cloud/gathering.ts";
+import type { ProviderItem } from "../../../../storage/cloud/provider.ts";
+
+const item = (id: string, name = id): ProviderItem => ({
+  id,
+  name,
+  kind: "file",
+  parent: "",
+  contentType: undefined,
+  size: undefined,
+  modifiedAt: undefined,
+  etag: undefined,
+  version: undefined,
+});
+
+describe("attack: a listing without an end", () => {
+  test("the same over and over is given up", () => {
+    const gathered = createGathering<number>();
+    for (let page = 0; page <= 1_000; page++) {
+      expect(gathered.add(item("a"), page)).toBeUndefined();
+      expect(gathered.endPage()).toBeUndefined();
+    }
+    expect(gathered.endPage()).toEqual({
+      kind: "offline",
+      sent: true,
+      note: "listing_without_end",
+    });
+    expect(gathered.values()).toEqual([1_000]);
+  });
+
+  test("more items than a folder may have, and more text than memory should hold, are too much", () => {
+    const few = createGathering<undefined>(2);
+    expect([few.add(item("a"), undefined), few.add(item("b"), undefined)]).toEqual([
+      undefined,
+      undefined,
+    ]);
+    expect(few.add(item("c"), undefined)).toEqual({
+      kind: "unsupported",
+      reason: "folder_too_large",
+    });
+    const long = createGathering<undefined>();
+    const name = "x".repeat(64 * 1024 * 1024);
+    const outcomes = ["a", "b", "c", "d"].map((id) => long.add(item(id, name), undefined));
+    expect(outcomes).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      { kind: "unsupported", reason: "folder_too_large" },
+    ]);
+  });
+});
