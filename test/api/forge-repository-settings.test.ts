@@ -1,3 +1,4 @@
+import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
 import { createForgePeople, type ForgePeople } from "../support/forge-people.ts";
@@ -30,6 +31,33 @@ const omitted = [
 const newPath = async (fields: object = {}) =>
   `/repos/${mira}/${await people.newRepository(mira, fields)}`;
 const edit = (path: string, fields: object) => people.by(mira, "PATCH", path, fields);
+
+/** With the path as it is: fetch resolves dots before it sends. */
+const sendAsIs = (method: string, path: string) =>
+  new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
+    const { hostname, port } = new URL(daemon.url);
+    const headers = { authorization: `token ${people.tokenOf(mira)}` };
+    const asked = request({ hostname, port, method, path: `/api/v1${path}`, headers }, (answer) => {
+      let text = "";
+      answer.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+      answer.on("end", () => resolve({ status: answer.statusCode, text }));
+    });
+    asked.on("error", reject).end();
+  });
+
+describe("dots in addresses", () => {
+  test.each(["..", "%2e%2E", ".%2e", "../", "./..", "../../.."])(
+    "a hook called %s is none, and not its repository",
+    async (name) => {
+      const path = await newPath();
+      expect(await sendAsIs("DELETE", `${path}/hooks/${name}`)).toEqual({
+        status: 404,
+        text: "404 page not found\n",
+      });
+      expect((await people.by(mira, "GET", `${path}?ref=/../`)).status).toBe(200);
+    },
+  );
+});
 
 describe("settings of a repository", () => {
   test("are kept and shown, and the rest stays as it is", async () => {
@@ -149,6 +177,7 @@ describe("settings of a repository", () => {
       "repo is not a mirror, can not change mirror interval",
     ],
     ["a flag that is a text", { has_wiki: "no" }, "[]: a value has the wrong type"],
+    ["a tracker that is a text", { external_tracker: "x" }, "[]: a value has the wrong type"],
   ])("%s is refused and changes nothing", async (_what, fields, message) => {
     const path = await newPath();
     const before = (await people.by(mira, "GET", path)).json;

@@ -72,6 +72,10 @@ export const optionalIds = (max: number) =>
     .max(max, { error: "MaxSize" })
     .nullish();
 
+/** An object of members of their own. */
+export const optionalMembers = <S extends z.ZodRawShape>(shape: S) =>
+  z.object(shape, { error: notA("object") }).nullish();
+
 /** An object of texts that must be there; an empty one will do. */
 export const requiredTextMap = z.record(z.string(), z.string({ error: notA("string") }), {
   error: (issue) => (issue.input == null ? "Required" : notA("object")),

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { optionalFlag, optionalText } from "./common.ts";
+import { optionalFlag, optionalMembers, optionalText } from "./common.ts";
 
 // What clients switch about a repository besides its name and texts. Most of it belongs to features that this server
 // does not have: it is kept and returned, so that tools that look after repositories find what they left.
@@ -56,23 +56,19 @@ export const settingMembers = {
   ...featureMembers,
   ...mergingMembers,
   has_issues: optionalFlag,
-  internal_tracker: z
-    .object({
-      enable_time_tracker: optionalFlag,
-      allow_only_contributors_to_track_time: optionalFlag,
-      enable_issue_dependencies: optionalFlag,
-    })
-    .nullish(),
-  external_tracker: z
-    .object({
-      external_tracker_url: optionalText({ max: TRACKER_TEXT_MAX }),
-      external_tracker_format: optionalText({ max: TRACKER_TEXT_MAX }),
-      external_tracker_style: optionalText({ max: TRACKER_TEXT_MAX }),
-      external_tracker_regexp_pattern: optionalText({ max: TRACKER_TEXT_MAX }),
-    })
-    .nullish(),
+  internal_tracker: optionalMembers({
+    enable_time_tracker: optionalFlag,
+    allow_only_contributors_to_track_time: optionalFlag,
+    enable_issue_dependencies: optionalFlag,
+  }),
+  external_tracker: optionalMembers({
+    external_tracker_url: optionalText({ max: TRACKER_TEXT_MAX }),
+    external_tracker_format: optionalText({ max: TRACKER_TEXT_MAX }),
+    external_tracker_style: optionalText({ max: TRACKER_TEXT_MAX }),
+    external_tracker_regexp_pattern: optionalText({ max: TRACKER_TEXT_MAX }),
+  }),
   has_wiki: optionalFlag,
-  external_wiki: z.object({ external_wiki_url: optionalText({ max: TRACKER_TEXT_MAX }) }).nullish(),
+  external_wiki: optionalMembers({ external_wiki_url: optionalText({ max: TRACKER_TEXT_MAX }) }),
 };
 
 const settingsEdit = z.object(settingMembers);
