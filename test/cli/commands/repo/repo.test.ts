@@ -77,12 +77,14 @@ test("repositories are listed and shown", async () => {
 
 test("an edit sends what its flags name, a rename the name", async () => {
   const flags = ["mira/notes", "--private", "true", "--default-branch", "trunk", "--website", ""];
+  flags.push("--archived", "false");
   expect(await optionsOf<RepoEditOptions>(defineEdit, flags)).toEqual({
     owner: "mira",
     repo: "notes",
     private: "true",
     defaultBranch: "trunk",
     website: "",
+    archived: "false",
   });
   await expect(optionsOf(defineEdit, ["mira/notes"])).rejects.toThrow("nothing to change");
   await using home = await temporaryHome();
@@ -92,7 +94,12 @@ test("an edit sends what its flags name, a rename the name", async () => {
   await signIn(home.path, { url: daemon.url, forgeToken: "t" });
   const edited = await runCli(["repo", "edit", ...flags, "--json"], { home: home.path });
   expect(edited.json()).toEqual(repository);
-  expect(daemon.seen[0]?.json()).toEqual({ private: true, default_branch: "trunk", website: "" });
+  expect(daemon.seen[0]?.json()).toEqual({
+    private: true,
+    default_branch: "trunk",
+    website: "",
+    archived: false,
+  });
   const wrong = await runCli(["repo", "edit", "mira/notes", "--private", "yes"], {
     home: home.path,
   });
