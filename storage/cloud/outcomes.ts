@@ -73,12 +73,28 @@ export type ConnectFailure =
  */
 export class BrokenOff extends Error {
   readonly failure: ReadFailure;
+  /** False: whoever asks for the rest would only wait once more. */
+  readonly mayGoOn: boolean;
 
   constructor(failure: ReadFailure, cause?: unknown) {
     super(`the bytes broke off: ${failure.kind}`, cause === undefined ? undefined : { cause });
     this.name = "BrokenOff";
     this.failure = failure;
+    this.mayGoOn = !isWaitedFor(failure);
   }
+}
+
+/** The note of an `offline` of a server that gives a byte now and then. */
+export const TOO_SLOW = "too_slow";
+const waitedNotes: ReadonlySet<string> = new Set([
+  TOO_SLOW,
+  "UND_ERR_HEADERS_TIMEOUT",
+  "UND_ERR_BODY_TIMEOUT",
+]);
+
+/** Whether a server kept its connection and was waited for long enough: trying again would only mean to wait again. */
+export function isWaitedFor(failure: ReadFailure): boolean {
+  return failure.kind === "offline" && waitedNotes.has(failure.note ?? "");
 }
 
 /** Longest wait that a provider's Retry-After may impose on a request that somebody waits for. */

@@ -1,6 +1,11 @@
-import { mayRetryChange, mayRetryRead, type Failure, type ReadFailure } from "./outcomes.ts";
+import {
+  isWaitedFor,
+  mayRetryChange,
+  mayRetryRead,
+  type Failure,
+  type ReadFailure,
+} from "./outcomes.ts";
 import type { CloudProvider } from "./provider.ts";
-import { isWaitedFor } from "./transport.ts";
 
 /** How often a call is made at most, the first time included: one that does no harm twice, */
 export const READS_MAX = 4;

@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { type Dispatcher, errors } from "undici";
-import { BrokenOff, type Failure } from "./outcomes.ts";
+import { BrokenOff, TOO_SLOW, type Failure } from "./outcomes.ts";
 
 /** One request to a provider. It is sent once: no redirect is followed, nothing is tried again. */
 export interface ProviderRequest {
@@ -50,8 +50,18 @@ const HEAD_TIMEOUT_MS = 60_000;
 const IDLE_TIMEOUT_MS = 60_000;
 const TEXT_BYTES_MAX = 1024 * 1024;
 
+/** How fast a body must come at least. The time in which nobody takes it does not count. */
+export interface Pace {
+  readonly bytesMin: number;
+  /** So many bytes in each span of this length. */
+  readonly spanMs: number;
+}
+
+/** Slower than any line: a server that sends a byte now and then would be waited for without an end. */
+const SLOWEST: Pace = { bytesMin: 1024, spanMs: 60_000 };
+
 /** The transport of all adapters that speak HTTP. The dispatcher decides which addresses may be called. */
-export function createTransport(dispatcher: Dispatcher): Transport {
+export function createTransport(dispatcher: Dispatcher, slowest: Pace = SLOWEST): Transport {
   return {
     async send({ method, url, path, headers, body, signal, headTimeoutMs = HEAD_TIMEOUT_MS }) {
       const source = body instanceof Readable ? watchSource(body) : undefined;
@@ -67,7 +77,7 @@ export function createTransport(dispatcher: Dispatcher): Transport {
           headersTimeout: headTimeoutMs,
           bodyTimeout: IDLE_TIMEOUT_MS,
         });
-        return toAnswer(answer);
+        return toAnswer(answer, slowest);
       } catch (error) {
         // The other end may close a connection while the source is still read: only its own error counts.
         const failed = source?.failure();
@@ -110,9 +120,14 @@ function watchSource(body: Readable) {
   };
 }
 
-function toAnswer({ statusCode, headers, body }: Dispatcher.ResponseData): ProviderAnswer {
+function toAnswer(
+  { statusCode, headers, body }: Dispatcher.ResponseData,
+  slowest: Pace,
+): ProviderAnswer {
+  // It may break off while the head is still looked at: who then takes the body hears of it.
+  body.on("error", ignore);
   const discard = () => {
-    body.on("error", ignore).destroy();
+    body.destroy();
   };
   return {
     kind: "answered",
@@ -129,51 +144,74 @@ function toAnswer({ statusCode, headers, body }: Dispatcher.ResponseData): Provi
       const chunks: Buffer[] = [];
       let size = 0;
       try {
-        for await (const chunk of body as AsyncIterable<Buffer>) {
+        for await (const chunk of toStream(body, undefined, slowest) as AsyncIterable<Buffer>) {
           size += chunk.byteLength;
           if (size > bytesMax) return { kind: "offline", sent: true, note: "answer_too_long" };
           chunks.push(chunk);
         }
       } catch (error) {
-        return { kind: "offline", sent: true, note: toNote(error) };
+        const failure = error instanceof BrokenOff ? error.failure : undefined;
+        return failure?.kind === "offline"
+          ? failure
+          : { kind: "offline", sent: true, note: toNote(error) };
       } finally {
         discard();
       }
       return { kind: "ok", text: Buffer.concat(chunks).toString("utf8") };
     },
 
-    stream: (length) => toStream(body, length),
+    stream: (length) => toStream(body, length, slowest),
   };
 }
 
 /** The body under our own error, and never shorter or longer than it was said to be. */
-function toStream(body: Readable, length: number | undefined): Readable {
+function toStream(body: Readable, length: number | undefined, slowest: Pace): Readable {
   const broken = (note: string, cause?: unknown) =>
     new BrokenOff({ kind: "offline", sent: true, note }, cause);
   let size = 0;
+  let sizeBefore = 0;
+  let last: Buffer | undefined;
+  const watch = setInterval(() => {
+    if (body.isPaused()) return;
+    if (size - sizeBefore < slowest.bytesMin) out.destroy(broken(TOO_SLOW));
+    sizeBefore = size;
+  }, slowest.spanMs).unref();
   const out = new Readable({
     read() {
+      if (!body.isPaused()) return;
+      sizeBefore = size;
+      watch.refresh();
       body.resume();
     },
     destroy(error, done) {
-      body.on("error", ignore).destroy();
+      clearInterval(watch);
+      body.destroy();
       done(error);
     },
   });
+  // Likewise.
+  out.on("error", ignore);
   body.on("data", (chunk: Buffer) => {
     size += chunk.byteLength;
     if (length !== undefined && size > length) return out.destroy(broken("longer_than_said"));
-    if (!out.push(chunk)) body.pause();
+    // Given when it is known that nothing follows: the beginning of a longer file is none that was asked for.
+    if (size === length) last = chunk;
+    else if (!out.push(chunk)) body.pause();
   });
   body.on("end", () => {
     if (length !== undefined && size < length) out.destroy(broken("shorter_than_said"));
-    else out.push(null);
+    else {
+      clearInterval(watch);
+      if (last !== undefined) out.push(last);
+      out.push(null);
+    }
   });
   body.on("error", (error) => out.destroy(broken(toNote(error), error)));
   body.on("close", () => {
     if (!body.readableEnded) out.destroy(broken("closed"));
   });
   body.pause();
+  if (body.errored !== null) out.destroy(broken(toNote(body.errored), body.errored));
   return out;
 }
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { Agent } from "undici";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { BrokenOff } from "../../../../storage/cloud/outcomes.ts";
 import {
   createTransport,
@@ -130,6 +130,43 @@ describe("an answer's body", () => {
     await new Promise((done) => setImmediate(done));
     expect(stream.readableLength).toBeLessThan(4 * 1024 * 1024);
     stream.on("error", () => undefined).destroy();
+  });
+
+  test("that breaks off before anybody takes it ends nobody, and is told to whoever takes it", async () => {
+    const gone = Promise.withResolvers<void>();
+    const { send } = await start((request, response) => {
+      request.socket.once("close", gone.resolve);
+      response.writeHead(200, { "content-length": 10 });
+      response.write("12345", () => response.destroy());
+    });
+    const answers = [await sendOk(send()), await sendOk(send()), await sendOk(send())];
+    const early = answers[0]?.stream(10);
+    await gone.promise;
+    for (let turn = 0; turn < 20; turn++) await new Promise((done) => setImmediate(done));
+    await expect(buffer(early as Readable)).rejects.toThrow(BrokenOff);
+    await expect(buffer(answers[1]?.stream(10) as Readable)).rejects.toThrow(BrokenOff);
+    expect(await answers[2]?.text()).toMatchObject({ kind: "offline", sent: true });
+  });
+
+  test("that comes drop by drop is given up; one that nobody takes has time", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    try {
+      const { send } = await start((_request, response) => {
+        response.write("x".repeat(100));
+      });
+      const dripping = (await sendOk(send())).text();
+      const stream = (await sendOk(send())).stream(undefined);
+      const waiting = (await sendOk(send())).stream(undefined);
+      await once(stream, "readable");
+      stream.read();
+      vi.advanceTimersByTime(60_000);
+      expect(stream.errored).toMatchObject({ failure: { kind: "offline", note: "too_slow" } });
+      expect(await dripping).toMatchObject({ kind: "offline", note: "too_slow" });
+      expect(waiting.destroyed).toBe(false);
+      waiting.destroy();
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   test("as text has a bound", async () => {

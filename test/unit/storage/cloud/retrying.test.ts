@@ -1,0 +1,31 @@
+import { describe, expect, test } from "vitest";
+import type { Failure } from "../../../../storage/cloud/outcomes.ts";
+import { withRetries } from "../../../../storage/cloud/retrying.ts";
+import { createMemoryStorage } from "../../../support/memory-provider.ts";
+
+const signal = new AbortController().signal;
+
+/** The calls that a listing makes when all of them fail like this. */
+async function callsOf(failure: Failure): Promise<number> {
+  const storage = createMemoryStorage();
+  const provider = withRetries(storage.connect(), {
+    sleep: async () => undefined,
+    random: () => 0,
+  });
+  storage.fail("list", ...Array<Failure>(9).fill(failure));
+  expect(await provider.list({ folder: "", signal })).toEqual(failure);
+  return storage.calls.length;
+}
+
+describe("a look that fails", () => {
+  test("is tried again a few times", async () => {
+    expect(await callsOf({ kind: "offline", sent: true, note: "ECONNRESET" })).toBe(4);
+  });
+
+  test.each(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT", "too_slow"])(
+    "is not when a minute was waited for nothing: %s",
+    async (note) => {
+      expect(await callsOf({ kind: "offline", sent: true, note })).toBe(1);
+    },
+  );
+});
