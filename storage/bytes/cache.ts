@@ -81,6 +81,16 @@ export async function createByteCache(options: ByteCacheOptions): Promise<ByteCa
   });
   let isClosed = false;
 
+  /** What cannot be looked up is as good as not there. */
+  async function lookUp(key: string): Promise<CachedBytes | undefined> {
+    try {
+      return await hits.lookUp(key);
+    } catch (error) {
+      onError(error, "looking up a file");
+      return undefined;
+    }
+  }
+
   return {
     async open(request) {
       const { key } = request;
@@ -88,7 +98,7 @@ export async function createByteCache(options: ByteCacheOptions): Promise<ByteCa
         let before: number;
         do {
           before = transfers.ended;
-          const bytes = await hits.lookUp(key);
+          const bytes = await lookUp(key);
           if (bytes !== undefined) return { kind: "ok", bytes, meta: undefined };
           // A transfer that ended during the look has put there what the look has missed.
         } while (before !== transfers.ended);

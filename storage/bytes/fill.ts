@@ -29,6 +29,8 @@ export interface Fill {
 
 /** What a transfer may ask for while it runs. */
 export interface FillHelp {
+  /** Nothing beyond so many bytes is written: without a length nobody knows before whether it would ever end. */
+  readonly bytesMax: number;
   /** The bytes from `from` on (up to `end`), of exactly the same version; undefined when they cannot be had. */
   rest(from: number, end: number | undefined): Promise<Readable | undefined>;
   /** Frees some of the disk. */
@@ -45,12 +47,17 @@ const WINDOW_BYTES = 4 * 1024 * 1024;
 /** Bytes that may wait for the disk. */
 const UNWRITTEN_BYTES = 2 * 1024 * 1024;
 
-/** The cache's own disk failed: the bytes can still be had from where they came from. */
+/** The cache's own disk failed, or its limit is reached: the bytes can still be had from where they came from. */
 export class CacheDiskError extends Error {
   constructor(cause: unknown) {
     super("the cache could not be written", { cause });
     this.name = "CacheDiskError";
   }
+}
+
+/** Whether the rest of a stream that ended with this error may be asked for: the error itself may say no. */
+export function mayGoOn(error: unknown): boolean {
+  return !(error instanceof Error && "mayGoOn" in error && error.mayGoOn === false);
 }
 
 interface Chunk {
@@ -127,6 +134,7 @@ export function startFill(
       arrived += bytes.byteLength;
       wake();
       if (size !== undefined && arrived > size) throw new Error("more bytes than announced");
+      if (arrived > help.bytesMax) throw new CacheDiskError(new Error("more than may be kept"));
       const underWay = keepWriting();
       if (arrived - written > UNWRITTEN_BYTES) await underWay;
     }
@@ -143,7 +151,12 @@ export function startFill(
         return arrived;
       } catch (error) {
         const isFinal = failure !== undefined || error instanceof CacheDiskError || isComplete;
-        if (isFinal || resumes >= RESUMES_MAX || (size !== undefined && arrived > size))
+        if (
+          isFinal ||
+          !mayGoOn(error) ||
+          resumes >= RESUMES_MAX ||
+          (size !== undefined && arrived > size)
+        )
           throw error;
         const rest = await help.rest(arrived, undefined);
         if (rest === undefined) throw error;

@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import { RESUMES_MAX } from "./fill.ts";
+import { mayGoOn, RESUMES_MAX } from "./fill.ts";
 
 /** A small file as a whole; a transfer that breaks off is begun again. */
 export async function readSmall(
@@ -20,7 +20,7 @@ export async function readSmall(
       if (arrived !== size) throw new Error(`a fetch of ${size} bytes gave ${arrived}`);
       return Buffer.concat(chunks, size);
     } catch (error) {
-      const next = retries < RESUMES_MAX ? await again() : undefined;
+      const next = retries < RESUMES_MAX && mayGoOn(error) ? await again() : undefined;
       if (next === undefined) throw error;
       stream = next;
     }

@@ -108,12 +108,14 @@ export function createTransfers(options: TransfersOptions): Transfers {
     request: CacheRequest<Meta, Failure>,
     transfer: Transfer<Meta, Failure>,
   ): Promise<Started<Meta> | Failure> {
+    let stream: Readable | undefined;
     try {
       const fetched = await request.fetch(undefined, transfer.controller.signal);
       if (!isFetched<Meta, Failure>(fetched)) {
         transfer.leave();
         return fetched;
       }
+      ({ stream } = fetched);
       const { size } = fetched;
       const limit = await options.limitOf(request.userId);
       if (size !== undefined && size > limit) {
@@ -124,6 +126,7 @@ export function createTransfers(options: TransfersOptions): Transfers {
         ? await collect(request, fetched, size, transfer)
         : await follow(request, fetched, limit, transfer);
     } catch (error) {
+      stream?.destroy();
       transfer.leave();
       throw error;
     }
@@ -187,6 +190,7 @@ export function createTransfers(options: TransfersOptions): Transfers {
       return { kind: "through", fetched, isTaken: false };
     }
     const fill = startFill(file, fetched.stream, size, {
+      bytesMax: limit,
       rest: (start, end) => fetchRest(request, transfer, meta, start, end),
       makeRoom: () => index.makeRoom(),
       blocks: options.blocks,

@@ -363,6 +363,29 @@ describe("many want the same at once", () => {
     },
   );
 
+  test("a limit that cannot be read ends the fetch that it was asked for", async () => {
+    await using t = await openTestCache();
+    const stream = Readable.from(chunks(randomBytes(MIB), undefined));
+    const cache = await createByteCache({
+      db: t.db,
+      folder: join(t.folder, "other"),
+      clock: () => t.now,
+      newId: () => "other",
+      limitOf: () => Promise.reject(new Error("busy")),
+      memoryBytes: MIB,
+      onError: (error) => t.errors.push(String(error)),
+    });
+    const opening = cache.open<string, Failure>({
+      userId: "u",
+      connectionId: "c",
+      key: keyOf("a"),
+      flight: "a",
+      fetch: async () => fetched("a", stream, MIB),
+    });
+    await expect(opening).rejects.toThrow("busy");
+    expect(stream.destroyed).toBe(true);
+  });
+
   test("more bytes than announced are never given as the whole", async () => {
     await using t = await openTestCache();
     const fetch: Fetch = async () => fetched("a", Readable.from([Buffer.alloc(2 * MIB)]), MIB);
@@ -533,6 +556,36 @@ describe("attack: damaged files", () => {
         expect(t.fetches("a")).toBe(2);
       },
     );
+
+  test("one that cannot even be dropped, since the index cannot be written, is fetched all the same", async () => {
+    await using t = await openTestCache();
+    const bytes = randomBytes(MIB);
+    await t.get("a", bytes);
+    await t.settle();
+    await truncate(t.pathOf("a"), 100);
+    const errors: string[] = [];
+    const cache = await createByteCache({
+      db: { ...t.db, get: t.db.get, transaction: () => Promise.reject(new Error("full")) },
+      folder: t.folder,
+      clock: () => t.now,
+      newId: () => "other",
+      limitOf: async () => t.limit,
+      memoryBytes: MIB,
+      onError: (_error, what) => errors.push(what),
+    });
+    const outcome = await cache.open<string, Failure>({
+      userId: "u",
+      connectionId: "c",
+      key: keyOf("a"),
+      flight: "a",
+      fetch: serve("a", bytes),
+    });
+    if (outcome.kind !== "ok") throw new Error(outcome.kind);
+    same(await buffer(await outcome.bytes.open()), bytes);
+    outcome.bytes.release();
+    await cache.idle();
+    expect(errors[0]).toBe("looking up a file");
+  });
 
   test("a bit that flips without any sign is found a day later", async () => {
     await using t = await openTestCache();

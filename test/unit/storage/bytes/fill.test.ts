@@ -4,6 +4,7 @@ import { buffer } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
 import { createBlocks } from "../../../../storage/bytes/blocks.ts";
 import { startFill, type FillHelp } from "../../../../storage/bytes/fill.ts";
+import { readSmall } from "../../../../storage/bytes/read-small.ts";
 
 /** A file in memory whose nth write fails, and those after it while `isBroken`. */
 function fakeFile(failAt: number, isBroken: () => boolean) {
@@ -39,6 +40,7 @@ function help(more: Partial<FillHelp> = {}): FillHelp & { readonly asked: string
   const asked: string[] = [];
   return {
     asked,
+    bytesMax: Number.POSITIVE_INFINITY,
     blocks: createBlocks(1024 * 1024),
     id: "a",
     async rest(from, end) {
@@ -91,6 +93,26 @@ describe("a disk that is full", () => {
     });
 });
 
+test("attack: a file without a length is not written beyond what may be kept, and is read all the same", async () => {
+  let written = 0;
+  const file = {
+    ...fakeFile(0, () => false),
+    async writev(parts: Uint8Array[]) {
+      const size = parts.reduce((sum, part) => sum + part.byteLength, 0);
+      written += size;
+      return { bytesWritten: size, buffers: parts };
+    },
+  } as unknown as FileHandle;
+  const helping = help({ bytesMax: 1_000_000 });
+  const fill = startFill(file, source(), undefined, helping);
+  fill.finished.catch(() => undefined);
+  const all = await buffer(fill.read(undefined));
+  expect(all.equals(bytes)).toBe(true);
+  await expect(fill.finished).rejects.toThrow("could not be written");
+  expect(written).toBeLessThanOrEqual(1_000_000);
+  expect(helping.asked).toHaveLength(1);
+});
+
 describe("readers", () => {
   test("one that begins late reads from the disk what is no longer in memory", async () => {
     const fill = startFill(
@@ -102,6 +124,30 @@ describe("readers", () => {
     await fill.finished;
     expect((await buffer(fill.read(undefined))).equals(bytes)).toBe(true);
     expect((await buffer(fill.read({ start: 1, end: 1 }))).equals(bytes.subarray(1, 2))).toBe(true);
+  });
+
+  test("an error that says so is the end: nothing more is asked for", async () => {
+    const slow = Object.assign(new Error("too slow"), { mayGoOn: false });
+    const dripping = () =>
+      Readable.from(
+        (async function* () {
+          yield bytes.subarray(0, 10);
+          throw slow;
+        })(),
+        { objectMode: false },
+      );
+    const helping = help();
+    const fill = startFill(
+      fakeFile(0, () => false),
+      dripping(),
+      100,
+      helping,
+    );
+    fill.finished.catch(() => undefined);
+    await expect(buffer(fill.read(undefined))).rejects.toThrow("too slow");
+    const again = async () => dripping();
+    await expect(readSmall(dripping(), 100, again)).rejects.toThrow("too slow");
+    expect(helping.asked).toEqual([]);
   });
 
   test("all of them hear of an end that nobody can mend", async () => {
