@@ -29,7 +29,9 @@ export function toExactBytes(
   const { status, headers } = answer;
   const isPlain = encodingOf(answer) === undefined;
   if (status === 206) {
-    const part = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(headers["content-range"] ?? "");
+    const part = /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15}|\*)$/.exec(
+      headers["content-range"] ?? "",
+    );
     const start = range?.start ?? 0;
     const total = part?.[3] === "*" || part === null ? size : Number(part[3]);
     const end = Math.min(range?.end ?? Infinity, (total ?? Infinity) - 1);
@@ -42,7 +44,7 @@ export function toExactBytes(
     }
     // Some servers give more than was asked for, such as everything for the first byte.
     const stream = answer.stream(given);
-    return { kind: "ok", length, stream: length < given ? cut(stream, 0, length) : stream };
+    return { kind: "ok", length, stream: length < given ? cut(stream, 0, length, false) : stream };
   }
   const said = toLength(headers["content-length"]);
   const whole = isPlain ? (said ?? size) : size;
@@ -55,7 +57,8 @@ export function toExactBytes(
   }
   const end = Math.min(range?.end ?? Infinity, (whole ?? Infinity) - 1);
   const length = Number.isFinite(end) ? end + 1 - start : undefined;
-  return { kind: "ok", length, stream: cut(openPlain(answer, said), start, length) };
+  const endsThere = whole !== undefined && end === whole - 1;
+  return { kind: "ok", length, stream: cut(openPlain(answer, said), start, length, endsThere) };
 }
 
 /**
@@ -83,22 +86,35 @@ function toLength(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
-/** `length` bytes from `start` on, or everything from there without one. */
-function cut(source: Readable, start: number, length: number | undefined): Readable {
+/**
+ * `length` bytes from `start` on, or everything from there without one. Where the source ends with them it must: what is
+ * longer than it was told to be is something else.
+ */
+function cut(
+  source: Readable,
+  start: number,
+  length: number | undefined,
+  endsThere: boolean,
+): Readable {
   const end = length === undefined ? Infinity : start + length;
   async function* wanted() {
     let at = 0;
+    // Held back until it is known that nothing follows that must not.
+    let held: Buffer | undefined;
     try {
       for await (const chunk of source as AsyncIterable<Buffer>) {
         const part = chunk.subarray(Math.max(0, start - at), Math.max(0, end - at));
         at += chunk.length;
-        if (part.length > 0) yield part;
-        if (at >= end) return;
+        if (endsThere && at > end) throw broken("longer_than_said");
+        if (part.length > 0 && held !== undefined) yield held;
+        if (part.length > 0) held = part;
+        if (at >= end && !endsThere) break;
       }
     } catch (error) {
       throw error instanceof BrokenOff ? error : broken("undecodable", error);
     }
-    if (length !== undefined) throw broken("shorter_than_said");
+    if (at < end && length !== undefined) throw broken("shorter_than_said");
+    if (held !== undefined) yield held;
   }
   return toStream(source, wanted());
 }

@@ -67,6 +67,34 @@ describe("exactly the wanted bytes", () => {
     expect(await readExactly(handle, { start: 100_000 }, 100_000)).toBe("range_not_satisfiable");
   });
 
+  test("not of a file that is longer than it was told to be, however it comes", async () => {
+    for (const encoding of ["identity", "gzip"]) {
+      const handle = (_: unknown, response: ServerResponse) => {
+        response.writeHead(200, { "content-encoding": encoding });
+        // In chunks, of which the first is as long as the file should be.
+        if (encoding === "gzip") response.end(gzipSync(bytes));
+        else response.write(bytes.subarray(0, 50_000), () => response.end(bytes.subarray(50_000)));
+      };
+      for (const range of [undefined, { start: 0 }, { start: 49_999, end: 49_999 }]) {
+        await using server = await answerOf(handle);
+        const exact = toExactBytes(server.answer, range, 50_000);
+        if (exact.kind !== "ok") throw new Error(exact.kind);
+        const got: Buffer[] = [];
+        const reading = (async () => {
+          for await (const chunk of exact.stream) got.push(chunk as Buffer);
+        })();
+        await expect(reading).rejects.toThrow(BrokenOff);
+        expect(Buffer.concat(got).length).toBeLessThan(exact.length ?? 0);
+      }
+    }
+  });
+
+  test("not of a part that ends nowhere", async () => {
+    const handle = (_: unknown, response: ServerResponse) =>
+      void response.writeHead(206, { "content-range": `bytes 0-${"9".repeat(400)}/*` }).end(bytes);
+    expect(await readExactly(handle)).toBe("ask_for_whole");
+  });
+
   test("of a server that gives more than the range, or less", async () => {
     const partial = (from: number, to: number) => (_: unknown, response: ServerResponse) =>
       void response
