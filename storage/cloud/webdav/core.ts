@@ -48,12 +48,12 @@ export function createDavCore(input: {
     const parent = segments.slice(0, -1);
     const name = segments.at(-1) ?? "";
     let seen: Seen | undefined;
-    let isGone = false;
+    let refused: number | undefined;
     const place: DavPlace = { segments, isFolder: segments.length === 0 };
     const outcome = await client.propfind(
       { place, depth: "0", props, signal },
       (response, path, serverNow) => {
-        if (response.status !== undefined && response.status >= 400) isGone = true;
+        if (response.status !== undefined && response.status >= 300) refused ??= response.status;
         else {
           // A server that mixes spellings tells which of them is the item's own.
           const told = path?.at(-1);
@@ -62,18 +62,19 @@ export function createDavCore(input: {
         }
       },
     );
-    if (outcome.kind === "refused") {
-      const { status } = outcome.answer;
-      // A file where a folder should be: Apache and nginx tell it in their own ways.
-      return status === 404 || status === 410
-        ? { kind: "not_found" }
-        : toFailure(outcome.answer, deps.clock());
-    }
+    if (outcome.kind === "refused") return toRefusal(outcome.answer);
     if (outcome.kind !== "ok") return outcome;
     if (seen !== undefined) return { kind: "ok", seen };
-    return isGone
+    return refused === undefined
+      ? { kind: "offline", sent: true, note: "empty_multistatus" }
+      : toRefusal({ status: refused, headers: {} });
+  }
+
+  /** Only what is told to be missing is: whoever may not look, or cannot at the moment, has not seen that it is gone. */
+  function toRefusal(answer: Parameters<typeof toFailure>[0]): LookOutcome {
+    return answer.status === 404 || answer.status === 410
       ? { kind: "not_found" }
-      : { kind: "offline", sent: true, note: "empty_multistatus" };
+      : toFailure(answer, deps.clock());
   }
 
   return {

@@ -76,7 +76,7 @@ export function toSeen(
       version: isFolder ? undefined : [fileId ?? "", content, size, modifiedAt].join(":"),
       ...(!isFolder && isUnsettled ? { unsettled: true } : {}),
     },
-    strongTag: rawTag !== undefined && /^"[^"]*"$/.test(rawTag) ? rawTag : undefined,
+    strongTag: rawTag !== undefined && /^"[\x21\x23-\x7e]*"$/.test(rawTag) ? rawTag : undefined,
     fileId,
     permissions: text("permissions", OWNCLOUD),
   };

@@ -39,8 +39,11 @@ export async function listFolder(
         const name = nameInListing(core, segments, path);
         if (name === undefined) throw new Useless(offline("foreign_href"));
         if (name === "") {
+          const { status = 200 } = response;
+          // The folder itself could not be looked into: what is told besides is no listing.
+          if (status >= 300)
+            throw new Useless(toFailure({ status, headers: {} }, core.deps.clock()));
           self = response.isFolder || response.status !== undefined ? "folder" : "file";
-          if (response.status === 404) throw new Useless({ kind: "stale", note: "404" });
           return;
         }
         if (response.status === 404 || response.status === 410) return;

@@ -15,6 +15,8 @@ export interface DavResponse {
 
 const DAV = "DAV:";
 const BYTES_MAX = 2 * 1024 * 1024 * 1024;
+/** Properties of one response that are kept; nobody asks for as many. */
+const PROPS_MAX = 64;
 
 /**
  * Reads a multistatus answer as it comes. Anything else, a page for people first of all, is `offline`. `onResponse` is
@@ -48,7 +50,7 @@ export async function readMultistatus(
           }
         } else if (isDav(parent, "propstat") && isDav(element, "status"))
           propstat.status = toStatus(text);
-        else if (isDav(parent, "prop"))
+        else if (isDav(parent, "prop") && propstat.props.size < PROPS_MAX)
           propstat.props.set(`{${element.uri}}${element.local}`, text.trim());
         else if (isDav(parent, "resourcetype") && isDav(element, "collection"))
           propstat.isFolder = true;

@@ -207,6 +207,42 @@ describe("hostile listings", () => {
       expect((await list(body)).kind).toBe("offline");
   });
 
+  test("a folder that cannot be looked into at the moment is not empty, and what is told besides is no listing", async () => {
+    const self = (line: string) =>
+      `<D:response><D:href>/b%20x/</D:href><D:status>HTTP/1.1 ${line}</D:status></D:response>`;
+    for (const [line, kind] of [
+      ["503 Service Unavailable", "offline"],
+      ["500 Internal Server Error", "offline"],
+      ["401 Unauthorized", "reauth"],
+      ["403 Forbidden", "forbidden"],
+      ["423 Locked", "locked"],
+      ["404 Not Found", "stale"],
+    ] as const) {
+      expect((await list(multistatus(self(line)))).kind).toBe(kind);
+      expect((await list(multistatus(self(line) + file("/b%20x/a")))).kind).toBe(kind);
+    }
+  });
+
+  test("an item that cannot be looked at at the moment is not gone", async () => {
+    const one = (line: string) =>
+      multistatus(
+        `<D:response><D:href>/b%20x/a</D:href><D:status>HTTP/1.1 ${line}</D:status></D:response>`,
+      );
+    for (const [line, kind] of [
+      ["503 Service Unavailable", "offline"],
+      ["403 Forbidden", "forbidden"],
+      ["404 Not Found", "not_found"],
+      ["410 Gone", "not_found"],
+    ] as const)
+      expect((await (await open(one(line))).stat({ id: "a", signal })).kind).toBe(kind);
+  });
+
+  test("properties without an end are not kept", async () => {
+    const props = Array.from({ length: 5000 }, (_, at) => `<D:p${at}>x</D:p${at}>`).join("");
+    const outcome = await list(multistatus(folder("/b%20x/") + file("/b%20x/a", props)));
+    expect(outcome).toMatchObject({ items: [{ name: "a", size: undefined }] });
+  });
+
   test("names that are no UTF-8 are left out, repeated ones are told once", async () => {
     const outcome = await list(
       multistatus(
