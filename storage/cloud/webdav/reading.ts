@@ -1,10 +1,12 @@
 import { Readable } from "node:stream";
+import { encodingOf } from "../content-encoding.ts";
 import { toExactBytes } from "../exact-bytes.ts";
 import { BrokenOff, type ReadFailure } from "../outcomes.ts";
 import type { ProviderItem, ReadOutcome, ReadRequest } from "../provider.ts";
+import type { ProviderAnswer } from "../transport.ts";
 import { toPlaceOf } from "./address.ts";
 import type { DavCore } from "./core.ts";
-import { plainTag } from "./items.ts";
+import { plainTag, toCount } from "./items.ts";
 
 /** How often a file is looked at again when it changes between the look and the bytes. */
 const ATTEMPTS_MAX = 3;
@@ -46,7 +48,10 @@ export async function readFile(core: DavCore, input: ReadRequest): Promise<ReadO
         ? { kind: "not_found", note: failure.note ?? "gone" }
         : failure;
     }
-    if (isOther(answer.headers, item.modifiedAt, strongTag)) {
+    if (
+      isOther(answer, item, strongTag) ||
+      (tellsOtherTag(answer, strongTag) && (await hasChanged(core, place.segments, item, signal)))
+    ) {
       answer.discard();
       continue;
     }
@@ -70,6 +75,17 @@ export async function readFile(core: DavCore, input: ReadRequest): Promise<ReadO
     }
   }
   return { kind: "changed", note: "keeps_changing" };
+}
+
+/** A look after the answer has begun: whether the file is another one than the one that was looked at before. */
+async function hasChanged(
+  core: DavCore,
+  segments: readonly string[],
+  before: ProviderItem,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const found = await core.look(segments, signal);
+  return found.kind !== "ok" || found.seen.item.version !== before.version;
 }
 
 /** Why the bytes that were read may be of two versions. */
@@ -104,17 +120,32 @@ function endingWith(source: Readable, refuse: () => Promise<ReadFailure | undefi
   return stream;
 }
 
-/** Whether an answer's own tag and time are those of another version than the one that was looked at. */
+/** Whether an answer's own time and length are those of another version than the one that was looked at. */
 function isOther(
-  headers: Readonly<Record<string, string>>,
-  modifiedAt: number | undefined,
+  answer: ProviderAnswer,
+  { modifiedAt, size }: ProviderItem,
   strongTag: string | undefined,
 ): boolean {
+  const time = Date.parse(answer.headers["last-modified"] ?? "");
+  const whole = toWholeLength(answer);
+  return (
+    (modifiedAt !== undefined && !Number.isNaN(time) && time !== modifiedAt) ||
+    (size !== undefined && whole !== undefined && size !== whole) ||
+    (tellsOtherTag(answer, strongTag) && Number.isNaN(time))
+  );
+}
+
+/** Some servers tell another tag here than in a listing: with an equal time only a further look tells which it is. */
+function tellsOtherTag({ headers }: ProviderAnswer, strongTag: string | undefined): boolean {
   const tag = headers["etag"];
-  const time = Date.parse(headers["last-modified"] ?? "");
-  const isOtherTag =
-    tag !== undefined && strongTag !== undefined && plainTag(tag) !== plainTag(strongTag);
-  const isOtherTime = modifiedAt !== undefined && !Number.isNaN(time) && time !== modifiedAt;
-  // Some servers tell another tag here than in a listing: with an equal time it is the same file.
-  return isOtherTime || (isOtherTag && Number.isNaN(time));
+  return tag !== undefined && strongTag !== undefined && plainTag(tag) !== plainTag(strongTag);
+}
+
+/** The length of the whole file, where an answer tells it. What was encoded on its way has another one. */
+function toWholeLength(answer: ProviderAnswer): number | undefined {
+  const { status, headers } = answer;
+  if (encodingOf(answer) !== undefined) return undefined;
+  return status === 206
+    ? toCount(/\/(\d+)$/.exec(headers["content-range"] ?? "")?.[1])
+    : toCount(headers["content-length"]);
 }
