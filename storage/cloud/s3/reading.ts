@@ -2,7 +2,7 @@ import { encodingOf } from "../content-encoding.ts";
 import { toExactBytes } from "../exact-bytes.ts";
 import type { ReadOutcome, ReadRequest } from "../provider.ts";
 import type { ProviderAnswer } from "../transport.ts";
-import { toObjectHead } from "./client.ts";
+import { toObjectHead, unquote, type ObjectHead } from "./client.ts";
 import { find, findObject, type Store } from "./context.ts";
 import { toItem, toVersion } from "./listing.ts";
 import { isPrecondition } from "./refusals.ts";
@@ -37,7 +37,8 @@ export async function read(store: Store, reading: ReadRequest): Promise<ReadOutc
     answer.discard();
     return whole === undefined ? { kind: "not_found" } : whole.failure;
   }
-  if (version !== undefined && toVersion(whole) !== version) {
+  // A look besides the answer may have shown another object than the one whose bytes come.
+  if (isOfAnother(answer, whole) || (version !== undefined && toVersion(whole) !== version)) {
     answer.discard();
     return { kind: "changed" };
   }
@@ -71,7 +72,11 @@ async function readFromWhole(
     sent.answer.discard();
     return whole === undefined ? { kind: "not_found" } : whole.failure;
   }
-  if (whole.etag !== etag || (version !== undefined && toVersion(whole) !== version)) {
+  if (
+    whole.etag !== etag ||
+    isOfAnother(sent.answer, whole) ||
+    (version !== undefined && toVersion(whole) !== version)
+  ) {
     sent.answer.discard();
     return { kind: "changed" };
   }
@@ -81,6 +86,14 @@ async function readFromWhole(
   return bytes.kind === "range_not_satisfiable"
     ? { kind: "range_not_satisfiable", size: whole.size }
     : { kind: "offline", sent: true, note: "unusable_ranges" };
+}
+
+/** Whether an answer names another entity tag; what lies in between may have weakened it, or hung a word on it. */
+function isOfAnother({ headers }: ProviderAnswer, { etag }: ObjectHead): boolean {
+  const told = unquote((headers["etag"] ?? "").replace(/^W\//, ""));
+  return (
+    told !== "" && told !== etag && !told.startsWith(`${etag}-`) && !told.startsWith(`${etag};`)
+  );
 }
 
 async function refuseMissing(store: Store, id: string, signal: AbortSignal): Promise<ReadOutcome> {

@@ -1,8 +1,9 @@
 import { once } from "node:events";
-import { createServer } from "node:http";
+import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, test } from "vitest";
+import type { CloudProvider } from "../../../../../storage/cloud/provider.ts";
 import { s3 } from "../../../../../storage/cloud/s3/provider.ts";
 import {
   calm,
@@ -222,6 +223,7 @@ describe("a server that lies", () => {
         `<IsTruncated>true</IsTruncated><NextContinuationToken>again</NextContinuationToken>${entry("a")}`,
       ),
     ],
+    ["of keys from deeper down", page(`<IsTruncated>false</IsTruncated>${entry("root/x/y")}`)],
     ["of other keys", page(`<IsTruncated>false</IsTruncated>${entry("elsewhere/a")}`)],
     ["without its end", page(`<IsTruncated>false</IsTruncated>${entry("root/a")}`).slice(0, -8)],
     ["that does not say whether it is whole", page(entry("root/a"))],
@@ -234,7 +236,21 @@ describe("a server that lies", () => {
     ["that is nothing", ""],
     ["of deep elements", page("<a>".repeat(10_000))],
   ])("about a listing %s is offline, never empty", async (_what, body) => {
-    const server = createServer((_request, response) => response.end(body)).listen(0, "127.0.0.1");
+    await connectTo(
+      (_request, response) => response.end(body),
+      async (provider) => {
+        for (const folder of ["", "a"])
+          expect((await provider.list({ folder, signal: calm })).kind).toBe("offline");
+      },
+    );
+  });
+
+  /** A bucket of a server that says whatever `answer` does. */
+  async function connectTo(
+    answer: RequestListener,
+    work: (provider: CloudProvider) => Promise<void>,
+  ) {
+    const server = createServer(answer).listen(0, "127.0.0.1");
     await once(server, "listening");
     try {
       const { deps, facts } = await open();
@@ -254,12 +270,26 @@ describe("a server that lies", () => {
         deps,
       );
       if (outcome.kind !== "ok") throw new Error(outcome.kind);
-      for (const folder of ["", "a"])
-        expect((await outcome.provider.list({ folder, signal: calm })).kind).toBe("offline");
+      await work(outcome.provider);
     } finally {
       server.closeAllConnections();
       await new Promise((done) => server.close(done));
     }
+  }
+
+  test("about which object it sends: the look besides must have shown the same", async () => {
+    const modified = { "last-modified": "Sat, 21 Nov 2026 15:16:14 GMT" };
+    await connectTo(
+      (request, response) => {
+        if (request.method === "HEAD")
+          response.writeHead(200, { ...modified, etag: '"old"', "content-length": 5 }).end();
+        // Without a length, so that a look has to tell it.
+        else response.writeHead(200, { ...modified, etag: '"new"' }).end("22222");
+      },
+      async (provider) => {
+        expect((await provider.read({ id: "a", signal: calm })).kind).toBe("changed");
+      },
+    );
   });
 
   test("about the end of the next page only is not believed", async () => {
