@@ -57,9 +57,9 @@ export function asObject(value: unknown): JsonObject | undefined {
     : undefined;
 }
 
-/** A text that is not empty. */
+/** A text that is not empty; what is no Unicode in it is replaced, since it could stand in no address. */
 export function asText(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
+  return typeof value === "string" && value !== "" ? value.toWellFormed() : undefined;
 }
 
 /** A whole number from 0 up. */

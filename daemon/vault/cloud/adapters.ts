@@ -7,6 +7,7 @@ import type {
   Facts,
 } from "../../../storage/cloud/provider.ts";
 import { withRetries } from "../../../storage/cloud/retrying.ts";
+import { withSoundItems } from "../../../storage/cloud/sound.ts";
 import { createTurns } from "../../../storage/cloud/turns.ts";
 import {
   findConnection,
@@ -131,7 +132,7 @@ export function createAdapters(deps: CloudDeps): Adapters {
     );
     if (outcome.kind !== "ok") return outcome;
     const retries = { sleep: providerDeps.sleep, random: deps.random };
-    return { ...outcome, provider: withRetries(outcome.provider, retries) };
+    return { ...outcome, provider: withRetries(withSoundItems(outcome.provider), retries) };
   }
 
   function unseal(connection: Connection): Credentials {

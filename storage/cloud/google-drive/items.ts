@@ -88,10 +88,9 @@ function toFile(
     >
   >,
 ): DriveFile | undefined {
-  const { id, name } = said;
-  const mimeType = asText(said.mimeType);
-  if (typeof id !== "string" || id === "" || typeof name !== "string" || mimeType === undefined)
-    return undefined;
+  const { name } = said;
+  const [id, mimeType] = [asText(said.id), asText(said.mimeType)];
+  if (id === undefined || typeof name !== "string" || mimeType === undefined) return undefined;
   const parentId = asText(said.parent);
   const parent = parentId === undefined || parentId === rootId ? "" : parentId;
   const md5 = asText(said.md5);

@@ -279,13 +279,21 @@ export async function replaceFolderItems(
   for (const values of changed.slice(at)) await tx.run(upsertOne, ...values);
 }
 
-/** The key that a folder's items are sorted by: folders first, then names without case, then as they are written. */
+/**
+ * The key that a folder's items are sorted by: folders first, then names without case, then as they are written. Of names
+ * that are longer than most storages take, the beginning has to do.
+ */
 export function toSortKey(kind: "file" | "folder", name: string): Uint8Array {
   const folded = name.normalize("NFC").toLowerCase();
-  return Buffer.from(`${kind === "folder" ? "a" : "b"}${folded}\0${name}`);
+  return Buffer.from(`${kind === "folder" ? "a" : "b"}${folded}\0${name}`).subarray(
+    0,
+    KEY_BYTES_MAX,
+  );
 }
 
 const ROWS_AT_ONCE = 100;
+/** An index of PostgreSQL takes no more than some 2,700 bytes in all. */
+const KEY_BYTES_MAX = 1024;
 
 /** Text and topics of an earlier version stay and are marked stale; a deleted item that comes back starts anew. */
 const [upsertOne, upsertMany] = [1, ROWS_AT_ONCE].map((rows) => toUpsert(rows)) as [string, string];

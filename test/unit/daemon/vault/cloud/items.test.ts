@@ -4,9 +4,12 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
+import { listItems } from "../../../../../daemon/contract/vault/cloud-items.ts";
 import type { VaultCaller } from "../../../../../daemon/vault/caller.ts";
+import { cloudRoutes } from "../../../../../daemon/vault/cloud/cloud.ts";
 import { localFolder } from "../../../../../storage/cloud/local-folder/provider.ts";
 import type { CloudProviderType } from "../../../../../storage/cloud/provider.ts";
+import { callRoute } from "../../../../support/call-route.ts";
 import { openTestCloud, type TestCloud } from "../../../../support/vault-cloud.ts";
 
 const all = { parentRef: "", after: undefined, limit: 100, refresh: false, name: undefined };
@@ -166,5 +169,52 @@ describe("an upload whose folder changes while the bytes come", () => {
     );
     expect(result.kind).toBe("stale");
     expect(ids).toEqual([]);
+  });
+});
+
+describe("attack: a storage that tells nonsense", () => {
+  test("is browsed all the same, page by page", async () => {
+    const names = ["\0", "long ".repeat(3000), "later ".repeat(3000)];
+    const nonsense: CloudProviderType = {
+      ...localFolder,
+      connect: async (request, deps) => {
+        const outcome = await localFolder.connect(request, deps);
+        if (outcome.kind !== "ok") return outcome;
+        const list: typeof outcome.provider.list = async () => ({
+          kind: "ok",
+          items: names.map((name, at) => ({
+            id: `i${at}`,
+            name,
+            kind: "file",
+            parent: "",
+            contentType: "a\0/b",
+            size: -1,
+            modifiedAt: 1e20,
+            etag: undefined,
+            version: undefined,
+          })),
+        });
+        return { ...outcome, provider: { ...outcome.provider, list } };
+      },
+    };
+    await using t = await openTestCloud({ providerTypes: [nonsense] });
+    const mira = await t.addUser("mira");
+    const connection_id = await t.connectFolder(mira);
+    const seen: unknown[] = [];
+    let cursor: string | undefined;
+    do {
+      const query: Record<string, string> = { limit: "1", ...(cursor && { cursor }) };
+      const input = { params: { connection_id }, query };
+      const reply = await callRoute(cloudRoutes(t.cloud), listItems, mira, input);
+      expect(reply.status).toBe(200);
+      seen.push(...reply.body.items);
+      cursor = reply.body.next_cursor ?? undefined;
+      expect((cursor ?? "").length).toBeLessThan(8192);
+    } while (cursor !== undefined);
+    expect(seen).toMatchObject([
+      { provider_item_id: "i2" },
+      { provider_item_id: "i1" },
+      { name: "\u2400", size: null, modified_at: null, content_type: null },
+    ]);
   });
 });

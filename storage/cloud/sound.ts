@@ -1,0 +1,110 @@
+import type { Failure, ReadFailure } from "./outcomes.ts";
+import type { CloudProvider, ProviderItem } from "./provider.ts";
+
+/** From the year 1 to 9999: what ISO 8601 spells with four digits. */
+const TIME_MIN = Date.parse("0001-01-01T00:00:00Z");
+const TIME_MAX = Date.parse("9999-12-31T23:59:59.999Z");
+const ID_CHARACTERS_MAX = 4096;
+const NAME_CHARACTERS_MAX = 1024;
+const TYPE_CHARACTERS_MAX = 255;
+/** Etags and versions: they are compared, and cannot be cut. */
+const MARK_CHARACTERS_MAX = 4096;
+
+/**
+ * The same storage, of which only what the contract promises is believed: times and sizes that are none are unknown,
+ * names that no database keeps are changed to ones that can be shown. What cannot be told apart afterwards is no item: a
+ * listing leaves it out, as it does the folder itself and what it holds twice; where it is the answer the storage is failing.
+ */
+export function withSoundItems(provider: CloudProvider): CloudProvider {
+  return {
+    ...provider,
+    async list(input) {
+      const outcome = await provider.list(input);
+      return outcome.kind === "ok"
+        ? { kind: "ok", items: toSoundItems(outcome.items, input.folder) }
+        : outcome;
+    },
+    stat: (input) => toSoundOutcome(provider.stat(input), strange),
+    async read(input) {
+      const outcome = await provider.read(input);
+      if (outcome.kind !== "ok") return outcome;
+      const item = toSoundItem(outcome.item);
+      if (item !== undefined) return { ...outcome, item };
+      outcome.stream.destroy();
+      return strange;
+    },
+    createFolder: (input) => toSoundOutcome(provider.createFolder(input), changed),
+    upload: (input) => toSoundOutcome(provider.upload(input), changed),
+    rename: (input) => toSoundOutcome(provider.rename(input), changed),
+    move: (input) => toSoundOutcome(provider.move(input), changed),
+  };
+}
+
+interface Found {
+  readonly kind: "ok";
+  readonly item: ProviderItem;
+}
+
+const strange: Failure = { kind: "offline", sent: true, note: "strange_item" };
+/** Something was done; the next listing tells what. */
+const changed: Failure = { kind: "unknown_outcome", note: "strange_item" };
+
+function toSoundItems(items: readonly ProviderItem[], folder: string): readonly ProviderItem[] {
+  const sound = new Map<string, ProviderItem>();
+  for (const each of items) {
+    const item = toSoundItem(each);
+    if (item !== undefined && item.id !== folder && !sound.has(item.id)) sound.set(item.id, item);
+  }
+  return [...sound.values()];
+}
+
+async function toSoundOutcome<F extends ReadFailure>(
+  answering: Promise<Found | F>,
+  otherwise: Failure,
+): Promise<Found | F | Failure> {
+  const outcome = await answering;
+  if (outcome.kind !== "ok") return outcome;
+  const item = toSoundItem(outcome.item);
+  return item === undefined ? otherwise : { kind: "ok", item };
+}
+
+/** Undefined for what cannot be told apart by its id, or whose versions cannot. */
+function toSoundItem(item: ProviderItem): ProviderItem | undefined {
+  const { id, parent, name, contentType, size, modifiedAt, etag, version } = item;
+  if (id === "" || !isText(id, ID_CHARACTERS_MAX) || !isText(parent, ID_CHARACTERS_MAX))
+    return undefined;
+  if (!isText(etag ?? "", MARK_CHARACTERS_MAX) || !isText(version ?? "", MARK_CHARACTERS_MAX))
+    return undefined;
+  const isSound =
+    name !== "" &&
+    isText(name, NAME_CHARACTERS_MAX) &&
+    isText(contentType ?? "", TYPE_CHARACTERS_MAX) &&
+    (size === undefined || isSize(size)) &&
+    (modifiedAt === undefined || isTime(modifiedAt));
+  if (isSound) return item;
+  return {
+    ...item,
+    name: toName(name),
+    contentType: isText(contentType ?? "", TYPE_CHARACTERS_MAX) ? contentType : undefined,
+    size: size !== undefined && isSize(size) ? size : undefined,
+    modifiedAt: modifiedAt !== undefined && isTime(modifiedAt) ? modifiedAt : undefined,
+  };
+}
+
+function isText(text: string, charactersMax: number): boolean {
+  return text.length <= charactersMax && !text.includes("\0") && text.isWellFormed();
+}
+
+function isSize(size: number): boolean {
+  return Number.isSafeInteger(size) && size >= 0;
+}
+
+function isTime(time: number): boolean {
+  return Number.isInteger(time) && time >= TIME_MIN && time <= TIME_MAX;
+}
+
+/** A name that is as much like it as can be kept. */
+function toName(name: string): string {
+  const cut = name.slice(0, NAME_CHARACTERS_MAX).replaceAll("\0", "\u2400").toWellFormed();
+  return cut === "" ? "\ufffd" : cut;
+}

@@ -1,0 +1,74 @@
+import { Readable } from "node:stream";
+import { describe, expect, test } from "vitest";
+import type { ProviderItem } from "../../../../storage/cloud/provider.ts";
+import { withSoundItems } from "../../../../storage/cloud/sound.ts";
+import { createMemoryStorage } from "../../../support/memory-provider.ts";
+
+const signal = new AbortController().signal;
+
+const sound: ProviderItem = {
+  id: "i1",
+  name: "a.txt",
+  kind: "file",
+  parent: "f",
+  contentType: "text/plain",
+  size: 5,
+  modifiedAt: Date.UTC(2026, 10, 21),
+  etag: "e",
+  version: "v",
+};
+
+/** A storage whose every answer is this item. */
+function tell(item: ProviderItem, items: readonly ProviderItem[] = [item]) {
+  const ok = async () => ({ kind: "ok", item }) as const;
+  return withSoundItems({
+    ...createMemoryStorage().connect(),
+    list: async () => ({ kind: "ok", items }),
+    stat: ok,
+    rename: ok,
+    read: async () => ({ kind: "ok", item, length: 0, stream: Readable.from([]) }),
+  });
+}
+
+async function list(...items: readonly ProviderItem[]) {
+  const outcome = await tell(sound, items).list({ folder: "f", signal });
+  return outcome.kind === "ok" ? outcome.items : outcome;
+}
+
+describe("attack: items that are none", () => {
+  test("what is as it should be is passed on as it is", async () => {
+    expect(await list(sound)).toEqual([sound]);
+    expect(await tell(sound).stat({ id: "i1", signal })).toEqual({ kind: "ok", item: sound });
+  });
+
+  test("the folder itself, what has no id that can be kept, and what comes twice are no children", async () => {
+    const odd = ["f", "", "x".repeat(4097), "nul\0", "lone \ud800"].map((id) => ({ ...sound, id }));
+    expect(await list(...odd, sound, { ...sound, name: "again" })).toEqual([sound]);
+  });
+
+  test.each([
+    [{ size: -1 }, { size: undefined }],
+    [{ size: 1e30 }, { size: undefined }],
+    [{ size: 1.5 }, { size: undefined }],
+    [{ modifiedAt: 1e20 }, { modifiedAt: undefined }],
+    [{ modifiedAt: Date.UTC(10000, 0) }, { modifiedAt: undefined }],
+    [{ modifiedAt: Date.UTC(-1, 0) }, { modifiedAt: undefined }],
+    [{ modifiedAt: Number.NaN }, { modifiedAt: undefined }],
+    [{ contentType: "x".repeat(5000) }, { contentType: undefined }],
+    [{ name: "a\0b" }, { name: "a\u2400b" }],
+    [{ name: "a\ud800b" }, { name: "a\ufffdb" }],
+    [{ name: "x".repeat(5000) }, { name: "x".repeat(1024) }],
+    [{ name: "" }, { name: "\ufffd" }],
+  ])("%o is shown as %o", async (told, shown) => {
+    expect(await list({ ...sound, ...told })).toEqual([{ ...sound, ...shown }]);
+  });
+
+  test("as the answer to a look they are a failure, to a change an outcome that nobody knows", async () => {
+    const provider = tell({ ...sound, version: "v\0" });
+    expect(await provider.stat({ id: "i1", signal })).toMatchObject({ kind: "offline" });
+    expect(await provider.read({ id: "i1", signal })).toMatchObject({ kind: "offline" });
+    expect(await provider.rename({ id: "i1", name: "b", expected: {}, signal })).toMatchObject({
+      kind: "unknown_outcome",
+    });
+  });
+});
