@@ -12,8 +12,8 @@ import { createTurns } from "../../../storage/cloud/turns.ts";
 import {
   findConnection,
   findConnectionById,
+  noteConnectionStatus,
   renewCredentials,
-  updateConnection,
   type Connection,
   type ConnectionStatus,
 } from "../../../storage/tables/vault/connections.ts";
@@ -152,7 +152,8 @@ export function createAdapters(deps: CloudDeps): Adapters {
   async function noteStatus(connection: Connection, outcome: string): Promise<void> {
     const status = statusAfter(outcome);
     if (status === undefined || status === connection.status) return;
-    await updateConnection(db, connection.id, { status });
+    const { id, generation } = connection;
+    await noteConnectionStatus(db, { id, generation, status });
   }
 
   /** Clients hear the kind only: what the provider gave as its reason is for the administrator. */

@@ -122,6 +122,19 @@ export async function renewCredentials(
   return changes > 0;
 }
 
+/** Notes how a connection fares with the credentials of this generation; others that it was given meanwhile fare otherwise. */
+export async function noteConnectionStatus(
+  db: Queries,
+  { id, generation, status }: Pick<Connection, "id" | "generation" | "status">,
+): Promise<void> {
+  await db.run(
+    "UPDATE vault_connections SET status = ? WHERE id = ? AND generation = ?",
+    status,
+    id,
+    generation,
+  );
+}
+
 /** The ids of all connections of a user. */
 export async function listConnectionIds(db: Queries, userId: string): Promise<string[]> {
   const rows = await db.all<{ id: string }>(

@@ -172,6 +172,29 @@ describe("an upload whose folder changes while the bytes come", () => {
   });
 });
 
+test("a refusal that comes late says nothing of the credentials that were given meanwhile", async () => {
+  const holder: { act?: () => Promise<unknown> } = {};
+  const refusing: CloudProviderType = {
+    ...localFolder,
+    connect: async (request, deps) => {
+      const outcome = await localFolder.connect(request, deps);
+      if (outcome.kind !== "ok") return outcome;
+      const list: typeof outcome.provider.list = async () => {
+        await holder.act?.();
+        return { kind: "reauth" };
+      };
+      return { ...outcome, provider: { ...outcome.provider, list } };
+    },
+  };
+  await using t = await openTestCloud({ providerTypes: [refusing] });
+  const mira = await t.addUser("mira");
+  const id = await t.connectFolder(mira);
+  holder.act = () => t.cloud.connections.update(mira, id, { credentials: {} });
+  const page = await t.cloud.listings.browse(mira, id, all);
+  expect(page.state).toMatchObject({ refreshState: "failed", errorCode: "reauth_required" });
+  expect((await t.cloud.connections.get(mira, id)).status).toBe("connected");
+});
+
 describe("attack: a storage that tells nonsense", () => {
   test("is browsed all the same, page by page", async () => {
     const names = ["\0", "long ".repeat(3000), "later ".repeat(3000)];
