@@ -5,9 +5,9 @@ import type { Transaction } from "../../../storage/engine/database.ts";
 import { insertAudit } from "../../../storage/tables/vault/audit.ts";
 import type { Connection } from "../../../storage/tables/vault/connections.ts";
 import { rekeyFolders } from "../../../storage/tables/vault/folders.ts";
+import { isWithin } from "../../../storage/tables/vault/item-ancestors.ts";
 import {
   findLiveItem,
-  listAncestors,
   recordItem,
   rekeyItems,
   softDeleteItem,
@@ -314,8 +314,8 @@ export function createChanges(deps: CloudDeps, adapters: Adapters): CloudChanges
     if (destination === place.item_id) return "self_destination";
     if (destination === "") return undefined;
     const scope = { connectionId: place.connection_id, userId: caller.userId };
-    const above = await listAncestors(db, scope, destination);
-    return above.some(({ ref }) => ref === place.item_id) ? "descendant_destination" : undefined;
+    const isBelow = await isWithin(db, scope, destination, place.item_id);
+    return isBelow ? "descendant_destination" : undefined;
   }
 }
 

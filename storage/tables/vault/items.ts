@@ -1,5 +1,6 @@
 import type { Queries, SqlValue, Transaction } from "../../engine/database.ts";
 import type { AnalysisStatus, IndexStatus } from "./item-analysis.ts";
+import { walkUp } from "./item-ancestors.ts";
 
 /** What is known of one file or folder of a connection. Times are epoch milliseconds. */
 export interface CloudItem {
@@ -218,22 +219,9 @@ export async function listAncestors(
   scope: { readonly connectionId: string; readonly userId: string },
   providerItemId: string,
 ): Promise<{ readonly ref: string; readonly name: string }[]> {
-  const seen = new Set<string>();
   const ancestors: { ref: string; name: string }[] = [];
-  let ref = providerItemId;
-  while (!seen.has(ref)) {
-    seen.add(ref);
-    const row = await db.get<{ parent_ref: string; name: string }>(
-      "SELECT parent_ref, name FROM vault_items WHERE connection_id = ? AND user_id = ? AND provider_item_id = ?",
-      scope.connectionId,
-      scope.userId,
-      ref,
-    );
-    if (row === undefined) break;
-    if (ref !== providerItemId) ancestors.push({ ref, name: row.name });
-    if (row.parent_ref === "") break;
-    ref = row.parent_ref;
-  }
+  for await (const { ref, name } of walkUp(db, scope, providerItemId))
+    if (ref !== providerItemId) ancestors.push({ ref, name });
   return ancestors;
 }
 

@@ -232,6 +232,26 @@ describe("a change that the provider refuses", () => {
   });
 });
 
+test("a move below an item that was never listed itself is refused before anything is asked", async () => {
+  await using scene = await openScene();
+  const signal = new AbortController().signal;
+  const client = scene.storage.connect();
+  const inner = await client.createFolder({ parent: scene.folder, name: "inner", signal });
+  if (inner.kind !== "ok") throw new Error(inner.kind);
+  await scene.call(listItems, { query: { parent_ref: scene.folder, refresh: "true" } });
+  await scene.t.db.run("DELETE FROM vault_items WHERE provider_item_id = ?", scene.folder);
+  scene.storage.calls.length = 0;
+  const reply = await scene.call(moveItem, {
+    params: place(scene, scene.folder),
+    body: { destination_parent_ref: inner.item.id },
+  });
+  expect([reply.status, reply.body]).toEqual([
+    409,
+    { kind: "invalid_destination", reason: "descendant_destination" },
+  ]);
+  expect(scene.storage.calls).toEqual([]);
+});
+
 describe("bytes that the provider does not give", () => {
   const reads: [ReadFailure, number][] = [
     [{ kind: "reauth" }, 401],

@@ -1,0 +1,34 @@
+import type { Queries } from "../../engine/database.ts";
+
+/** Whether the folders above an item, as far as they are known, are or lie in this one; a cycle ends the walk. */
+export async function isWithin(
+  db: Queries,
+  scope: { readonly connectionId: string; readonly userId: string },
+  providerItemId: string,
+  folder: string,
+): Promise<boolean> {
+  for await (const { parentRef } of walkUp(db, scope, providerItemId))
+    if (parentRef === folder) return true;
+  return false;
+}
+
+/** An item and the folders above it, as far as they are known; a cycle ends the walk. */
+export async function* walkUp(
+  db: Queries,
+  scope: { readonly connectionId: string; readonly userId: string },
+  providerItemId: string,
+): AsyncGenerator<{ readonly ref: string; readonly parentRef: string; readonly name: string }> {
+  const seen = new Set<string>();
+  for (let ref = providerItemId; ref !== "" && !seen.has(ref);) {
+    seen.add(ref);
+    const row = await db.get<{ parent_ref: string; name: string }>(
+      "SELECT parent_ref, name FROM vault_items WHERE connection_id = ? AND user_id = ? AND provider_item_id = ?",
+      scope.connectionId,
+      scope.userId,
+      ref,
+    );
+    if (row === undefined) return;
+    yield { ref, parentRef: row.parent_ref, name: row.name };
+    ref = row.parent_ref;
+  }
+}
