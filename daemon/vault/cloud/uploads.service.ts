@@ -8,6 +8,7 @@ import type { ProviderItem } from "../../../storage/cloud/provider.ts";
 import { insertAudit } from "../../../storage/tables/vault/audit.ts";
 import { findConnectionById, type Connection } from "../../../storage/tables/vault/connections.ts";
 import { findItemByName } from "../../../storage/tables/vault/items.ts";
+import { AppError } from "../../errors.ts";
 import type { VaultCaller } from "../caller.ts";
 import type { Adapters } from "./adapters.ts";
 import { RELIST_JOB, toRelistJob, type RecordingFailed } from "./changes.service.ts";
@@ -196,9 +197,16 @@ export function createUploads(
       return { size, open: () => createReadStream(path), remove };
     } catch (error) {
       await remove();
-      throw error;
+      throw isDiskFull(error)
+        ? new AppError("storage_full", "The server's disk is full.", { cause: error })
+        : error;
     }
   }
+}
+
+function isDiskFull(error: unknown): boolean {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  return code === "ENOSPC" || code === "EDQUOT";
 }
 
 /**
