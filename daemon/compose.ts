@@ -125,8 +125,17 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
     publicUrl: addresses.publicUrl,
     ownAddresses: addresses.own,
   });
+  const dailyExports = createDailyExports({
+    db: deps.db,
+    clock,
+    folder: stores.directory.exports,
+    temporaryFolder: stores.directory.tmp,
+    keptDays: settings.auditExportDays,
+  });
   const administration = createVaultAdministration({
     db: deps.db,
+    clock,
+    dailyExports,
     newId,
     resetMails: vault.resetMails,
     releaseStorages: cloud.cloud.connections.releaseAll,
@@ -172,13 +181,7 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
     timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
     tasks: scheduledTasks({
       packages,
-      auditExports: createDailyExports({
-        db: deps.db,
-        clock,
-        folder: stores.directory.exports,
-        temporaryFolder: stores.directory.tmp,
-        keptDays: settings.auditExportDays,
-      }),
+      auditExports: dailyExports,
       db: deps.db,
       directory: stores.directory,
       clock,

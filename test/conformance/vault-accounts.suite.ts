@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { createVaultAdministration } from "../../daemon/vault/admin/admin.ts";
+import { createAuditTrail } from "../../daemon/vault/admin/audit.service.ts";
+import { createOverview } from "../../daemon/vault/admin/overview.service.ts";
+import { createUserAdministration } from "../../daemon/vault/admin/users.service.ts";
 import type { VaultCaller } from "../../daemon/vault/caller.ts";
 import type { Database } from "../../storage/engine/database.ts";
 import {
@@ -138,12 +140,12 @@ export function vaultAccountsSuite(name: string, openTwice: OpenTwice): void {
           administrators.push({ userId: id, handle, role: "admin", ...unused });
         }
         const results = await daemons.both<unknown>((each, index) => {
-          const { users } = createVaultAdministration({
+          const users = createUserAdministration({
             db: each.db,
             newId: each.deps.newId,
             resetMails: each.resetMails,
             releaseStorages: async () => async () => undefined,
-            settings: each.deps.settings,
+            defaultQuotaBytes: each.deps.settings.defaultQuotaBytes,
           });
           const by = administrators[index]!;
           const { userId } = administrators[1 - index]!;
@@ -181,13 +183,15 @@ export function vaultAccountsSuite(name: string, openTwice: OpenTwice): void {
       await signIn(one, { email: "otto@example.org" });
       daemons.wait(1000);
       await signIn(one);
-      const { users, audit } = createVaultAdministration({
+      const users = createUserAdministration({
         db: one.db,
         newId: one.deps.newId,
         resetMails: one.resetMails,
         releaseStorages: async () => async () => undefined,
-        settings: one.deps.settings,
+        defaultQuotaBytes: one.deps.settings.defaultQuotaBytes,
       });
+      const audit = createAuditTrail({ db: one.db, clock: one.deps.clock });
+      const overview = createOverview({ db: one.db });
       const page = { page: 1, perPage: 10 };
       const handles = async (text: string) =>
         (await users.list({ text }, page)).users.map(({ handle }) => handle);
@@ -203,6 +207,19 @@ export function vaultAccountsSuite(name: string, openTwice: OpenTwice): void {
       });
       expect((await audit.list({ from: one.now, eventPrefix: "auth" }, page)).total).toBe(1);
       expect((await audit.list({ to: one.now, eventPrefix: "admin" }, page)).total).toBe(0);
+      const lines: string[] = [];
+      for await (const batch of await audit.exportCsv({ userHandle: "otto_100" }))
+        lines.push(batch);
+      expect(lines).toEqual([
+        expect.stringMatching(/^id,/),
+        expect.stringMatching(/,auth\.login,.*,Otto_100,/),
+      ]);
+      await one.db.run("UPDATE vault_quotas SET used_bytes = 21");
+      expect(await overview.view()).toMatchObject({
+        users: 2,
+        storageBytes: 42,
+        records: [{ userHandle: "mira" }, { userHandle: "Otto_100" }],
+      });
     });
 
     test("the second factor cannot be half on, whatever is written", async () => {

@@ -1,5 +1,5 @@
 import { AppError } from "../../daemon/errors.ts";
-import { createVaultAdministration } from "../../daemon/vault/admin/admin.ts";
+import { createUserAdministration } from "../../daemon/vault/admin/users.service.ts";
 import type { VaultCaller } from "../../daemon/vault/caller.ts";
 import { cheapHasher, client, openTestAccounts } from "../support/vault-accounts.ts";
 import type { VaultBackend } from "./vault-backend.ts";
@@ -15,12 +15,12 @@ export async function createServiceBackend(): Promise<VaultBackend> {
       verify: (stored, text) => cheapHasher.verify(stored.split("$").slice(0, 2).join("$"), text),
     },
   });
-  const { users } = createVaultAdministration({
+  const users = createUserAdministration({
     db: accounts.db,
     newId: accounts.deps.newId,
     resetMails: accounts.resetMails,
     releaseStorages: async () => async () => undefined,
-    settings: accounts.deps.settings,
+    defaultQuotaBytes: accounts.deps.settings.defaultQuotaBytes,
   });
   const { id } = await accounts.registration.createFirstAdministrator({
     handle: "keeper",

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { endpoint, vaultAdministrator, type AnyEndpoint } from "../endpoint.ts";
+import { bytes, endpoint, vaultAdministrator, type AnyEndpoint } from "../endpoint.ts";
 import { quota, role, user } from "./auth.ts";
 import {
   detail,
@@ -7,6 +7,7 @@ import {
   handleName,
   line,
   message,
+  oneOf,
   pageOf,
   paging,
   queryFlag,
@@ -143,7 +144,66 @@ export const listAudit = endpoint({
   replies: { 200: pageOf(auditEntry), ...refusals },
 });
 
-/** The administration of accounts and the audit list. */
+export const exportAudit = endpoint({
+  name: "vault.admin.audit.export",
+  method: "GET",
+  path: "/api/admin/audit/export",
+  summary: "Audit records as CSV, oldest first; what a spreadsheet would run is defused",
+  gate: vaultAdministrator,
+  query: z.object({ ...auditFilter, format: oneOf(["csv"]).default("csv") }),
+  replies: { 200: bytes, ...refusals },
+});
+
+/** The stored audit records of one day in UTC. */
+export const dailyExport = z.object({ date: z.iso.date(), size_bytes: z.int().min(0) });
+
+export const listDailyExports = endpoint({
+  name: "vault.admin.audit.list_daily",
+  method: "GET",
+  path: "/api/admin/audit/daily-exports",
+  summary: "The stored daily exports, newest first",
+  gate: vaultAdministrator,
+  query: z.object(paging),
+  replies: { 200: pageOf(dailyExport), ...refusals },
+});
+
+export const downloadDailyExport = endpoint({
+  name: "vault.admin.audit.download_daily",
+  method: "GET",
+  path: "/api/admin/audit/daily-exports/:date",
+  summary: "The stored export of one day, as CSV",
+  gate: vaultAdministrator,
+  params: z.object({ date: z.iso.date({ error: "Give a day such as 2026-11-20" }) }),
+  replies: { 200: bytes, ...refusals, 404: detail },
+});
+
+/** How many documents there are in each state. */
+const documentCounts = z.object({
+  pending: z.int().min(0),
+  processing: z.int().min(0),
+  ready: z.int().min(0),
+  classification_failed: z.int().min(0),
+});
+
+export const viewOverview = endpoint({
+  name: "vault.admin.overview.view",
+  method: "GET",
+  path: "/api/admin/overview",
+  summary: "Users, used storage, documents by state and the last ten audit records",
+  gate: vaultAdministrator,
+  replies: {
+    200: z.object({
+      user_count: z.int().min(0),
+      total_storage_bytes: z.int().min(0),
+      doc_status: documentCounts,
+      recent_audit: z.array(auditEntry),
+    }),
+    401: detail,
+    403: detail,
+  },
+});
+
+/** The administration of accounts and the audit trail. */
 export const vaultAdminEndpoints: readonly AnyEndpoint[] = [
   listUsers,
   createUser,
@@ -153,4 +213,8 @@ export const vaultAdminEndpoints: readonly AnyEndpoint[] = [
   viewUserQuota,
   setUserQuota,
   listAudit,
+  exportAudit,
+  listDailyExports,
+  downloadDailyExport,
+  viewOverview,
 ];

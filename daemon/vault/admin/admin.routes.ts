@@ -4,10 +4,16 @@ import { toQuota } from "../accounts/accounts.view.ts";
 import { handle } from "../handle.ts";
 import * as view from "./admin.view.ts";
 import type { VaultAdministration } from "./admin.ts";
+import type { AuditConditions } from "./audit.service.ts";
 import type { PageRequest } from "./users.service.ts";
 
-/** The administration of accounts and the audit list. */
-export function adminRoutes({ users, audit }: VaultAdministration): Route[] {
+/** The administration of accounts and the audit trail. */
+export function adminRoutes({
+  users,
+  audit,
+  dailyExports,
+  overview,
+}: VaultAdministration): Route[] {
   return [
     handle(contract.listUsers, async ({ query }) => {
       const page = toPageRequest(query);
@@ -44,14 +50,41 @@ export function adminRoutes({ users, audit }: VaultAdministration): Route[] {
     })),
     handle(contract.listAudit, async ({ query }) => {
       const page = toPageRequest(query);
-      const { user_handle: userHandle, event_type: eventPrefix, from, to } = query;
-      const found = await audit.list({ userHandle, eventPrefix, from, to }, page);
+      const found = await audit.list(toConditions(query), page);
       return {
         status: 200,
         body: view.toPage(found.records.map(view.toAuditEntry), found.total, page),
       };
     }),
+    handle(contract.exportAudit, async ({ query }) =>
+      view.toCsvAnswer(await audit.exportCsv(toConditions(query))),
+    ),
+    handle(contract.listDailyExports, async ({ query }) => {
+      const page = toPageRequest(query);
+      const found = await dailyExports.list(page);
+      return {
+        status: 200,
+        body: view.toPage(found.exports.map(view.toDailyExport), found.total, page),
+      };
+    }),
+    handle(contract.downloadDailyExport, async ({ params }) =>
+      view.toDailyExportAnswer(await dailyExports.open(params.date)),
+    ),
+    handle(contract.viewOverview, async () => ({
+      status: 200,
+      body: view.toOverview(await overview.view()),
+    })),
   ];
+}
+
+function toConditions(query: {
+  readonly user_handle?: string | undefined;
+  readonly event_type?: string | undefined;
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
+}): AuditConditions {
+  const { user_handle: userHandle, event_type: eventPrefix, from, to } = query;
+  return { userHandle, eventPrefix, from, to };
 }
 
 function toPageRequest(query: { readonly page: number; readonly per_page: number }): PageRequest {

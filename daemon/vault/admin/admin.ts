@@ -1,6 +1,8 @@
 import type { Database } from "../../../storage/engine/database.ts";
 import type { ResetMails } from "../accounts/reset-mails.ts";
 import { type AuditTrail, createAuditTrail } from "./audit.service.ts";
+import type { DailyExports } from "./daily-exports.ts";
+import { createOverview, type Overview } from "./overview.service.ts";
 import {
   createUserAdministration,
   type ReleaseStorages,
@@ -11,18 +13,23 @@ import {
 export interface VaultAdministration {
   readonly users: UserAdministration;
   readonly audit: AuditTrail;
+  readonly dailyExports: DailyExports;
+  readonly overview: Overview;
 }
 
 /** Wires the services of administration. Opens nothing and starts nothing. */
 export function createVaultAdministration(deps: {
   readonly db: Database;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
   readonly newId: () => string;
   /** Of the accounts: links to choose a password go out the same way. */
   readonly resetMails: ResetMails;
   readonly releaseStorages: ReleaseStorages;
+  readonly dailyExports: DailyExports;
   readonly settings: { readonly defaultQuotaBytes: number };
 }): VaultAdministration {
-  const { db, newId, resetMails, releaseStorages, settings } = deps;
+  const { db, clock, newId, resetMails, releaseStorages, dailyExports, settings } = deps;
   return {
     users: createUserAdministration({
       db,
@@ -31,6 +38,8 @@ export function createVaultAdministration(deps: {
       releaseStorages,
       defaultQuotaBytes: settings.defaultQuotaBytes,
     }),
-    audit: createAuditTrail({ db }),
+    audit: createAuditTrail({ db, clock }),
+    dailyExports,
+    overview: createOverview({ db }),
   };
 }

@@ -1,8 +1,12 @@
+import { Readable } from "node:stream";
 import type { z } from "zod";
 import type { AuditRecord } from "../../../storage/tables/vault/audit.ts";
 import type { VaultUser } from "../../../storage/tables/vault/users.ts";
-import type { auditEntry, managedUser } from "../../contract/vault/admin.ts";
+import type { auditEntry, dailyExport, managedUser } from "../../contract/vault/admin.ts";
+import type { BytesAnswer } from "../../http/handle.ts";
 import { toTime, toUser } from "../accounts/accounts.view.ts";
+import type { DailyExport, OpenExport } from "./daily-exports.ts";
+import type { Overview } from "./overview.service.ts";
 import type { PageRequest } from "./users.service.ts";
 
 /** A user as administrators see it. */
@@ -28,6 +32,61 @@ export function toAuditEntry(record: AuditRecord): z.output<typeof auditEntry> {
     ip_address: record.ipAddress ?? null,
     metadata: record.metadata,
     created_at: toTime(record.createdAt),
+  };
+}
+
+/** CSV that is read as it is sent. */
+export function toCsvAnswer(lines: AsyncIterable<string>): BytesAnswer {
+  return {
+    status: 200,
+    bytes: {
+      size: undefined,
+      contentType: CSV,
+      etag: undefined,
+      lastModified: undefined,
+      open: async () => Readable.from(lines, { objectMode: false }),
+    },
+    headers: toFileHeaders("audit.csv"),
+  };
+}
+
+/** The file of one day. */
+export function toDailyExportAnswer(file: OpenExport): BytesAnswer {
+  return {
+    status: 200,
+    bytes: {
+      size: file.sizeBytes,
+      contentType: CSV,
+      etag: undefined,
+      lastModified: file.modifiedAt,
+      open: async (range) => file.read(range),
+      release: () => void file.close(),
+    },
+    headers: toFileHeaders(`audit-${file.day}.csv`),
+  };
+}
+
+/** The file of one day as the list shows it. */
+export function toDailyExport({ day, sizeBytes }: DailyExport): z.output<typeof dailyExport> {
+  return { date: day, size_bytes: sizeBytes };
+}
+
+/** The overview. Documents have no routes yet, so there are none in any state. */
+export function toOverview(found: Awaited<ReturnType<Overview["view"]>>) {
+  return {
+    user_count: found.users,
+    total_storage_bytes: found.storageBytes,
+    doc_status: { pending: 0, processing: 0, ready: 0, classification_failed: 0 },
+    recent_audit: found.records.map(toAuditEntry),
+  };
+}
+
+const CSV = "text/csv; charset=utf-8";
+
+function toFileHeaders(name: string) {
+  return {
+    "Content-Disposition": `attachment; filename="${name}"`,
+    "Content-Security-Policy": "sandbox; default-src 'none'",
   };
 }
 

@@ -1,7 +1,24 @@
-import type { AuditRecord } from "../../../storage/tables/vault/audit.ts";
+import type { Queries } from "../../../storage/engine/database.ts";
+import {
+  type AuditFilter,
+  type AuditRecord,
+  listAuditAfter,
+} from "../../../storage/tables/vault/audit.ts";
 
-/** The first line of an audit export. */
-export const auditCsvHead = toCsvLine([
+const BATCH = 1_000;
+
+/** Audit records as CSV (RFC 4180), oldest first: the head, then a batch of lines at a time. */
+export async function* toAuditCsv(db: Queries, filter: AuditFilter): AsyncGenerator<string> {
+  yield auditCsvHead;
+  let last: AuditRecord | undefined;
+  do {
+    const records = await listAuditAfter(db, filter, last, BATCH);
+    last = records.at(-1);
+    if (last !== undefined) yield records.map(toAuditCsvLine).join("");
+  } while (last !== undefined);
+}
+
+const auditCsvHead = toCsvLine([
   "id",
   "created_at",
   "event_type",
@@ -15,8 +32,8 @@ export const auditCsvHead = toCsvLine([
   "metadata",
 ]);
 
-/** A record as a line of CSV (RFC 4180), with the metadata as JSON text. */
-export function toAuditCsvLine(record: AuditRecord): string {
+/** The metadata is JSON text. */
+function toAuditCsvLine(record: AuditRecord): string {
   return toCsvLine([
     String(record.id),
     new Date(record.createdAt).toISOString(),

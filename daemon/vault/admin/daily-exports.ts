@@ -1,12 +1,11 @@
-import { open, readdir, rename, rm } from "node:fs/promises";
+import { open, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
+import type { Readable } from "node:stream";
 import type { Database } from "../../../storage/engine/database.ts";
-import {
-  type AuditRecord,
-  findFirstAuditTime,
-  listAuditBetween,
-} from "../../../storage/tables/vault/audit.ts";
-import { auditCsvHead, toAuditCsvLine } from "./audit-csv.ts";
+import { findFirstAuditTime } from "../../../storage/tables/vault/audit.ts";
+import { AppError } from "../../errors.ts";
+import { toAuditCsv } from "./audit-csv.ts";
+import type { PageRequest } from "./users.service.ts";
 
 /** Files with the audit records of one day each, in UTC: `audit-YYYY-MM-DD.csv`. */
 export interface DailyExports {
@@ -15,6 +14,27 @@ export interface DailyExports {
    * appears when it is whole. Returns the days that were written.
    */
   writeMissing(signal: AbortSignal): Promise<readonly string[]>;
+  /** One page of the files that there are, newest day first. */
+  list(
+    page: PageRequest,
+  ): Promise<{ readonly exports: readonly DailyExport[]; readonly total: number }>;
+  /** The file of a day, `YYYY-MM-DD`. Throws `not_found` when there is none. */
+  open(day: string): Promise<OpenExport>;
+}
+
+/** The file of one day. */
+export interface DailyExport {
+  /** `YYYY-MM-DD`. */
+  readonly day: string;
+  readonly sizeBytes: number;
+}
+
+/** A file that is being read; it stays whole even when it is removed meanwhile. */
+export interface OpenExport extends DailyExport {
+  readonly modifiedAt: Date;
+  /** Its bytes, or those from `start` to `end`, both included. */
+  read(range?: { readonly start: number; readonly end: number }): Readable;
+  close(): Promise<void>;
 }
 
 export interface DailyExportsDeps {
@@ -28,7 +48,6 @@ export interface DailyExportsDeps {
 }
 
 const DAY_MS = 86_400_000;
-const BATCH = 1_000;
 const NAME = /^audit-(\d{4}-\d{2}-\d{2})\.csv$/;
 
 export function createDailyExports(deps: DailyExportsDeps): DailyExports {
@@ -51,21 +70,40 @@ export function createDailyExports(deps: DailyExportsDeps): DailyExports {
       }
       return written;
     },
+
+    async list({ page, perPage }) {
+      const days = [...(await listDays(folder))].toSorted().toReversed();
+      const exports: DailyExport[] = [];
+      for (const day of days.slice((page - 1) * perPage, page * perPage)) {
+        const found = await stat(join(folder, toFile(day))).catch(ignoreMissing);
+        if (found !== undefined) exports.push({ day, sizeBytes: found.size });
+      }
+      return { exports, total: days.length };
+    },
+
+    async open(day) {
+      const isDay = NAME.test(toFile(day));
+      const file = isDay ? await open(join(folder, toFile(day))).catch(ignoreMissing) : undefined;
+      if (file === undefined) throw new AppError("not_found", "There is no export of this day");
+      const { size, mtime } = await file.stat();
+      return {
+        day,
+        sizeBytes: size,
+        modifiedAt: mtime,
+        read: (range) => file.createReadStream({ ...range, autoClose: false }),
+        close: () => file.close(),
+      };
+    },
   };
 
   async function writeDay(day: number, signal: AbortSignal): Promise<void> {
     const half = join(temporaryFolder, toFile(toName(day)));
     const file = await open(half, "w", 0o600);
     try {
-      await file.write(auditCsvHead);
-      const stretch = { from: day * DAY_MS, to: (day + 1) * DAY_MS };
-      let last: AuditRecord | undefined;
-      do {
+      for await (const lines of toAuditCsv(db, { from: day * DAY_MS, to: (day + 1) * DAY_MS })) {
         signal.throwIfAborted();
-        const records = await listAuditBetween(db, stretch, last, BATCH);
-        last = records.at(-1);
-        if (last !== undefined) await file.write(records.map(toAuditCsvLine).join(""));
-      } while (last !== undefined);
+        await file.write(lines);
+      }
       await file.sync();
     } finally {
       await file.close();
@@ -83,6 +121,11 @@ async function listDays(folder: string): Promise<ReadonlySet<string>> {
 
 function toName(day: number): string {
   return new Date(day * DAY_MS).toISOString().slice(0, 10);
+}
+
+/** Undefined for a file that is not there, any more or at all. */
+function ignoreMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== "ENOENT") throw error;
 }
 
 const toFile = (day: string): string => `audit-${day}.csv`;

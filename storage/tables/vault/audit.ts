@@ -54,7 +54,8 @@ export async function listAudit(
   filter: AuditFilter,
   page: { readonly limit: number; readonly offset: number },
 ): Promise<{ readonly records: AuditRecord[]; readonly total: number }> {
-  const { where, values } = toCondition(filter);
+  const { parts, values } = toConditions(filter);
+  const where = toWhere(parts);
   // The page is chosen in the index first, so that a deep one joins no more rows than it shows.
   const rows = await db.all(
     `SELECT ${COLUMNS} FROM (
@@ -73,24 +74,25 @@ export async function listAudit(
   return { records: rows.map(toRecord), total: Number(count?.total ?? 0) };
 }
 
-/**
- * The records of a stretch of time, oldest first, after the given one: for work that goes through all of them without
- * holding them all.
- */
-export async function listAuditBetween(
+/** Records, oldest first, after the given one: for work that goes through all of them without holding them all. */
+export async function listAuditAfter(
   db: Queries,
-  { from, to }: { readonly from: number; readonly to: number },
+  filter: AuditFilter,
   after: Pick<AuditRecord, "createdAt" | "id"> | undefined,
   limit: number,
 ): Promise<AuditRecord[]> {
+  const { parts, values } = toConditions(filter);
+  if (after !== undefined) {
+    parts.push("(created_at, id) > (?, ?)");
+    values.push(after.createdAt, after.id);
+  }
   const rows = await db.all(
-    `SELECT ${COLUMNS} FROM vault_audit AS audit ${NAMES}
-     WHERE audit.created_at >= ? AND audit.created_at < ? AND (audit.created_at, audit.id) > (?, ?)
-     ORDER BY audit.created_at, audit.id LIMIT ?`,
-    from,
-    to,
-    after?.createdAt ?? from,
-    after?.id ?? -1,
+    `SELECT ${COLUMNS} FROM (
+       SELECT id FROM vault_audit ${toWhere(parts)} ORDER BY created_at, id LIMIT ?
+     ) AS chosen
+     JOIN vault_audit AS audit ON audit.id = chosen.id ${NAMES}
+     ORDER BY audit.created_at, audit.id`,
+    ...values,
     limit,
   );
   return rows.map(toRecord);
@@ -127,7 +129,11 @@ function toRecord(row: Row): AuditRecord {
   };
 }
 
-function toCondition(filter: AuditFilter): { where: string; values: SqlValue[] } {
+function toWhere(parts: readonly string[]): string {
+  return parts.length === 0 ? "" : `WHERE ${parts.join(" AND ")}`;
+}
+
+function toConditions(filter: AuditFilter): { parts: string[]; values: SqlValue[] } {
   const parts: string[] = [];
   const values: SqlValue[] = [];
   if (filter.userId !== undefined) {
@@ -147,5 +153,5 @@ function toCondition(filter: AuditFilter): { where: string; values: SqlValue[] }
     parts.push("created_at < ?");
     values.push(filter.to);
   }
-  return { where: parts.length === 0 ? "" : `WHERE ${parts.join(" AND ")}`, values };
+  return { parts, values };
 }

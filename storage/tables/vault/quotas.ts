@@ -28,6 +28,14 @@ export async function findQuota(db: Queries, userId: string): Promise<VaultQuota
   return row && { usedBytes: row.used_bytes, limitBytes: row.limit_bytes };
 }
 
+/** How much all users take, in bytes. */
+export async function sumUsedBytes(db: Queries): Promise<number> {
+  const row = await db.get<{ total: number }>(
+    "SELECT CAST(COALESCE(sum(used_bytes), 0) AS BIGINT) AS total FROM vault_quotas",
+  );
+  return Number(row?.total ?? 0);
+}
+
 /** Sets the limit, below what is used too: then nothing more fits in. False when there is no such row. */
 export async function setQuotaLimit(
   tx: Transaction,

@@ -213,6 +213,12 @@ export async function deleteVaultUser(tx: Transaction, id: string): Promise<bool
   return happened(await tx.run("DELETE FROM vault_users WHERE id = ?", id));
 }
 
+/** How many accounts there are, active or not. */
+export async function countVaultUsers(db: Queries): Promise<number> {
+  const row = await db.get<{ total: number }>("SELECT count(*) AS total FROM vault_users");
+  return Number(row?.total ?? 0);
+}
+
 /** How many administrators can sign in. Called in the transaction that would take one away. */
 export async function countActiveAdministrators(tx: Transaction): Promise<number> {
   const row = await tx.get<{ total: number }>(

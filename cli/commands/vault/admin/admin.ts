@@ -23,5 +23,13 @@ export const entries: readonly Entry[] = [
     verb("list", "List and search audit records", () => import("./audit-list.ts"), {
       aliases: ["ls"],
     }),
+    verb("export", "Write audit records as CSV", () => import("./audit-export.ts")),
+    noun("daily", "Stored audit records, a file per day", [
+      verb("list", "List the days that have one", () => import("./audit-daily-list.ts"), {
+        aliases: ["ls"],
+      }),
+      verb("download", "Write the records of a day", () => import("./audit-daily-download.ts")),
+    ]),
   ]),
+  verb("overview", "Show users, storage and last events", () => import("./overview.ts")),
 ];

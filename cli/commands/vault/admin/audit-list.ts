@@ -1,4 +1,4 @@
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import type { z } from "zod";
 import type {
   auditEntry,
@@ -9,6 +9,7 @@ import { vaultPages } from "../../../client/paging.ts";
 import type { CliContext } from "../../../context.ts";
 import { type Column, time } from "../../../output/cells.ts";
 import { listOf } from "../../../output/spec.ts";
+import { addAuditFilter, type AuditFilterOptions, toAuditQuery } from "./audit-filter.ts";
 
 const listAudit = operation<typeof listAuditEndpoint>(
   "vault.admin.audit.list",
@@ -19,33 +20,18 @@ const listAudit = operation<typeof listAuditEndpoint>(
 export const operations = [listAudit];
 export const output = listOf(listAudit, "items");
 
-const eventPrefixes = ["auth", "cloud", "document", "share", "admin", "system"] as const;
-
-/** What the command was given. */
-export interface AuditListOptions {
-  readonly user?: string;
-  readonly event?: (typeof eventPrefixes)[number];
-  readonly from?: string;
-  readonly to?: string;
-}
-
 export function define(command: Command, cli: CliContext, run = runAuditList): void {
-  command
-    .option("--user <handle>", "only records about this user")
-    .addOption(new Option("--event <kind>", "only events of this kind").choices(eventPrefixes))
-    .option("--from <time>", "only from this time on, such as 2026-11-20 or 2026-11-20T09:30:00Z")
-    .option("--to <time>", "only before this time")
-    .action((options: AuditListOptions) => run(cli, options));
+  addAuditFilter(command).action((options: AuditFilterOptions) => run(cli, options));
 }
 
 /** Prints audit records, newest first. */
-export async function runAuditList(cli: CliContext, options: AuditListOptions): Promise<void> {
-  const { user, event, from, to } = options;
-  const query = { user_handle: user, event_type: event, from, to };
-  await cli.output.list(vaultPages(cli.client, listAudit, { query }), columns);
+export async function runAuditList(cli: CliContext, options: AuditFilterOptions): Promise<void> {
+  const query = toAuditQuery(options);
+  await cli.output.list(vaultPages(cli.client, listAudit, { query }), auditColumns);
 }
 
-const columns: readonly Column<z.output<typeof auditEntry>>[] = [
+/** An audit record, line by line. */
+export const auditColumns: readonly Column<z.output<typeof auditEntry>>[] = [
   { header: "time", cell: ({ created_at: at }) => time(at) },
   { header: "event", cell: ({ event_type: event }) => event },
   { header: "user", cell: (entry) => entry.user_handle ?? entry.user_id },

@@ -1,8 +1,6 @@
 import { describe, expect, test } from "vitest";
-import {
-  type AuditListOptions,
-  define as defineAuditList,
-} from "../../../../../cli/commands/vault/admin/audit-list.ts";
+import type { AuditFilterOptions } from "../../../../../cli/commands/vault/admin/audit-filter.ts";
+import { define as defineAuditList } from "../../../../../cli/commands/vault/admin/audit-list.ts";
 import {
   define as defineQuotaSet,
   type QuotaSetOptions,
@@ -45,7 +43,7 @@ test("the lines become options", async () => {
     await optionsOf<UserCreateOptions>(defineUserCreate, ["--handle", "h", "--email", "a@b"]),
   ).toEqual({ handle: "h", email: "a@b" });
   expect(
-    await optionsOf<AuditListOptions>(defineAuditList, ["--event", "auth", "--user", "mira"]),
+    await optionsOf<AuditFilterOptions>(defineAuditList, ["--event", "auth", "--user", "mira"]),
   ).toEqual({ event: "auth", user: "mira" });
   await expect(optionsOf(defineAuditList, ["--event", "auth.login"])).rejects.toThrow();
 });
@@ -205,4 +203,75 @@ test("audit records are listed with their conditions", async () => {
     from: "2026-11-20",
     page: "1",
   });
+});
+
+describe("audit records as CSV", () => {
+  const csv = { body: Buffer.from("id,event\r\n1,auth.login\r\n") };
+
+  test("go to standard output, narrowed as the list is", async () => {
+    await using home = await temporaryHome();
+    await using daemon = await fakeDaemon({
+      "GET /api/admin/audit/export": csv,
+      "GET /api/admin/audit/daily-exports/2026-11-20": csv,
+    });
+    await signIn(home.path, { url: daemon.url, vault: {} });
+    const line = ["vault", "admin", "audit", "export", "--user", "mira", "--from", "2026-11-20"];
+    expect((await runCli(line, { home: home.path })).out).toBe("id,event\r\n1,auth.login\r\n");
+    expect(daemon.seen[0]?.path).toContain("user_handle=mira");
+    expect(daemon.seen[0]?.path).toContain("from=2026-11-20");
+    const day = ["vault", "admin", "audit", "daily", "download", "2026-11-20"];
+    expect((await runCli(day, { home: home.path })).out).toContain("auth.login");
+  });
+
+  test("are no machine output, and not for a terminal unless forced", async () => {
+    await using home = await temporaryHome();
+    await using daemon = await fakeDaemon({ "GET /api/admin/audit/export": csv });
+    await signIn(home.path, { url: daemon.url, vault: {} });
+    const line = ["vault", "admin", "audit", "export"];
+    expect((await runCli([...line, "--json"], { home: home.path })).code).toBe(2);
+    const terminal = { home: home.path, terminal: { out: true } };
+    expect(await runCli(line, terminal)).toMatchObject({ code: 2, out: "" });
+    expect((await runCli([...line, "--force"], terminal)).out).toContain("auth.login");
+  });
+
+  test("that break off are not taken for all", async () => {
+    await using home = await temporaryHome();
+    await using daemon = await fakeDaemon({
+      "GET /api/admin/audit/export": { ...csv, cut: true },
+    });
+    await signIn(home.path, { url: daemon.url, vault: {} });
+    const ran = await runCli(["vault", "admin", "audit", "export"], { home: home.path });
+    expect(ran).toMatchObject({ code: 10 });
+    expect(ran.err).toContain("what was written is not all");
+  });
+
+  test("of days are listed", async () => {
+    await using home = await temporaryHome();
+    const items = [{ date: "2026-11-20", size_bytes: 12 }];
+    await using daemon = await fakeDaemon({
+      "GET /api/admin/audit/daily-exports": { body: { items, total: 1, page: 1, per_page: 30 } },
+    });
+    await signIn(home.path, { url: daemon.url, vault: {} });
+    const line = ["vault", "admin", "audit", "daily", "list"];
+    expect((await runCli(line, { home: home.path })).out).toBe("2026-11-20\t12\n");
+  });
+});
+
+test("the overview says how much there is", async () => {
+  await using home = await temporaryHome();
+  await using daemon = await fakeDaemon({
+    "GET /api/admin/overview": {
+      body: {
+        user_count: 2,
+        total_storage_bytes: 10,
+        doc_status: { pending: 0, processing: 0, ready: 3, classification_failed: 0 },
+        recent_audit: [{ event_type: "auth.login", user_handle: "mira", user_id: mira.id }],
+      },
+    },
+  });
+  await signIn(home.path, { url: daemon.url, vault: {} });
+  const { out } = await runCli(["vault", "admin", "overview"], { home: home.path });
+  expect(out).toContain("users\t2\nstorage\t10\n");
+  expect(out).toContain("ready 3");
+  expect(out).toContain("auth.login mira");
 });

@@ -1,0 +1,33 @@
+import type { Command } from "commander";
+import type { downloadDailyExport as downloadDailyExportEndpoint } from "../../../../daemon/contract/vault/admin.ts";
+import { operation } from "../../../client/operation.ts";
+import type { CliContext } from "../../../context.ts";
+import { writeCsv } from "./write-csv.ts";
+
+const downloadDailyExport = operation<typeof downloadDailyExportEndpoint>(
+  "vault.admin.audit.download_daily",
+  "GET",
+  "/api/admin/audit/daily-exports/:date",
+);
+
+export const operations = [downloadDailyExport];
+export const output = { kind: "bytes" } as const;
+
+/** What the command was given. */
+export interface AuditDailyDownloadOptions {
+  readonly day: string;
+}
+
+export function define(command: Command, cli: CliContext, run = runAuditDailyDownload): void {
+  command
+    .argument("<day>", "such as 2026-11-20, in UTC")
+    .action((day: string) => run(cli, { day }));
+}
+
+/** Writes the stored audit records of one day as CSV to standard output. */
+export async function runAuditDailyDownload(
+  cli: CliContext,
+  { day }: AuditDailyDownloadOptions,
+): Promise<void> {
+  await writeCsv(cli, () => cli.client.download(downloadDailyExport, { params: { date: day } }));
+}

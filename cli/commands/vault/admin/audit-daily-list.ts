@@ -1,0 +1,34 @@
+import type { Command } from "commander";
+import type { z } from "zod";
+import type {
+  dailyExport,
+  listDailyExports as listDailyExportsEndpoint,
+} from "../../../../daemon/contract/vault/admin.ts";
+import { operation } from "../../../client/operation.ts";
+import { vaultPages } from "../../../client/paging.ts";
+import type { CliContext } from "../../../context.ts";
+import { type Column, size } from "../../../output/cells.ts";
+import { listOf } from "../../../output/spec.ts";
+
+const listDailyExports = operation<typeof listDailyExportsEndpoint>(
+  "vault.admin.audit.list_daily",
+  "GET",
+  "/api/admin/audit/daily-exports",
+);
+
+export const operations = [listDailyExports];
+export const output = listOf(listDailyExports, "items");
+
+export function define(command: Command, cli: CliContext, run = runAuditDailyList): void {
+  command.action(() => run(cli));
+}
+
+/** Prints the days whose audit records are stored as files, newest first. */
+export async function runAuditDailyList(cli: CliContext): Promise<void> {
+  await cli.output.list(vaultPages(cli.client, listDailyExports, { query: {} }), columns);
+}
+
+const columns: readonly Column<z.output<typeof dailyExport>>[] = [
+  { header: "day", cell: ({ date }) => date },
+  { header: "size", cell: ({ size_bytes: bytes }) => size(bytes) },
+];

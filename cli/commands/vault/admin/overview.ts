@@ -1,0 +1,37 @@
+import type { Command } from "commander";
+import type { viewOverview as viewOverviewEndpoint } from "../../../../daemon/contract/vault/admin.ts";
+import { operation } from "../../../client/operation.ts";
+import type { CliContext } from "../../../context.ts";
+import { size } from "../../../output/cells.ts";
+import { resourceOf } from "../../../output/spec.ts";
+
+const viewOverview = operation<typeof viewOverviewEndpoint>(
+  "vault.admin.overview.view",
+  "GET",
+  "/api/admin/overview",
+);
+
+export const operations = [viewOverview];
+export const output = resourceOf(viewOverview);
+
+export function define(command: Command, cli: CliContext, run = runOverview): void {
+  command.action(() => run(cli));
+}
+
+/** Prints how many users the vault has, what they take and what happened last. */
+export async function runOverview(cli: CliContext): Promise<void> {
+  const { body } = await cli.client.call(viewOverview);
+  await cli.output.resource(body, [
+    { header: "users", cell: ({ user_count: count }) => count },
+    { header: "storage", cell: ({ total_storage_bytes: bytes }) => size(bytes) },
+    {
+      header: "documents",
+      cell: ({ doc_status: counts }) => Object.entries(counts).map((one) => one.join(" ")),
+    },
+    {
+      header: "last events",
+      cell: ({ recent_audit: records }) =>
+        records.map((one) => `${one.event_type} ${one.user_handle ?? one.user_id ?? ""}`.trim()),
+    },
+  ]);
+}
