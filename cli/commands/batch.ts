@@ -43,6 +43,16 @@ export interface Task<T> {
   run(): Promise<T>;
 }
 
+/** A task whose outcome is known before it begins. */
+export function failedTask(item: string, error: unknown): Task<never> {
+  return {
+    item,
+    run: async () => {
+      throw error;
+    },
+  };
+}
+
 /**
  * Does one after the other, or `atOnce` at one time, and goes on after a failure, unless the others would fail as well.
  * The outcomes are in the order of the items.

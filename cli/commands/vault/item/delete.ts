@@ -8,6 +8,9 @@ import { finishBatch, resultFields, runBatch } from "../../batch.ts";
 import { listConnections } from "../find-connection.ts";
 import { createItemFinder, listItems } from "../find-item.ts";
 import { toItemAddress } from "../item-address.ts";
+import { toClearRefusal } from "./find-source.ts";
+import { toPatient } from "./patient.ts";
+import { getItemDetail } from "./view.ts";
 
 export const deleteItem = operation<typeof deleteItemEndpoint>(
   "vault.cloud.items.delete",
@@ -15,7 +18,7 @@ export const deleteItem = operation<typeof deleteItemEndpoint>(
   "/api/cloud/connections/:connection_id/items/**:item_id",
 );
 
-export const operations = [listConnections, listItems, deleteItem];
+export const operations = [listConnections, listItems, getItemDetail, deleteItem];
 export const output = shapeList({
   ...resultFields,
   kind: "string?",
@@ -40,17 +43,20 @@ export function define(command: Command, cli: CliContext, run = runItemDelete): 
 
 /** Deletes items, one after the other, into the provider's trash where it has one. Of several, those that can be are. */
 export async function runItemDelete(cli: CliContext, { items }: ItemDeleteOptions): Promise<void> {
-  const finder = createItemFinder(cli);
   await cli.prompts.confirm(
     items.length === 1 ? `Delete ${items[0]}?` : `Delete these ${items.length} items?`,
   );
+  const patient = items.length === 1 ? cli : toPatient(cli, await cli.progress());
+  const finder = createItemFinder(patient);
   const results = await runBatch(items, async (word) => {
-    const { connection, id } = await finder.find(toItemAddress(word));
-    if (id === "") throw usageError(`${word} is the whole storage`);
-    const { body } = await cli.client.call(deleteItem, {
-      params: { connection_id: connection.id, item_id: id },
-    });
-    return body;
+    const found = await finder.find(toItemAddress(word));
+    if (found.id === "") throw usageError(`${word} is the whole storage`);
+    const params = { connection_id: found.connection.id, item_id: found.id };
+    try {
+      return (await patient.client.call(deleteItem, { params })).body;
+    } catch (error) {
+      throw await toClearRefusal(patient, word, found, error);
+    }
   });
   await finishBatch(cli, results, "deleted", [
     { header: "deleted", cell: ({ item }) => item },

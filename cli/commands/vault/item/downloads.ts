@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { CliContext } from "../../../context.ts";
 import { CliError, DryRun, usageError } from "../../../errors.ts";
 import type { Progress } from "../../../output/progress.ts";
-import type { Outcome, Task } from "../../batch.ts";
+import { failedTask, type Outcome, type Task } from "../../batch.ts";
 import { createItemFinder, type WireItem } from "../find-item.ts";
 import { type ItemAddress, toAddressText, toItemAddress } from "../item-address.ts";
 import { createFileNames } from "./file-name.ts";
@@ -96,7 +96,7 @@ export function createDownloads(
       try {
         yield* tasksOf(word, toItemAddress(word));
       } catch (error) {
-        yield failed(word, error);
+        yield failedTask(word, error);
       }
     }
   }
@@ -132,7 +132,7 @@ export function createDownloads(
   ): AsyncGenerator<Task<Downloaded>> {
     const { items, failure } = await readFolder(cli, place.connectionId, place.id, true);
     // What was known of it before may still be there.
-    if (failure !== undefined) yield failed(`${place.text}/`, failure);
+    if (failure !== undefined) yield failedTask(`${place.text}/`, failure);
     const localNames = names.takeAll(items.map(({ name }) => name));
     for (const [index, item] of items.entries()) {
       const name = localNames[index] ?? "_";
@@ -152,7 +152,7 @@ export function createDownloads(
         const made = await makeLocalFolder(folder, name, isPlan);
         yield* walk(inner, made, createFileNames(platform));
       } catch (error) {
-        yield failed(`${text}/`, error);
+        yield failedTask(`${text}/`, error);
       }
     }
   }
@@ -222,15 +222,6 @@ export function createDownloads(
 type Place =
   | { readonly folder: LocalFolder; readonly name: string }
   | { readonly path: string; readonly isSpecial: boolean };
-
-function failed(item: string, error: unknown): Task<Downloaded> {
-  return {
-    item,
-    run: async () => {
-      throw error;
-    },
-  };
-}
 
 /** An address without the slash at its end, so that names can be put behind it. */
 function toText(word: string, address: ItemAddress): string {

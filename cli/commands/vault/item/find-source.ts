@@ -1,6 +1,7 @@
 import type { ByteDownload } from "../../../client/bytes.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError, usageError } from "../../../errors.ts";
+import type { CliErrorCode } from "../../../exit-codes.ts";
 import { createItemFinder, type FoundItem, type ItemFinder } from "../find-item.ts";
 import { type ItemAddress, toItemAddress } from "../item-address.ts";
 import { downloadItem, type ItemSource } from "./save-item.ts";
@@ -15,7 +16,10 @@ export async function findSource(
   finder: ItemFinder,
   address: ItemAddress,
 ): Promise<FoundItem> {
-  const found = await finder.find(address);
+  return withFacts(cli, await finder.find(address));
+}
+
+async function withFacts(cli: CliContext, found: FoundItem): Promise<FoundItem> {
   if (found.id === "" || found.item !== undefined) return found;
   try {
     const { body } = await cli.client.call(getItemDetail, {
@@ -31,6 +35,24 @@ export async function findSource(
 /** Whether bytes cannot come from there: it is a folder, or the top of a connection. */
 export function isFolder({ id, item }: FoundItem): boolean {
   return id === "" || item?.kind === "folder";
+}
+
+/**
+ * What a change was refused with, in clearer words where its cause is that the vault knows no item of this id: the
+ * daemon says that such an item has changed.
+ */
+export async function toClearRefusal(
+  cli: CliContext,
+  word: string,
+  found: FoundItem,
+  error: unknown,
+): Promise<unknown> {
+  const isStale = error instanceof CliError && error.code === "stale";
+  if (!isStale || found.item !== undefined || found.id === "") return error;
+  const known = await withFacts(cli, found).catch(() => undefined);
+  return known !== undefined && known.item === undefined
+    ? toUnknown("not_found", word, error)
+    : error;
 }
 
 /** A file whose bytes can be asked for. `name` is the file's own. */
@@ -61,11 +83,15 @@ export async function toFile(
     // The provider's refusal of what it does not know is not told from one of its bad days.
     const isUnknown = error.code === "not_found" || error.code === "provider_failed";
     if (!isUnknown || error.details.retryAfterSeconds !== undefined) throw error;
-    throw new CliError(error.code, `${word} is no item that the vault knows (${error.message})`, {
-      ...error.details,
-      hint: "items are written CONNECTION:/path or CONNECTION:ID",
-    });
+    throw toUnknown(error.code, word, error);
   }
+}
+
+function toUnknown(code: CliErrorCode, word: string, { message, details }: CliError): CliError {
+  return new CliError(code, `${word} is no item that the vault knows (${message})`, {
+    ...details,
+    hint: "items are written CONNECTION:/path or CONNECTION:ID",
+  });
 }
 
 /** The name in `Content-Disposition`, else the last part of the id. */

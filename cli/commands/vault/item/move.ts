@@ -11,6 +11,8 @@ import {
   toFolderAddress,
   toItemAddress,
 } from "../item-address.ts";
+import { toClearRefusal } from "./find-source.ts";
+import { getItemDetail } from "./view.ts";
 
 export const moveItem = operation<typeof moveItemEndpoint>(
   "vault.cloud.items.move",
@@ -18,7 +20,7 @@ export const moveItem = operation<typeof moveItemEndpoint>(
   "/api/cloud/connections/:connection_id/items/**:item_id/move",
 );
 
-export const operations = [listConnections, listItems, moveItem];
+export const operations = [listConnections, listItems, getItemDetail, moveItem];
 export const output = resourceOf(moveItem);
 export const completions = { item: "items" } as const;
 
@@ -50,15 +52,18 @@ export async function runItemMove(
   { item, folder, etag }: ItemMoveOptions,
 ): Promise<void> {
   const finder = createItemFinder(cli);
-  const { connection, id } = await finder.find(toItemAddress(item));
+  const found = await finder.find(toItemAddress(item));
   const target = await finder.find(folder);
-  const { body } = await cli.client.call(moveItem, {
-    params: { connection_id: connection.id, item_id: id },
+  const moving = cli.client.call(moveItem, {
+    params: { connection_id: found.connection.id, item_id: found.id },
     body: {
       destination_parent_ref: target.id,
       destination_connection_id: target.connection.id,
       ...(etag === undefined ? {} : { etag }),
     },
+  });
+  const { body } = await moving.catch(async (error: unknown) => {
+    throw await toClearRefusal(cli, item, found, error);
   });
   await cli.output.done(body, `Moved ${item} to ${toAddressText(folder.connection, folder.path)}.`);
 }

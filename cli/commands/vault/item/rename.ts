@@ -6,6 +6,8 @@ import { resourceOf } from "../../../output/spec.ts";
 import { listConnections } from "../find-connection.ts";
 import { createItemFinder, listItems } from "../find-item.ts";
 import { toItemAddress } from "../item-address.ts";
+import { toClearRefusal } from "./find-source.ts";
+import { getItemDetail } from "./view.ts";
 
 export const renameItem = operation<typeof renameItemEndpoint>(
   "vault.cloud.items.rename",
@@ -13,7 +15,7 @@ export const renameItem = operation<typeof renameItemEndpoint>(
   "/api/cloud/connections/:connection_id/items/**:item_id/rename",
 );
 
-export const operations = [listConnections, listItems, renameItem];
+export const operations = [listConnections, listItems, getItemDetail, renameItem];
 export const output = resourceOf(renameItem);
 export const completions = { item: "items" } as const;
 
@@ -40,10 +42,13 @@ export async function runItemRename(
   cli: CliContext,
   { item, name, etag }: ItemRenameOptions,
 ): Promise<void> {
-  const { connection, id } = await createItemFinder(cli).find(toItemAddress(item));
-  const { body } = await cli.client.call(renameItem, {
-    params: { connection_id: connection.id, item_id: id },
+  const found = await createItemFinder(cli).find(toItemAddress(item));
+  const renaming = cli.client.call(renameItem, {
+    params: { connection_id: found.connection.id, item_id: found.id },
     body: { new_name: name, ...(etag === undefined ? {} : { etag }) },
+  });
+  const { body } = await renaming.catch(async (error: unknown) => {
+    throw await toClearRefusal(cli, item, found, error);
   });
   await cli.output.done(body, `Renamed ${item} to ${body.name}.`);
 }

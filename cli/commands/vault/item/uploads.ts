@@ -3,7 +3,7 @@ import { basename, join, resolve } from "node:path";
 import type { CliContext } from "../../../context.ts";
 import { CliError, type DryRun, usageError } from "../../../errors.ts";
 import type { Progress } from "../../../output/progress.ts";
-import type { Task } from "../../batch.ts";
+import { failedTask, type Task } from "../../batch.ts";
 import { enterOrPlan, findIn, type RemoteFolder } from "./remote-folder.ts";
 import { openSource, sendFile, type Uploaded } from "./send-file.ts";
 import { isSameFile, showTransfer, type TransferOptions } from "./transfer.ts";
@@ -39,7 +39,7 @@ export async function* createUploads(
   { folder: target, name: onlyName, plan: targetPlan }: UploadTarget,
   { recursive, skipExisting, progress }: UploadsOptions,
 ): AsyncGenerator<Task<Sent>> {
-  if (targetPlan !== undefined) yield failed(target.text, targetPlan);
+  if (targetPlan !== undefined) yield failedTask(target.text, targetPlan);
   for (const source of sources) {
     const path = resolve(cli.system.workingDirectory, source);
     const found = source === "-" ? undefined : await stat(path).catch(() => undefined);
@@ -50,7 +50,7 @@ export async function* createUploads(
     }
     if (!recursive) {
       const hint = "--recursive uploads it with everything in it";
-      yield failed(source, usageError(`${source} is a folder`, hint));
+      yield failedTask(source, usageError(`${source} is a folder`, hint));
       continue;
     }
     // The top of a disk has no name: what is in it goes right into the target.
@@ -66,10 +66,10 @@ export async function* createUploads(
   ): AsyncGenerator<Task<Sent>> {
     try {
       const { folder, plan } = await enterOrPlan(cli, parent, name);
-      if (plan !== undefined) yield failed(source, plan);
+      if (plan !== undefined) yield failedTask(source, plan);
       yield* walk(source, folder, `${above}${name}/`);
     } catch (error) {
-      yield failed(`${source}/`, error);
+      yield failedTask(`${source}/`, error);
     }
   }
 
@@ -126,13 +126,4 @@ export async function* createUploads(
       return { ...uploaded, skipped: null };
     });
   }
-}
-
-function failed(item: string, error: unknown): Task<Sent> {
-  return {
-    item,
-    run: async () => {
-      throw error;
-    },
-  };
 }

@@ -188,6 +188,43 @@ describe("item delete", () => {
     ]);
   });
 
+  test("waits for the daemon's limit when there are several", async () => {
+    const refused = {
+      status: 429,
+      headers: { "Retry-After": "9" },
+      body: { detail: "Too many requests" },
+    };
+    const { ran } = await go(
+      ["delete", "home:/top.txt", "home:/docs", "--yes"],
+      {
+        [`DELETE ${base}/items/top.txt`]: [refused, { body }],
+        [`DELETE ${base}/items/docs`]: { body },
+      },
+      { hurried: true },
+    );
+    expect([ran.code, ran.err]).toEqual([
+      0,
+      "The server takes no more requests for now; waiting 9 s.\n",
+    ]);
+  });
+
+  test("of an id that the vault does not know says so", async () => {
+    const stale = { status: 409, body: { kind: "stale", reason: "item_changed" } };
+    const { ran } = await go(["delete", "out.pdf", "--yes", "--json"], {
+      [`DELETE ${base}/items/out.pdf`]: stale,
+      [`GET ${base}/items/out.pdf/detail`]: { status: 404, body: { detail: "Not found" } },
+    });
+    expect(ran.error()).toMatchObject({
+      code: "not_found",
+      message: "out.pdf is no item that the vault knows (stale: item_changed)",
+    });
+    const known = await go(["delete", "top.txt", "--yes", "--json"], {
+      [`DELETE ${base}/items/top.txt`]: stale,
+      [`GET ${base}/items/top.txt/detail`]: { body: { provider_item_id: "top.txt" } },
+    });
+    expect(known.ran.error()).toMatchObject({ code: "stale" });
+  });
+
   test("asks first, and never deletes a whole storage", async () => {
     expect((await go(["delete", "home:/top.txt", "--json"], {})).ran.code).toBe(2);
     expect((await go(["delete", "home:/", "--yes"], {})).ran.code).toBe(2);

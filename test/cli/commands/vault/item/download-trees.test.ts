@@ -14,56 +14,28 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createFileNames } from "../../../../../cli/commands/vault/item/file-name.ts";
 import { run } from "../../../../../cli/main.ts";
-import { fakeDaemon } from "../../../support/fake-daemon.ts";
 import {
   download,
   type FakeItem,
   type FakeStorage,
-  fakeStorage,
   tagOf,
   toItems,
 } from "../../../support/fake-storage.ts";
-import {
-  fakeSystem,
-  type FakeSystemOptions,
-  runCli,
-  temporaryHome,
-  toRan,
-} from "../../../support/run-cli.ts";
-import { signIn } from "../../../support/signed-in.ts";
+import { inWork as inWorkOf, type InWork } from "../../../support/in-work.ts";
+import { fakeSystem, toRan } from "../../../support/run-cli.ts";
 
-/** Runs `vault item download …` against these items, in a folder `work` of a home of its own. */
-async function inWork(
+/** Runs `vault item download …` against these items. */
+function inWork(
   items: FakeItem[],
-  use: (at: {
-    readonly work: string;
-    readonly storage: FakeStorage;
-    readonly go: (line: string, more?: Partial<FakeSystemOptions>) => ReturnType<typeof runCli>;
-    readonly home: string;
-    readonly asked: () => readonly string[];
-  }) => Promise<void>,
+  use: (at: InWork & { readonly asked: () => readonly string[] }) => Promise<void>,
   pageSize?: number,
 ): Promise<void> {
-  await using home = await temporaryHome();
-  const work = join(home.path, "work");
-  await mkdir(work);
-  const storage = fakeStorage(items, pageSize);
-  await using daemon = await fakeDaemon(storage.answers);
-  await signIn(home.path, { url: daemon.url, vault: {} });
-  await use({
-    work,
-    storage,
-    home: home.path,
-    go: (line, more) =>
-      runCli(["vault", "item", "download", ...line.split(" ")], {
-        home: home.path,
-        workingDirectory: work,
-        hurried: true,
-        ...more,
-      }),
-    asked: () =>
-      daemon.seen.filter(({ path }) => path.endsWith("/download")).map(({ path }) => path),
-  });
+  return inWorkOf("download", { items, pageSize }, (at) =>
+    use({
+      ...at,
+      asked: () => at.seen.map(({ path }) => path).filter((path) => path.endsWith("/download")),
+    }),
+  );
 }
 
 /** Everything below a folder: files with their text, folders with a slash. */

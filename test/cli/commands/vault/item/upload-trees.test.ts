@@ -1,68 +1,34 @@
 import { createReadStream } from "node:fs";
-import { appendFile, mkdir, symlink, truncate, utimes, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { appendFile, symlink, truncate, utimes } from "node:fs/promises";
+import { join } from "node:path";
 import { Readable } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { sendUpload } from "../../../../../cli/client/bytes.ts";
 import { openSource } from "../../../../../cli/commands/vault/item/send-file.ts";
 import { createContext } from "../../../../../cli/context.ts";
 import { neverStopping } from "../../../../../cli/report.ts";
-import { fakeDaemon, type SeenRequest } from "../../../support/fake-daemon.ts";
-import {
-  type FakeItem,
-  type FakeStorage,
-  fakeStorage,
-  toItems,
-} from "../../../support/fake-storage.ts";
-import {
-  fakeSystem,
-  type FakeSystemOptions,
-  runCli,
-  temporaryHome,
-} from "../../../support/run-cli.ts";
-import { signIn } from "../../../support/signed-in.ts";
+import { fakeDaemon } from "../../../support/fake-daemon.ts";
+import { type FakeItem, toItems } from "../../../support/fake-storage.ts";
+import { inWork as inWorkOf, type InWork } from "../../../support/in-work.ts";
+import { fakeSystem } from "../../../support/run-cli.ts";
 
-/** Runs `vault item upload …` in a folder `work` that holds these files. */
-async function inWork(
+/** Runs `vault item upload …` in a folder that holds these files. */
+function inWork(
   files: Readonly<Record<string, string>>,
   items: FakeItem[],
-  use: (at: {
-    readonly work: string;
-    readonly storage: FakeStorage;
-    readonly seen: readonly SeenRequest[];
-    readonly go: (line: string, more?: Partial<FakeSystemOptions>) => ReturnType<typeof runCli>;
-    readonly stored: () => Record<string, string>;
-  }) => Promise<void>,
+  use: (at: InWork & { readonly stored: () => Record<string, string> }) => Promise<void>,
 ): Promise<void> {
-  await using home = await temporaryHome();
-  const work = join(home.path, "work");
-  for (const [path, text] of Object.entries({ "": "", ...files })) {
-    await mkdir(path === "" || path.endsWith("/") ? join(work, path) : join(work, dirname(path)), {
-      recursive: true,
-    });
-    if (path !== "" && !path.endsWith("/")) await writeFile(join(work, path), text);
-  }
-  const storage = fakeStorage(items);
-  await using daemon = await fakeDaemon(storage.answers);
-  await signIn(home.path, { url: daemon.url, vault: {} });
-  await use({
-    work,
-    storage,
-    seen: daemon.seen,
-    go: (line, more) =>
-      runCli(["vault", "item", "upload", ...line.split(" ")], {
-        home: home.path,
-        workingDirectory: work,
-        hurried: true,
-        ...more,
-      }),
-    stored: () =>
-      Object.fromEntries(
-        storage.items
-          .map(({ id, bytes }) => [bytes === undefined ? `${id}/` : id, String(bytes ?? "")])
-          .sort(([one = ""], [other = ""]) => (one < other ? -1 : 1)),
-      ),
-  });
+  return inWorkOf("upload", { items, files }, (at) =>
+    use({
+      ...at,
+      stored: () =>
+        Object.fromEntries(
+          at.storage.items
+            .map(({ id, bytes }) => [bytes === undefined ? `${id}/` : id, String(bytes ?? "")])
+            .sort(([one = ""], [other = ""]) => (one < other ? -1 : 1)),
+        ),
+    }),
+  );
 }
 
 const album = {

@@ -1,0 +1,57 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { fakeDaemon, type SeenRequest } from "./fake-daemon.ts";
+import { type FakeItem, type FakeStorage, fakeStorage } from "./fake-storage.ts";
+import { type FakeSystemOptions, type Ran, runCli, temporaryHome } from "./run-cli.ts";
+import { signIn } from "./signed-in.ts";
+
+/** A person's home with a folder `work` in it, and a daemon with one connection, `home`. */
+export interface InWork {
+  readonly home: string;
+  /** The working directory. */
+  readonly work: string;
+  readonly storage: FakeStorage;
+  readonly seen: readonly SeenRequest[];
+  /** Runs `vault item VERB` with the words of this line; nothing is waited for. */
+  readonly go: (line: string, more?: Partial<FakeSystemOptions>) => Promise<Ran>;
+}
+
+/** Uses a connection with these items from a folder with these files; what ends in a slash is a folder. */
+export async function inWork(
+  verb: string,
+  {
+    items = [],
+    files = {},
+    pageSize,
+  }: {
+    readonly items?: FakeItem[];
+    readonly files?: Readonly<Record<string, string>>;
+    readonly pageSize?: number | undefined;
+  },
+  use: (at: InWork) => Promise<void>,
+): Promise<void> {
+  await using home = await temporaryHome();
+  const work = join(home.path, "work");
+  await mkdir(work);
+  for (const [path, text] of Object.entries(files)) {
+    const isFolder = path.endsWith("/");
+    await mkdir(join(work, isFolder ? path : dirname(path)), { recursive: true });
+    if (!isFolder) await writeFile(join(work, path), text);
+  }
+  const storage = fakeStorage(items, pageSize);
+  await using daemon = await fakeDaemon(storage.answers);
+  await signIn(home.path, { url: daemon.url, vault: {} });
+  await use({
+    home: home.path,
+    work,
+    storage,
+    seen: daemon.seen,
+    go: (line, more) =>
+      runCli(["vault", "item", verb, ...line.split(" ")], {
+        home: home.path,
+        workingDirectory: work,
+        hurried: true,
+        ...more,
+      }),
+  });
+}
