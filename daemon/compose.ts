@@ -3,6 +3,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createGit } from "../storage/git/git.ts";
 import type { Addresses } from "./addresses.ts";
 import { peopleRoutes } from "./forge/accounts/accounts.ts";
+import { actionRoutes } from "./forge/actions/actions.routes.ts";
+import { createActions } from "./forge/actions/actions.service.ts";
 import { createForgeApi } from "./forge/api.ts";
 import type { ForgeCaller } from "./forge/caller.ts";
 import { cronRoutes } from "./forge/cron/cron.routes.ts";
@@ -205,6 +207,7 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
         ...repositoryHookRoutes(hooks),
         ...notifications.routes,
         ...cronRoutes(cron),
+        ...actionRoutes(createActions({ db: deps.db, clock, random: randomBytes })),
         ...miscellaneous.routes,
       ],
     },

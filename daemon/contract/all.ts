@@ -1,4 +1,5 @@
 import type { AnyEndpoint } from "./endpoint.ts";
+import { adminActionEndpoints } from "./forge/admin-actions.ts";
 import { adminBadgeEndpoints } from "./forge/admin-badges.ts";
 import { adminCronEndpoints } from "./forge/admin-cron.ts";
 import { adminEmailEndpoints } from "./forge/admin-emails.ts";
@@ -34,6 +35,7 @@ import { cloudItemEndpoints } from "./vault/cloud-items.ts";
 
 /** Every operation that the daemon serves, in the order of the documents. Tests, OpenAPI and the command line read it. */
 export const allEndpoints: readonly AnyEndpoint[] = [
+  ...adminActionEndpoints,
   ...adminCronEndpoints,
   ...adminEmailEndpoints,
   ...adminHookEndpoints,

@@ -1,0 +1,62 @@
+import type { Database } from "../../../storage/engine/database.ts";
+import { claimInstanceValue } from "../../../storage/tables/common/instance.ts";
+import { findUserByName } from "../../../storage/tables/forge/users.ts";
+import { workflowStatusWords } from "../../contract/forge/admin-actions.ts";
+import { AppError } from "../../errors.ts";
+import { userNotFound } from "../refusals.ts";
+
+/** Runners, runs and jobs of a server that runs no workflows (forge behaviour, 16.1 to 16.3). */
+export interface Actions {
+  /** Refuses with `invalid_argument` the first word that no status is asked for by, the empty one included. */
+  listJobs(wanted: { readonly statuses: readonly string[] }): Promise<{ readonly total: 0 }>;
+  /** The same; refuses with `not_found` an actor that nobody is. */
+  listRuns(wanted: {
+    readonly statuses: readonly string[];
+    readonly actor: string;
+  }): Promise<{ readonly total: 0 }>;
+  /** 40 letters and digits, the same each time. */
+  getRegistrationToken(): Promise<string>;
+  /** Refuses with `not_found`: none has registered. */
+  getRunner(id: number): Promise<never>;
+}
+
+const TOKEN_NAME = "forge_runner_registration_token";
+const TOKEN_BYTES = 20;
+
+export function createActions({
+  db,
+  clock,
+  random,
+}: {
+  readonly db: Database;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  /** Unpredictable bytes. */
+  readonly random: (bytes: number) => Uint8Array;
+}): Actions {
+  return {
+    async listJobs({ statuses }) {
+      assertStatuses(statuses);
+      return { total: 0 };
+    },
+    async listRuns({ statuses, actor }) {
+      assertStatuses(statuses);
+      if (actor !== "" && (await findUserByName(db, actor)) === undefined)
+        throw userNotFound(actor);
+      return { total: 0 };
+    },
+    getRegistrationToken() {
+      const fresh = Buffer.from(random(TOKEN_BYTES)).toString("hex");
+      return claimInstanceValue(db, TOKEN_NAME, fresh, clock());
+    },
+    async getRunner(id) {
+      throw new AppError("not_found", `runner with id ${id}: resource does not exist`);
+    },
+  };
+}
+
+function assertStatuses(words: readonly string[]): void {
+  const known: readonly string[] = workflowStatusWords;
+  const odd = words.find((word) => !known.includes(word));
+  if (odd !== undefined) throw new AppError("invalid_argument", `invalid status ${odd}`);
+}
