@@ -79,6 +79,8 @@ export interface FirstAdministrator {
 export async function startDaemon(input: DaemonInput): Promise<RunningDaemon> {
   const log = await openLog(input);
   const stores = await openStores(input, log);
+  if (stores.keyring.isRotating)
+    log.warn({}, "a change of the master key was begun and not ended: `croft key rotate` ends it");
   let open: ListeningEverywhere | undefined;
   try {
     const deps = toServiceDeps(input, stores, log);

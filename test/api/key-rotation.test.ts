@@ -1,4 +1,4 @@
-import { copyFile, readFile } from "node:fs/promises";
+import { copyFile, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { describe, expect, test } from "vitest";
@@ -88,6 +88,22 @@ describe("a rotation of the master key", () => {
       status: 200,
       json: { user: { totp_enabled: true } },
     });
+  });
+
+  test("that was cut off is told of at each start until it is ended", async () => {
+    await using first = await startTestDaemon();
+    await first.stop();
+    const file = join(first.home, "keys/master.key");
+    const old = await readFile(file, "utf8");
+    await writeFile(file, `${"ab".repeat(32)}\n${old}`);
+    const warned = (daemon: TestDaemon) =>
+      daemon.log.filter(({ msg, message }) => /croft key rotate/.test(String(message ?? msg)));
+    await using second = await startTestDaemon({ home: first.home });
+    expect(warned(second)).toHaveLength(1);
+    await second.stop();
+    expect(await rotateKey(testInput(first.home, {}, []), all)).toMatchObject({ isResumed: true });
+    await using third = await startTestDaemon({ home: first.home });
+    expect(warned(third)).toEqual([]);
   });
 
   test("is refused where a daemon runs, and where there is no home", async () => {

@@ -42,9 +42,10 @@ export async function runKeyRotate(cli: CliContext, options: KeyRotateOptions): 
   if (cli.flags.dryRun) throw new DryRun({ rotate_key: { data } });
   await cli.prompts.confirm(`Put a new master key in the place of the one of ${data}?`);
   const { rotateKey } = await import("../../../daemon/main.ts");
-  const { pid, userId, stderr } = cli.system;
+  const { pid, userId, stderr, processMark } = cli.system;
+  const process = { pid, mark: processMark(pid), userId };
   const outcome = await rotateKey(
-    { settings, paths, version, clock: cli.clock, process: { pid, userId }, logTo: stderr },
+    { settings, paths, version, clock: cli.clock, process, logTo: stderr },
     options,
   ).catch((error: unknown) => {
     const failure = toDaemonFailure(error, { conflict: "already_running", not_found: "not_found" });
