@@ -25,7 +25,13 @@ export async function bundle(root: string, output: string): Promise<void> {
     input: { entry: join(root, "bin", "entry.ts") },
     platform: "node",
     external: [...nativePackages, ...absentPackages],
-    transform: { define: { "process.env.NODE_ENV": '"production"' } },
+    transform: {
+      define: {
+        "process.env.NODE_ENV": '"production"',
+        // Packages in CommonJS ask for it, and fail where there is none: the jq engine does before it does anything.
+        __dirname: "import.meta.dirname",
+      },
+    },
     plugins: [omitDevtools(), locateFiles(root, dataFiles), takeBuiltins()],
     logLevel: "warn",
     // A module that one command loads lazily and another at once: right for the sources, and no matter in the bundle.

@@ -50,6 +50,20 @@ test("the entry of croft and a chunk loaded later may share a module, and the ex
   await expect(runBundle()).rejects.toMatchObject({ code: 7, stdout: "42 42\n" });
 });
 
+test("a package of CommonJS that asks for its own folder is told of one", async () => {
+  await addFile("node_modules/engine/package.json", '{ "main": "index.js" }');
+  await addFile(
+    "node_modules/engine/index.js",
+    'const path = require("path"); exports.at = path.isAbsolute(__dirname + "/");',
+  );
+  await addFile(
+    "daemon/main.ts",
+    `import engine from "engine";
+     export function main(): void { console.log(engine.at); }`,
+  );
+  expect(await runBundle()).toBe("true\n");
+});
+
 test("a folder named beside the code is the same folder in the bundle", async () => {
   await addFile("storage/migrations/0001_common.sql", "select 1;");
   await addFile(
