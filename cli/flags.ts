@@ -184,8 +184,18 @@ function assertOneMode(flags: CommonFlags): void {
   ].filter((flag) => flag !== false);
   if (flags.ndjson && flags.format !== undefined) given.push("--ndjson");
   if (given.length > 1) throw usageError(`${given.join(" and ")} exclude each other`);
+  const itemwise = toItemwise(flags);
+  if (flags.meta && itemwise !== undefined)
+    throw usageError(`--meta and ${itemwise} exclude each other`);
   if (flags.page !== undefined && flags.all)
     throw usageError("--page and --all exclude each other");
+}
+
+/** The flag that prints a list item by item, so that nothing can be around it. */
+function toItemwise({ ndjson, template, format }: CommonFlags): string | undefined {
+  if (ndjson) return "--ndjson";
+  if (template !== undefined) return "--template";
+  return format === "csv" || format === "tsv" ? `--format ${format}` : undefined;
 }
 
 function toCount(flag: string): (given: string) => number {

@@ -1,6 +1,11 @@
 import { randomInt } from "node:crypto";
 import type { Database, Queries, Transaction } from "../storage/engine/database.ts";
 import { claimInstanceValue, findInstanceValue } from "../storage/tables/common/instance.ts";
+import {
+  email as wireEmail,
+  password as wirePassword,
+  PASSWORD_BYTES_MAX,
+} from "./contract/vault/common.ts";
 import { AppError } from "./errors.ts";
 import type { FirstAdministrator } from "./main.ts";
 import type { PasswordHasher } from "./password-hasher.ts";
@@ -23,28 +28,43 @@ export async function isInitialised(db: Queries): Promise<boolean> {
 
 /**
  * Makes the forge's site administrator with a token of scope `all` and the vault's administrator, with one e-mail
- * and password, in one transaction: a home has all of it or nothing. Refuses with `conflict` on an initialised home.
+ * and password, in one transaction: a home has all of it or nothing. Refuses with `conflict` on an initialised home, with
+ * `unprocessable` what one of the two could not sign in with.
  */
 export async function createAdministrators(
   deps: ServiceDeps,
   first: FirstAdministrator,
 ): Promise<Initialised> {
   if (await isInitialised(deps.db)) throw alreadyInitialised(deps);
+<<<<<<< Updated upstream
   const hashes = await hashBoth(deps.hasher, first.password);
+=======
+  assertCanSignIn(first);
+  // As the vault takes it from a sign-in; the forge takes it as it stands.
+  const vaultPassword = first.password.normalize("NFC");
+  const hash = await deps.hasher.hash(first.password);
+  const vaultHash = vaultPassword === first.password ? hash : await deps.hasher.hash(vaultPassword);
+>>>>>>> Stashed changes
   return deps.db.transaction(async (tx) => {
     const now = String(tx.now);
     if ((await claimInstanceValue(tx, INITIALISED_AT, now, tx.now)) !== now)
       throw alreadyInitialised(deps);
+<<<<<<< Updated upstream
     const { forge, vault } = createPeople({
       ...deps,
       db: toDatabase(tx),
       hasher: readyHash(hashes),
     });
+=======
+    const db = toDatabase(tx);
+    const { forge } = createPeople({ ...deps, db, hasher: readyHash(hash) });
+    const { vault } = createPeople({ ...deps, db, hasher: readyHash(vaultHash) });
+>>>>>>> Stashed changes
     const { user, token } = await forge.createFirstSiteAdministrator(first);
     const { handle, email } = await vault.registration.createFirstAdministrator({
       handle: first.username,
       email: first.email,
-      password: first.password,
+      password: vaultPassword,
     });
     return {
       home: deps.input.paths.dataDirectory,
@@ -63,6 +83,28 @@ export function generatePassword(): string {
   const capitalised = group().replace(/^./, (letter) => letter.toUpperCase());
   return [capitalised, group(), group(), group() + pick(digits)].join("-");
 }
+
+/** Whoever is made with what no sign-in takes would have a home and no way into it. */
+function assertCanSignIn({ email, password }: FirstAdministrator): void {
+  if (Buffer.byteLength(password) < PASSWORD_BYTES_MIN)
+    throw new AppError(
+      "unprocessable",
+      `the password must have at least ${PASSWORD_BYTES_MIN} characters`,
+    );
+  if (!wirePassword.safeParse(password).success)
+    throw new AppError(
+      "unprocessable",
+      `the password must be text of at most ${PASSWORD_BYTES_MAX} bytes`,
+    );
+  if (!wireEmail.safeParse(email).success)
+    throw new AppError(
+      "unprocessable",
+      `${JSON.stringify(email)} is no e-mail address of the form name@example.org`,
+    );
+}
+
+/** The forge's shortest password. */
+const PASSWORD_BYTES_MIN = 8;
 
 function alreadyInitialised(deps: ServiceDeps): AppError {
   const home = deps.input.paths.dataDirectory;

@@ -16,10 +16,22 @@ export async function applyJq(expression: string, input: unknown): Promise<strin
       if (!(error instanceof JqTypeError)) throw error;
     }
   }
+  const printed = await runEngine(JSON.stringify(input), expression, ["-r", "-c"]);
+  return printed === "" || printed.endsWith("\n") ? printed : `${printed}\n`;
+}
+
+/** Refuses what is no jq expression, before a command has done what its output would be made of. */
+export async function assertJq(expression: string): Promise<void> {
+  if (compileSmallJq(expression) !== undefined) return;
+  // Parsed and not run: on its own it may fail of what it is given, or have no end.
+  await runEngine("null", `if false then (${expression}\n) else empty end`, []);
+}
+
+async function runEngine(input: string, expression: string, flags: string[]): Promise<string> {
   const { raw } = await import("jq-wasm");
   try {
-    const printed = await raw(JSON.stringify(input), expression, ["-r", "-c"]);
-    return printed === "" || printed.endsWith("\n") ? printed : `${printed}\n`;
+    // With the blank no expression is taken for a flag.
+    return await raw(input, ` ${expression}`, flags);
   } catch (error) {
     throw usageError(`--jq: ${toReason(error)}`);
   }

@@ -46,6 +46,9 @@ export function createOutput({ io, flags, clock }: OutputDependencies): Output {
   async function prepare(spec: OutputSpec): Promise<void> {
     if (spec.kind === "bytes" && isMachine && flags.format !== undefined)
       throw usageError("--format does not go with bytes");
+    if (flags.jq !== undefined) await (await import("./jq.ts")).assertJq(flags.jq);
+    if (flags.template !== undefined)
+      (await import("./template.ts")).compileTemplate(flags.template);
     const isSeparated = flags.format === "csv" || flags.format === "tsv";
     if (fields === undefined && !isSeparated) return;
     const { toFieldNames } = await import("./schema.ts");

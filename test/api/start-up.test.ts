@@ -60,6 +60,30 @@ describe("a home", () => {
     expect((await initialise(input(), first)).forge.username).toBe("ann");
   });
 
+  test.each([
+    ["a password that is too short", { password: "Sh0rt-!" }, /at least 8 characters/],
+    ["a password that no sign-in takes", { password: "Aa1-".repeat(300) }, /at most 1024 bytes/],
+    ["an address that no sign-in takes", { email: "root@localhost" }, /"root@localhost" is no/],
+  ])("is not initialised with %s", async (_what, wrong, message) => {
+    await expect(initialise(input(), { ...first, ...wrong })).rejects.toMatchObject({
+      code: "unprocessable",
+      message: expect.stringMatching(message) as string,
+    });
+    expect((await initialise(input(), first)).forge.username).toBe("ann");
+  });
+
+  test("lets in with a password whose letters were typed in parts", async () => {
+    const password = "Correct-Horse-7-Bu\u0308ffel";
+    await initialise(input(), { ...first, password });
+    await using daemon = await startTestDaemon({ home });
+    const vault = await daemon.request("/api/auth/login", {
+      json: { email: first.email, password },
+    });
+    expect(vault.status).toBe(200);
+    const forge = await daemon.request("/api/v1/user", { basic: `ann:${password}` });
+    expect(forge.status).toBe(200);
+  });
+
   test("belongs to one daemon at a time; the second learns who has it", async () => {
     const running = await start();
     const second = start();

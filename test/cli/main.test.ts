@@ -52,6 +52,11 @@ describe("a line", () => {
     });
   });
 
+  test("knows a command whose letters were swapped", async () => {
+    const ran = await runCli(["admni", "user", "list"], { home: "/nowhere" });
+    expect(ran.err).toContain('unknown command "admni" for "croft"; did you mean admin?');
+  });
+
   test("takes common flags before, between and after the words of the command", async () => {
     for (const words of [
       ["--json", "config", "get", "port"],
@@ -81,6 +86,22 @@ describe("a line", () => {
     expect(whole.json()).toMatchObject({ dry_run: true, request: { method: "POST" } });
     const chosen = await runCli([...line, "--json=login"], options);
     expect(chosen.json()).toEqual(whole.json());
+  });
+
+  test("does nothing when its output could not be made", async () => {
+    await using home = await temporaryHome();
+    await using daemon = await fakeDaemon({});
+    await signIn(home.path, { url: daemon.url, forgeToken: "t" });
+    const line = ["admin", "user", "create", "--username", "m", "--email", "m@example.org"];
+    for (const flags of [
+      ["--jq", ".["],
+      ["--template", "{{login}}"],
+    ]) {
+      const ran = await runCli([...line, "--random-password", ...flags], { home: home.path });
+      expect(ran).toMatchObject({ code: 2, out: "" });
+      expect(ran.error()).toMatchObject({ code: "usage" });
+    }
+    expect(daemon.seen).toEqual([]);
   });
 
   test("ends its flags at --", async () => {

@@ -116,6 +116,29 @@ describe("a request", () => {
     });
   });
 
+  test("that writes is shown as what it says, without its secrets", async () => {
+    await using home = await temporaryHome();
+    const line = ["api", "POST", "/api/v1/x", "-f", "name=bob", "-f", "password=s3cret"];
+    const ran = await runCli([...line, "--dry-run", "--json"], { home: home.path });
+    expect(ran.json()).toMatchObject({ request: { body: { name: "bob", password: "(secret)" } } });
+  });
+
+  test("of nobody reaches what is for anybody, and is told to sign in elsewhere", async () => {
+    await using home = await temporaryHome();
+    await using daemon = await fakeDaemon({
+      "GET /api/v1/version": { body: { version: "28.2.0" } },
+      "GET /api/v1/user": { status: 401, body: { message: "token is required" } },
+    });
+    const ask = (path: string) =>
+      runCli(["api", "GET", path, "--json", "--url", daemon.url], { home: home.path });
+    expect((await ask("/api/v1/version")).json()).toEqual({ version: "28.2.0" });
+    expect(daemon.seen[0]?.headers["authorization"]).toBeUndefined();
+    expect((await ask("/api/v1/user")).error()).toMatchObject({
+      code: "not_signed_in",
+      hint: '"croft login forge" signs in',
+    });
+  });
+
   test("answered with nothing prints nothing, and null as JSON", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({ "DELETE /api/v1/x": { status: 204 } });

@@ -4,7 +4,7 @@ import { type CommonFlags, noFlags } from "../../../cli/flags.ts";
 import { type Column, size, time } from "../../../cli/output/cells.ts";
 import type { Page, PageSource } from "../../../cli/output/pages.ts";
 import { neverStopping } from "../../../cli/report.ts";
-import { type FakeSystemOptions, fakeSystem, runCli } from "../support/run-cli.ts";
+import { type FakeSystemOptions, fakeSystem, runCli, temporaryHome } from "../support/run-cli.ts";
 
 interface Thing {
   readonly id: number;
@@ -129,6 +129,19 @@ describe("a list", () => {
     const { out } = await printList({ ndjson: true, json: ["id"], all: true });
     expect(out).toBe('{"id":1}\n{"id":2}\n{"id":3}\n');
   });
+
+  test.each([["--ndjson"], ["--template", "{{.key}}"], ["--format", "csv"]])(
+    "is not wrapped where its items are printed one by one (%s)",
+    async (...flags) => {
+      await using home = await temporaryHome();
+      const line = ["config", "list", "--meta", ...flags];
+      const ran = await runCli(line, { home: home.path });
+      expect(ran).toMatchObject({ code: 2, out: "" });
+      expect(ran.error()["message"]).toBe(
+        `--meta and ${flags.join(" ").replace(/ {{.*/, "")} exclude each other`,
+      );
+    },
+  );
 
   test("is wrapped with --meta", async () => {
     const { out } = await printList({ meta: true, json: ["id"] });
