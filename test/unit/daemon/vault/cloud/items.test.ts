@@ -172,6 +172,38 @@ describe("an upload whose folder changes while the bytes come", () => {
   });
 });
 
+test("an upload that has to wait on the server's disk, which is full, says so and leaves nothing", async () => {
+  const needsSize: CloudProviderType = {
+    ...localFolder,
+    connect: async (request, deps) => {
+      const outcome = await localFolder.connect(request, deps);
+      if (outcome.kind !== "ok") return outcome;
+      const can = { ...outcome.provider.can, uploadNeedsSize: true };
+      return { ...outcome, provider: { ...outcome.provider, can } };
+    },
+  };
+  await using t = await openTestCloud({ providerTypes: [needsSize] });
+  const mira = await t.addUser("mira");
+  const id = await t.connectFolder(mira);
+  // What writing to the disk fails with ends the upload in the same place.
+  const content = Readable.from(
+    (async function* () {
+      yield Buffer.from("x");
+      throw Object.assign(new Error("no space"), { code: "ENOSPC", syscall: "write" });
+    })(),
+  );
+  const uploading = t.cloud.uploads.upload(mira, id, {
+    parentRef: undefined,
+    name: "a.txt",
+    contentType: undefined,
+    content,
+    size: undefined,
+  });
+  await expect(uploading).rejects.toMatchObject({ code: "storage_full" });
+  expect((await readdir(t.files)).filter((name) => !name.startsWith("."))).toEqual([]);
+  expect(await readdir(join(t.files, "../tmp"))).toEqual([]);
+});
+
 test("a refusal that comes late says nothing of the credentials that were given meanwhile", async () => {
   const holder: { act?: () => Promise<unknown> } = {};
   const refusing: CloudProviderType = {
