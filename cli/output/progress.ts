@@ -27,6 +27,8 @@ export interface Transfer {
 
 /** At most ten frames a second: a terminal far away must not slow the transfers down. */
 const frameMs = 100;
+/** Terminals write `^C` behind what is drawn; it must not begin a line of its own. */
+const echoWidth = 2;
 /** Bars at one time; what else is under way is only counted. */
 const barsMax = 8;
 
@@ -96,7 +98,7 @@ export function createProgress(
     const now = clock();
     if (now - drawnAt < frameMs) return;
     drawnAt = now;
-    const { columns } = io;
+    const columns = io.columns - echoWidth;
     const bars = [...underWay]
       .slice(0, Math.max(1, Math.min(barsMax, io.rows - 2)))
       .map(({ startedAt, ...one }) => toBar({ ...one, ms: now - startedAt, columns }));
@@ -113,7 +115,7 @@ export function createProgress(
       ms < 300 ? "" : `${toSizeText(Math.round((bytes * 1000) / ms))}/s`,
       now < waitsUntil ? `waiting ${toTimeText((waitsUntil - now) / 1000)}` : "",
     ];
-    return cutEnd(parts.filter((part) => part !== "").join("  "), io.columns - 1);
+    return cutEnd(parts.filter((part) => part !== "").join("  "), io.columns - 1 - echoWidth);
   }
 }
 

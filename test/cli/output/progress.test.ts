@@ -113,6 +113,20 @@ describe("several transfers", () => {
     ]);
   });
 
+  test("leave room for the ^C that a terminal writes behind them", async () => {
+    const { progress, wait, screen, text } = await several({ color: false });
+    const all = Array.from({ length: 2 }, (_, index) =>
+      progress.begin(`${index}`.repeat(99), 1e12),
+    );
+    wait(1000);
+    for (const one of all) one.update(123_456_789);
+    const lines = text()
+      .split("\n")
+      .map((line) => line.replace(/^\r|\u001b\[\w+/g, ""));
+    for (const line of lines) expect(stringWidth(line)).toBeLessThanOrEqual(57);
+    expect(await screen()).not.toEqual([]);
+  });
+
   test("of more than fit are only counted", async () => {
     const { progress, wait, screen } = await several({}, 5);
     const all = Array.from({ length: 20 }, (_, index) => progress.begin(`${index}`, 10));

@@ -13,7 +13,10 @@ export interface FakeItem {
 export interface FakeStorage {
   readonly items: FakeItem[];
   /** Answers instead of what the storage would say, where it gives one. */
-  override: (request: SeenRequest, key: string) => FakeAnswer | Promise<FakeAnswer> | undefined;
+  override: (
+    request: SeenRequest,
+    key: string,
+  ) => FakeAnswer | undefined | Promise<FakeAnswer | undefined>;
   /** For `fakeDaemon`. */
   readonly answers: Readonly<Record<string, (request: SeenRequest) => Promise<FakeAnswer>>>;
   /** Downloads at one time, at the most. */

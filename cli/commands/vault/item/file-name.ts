@@ -6,8 +6,13 @@
 export function toFileName(name: string, platform: string): string {
   const plain = name.toWellFormed().replaceAll(/[/\p{Cc}]/gu, "_");
   if (plain === "" || plain === "." || plain === "..") return "_";
+  // What is under way has such names, and would be taken for a beginning of something else.
+  if (plain.endsWith(partSuffix)) return toFileName(`${plain}_`, platform);
   return toShortName(platform === "win32" ? toWindowsName(plain) : plain);
 }
+
+/** How the names of files end that are not whole yet. */
+export const partSuffix = ".croft-part";
 
 /** Names within one folder, so that no two items become one file. */
 export interface FileNames {

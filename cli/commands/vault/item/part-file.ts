@@ -1,6 +1,6 @@
 import { lstat, readdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { cutName } from "./file-name.ts";
+import { cutName, partSuffix } from "./file-name.ts";
 
 /**
  * A file that holds the beginning of a download. Its name carries the tag of the version that its bytes are of, so that
@@ -14,11 +14,9 @@ export interface Part {
   readonly size: number;
 }
 
-const suffix = ".croft-part";
-
 /** Where the beginning of `path` is kept. `mark` is the version's tag, or something that no tag can be. */
 export function toPartPath(path: string, mark: string): string {
-  const end = `.${mark}${suffix}`;
+  const end = `.${mark}${partSuffix}`;
   return join(dirname(path), cutName(basename(path), Buffer.byteLength(end)) + end);
 }
 
@@ -42,8 +40,10 @@ export function createPartFinder(): PartFinder {
       folders.set(folder, reading);
       const parts: (Part & { readonly changedAt: number })[] = [];
       for (const name of await reading) {
-        const tag = name.slice(0, -suffix.length).split(".").at(-1) ?? "";
-        if (toTag(`"${tag}"`) === undefined || name !== basename(toPartPath(path, tag))) continue;
+        const tag = name.slice(0, -partSuffix.length).split(".").at(-1) ?? "";
+        // A name that had to be cut off may be the beginning of another one.
+        if (toTag(`"${tag}"`) === undefined || name !== `${basename(path)}.${tag}${partSuffix}`)
+          continue;
         const found = await lstat(join(folder, name)).catch(() => undefined);
         // A link would lead the bytes somewhere else.
         if (found?.isFile() === true)
@@ -56,5 +56,5 @@ export function createPartFinder(): PartFinder {
 
 async function readParts(folder: string): Promise<readonly string[]> {
   const names = await readdir(folder).catch(() => []);
-  return names.filter((name) => name.endsWith(suffix));
+  return names.filter((name) => name.endsWith(partSuffix));
 }

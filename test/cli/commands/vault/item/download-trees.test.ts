@@ -358,6 +358,16 @@ describe("several transfers", () => {
     });
   });
 
+  test("do not ask a connection again that has to be reconnected", async () => {
+    await inWork(toItems(many), async ({ go, storage, asked }) => {
+      storage.override = (_, key) =>
+        key.endsWith("/download") ? { status: 401, body: { detail: "Reconnect this" } } : undefined;
+      const ran = await go("home:/ -r --json");
+      expect(ran.error()).toMatchObject({ code: "reauth_required", exit_code: 13 });
+      expect(asked().length).toBeLessThanOrEqual(4);
+    });
+  });
+
   test("end with the daemon, without asking for every other file", async () => {
     await inWork(toItems(many), async ({ go, asked }) => {
       const ran = await go("home:/ -r --json --url http://127.0.0.1:9");
@@ -466,7 +476,19 @@ describe("a download that is stopped in the middle", () => {
     });
   });
 
-  test("leaves nothing of less than a mebibyte, and no part when the room or the name is taken", async () => {
+  test("leaves no part when its name was taken meanwhile, and not a byte in what has it", async () => {
+    await inWork([big], async (at) => {
+      await writeFile(join(at.work, partName), half);
+      at.storage.override = async (_, key) => {
+        if (key.endsWith("/download")) await writeFile(join(at.work, "big.bin"), "mine");
+        return undefined;
+      };
+      expect((await at.go("home:/big.bin")).code).toBe(7);
+      expect(await treeOf(at.work)).toEqual({ "big.bin": "mine" });
+    });
+  });
+
+  test("leaves nothing of less than a mebibyte", async () => {
     await inWork([big], async (at) => {
       await writeFile(join(at.work, partName), bytes.subarray(0, 1000));
       at.storage.override = (_, key) =>

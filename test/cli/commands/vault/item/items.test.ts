@@ -462,6 +462,7 @@ test.each([
   [`${"ü".repeat(200)}.pdf`, `${"ü".repeat(125)}.pdf`, `${"ü".repeat(125)}.pdf`],
   ["\ud800x", "\ufffdx", "\ufffdx"],
   ["dot. ", "dot. ", "dot__"],
+  ["a.x.croft-part", "a.x.croft-part_", "a.x.croft-part_"],
   ["..", "_", "_"],
   ["a\u0000\nb", "a__b", "a__b"],
   ["Größe 😀.pdf", "Größe 😀.pdf", "Größe 😀.pdf"],
