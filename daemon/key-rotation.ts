@@ -88,7 +88,8 @@ interface SealedPlace {
   readonly sealAgain: (value: string, key: number | string, again: SealAgain) => string;
 }
 
-const sealAgainIn: Readonly<Record<keyof typeof sealedColumns, SealedPlace["sealAgain"]>> = {
+/** How the room that owns a column seals its values again. */
+export const sealAgainIn: Readonly<Record<keyof typeof sealedColumns, SealedPlace["sealAgain"]>> = {
   forgeSecondFactors: sealSecretAgain,
   forgeHookTargets: sealTargetAgain,
   vaultTotpSecrets: sealTotpSecretAgain("totp_secret"),

@@ -1,31 +1,15 @@
-import { sealSecretAgain } from "../../daemon/forge/accounts/second-factors.service.ts";
-import { sealTargetAgain } from "../../daemon/forge/hooks/targets.ts";
-import { sealMailAgain } from "../../daemon/outbound/mail/mailer.ts";
-import { sealTotpSecretAgain } from "../../daemon/vault/accounts/totp-secrets.ts";
-import { sealCredentialsAgain } from "../../daemon/vault/cloud/adapters.ts";
-import { sealVerifierAgain } from "../../daemon/vault/cloud/authorization.service.ts";
+import { sealAgainIn } from "../../daemon/key-rotation.ts";
 import type { Database, SqlValue } from "../../storage/engine/database.ts";
-import type { Keyring, SealAgain } from "../../storage/keys/keyring.ts";
+import type { Keyring } from "../../storage/keys/keyring.ts";
 import { listSealed, sealedColumns } from "../../storage/tables/common/sealed.ts";
 
 type ColumnName = keyof typeof sealedColumns;
-type InRoom = (value: string, key: number | string, again: SealAgain) => string;
-
-const inRoom: Readonly<Record<ColumnName, InRoom>> = {
-  forgeSecondFactors: sealSecretAgain,
-  forgeHookTargets: sealTargetAgain,
-  vaultTotpSecrets: sealTotpSecretAgain("totp_secret"),
-  vaultPendingTotpSecrets: sealTotpSecretAgain("totp_pending_secret"),
-  vaultCredentials: sealCredentialsAgain,
-  vaultCodeVerifiers: sealVerifierAgain,
-  queuedMails: sealMailAgain,
-};
 const names = Object.keys(sealedColumns) as ColumnName[];
 
 /** Adds rows with a sealed value in every column that has such: `hooks` hooks, and one row of everything else. */
 export async function addSealedRows(db: Database, keyring: Keyring, hooks = 1): Promise<void> {
   const seal = (name: ColumnName, key: number | string, value = "") =>
-    inRoom[name](value, key, (purpose, _sealed, row) =>
+    sealAgainIn[name](value, key, (purpose, _sealed, row) =>
       keyring.seal(purpose, `${name} ${key}`, row),
     );
   await db.transaction(async (tx) => {
@@ -102,7 +86,7 @@ export async function readSealedRows(db: Database, keyring: Keyring): Promise<st
   const texts: string[] = [];
   for (const name of names)
     for (const { key, value } of await listSealed(db, sealedColumns[name], undefined, 10_000))
-      inRoom[name](value, key, (purpose, sealed, row) => {
+      sealAgainIn[name](value, key, (purpose, sealed, row) => {
         texts.push(keyring.openText(purpose, sealed, row));
         return sealed;
       });
