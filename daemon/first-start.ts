@@ -36,35 +36,22 @@ export async function createAdministrators(
   first: FirstAdministrator,
 ): Promise<Initialised> {
   if (await isInitialised(deps.db)) throw alreadyInitialised(deps);
-<<<<<<< Updated upstream
-  const hashes = await hashBoth(deps.hasher, first.password);
-=======
   assertCanSignIn(first);
-  // As the vault takes it from a sign-in; the forge takes it as it stands.
-  const vaultPassword = first.password.normalize("NFC");
-  const hash = await deps.hasher.hash(first.password);
-  const vaultHash = vaultPassword === first.password ? hash : await deps.hasher.hash(vaultPassword);
->>>>>>> Stashed changes
+  const hashes = await hashBoth(deps.hasher, first.password);
   return deps.db.transaction(async (tx) => {
     const now = String(tx.now);
     if ((await claimInstanceValue(tx, INITIALISED_AT, now, tx.now)) !== now)
       throw alreadyInitialised(deps);
-<<<<<<< Updated upstream
     const { forge, vault } = createPeople({
       ...deps,
       db: toDatabase(tx),
       hasher: readyHash(hashes),
     });
-=======
-    const db = toDatabase(tx);
-    const { forge } = createPeople({ ...deps, db, hasher: readyHash(hash) });
-    const { vault } = createPeople({ ...deps, db, hasher: readyHash(vaultHash) });
->>>>>>> Stashed changes
     const { user, token } = await forge.createFirstSiteAdministrator(first);
     const { handle, email } = await vault.registration.createFirstAdministrator({
       handle: first.username,
       email: first.email,
-      password: vaultPassword,
+      password: first.password,
     });
     return {
       home: deps.input.paths.dataDirectory,
