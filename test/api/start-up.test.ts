@@ -37,24 +37,6 @@ describe("a home", () => {
     expect(daemon.first).toBeUndefined();
   });
 
-  test("lets its administrator in with the password as it was typed, however its accents were composed", async () => {
-    const password = "Café-Horse-7-Battery".normalize("NFD");
-    await initialise(input(), { ...first, password });
-    await using daemon = await startTestDaemon({ home });
-    const vault = { json: { email: first.email, password } };
-    expect(await daemon.request("/api/auth/login", vault)).toMatchObject({ status: 200 });
-    const forge = { basic: `ann:${password}` };
-    expect(await daemon.request("/api/v1/user", forge)).toMatchObject({ status: 200 });
-  });
-
-  test("whose administrator has no address that the vault takes at the sign-in is not made", async () => {
-    await expect(initialise(input(), { ...first, email: "ann@localhost" })).rejects.toMatchObject({
-      code: "unprocessable",
-      message: "This is not an e-mail address",
-    });
-    expect((await initialise(input(), first)).vault.email).toBe(first.email);
-  });
-
   test("that could not be initialised can be initialised later", async () => {
     await expect(initialise(input(), { ...first, username: "-no-name-" })).rejects.toThrow();
     expect((await initialise(input(), first)).forge.username).toBe("ann");
