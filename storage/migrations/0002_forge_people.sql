@@ -105,8 +105,9 @@ CREATE VIRTUAL TABLE forge_email_grams USING fts5 (
 );
 -- @end
 
+-- AUTOINCREMENT, here and below: an id that clients know never names anything else, even after the newest row is gone.
 CREATE TABLE forge_access_tokens (
-  id INTEGER PRIMARY KEY,
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
   user_id INTEGER NOT NULL REFERENCES forge_users (id) ON DELETE CASCADE,
   name TEXT NOT NULL,
   last_eight TEXT NOT NULL,
@@ -120,7 +121,7 @@ CREATE TABLE forge_access_tokens (
 CREATE INDEX forge_access_tokens_last_eight ON forge_access_tokens (last_eight);
 
 CREATE TABLE forge_public_keys (
-  id INTEGER PRIMARY KEY,
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
   user_id INTEGER NOT NULL REFERENCES forge_users (id) ON DELETE CASCADE,
   title TEXT NOT NULL,
   content TEXT NOT NULL,
@@ -131,7 +132,7 @@ CREATE TABLE forge_public_keys (
 ) STRICT;
 
 CREATE TABLE forge_badges (
-  id INTEGER PRIMARY KEY,
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
   slug TEXT NOT NULL UNIQUE,
   description TEXT NOT NULL,
   image_url TEXT NOT NULL

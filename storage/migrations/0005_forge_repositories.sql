@@ -98,7 +98,7 @@ CREATE INDEX forge_pushes_repository ON forge_pushes (repository_id);
 CREATE INDEX forge_pushes_pusher ON forge_pushes (pusher_id);
 
 CREATE TABLE forge_labels (
-  id INTEGER PRIMARY KEY,
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
   repository_id INTEGER NOT NULL REFERENCES forge_repositories (id) ON DELETE CASCADE,
   name TEXT NOT NULL,
   color TEXT NOT NULL,

@@ -1,7 +1,7 @@
 -- Hooks of the forge, what they delivered, and when scheduled tasks ran.
 
 CREATE TABLE forge_hooks (
-  id INTEGER PRIMARY KEY,
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
   -- 'system' fires for everything, 'default' is copied into each new repository, 'repository' is such a copy
   scope TEXT NOT NULL CHECK (scope IN ('system', 'default', 'repository')),
   -- Null for a copy whose repository is gone: it never fires again, but what waits is still delivered.
@@ -25,7 +25,7 @@ CREATE INDEX forge_hooks_scope ON forge_hooks (scope, id);
 CREATE INDEX forge_hooks_repository ON forge_hooks (repository_id);
 
 CREATE TABLE forge_hook_deliveries (
-  id INTEGER PRIMARY KEY,
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
   hook_id INTEGER NOT NULL REFERENCES forge_hooks (id) ON DELETE CASCADE,
   -- The same for every try, so that a receiver can tell a repetition.
   uuid TEXT NOT NULL UNIQUE,

@@ -49,7 +49,7 @@ CREATE INDEX forge_package_versions_type ON forge_package_versions (type, create
 CREATE INDEX forge_package_versions_creator ON forge_package_versions (creator_id);
 
 CREATE TABLE forge_package_files (
-  id INTEGER PRIMARY KEY,
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
   version_id INTEGER NOT NULL REFERENCES forge_package_versions (id) ON DELETE CASCADE,
   name TEXT NOT NULL,
   lower_name TEXT NOT NULL,

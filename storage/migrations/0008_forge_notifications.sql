@@ -1,7 +1,7 @@
 -- The forge's issues, and the threads in which people are told of what happens.
 
 CREATE TABLE forge_issues (
-  id INTEGER PRIMARY KEY,
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
   repository_id INTEGER NOT NULL REFERENCES forge_repositories (id) ON DELETE CASCADE,
   -- from 1 in each repository, never used twice
   number INTEGER NOT NULL,
@@ -52,7 +52,7 @@ CREATE TABLE forge_issue_mentions (
 CREATE INDEX forge_issue_mentions_user ON forge_issue_mentions (user_id);
 
 CREATE TABLE forge_issue_comments (
-  id INTEGER PRIMARY KEY,
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
   issue_id INTEGER NOT NULL REFERENCES forge_issues (id) ON DELETE CASCADE,
   author_id INTEGER REFERENCES forge_users (id) ON DELETE SET NULL,
   body TEXT NOT NULL,
@@ -74,7 +74,7 @@ CREATE INDEX forge_issue_subscriptions_user ON forge_issue_subscriptions (user_i
 
 -- What build servers report of commits.
 CREATE TABLE forge_commit_statuses (
-  id INTEGER PRIMARY KEY,
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
   repository_id INTEGER NOT NULL REFERENCES forge_repositories (id) ON DELETE CASCADE,
   commit_id TEXT NOT NULL,
   context TEXT NOT NULL,
@@ -93,7 +93,7 @@ CREATE INDEX forge_commit_statuses_creator ON forge_commit_statuses (creator_id)
 CREATE INDEX forge_commit_statuses_author ON forge_commit_statuses (author_id);
 
 CREATE TABLE forge_notifications (
-  id INTEGER PRIMARY KEY,
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
   user_id INTEGER NOT NULL REFERENCES forge_users (id) ON DELETE CASCADE,
   repository_id INTEGER NOT NULL REFERENCES forge_repositories (id) ON DELETE CASCADE,
   -- 1 issue, 2 pull, 3 commit, 4 repository
