@@ -1,7 +1,7 @@
 // storage: everything that keeps rows or bytes. It knows nobody else of the project; whoever needs it gets it handed in.
 // Folders: engine (the database port), tables and migrations (the only SQL), bytes, cloud, keys.
 // Start here: this file makes the folder that the rest lives in, instance-lock.ts sees to it that one daemon uses it.
-import { chmod, mkdir, open, readdir, rm, stat } from "node:fs/promises";
+import { chmod, lstat, mkdir, open, readdir, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
 /** The absolute paths inside a data directory. */
@@ -75,7 +75,8 @@ export function toDataDirectory(root: string): DataDirectory {
 /**
  * Makes the data directory and its folders where they are missing, all of mode 0700, and proves that it can be
  * written. May be called again. Folders of ours that others may merely read are closed to them; one that others may
- * write to is refused unless it is empty, because nobody knows what they have put there.
+ * write to is refused unless it is empty, because nobody knows what they have put there. What croft empties must be its own:
+ * no link, and no folder that was full before croft came.
  * @throws DataDirectoryError
  */
 export async function openDataDirectory(
@@ -83,6 +84,7 @@ export async function openDataDirectory(
   options: OpenOptions,
 ): Promise<DataDirectory> {
   const directory = toDataDirectory(root);
+  await assertMayBeEmptied(directory);
   await claimFolder(root, options);
   const { database: _database, root: _root, ...folders } = directory;
   for (const folder of Object.values(folders)) {
@@ -108,6 +110,33 @@ export async function createPrivateFolder(path: string): Promise<void> {
 export async function emptyTemporaryFolder({ tmp }: DataDirectory): Promise<void> {
   for (const name of await readdir(tmp)) {
     await rm(join(tmp, name), { recursive: true, force: true });
+  }
+}
+
+/**
+ * Of `tmp` and `cache` croft removes what it does not know. A link would have it do that elsewhere, and in a folder that
+ * somebody uses already, such as a home directory, they may be somebody else's.
+ */
+async function assertMayBeEmptied(directory: DataDirectory): Promise<void> {
+  const { root, database, tmp, cache } = directory;
+  const isKnown = (await exists(join(root, "croft.lock"))) || (await exists(database));
+  for (const path of [tmp, cache]) {
+    const found = await lstat(path).catch((error: unknown) => {
+      if (codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR") return undefined;
+      throw toError(path, error);
+    });
+    if (found?.isSymbolicLink() === true)
+      throw new DataDirectoryError(
+        "not_a_folder",
+        path,
+        `${path} is a link, but croft empties this folder: remove the link, or mount the other disk there`,
+      );
+    if (!isKnown && found?.isDirectory() === true && (await readdir(path)).length > 0)
+      throw new DataDirectoryError(
+        "not_ours",
+        path,
+        `${path} holds files that are not croft's, and croft would empty it; name a folder of croft's own with CROFT_HOME`,
+      );
   }
 }
 

@@ -1,4 +1,4 @@
-import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -69,6 +69,36 @@ describe("a data directory", () => {
     await openDataDirectory(folder, options);
     expect(await modeOf(folder)).toBe("700");
   });
+
+  test.each(["tmp", "cache"])(
+    "with a link in the place of %s is refused, and what it leads to stays as it is",
+    async (name) => {
+      const elsewhere = join(folder, "elsewhere");
+      const root = join(folder, "croft");
+      await openDataDirectory(root, options);
+      await mkdir(join(elsewhere, "tmp"), { recursive: true });
+      await writeFile(join(elsewhere, "letter.txt"), "dear");
+      await rm(join(root, name), { recursive: true });
+      await symlink(elsewhere, join(root, name));
+      expect((await refusal(openDataDirectory(root, options))).message).toContain("is a link");
+      expect(await readdir(elsewhere)).toEqual(["letter.txt", "tmp"]);
+    },
+  );
+
+  test.each(["tmp", "cache"])(
+    "that somebody uses for other things is refused when croft would empty their %s",
+    async (name) => {
+      await mkdir(join(folder, name));
+      await writeFile(join(folder, name, "draft.txt"), "mine");
+      await chmod(folder, 0o755);
+      await expectCode(openDataDirectory(folder, options), "not_ours");
+      expect(await readdir(folder)).toEqual([name]);
+      expect(await modeOf(folder)).toBe("755");
+      // A home that was restored from a copy is croft's, whatever lies there.
+      await writeFile(join(folder, "croft.db"), "");
+      await openDataDirectory(folder, options);
+    },
+  );
 
   test("that is empty and writable by others is taken over", async () => {
     await chmod(folder, 0o777);
