@@ -19,11 +19,16 @@ import { cloudProviderSuite, type SuiteOptions } from "./cloud-provider.suite.ts
 const LOOKS_ALIKE = "changes of one size within one second look alike on this server";
 const real: Record<
   DavServerName,
-  { readonly can?: Partial<Powers>; readonly cannot?: SuiteOptions["cannot"] }
+  { readonly can?: Partial<Powers> } & Pick<SuiteOptions, "cannot" | "refusesName">
 > = {
   apache: { can: { versionResolutionMs: 1_000 } },
   lighttpd: {},
-  nginx: { can: { versionResolutionMs: 1_000 }, cannot: { 15: LOOKS_ALIKE } },
+  nginx: {
+    can: { versionResolutionMs: 1_000 },
+    cannot: { 15: LOOKS_ALIKE },
+    // It would take them and never list them.
+    refusesName: (name) => name.startsWith("."),
+  },
   rclone: {},
 };
 
@@ -40,6 +45,7 @@ for (const name of Object.keys(real) as DavServerName[]) {
     faults: networkFaults,
     needs: { isThere: missing === undefined, reason: missing ?? "" },
     cannot: real[name].cannot ?? {},
+    refusesName: real[name].refusesName ?? (() => false),
   });
 }
 

@@ -18,6 +18,8 @@ export interface DavQuirks {
   readonly mixesSpellings?: boolean;
   /** Names that begin with a dot are refused, as a common line in servers' configurations does. */
   readonly refusesDotNames?: boolean;
+  /** Names that begin with a dot are taken, and left out of every listing (nginx). */
+  readonly hidesDotNames?: boolean;
   /** Names are kept in composed form (Nextcloud). */
   readonly composes?: boolean;
   /** `href`s are whole addresses, with a host of their own (behind a proxy). */
@@ -138,7 +140,9 @@ export function createDavStandIn(options: DavServerOptions, hooks: DavHooks = {}
     const body = (await readBody(request)).toString();
     const asked = [...body.matchAll(LOCAL_NAMES)].map((found) => found[1] ?? "");
     const names = asked.filter((name) => name !== "propfind" && name !== "prop" && name !== "xml");
-    const children = request.headers["depth"] === "1" ? [...node.children.values()] : [];
+    const children = [...(request.headers["depth"] === "1" ? node.children.values() : [])].filter(
+      ({ name }) => options.hidesDotNames !== true || !name.startsWith("."),
+    );
     response.writeHead(207, {
       "content-type": "application/xml; charset=utf-8",
       date: new Date(clock()).toUTCString(),

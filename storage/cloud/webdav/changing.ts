@@ -14,7 +14,7 @@ export async function createFolder(
   input: { readonly parent: string; readonly name: string; readonly signal: AbortSignal },
 ): Promise<ItemOutcome> {
   const { name, signal } = input;
-  const refusal = refuseName(name);
+  const refusal = refuseName(name, core.facts);
   if (refusal !== undefined) return refusal;
   const parent = toSegments(input.parent);
   if (parent === undefined) return { kind: "stale", note: "impossible_id" };
@@ -88,7 +88,7 @@ async function change(
   const place = toPlaceOf(id);
   if (place === undefined) return { kind: "stale", note: "impossible_id" };
   const name = input.name ?? place.name;
-  const refusal = input.name === undefined ? undefined : refuseName(name);
+  const refusal = input.name === undefined ? undefined : refuseName(name, core.facts);
   if (refusal !== undefined) return refusal;
   const parent = input.parent === undefined ? place.parent : toSegments(input.parent);
   if (parent === undefined) return { kind: "stale", note: "impossible_id" };

@@ -145,10 +145,15 @@ export function isHidden(name: string, modifiedAt: number | undefined, serverNow
   return TEMPORARY_NAME.test(name) && serverNow - (modifiedAt ?? serverNow) < 86_400_000;
 }
 
-/** Refuses a name that the common rules or our own names forbid. */
-export function refuseName(name: string): Failure | undefined {
-  const rule = brokenNameRule(name) ?? (TEMPORARY_NAME.test(name) ? "reserved_name" : undefined);
+/** Refuses a name that the common rules or our own names forbid, and one that would be gone from every listing. */
+export function refuseName(name: string, facts: Facts): Failure | undefined {
+  const rule = brokenNameRule(name) ?? ownRule(name, facts);
   return rule === undefined ? undefined : { kind: "invalid_name", rule };
+}
+
+function ownRule(name: string, facts: Facts): string | undefined {
+  if (TEMPORARY_NAME.test(name)) return "reserved_name";
+  return facts["shows_dot_names"] === false && name.startsWith(".") ? "hidden_name" : undefined;
 }
 
 /** A child's name as the listing of `folder` tells it; the server may see its base under another path. */

@@ -142,6 +142,20 @@ async function probeIn(
     return found.status === 207;
   }
 
+  /** Some servers take names with a dot in front and never list them. */
+  async function showsDotNames(): Promise<boolean> {
+    const name = ".shown";
+    if ((await put(name, "x")).status >= 300) return true;
+    let isShown = false;
+    const listed = await client.propfind(
+      { place: own, depth: "1", props: davProps, signal },
+      (_response, path) => {
+        isShown ||= path?.at(-1) === name;
+      },
+    );
+    return listed.kind !== "ok" || isShown;
+  }
+
   async function findOut(): Promise<Facts> {
     if ((await put("a", "one")).status >= 300) return { writable: false };
     const before = await tagOf("a");
@@ -179,6 +193,7 @@ async function probeIn(
       path_destination: usesPath,
       case_sensitive: !(await isThere(keepsTags ? "B" : "C")),
       normalisation_sensitive: !(await isThere("a\u0308")),
+      shows_dot_names: await showsDotNames(),
     };
   }
 

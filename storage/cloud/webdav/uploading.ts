@@ -80,7 +80,7 @@ export async function prepare(
     }
   | Failure
 > {
-  const refusal = refuseName(name);
+  const refusal = refuseName(name, core.facts);
   if (refusal !== undefined) return refusal;
   if (size === undefined) return { kind: "unsupported", reason: "length_required" };
   const parent = toSegments(parentId);

@@ -265,6 +265,19 @@ test("a server that takes no names with a dot in front is used without", async (
   });
 });
 
+test("a server that lists no names with a dot in front is given none: they would be gone at once", async () => {
+  const { upload, rename, provider, facts, names, put } = await start({ hidesDotNames: true });
+  expect(facts).toMatchObject({ dot_names: true, shows_dot_names: false });
+  put("a");
+  const hidden = { kind: "invalid_name", rule: "hidden_name" };
+  expect(await upload(".b", "x")).toEqual(hidden);
+  expect(await rename("a", ".b")).toEqual(hidden);
+  expect(await provider.createFolder({ parent: "", name: ".b", signal })).toEqual(hidden);
+  expect((await upload("b", "x")).kind).toBe("ok");
+  expect(names()).toEqual(["a", "b"]);
+  expect((await start()).facts).toMatchObject({ shows_dot_names: true });
+});
+
 test("what a crash left of an upload is shown after a day, and can be deleted", async () => {
   const { provider, put, wait, names } = await start();
   const left = `.croft-${crypto.randomUUID()}.tmp`;
