@@ -46,7 +46,7 @@ export function withRetries(provider: CloudProvider, deps: RetryDeps): CloudProv
   const change = <T extends { readonly kind: string }>(
     signal: AbortSignal,
     call: () => Promise<T>,
-  ) => again(CHANGES_MAX, mayRetryChange, signal, call);
+  ) => again(CHANGES_MAX, mayChangeAgain, signal, call);
 
   return {
     can: provider.can,
@@ -66,6 +66,10 @@ export function withRetries(provider: CloudProvider, deps: RetryDeps): CloudProv
 
 function mayLookAgain(failure: ReadFailure): boolean {
   return mayRetryRead(failure) && !isWaitedFor(failure);
+}
+
+function mayChangeAgain(failure: Failure): boolean {
+  return mayRetryChange(failure) && !isWaitedFor(failure);
 }
 
 /** A call that is made again, after growing and jittered waits, while `toRetry` tells a failure to be waited for. */

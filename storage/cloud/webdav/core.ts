@@ -1,4 +1,4 @@
-import { brokenNameRule, type Failure } from "../outcomes.ts";
+import { brokenNameRule, isWaitedFor, type Failure } from "../outcomes.ts";
 import type { Facts, ProviderDeps } from "../provider.ts";
 import { nameBelow, toPath, type DavPlace } from "./address.ts";
 import type { DavClient, PropName } from "./client.ts";
@@ -87,7 +87,8 @@ export function createDavCore(input: {
     async lookAfter(segments, signal) {
       for (const waitMs of LOOK_AGAIN_MS) {
         const found = await look(segments, signal);
-        if (found.kind !== "offline" || !(await pause(deps, waitMs, signal))) return found;
+        if (found.kind !== "offline" || isWaitedFor(found)) return found;
+        if (!(await pause(deps, waitMs, signal))) return found;
       }
       return look(segments, signal);
     },

@@ -164,9 +164,9 @@ async function settle(
   answered: Answered,
 ): Promise<ItemOutcome | "nothing_happened"> {
   const target = await core.lookAfter(move.to, move.signal);
+  if (!isLooked(target)) return { kind: "unknown_outcome", note: "look_failed" };
   const source = await core.lookAfter(move.from, move.signal);
-  if (!isLooked(target) || !isLooked(source))
-    return { kind: "unknown_outcome", note: "look_failed" };
+  if (!isLooked(source)) return { kind: "unknown_outcome", note: "look_failed" };
   if (source.kind === "not_found") {
     if (target.kind === "not_found") return { kind: "stale", note: "gone" };
     return isSameItem(move.source, target.seen)

@@ -29,3 +29,20 @@ describe("a look that fails", () => {
     },
   );
 });
+
+test("a change that was not sent since the look before it was waited for in vain is not tried again", async () => {
+  const storage = createMemoryStorage();
+  const provider = withRetries(storage.connect(), {
+    sleep: async () => undefined,
+    random: () => 0,
+  });
+  const rename = async (note: string) => {
+    storage.calls.length = 0;
+    storage.fail("rename", ...Array<Failure>(9).fill({ kind: "offline", sent: false, note }));
+    await provider.rename({ id: "a", name: "b", expected: {}, signal });
+    storage.recover();
+    return storage.calls.length;
+  };
+  expect(await rename("ECONNREFUSED")).toBe(3);
+  expect(await rename("UND_ERR_HEADERS_TIMEOUT")).toBe(1);
+});

@@ -1,9 +1,9 @@
 import { Readable } from "node:stream";
-import { Agent } from "undici";
+import { Agent, type Dispatcher } from "undici";
 import { afterEach, describe, expect, test } from "vitest";
 import { webdav } from "../../../../../storage/cloud/webdav/provider.ts";
 import { startDavStandIn, type DavQuirks } from "../../../../stand-ins/dav-server.ts";
-import { startFaultProxy } from "../../../../support/fault-proxy.ts";
+import { impatient, startFaultProxy } from "../../../../support/fault-proxy.ts";
 import { testProviderDeps } from "../../../../support/vault-cloud.ts";
 
 const closers: (() => Promise<unknown>)[] = [];
@@ -14,7 +14,10 @@ afterEach(async () => {
 const signal = new AbortController().signal;
 const anna = { username: "anna", password: "secret" };
 
-async function start(quirks: DavQuirks = {}) {
+async function start(
+  quirks: DavQuirks = {},
+  toGuarded: (agent: Dispatcher) => Dispatcher = (agent) => agent,
+) {
   let now = Date.UTC(2026, 10, 21);
   const server = await startDavStandIn({ ...anna, ...quirks, clock: () => now });
   const proxy = await startFaultProxy({ target: server.origin });
@@ -33,7 +36,11 @@ async function start(quirks: DavQuirks = {}) {
       saveCredentials: async () => undefined,
       signal,
     },
-    { ...testProviderDeps("/", () => now), newId: () => crypto.randomUUID(), guarded: agent },
+    {
+      ...testProviderDeps("/", () => now),
+      newId: () => crypto.randomUUID(),
+      guarded: toGuarded(agent),
+    },
   );
   if (outcome.kind !== "ok") throw new Error(JSON.stringify(outcome));
   const { store } = server.dav;
@@ -68,6 +75,15 @@ async function start(quirks: DavQuirks = {}) {
 const isMove = ({ method }: { readonly method: string }) => method === "MOVE";
 
 describe("a move", () => {
+  test("whose server falls silent is looked after once: it has been waited for", async () => {
+    const { proxy, put, rename, requests } = await start({}, impatient);
+    put("a");
+    proxy.after(isMove, async () => proxy.faults.stall());
+    expect(await rename("a", "b")).toMatchObject({ kind: "unknown_outcome" });
+    const methods = requests();
+    expect(methods.slice(methods.indexOf("MOVE"))).toEqual(["MOVE", "PROPFIND"]);
+  });
+
   test("that never reached the server is sent again", async () => {
     const { proxy, put, rename, names } = await start();
     put("a");
