@@ -42,24 +42,27 @@ async function startHere() {
 
 /** Compiled code is kept in the user's own cache folder; Node's default is a shared temporary one. */
 function enableCompileCache() {
-  const { mkdirSync } = process.getBuiltinModule("node:fs");
-  const { homedir } = process.getBuiltinModule("node:os");
-  const { join } = process.getBuiltinModule("node:path");
-  const { CROFT_CACHE_DIR, XDG_CACHE_HOME, LOCALAPPDATA } = process.env;
-  const platformFolder =
-    process.platform === "win32"
-      ? LOCALAPPDATA || join(homedir(), "AppData", "Local")
-      : process.platform === "darwin"
-        ? join(homedir(), "Library", "Caches")
-        : join(homedir(), ".cache");
-  const folder = CROFT_CACHE_DIR || join(XDG_CACHE_HOME || platformFolder, "croft");
-  const compileCache = join(folder, "compile-cache");
   try {
-    mkdirSync(compileCache, { recursive: true, mode: 0o700 });
+    const compileCache = process.getBuiltinModule("node:path").join(cacheFolder(), "compile-cache");
+    process.getBuiltinModule("node:fs").mkdirSync(compileCache, { recursive: true, mode: 0o700 });
     process.getBuiltinModule("node:module").enableCompileCache(compileCache);
   } catch {
-    // A folder that cannot be written costs some start-up time and nothing else.
+    // A folder that cannot be written, or a user without a home, costs some start-up time and nothing else.
   }
+}
+
+/** The same as in unpack.ts. Throws for a user whom the system does not know and whose home no variable names. */
+function cacheFolder() {
+  const { homedir, userInfo } = process.getBuiltinModule("node:os");
+  const { isAbsolute, join } = process.getBuiltinModule("node:path");
+  const { CROFT_CACHE_DIR, XDG_CACHE_HOME, LOCALAPPDATA } = process.env;
+  if (CROFT_CACHE_DIR) return CROFT_CACHE_DIR;
+  const named = process.platform === "win32" ? LOCALAPPDATA : XDG_CACHE_HOME;
+  if (named !== undefined && isAbsolute(named)) return join(named, "croft");
+  const home = homedir() || userInfo().homedir;
+  if (process.platform === "win32") return join(home, "AppData", "Local", "croft");
+  if (process.platform === "darwin") return join(home, "Library", "Caches", "croft");
+  return join(home, ".cache", "croft");
 }
 
 /** On the Node that CROFT_NODE names, else on the npm package `node`, a development dependency that is new enough. */

@@ -1,7 +1,8 @@
 import { createRequire, enableCompileCache } from "node:module";
-import { homedir, tmpdir } from "node:os";
+import { homedir, tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { getRawAsset } from "node:sea";
+import { guardAddons } from "./addons.ts";
 import type { Runtime } from "./unpack.ts";
 import { unpackRuntime } from "./unpack.ts";
 
@@ -9,32 +10,42 @@ import { unpackRuntime } from "./unpack.ts";
 declare const RUNTIME_ID: string;
 declare const RUNTIME_FILES: Runtime["files"];
 
+const runtime: Runtime = {
+  id: RUNTIME_ID,
+  files: RUNTIME_FILES,
+  read: (path) => new Uint8Array(getRawAsset(path)),
+};
+
 start();
 
 function start(): void {
-  const folder = findFolder();
-  if (folder === undefined) return;
-  enableCompileCache(join(folder, "compile-cache"));
-  // A script inside an executable can import nothing but Node's own modules, but what it requires from a folder can import
-  // its neighbours.
-  createRequire(join(folder, "/"))("./entry.js");
+  let folder: string | undefined;
+  try {
+    folder = unpackRuntime(runtime, {
+      env: process.env,
+      platform: process.platform,
+      homeFolder: findHome(),
+      temporaryFolder: tmpdir(),
+      userId: process.getuid?.(),
+    });
+    process.dlopen = guardAddons(folder, runtime, process.dlopen);
+    enableCompileCache(join(folder, "compile-cache"));
+    // A script inside an executable can import nothing but Node's own modules, but what it requires from a folder can import
+    // its neighbours.
+    createRequire(join(folder, "/"))("./entry.js");
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    const advice = folder === undefined ? "" : `; remove ${folder}, and it is unpacked again`;
+    process.stderr.write(`croft cannot start: ${message}${advice}\n`);
+    process.exitCode = 1;
+  }
 }
 
-function findFolder(): string | undefined {
+/** An empty HOME is none; without one the system's list of users says it, but not of a user who is not in it. */
+function findHome(): string | undefined {
   try {
-    return unpackRuntime(
-      { id: RUNTIME_ID, files: RUNTIME_FILES, read: (path) => new Uint8Array(getRawAsset(path)) },
-      {
-        env: process.env,
-        platform: process.platform,
-        homeFolder: homedir(),
-        temporaryFolder: tmpdir(),
-        userId: process.getuid?.(),
-      },
-    );
-  } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-    process.exitCode = 1;
+    return homedir() || userInfo().homedir;
+  } catch {
     return undefined;
   }
 }

@@ -8,9 +8,10 @@ import {
   renameSync,
   rmSync,
   statSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 
 /** The files that the executable carries. */
 export interface Runtime {
@@ -25,7 +26,8 @@ export interface Runtime {
 export interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly platform: NodeJS.Platform;
-  readonly homeFolder: string;
+  /** Undefined for a user whom the system does not know, as in many containers. */
+  readonly homeFolder: string | undefined;
   readonly temporaryFolder: string;
   /** Undefined where the platform has no user ids; owner and mode then say nothing. */
   readonly userId: number | undefined;
@@ -36,6 +38,9 @@ const unfinishedPrefix = ".unpacking-";
 
 /** Runtimes of other versions that are kept: one of them may still be running, and a downgrade stays quick. */
 const otherRuntimesMax = 3;
+
+/** The time of change that unpacked files are given; whoever writes into one later leaves another. An even second, as FAT has them. */
+const unpackedAt = new Date("2000-01-01T00:00:00Z");
 
 /** An unpacking takes well under a second; one that is an hour old is not running. */
 const unpackingMsMax = 3_600_000;
@@ -51,6 +56,7 @@ export function unpackRuntime(runtime: Runtime, surroundings: Surroundings): str
   const shared = join(temporaryFolder, userId === undefined ? "croft" : `croft-${userId}`);
   const problems: string[] = [];
   for (const parent of [cacheFolder(surroundings), shared]) {
+    if (parent === undefined) continue;
     try {
       return unpackBelow(parent, runtime, userId);
     } catch (error) {
@@ -58,16 +64,19 @@ export function unpackRuntime(runtime: Runtime, surroundings: Surroundings): str
     }
   }
   const advice = env["CROFT_CACHE_DIR"] ? "" : "; set CROFT_CACHE_DIR to a folder of yours";
-  throw new Error(`croft cannot unpack its files (${problems.join("; ")})${advice}`);
+  throw new Error(`its files cannot be unpacked (${problems.join("; ")})${advice}`);
 }
 
-/** `CROFT_CACHE_DIR`, else croft's folder among the platform's caches. */
-export function cacheFolder({ env, platform, homeFolder }: Surroundings): string {
+/** `CROFT_CACHE_DIR`, else croft's folder among the platform's caches; undefined when that is in an unknown home. */
+export function cacheFolder({ env, platform, homeFolder }: Surroundings): string | undefined {
   if (env["CROFT_CACHE_DIR"]) return env["CROFT_CACHE_DIR"];
-  if (env["XDG_CACHE_HOME"]) return join(env["XDG_CACHE_HOME"], "croft");
+  const named = platform === "win32" ? env["LOCALAPPDATA"] : env["XDG_CACHE_HOME"];
+  // The XDG specification says that relative values are invalid and to be ignored.
+  if (named !== undefined && isAbsolute(named)) return join(named, "croft");
+  if (homeFolder === undefined) return undefined;
   if (platform === "darwin") return join(homeFolder, "Library", "Caches", "croft");
   if (platform !== "win32") return join(homeFolder, ".cache", "croft");
-  return join(env["LOCALAPPDATA"] || join(homeFolder, "AppData", "Local"), "croft");
+  return join(homeFolder, "AppData", "Local", "croft");
 }
 
 function unpackBelow(path: string, runtime: Runtime, userId: number | undefined): string {
@@ -89,11 +98,15 @@ function unpackBelow(path: string, runtime: Runtime, userId: number | undefined)
   return folder;
 }
 
-/** A size comparison finds what a crash or a cleaner leaves: missing and empty files. */
+/**
+ * Sizes tell what a crash or a cleaner leaves: missing and empty files. Times tell what somebody wrote into one. Addons, which
+ * are no text and can do more harm, are compared byte by byte when they are loaded: see addons.ts.
+ */
 function isComplete(folder: string, { files }: Runtime): boolean {
-  return files.every(
-    ([path, size]) => statSync(join(folder, path), { throwIfNoEntry: false })?.size === size,
-  );
+  return files.every(([path, size]) => {
+    const stats = statSync(join(folder, path), { throwIfNoEntry: false });
+    return stats?.size === size && stats.mtimeMs === unpackedAt.getTime();
+  });
 }
 
 /** Code is loaded from this folder: it must be this user's own, not a link, and closed to everybody else. */
@@ -126,7 +139,13 @@ function writeFiles(folder: string, { files, read }: Runtime): void {
     if (!made.has(dirname(target))) mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
     made.add(dirname(target));
     writeFileSync(target, read(path), { mode: 0o600 });
+    markUnpacked(target);
   }
+}
+
+/** Gives a file the time that says that nothing was written into it since. */
+export function markUnpacked(path: string): void {
+  utimesSync(path, new Date(), unpackedAt);
 }
 
 /** The rename is the moment at which other processes see the folder, whole. A damaged one is moved away first. */

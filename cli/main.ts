@@ -156,7 +156,13 @@ function homeOf(env: NodeJS.ProcessEnv, platform: NodeJS.Platform): string {
   const home = platform === "win32" ? env["USERPROFILE"] : env["HOME"];
   if (home !== undefined && home !== "") return home;
   // Loaded only when the environment does not say, as under some service managers.
-  return process.getBuiltinModule("node:os").homedir();
+  const { userInfo } = process.getBuiltinModule("node:os");
+  try {
+    return userInfo().homedir;
+  } catch {
+    // A user whom the system does not know, as in many containers: those that set HOME for one take the root, too.
+    return "/";
+  }
 }
 
 function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {

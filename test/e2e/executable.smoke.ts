@@ -1,4 +1,17 @@
-import { copyFile, link, mkdir, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { spawnSync } from "node:child_process";
+import {
+  chmod,
+  copyFile,
+  link,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
@@ -55,6 +68,44 @@ test("a home in which nothing can be written does not stop it", async () => {
   const env = { HOME: blocked, XDG_CACHE_HOME: blocked, TMPDIR: home };
   const { stderr, code } = await runCroft(command, ["--version"], { home, env });
   expect({ stderr, code }).toEqual({ stderr: "", code: 0 });
+});
+
+test("it runs for a user whom the system does not know and who has no home", async () => {
+  for (const path of [folder, home]) await chmod(path, 0o1777);
+  const isRoot = process.getuid?.() === 0;
+  const { stderr, status } = spawnSync(command[0], ["config", "path"], {
+    cwd: "/",
+    env: { TMPDIR: home, CROFT_HOME: home },
+    ...(isRoot && { uid: 54_321, gid: 54_321 }),
+    encoding: "utf8",
+  });
+  expect({ stderr, status }).toEqual({ stderr: "", status: 0 });
+});
+
+test("an addon that was changed on disk, size and time as before, is put back and not loaded", async () => {
+  const args = [
+    "init",
+    "--username",
+    "keeper",
+    "--email",
+    "keeper@example.org",
+    "--password-stdin",
+  ];
+  await runCroft(command, ["--version"], { home });
+  const [runtime = ""] = await readdir(join(home, ".cache", "croft"));
+  const addon = join(
+    home,
+    ".cache/croft",
+    runtime,
+    `node_modules/better-sqlite3/prebuilds/${process.platform}-${process.arch}.node`,
+  );
+  const original = await readFile(addon);
+  const { atime, mtime } = await stat(addon);
+  await writeFile(addon, Buffer.alloc(original.length, "x"));
+  await utimes(addon, atime, mtime);
+  const { stderr, code } = await runCroft(command, args, { home }, "Correct-Horse-7-Battery\n");
+  expect({ stderr: stderr.includes("Error"), code }).toEqual({ stderr: false, code: 0 });
+  expect((await readFile(addon)).equals(original)).toBe(true);
 });
 
 test("options of the user's own Node programs do not reach it", async () => {

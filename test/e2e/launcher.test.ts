@@ -1,11 +1,13 @@
 import { spawn } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
+import type { ChildProcess, SpawnOptions } from "node:child_process";
 import { once } from "node:events";
 import {
+  chmod,
   copyFile,
   cp,
   mkdir,
   mkdtemp,
+  readdir,
   readFile,
   realpath,
   rm,
@@ -20,6 +22,10 @@ import { skipUnless } from "../support/skip.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 const oldNode = findOldNode();
+const asRoot = skipUnless(
+  process.getuid?.() === 0,
+  "only root can start a program as another user",
+);
 const withOldNode = skipUnless(oldNode, "no Node older than 22.19 on the PATH");
 
 /** Stands in for croft: says how it was started, then does what its first argument says. */
@@ -97,6 +103,29 @@ describe("on a Node that is new enough", () => {
     await symlink(join(folder, "bin", "croft.js"), link);
     const { stdout } = await start(process.execPath, ["a"], link).ended;
     expect(JSON.parse(stdout).args).toEqual(["a"]);
+  });
+
+  test("a cache folder that is relative is ignored", async () => {
+    await addBuild();
+    const env = { HOME: join(folder, "home"), XDG_CACHE_HOME: "cache" };
+    const { code } = await start(process.execPath, [], undefined, env, { cwd: folder }).ended;
+    expect(code).toBe(0);
+    expect((await readdir(folder)).toSorted()).toEqual([
+      "bin",
+      "dist",
+      "home",
+      "node_modules",
+      "package.json",
+    ]);
+  });
+
+  asRoot.test("it runs for a user whom the system does not know", async () => {
+    await addBuild();
+    await chmod(folder, 0o755);
+    const env = { XDG_CACHE_HOME: "" };
+    const stranger = { uid: 54_321, gid: 54_321 };
+    const { stderr, code } = await start(process.execPath, [], undefined, env, stranger).ended;
+    expect({ stderr, code }).toEqual({ stderr: "", code: 0 });
   });
 });
 
@@ -214,9 +243,11 @@ function start(
   args: readonly string[],
   launcher = join(folder, "bin", "croft.js"),
   env: Readonly<Record<string, string>> = {},
+  options: Pick<SpawnOptions, "cwd" | "uid" | "gid"> = {},
 ) {
   const child = spawn(node, [launcher, ...args], {
     cwd: tmpdir(),
+    ...options,
     env: { PATH: process.env["PATH"], XDG_CACHE_HOME: join(folder, "cache"), ...env },
   });
   running.push(child);

@@ -61,10 +61,11 @@ test("a second start finds them and reads no asset", () => {
   expect(unpackRuntime({ ...makeRuntime(), read }, surroundings)).toBe(first);
 });
 
-test.each(["missing", "cut short"])("a file that is %s is put back", async (damage) => {
+test.each(["missing", "cut short", "changed"])("a file that is %s is put back", async (damage) => {
   const runtime = unpackRuntime(makeRuntime(), surroundings);
   if (damage === "missing") await rm(join(runtime, "entry.js"));
-  else await truncate(join(runtime, "entry.js"), 3);
+  else if (damage === "cut short") await truncate(join(runtime, "entry.js"), 3);
+  else await writeFile(join(runtime, "entry.js"), "console.log(2);");
   expect(unpackRuntime(makeRuntime(), surroundings)).toBe(runtime);
   await expectWhole(runtime);
   expect(await readdir(cache)).toEqual(["runtime-one"]);
@@ -125,7 +126,7 @@ describe("somebody else plants code", () => {
   test("in folders of their own, cache and temporary: croft does not start", () => {
     const stranger = { ...surroundings, userId: (surroundings.userId ?? 0) + 1 };
     expect(() => unpackRuntime(makeRuntime(), stranger)).toThrow(
-      /cannot unpack its files .*belongs to user/,
+      /cannot be unpacked .*belongs to user/,
     );
   });
 });
@@ -134,6 +135,11 @@ test("a cache folder that cannot be made leads to the temporary folder", async (
   await writeFile(cache, "a file is in the way");
   expect(unpackRuntime(makeRuntime(), surroundings)).toBe(temporaryRuntime());
   await expectWhole(temporaryRuntime());
+});
+
+test("a user without a home gets the temporary folder", () => {
+  const homeless = { ...surroundings, env: {}, homeFolder: undefined };
+  expect(unpackRuntime(makeRuntime(), homeless)).toBe(temporaryRuntime());
 });
 
 test("with no folder at all the error names both and the setting", async () => {
@@ -149,6 +155,7 @@ test.each([
   ["linux", {}, "/home/mira/.cache/croft"],
   ["darwin", {}, "/home/mira/Library/Caches/croft"],
   ["linux", { XDG_CACHE_HOME: "/var/cache/mira" }, "/var/cache/mira/croft"],
+  ["linux", { XDG_CACHE_HOME: "cache" }, "/home/mira/.cache/croft"],
   ["linux", { XDG_CACHE_HOME: "/var/cache/mira", CROFT_CACHE_DIR: "/srv/croft" }, "/srv/croft"],
 ] as const)("on %s with %o the cache is %s", (platform, env, expected) => {
   expect(cacheFolder({ ...surroundings, platform, env, homeFolder: "/home/mira" })).toBe(expected);
