@@ -20,6 +20,7 @@ import type { CloudDeps } from "./cloud.ts";
 import { warnFolder } from "./folder-marks.ts";
 import { findParent, recordNewItem } from "./new-items.ts";
 import { toSeenItem } from "./seen-item.ts";
+import { unlessDeleted } from "./unless-deleted.ts";
 
 /** A change that the provider made and that could not be recorded. */
 export type RecordingFailed = { readonly kind: "recording_failed" };
@@ -92,7 +93,9 @@ export function createChanges(deps: CloudDeps, adapters: Adapters): CloudChanges
     const { can } = await adapters.open(connection);
     // A change is never given up because its client went away: half of it may have happened.
     const { signal } = new AbortController();
-    return adapters.inTurn(connection.id, () => work(connection, can, signal));
+    return adapters.inTurn(connection.id, () =>
+      unlessDeleted(db, connection, () => work(connection, can, signal)),
+    );
   }
 
   /** Records what the provider did. When that fails, the folders are at least marked, at once or by a job. */

@@ -20,6 +20,7 @@ import type { Adapters } from "./adapters.ts";
 import type { CloudDeps } from "./cloud.ts";
 import { warnFolder } from "./folder-marks.ts";
 import { toSeenItem } from "./seen-item.ts";
+import { unlessDeleted } from "./unless-deleted.ts";
 
 /** One page of a folder. */
 export interface FolderPage {
@@ -126,7 +127,7 @@ export function createListings(deps: CloudDeps, adapters: Adapters): CloudListin
       let state = await getFolderState(db, connection.id, parentRef);
       if (after === undefined && (refresh || isDue(state))) {
         await adapters.open(connection);
-        const result = await listOnce(connection, parentRef);
+        const result = await unlessDeleted(db, connection, () => listOnce(connection, parentRef));
         if (result.kind === "unknown_folder")
           throw new AppError("not_found", "Cloud item not found");
         state = await getFolderState(db, connection.id, parentRef);

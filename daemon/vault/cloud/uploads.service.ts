@@ -16,6 +16,7 @@ import type { CloudDeps } from "./cloud.ts";
 import { warnFolder } from "./folder-marks.ts";
 import type { CloudListings } from "./listings.service.ts";
 import { findParent, recordNewItem, type KnownParent } from "./new-items.ts";
+import { unlessDeleted } from "./unless-deleted.ts";
 
 /** A file on its way in. The stream is consumed or drained in any case. */
 export interface Upload {
@@ -78,7 +79,7 @@ export function createUploads(
         const parent = upload.parentRef ?? "";
         const taken = await findItemByName(db, connection.id, parent, upload.name);
         if (taken !== undefined) return { kind: "conflict", existingName: taken.name };
-        return await send(caller, connection, parent, upload);
+        return await unlessDeleted(db, connection, () => send(caller, connection, parent, upload));
       } finally {
         // What the client still sends is read and thrown away, so that it gets to read its answer.
         upload.content.resume();

@@ -227,6 +227,66 @@ test("a refusal that comes late says nothing of the credentials that were given 
   expect((await t.cloud.connections.get(mira, id)).status).toBe("connected");
 });
 
+describe("a connection that is deleted while its storage is asked", () => {
+  /** A connection that goes away during each listing and each change, whatever the storage then says. */
+  async function open() {
+    const holder: { act?: () => Promise<unknown> } = {};
+    const slow: CloudProviderType = {
+      ...localFolder,
+      connect: async (request, deps) => {
+        const outcome = await localFolder.connect(request, deps);
+        if (outcome.kind !== "ok") return outcome;
+        const { provider } = outcome;
+        const stale = async () => {
+          await holder.act?.();
+          return { kind: "stale" } as const;
+        };
+        const list: typeof provider.list = async (input) => {
+          await holder.act?.();
+          return provider.list(input);
+        };
+        const upload: typeof provider.upload = async ({ content }) => {
+          content.destroy();
+          return stale();
+        };
+        return { ...outcome, provider: { ...provider, list, upload, createFolder: stale } };
+      },
+    };
+    const t = await openTestCloud({ providerTypes: [slow] });
+    const mira = await t.addUser("mira");
+    await mkdir(join(t.files, "a"));
+    const id = await t.connectFolder(mira);
+    holder.act = () => t.cloud.connections.remove(mira, id);
+    return { t, mira, id };
+  }
+
+  test.each([
+    ["a listing", ({ t, mira, id }) => t.cloud.listings.browse(mira, id, all)],
+    ["a new folder", ({ t, mira, id }) => t.cloud.changes.createFolder(mira, id, { name: "b" })],
+    [
+      "an upload",
+      ({ t, mira, id }) =>
+        t.cloud.uploads.upload(mira, id, {
+          parentRef: undefined,
+          name: "b",
+          contentType: undefined,
+          content: Readable.from([]),
+          size: 0,
+        }),
+    ],
+  ] satisfies [string, (opened: Awaited<ReturnType<typeof open>>) => Promise<unknown>][])(
+    "%s finds none",
+    async (_what, act) => {
+      const opened = await open();
+      await using _ = opened.t;
+      await expect(act(opened)).rejects.toMatchObject({
+        code: "not_found",
+        message: "Connection not found",
+      });
+    },
+  );
+});
+
 describe("attack: a storage that tells nonsense", () => {
   test("is browsed all the same, page by page", async () => {
     const names = ["\0", "long ".repeat(3000), "later ".repeat(3000)];
