@@ -11,6 +11,12 @@ const nativePackages = ["better-sqlite3", "argon2", "keytar"];
 const absentPackages = ["pg-native"];
 
 /**
+ * Functions that the minifier takes for free of effects and leaves out when nobody uses what they return. They throw, and
+ * that may be all that is asked of them: whether a path can be decoded.
+ */
+const throwing = ["decodeURI", "decodeURIComponent", "encodeURI", "encodeURIComponent"];
+
+/**
  * Bundles croft from the sources in `root` into the empty folder `output`: `entry.js`, one chunk for each group of modules
  * that commands load lazily, one file for each worker thread, and the data files that the code reads.
  *
@@ -30,6 +36,7 @@ export async function bundle(root: string, output: string): Promise<void> {
         "process.env.NODE_ENV": '"production"',
         // Packages in CommonJS ask for it, and fail where there is none: the jq engine does before it does anything.
         __dirname: "import.meta.dirname",
+        ...Object.fromEntries(throwing.map((name) => [name, `globalThis.${name}`])),
       },
     },
     plugins: [omitDevtools(), locateFiles(root, dataFiles), takeBuiltins()],

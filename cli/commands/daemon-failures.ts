@@ -31,6 +31,11 @@ export function toDaemonFailure(
     case "StorageError":
       if (code === "full") return failure("storage_full");
       if (code === "readonly") return failure("file_error");
+      if (code === "corrupt" && !/restore|remove/.test(message))
+        return new CliError("storage_unusable", "the database is damaged", {
+          cause: error,
+          hint: '"croft daemon restore" puts a copy of it in its place',
+        });
       return failure(code === "busy" ? "already_running" : "storage_unusable");
     case "DataDirectoryError":
       return failure(code === "full" ? "storage_full" : "file_error");

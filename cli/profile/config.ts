@@ -8,6 +8,7 @@ import {
   toAbsolutePath,
   toSettingPaths,
 } from "../../daemon/contract/setting-paths.ts";
+import { CliError } from "../errors.ts";
 import type { CommonFlags } from "../flags.ts";
 import { isSet } from "../io.ts";
 import type { System } from "../system.ts";
@@ -143,8 +144,17 @@ export function readTextFile(path: string): string | undefined {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT" || code === "ENOTDIR") return undefined;
-    throw error;
+    throw toReadFailure(path, error);
   }
+}
+
+/** Node's own words for a folder do not say which one. */
+export function toReadFailure(path: string, error: unknown): unknown {
+  if ((error as NodeJS.ErrnoException).code !== "EISDIR") return error;
+  return new CliError("file_error", `${path} is a folder where croft keeps a file`, {
+    hint: "look through it, and move it away",
+    cause: error,
+  });
 }
 
 function given(value: string | undefined): string | undefined {

@@ -1,4 +1,5 @@
 import { closeSync, fchmodSync, fstatSync, openSync, readFileSync, rmSync } from "node:fs";
+import { toReadFailure } from "./config.ts";
 
 // Synchronous: every command reads two or three files of a few hundred bytes, and starting the thread pool for them
 // takes longer than reading them.
@@ -15,6 +16,8 @@ export function readPrivateFile(path: string): string | undefined {
   try {
     closeToOthers(file);
     return readFileSync(file, "utf8");
+  } catch (error) {
+    throw toReadFailure(path, error);
   } finally {
     closeSync(file);
   }

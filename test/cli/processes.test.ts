@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
-import { hostname } from "node:os";
+import { hostname, userInfo } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { processSystem } from "../../cli/main.ts";
@@ -104,6 +104,18 @@ describe("a process", () => {
     child.kill(signal);
     expect(await end).toEqual({ code: exit, out: "", err: "" });
   });
+
+  test.each(["", "relative"])(
+    "with a HOME that is no folder (%j) takes the account's",
+    async (home) => {
+      const env = { PATH: process.env["PATH"], HOME: home };
+      const child = spawn(process.execPath, [entry, "config", "path", "--json=data"], { env });
+      const { out } = await endOf(child);
+      expect(JSON.parse(out)).toEqual({
+        data: join(userInfo().homedir, ".local", "share", "croft"),
+      });
+    },
+  );
 
   test("without a home folder in its environment still runs", async () => {
     const child = spawn(process.execPath, [entry, "version", "--json=version"], { env: {} });

@@ -1,9 +1,9 @@
-import { writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type CommonFlags, noFlags } from "../../../cli/flags.ts";
 import { readClientConfig } from "../../../cli/profile/config.ts";
-import { fakeSystem, temporaryHome } from "../support/run-cli.ts";
+import { fakeSystem, runCli, temporaryHome } from "../support/run-cli.ts";
 
 const cases: readonly (readonly [
   string,
@@ -90,3 +90,16 @@ test("a secret in a file named by a _FILE variable is read", async () => {
   const config = await readClientConfig(fakeSystem({ home: home.path, env }), noFlags);
   expect(config.forgeToken).toBe("from-file");
 });
+
+test.each(["config.yaml", "profiles.json", "daemon.json"])(
+  "a folder in the place of %s is named",
+  async (name) => {
+    await using home = await temporaryHome();
+    await mkdir(join(home.path, name));
+    const ran = await runCli(["daemon", "status", "--json"], { home: home.path });
+    expect(ran.error()).toMatchObject({
+      code: "file_error",
+      message: `${join(home.path, name)} is a folder where croft keeps a file`,
+    });
+  },
+);

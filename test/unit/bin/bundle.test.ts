@@ -50,6 +50,20 @@ test("the entry of croft and a chunk loaded later may share a module, and the ex
   await expect(runBundle()).rejects.toMatchObject({ code: 7, stdout: "42 42\n" });
 });
 
+test.each(["decodeURI", "decodeURIComponent", "encodeURI", "encodeURIComponent"])(
+  "%s is called when only its refusal is of use",
+  async (name) => {
+    await addFile(
+      "daemon/main.ts",
+      `function isFit(text: string): boolean {
+         try { ${name}(text); return true; } catch { return false; }
+       }
+       export function main(): void { console.log(isFit("a"), isFit("%zz\\ud800")); }`,
+    );
+    expect(await runBundle()).toBe("true false\n");
+  },
+);
+
 test("a package of CommonJS that asks for its own folder is told of one", async () => {
   await addFile("node_modules/engine/package.json", '{ "main": "index.js" }');
   await addFile(
