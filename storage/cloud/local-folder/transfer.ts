@@ -5,7 +5,7 @@ import { BrokenOff, type Failure } from "../outcomes.ts";
 import type { Folder } from "./anchor.ts";
 import { errnoOf, toReadFailure, unless } from "./errno.ts";
 import { publish, publishByClaim, type Place } from "./relocate.ts";
-import { toVersion } from "./versions.ts";
+import { hasSameBytes } from "./versions.ts";
 
 const READ_BYTES = 256 * 1024;
 
@@ -43,7 +43,6 @@ export function streamOf(
   range: { readonly start: number; readonly end: number },
   signal: AbortSignal,
 ): Readable {
-  const version = toVersion(stats);
   let position = range.start;
   const readNext = async (): Promise<Buffer | null> => {
     const left = range.end + 1 - position;
@@ -52,7 +51,7 @@ export function streamOf(
     const { bytesRead } = await handle.read(chunk, 0, chunk.length, position);
     position += bytesRead;
     const atEnd = position > range.end || bytesRead === 0;
-    if (atEnd && toVersion(await handle.stat({ bigint: true })) !== version)
+    if (atEnd && !hasSameBytes(stats, await handle.stat({ bigint: true })))
       throw new BrokenOff({ kind: "changed" });
     if (bytesRead === 0) throw new BrokenOff({ kind: "changed", note: "short" });
     return chunk.subarray(0, bytesRead);

@@ -60,6 +60,14 @@ export function toVersion(stats: BigIntStats): string {
   return [stats.dev, stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(":");
 }
 
+/**
+ * Whether an open file holds what it held before. Its time of change is not asked: that moves with its name, too, and who
+ * reads a file that is renamed or deleted has it to its end.
+ */
+export function hasSameBytes(before: BigIntStats, after: BigIntStats): boolean {
+  return before.size === after.size && before.mtimeNs === after.mtimeNs;
+}
+
 /** Whether two looks show the same file system object. */
 export function isSame(
   a: { readonly dev: bigint; readonly ino: bigint },

@@ -351,6 +351,18 @@ describe("what else happens on disks", () => {
     await expect(rest()).rejects.toMatchObject({ failure: { kind: "changed" } });
   });
 
+  test.each([
+    ["renamed", () => rename(join(root, "a"), join(root, "b"))],
+    ["deleted", () => provider.delete({ id: "a", expected: {}, signal })],
+    ["deleted by somebody else", () => rm(join(root, "a"))],
+  ])("a file that is %s while it is read is given to its end", async (_what, act) => {
+    await writeFile(join(root, "a"), Buffer.alloc(1024 * 1024, "x"));
+    const outcome = await provider.read({ id: "a", signal });
+    if (outcome.kind !== "ok") throw new Error(outcome.kind);
+    await act();
+    expect((await buffer(outcome.stream)).length).toBe(1024 * 1024);
+  });
+
   test("a file that is cut while it is read breaks off", async () => {
     await writeFile(join(root, "file.bin"), Buffer.alloc(2_000_000, 1));
     const outcome = await provider.read({ id: "file.bin", signal });
