@@ -154,8 +154,8 @@ function processFacts(
 
 function homeOf(env: NodeJS.ProcessEnv, platform: NodeJS.Platform): string {
   const home = platform === "win32" ? env["USERPROFILE"] : env["HOME"];
-<<<<<<< Updated upstream
-  if (home !== undefined && home !== "") return home;
+  const { isAbsolute } = process.getBuiltinModule("node:path");
+  if (home !== undefined && isAbsolute(home)) return home;
   // Loaded only when the environment does not say, as under some service managers.
   const { userInfo } = process.getBuiltinModule("node:os");
   try {
@@ -164,13 +164,6 @@ function homeOf(env: NodeJS.ProcessEnv, platform: NodeJS.Platform): string {
     // A user whom the system does not know, as in many containers: those that set HOME for one take the root, too.
     return "/";
   }
-=======
-  const { isAbsolute } = process.getBuiltinModule("node:path");
-  if (home !== undefined && isAbsolute(home)) return home;
-  // Loaded only when the environment does not say, as under some service managers. Node repeats what it does say.
-  const { homedir, userInfo } = process.getBuiltinModule("node:os");
-  return isAbsolute(homedir()) ? homedir() : userInfo().homedir;
->>>>>>> Stashed changes
 }
 
 function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
