@@ -11,7 +11,7 @@ export interface DaemonNotice {
   readonly mark: string | undefined;
   /** Epoch milliseconds. */
   readonly startedAt: number;
-  /** Where it listens, http first; empty while it starts. */
+  /** Where it is reached on this machine, http first; empty while it starts. */
   readonly urls: readonly string[];
 }
 
@@ -117,8 +117,13 @@ function parseNotice(text: string | undefined): DaemonNotice | undefined {
     pid,
     mark: typeof mark === "string" ? mark : undefined,
     startedAt,
-    urls: urls.filter((url) => typeof url === "string"),
+    urls: urls.filter((url) => typeof url === "string").map(toReachable),
   };
+}
+
+/** A daemon that listens everywhere is reached on loopback, where its credentials are good as well. */
+function toReachable(url: string): string {
+  return url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:");
 }
 
 /** Whether a host name of a URL is this machine: its requests never go through a proxy. */

@@ -59,6 +59,16 @@ describe("status", () => {
     });
   });
 
+  test.each([
+    ["http://0.0.0.0:9", "http://127.0.0.1:9"],
+    ["https://[::]:9", "https://[::1]:9"],
+  ])("asks a daemon that listens on %s at %s", async (listens, asked) => {
+    await using home = await temporaryHome();
+    await announce(home.path, [listens]);
+    const ran = await runCli(["daemon", "status", "--json"], { home: home.path });
+    expect(ran.error()["message"]).toContain(`cannot reach the daemon at ${asked}`);
+  });
+
   test("tells less of a daemon elsewhere, and that one is not ready", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
