@@ -64,7 +64,9 @@ const SLOWEST: Pace = { bytesMin: 1024, spanMs: 60_000 };
 export function createTransport(dispatcher: Dispatcher, slowest: Pace = SLOWEST): Transport {
   return {
     async send({ method, url, path, headers, body, signal, headTimeoutMs = HEAD_TIMEOUT_MS }) {
-      const source = body instanceof Readable ? watchSource(body) : undefined;
+      const stream = body instanceof Readable ? body : undefined;
+      const source = stream && watchSource(stream);
+      const late = watchHead(stream, headTimeoutMs);
       try {
         const { origin, pathname, search } = new URL(url);
         const answer = await dispatcher.request({
@@ -73,7 +75,7 @@ export function createTransport(dispatcher: Dispatcher, slowest: Pace = SLOWEST)
           method: method as Dispatcher.HttpMethod,
           headers: { "accept-encoding": "identity", ...headers },
           body: body ?? null,
-          signal,
+          signal: AbortSignal.any([signal, late.signal]),
           headersTimeout: headTimeoutMs,
           bodyTimeout: IDLE_TIMEOUT_MS,
         });
@@ -82,8 +84,9 @@ export function createTransport(dispatcher: Dispatcher, slowest: Pace = SLOWEST)
         // The other end may close a connection while the source is still read: only its own error counts.
         const failed = source?.failure();
         if (failed !== undefined) throw failed.error;
-        return toOffline(error, signal);
+        return toOffline(late.signal.aborted ? new errors.HeadersTimeoutError() : error, signal);
       } finally {
+        late.end();
         source?.finish();
       }
     },
@@ -116,6 +119,27 @@ function watchSource(body: Readable) {
     finish() {
       isOver = true;
       body.destroy();
+    },
+  };
+}
+
+/**
+ * Aborts when the head has not come twice as late as it may. Interim answers (1xx) put undici's own limit off, each of them.
+ * The time of a stream that is sent does not count.
+ */
+function watchHead(body: Readable | undefined, headTimeoutMs: number) {
+  const late = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const begin = () => {
+    timer = setTimeout(() => late.abort(), 2 * headTimeoutMs);
+  };
+  if (body === undefined) begin();
+  else body.once("close", begin);
+  return {
+    signal: late.signal,
+    end() {
+      body?.off("close", begin);
+      clearTimeout(timer);
     },
   };
 }

@@ -76,6 +76,22 @@ describe("a request", () => {
     expect(await sending).toMatchObject({ kind: "offline", note: "aborted" });
   });
 
+  test("is given up when all that comes are interim answers, with a stream as its body, too", async () => {
+    const { send } = await start((_request, response) => {
+      const more = () => {
+        if (!response.destroyed) response.writeProcessing();
+        if (!response.destroyed) setImmediate(more);
+      };
+      more();
+    });
+    for (const body of [undefined, Readable.from([Buffer.from("x")], { objectMode: false })])
+      expect(await send({ method: "PUT", body, headTimeoutMs: 100 })).toEqual({
+        kind: "offline",
+        sent: true,
+        note: "UND_ERR_HEADERS_TIMEOUT",
+      });
+  });
+
   test("rejects with the error of its own body, and lets go of the body in any case", async () => {
     const { send } = await start((request, response) => {
       request.resume();
