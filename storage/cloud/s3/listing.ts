@@ -43,12 +43,17 @@ export async function* pagesOf(
 ): AsyncGenerator<KeyPage | Failure, void, undefined> {
   const seen = new Set<string>();
   let next: Readonly<Record<string, string>> = {};
+  let before = "";
   let empty = 0;
   for (;;) {
     const page = await store.client.page({ ...query, ...next }, signal);
     if (page.kind === "refused") return yield toListFailure(page.failure);
     const read = understand(page, query.prefix, store);
     if (read === undefined) return yield broken("other_keys");
+    const beginning = beginningOf(read);
+    // A server that goes on from where it was would never come to its end.
+    if (beginning !== "" && beginning === before) return yield broken("listing_without_end");
+    before = beginning;
     yield read;
     if (page.next === undefined) return;
     empty = read.entries.length + read.prefixes.length === 0 ? empty + 1 : 0;
@@ -57,6 +62,13 @@ export async function* pagesOf(
     if (seen.has(token) || empty > EMPTY_PAGES_MAX) return yield broken("listing_without_end");
     seen.add(token);
   }
+}
+
+/** What tells a page from the next one; empty when there is nothing in it. */
+function beginningOf({ entries: [entry], prefixes: [prefix] }: KeyPage): string {
+  return entry === undefined && prefix === undefined
+    ? ""
+    : JSON.stringify([entry?.key, entry?.versionId, prefix]);
 }
 
 /**

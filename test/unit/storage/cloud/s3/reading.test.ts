@@ -277,6 +277,27 @@ describe("a server that lies", () => {
     }
   }
 
+  test("with the same page under ever new tokens is given up, by a deletion, too", async () => {
+    let asked = 0;
+    await connectTo(
+      (request, response) => {
+        request.resume();
+        const url = new URL(request.url ?? "", "http://localhost");
+        if (request.method === "HEAD") response.writeHead(404).end();
+        else if (url.searchParams.has("delete")) response.end("<DeleteResult/>");
+        else {
+          const token = `<NextContinuationToken>${++asked}</NextContinuationToken>`;
+          response.end(page(`<IsTruncated>true</IsTruncated>${token}${entry("root/a/b")}`));
+        }
+      },
+      async (provider) => {
+        expect((await provider.list({ folder: "a", signal: calm })).kind).toBe("offline");
+        expect((await provider.delete({ id: "a", expected: {}, signal: calm })).kind).toBe("stale");
+      },
+    );
+    expect(asked).toBeLessThan(20);
+  });
+
   test("about which object it sends: the look besides must have shown the same", async () => {
     const modified = { "last-modified": "Sat, 21 Nov 2026 15:16:14 GMT" };
     await connectTo(
