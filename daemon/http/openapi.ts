@@ -34,7 +34,10 @@ export function toOpenApi(
 
 function toOperation(declared: Endpoint): Json {
   const parameters = [
-    ...toParameters(declared.params, "path"),
+    // Routes that differ in one part of their path share what they take from it.
+    ...toParameters(declared.params, "path").filter(({ name }) =>
+      declared.path.split("/").some((part) => part.endsWith(`:${String(name)}`)),
+    ),
     ...toParameters(declared.query, "query"),
   ];
   const responses: Json = {};

@@ -9,6 +9,12 @@ beforeAll(async () => {
 });
 afterAll(() => daemon[Symbol.asyncDispose]());
 
+interface Operation {
+  readonly operationId: string;
+  readonly parameters?: readonly { readonly name: string; readonly in: string }[];
+  readonly responses: Readonly<Record<string, unknown>>;
+}
+
 /** Sends bytes as they stand and returns what comes back until the connection is closed. */
 async function sendRaw(text: string): Promise<string> {
   const { port } = new URL(daemon.url);
@@ -48,6 +54,23 @@ describe("pages outside both APIs", () => {
       for (const path of paths) expect(path).not.toContain(":");
     },
   );
+
+  test.each(["forge", "vault"])("/openapi/%s.json is sound", async (api) => {
+    const { json } = await daemon.request(`/openapi/${api}.json`);
+    const names: string[] = [];
+    for (const [path, item] of Object.entries<Record<string, Operation>>(json.paths)) {
+      const inPath = [...path.matchAll(/{(\w+)}/g)].map(([, name]) => name);
+      for (const operation of Object.values(item)) {
+        names.push(operation.operationId);
+        const declared = (operation.parameters ?? []).filter((one) => one.in === "path");
+        expect(declared.map(({ name }) => name).toSorted(), path).toEqual(inPath.toSorted());
+        expect(Object.keys(operation.responses), path).toContain("default");
+      }
+    }
+    expect(new Set(names).size).toBe(names.length);
+    // Schemas stand where they are used: a reference inside of one would lead nowhere.
+    expect(JSON.stringify(json)).not.toContain('"$ref"');
+  });
 
   test("anything else is a plain 404, a wrong method a plain 405", async () => {
     expect(await daemon.request("/nothing")).toMatchObject({
