@@ -4,11 +4,13 @@ import { join } from "node:path";
 import { getRawAsset } from "node:sea";
 import { guardAddons } from "./addons.ts";
 import type { Runtime } from "./unpack.ts";
-import { unpackRuntime } from "./unpack.ts";
+import { keepUnpacked, unpackRuntime } from "./unpack.ts";
 
 // Replaced by the build.
 declare const RUNTIME_ID: string;
 declare const RUNTIME_FILES: Runtime["files"];
+
+const oneMinuteMs = 60_000;
 
 const runtime: Runtime = {
   id: RUNTIME_ID,
@@ -19,6 +21,7 @@ const runtime: Runtime = {
 start();
 
 function start(): void {
+  const userId = process.getuid?.();
   let folder: string | undefined;
   try {
     folder = unpackRuntime(runtime, {
@@ -26,8 +29,9 @@ function start(): void {
       platform: process.platform,
       homeFolder: findHome(),
       temporaryFolder: tmpdir(),
-      userId: process.getuid?.(),
+      userId,
     });
+    keepUnpacked(folder, runtime, userId, (look) => setInterval(look, oneMinuteMs).unref());
     process.dlopen = guardAddons(folder, runtime, process.dlopen);
     enableCompileCache(join(folder, "compile-cache"));
     // A script inside an executable can import nothing but Node's own modules, but what it requires from a folder can import

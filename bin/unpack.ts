@@ -67,6 +67,26 @@ export function unpackRuntime(runtime: Runtime, surroundings: Surroundings): str
   throw new Error(`its files cannot be unpacked (${problems.join("; ")})${advice}`);
 }
 
+/**
+ * Looks, whenever `every` calls, whether `folder` still holds what was unpacked there, and unpacks it again: a daemon runs for
+ * months and loads much of what it has when it is first asked for it, while people and timers empty caches and temporary
+ * folders. What cannot be put back is tried again the next time.
+ */
+export function keepUnpacked(
+  folder: string,
+  runtime: Runtime,
+  userId: number | undefined,
+  every: (look: () => void) => void,
+): void {
+  every(() => {
+    try {
+      unpackBelow(dirname(folder), runtime, userId);
+    } catch {
+      // Nobody waits for this; whoever needs a file that is missing says which.
+    }
+  });
+}
+
 /** `CROFT_CACHE_DIR`, else croft's folder among the platform's caches; undefined when that is in an unknown home. */
 export function cacheFolder({ env, platform, homeFolder }: Surroundings): string | undefined {
   if (env["CROFT_CACHE_DIR"]) return env["CROFT_CACHE_DIR"];

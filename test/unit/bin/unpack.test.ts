@@ -17,7 +17,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { cacheFolder, unpackRuntime } from "../../../bin/unpack.ts";
+import { cacheFolder, keepUnpacked, unpackRuntime } from "../../../bin/unpack.ts";
 import type { Runtime, Surroundings } from "../../../bin/unpack.ts";
 
 const contents: Record<string, string> = {
@@ -69,6 +69,18 @@ test.each(["missing", "cut short", "changed"])("a file that is %s is put back", 
   expect(unpackRuntime(makeRuntime(), surroundings)).toBe(runtime);
   await expectWhole(runtime);
   expect(await readdir(cache)).toEqual(["runtime-one"]);
+});
+
+test("what is emptied while croft runs is put back, as soon as it can be", async () => {
+  const runtime = unpackRuntime(makeRuntime(), surroundings);
+  let look = () => undefined as void;
+  keepUnpacked(runtime, makeRuntime(), surroundings.userId, (each) => (look = each));
+  await rm(cache, { recursive: true });
+  await writeFile(cache, "in the way");
+  look();
+  await rm(cache);
+  look();
+  await expectWhole(runtime);
 });
 
 test("twenty processes that start at once share one folder, whole for each of them", async () => {
