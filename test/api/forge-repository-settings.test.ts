@@ -67,7 +67,6 @@ describe("settings of a repository", () => {
       has_code: true,
       has_wiki: false,
       has_projects: false,
-      projects_mode: "repo",
       has_releases: false,
       has_packages: false,
       has_actions: false,
@@ -89,6 +88,15 @@ describe("settings of a repository", () => {
     expect(back.json).toMatchObject({ has_wiki: true, default_merge_style: "squash" });
   });
 
+  test("the mode of projects counts while they are switched on with it", async () => {
+    const path = await newPath();
+    expect((await edit(path, { projects_mode: "repo" })).json.projects_mode).toBe("all");
+    const set = await edit(path, { has_projects: true, projects_mode: "repo" });
+    expect(set.json.projects_mode).toBe("repo");
+    const off = await edit(path, { has_projects: false, mirror_interval: "8h" });
+    expect(off.json).toMatchObject({ has_projects: false, projects_mode: "repo" });
+  });
+
   test("turning pull requests off forgets how they are merged", async () => {
     const path = await newPath();
     await edit(path, { allow_manual_merge: true, default_merge_style: "rebase" });
@@ -97,7 +105,7 @@ describe("settings of a repository", () => {
       has_pull_requests: false,
       allow_merge_commits: false,
       allow_rebase: false,
-      allow_manual_merge: false,
+      allow_manual_merge: true,
     });
     const on = await edit(path, { has_pull_requests: true, allow_rebase: false });
     expect(on.json).toMatchObject({
@@ -156,12 +164,12 @@ describe("settings of a repository", () => {
       "External tracker URL not valid",
     ],
     [
-      "a tracker whose pages have no number",
+      "a tracker whose pages have a part that is not known",
       {
         has_issues: true,
         external_tracker: {
           external_tracker_url: "https://bugs.example",
-          external_tracker_format: "https://bugs.example/{user}",
+          external_tracker_format: "https://bugs.example/{number}",
         },
       },
       "External tracker URL format not valid",
@@ -169,12 +177,7 @@ describe("settings of a repository", () => {
     [
       "a wiki without an address",
       { has_wiki: true, external_wiki: { external_wiki_url: "wiki" } },
-      "External wiki URL not valid",
-    ],
-    [
-      "what only mirrors have",
-      { mirror_interval: "8h" },
-      "repo is not a mirror, can not change mirror interval",
+      "Invalid external wiki URL",
     ],
     ["a flag that is a text", { has_wiki: "no" }, "[]: a value has the wrong type"],
     ["a tracker that is a text", { external_tracker: "x" }, "[]: a value has the wrong type"],
@@ -194,13 +197,15 @@ describe("settings of a repository", () => {
     expect(off.json.has_issues).toBe(false);
     expect(off.json).not.toHaveProperty("internal_tracker");
     for (const [method, rest, json] of [
-      ["GET", "/issues", undefined],
       ["GET", "/issues/1", undefined],
       ["POST", "/issues", { title: "after" }],
       ["POST", "/issues/1/comments", { body: "after" }],
       ["GET", "/issues/1/subscriptions/check", undefined],
     ] as const)
       expect((await people.by(mira, method, path + rest, json)).status, rest).toBe(404);
+    expect((await people.by(mira, "GET", `${path}/issues`)).json).toEqual([]);
+    await edit(path, { has_pull_requests: false });
+    expect((await people.by(mira, "GET", `${path}/issues`)).status).toBe(404);
     await edit(path, { has_issues: true });
     expect((await people.by(mira, "GET", `${path}/issues`)).json).toHaveLength(1);
   });

@@ -135,9 +135,6 @@ export const editRepository = endpoint({
     default_branch: optionalText({ max: 100, rules: [["GitRefName", isRefName]] }),
     archived: optionalFlag,
     ...settingMembers,
-    /** Of mirrors, which this server does not have. */
-    mirror_interval: optionalText(),
-    enable_prune: optionalFlag,
   }),
   replies: { 200: repositoryShape, ...signedInReplies, 404: apiError, 422: apiError },
 });

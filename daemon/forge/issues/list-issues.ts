@@ -7,9 +7,10 @@ import {
 import { findUserByName } from "../../../storage/tables/forge/users.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { toQueryRange } from "../notifications/query-time.ts";
-import { userNotFound } from "../refusals.ts";
+import { notFound } from "../refusals.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
-import { openIssues } from "./issue-access.ts";
+import { keepsIssues } from "../repositories/repository-settings.view.ts";
+import { openRepository } from "./issue-access.ts";
 import { seeIssue, type SeenIssue } from "./seen-issue.ts";
 
 /** What a list of issues is asked for, as the query has it; empty texts choose nothing away. */
@@ -43,7 +44,13 @@ export async function listRepositoryIssues(
   caller: ForgeCaller | undefined,
   wanted: WantedIssues,
 ): Promise<{ readonly issues: readonly SeenIssue[]; readonly total: number }> {
-  const opened = await openIssues(db, path, caller, "/issues");
+  const opened = await openRepository(db, path, caller, "/issues");
+  const { settings } = opened.repository;
+  if (!keepsIssues(settings)) {
+    // There might be pull requests, which are listed here, too.
+    if (settings["has_pull_requests"] === false) throw notFound();
+    return { issues: [], total: 0 };
+  }
   const state = wanted.state.toLowerCase();
   const filter: IssueFilter = {
     repositoryId: opened.repository.id,
@@ -66,7 +73,7 @@ export async function listRepositoryIssues(
   async function findNamed(name: string): Promise<number | undefined> {
     if (name === "") return undefined;
     const user = await findUserByName(db, name);
-    if (user === undefined) throw userNotFound(name);
+    if (user === undefined) throw notFound();
     return user.id;
   }
 }

@@ -1,7 +1,6 @@
 import type { createRepository } from "../../contract/forge/admin-repositories.ts";
 import type { BodyOf } from "../../contract/endpoint.ts";
 import type { editRepository } from "../../contract/forge/repositories.ts";
-import { AppError } from "../../errors.ts";
 import type { WantedRepository } from "./create-repository.ts";
 import type { RepositoryEdits } from "./edit-repository.ts";
 
@@ -23,10 +22,8 @@ export function toWantedRepository(body: BodyOf<typeof createRepository>): Wante
   };
 }
 
-/** The body of an edit as the service takes it: absent members stay, and no name or branch can be taken away. Refuses with `unprocessable` what only mirrors have. */
+/** The body of an edit as the service takes it: absent members stay, and no name or branch can be taken away. */
 export function toRepositoryEdits(body: BodyOf<typeof editRepository>): RepositoryEdits {
-  if (body.mirror_interval != null || body.enable_prune != null)
-    throw new AppError("unprocessable", "repo is not a mirror, can not change mirror interval");
   return {
     name: body.name || undefined,
     description: body.description ?? undefined,

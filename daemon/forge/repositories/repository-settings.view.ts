@@ -45,12 +45,13 @@ export function keepsIssues(stored: RepositorySettings): boolean {
 }
 
 /**
- * The settings after an edit. Trackers and wikis count with their switch only, and what concerns pull requests is
+ * The settings after an edit. Trackers, wikis and the mode of projects count with their switch only, and what concerns pull requests is
  * forgotten when they are turned off. Refuses with `unprocessable` addresses of trackers and wikis that are none.
  */
 export function changeSettings(stored: RepositorySettings, edit: SettingsEdit): RepositorySettings {
   const next: Record<string, unknown> = { ...stored };
   for (const name of keysOf(featureMembers)) if (edit[name] != null) next[name] = edit[name];
+  if (edit.has_projects !== true) restore(next, stored, "projects_mode");
   const hasPullRequests = next["has_pull_requests"] !== false;
   for (const name of keysOf(mergingMembers)) {
     if (!hasPullRequests) delete next[name];
@@ -59,6 +60,11 @@ export function changeSettings(stored: RepositorySettings, edit: SettingsEdit): 
   changeTracker(next, edit);
   changeWiki(next, edit);
   return next;
+}
+
+function restore(next: Record<string, unknown>, stored: RepositorySettings, name: string): void {
+  if (Object.hasOwn(stored, name)) next[name] = stored[name];
+  else delete next[name];
 }
 
 function changeTracker(next: Record<string, unknown>, edit: SettingsEdit): void {
@@ -96,13 +102,14 @@ function changeWiki(next: Record<string, unknown>, edit: SettingsEdit): void {
   delete next["external_wiki"];
   if (!hasWiki || external == null) return;
   const url = external.external_wiki_url ?? "";
-  if (!isWebUrl(url)) throw invalid("External wiki URL not valid");
+  if (!isWebUrl(url)) throw invalid("Invalid external wiki URL");
   next["external_wiki"] = { external_wiki_url: url };
 }
 
-/** An address with places for the user, the repository and the number of an issue. */
+/** An address with places for the user, the repository and the number of an issue, and for nothing else. */
 function isTrackerFormat(format: string): boolean {
-  return isWebUrl(format.replace(/\{(?:user|repo|index)\}/g, "x")) && format.includes("{index}");
+  const filled = format.replace(/\{(?:user|repo|index)\}/g, "x");
+  return isWebUrl(filled) && !/[{}]/.test(filled);
 }
 
 const invalid = (message: string): AppError => new AppError("unprocessable", message);
@@ -141,5 +148,6 @@ const noMerging = {
   allow_fast_forward_only_merge: false,
   allow_merge_update: false,
   allow_rebase_update: false,
+  allow_manual_merge: true,
   default_allow_maintainer_edit: false,
 } as const;
