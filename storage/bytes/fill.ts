@@ -35,6 +35,8 @@ export interface FillHelp {
   rest(from: number, end: number | undefined): Promise<Readable | undefined>;
   /** Frees some of the disk. */
   makeRoom(): Promise<void>;
+  /** Bytes that may stay in memory behind the newest; fewer the more transfers there are. */
+  windowBytes(): number;
   /** Blocks of the file, which has the name `id`. */
   readonly blocks: Blocks;
   readonly id: string;
@@ -42,8 +44,6 @@ export interface FillHelp {
 
 /** How often a transfer that broke off is taken up again. */
 export const RESUMES_MAX = 3;
-/** Bytes kept in memory behind the newest: readers that keep up never touch the disk, nor wait for it. */
-const WINDOW_BYTES = 4 * 1024 * 1024;
 /** Bytes that may wait for the disk. */
 const UNWRITTEN_BYTES = 2 * 1024 * 1024;
 
@@ -94,7 +94,8 @@ export function startFill(
   function forgetOld(): void {
     for (let [oldest] = recent; oldest !== undefined; [oldest] = recent) {
       const end = oldest.start + oldest.bytes.byteLength;
-      if (end > written || arrived - end < WINDOW_BYTES) return;
+      // Who is behind when everything has come reads the disk like everybody who comes later.
+      if (end > written || (!isComplete && arrived - end < help.windowBytes())) return;
       recent.shift();
     }
   }
@@ -148,6 +149,7 @@ export function startFill(
         isComplete = true;
         wake();
         while (written < arrived) await keepWriting();
+        forgetOld();
         return arrived;
       } catch (error) {
         const isFinal = failure !== undefined || error instanceof CacheDiskError || isComplete;

@@ -38,6 +38,10 @@ export interface TransfersOptions {
   readonly onError: (error: unknown, what: string) => void;
 }
 
+/** Bytes of files that are being fetched, kept in memory: readers that keep up never touch the disk, nor wait for it. */
+const WINDOWS_BYTES = 64 * 1024 * 1024;
+const WINDOW_BYTES_MAX = 4 * 1024 * 1024;
+
 /** A transfer that everybody has left is finished all the same when no more than this is to come. */
 const FINISH_ANYWAY_BYTES = 8 * 1024 * 1024;
 
@@ -69,6 +73,7 @@ export function createTransfers(options: TransfersOptions): Transfers {
   const underWay = new Map<string, Transfer<unknown, { readonly kind: string }>>();
   const background = new Set<Promise<void>>();
   let ended = 0;
+  let fills = 0;
   let isClosed = false;
 
   function inBackground(work: Promise<unknown>, what: string): void {
@@ -189,8 +194,10 @@ export function createTransfers(options: TransfersOptions): Transfers {
       transfer.leave();
       return { kind: "through", fetched, isTaken: false };
     }
+    fills += 1;
     const fill = startFill(file, fetched.stream, size, {
       bytesMax: limit,
+      windowBytes: () => Math.min(WINDOW_BYTES_MAX, WINDOWS_BYTES / fills),
       rest: (start, end) => fetchRest(request, transfer, meta, start, end),
       makeRoom: () => index.makeRoom(),
       blocks: options.blocks,
@@ -198,6 +205,7 @@ export function createTransfers(options: TransfersOptions): Transfers {
     });
     if (key !== undefined) index.pin(key);
     let isOver = false;
+    let isShut = false;
 
     async function end(): Promise<void> {
       try {
@@ -218,6 +226,10 @@ export function createTransfers(options: TransfersOptions): Transfers {
     }
 
     async function close(): Promise<void> {
+      // The last reader may go while the transfer ends: both want to close.
+      if (isShut) return;
+      isShut = true;
+      fills -= 1;
       if (key !== undefined) index.unpin(key);
       await file.close();
     }

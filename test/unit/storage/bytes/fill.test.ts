@@ -41,6 +41,7 @@ function help(more: Partial<FillHelp> = {}): FillHelp & { readonly asked: string
   return {
     asked,
     bytesMax: Number.POSITIVE_INFINITY,
+    windowBytes: () => 4 * 1024 * 1024,
     blocks: createBlocks(1024 * 1024),
     id: "a",
     async rest(from, end) {
@@ -124,6 +125,37 @@ describe("readers", () => {
     await fill.finished;
     expect((await buffer(fill.read(undefined))).equals(bytes)).toBe(true);
     expect((await buffer(fill.read({ start: 1, end: 1 }))).equals(bytes.subarray(1, 2))).toBe(true);
+  });
+
+  test("of many transfers read the disk sooner: what is in memory is bounded by all of them together", async () => {
+    const readsWith = async (windowBytes: number) => {
+      let reads = 0;
+      const content = fakeFile(0, () => false);
+      const file = {
+        ...content,
+        read: (...given: Parameters<typeof content.read>) => {
+          reads += 1;
+          return content.read(...given);
+        },
+      } as unknown as FileHandle;
+      const open = Promise.withResolvers<void>();
+      const half = Readable.from(
+        (async function* () {
+          yield* chunks(0, 1_000_000);
+          await open.promise;
+        })(),
+        { objectMode: false },
+      );
+      const fill = startFill(file, half, 1_000_000, help({ windowBytes: () => windowBytes }));
+      while (fill.arrived < 1_000_000) await new Promise((done) => setImmediate(done));
+      for (let turn = 0; turn < 5; turn++) await new Promise((done) => setImmediate(done));
+      expect((await buffer(fill.read({ start: 0, end: 999 }))).length).toBe(1000);
+      open.resolve();
+      await fill.finished;
+      return reads;
+    };
+    expect(await readsWith(4 * 1024 * 1024)).toBe(0);
+    expect(await readsWith(0)).toBeGreaterThan(0);
   });
 
   test("an error that says so is the end: nothing more is asked for", async () => {
