@@ -140,6 +140,9 @@ async function assertMayBeEmptied(directory: DataDirectory): Promise<void> {
   }
 }
 
+/** `croft serve` begins its log there before it looks at the data directory: an empty volume would not be empty. */
+const LOG_FOLDER = "state";
+
 async function claimFolder(path: string, options: OpenOptions): Promise<void> {
   try {
     await mkdir(path, { recursive: options.createParents, mode: 0o700 });
@@ -165,7 +168,7 @@ async function claimFolder(path: string, options: OpenOptions): Promise<void> {
         `run croft as its owner, or give it to this user with: chown -R ${options.userId} ${path}`,
     );
   }
-  if ((found.mode & 0o022) !== 0 && (await readdir(path)).length > 0) {
+  if ((found.mode & 0o022) !== 0 && (await readdir(path)).some((name) => name !== LOG_FOLDER)) {
     const mode = (found.mode & 0o777).toString(8).padStart(4, "0");
     throw new DataDirectoryError(
       "exposed",

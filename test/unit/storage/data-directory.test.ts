@@ -100,6 +100,13 @@ describe("a data directory", () => {
     },
   );
 
+  test("that holds the log of this start alone and is writable by others is taken over", async () => {
+    await mkdir(join(folder, "state"), { mode: 0o700 });
+    await chmod(folder, 0o777);
+    await openDataDirectory(folder, options);
+    expect(await modeOf(folder)).toBe("700");
+  });
+
   test("that is empty and writable by others is taken over", async () => {
     await chmod(folder, 0o777);
     await openDataDirectory(folder, options);
