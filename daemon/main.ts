@@ -81,7 +81,7 @@ export async function startDaemon(input: DaemonInput): Promise<RunningDaemon> {
   const stores = await openStores(input, log);
   if (stores.keyring.isRotating)
     log.warn({}, "a change of the master key was begun and not ended: `croft key rotate` ends it");
-  let open: ListeningEverywhere | undefined;
+  const undo: (() => Promise<void>)[] = [() => stores.close()];
   try {
     const deps = toServiceDeps(input, stores, log);
     const composed = await compose(deps);
@@ -92,12 +92,13 @@ export async function startDaemon(input: DaemonInput): Promise<RunningDaemon> {
     });
     const door = createDoor(composed.handler);
     const listening = await listenEverywhere(input.settings, door.handler, certificate);
-    open = listening;
-    // After all that may be wrong with the settings: of a start that fails nobody is told the administrators' password.
-    const firstStart = await initialiseOnce(deps);
+    undo.push(() => listening.stop(0));
     deps.addresses.listening(listening.urls);
     await stores.lock.announce(listening.urls);
+    undo.push(() => composed.stop());
     await composed.start();
+    // After all that may go wrong: of a start that fails nobody is told the administrators' password.
+    const firstStart = await initialiseOnce(deps);
     door.open();
     deps.log.info({ urls: listening.urls, version: input.version }, "croft is ready");
     let stopping: Promise<void> | undefined;
@@ -108,8 +109,10 @@ export async function startDaemon(input: DaemonInput): Promise<RunningDaemon> {
       stop: () => (stopping ??= stopAll(deps, composed, listening)),
     };
   } catch (error) {
-    await open?.stop(0);
-    await stores.close();
+    for (const step of undo.toReversed())
+      await step().catch((cause: unknown) =>
+        log.warn({ err: cause }, "not undone after a failed start"),
+      );
     throw error;
   }
 }

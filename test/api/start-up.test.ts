@@ -102,6 +102,18 @@ describe("a start that cannot be", () => {
     await running.stop();
   });
 
+  test("with work that cannot begin makes no administrators either", async () => {
+    await expect(start({ CROFT_TLS: "/no/such.crt,/no/such.key" })).rejects.toThrow();
+    const db = new Sqlite(join(home, "croft.db"));
+    db.exec("CREATE TRIGGER full BEFORE INSERT ON jobs BEGIN SELECT RAISE(ABORT, 'no room'); END");
+    await expect(start()).rejects.toThrow(/no room/);
+    db.exec("DROP TRIGGER full");
+    db.close();
+    const running = await start();
+    expect(running.firstStart?.password).toMatch(/./);
+    await running.stop();
+  });
+
   test("off loopback without TLS names both ways out", async () => {
     await expect(start({ CROFT_HOST: "0.0.0.0" })).rejects.toThrow(/--tls self.*--insecure-http/);
   });
