@@ -29,7 +29,11 @@ export function toDaemonFailure(
     case "TlsError":
       return failure("invalid_config");
     case "StorageError":
-      if (code === "full") return failure("storage_full");
+      if (code === "full")
+        return new CliError("storage_full", "no room left on the disk of the data folder", {
+          cause: error,
+          hint: "free some space, then start again: nothing is lost",
+        });
       if (code === "readonly") return failure("file_error");
       if (code === "corrupt" && !/restore|remove/.test(message))
         return new CliError("storage_unusable", "the database is damaged", {

@@ -62,6 +62,8 @@ const BY_PRIMARY_CODE: ReadonlyMap<string, StorageErrorCode> = new Map([
 
 function toCode(extended: string): StorageErrorCode {
   if (CONFLICTS.has(extended)) return "conflict";
+  // The file that both connections share could not be made longer: memory that is mapped has no other way to say it.
+  if (extended === "SQLITE_IOERR_SHMSIZE") return "full";
   const primary = extended.split("_", 2).join("_");
   return BY_PRIMARY_CODE.get(primary) ?? "failed";
 }

@@ -24,6 +24,7 @@ describe("SQLite's result codes", () => {
     ["SQLITE_BUSY_SNAPSHOT", "busy"],
     ["SQLITE_LOCKED", "busy"],
     ["SQLITE_FULL", "full"],
+    ["SQLITE_IOERR_SHMSIZE", "full"],
     ["SQLITE_READONLY", "readonly"],
     ["SQLITE_READONLY_DBMOVED", "readonly"],
     ["SQLITE_CORRUPT", "corrupt"],
