@@ -44,6 +44,23 @@ async function settle(repo: string, owner: string, listener: string): Promise<vo
 }
 
 describe("an issue", () => {
+  test("shows its author as the viewer may see people, and everybody else as strangers do", async () => {
+    const [mira, nora] = [await newUser(), await newUser()];
+    const repo = await newRepository(mira);
+    await by(mira, "POST", `${repo}/issues`, { title: "seen", assignees: [nora] });
+    await by(nora, "POST", `${repo}/issues/1/comments`, { body: "also seen" });
+    const hidden = (name: string) => expect.stringMatching(`^\\d+\\+${name}@noreply\\.`);
+    const own = (await by(mira, "GET", `${repo}/issues/1`)).json;
+    expect(own.user).toMatchObject({ email: `${mira}@example.org`, active: true });
+    expect(own.assignees).toMatchObject([{ email: hidden(nora), active: false }]);
+    const others = (await by(nora, "GET", `${repo}/issues`)).json;
+    expect(others[0].user).toMatchObject({ email: `${mira}@example.org`, active: false });
+    const strangers = (await people.api("GET", `${repo}/issues/1`)).json;
+    expect(strangers.user).toMatchObject({ email: hidden(mira), active: false });
+    const comments = (await by(nora, "GET", `${repo}/issues/1/comments`)).json;
+    expect(comments[0].user).toMatchObject({ email: hidden(nora), active: false });
+  });
+
   test("is opened, seen, changed, closed and reopened", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const repo = await newRepository(mira);

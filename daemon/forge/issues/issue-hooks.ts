@@ -60,7 +60,7 @@ export function createIssueHooks({
       tell(tx, "issue_comment", deed, ({ issue, ...ends }) => ({
         action,
         issue,
-        comment: toCommentView({ ...deed, isSignedIn: false }, urls),
+        comment: toCommentView(deed, urls),
         ...(deed.changes === undefined ? {} : { changes: deed.changes }),
         ...ends,
         is_pull: false,
@@ -83,7 +83,7 @@ export function createIssueHooks({
     const watchers = (await countWatchers(tx, [repositoryId])).get(repositoryId) ?? 0;
     const seen = { ...what, watchers, access: "owner", isSignedIn: false } as const;
     const payload = toPayload({
-      issue: toIssueView(await seeIssue(tx, what, issue, false), urls),
+      issue: toIssueView(await seeIssue(tx, what, issue, undefined), urls),
       repository: toRepositoryView(seen, urls),
       sender: toEmbeddedUserView(actor, false, urls),
     });

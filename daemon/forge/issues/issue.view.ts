@@ -6,30 +6,28 @@ import type {
   WireIssue,
   WireWatch,
 } from "../../contract/forge/issues.ts";
-import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
-import { toEmbeddedUserView } from "../accounts/user.view.ts";
+import { toEmbeddedUserView, toUserView } from "../accounts/user.view.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import { type ForgeUrls, toApiUrl, toUrl, toWireTime } from "../urls.ts";
 import type { IssueEdit, NewIssue, SeenComment } from "./issues.service.ts";
 import type { SeenIssue } from "./seen-issue.ts";
 import type { Watch } from "./watching.service.ts";
 
-/** An issue; milestones, projects, attachments and estimates are none, since this server has none. */
+/** An issue, whose author is shown as the viewer may see people, and others as strangers see them; milestones, projects, attachments and estimates are none, since this server has none. */
 export function toIssueView(seen: SeenIssue, urls: ForgeUrls): WireIssue {
-  const { what, issue, labels, isSignedIn } = seen;
+  const { what, issue, labels, viewer } = seen;
   const { api, html, fullName } = toHomes(what, urls);
-  const toUser = (user: ForgeUser) => toEmbeddedUserView(user, isSignedIn, urls);
   const author = seen.people.get(issue.authorId ?? -1);
   const assignees = seen.assigneeIds
     .map((id) => seen.people.get(id))
     .filter((user) => user !== undefined)
-    .map(toUser);
+    .map((user) => toEmbeddedUserView(user, false, urls));
   return {
     id: issue.id,
     url: `${api}/issues/${issue.number}`,
     html_url: `${html}/issues/${issue.number}`,
     number: issue.number,
-    user: author === undefined ? null : toUser(author),
+    user: author === undefined ? null : toUserView(author, viewer, urls),
     original_author: "",
     original_author_id: 0,
     title: issue.title,
@@ -67,7 +65,7 @@ export function toIssueView(seen: SeenIssue, urls: ForgeUrls): WireIssue {
 }
 
 export function toCommentView(
-  { what, issue, comment, author, isSignedIn }: SeenComment,
+  { what, issue, comment, author }: SeenComment,
   urls: ForgeUrls,
 ): WireComment {
   const { html } = toHomes(what, urls);
@@ -77,7 +75,7 @@ export function toCommentView(
     html_url: `${issueUrl}#issuecomment-${comment.id}`,
     pull_request_url: "",
     issue_url: issueUrl,
-    user: author === undefined ? null : toEmbeddedUserView(author, isSignedIn, urls),
+    user: author === undefined ? null : toEmbeddedUserView(author, false, urls),
     original_author: "",
     original_author_id: 0,
     body: comment.body,

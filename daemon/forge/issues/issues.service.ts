@@ -43,7 +43,6 @@ export interface SeenComment {
   readonly issue: ForgeIssue;
   readonly comment: ForgeComment;
   readonly author: ForgeUser | undefined;
-  readonly isSignedIn: boolean;
 }
 
 export interface RepositoryPath {
@@ -102,7 +101,7 @@ export function createIssues({
 
     async get(path: IssuePath, caller: ForgeCaller | undefined): Promise<SeenIssue> {
       const opened = await openIssues(db, path, caller, `/issues/${path.index}`);
-      return seeIssue(db, opened, await openIssue(db, opened, path.index), caller !== undefined);
+      return seeIssue(db, opened, await openIssue(db, opened, path.index), caller?.user);
     },
 
     /** Opens an issue. Assignees, labels and a date are for whom may write; others' are left out, as in the reference. */
@@ -131,7 +130,7 @@ export function createIssues({
         const deed = { what: opened, issue, actor: user };
         await hooks.issue(tx, "issues", "opened", deed);
         if (assignees.length > 0) await hooks.issue(tx, "issue_assign", "assigned", deed);
-        return seeIssue(tx, opened, issue, true);
+        return seeIssue(tx, opened, issue, user);
       });
     },
 
@@ -153,7 +152,7 @@ export function createIssues({
         );
         if (issue === undefined) {
           if ((await findIssueById(tx, before.id)) === undefined) throw notFound();
-          throw new AppError("conflict", "the issue's content has changed in the meantime");
+          throw new AppError("conflict", "the issue is already changed");
         }
         await insertMentions(tx, issue.id, mentioned);
         const deed = { what: opened, issue, actor: user };
@@ -164,7 +163,7 @@ export function createIssues({
           await announce(tx, { issue, actorId: user.id });
           await hooks.issue(tx, "issues", issue.isClosed ? "closed" : "reopened", deed);
         }
-        return seeIssue(tx, opened, issue, true);
+        return seeIssue(tx, opened, issue, user);
       });
     },
 
@@ -187,7 +186,6 @@ export function createIssues({
         issue,
         comment,
         author: people.get(comment.authorId ?? -1),
-        isSignedIn: caller !== undefined,
       }));
       return { comments: seen, total };
     },
@@ -207,7 +205,7 @@ export function createIssues({
         await hooks.comment(tx, "created", deed);
         return made;
       });
-      return { what, issue, comment, author, isSignedIn: true };
+      return { what, issue, comment, author };
     },
 
     getComment,
@@ -241,7 +239,7 @@ export function createIssues({
     const issue = comment && (await findIssueById(db, comment.issueId));
     if (comment === undefined || issue === undefined) throw notFound();
     const author = (await findPeople(db, [comment.authorId])).get(comment.authorId ?? -1);
-    return { what, issue, comment, author, isSignedIn: caller !== undefined };
+    return { what, issue, comment, author };
   }
 
   async function findMentionedIds(text: string): Promise<number[]> {
@@ -256,7 +254,10 @@ export function createIssues({
       const isOne =
         user?.kind === "individual" && reaches(await findAccess(db, what, user), "read");
       if (user === undefined || !isOne)
-        throw new AppError("unprocessable", `Assignee does not exist: [name: ${name}]`);
+        throw new AppError(
+          "unprocessable",
+          `Assignee does not exist: [name: user does not exist [uid: 0, name: ${name}]]`,
+        );
       ids.push(user.id);
     }
     return ids;

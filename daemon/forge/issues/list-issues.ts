@@ -66,8 +66,7 @@ export async function listRepositoryIssues(
   const offset = Math.min((wanted.page - 1) * wanted.limit, Number.MAX_SAFE_INTEGER);
   const found = await listIssues(db, filter, { limit: wanted.limit, offset });
   const issues: SeenIssue[] = [];
-  for (const issue of found.issues)
-    issues.push(await seeIssue(db, opened, issue, caller !== undefined));
+  for (const issue of found.issues) issues.push(await seeIssue(db, opened, issue, caller?.user));
   return { issues, total: found.total };
 
   async function findNamed(name: string): Promise<number | undefined> {

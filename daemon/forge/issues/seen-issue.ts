@@ -15,7 +15,8 @@ export interface SeenIssue {
   readonly people: ReadonlyMap<number, ForgeUser>;
   readonly assigneeIds: readonly number[];
   readonly labels: readonly ForgeLabel[];
-  readonly isSignedIn: boolean;
+  /** Who looks at it; undefined for a stranger. */
+  readonly viewer: ForgeUser | undefined;
 }
 
 /** Looks up what the view of an issue shows. */
@@ -23,7 +24,7 @@ export async function seeIssue(
   db: Queries,
   { repository, owner }: OwnedRepository,
   issue: ForgeIssue,
-  isSignedIn: boolean,
+  viewer: ForgeUser | undefined,
 ): Promise<SeenIssue> {
   const assigneeIds = await listAssignees(db, issue.id);
   return {
@@ -32,7 +33,7 @@ export async function seeIssue(
     people: await findPeople(db, [issue.authorId, ...assigneeIds]),
     assigneeIds,
     labels: await listIssueLabels(db, issue.id),
-    isSignedIn,
+    viewer,
   };
 }
 

@@ -9,7 +9,7 @@ import {
 } from "../../../storage/tables/forge/users.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
-import { notFound, userNotFound } from "../refusals.ts";
+import { notFound } from "../refusals.ts";
 import { assertScope } from "../repositories/access.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import { openIssue, openIssues, openRepository } from "./issue-access.ts";
@@ -90,9 +90,12 @@ export function createWatching({
       const what = await openIssues(db, path, caller, rest);
       const issue = await openIssue(db, what, path.index);
       const user = await findUserByName(db, path.user);
-      if (user?.kind !== "individual") throw userNotFound(path.user);
+      if (user?.kind !== "individual") throw notFound();
       if (user.id !== caller.user.id && !caller.user.isAdmin)
-        throw new AppError("forbidden", "only user itself and admin are allowed to change this");
+        throw new AppError(
+          "forbidden",
+          `${caller.user.name} is not permitted to change subscriptions for ${user.name}`,
+        );
       return db.transaction((tx) => setSubscription(tx, issue.id, user.id, isSubscribed));
     },
   };

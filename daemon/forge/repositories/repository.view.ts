@@ -90,8 +90,8 @@ export function toRepositoryView(seen: SeenRepository, urls: ForgeUrls): WireRep
       ? {}
       : {
           repo_transfer: {
-            doer: toEmbeddedUserView(transfer.doer, isSignedIn, urls),
-            recipient: toEmbeddedUserView(transfer.recipient, isSignedIn, urls),
+            doer: toEmbeddedUserView(transfer.doer, false, urls),
+            recipient: toEmbeddedUserView(transfer.recipient, false, urls),
             teams: transfer.teams.map((team) => toTeamView(team, transfer.recipient, urls)),
           },
         }),

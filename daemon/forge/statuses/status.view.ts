@@ -13,7 +13,7 @@ import { type ForgeUrls, toApiUrl, toWireTime } from "../urls.ts";
 import type { CombinedStatus, SeenStatus } from "./statuses.service.ts";
 
 export function toStatusView(
-  { what, status, creator, isSignedIn }: SeenStatus,
+  { what, status, creator }: SeenStatus,
   urls: ForgeUrls,
 ): WireCommitStatus {
   const at = toWireTime(status.createdAt);
@@ -25,7 +25,7 @@ export function toStatusView(
     description: status.description,
     url: toApiUrl(urls, `${home}/statuses/${status.commitId}`),
     context: status.context,
-    creator: creator === undefined ? null : toEmbeddedUserView(creator, isSignedIn, urls),
+    creator: creator === undefined ? null : toEmbeddedUserView(creator, false, urls),
     created_at: at,
     updated_at: at,
   };

@@ -42,7 +42,6 @@ export interface SeenStatus {
   readonly what: OwnedRepository;
   readonly status: CommitStatus;
   readonly creator: ForgeUser | undefined;
-  readonly isSignedIn: boolean;
 }
 
 export interface CombinedStatus {
@@ -121,11 +120,11 @@ export function createStatuses({
             commitId: commit.id,
             toldAt: tx.now,
           });
-        const seen = { what, status: made, creator: caller.user, isSignedIn: false };
+        const seen = { what, status: made, creator: caller.user };
         await tellHooks(tx, { ...seen, commit, author });
         return made;
       });
-      return { what, status, creator: caller.user, isSignedIn: true };
+      return { what, status, creator: caller.user };
     },
 
     async list(
@@ -146,7 +145,7 @@ export function createStatuses({
           offset: toOffset(wanted),
         },
       );
-      return { statuses: await see(what, found.statuses, caller), total: found.total };
+      return { statuses: await see(what, found.statuses), total: found.total };
     },
 
     async combine(
@@ -164,7 +163,7 @@ export function createStatuses({
         repository: { ...what, watchers, isSignedIn },
         commitId: id,
         state: toCombinedState(latest.map(({ state }) => state)),
-        statuses: await see(what, page, caller),
+        statuses: await see(what, page),
         total: latest.length,
       };
     },
@@ -179,16 +178,13 @@ export function createStatuses({
   async function see(
     what: OwnedRepository,
     statuses: readonly CommitStatus[],
-    caller: ForgeCaller | undefined,
   ): Promise<SeenStatus[]> {
     const ids = statuses.map(({ creatorId }) => creatorId).filter((id) => id !== undefined);
     const creators = new Map((await listUsersByIds(db, ids)).map((user) => [user.id, user]));
-    const isSignedIn = caller !== undefined;
     return statuses.map((status) => ({
       what,
       status,
       creator: creators.get(status.creatorId ?? -1),
-      isSignedIn,
     }));
   }
 }
