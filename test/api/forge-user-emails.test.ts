@@ -75,6 +75,7 @@ test.each<[string, unknown, string]>([
     ["fine@example.org", "no address"],
     "e-mail address contains unsupported character [email: no address]",
   ],
+  ["nothing", [], "Email list empty"],
   ["a text", "x@example.org", "[]: a value has the wrong type, expected array"],
   [
     "too many",
@@ -92,7 +93,7 @@ test("nobody takes an address of somebody else away", async () => {
   const answer = await remove(["nora@example.org"]);
   expect([answer.status, answer.json.message]).toEqual([
     404,
-    "Email address does not exist: nora@example.org",
+    "Email address does not exist [email: nora@example.org]",
   ]);
 });
 

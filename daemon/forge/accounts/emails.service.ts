@@ -15,8 +15,8 @@ export interface OwnEmails {
   list(caller: ForgeCaller): Promise<readonly ForgeEmail[]>;
   /**
    * Adds secondary addresses. They are verified only when a site administrator's credentials were given: nobody can be
-   * asked whether an address is theirs, and a verified one signs in. Refuses with `unprocessable` what is no address,
-   * what anybody has, and more than `EMAILS_MAX`.
+   * asked whether an address is theirs, and a verified one signs in. Refuses with `unprocessable` no address at all, what is
+   * none, what anybody has, and more than `EMAILS_MAX`.
    */
   add(emails: readonly string[], caller: ForgeCaller): Promise<readonly ForgeEmail[]>;
   /** Refuses with `not_found` an address of somebody else or of nobody, with `unprocessable` the primary one. */
@@ -32,6 +32,7 @@ export function createOwnEmails(db: Database): OwnEmails {
     list: (caller) => listEmailsOf(db, caller.user.id),
 
     async add(emails, { user, actor }) {
+      if (emails.length === 0) throw new AppError("unprocessable", "Email list empty");
       for (const email of emails) {
         const fault = findEmailFault(email);
         if (fault !== undefined) throw new AppError("unprocessable", fault);
@@ -64,7 +65,7 @@ export function createOwnEmails(db: Database): OwnEmails {
         for (const email of emails) {
           const found = await findEmail(tx, email);
           if (found === undefined || found.userId !== user.id)
-            throw new AppError("not_found", `Email address does not exist: ${email}`);
+            throw new AppError("not_found", `Email address does not exist [email: ${email}]`);
           if (found.isPrimary)
             throw new AppError(
               "unprocessable",

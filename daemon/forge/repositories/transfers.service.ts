@@ -263,8 +263,7 @@ export function createTransfers({ db, files, placing, events, enqueue }: Transfe
 
 const notTheOwner = () => new AppError("forbidden", "user should be the owner of the repo");
 
-const notTheRecipient = () =>
-  new AppError("forbidden", "user does not have permissions to do this");
+const notTheRecipient = () => new AppError("forbidden", "permission denied");
 
 const noSuchOwner = () =>
   new AppError("not_found", "The new owner does not exist or cannot be found");
