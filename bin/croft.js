@@ -43,15 +43,38 @@ async function startHere() {
 /** Compiled code is kept in the user's own cache folder; Node's default is a shared temporary one. */
 function enableCompileCache() {
   try {
-    const compileCache = process.getBuiltinModule("node:path").join(cacheFolder(), "compile-cache");
-    process.getBuiltinModule("node:fs").mkdirSync(compileCache, { recursive: true, mode: 0o700 });
-    process.getBuiltinModule("node:module").enableCompileCache(compileCache);
+    const { mkdirSync, realpathSync } = process.getBuiltinModule("node:fs");
+    const { join } = process.getBuiltinModule("node:path");
+    const named = join(cacheFolder(), "compile-cache");
+    mkdirSync(named, { recursive: true, mode: 0o700 });
+    const compileCache = realpathSync(named);
+    if (isPrivate(compileCache))
+      process.getBuiltinModule("node:module").enableCompileCache(compileCache);
   } catch {
     // A folder that cannot be written, or a user without a home, costs some start-up time and nothing else.
   }
 }
 
 /** The same as in unpack.ts. Throws for a user whom the system does not know and whose home no variable names. */
+/** What lies there is run: nobody else may write the folder, or put another one in its place. */
+function isPrivate(folder) {
+  if (process.getuid === undefined) return true;
+  const { statSync } = process.getBuiltinModule("node:fs");
+  const { dirname } = process.getBuiltinModule("node:path");
+  const me = process.getuid();
+  // A group with the user's own number is the user's alone, and its folders are often open to it.
+  const isOpen = ({ gid, mode }) => (mode & (gid === me ? 0o002 : 0o022)) !== 0;
+  const own = statSync(folder);
+  if (own.uid !== me || isOpen(own)) return false;
+  for (let at = dirname(folder); ; at = dirname(at)) {
+    const above = statSync(at);
+    // In a sticky folder, such as /tmp, only owners rename.
+    const isSticky = (above.mode & 0o1000) !== 0;
+    if ((above.uid !== me && above.uid !== 0) || (isOpen(above) && !isSticky)) return false;
+    if (at === dirname(at)) return true;
+  }
+}
+
 function cacheFolder() {
   const { homedir, userInfo } = process.getBuiltinModule("node:os");
   const { isAbsolute, join } = process.getBuiltinModule("node:path");
@@ -59,7 +82,7 @@ function cacheFolder() {
   if (CROFT_CACHE_DIR) return CROFT_CACHE_DIR;
   const named = process.platform === "win32" ? LOCALAPPDATA : XDG_CACHE_HOME;
   if (named !== undefined && isAbsolute(named)) return join(named, "croft");
-  const home = homedir() || userInfo().homedir;
+  const home = isAbsolute(homedir()) ? homedir() : userInfo().homedir;
   if (process.platform === "win32") return join(home, "AppData", "Local", "croft");
   if (process.platform === "darwin") return join(home, "Library", "Caches", "croft");
   return join(home, ".cache", "croft");

@@ -105,6 +105,21 @@ describe("on a Node that is new enough", () => {
     expect(JSON.parse(stdout).args).toEqual(["a"]);
   });
 
+  test.each([0o777, 0o707])(
+    "a cache folder that others may write (mode %o) is not loaded from",
+    async (mode) => {
+      await addBuild();
+      const folders = [join(folder, "cache"), join(folder, "cache", "croft", "compile-cache")];
+      for (const open of folders) {
+        await rm(join(folder, "cache"), { recursive: true, force: true });
+        await mkdir(folders[1] ?? "", { recursive: true });
+        await chmod(open, mode);
+        expect((await start(process.execPath, []).ended).code).toBe(0);
+        expect(await readdir(folders[1] ?? "")).toEqual([]);
+      }
+    },
+  );
+
   test("a cache folder that is relative is ignored", async () => {
     await addBuild();
     const env = { HOME: join(folder, "home"), XDG_CACHE_HOME: "cache" };
