@@ -36,7 +36,9 @@ async function startHere() {
   const tsx = await import("tsx/esm/api").catch(() => undefined);
   if (tsx === undefined)
     fail(`there is no build and no tsx to run the sources; run "npm ci" in ${root}`);
-  tsx.register();
+  // Looked for where the person is, not where croft is, unless it is named; without it, JSX is compiled for another React.
+  const tsconfig = join(root, "tsconfig.json");
+  tsx.register({ tsconfig: existsSync(tsconfig) && tsconfig });
   await import(pathToFileURL(sources).href);
 }
 
