@@ -1,4 +1,5 @@
 import { encodingOf, openPlain } from "./content-encoding.ts";
+import { TOO_LONG } from "./outcomes.ts";
 import type { Offline, ProviderAnswer } from "./transport.ts";
 
 /** A JSON object of which nothing is believed yet. */
@@ -31,7 +32,7 @@ export async function readText(
   try {
     for await (const chunk of openPlain(answer, undefined) as AsyncIterable<Buffer>) {
       size += chunk.length;
-      if (size > bytesMax) return { kind: "offline", sent: true, note: "answer_too_long" };
+      if (size > bytesMax) return { kind: "offline", sent: true, note: TOO_LONG };
       chunks.push(chunk);
     }
   } catch {

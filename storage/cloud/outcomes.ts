@@ -84,15 +84,18 @@ export class BrokenOff extends Error {
   }
 }
 
-/** The note of an `offline` of a server that gives a byte now and then. */
+/** The note of an `offline` of a server that gives a byte now and then, */
 export const TOO_SLOW = "too_slow";
+/** and of one that gives more than anybody reads. */
+export const TOO_LONG = "answer_too_long";
 const waitedNotes: ReadonlySet<string> = new Set([
   TOO_SLOW,
+  TOO_LONG,
   "UND_ERR_HEADERS_TIMEOUT",
   "UND_ERR_BODY_TIMEOUT",
 ]);
 
-/** Whether a server kept its connection and was waited for long enough: trying again would only mean to wait again. */
+/** Whether a server has had all the time, or all the bytes, that it may have: trying again would only mean to wait again. */
 export function isWaitedFor(failure: ReadFailure): boolean {
   return failure.kind === "offline" && waitedNotes.has(failure.note ?? "");
 }

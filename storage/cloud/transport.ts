@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { type Dispatcher, errors } from "undici";
-import { BrokenOff, TOO_SLOW, type Failure } from "./outcomes.ts";
+import { BrokenOff, TOO_LONG, TOO_SLOW, type Failure } from "./outcomes.ts";
 
 /** One request to a provider. It is sent once: no redirect is followed, nothing is tried again. */
 export interface ProviderRequest {
@@ -170,7 +170,7 @@ function toAnswer(
       try {
         for await (const chunk of toStream(body, undefined, slowest) as AsyncIterable<Buffer>) {
           size += chunk.byteLength;
-          if (size > bytesMax) return { kind: "offline", sent: true, note: "answer_too_long" };
+          if (size > bytesMax) return { kind: "offline", sent: true, note: TOO_LONG };
           chunks.push(chunk);
         }
       } catch (error) {

@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 import { SaxesParser } from "saxes";
-import { BrokenOff } from "./outcomes.ts";
+import { BrokenOff, TOO_LONG } from "./outcomes.ts";
 import type { Offline } from "./transport.ts";
 
 /** An element whose beginning was read. Prefixes are resolved: servers choose them at will. */
@@ -60,7 +60,7 @@ export async function readXml(
   try {
     for await (const chunk of stream as AsyncIterable<Uint8Array>) {
       bytes += chunk.byteLength;
-      if (bytes > limits.bytesMax) return refused("answer_too_long");
+      if (bytes > limits.bytesMax) return refused(TOO_LONG);
       reader.write(decodeOrRefuse(decoder, chunk));
     }
     reader.write(decodeOrRefuse(decoder, undefined));

@@ -14,7 +14,8 @@ export interface DavResponse {
 }
 
 const DAV = "DAV:";
-const BYTES_MAX = 2 * 1024 * 1024 * 1024;
+/** Some five hundred bytes for each item that a folder may have. */
+const BYTES_MAX = 512 * 1024 * 1024;
 /** Properties of one response that are kept; nobody asks for as many. */
 const PROPS_MAX = 64;
 

@@ -22,8 +22,8 @@ describe("a look that fails", () => {
     expect(await callsOf({ kind: "offline", sent: true, note: "ECONNRESET" })).toBe(4);
   });
 
-  test.each(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT", "too_slow"])(
-    "is not when a minute was waited for nothing: %s",
+  test.each(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT", "too_slow", "answer_too_long"])(
+    "is not when all was waited for that may be: %s",
     async (note) => {
       expect(await callsOf({ kind: "offline", sent: true, note })).toBe(1);
     },
