@@ -87,7 +87,9 @@ async function applyEdit(
   return updateUser(tx, before, {
     ...definedOf(edit.changes),
     loginName: edit.loginName,
-    ...(email === undefined ? {} : { email, avatarHash: toFollowingAvatar(before, email) }),
+    ...(email === undefined
+      ? {}
+      : { email: email.toLowerCase(), avatarHash: toFollowingAvatar(before, email) }),
     ...(passwordHash === undefined ? {} : { passwordHash }),
     updatedAt: tx.now,
   });

@@ -154,7 +154,7 @@ export function createUsers(deps: UsersDeps): Users {
       kind: "individual",
       name: wanted.username,
       fullName: wanted.fullName,
-      email: wanted.email,
+      email: wanted.email.toLowerCase(),
       keepEmailPrivate: false,
       loginSource: 0,
       loginName: wanted.loginName,
@@ -181,7 +181,7 @@ export function createUsers(deps: UsersDeps): Users {
     });
     await insertEmail(tx, {
       userId: user.id,
-      email: user.email,
+      email: wanted.email,
       isVerified: true,
       isPrimary: true,
     });
