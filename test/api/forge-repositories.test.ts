@@ -180,6 +180,16 @@ describe("creating", () => {
     expect(await readdir(folderOf(".croft"))).toEqual([]);
   });
 
+  test("everybody in the teams of an organization watches its new repositories", async () => {
+    await api("POST", "/admin/users/mira/orgs", { username: "watchful" });
+    const made = await api("POST", "/admin/users/watchful/repos", { name: "watched" });
+    expect(made.json.watchers_count).toBe(2);
+    const watching = await daemon.request("/api/v1/repos/watchful/watched/subscription", {
+      token: mira,
+    });
+    expect(watching.json).toMatchObject({ subscribed: true });
+  });
+
   test("an unknown owner is 404, an organization will do", async () => {
     expect((await create({ name: "x" }, "nobody")).status).toBe(404);
     await api("POST", "/admin/users/mira/orgs", { username: "team" });

@@ -1,4 +1,5 @@
 import type { Transaction } from "../../../storage/engine/database.ts";
+import { listTeamMembers } from "../../../storage/tables/forge/orgs.ts";
 import {
   type ForgeRepository,
   insertRepository,
@@ -21,7 +22,7 @@ export interface Recorded {
   readonly repository: Omit<NewForgeRepository, "ownerId">;
 }
 
-/** Everything that a new repository is in the database: its row, labels, the actor's watch, what hooks are told. */
+/** Everything that a new repository is in the database: its row, labels, watches, what hooks are told. */
 export async function recordRepository(
   tx: Transaction,
   { owner, actor, isAdopted, labels, repository: wanted }: Recorded,
@@ -34,7 +35,10 @@ export async function recordRepository(
     repository.id,
     labels.map(({ exclusive, ...label }) => ({ ...label, isExclusive: exclusive })),
   );
-  await insertWatch(tx, { repositoryId: repository.id, userId: actor.id, createdAt: tx.now });
+  // Who makes it, and of an organization everybody in its teams: each of them reaches it.
+  const members = owner.kind === "organization" ? await listTeamMembers(tx, owner.id) : [];
+  for (const userId of new Set([actor.id, ...members]))
+    await insertWatch(tx, { repositoryId: repository.id, userId, createdAt: tx.now });
   await events.created?.(tx, { repository, owner, actor, isAdopted });
   return repository;
 }

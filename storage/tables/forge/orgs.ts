@@ -56,6 +56,15 @@ export async function listOrganizationsOnlyOwnedBy(
   return rows.map(toUser);
 }
 
+/** The ids of those who are in any team of an organization. */
+export async function listTeamMembers(db: Queries, orgId: number): Promise<number[]> {
+  const rows = await db.all<{ id: number }>(
+    "SELECT DISTINCT user_id AS id FROM forge_team_members WHERE org_id = ? ORDER BY user_id",
+    orgId,
+  );
+  return rows.map(({ id }) => id);
+}
+
 /** Whether a person belongs to an organization. */
 export async function isMember(db: Queries, orgId: number, userId: number): Promise<boolean> {
   const row = await db.get(
