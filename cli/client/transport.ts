@@ -103,14 +103,21 @@ export function toNetworkError(error: unknown, url: URL, signal: AbortSignal): E
         cause: error,
       },
     );
-  const text = code === "ECONNREFUSED" ? "nothing listens there" : reason;
+  const text = plainReasons[code] ?? reason;
   return new CliError("daemon_unreachable", `cannot reach the daemon at ${url.origin}: ${text}`, {
-    hint: isLoopbackHost(url.hostname)
-      ? '"croft serve" starts it'
-      : "check the address with --url, CROFT_URL or the profile",
+    hint:
+      isLoopbackHost(url.hostname) && code !== "EPROTO"
+        ? '"croft serve" starts it'
+        : "check the address with --url, CROFT_URL or the profile",
     cause: error,
   });
 }
+
+/** In place of the system's words, where those say little: OpenSSL's name a line of its sources. */
+const plainReasons: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "nothing listens there",
+  EPROTO: "what listens there does not speak https as it should; is it http?",
+};
 
 function withLength({ headers, body, method }: OutgoingRequest): Record<string, string | number> {
   if (body !== undefined) return { ...headers, "Content-Length": Buffer.byteLength(body) };

@@ -108,6 +108,18 @@ describe("a request", () => {
     });
   });
 
+  test("by https to what speaks http says so", async () => {
+    await using home = await temporaryHome();
+    await using daemon = await fakeDaemon({});
+    await signIn(home.path, { url: daemon.url.replace("http:", "https:"), forgeToken: "t" });
+    const ran = await runCli(["admin", "user", "list", "--json"], { home: home.path });
+    expect(ran.code).toBe(10);
+    expect(ran.error()).toMatchObject({
+      message: expect.stringMatching(/^cannot reach .*: what listens there does not speak https/),
+      hint: "check the address with --url, CROFT_URL or the profile",
+    });
+  });
+
   test("that is limited exits 9 and tells when to try again", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
