@@ -54,11 +54,11 @@ describe("e-mails", () => {
     expect(last.headers.get("link")).toContain('rel="first"');
     expect((await get("/admin/emails?limit=2&page=2")).json).toHaveLength(1);
     expect((await get("/admin/emails?limit=2&page=3")).json).toEqual([]);
-    const most = "9".repeat(30);
-    expect((await get(`/admin/emails?limit=${most}`)).headers.get("link")).toBeNull();
-    const beyond = await get(`/admin/emails?limit=1&page=${most}`);
+    const beyond = await get(`/admin/emails?limit=1&page=${"9".repeat(18)}`);
     expect(beyond.json).toEqual([]);
     expect(beyond.headers.get("link")).toMatch(/page=1>; rel="first",.*page=2>; rel="prev"$/);
+    // More than 64 bits hold is no number.
+    expect((await get(`/admin/emails?limit=1&page=${"9".repeat(20)}`)).json).toHaveLength(1);
   });
 });
 

@@ -102,10 +102,14 @@ type QueryValue = string | number | boolean | readonly string[] | undefined;
 const DEFAULT_PAGE_SIZE = 30;
 const MAX_PAGE_SIZE = 50;
 
-/** A number of at least 1 and at most `most`, however large it is written; anything else is none. */
+/** What no number of 64 bits reaches is not read as one: such a page is absent, as one that is a word. */
+const INT64_MAX = 2n ** 63n - 1n;
+
+/** A number of at least 1, and at most `most` of what is written; anything else is none. */
 const upTo = (most: number) => (value: QueryValue) => {
   const word = first(value)?.trim() ?? "";
-  const number = /^\+?\d+$/.test(word) ? Math.min(Number(word), most) : 0;
+  if (!/^\+?\d{1,19}$/.test(word) || BigInt(word.replace("+", "")) > INT64_MAX) return undefined;
+  const number = Math.min(Number(word), most);
   return number >= 1 ? number : undefined;
 };
 
