@@ -1,7 +1,9 @@
+import { Writable } from "node:stream";
 import type { Command } from "commander";
+import { commands } from "../commands.ts";
 import type { CliContext } from "../context.ts";
-import { usageError } from "../errors.ts";
 import { errorCodes, exitCodes } from "../exit-codes.ts";
+import { findCommand } from "../find-command.ts";
 import { toObjectSchema, type OutputSpec } from "../output/spec.ts";
 
 export const operations = [] as const;
@@ -9,13 +11,21 @@ export const completions = { words: "commands" } as const;
 export const output: OutputSpec = {
   kind: "shape",
   list: false,
-  schema: toObjectSchema({
-    exit_codes: { type: "array", items: toObjectSchema({ code: "integer", meaning: "string" }) },
-    error_codes: {
-      type: "array",
-      items: toObjectSchema({ code: "string", exit_code: "integer", meaning: "string" }),
-    },
-  }),
+  schema: {
+    anyOf: [
+      toObjectSchema({
+        exit_codes: {
+          type: "array",
+          items: toObjectSchema({ code: "integer", meaning: "string" }),
+        },
+        error_codes: {
+          type: "array",
+          items: toObjectSchema({ code: "string", exit_code: "integer", meaning: "string" }),
+        },
+      }),
+      toObjectSchema({ command: "string", text: "string" }),
+    ],
+  },
 };
 
 /** What the command was given. */
@@ -33,11 +43,24 @@ export function define(command: Command, cli: CliContext, run = runHelp): void {
 export async function runHelp(cli: CliContext, { words }: HelpOptions): Promise<void> {
   if (words[0] === "exit-codes" && words.length === 1)
     return cli.output.text(toExitCodesText(), toExitCodesValue());
-  if (cli.output.isMachine)
-    throw usageError("help pages are text only", '"croft commands --json" has all of them as JSON');
   const { runProgram } = await import("../program.ts");
-  const { exitCode } = await runProgram([...words, "--help"], cli.system);
-  cli.finishWith(exitCode);
+  const line = [...words, "--help"];
+  if (!cli.output.isMachine) {
+    const { exitCode } = await runProgram(line, cli.system);
+    return cli.finishWith(exitCode);
+  }
+  // A command that is not there is told of as everywhere, before its page is asked for.
+  await findCommand(words, commands);
+  const page: Buffer[] = [];
+  const stdout = new Writable({
+    write(chunk: Buffer | string, _encoding, done) {
+      page.push(Buffer.from(chunk));
+      done();
+    },
+  });
+  await runProgram(line, { ...cli.system, stdout });
+  const text = Buffer.concat(page).toString("utf8");
+  await cli.output.text(text, { command: words.join(" "), text });
 }
 
 /** The tables of exit codes and error codes for people. */

@@ -34,6 +34,18 @@ describe("a line", () => {
     });
   });
 
+  test("asks for the help of a command as JSON", async () => {
+    const page = await runCli(["help", "admin", "user"], { home: "/nowhere" });
+    const ran = await runCli(["help", "admin", "user", "--json"], { home: "/nowhere" });
+    expect(ran.json()).toEqual({ command: "admin user", text: page.out });
+    expect((await runCli(["help", "--json=command"], { home: "/nowhere" })).json()).toEqual({
+      command: "",
+    });
+    const none = await runCli(["help", "nothing", "--json"], { home: "/nowhere" });
+    expect(none).toMatchObject({ code: 2, out: "" });
+    expect(none.error()).toMatchObject({ code: "unknown_command" });
+  });
+
   test("that stops at a group is a usage error", async () => {
     const ran = await runCli(["admin", "user"], { home: "/nowhere" });
     expect(ran).toMatchObject({ code: 2, out: "" });
