@@ -84,6 +84,8 @@ const fixedConfig: Readonly<Record<string, string>> = {
   "uploadpack.allowFilter": "true",
   // The caller's own folders stay private whatever the mask of the process is.
   "core.sharedRepository": "0600",
+  // With that, `git init` writes that a branch cannot be pushed anew by force. Whoever may push may do that, too.
+  "receive.denyNonFastForwards": "false",
 };
 
 /** Runs the git found on `searchPath` (as in `PATH`) with an environment of its own: none of the caller's reaches it. */

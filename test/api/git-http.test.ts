@@ -167,6 +167,18 @@ describe("clone, push, fetch", () => {
     expect((await repository("busy")).branch_count).toBe(6);
   });
 
+  test("a branch is pushed anew by force, and refused without", async () => {
+    await create("rewritten");
+    await workIn("rewritten", 2);
+    await ok(git.in("rewritten", "push", "-q", "origin", "HEAD:main"));
+    await ok(git.in("rewritten", "commit", "-q", "--amend", "--allow-empty", "-m", "Anew"));
+    const plain = await git.in("rewritten", "push", "-q", "origin", "HEAD:main");
+    expect(plain.exitCode).not.toBe(0);
+    await ok(git.in("rewritten", "push", "-q", "--force", "origin", "HEAD:main"));
+    const head = (await ok(git.in("rewritten", "rev-parse", "HEAD"))).trim();
+    expect(await ok(git.run("ls-remote", urlOf("rewritten"), "main"))).toContain(head);
+  });
+
   test("what git refuses is told to the client", async () => {
     await create("refused");
     await workIn("refused", 2);
