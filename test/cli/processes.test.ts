@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
 import { hostname, userInfo } from "node:os";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { processSystem } from "../../cli/main.ts";
 import { skipUnless } from "../support/skip.ts";
 import { fakeDaemon } from "./support/fake-daemon.ts";
@@ -128,9 +128,10 @@ const onLinux = skipUnless(process.platform === "linux", "other systems have ope
 onLinux.describe("another process", () => {
   test("that has ended is gone, although its parent has not noticed", async () => {
     // A shell that becomes a program which asks for no children leaves them as they end.
-    const parent = spawn("sh", ["-c", "true & echo $!; exec sleep 60"], {
+    const parent = spawn("sh", ["-c", "sleep 0.1 & echo $!; exec sleep 60"], {
       stdio: ["ignore", "pipe", "inherit"],
     });
+    onTestFinished(() => void parent.kill("SIGKILL"));
     const [said] = (await once(parent.stdout, "data")) as [Buffer];
     const pid = Number(said.toString());
     const system = processSystem();
@@ -138,7 +139,6 @@ onLinux.describe("another process", () => {
     expect(system.isProcessAlive(parent.pid ?? 0)).toBe(true);
     // It is still there for who asks by its id alone.
     expect(process.kill(pid, 0)).toBe(true);
-    parent.kill("SIGKILL");
   });
 
   test("has a mark that stays with it and is no other's", () => {
