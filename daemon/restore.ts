@@ -1,6 +1,10 @@
 import { existsSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
-import { type DataDirectory, openDataDirectory } from "../storage/data-directory.ts";
+import {
+  type DataDirectory,
+  openDataDirectory,
+  toDataDirectory,
+} from "../storage/data-directory.ts";
 import { listCopies, restoreDatabase, type RestoredDatabase } from "../storage/restore-database.ts";
 import { AppError } from "./errors.ts";
 import type { DaemonInput } from "./main.ts";
@@ -16,11 +20,13 @@ export async function restoreCopy(
       "invalid_argument",
       "the database is on a server (database_url): restore it there, with the server's own tools",
     );
+  // First, as nothing may be made where there is nothing to restore.
+  const path = await findCopy(copy, toDataDirectory(paths.dataDirectory));
   const { pid, mark, userId } = process;
   const directory = await openDataDirectory(paths.dataDirectory, { userId, createParents: false });
   const lock = await takeLock(directory, { pid, mark, startedAt: clock() });
   try {
-    return await restoreDatabase(await findCopy(copy, directory), directory, clock);
+    return await restoreDatabase(path, directory, clock);
   } finally {
     await lock.release();
   }

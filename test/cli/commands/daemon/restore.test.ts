@@ -86,6 +86,12 @@ describe("daemon restore", () => {
     });
   });
 
+  test("makes nothing in a home that was never started", async () => {
+    await using home = await temporaryHome();
+    expect((await restore(home.path)).error()).toMatchObject({ code: "not_found", exit_code: 6 });
+    expect(await readdir(home.path)).toEqual([]);
+  });
+
   test("is refused while a daemon runs on the home", async () => {
     await using home = await homeWithCopy();
     const running = await startDaemon(testInput(home.path, {}, []));
