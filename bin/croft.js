@@ -53,11 +53,10 @@ function enableCompileCache() {
     if (isPrivate(compileCache))
       process.getBuiltinModule("node:module").enableCompileCache(compileCache);
   } catch {
-    // A folder that cannot be written, or a user without a home, costs some start-up time and nothing else.
+    // A folder that cannot be written, or a user without a home of their own, costs some start-up time and nothing else.
   }
 }
 
-/** The same as in unpack.ts. Throws for a user whom the system does not know and whose home no variable names. */
 /** What lies there is run: nobody else may write the folder, or put another one in its place. */
 function isPrivate(folder) {
   if (process.getuid === undefined) return true;
@@ -77,6 +76,7 @@ function isPrivate(folder) {
   }
 }
 
+/** The same as in unpack.ts. Throws for a user who has no home of their own. */
 function cacheFolder() {
   const { homedir, userInfo } = process.getBuiltinModule("node:os");
   const { isAbsolute, join } = process.getBuiltinModule("node:path");
@@ -85,6 +85,10 @@ function cacheFolder() {
   const named = process.platform === "win32" ? LOCALAPPDATA : XDG_CACHE_HOME;
   if (named !== undefined && isAbsolute(named)) return join(named, "croft");
   const home = isAbsolute(homedir()) ? homedir() : userInfo().homedir;
+  const { uid } = process.getBuiltinModule("node:fs").statSync(home);
+  // What root makes in somebody's home, their own programs could no longer write.
+  if (process.getuid !== undefined && uid !== process.getuid() && uid !== 0)
+    throw new Error(`${home} belongs to user ${uid}`);
   if (process.platform === "win32") return join(home, "AppData", "Local", "croft");
   if (process.platform === "darwin") return join(home, "Library", "Caches", "croft");
   return join(home, ".cache", "croft");

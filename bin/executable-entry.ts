@@ -1,6 +1,6 @@
 import { createRequire, enableCompileCache } from "node:module";
 import { homedir, tmpdir, userInfo } from "node:os";
-import { join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import { getRawAsset } from "node:sea";
 import { guardAddons } from "./addons.ts";
 import type { Runtime } from "./unpack.ts";
@@ -45,10 +45,10 @@ function start(): void {
   }
 }
 
-/** An empty HOME is none; without one the system's list of users says it, but not of a user who is not in it. */
+/** A HOME that is empty or relative is none; without one the system's list of users says it, but not of a user who is not in it. */
 function findHome(): string | undefined {
   try {
-    return homedir() || userInfo().homedir;
+    return isAbsolute(homedir()) ? homedir() : userInfo().homedir;
   } catch {
     return undefined;
   }

@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  existsSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -11,6 +12,7 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
+import type { Stats } from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
 
 /** The files that the executable carries. */
@@ -100,6 +102,7 @@ export function cacheFolder({ env, platform, homeFolder }: Surroundings): string
 }
 
 function unpackBelow(path: string, runtime: Runtime, userId: number | undefined): string {
+  assertOwned(nearestFolder(path), userId);
   mkdirSync(path, { recursive: true, mode: 0o700 });
   // From here on a link that somebody points elsewhere no longer matters.
   const parent = realpathSync(path);
@@ -143,12 +146,24 @@ function assertPrivate(folder: string, userId: number | undefined): true {
 /** Whoever may write the parent could swap the folder after it was checked, unless the parent is sticky like /tmp. */
 function assertUnreplaceable(parent: string, userId: number | undefined): void {
   if (userId === undefined) return;
-  const stats = statSync(parent);
-  if (stats.uid !== userId && stats.uid !== 0)
-    throw new Error(`${parent} belongs to user ${stats.uid}`);
+  const stats = assertOwned(parent, userId);
   if ((stats.mode & 0o022) !== 0 && (stats.mode & 0o1000) === 0) {
     throw new Error(`${parent} can be written by other users`);
   }
+}
+
+/** What root makes in somebody's home, their own programs could no longer write: so with `sudo -E` on a home without `.cache`. */
+function assertOwned(folder: string, userId: number | undefined): Stats {
+  const stats = statSync(folder);
+  if (userId !== undefined && stats.uid !== userId && stats.uid !== 0)
+    throw new Error(`${folder} belongs to user ${stats.uid}`);
+  return stats;
+}
+
+/** `path`, or what is nearest above it and there. */
+function nearestFolder(path: string): string {
+  const above = dirname(path);
+  return existsSync(path) || above === path ? path : nearestFolder(above);
 }
 
 function writeFiles(folder: string, { files, read }: Runtime): void {

@@ -3,6 +3,7 @@ import type { ChildProcess, SpawnOptions } from "node:child_process";
 import { once } from "node:events";
 import {
   chmod,
+  chown,
   copyFile,
   cp,
   mkdir,
@@ -124,6 +125,7 @@ describe("on a Node that is new enough", () => {
 
   test("a cache folder that is relative is ignored", async () => {
     await addBuild();
+    await mkdir(join(folder, "home"));
     const env = { HOME: join(folder, "home"), XDG_CACHE_HOME: "cache" };
     const { code } = await start(process.execPath, [], undefined, env, { cwd: folder }).ended;
     expect(code).toBe(0);
@@ -134,6 +136,17 @@ describe("on a Node that is new enough", () => {
       "node_modules",
       "package.json",
     ]);
+    expect(await readdir(join(folder, "home", ".cache", "croft"))).toEqual(["compile-cache"]);
+  });
+
+  asRoot.test("root makes nothing in the home of somebody else", async () => {
+    await addBuild();
+    const home = join(folder, "home");
+    await mkdir(home);
+    await chown(home, 54_321, 54_321);
+    const env = { HOME: home, XDG_CACHE_HOME: "" };
+    expect((await start(process.execPath, [], undefined, env).ended).code).toBe(0);
+    expect(await readdir(home)).toEqual([]);
   });
 
   asRoot.test("it runs for a user whom the system does not know", async () => {

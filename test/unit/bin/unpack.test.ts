@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   chmod,
+  chown,
   mkdir,
   mkdtemp,
   readdir,
@@ -19,6 +20,9 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { cacheFolder, keepUnpacked, unpackRuntime } from "../../../bin/unpack.ts";
 import type { Runtime, Surroundings } from "../../../bin/unpack.ts";
+import { skipUnless } from "../../support/skip.ts";
+
+const asRoot = skipUnless(process.getuid?.() === 0, "only root can give a folder to another user");
 
 const contents: Record<string, string> = {
   "entry.js": "console.log(1);",
@@ -147,6 +151,15 @@ test("a cache folder that cannot be made leads to the temporary folder", async (
   await writeFile(cache, "a file is in the way");
   expect(unpackRuntime(makeRuntime(), surroundings)).toBe(temporaryRuntime());
   await expectWhole(temporaryRuntime());
+});
+
+asRoot.test("root makes nothing in the home of somebody else", async () => {
+  const homeFolder = join(folder, "home");
+  await mkdir(homeFolder);
+  await chown(homeFolder, 54_321, 54_321);
+  const runtime = unpackRuntime(makeRuntime(), { ...surroundings, env: {}, homeFolder });
+  expect(runtime).toBe(temporaryRuntime());
+  expect(await readdir(homeFolder)).toEqual([]);
 });
 
 test("a user without a home gets the temporary folder", () => {
