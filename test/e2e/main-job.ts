@@ -86,7 +86,10 @@ async function firstDay(
   const users = await croftJson<{ login: string }[]>(command, ["admin", "user", "list"], around);
   expect(users.map((each) => each.login)).toEqual(["keeper", "mira"]);
   const names = ["admin", "user", "list", "--jq", 'map(.login) | join("+")'];
-  expect(await runCroft(command, names, around)).toMatchObject({ code: 0, stdout: "keeper+mira\n" });
+  expect(await runCroft(command, names, around)).toMatchObject({
+    code: 0,
+    stdout: "keeper+mira\n",
+  });
 
   const account = await croftJson<{ handle: string; role: string }>(
     command,
