@@ -18,9 +18,10 @@ export function alerts(engine: MarkdownIt): void {
 
   engine.renderer.rules["blockquote_open"] = (tokens, index, _options, env) => {
     const alert = tokens[index]?.meta?.["alert"];
+    const direction = tokens[index]?.attrGet("dir") === "auto" ? ' dir="auto"' : "";
     return typeof alert === "string"
-      ? `<blockquote ${dialectOf(env).className(`attention-header attention-${alert}`)}>`
-      : "<blockquote>\n";
+      ? `<blockquote${direction} ${dialectOf(env).className(`attention-header attention-${alert}`)}>`
+      : `<blockquote${direction}>\n`;
   };
   engine.renderer.rules["alert_title"] = (tokens, index, _options, env) => {
     const dialect = dialectOf(env);

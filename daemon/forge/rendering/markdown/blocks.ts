@@ -1,4 +1,4 @@
-import type { MarkdownIt, RendererRule } from "markdown-it";
+import type { MarkdownIt, RendererRule, Token } from "markdown-it";
 import { dialectOf } from "./env.ts";
 
 /** Paragraphs, lists and tables as the reference writes them; HTML of the author as it is, but noticed. */
@@ -11,10 +11,6 @@ export function blocks(engine: MarkdownIt): void {
       token.attrSet("dir", "auto");
     return renderer.renderToken(tokens, index, options);
   };
-  const topLevelWithDirection: RendererRule = (tokens, index, options, env, renderer) =>
-    tokens[index]?.level === 0
-      ? withDirection(tokens, index, options, env, renderer)
-      : renderer.renderToken(tokens, index, options);
   const withAlign: RendererRule = (tokens, index, options, _env, renderer) => {
     const token = tokens[index];
     const style = /^text-align:(\w+)$/.exec(String(token?.attrGet("style") ?? ""))?.[1];
@@ -27,11 +23,26 @@ export function blocks(engine: MarkdownIt): void {
     return tokens[index]?.content ?? "";
   };
 
+  engine.core.ruler.push("direction", ({ tokens, env }) => {
+    if (dialectOf(env).decorates) direct(tokens);
+  });
+
   rules["html_block"] = authors;
   rules["html_inline"] = authors;
   rules["paragraph_open"] = withDirection;
-  rules["bullet_list_open"] = topLevelWithDirection;
-  rules["ordered_list_open"] = topLevelWithDirection;
   rules["th_open"] = withAlign;
   rules["td_open"] = withAlign;
+}
+
+/** Lists that are in no other list, and what a quote begins with, have a direction, as in the reference. */
+function direct(tokens: readonly Token[]): void {
+  let lists = 0;
+  for (const [index, token] of tokens.entries()) {
+    const isList = /^(?:bullet|ordered)_list_/.test(token.type);
+    const beginsQuote =
+      tokens[index - 1]?.type === "blockquote_open" &&
+      (isList || token.type === "heading_open" || token.type === "blockquote_open");
+    if (beginsQuote || (isList && token.nesting === 1 && lists === 0)) token.attrSet("dir", "auto");
+    if (isList) lists += token.nesting;
+  }
 }

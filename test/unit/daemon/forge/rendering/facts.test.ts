@@ -356,6 +356,13 @@ describe("the pairs of the behaviour reference", () => {
     expect(await page("# a\n\ntext", { mode: "markdown" })).toBe(
       '<h1>a</h1>\n<p dir="auto">text</p>\n',
     );
+    expect(await page("> > a", { mode: "markdown" })).toBe(
+      '<blockquote>\n<blockquote dir="auto">\n<p dir="auto">a</p>\n</blockquote>\n</blockquote>\n',
+    );
+    expect(await page("> # a\n> - b\n>   - c\n>\n> > d", { mode: "markdown" })).toBe(
+      '<blockquote>\n<h1 dir="auto">a</h1>\n<ul dir="auto">\n<li>b\n<ul>\n<li>c</li>\n</ul>\n</li>\n</ul>\n' +
+        '<blockquote>\n<p dir="auto">d</p>\n</blockquote>\n</blockquote>\n',
+    );
   });
 
   test("ids of headings", async () => {
