@@ -418,6 +418,7 @@ describe("delivering", () => {
       ref: "v1",
       ref_type: "tag",
       pusher_type: "user",
+      repository: { permissions: { admin: true, push: true, pull: true } },
     });
   });
 

@@ -85,8 +85,10 @@ export async function toRefPayload(
 ) {
   const refType = ref.startsWith("refs/tags/") ? "tag" : "branch";
   const facts = { ref: toShortRef(ref), ref_type: refType };
+  // Only what was made is told of without rights (forge behaviour, 13.5).
+  const access = after === undefined ? "owner" : "none";
   const ends = {
-    repository: await toEmbeddedRepository(db, what, "none", urls),
+    repository: await toEmbeddedRepository(db, what, access, urls),
     sender: toStrangersView(sender, urls),
   };
   return after === undefined
