@@ -85,13 +85,22 @@ type DriverTypes = { getTypeParser(id: number, format: "text" | "binary"): unkno
 function toConfig(url: string, driverTypes: DriverTypes): object {
   if (!URL.canParse(url)) throw new StorageError("failed", "the database's address is no URL");
   return {
-    connectionString: url,
+    connectionString: withCheckedTls(url),
     types: {
       getTypeParser: (id: number, format: "text" | "binary" = "text") =>
         (format === "text" ? VALUE_PARSERS[id] : undefined) ??
         driverTypes.getTypeParser(id, format),
     },
   };
+}
+
+/**
+ * The driver takes these modes for `verify-full` as well, and says on standard error that it will not always; named outright,
+ * the server's certificate stays checked, and nothing is said. `uselibpqcompat` asks for their weaker meaning.
+ */
+function withCheckedTls(url: string): string {
+  if (/[?&]uselibpqcompat=true(?=&|$)/.test(url)) return url;
+  return url.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/, "$1verify-full");
 }
 
 /** Host, port and database of an address, for messages: never its user or password. */
