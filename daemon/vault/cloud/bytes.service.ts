@@ -19,6 +19,7 @@ import type { CloudDeps } from "./cloud.ts";
 import { warnFolder } from "./folder-marks.ts";
 import { isPreviewable } from "./previewable.ts";
 import { toSeenItem } from "./seen-item.ts";
+import { unlessDeleted } from "./unless-deleted.ts";
 import { createVersionNames, type VersionNames } from "./version-key.ts";
 
 /** Where a route's item is. */
@@ -32,7 +33,9 @@ export interface ItemBytes {
   readonly kind: "bytes";
   readonly name: string;
   readonly contentType: string | undefined;
-  readonly entityTag: string;
+  /** Undefined where other bytes might come to have the same one. */
+  readonly entityTag: string | undefined;
+  /** Undefined, too, where it would not tell these bytes from the next ones. */
   readonly modifiedAt: number | undefined;
   readonly bytes: CachedBytes;
 }
@@ -129,10 +132,14 @@ export function createBytes(deps: CloudDeps, adapters: Adapters): CloudBytes {
       return outcome;
     }
     const { bytes, meta } = outcome;
-    if (meta === undefined) return toItemBytes(itemId, item, known?.entityTag ?? "", bytes);
+    if (meta === undefined) return toItemBytes(itemId, item, known?.entityTag, bytes);
     const { contentType, names } = meta;
-    const sent = { name: item?.name, contentType, modifiedAt: meta.item.modifiedAt };
-    return toItemBytes(itemId, sent, names.entityTag, bytes);
+    const { modifiedAt, unsettled } = meta.item;
+    const name = item?.name;
+    // A change within the same tick of the provider's clock would not be told from what was sent now.
+    if (unsettled === true)
+      return toItemBytes(itemId, { name, contentType, modifiedAt: undefined }, undefined, bytes);
+    return toItemBytes(itemId, { name, contentType, modifiedAt }, names.entityTag, bytes);
   }
 
   async function fetch(
@@ -178,21 +185,25 @@ export function createBytes(deps: CloudDeps, adapters: Adapters): CloudBytes {
 
   async function updateItem(connection: Connection, item: ProviderItem): Promise<void> {
     const owner = { connectionId: connection.id, userId: connection.userId, newId: deps.newId };
-    await db.transaction(async (tx) => {
-      // Renamed or deleted meanwhile through the service: then that is newer than what was read.
-      const still = await findLiveItem(tx, connection.id, item.id);
-      if (still === undefined || item.kind !== "file") return;
-      await recordItem(tx, owner, {
-        ...toSeenItem(item),
-        name: still.name,
-        parentRef: still.parentRef,
-      });
-    });
+    await unlessDeleted(db, connection, () =>
+      db.transaction(async (tx) => {
+        // Renamed or deleted meanwhile through the service: then that is newer than what was read.
+        const still = await findLiveItem(tx, connection.id, item.id);
+        if (still === undefined || item.kind !== "file") return;
+        await recordItem(tx, owner, {
+          ...toSeenItem(item),
+          name: still.name,
+          parentRef: still.parentRef,
+        });
+      }),
+    );
   }
 
   async function noteMissing(connection: Connection, item: CloudItem): Promise<void> {
     const owner = { connectionId: connection.id, userId: connection.userId };
-    await db.transaction((tx) => warnFolder(tx, owner, item.parentRef, "stale_listing"));
+    await unlessDeleted(db, connection, () =>
+      db.transaction((tx) => warnFolder(tx, owner, item.parentRef, "stale_listing")),
+    );
   }
 
   return {
@@ -261,7 +272,7 @@ function toItemBytes(
         readonly modifiedAt: number | undefined;
       }
     | undefined,
-  entityTag: string,
+  entityTag: string | undefined,
   bytes: CachedBytes,
 ): ItemBytes {
   return {

@@ -249,19 +249,32 @@ describe("a connection that is deleted while its storage is asked", () => {
           content.destroy();
           return stale();
         };
-        return { ...outcome, provider: { ...provider, list, upload, createFolder: stale } };
+        const read: typeof provider.read = async () => {
+          await holder.act?.();
+          return { kind: "not_found" };
+        };
+        return { ...outcome, provider: { ...provider, list, read, upload, createFolder: stale } };
       },
     };
     const t = await openTestCloud({ providerTypes: [slow] });
     const mira = await t.addUser("mira");
     await mkdir(join(t.files, "a"));
+    await writeFile(join(t.files, "f.txt"), "x");
     const id = await t.connectFolder(mira);
+    await t.cloud.listings.browse(mira, id, all);
     holder.act = () => t.cloud.connections.remove(mira, id);
     return { t, mira, id };
   }
 
   test.each([
-    ["a listing", ({ t, mira, id }) => t.cloud.listings.browse(mira, id, all)],
+    [
+      "a listing",
+      ({ t, mira, id }) => t.cloud.listings.browse(mira, id, { ...all, refresh: true }),
+    ],
+    [
+      "a download",
+      ({ t, mira, id }) => t.cloud.bytes.download(mira, { connection_id: id, item_id: "f.txt" }),
+    ],
     ["a new folder", ({ t, mira, id }) => t.cloud.changes.createFolder(mira, id, { name: "b" })],
     [
       "an upload",
@@ -285,6 +298,39 @@ describe("a connection that is deleted while its storage is asked", () => {
       });
     },
   );
+});
+
+test("bytes whose version could still be another one's are sent with nothing to tell them apart by", async () => {
+  let isUnsettled = true;
+  const coarse: CloudProviderType = {
+    ...localFolder,
+    connect: async (request, deps) => {
+      const outcome = await localFolder.connect(request, deps);
+      if (outcome.kind !== "ok") return outcome;
+      const { provider } = outcome;
+      const read: typeof provider.read = async (input) => {
+        const found = await provider.read(input);
+        return found.kind === "ok"
+          ? { ...found, item: { ...found.item, unsettled: isUnsettled } }
+          : found;
+      };
+      return { ...outcome, provider: { ...provider, read } };
+    },
+  };
+  await using t = await openTestCloud({ providerTypes: [coarse] });
+  const mira = await t.addUser("mira");
+  await writeFile(join(t.files, "f.txt"), "x");
+  const id = await t.connectFolder(mira);
+  await t.cloud.listings.browse(mira, id, all);
+  const markOf = async () => {
+    const result = await t.cloud.bytes.download(mira, { connection_id: id, item_id: "f.txt" });
+    if (result.kind !== "bytes") throw new Error(result.kind);
+    result.bytes.release();
+    return [typeof result.entityTag, typeof result.modifiedAt];
+  };
+  expect(await markOf()).toEqual(["undefined", "undefined"]);
+  isUnsettled = false;
+  expect(await markOf()).toEqual(["string", "number"]);
 });
 
 describe("attack: a storage that tells nonsense", () => {
