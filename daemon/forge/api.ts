@@ -9,7 +9,7 @@ import type { Authentication } from "./accounts/authentication.ts";
 import { createAuthorization } from "./authorization.ts";
 import { decodeBody, readFormQuery, shapeOf, toFieldName } from "./body.ts";
 import type { ForgeCaller } from "./caller.ts";
-import { isLocked, isPlainAnswer, type PlainAnswer } from "./refusals.ts";
+import { isLocked, isPlainAnswer } from "./refusals.ts";
 import { type ForgeUrls, toUrl } from "./urls.ts";
 
 export interface ForgeApiDeps {
@@ -37,8 +37,6 @@ export function createForgeApi({ db, authentication, urls }: ForgeApiDeps): Api<
       // No name, token or term has a NUL in it, and no database takes one.
       if (request.target.includes("%00"))
         throw new AppError("invalid_argument", "the address contains a NUL character");
-      // The router has resolved it: what is meant as the name of a hook would be its repository.
-      if (hasDotSegment(request.target)) throw noSuchPage();
       return authentication.authenticate(request);
     },
     authorize: createAuthorization(db),
@@ -64,21 +62,6 @@ export function createForgeApi({ db, authentication, urls }: ForgeApiDeps): Api<
 }
 
 const PAGE_NOT_FOUND = "404 page not found\n";
-
-const noSuchPage = () =>
-  new AppError("not_found", "no such page", {
-    body: {
-      kind: "forge_plain_answer",
-      status: 404,
-      text: PAGE_NOT_FOUND,
-    } satisfies PlainAnswer,
-  });
-
-/** Whether a path has a segment `.` or `..`, written in any way. */
-function hasDotSegment(target: string): boolean {
-  const mark = target.indexOf("?");
-  return /\/(?:\.|%2e){1,2}(?:\/|$)/i.test(mark === -1 ? target : target.slice(0, mark));
-}
 
 const queryTokenWarning =
   "token and access_token API authentication is deprecated and will be removed in gitea 1.23. " +

@@ -55,7 +55,12 @@ export function createNodeHandler(options: HandlerOptions): NodeHandler {
         refuse(response, 400, `unable to unescape path ${pathname}`, mine.api.name);
         return;
       }
-      if (mine.api.name === "forge") message.url = normalised(target);
+      if (hasDotSegment(pathname)) {
+        refuseUnknown(options.toServerRequest(message, response), response, mine.api);
+        return;
+      }
+      const literal = withoutBackslashes(target);
+      message.url = mine.api.name === "forge" ? normalised(literal) : literal;
       void mine.handle(message as never, response as never);
       return;
     }
@@ -99,6 +104,34 @@ function refuse(
   else if (api === "forge")
     writeAnswer(response, status, headers, { message }, "application/json;charset=utf-8");
   else writeAnswer(response, status, headers, { detail: message }, "application/json");
+}
+
+/** The answer to an address that no route has, before any router sees it. */
+function refuseUnknown(
+  request: ServerRequest,
+  response: ServerResponse,
+  api: MountedApi["api"],
+): void {
+  const { status, headers, body } = api.notFound(request);
+  const all = { ...api.headers, ...headers, Connection: "close" };
+  writeAnswer(response, status, all, body, "application/json");
+}
+
+/**
+ * Whether a path has a segment `.` or `..`, written in any way. The router would resolve it: what is meant as the name of
+ * an item or a hook would be the connection or the repository that it belongs to.
+ */
+function hasDotSegment(pathname: string): boolean {
+  return /\/(?:\.|%2e){1,2}(?:\/|$)/i.test(pathname);
+}
+
+/** A backslash is a character of a name like any other; the router would take it for a slash. */
+function withoutBackslashes(url: string): string {
+  if (!url.includes("\\")) return url;
+  const mark = url.indexOf("?");
+  return mark === -1
+    ? url.replaceAll("\\", "%5C")
+    : url.slice(0, mark).replaceAll("\\", "%5C") + url.slice(mark);
 }
 
 /** Whether a path has escapes that mean nothing. */

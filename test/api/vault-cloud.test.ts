@@ -475,6 +475,32 @@ describe("bytes", () => {
     expect((await raw(place, path)).body.equals(large)).toBe(true);
   });
 
+  test.each(["..", "%2e%2E", ".%2e", "../", "a/../..", "./..", "..?x=1"])(
+    "an item called %s is none, and never the connection that it would lie in",
+    async (name) => {
+      const place = await connect();
+      await place.upload("a.txt", "x");
+      const answer = await rawPath(`${place.base}/items/${name}`, {}, "DELETE");
+      expect([answer.status, JSON.parse(answer.body.toString())]).toEqual([
+        404,
+        { detail: "Not Found" },
+      ]);
+      expect((await place.get("")).status).toBe(200);
+    },
+  );
+
+  test("a backslash is a character of a name, encoded or not", async () => {
+    const place = await connect();
+    await writeFile(join(place.folder, "a\\b.txt"), "with a backslash");
+    await mkdir(join(place.folder, "a"));
+    await writeFile(join(place.folder, "a", "b.txt"), "in a folder");
+    await place.list();
+    for (const name of ["a\\b.txt", "a%5Cb.txt"]) {
+      const got = await rawPath(`${place.base}/items/${name}/download`);
+      expect([got.status, got.body.toString()]).toEqual([200, "with a backslash"]);
+    }
+  });
+
   test("an empty file", async () => {
     const place = await connect();
     expect((await place.upload("empty.txt", "")).json).toMatchObject({ kind: "uploaded", size: 0 });
@@ -881,11 +907,15 @@ function raw(place: Place, path: string, more: Record<string, string> = {}): Pro
 }
 
 /** A request whose path nobody has tidied up on its way. */
-function rawPath(path: string, more: Record<string, string> = {}): Promise<RawAnswer> {
+function rawPath(
+  path: string,
+  more: Record<string, string> = {},
+  method = "GET",
+): Promise<RawAnswer> {
   const { hostname, port } = new URL(daemon.url);
   return new Promise((resolve, reject) => {
     const request = httpRequest(
-      { hostname, port, path, headers: { ...headers(), ...more } },
+      { hostname, port, method, path, headers: { ...headers(), ...more } },
       (response) => {
         const chunks: Buffer[] = [];
         response.on("data", (chunk: Buffer) => chunks.push(chunk));
