@@ -1,5 +1,6 @@
-import { constants, copyFile, link, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { constants, copyFile, link, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { syncFile, syncFolder } from "./sync.ts";
 import type { DataDirectory } from "./data-directory.ts";
 import { StorageError } from "./engine/database.ts";
 import { migrate, readMigrations } from "./engine/migrate.ts";
@@ -40,13 +41,13 @@ export async function restoreDatabase(
   try {
     await copyFile(copy, fresh, constants.COPYFILE_EXCL);
     await prepare(fresh, copy, clock);
-    await sync(fresh);
+    await syncFile(fresh);
     const kept = await keepPresent(database, await freeName(backups, copyTime(clock())));
     // The old log must not be read into the new file.
     await rm(`${database}-wal`, { force: true });
     await rm(`${database}-shm`, { force: true });
     await rename(fresh, database);
-    await sync(dirname(database));
+    await syncFolder(dirname(database));
     return { copy, kept };
   } catch (error) {
     for (const end of ENDS) await rm(fresh + end, { force: true });
@@ -92,13 +93,4 @@ async function keepPresent(database: string, to: string): Promise<string | null>
     if (error.code !== "ENOENT") throw error;
   });
   return to;
-}
-
-async function sync(path: string): Promise<void> {
-  const handle = await open(path, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }

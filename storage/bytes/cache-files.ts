@@ -11,6 +11,7 @@ import {
   type FileHandle,
 } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { syncFolder } from "../sync.ts";
 
 /** The files of a cache: `<first two>/<next two>/<key>` below its folder, and `tmp/` for what is being written. */
 export interface CacheFiles {
@@ -114,17 +115,6 @@ async function removeFile(path: string): Promise<void> {
     const code = codeOf(error);
     if (code === "EISDIR" || code === "EPERM") await rm(path, { recursive: true, force: true });
     else if (code !== "ENOENT" && code !== "ENOTDIR") throw error;
-  }
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, "r");
-  try {
-    await folder.sync();
-  } catch (error) {
-    if (codeOf(error) !== "EINVAL" && codeOf(error) !== "EPERM") throw error;
-  } finally {
-    await folder.close();
   }
 }
 

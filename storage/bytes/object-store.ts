@@ -2,6 +2,7 @@ import { constants } from "node:fs";
 import { mkdir, open, readdir, rename, stat, unlink, type FileHandle } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
+import { syncFolder } from "../sync.ts";
 import { createObjectWriter, failWriting } from "./object-writer.ts";
 
 /** What is known of bytes once all of them are written; digests are lower-case hex. */
@@ -159,18 +160,6 @@ async function* listKeys(folder: string): AsyncIterable<string> {
 async function listNames(folder: string, pattern: RegExp): Promise<string[]> {
   const names = (await readdir(folder).catch(ifMissing)) ?? [];
   return names.filter((name) => pattern.test(name));
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, "r");
-  try {
-    await folder.sync();
-  } catch (error) {
-    // Some file systems cannot sync a folder.
-    if (codeOf(error) !== "EINVAL" && codeOf(error) !== "EPERM") throw error;
-  } finally {
-    await folder.close();
-  }
 }
 
 /** One piece of work at a time for each key. */

@@ -1,5 +1,6 @@
-import { open, readdir, rename, rm } from "node:fs/promises";
+import { readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { syncFile, syncFolder } from "../sync.ts";
 import type { SqliteDatabase } from "./sqlite.ts";
 
 export interface RotatingBackupOptions {
@@ -35,21 +36,12 @@ export async function backUpDatabase(
   const half = join(temporaryFolder, `backup-${name}`);
   await rm(half, { force: true });
   await db.backup(half);
-  await sync(half);
+  await syncFile(half);
   const path = join(folder, name);
   await rename(half, path);
-  await sync(folder);
+  await syncFolder(folder);
   const copies = (await readdir(folder)).filter(isCopyName).toSorted();
   for (const old of copies.slice(0, Math.max(0, copies.length - kept)))
     await rm(join(folder, old), { force: true });
   return path;
-}
-
-async function sync(path: string): Promise<void> {
-  const handle = await open(path, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }

@@ -1,6 +1,7 @@
 import { type Dirent } from "node:fs";
-import { lstat, mkdir, open, readdir, realpath, rename, rm, rmdir } from "node:fs/promises";
+import { lstat, mkdir, readdir, realpath, rename, rm, rmdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { syncFile, syncFolder } from "../sync.ts";
 import type { Git } from "./git.ts";
 import { type InitialCommit, writeInitialCommit } from "./initial-commit.ts";
 
@@ -182,18 +183,9 @@ async function syncTree(directory: string): Promise<void> {
   for (const entry of await readdir(directory, { withFileTypes: true })) {
     const path = join(directory, entry.name);
     if (entry.isDirectory()) await syncTree(path);
-    else await syncFolder(path);
+    else await syncFile(path);
   }
   await syncFolder(directory);
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const handle = await open(path, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }
 
 function isAbsence(error: unknown): boolean {

@@ -1,5 +1,6 @@
 import { open, readFile, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
+import { syncFolder } from "../sync.ts";
 
 /** Replaces a file of mode 0600 in one step, on the disk before it counts: a key that is lost in a power cut loses all data. */
 export async function writePrivately(path: string, text: string): Promise<void> {
@@ -13,19 +14,7 @@ export async function writePrivately(path: string, text: string): Promise<void> 
     await file.close();
   }
   await rename(fresh, path);
-  await syncFolder(path);
-}
-
-async function syncFolder(path: string): Promise<void> {
-  if (process.platform === "win32") {
-    return;
-  }
-  const folder = await open(dirname(path), "r");
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
+  await syncFolder(dirname(path));
 }
 
 /** The text of a file, or undefined when there is none. */

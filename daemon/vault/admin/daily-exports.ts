@@ -1,6 +1,7 @@
 import { open, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
+import { syncFolder } from "../../../storage/sync.ts";
 import type { Database } from "../../../storage/engine/database.ts";
 import { findFirstAuditTime } from "../../../storage/tables/vault/audit.ts";
 import { AppError } from "../../errors.ts";
@@ -129,12 +130,3 @@ function ignoreMissing(error: NodeJS.ErrnoException): undefined {
 }
 
 const toFile = (day: string): string => `audit-${day}.csv`;
-
-async function syncFolder(path: string): Promise<void> {
-  const handle = await open(path, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}

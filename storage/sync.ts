@@ -1,0 +1,24 @@
+import { open } from "node:fs/promises";
+
+/** Waits until the bytes of a file are on its disk. */
+export async function syncFile(path: string): Promise<void> {
+  const file = await open(path, "r");
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** Waits until the names in a folder are on its disk: what was made, renamed or removed in it, not what is in the files. */
+export async function syncFolder(path: string): Promise<void> {
+  // Folders cannot be opened there.
+  if (process.platform === "win32") return;
+  try {
+    await syncFile(path);
+  } catch (error) {
+    // Some file systems of a network refuse; a change is then as durable as they make it.
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "EINVAL" && code !== "EPERM") throw error;
+  }
+}
