@@ -59,8 +59,10 @@ export function createNodeHandler(options: HandlerOptions): NodeHandler {
         refuseUnknown(options.toServerRequest(message, response), response, mine.api);
         return;
       }
-      const literal = withoutBackslashes(target);
-      message.url = mine.api.name === "forge" ? normalised(literal) : literal;
+      // A backslash is a character of a name like any other; the router would take it for a slash.
+      const literal = pathname.replaceAll("\\", "%5C");
+      const path = mine.api.name === "forge" ? normalised(literal) : literal;
+      if (path !== pathname) message.url = path + target.slice(pathname.length);
       void mine.handle(message as never, response as never);
       return;
     }
@@ -125,15 +127,6 @@ function hasDotSegment(pathname: string): boolean {
   return /\/(?:\.|%2e){1,2}(?:\/|$)/i.test(pathname);
 }
 
-/** A backslash is a character of a name like any other; the router would take it for a slash. */
-function withoutBackslashes(url: string): string {
-  if (!url.includes("\\")) return url;
-  const mark = url.indexOf("?");
-  return mark === -1
-    ? url.replaceAll("\\", "%5C")
-    : url.slice(0, mark).replaceAll("\\", "%5C") + url.slice(mark);
-}
-
 /** Whether a path has escapes that mean nothing. */
 function isMalformed(pathname: string): boolean {
   if (!pathname.includes("%")) return false;
@@ -146,13 +139,9 @@ function isMalformed(pathname: string): boolean {
 }
 
 /** The forge's paths without repeated and trailing slashes (forge behaviour, 1.1). */
-function normalised(url: string): string {
-  const mark = url.indexOf("?");
-  const path = mark === -1 ? url : url.slice(0, mark);
-  if (!path.includes("//") && !path.endsWith("/")) return url;
-  return (
-    path.replace(/\/{2,}/g, "/").replace(/(?<=.)\/$/, "") + (mark === -1 ? "" : url.slice(mark))
-  );
+function normalised(pathname: string): string {
+  if (!pathname.includes("//") && !pathname.endsWith("/")) return pathname;
+  return pathname.replace(/\/{2,}/g, "/").replace(/(?<=.)\/$/, "");
 }
 
 /** Where to listen. `tls` serves https instead of http on that port. */
