@@ -6,6 +6,7 @@ import { toDataDirectory } from "../storage/data-directory.ts";
 import { hasMasterKey } from "../storage/keys/master-key.ts";
 import { addKey, retireOldKeys } from "../storage/keys/open.ts";
 import type { RestoredDatabase } from "../storage/restore-database.ts";
+import { writePrivately } from "../storage/keys/private-file.ts";
 import { createAddresses } from "./addresses.ts";
 import { compose, type Composed } from "./compose.ts";
 import type { SettingPaths } from "./contract/setting-paths.ts";
@@ -89,6 +90,7 @@ export async function startDaemon(input: DaemonInput): Promise<RunningDaemon> {
       keysDirectory: stores.directory.keys,
       hosts: deps.addresses.names(),
       clock: input.clock,
+      writePrivately,
     });
     const door = createDoor(composed.handler);
     const listening = await listenEverywhere(input.settings, door.handler, certificate);

@@ -1,5 +1,5 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
-import { open, readFile, rename, rm } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { join } from "node:path";
 import type { TlsSetting } from "../contract/setting-types.ts";
@@ -25,6 +25,8 @@ export interface TlsOptions {
   readonly hosts: readonly string[];
   /** Epoch milliseconds. */
   readonly clock: () => number;
+  /** Replaces a file in one step, for this user's eyes only. */
+  readonly writePrivately: (path: string, text: string) => Promise<void>;
 }
 
 const DAY_MS = 86_400_000;
@@ -68,8 +70,8 @@ async function openOwnCertificate(options: TlsOptions): Promise<CertificateFiles
   try {
     const made = await makeCertificate(names, clock());
     // A crash between the two leaves a pair that does not fit, which the next start replaces.
-    await writePrivately(files.keyFile, made.private);
-    await writePrivately(files.certFile, made.cert);
+    await options.writePrivately(files.keyFile, made.private);
+    await options.writePrivately(files.certFile, made.cert);
   } catch (error) {
     throw new TlsError(
       `cannot keep an own certificate in ${keysDirectory}: ${reasonOf(error)}`,
@@ -181,19 +183,6 @@ function covers(certificate: X509Certificate, name: string): boolean {
 
 function namesIn(certificate: X509Certificate): string[] {
   return (certificate.subjectAltName ?? "").split(", ").filter((name) => name !== "");
-}
-
-async function writePrivately(path: string, text: string): Promise<void> {
-  const fresh = `${path}.new`;
-  await rm(fresh, { force: true });
-  const file = await open(fresh, "wx", 0o600);
-  try {
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(fresh, path);
 }
 
 function reasonOf(error: unknown): string {

@@ -1,6 +1,7 @@
 import { createHash, type Hash } from "node:crypto";
 import { open, rm, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
+import { isDiskFull } from "../disk-full.ts";
 import { StorageError } from "../engine/database.ts";
 import type { ObjectFacts, ObjectWriter } from "./object-store.ts";
 
@@ -80,8 +81,7 @@ async function writeAll(handle: FileHandle, chunk: Uint8Array): Promise<void> {
 
 /** A file that cannot be written: `StorageError` `full` when that is why, else as it came. */
 export function failWriting(error: unknown): never {
-  const code = error instanceof Error && "code" in error ? error.code : "";
-  if (code === "ENOSPC" || code === "EDQUOT")
+  if (isDiskFull(error))
     throw new StorageError("full", "no room left for an object", { cause: error });
   throw error;
 }

@@ -1,3 +1,4 @@
+import { isDiskFull } from "../../../storage/disk-full.ts";
 import { GitError } from "../../../storage/git/git.ts";
 import { AppError } from "../../errors.ts";
 
@@ -17,6 +18,5 @@ export async function refusing<T>(work: () => Promise<T>): Promise<T> {
 function isFull(error: unknown): boolean {
   // Git tells of a full disk in words only.
   if (error instanceof GitError) return error.message.includes("No space left on device");
-  const code = (error as NodeJS.ErrnoException | undefined)?.code;
-  return code === "ENOSPC" || code === "EDQUOT";
+  return isDiskFull(error);
 }

@@ -3,6 +3,7 @@ import { stat, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { Transform, type Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { isDiskFull } from "../../../storage/disk-full.ts";
 import type { Failure } from "../../../storage/cloud/outcomes.ts";
 import type { ProviderItem } from "../../../storage/cloud/provider.ts";
 import { insertAudit } from "../../../storage/tables/vault/audit.ts";
@@ -203,11 +204,6 @@ export function createUploads(
         : error;
     }
   }
-}
-
-function isDiskFull(error: unknown): boolean {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
-  return code === "ENOSPC" || code === "EDQUOT";
 }
 
 /**

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { Agent, request } from "undici";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type CertificateFiles, openCertificate, TlsError } from "../../../../daemon/http/tls.ts";
+import { writePrivately } from "../../../../storage/keys/private-file.ts";
 
 const DAY = 86_400_000;
 let folder: string;
@@ -19,7 +20,12 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-const options = (hosts: string[] = []) => ({ keysDirectory: folder, hosts, clock: () => now });
+const options = (hosts: string[] = []) => ({
+  keysDirectory: folder,
+  hosts,
+  clock: () => now,
+  writePrivately,
+});
 const open = async (hosts: string[] = []): Promise<CertificateFiles> => {
   const files = await openCertificate({ kind: "self" }, options(hosts));
   expect(files).toBeDefined();
