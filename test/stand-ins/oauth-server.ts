@@ -45,6 +45,8 @@ export interface OAuthServer {
   revoke(account: string): void;
   /** How often a token was renewed. */
   renewals(): number;
+  /** All codes and tokens that were ever given, without the letters that they begin with. */
+  readonly secrets: readonly string[];
 }
 
 interface Code {
@@ -72,17 +74,24 @@ export function createOAuthServer(options: OAuthServerOptions): OAuthServer {
   const codes = new Map<string, Code>();
   const accessTokens = new Map<string, Token>();
   const refreshTokens = new Map<string, Token>();
+  const secrets: string[] = [];
   let isRefused = false;
   let renewals = 0;
 
+  function newSecret(): string {
+    const made = secret();
+    secrets.push(made);
+    return made;
+  }
+
   function give(account: string, scope: string): string {
-    const token = `at.${secret()}`;
+    const token = `at.${newSecret()}`;
     accessTokens.set(token, { account, scope, endsAt: clock() + accessTokenSeconds * 1000 });
     return token;
   }
 
   function giveLasting(account: string, scope: string): string {
-    const token = `rt/${secret()}`;
+    const token = `rt/${newSecret()}`;
     refreshTokens.set(token, { account, scope, endsAt: Infinity });
     return token;
   }
@@ -120,7 +129,7 @@ export function createOAuthServer(options: OAuthServerOptions): OAuthServer {
     const account = form.get("account") ?? "";
     if (form.get("decision") !== "allow" || !options.accounts.includes(account))
       return sendBack(response, query, [["error", "access_denied"]]);
-    const code = `4/${secret()}`;
+    const code = `4/${newSecret()}`;
     const scope = form.getAll("scope").join(" ");
     const offline = Object.entries(options.offlineParameters ?? {});
     codes.set(code, {
@@ -257,6 +266,7 @@ export function createOAuthServer(options: OAuthServerOptions): OAuthServer {
     },
 
     renewals: () => renewals,
+    secrets,
   };
 }
 
