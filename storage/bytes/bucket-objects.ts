@@ -5,9 +5,10 @@ import type { RetryDeps } from "../cloud/retrying.ts";
 import { createBucketClient, type BucketAddress } from "../cloud/s3/client.ts";
 import { pagesOf, type KeyEntry } from "../cloud/s3/listing.ts";
 import type { Refused } from "../cloud/s3/refusals.ts";
+import { abortOldUploads } from "../cloud/s3/unfinished.ts";
 import { isRefused, persist, toStorageError, type Bucket, type BucketLimits } from "./bucket.ts";
 import { openSpan, resumable } from "./bucket-reads.ts";
-import { abortOldUploads, putFile } from "./bucket-uploads.ts";
+import { putFile } from "./bucket-uploads.ts";
 import { OBJECT_NAME, type ObjectStore } from "./object-store.ts";
 import { createObjectWriter, type WriterDeps } from "./object-writer.ts";
 
@@ -178,7 +179,7 @@ export function createBucketObjects(deps: BucketObjectsDeps): BucketObjects {
       }
       for await (const { key, modifiedAt } of list("probe/"))
         if (modifiedAt !== undefined && modifiedAt < oldBefore) await remove(key);
-      await abortOldUploads(bucket, `${root}objects/`, oldBefore);
+      await abortOldUploads(bucket.client, `${root}objects/`, oldBefore, bucket.signal);
       return { objects, bytes };
     },
 

@@ -1,9 +1,9 @@
 import { open, type FileHandle } from "node:fs/promises";
 import type { ReadFailure } from "../cloud/outcomes.ts";
-import { readUploads } from "../cloud/s3/answers.ts";
-import { toSeconds, unquote } from "../cloud/s3/client.ts";
+import { unquote } from "../cloud/s3/client.ts";
 import { toCompletion, type Part } from "../cloud/s3/multipart.ts";
 import { mayHaveLanded, type Refused } from "../cloud/s3/refusals.ts";
+import { abortUpload } from "../cloud/s3/unfinished.ts";
 import { isRefused, persist, type Bucket } from "./bucket.ts";
 
 /** Neither aborting nor clearing away ends with what is given up: an upload that nobody knows of would stay. */
@@ -34,24 +34,6 @@ export async function putFile(
   if (head.size === size) return undefined;
   await bucket.client.ask({ method: "DELETE", key, signal: AbortSignal.timeout(CLEAN_MS) });
   return { kind: "offline", sent: true, note: "stored_otherwise" };
-}
-
-/** Aborts the uploads below a prefix that were begun before a moment (epoch milliseconds of the server) and never ended. */
-export async function abortOldUploads(
-  { client, signal }: Pick<Bucket, "client" | "signal">,
-  prefix: string,
-  before: number,
-): Promise<void> {
-  const sent = await client.send({ method: "GET", query: { uploads: "", prefix }, signal });
-  // Some servers have no such list: they drop old parts by themselves.
-  if (sent.kind === "refused") return;
-  const read = await readUploads(sent.answer);
-  if (read.kind !== "ok") return;
-  for (const { key, uploadId, initiated } of read.uploads) {
-    const begun = toSeconds(initiated);
-    if (!key.startsWith(prefix) || begun === undefined || begun >= before) continue;
-    await client.ask({ method: "DELETE", key, query: { uploadId }, signal });
-  }
 }
 
 async function putWhole(
@@ -89,10 +71,7 @@ async function putParts(
     isOver = refused === undefined;
     return refused;
   } finally {
-    if (!isOver) {
-      const clean = AbortSignal.timeout(CLEAN_MS);
-      await client.ask({ method: "DELETE", key, query: { uploadId }, signal: clean });
-    }
+    if (!isOver) await abortUpload(client, key, uploadId, AbortSignal.timeout(CLEAN_MS));
   }
 }
 

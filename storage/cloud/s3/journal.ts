@@ -1,10 +1,12 @@
 import type { Failure } from "../outcomes.ts";
 import { parseJsonObject, type JsonObject } from "../json.ts";
 import { keepFolder, removeObject } from "./changing.ts";
+import { toSeconds } from "./client.ts";
 import { findObject, turnOf, type Store } from "./context.ts";
 import { OWN_FOLDER } from "./keys.ts";
 import { pagesOf, type KeyEntry } from "./listing.ts";
 import { mayHaveLanded, toChangeFailure } from "./refusals.ts";
+import { abortBegun, abortOldUploads, abortUpload } from "./unfinished.ts";
 
 /** What is about to be done in several requests: read back when the daemon died in between. */
 export type JournalEntry =
@@ -17,7 +19,12 @@ export type JournalEntry =
       /** Of the copy, where that differs from the source's. */
       readonly copied?: string;
     }
-  | { readonly kind: "upload"; readonly key: string; readonly uploadId: string };
+  | {
+      readonly kind: "upload";
+      readonly key: string;
+      /** Absent until the server has said it. */
+      readonly uploadId?: string;
+    };
 
 /** An entry that is written. */
 export interface Journaled {
@@ -63,7 +70,7 @@ export async function withJournal<T>(
 /**
  * Settles what earlier runs of this connection left behind: a move whose copy is there is ended by deleting the source, a
  * multipart upload is aborted. What runs at the moment is left alone. With `everything` old entries of other
- * connections and old probes go, too.
+ * connections and old probes go, too, with what those have begun to upload.
  */
 export async function settleJournal(
   store: Store,
@@ -89,6 +96,8 @@ export async function settleJournal(
       if (failed !== undefined) return failed;
     }
   }
+  // What a probe has begun.
+  if (everything) await abortOldUploads(store.client, prefix, store.deps.clock() - DAY_MS, signal);
   return undefined;
 }
 
@@ -101,6 +110,7 @@ async function settle(
   const sent = await store.client.send({ method: "GET", key, signal });
   if (sent.kind === "refused")
     return sent.failure.kind === "not_found" ? undefined : toChangeFailure(sent.failure);
+  const writtenAt = toSeconds(sent.answer.headers["last-modified"]) ?? store.deps.clock();
   const body = await sent.answer.text(ENTRY_BYTES_MAX);
   const entry = body.kind === "ok" ? toEntry(parseJsonObject(body.text), store) : undefined;
   // What is no entry was put there by somebody else.
@@ -108,7 +118,7 @@ async function settle(
   const failed =
     entry.kind === "move"
       ? await settleMove(store, entry, signal)
-      : await abortUpload(store, entry.key, entry.uploadId, signal);
+      : await settleUpload(store, entry, writtenAt, signal);
   if (failed !== undefined) return failed;
   await purge(store, key, signal);
   return undefined;
@@ -138,15 +148,16 @@ async function settleMove(
   });
 }
 
-/** Aborts a multipart upload. One that is over already is as good as aborted. */
-export async function abortUpload(
-  store: Store,
-  key: string,
-  uploadId: string,
+/** An entry without an id was written just before the server was asked for one. */
+function settleUpload(
+  { client }: Store,
+  { key, uploadId }: Extract<JournalEntry, { kind: "upload" }>,
+  writtenAt: number,
   signal: AbortSignal,
 ): Promise<Failure | undefined> {
-  const sent = await store.client.ask({ method: "DELETE", key, query: { uploadId }, signal });
-  return sent.kind === "done" || sent.status === 404 ? undefined : toChangeFailure(sent.failure);
+  return uploadId === undefined
+    ? abortBegun(client, key, writtenAt, signal)
+    : abortUpload(client, key, uploadId, signal);
 }
 
 /** Versions that one of our own objects may have: answers get lost, and it is written anew. */
@@ -197,7 +208,7 @@ function toEntry(value: JsonObject | undefined, store: Store): JournalEntry | un
     etag !== undefined
   )
     return { kind: "move", from, to, etag, ...(copied === undefined ? {} : { copied }) };
-  if (value?.["kind"] === "upload" && uploaded !== undefined && uploadId !== undefined)
-    return { kind: "upload", key: uploaded, uploadId };
+  if (value?.["kind"] === "upload" && uploaded !== undefined)
+    return { kind: "upload", key: uploaded, ...(uploadId === undefined ? {} : { uploadId }) };
   return undefined;
 }

@@ -3,8 +3,9 @@ import type { Failure } from "../outcomes.ts";
 import type { Changed } from "./changing.ts";
 import { toVersionId, unquote } from "./client.ts";
 import { findObject, type Store } from "./context.ts";
-import { abortUpload, withJournal } from "./journal.ts";
+import { withJournal } from "./journal.ts";
 import { isPrecondition, isRace, mayHaveLanded, type Refused } from "./refusals.ts";
+import { abortUpload, BEGINNING_MS } from "./unfinished.ts";
 
 /** A part that the server has. */
 export interface Part {
@@ -20,14 +21,13 @@ export interface PartUpload {
   readonly signal: AbortSignal;
 }
 
-/** Neither beginning nor aborting ends with a call that is given up: an upload that nobody knows of would stay for ever. */
-const START_MS = 60_000;
+/** Aborting does not end with a call that is given up: an upload that nobody knows of would stay for ever. */
 const ABORT_MS = 15_000;
 
 /**
  * Makes an object of parts under a key that must be free. Nothing is to be seen of it before `complete`, which `commit`
- * calls when it has looked once more; when it is not reached, or fails, the parts are thrown away. A journal entry
- * lets the next start do that, when the daemon dies. Rejects with what `sendParts` throws.
+ * calls when it has looked once more; when it is not reached, or fails, the parts are thrown away. A journal entry that
+ * is there before the upload lets the next start do that, when the daemon dies. Rejects with what `sendParts` throws.
  */
 export async function uploadInParts(
   store: Store,
@@ -35,42 +35,47 @@ export async function uploadInParts(
   sendParts: (uploadId: string) => Promise<readonly Part[] | Refused | Failure>,
   commit: (complete: () => Promise<Changed | Failure>) => Promise<Changed | Failure>,
 ): Promise<Changed | Failure> {
-  const { key, headers } = upload;
-  const starting = AbortSignal.timeout(START_MS);
-  const started = await store.client.askForBody(
-    { method: "POST", key, query: { uploads: "" }, headers, signal: starting },
+  const { client } = store;
+  const { key } = upload;
+  const beginning = AbortSignal.timeout(BEGINNING_MS);
+  return withJournal(store, { kind: "upload", key }, beginning, async (journal) => {
+    const uploadId = await begin(store, upload, beginning);
+    if (typeof uploadId !== "string") {
+      // One that may have begun after all is looked for later.
+      if (uploadId.kind === "refused" && !mayHaveLanded(uploadId)) await journal.end();
+      return uploadId;
+    }
+    let isOver = false;
+    try {
+      const unwritten = await journal.rewrite({ kind: "upload", key, uploadId });
+      if (unwritten !== undefined) return unwritten;
+      const parts = await sendParts(uploadId);
+      if (!isParts(parts)) return parts;
+      const completed = await commit(() => complete(store, upload, uploadId, parts));
+      isOver = completed.kind === "done";
+      return completed;
+    } finally {
+      isOver ||=
+        (await abortUpload(client, key, uploadId, AbortSignal.timeout(ABORT_MS))) === undefined;
+      // An upload that could not be aborted is settled later.
+      if (isOver) await journal.end();
+    }
+  });
+}
+
+/** The id of a new upload. */
+async function begin(
+  { client }: Store,
+  { key, headers }: PartUpload,
+  signal: AbortSignal,
+): Promise<string | Refused | Failure> {
+  const started = await client.askForBody(
+    { method: "POST", key, query: { uploads: "" }, headers, signal },
     "InitiateMultipartUploadResult",
   );
   if (started.kind === "refused") return started;
   const uploadId = started.fields["UploadId"] ?? "";
-  if (uploadId === "") return { kind: "offline", sent: true, note: "no_upload_id" };
-  let isBegun = false;
-  const outcome = await withJournal(
-    store,
-    { kind: "upload", key, uploadId },
-    starting,
-    async (journal): Promise<Changed | Failure> => {
-      isBegun = true;
-      let isOver = false;
-      try {
-        const parts = await sendParts(uploadId);
-        if (!isParts(parts)) return parts;
-        const completed = await commit(() => complete(store, upload, uploadId, parts));
-        isOver = completed.kind === "done";
-        return completed;
-      } finally {
-        isOver ||= (await abort(store, key, uploadId)) === undefined;
-        // An upload that could not be aborted is settled later.
-        if (isOver) await journal.end();
-      }
-    },
-  );
-  if (!isBegun) await abort(store, key, uploadId);
-  return outcome;
-}
-
-function abort(store: Store, key: string, uploadId: string): Promise<Failure | undefined> {
-  return abortUpload(store, key, uploadId, AbortSignal.timeout(ABORT_MS));
+  return uploadId === "" ? { kind: "offline", sent: true, note: "no_upload_id" } : uploadId;
 }
 
 async function complete(

@@ -3,10 +3,11 @@ import type { ListedPage } from "./answers.ts";
 import { unquote, type BucketClient } from "./client.ts";
 import { findObject, type Findings, type Guards, type Spelling, type Store } from "./context.ts";
 import { NEW_COPY_HEADERS, toSourceHeaders } from "./copying.ts";
-import { abortUpload, purge } from "./journal.ts";
+import { purge } from "./journal.ts";
 import { OWN_FOLDER } from "./keys.ts";
 import { decodeKey } from "./listing.ts";
 import { toChangeFailure, type Refused } from "./refusals.ts";
+import { abortUpload } from "./unfinished.ts";
 
 /** A probe's name: every character that servers spell in more than one way. */
 const ODD = "a b+c%41&é'\"<";
@@ -173,7 +174,7 @@ async function probeMultipart(
     if (after?.kind === "refused") return after;
     return completed.failure.kind === "changed" && after?.etag === before.etag;
   } finally {
-    await abortUpload(store, key, uploadId, AbortSignal.timeout(CLEAN_MS));
+    await abortUpload(store.client, key, uploadId, AbortSignal.timeout(CLEAN_MS));
   }
 }
 

@@ -93,6 +93,58 @@ describe("an upload in parts", () => {
     expect(await leftovers()).toEqual([]);
   });
 
+  test.each([
+    ["the beginning", "after"],
+    ["the id in the journal", "before"],
+  ] as const)(
+    "whose daemon died after %s is found and aborted by the next one",
+    async (step, when) => {
+      const { provider, proxy, connect, facts, leftovers, server } = await open();
+      const die = async () => proxy.faults.refuse();
+      let entries = 0;
+      if (when === "after") proxy.after(steps["the beginning"], die);
+      else proxy.after((what) => steps["the journal's entry"](what) && ++entries === 2, die);
+      expect((await tryUpload(provider, "", "file.bin", pattern(900_000))).kind, step).not.toBe(
+        "ok",
+      );
+      proxy.faults.clear();
+      expect(server.store.uploads.size).toBe(1);
+      expect(await tree(await connect({ facts }))).toEqual({});
+      expect(await leftovers()).toEqual([]);
+    },
+  );
+
+  test("that somebody else began under the same name goes on, whatever a dead daemon left there", async () => {
+    const { provider, proxy, connect, facts, server } = await open();
+    const { uploads } = server.store;
+    const hour = 3_600_000;
+    proxy.after(steps["the beginning"], async () => proxy.faults.refuse());
+    await tryUpload(provider, "", "file.bin", pattern(900_000));
+    const [[ours, begun] = []] = uploads;
+    if (ours === undefined || begun === undefined) throw new Error("nothing was begun");
+    uploads.set("earlier", { ...begun, startedAt: begun.startedAt - hour });
+    uploads.set("later", { ...begun, startedAt: begun.startedAt + hour });
+    uploads.set("longer", { ...begun, key: "file.bin.part" });
+    proxy.faults.clear();
+    await tree(await connect({ facts }));
+    expect([...uploads.keys()]).toEqual(["earlier", "later", "longer"]);
+    expect(ours).not.toMatch(/earlier|later|longer/);
+  });
+
+  test("that a dead probe began is aborted after a day", async () => {
+    const { provider, server } = await open();
+    const startedAt = Date.now();
+    const begun = { headers: {}, parts: new Map() };
+    server.store.uploads.set("old", {
+      ...begun,
+      key: ".croft/probe/1",
+      startedAt: startedAt - 90_000_000,
+    });
+    server.store.uploads.set("new", { ...begun, key: ".croft/probe/2", startedAt });
+    await provider.check({ signal: calm });
+    expect([...server.store.uploads.keys()]).toEqual(["new"]);
+  });
+
   test("is not taken for a remainder while it is under way", async () => {
     const { provider, connect, leftovers } = await open();
     const gate = Promise.withResolvers<void>();
