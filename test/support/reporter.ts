@@ -1,4 +1,6 @@
 import { writeFileSync } from "node:fs";
+import { basename } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 import type { SerializedError } from "vitest";
 import type { Reporter, TestCase, TestModule, TestSuite, Vitest } from "vitest/node";
 
@@ -10,12 +12,15 @@ export interface SkippedTest {
   readonly reason: string;
 }
 
-/** What one vitest run came to. Everything that went wrong is in `failures`, tests or not. */
+/** What one vitest run came to. Everything that went wrong is in `failures`, tests or not, with its reason. */
 export interface RunResults {
   readonly passed: number;
   readonly failures: readonly string[];
   readonly skipped: readonly SkippedTest[];
 }
+
+const REASON_LINES = 20;
+const REASON_WIDTH = 400;
 
 /**
  * A vitest reporter that writes `RunResults` as JSON to `resultsFile` at the end of the run and prints nothing.
@@ -54,11 +59,24 @@ function toRunResults(
         skipped.push({ file: module.relativeModuleId, name: test.fullName, reason });
       else if (result.state === "skipped" && filtered) continue;
       else if (result.state === "skipped") failures.push(`${name}: skipped without a reason`);
-      else failures.push(name);
+      else failures.push(withReason(name, result.errors?.[0]));
     }
   }
   for (const error of unhandledErrors) failures.push(`outside of any test: ${error.message}`);
   return { passed, failures, skipped };
+}
+
+/** The closing lines are often all that is kept of a run: they say why, and where. */
+function withReason(name: string, error: SerializedError | undefined): string {
+  if (error === undefined) return name;
+  const { file, line } = error.stacks?.find((frame) => frame.file.includes("/test/")) ?? {};
+  const where = file === undefined ? "" : ` (${basename(file)}:${line})`;
+  const reason = stripVTControlCharacters(
+    `${error.message}\n${typeof error["diff"] === "string" ? error["diff"] : ""}`,
+  );
+  const lines = reason.split("\n").filter((line) => line.trim() !== "");
+  const shown = lines.slice(0, REASON_LINES).map((line) => `      ${line.slice(0, REASON_WIDTH)}`);
+  return [`${name}${where}`, ...shown].join("\n");
 }
 
 function setupFailures(module: TestModule): string[] {
