@@ -11,6 +11,7 @@ export default defineConfig({
     // Processes, not threads: native addons (better-sqlite3, argon2) and signals belong to a process.
     pool: "forks",
     slowTestThreshold: 1_000,
+    expect: { poll: { timeout: 30_000 } },
     // The default reporter talks to the developer; the other one tells `npm test` what to count.
     reporters:
       resultsFile === undefined ? ["default"] : ["default", createResultsReporter(resultsFile)],
@@ -18,12 +19,12 @@ export default defineConfig({
       layer(
         "unit",
         ["test/architecture/**/*.test.{ts,tsx}", "test/unit/**/*.test.{ts,tsx}"],
-        10_000,
+        oneMinuteMs,
       ),
-      layer("api", ["test/api/**/*.test.ts", "test/conformance/**/*.test.ts"], 20_000),
+      layer("api", ["test/api/**/*.test.ts", "test/conformance/**/*.test.ts"], oneMinuteMs),
       layer("property", ["test/property/**/*.test.ts"], 3 * oneMinuteMs),
       layer("browser", ["test/browser/**/*.test.ts"], oneMinuteMs),
-      layer("cli", ["test/cli/**/*.test.{ts,tsx}"], 20_000),
+      layer("cli", ["test/cli/**/*.test.{ts,tsx}"], oneMinuteMs),
       layer("e2e", ["test/e2e/**/*.test.ts"], 5 * oneMinuteMs),
       // Not part of `npm test`: it needs dist/croft, which takes longer to build than most of the suite to run.
       layer("executable", ["test/e2e/**/*.smoke.ts"], 5 * oneMinuteMs),

@@ -28,7 +28,7 @@ const newRepository = async (owner: string, fields: object = {}) =>
 async function threadsOf(user: string, count: number): Promise<TestAnswer["json"]> {
   const path = "/notifications?subject-type=issue&subject-type=commit";
   const read = async () => (await by(user, "GET", path)).json;
-  await expect.poll(async () => (await read()).length, { timeout: 4000 }).toBe(count);
+  await expect.poll(async () => (await read()).length).toBe(count);
   return read();
 }
 

@@ -174,9 +174,7 @@ describe("killed while git carried out a push", () => {
   async function told(daemon: TestDaemon, count: number): Promise<string[]> {
     const [{ id }] = (await daemon.request("/api/v1/admin/hooks", { token: admin })).json;
     const list = () => daemon.request(`/api/v1/admin/hooks/${id}/deliveries`, { token: admin });
-    await expect
-      .poll(async () => (await list()).json.length, { interval: 10, timeout: 5_000 })
-      .toBe(count);
+    await expect.poll(async () => (await list()).json.length, { interval: 10 }).toBe(count);
     const bodies = await Promise.all(
       (await list()).json.map(async (each: { id: number; event: string }) => {
         const path = `/api/v1/admin/hooks/${id}/deliveries/${each.id}`;

@@ -295,7 +295,7 @@ describe("deleting", () => {
 
 describe("with their owner", () => {
   const settled = async (check: () => boolean) => {
-    await expect.poll(check, { interval: 20, timeout: 5_000 }).toBe(true);
+    await expect.poll(check, { interval: 20 }).toBe(true);
   };
 
   test("a user who owns repositories stays, unless purged with them", async () => {

@@ -145,6 +145,6 @@ describe("the daemon as a whole", () => {
 /** The mail in the outbox, once the job has written it. */
 async function firstMail(outbox: string): Promise<string> {
   const find = async () => (await readdir(outbox)).find((name) => name.endsWith(".eml"));
-  await expect.poll(find, { timeout: 5000 }).toBeDefined();
+  await expect.poll(find).toBeDefined();
   return readFile(join(outbox, (await find()) ?? ""), "utf8");
 }

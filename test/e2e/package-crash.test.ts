@@ -94,9 +94,9 @@ test.each([
       expect(swept.status).toBe(204);
       const wanted = new Set(rows.map(({ sha256 }) => sha256));
       await expect
-        .poll(async () => (await keeping.list()).toSorted(), { timeout: 20_000 })
+        .poll(async () => (await keeping.list()).toSorted())
         .toEqual([...wanted].toSorted());
-      await expect.poll(() => keeping.halves(), { timeout: 20_000 }).toEqual([]);
+      await expect.poll(() => keeping.halves()).toEqual([]);
       const waiting = await readdir(join(home, "tmp"), { recursive: true });
       expect(waiting.filter((name) => name.includes("object-"))).toEqual([]);
       expect(await daemon.end("SIGTERM")).toBe(0);

@@ -20,12 +20,16 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true }));
 
-test("passed tests are counted, failed ones named", async () => {
+test("passed tests are counted, failed ones named with their reason", async () => {
   const results = await runSuite(`
     test("holds", () => {});
     describe("group", () => { test("breaks", () => { throw new Error("no"); }); });
   `);
-  expect(results).toEqual({ passed: 1, failures: ["suite.test.ts > group > breaks"], skipped: [] });
+  expect(results).toEqual({
+    passed: 1,
+    failures: ["suite.test.ts > group > breaks\n      no"],
+    skipped: [],
+  });
 });
 
 test("a skipped test keeps its reason, its own or that of its group", async () => {

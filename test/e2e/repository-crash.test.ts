@@ -64,7 +64,7 @@ test("repositories survive kills whole or not at all", { timeout: 300_000 }, asy
     }
 
     await using daemon = await serve(home);
-    await expect.poll(() => readdir(join(root, ".croft")), { timeout: 10_000 }).toEqual([]);
+    await expect.poll(() => readdir(join(root, ".croft"))).toEqual([]);
     const rows = readRows(join(home, "croft.db"));
     const folders = (await readdir(join(root, "keeper"))).map((name) => name.replace(/\.git$/, ""));
     expect(folders.toSorted()).toEqual(rows.toSorted());
@@ -81,7 +81,7 @@ test("repositories survive kills whole or not at all", { timeout: 300_000 }, asy
       .map((line) => line.split("\t").toReversed().join(" "));
     expect(moved.length).toBeGreaterThan(PUSH_ROUNDS);
     await expect
-      .poll(() => readTold(join(home, "croft.db")), { timeout: 30_000 })
+      .poll(() => readTold(join(home, "croft.db")))
       .toEqual(expect.arrayContaining(moved));
     const pushed = join(root, "keeper", "pushed.git");
     const checked = await git.run(

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
+import { text } from "node:stream/consumers";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -42,10 +43,16 @@ async function startHolder(): Promise<{ child: ChildProcess; said: string }> {
     if (outcome.kind === "acquired") setInterval(() => {}, 60_000);
   `;
   const args = ["--input-type=module-typescript", "--eval", script];
-  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });
   children.push(child);
-  const [said] = (await once(child.stdout, "data")) as [Buffer];
-  return { child, said: said.toString() };
+  const complaint = text(child.stderr);
+  const said = await Promise.race([
+    once(child.stdout, "data").then(([chunk]) => String(chunk)),
+    once(child, "close").then(async ([code, signal]) => {
+      throw new Error(`the holder ended early (${code ?? signal}): ${await complaint}`);
+    }),
+  ]);
+  return { child, said };
 }
 
 async function take(): Promise<InstanceLock> {
