@@ -1,4 +1,5 @@
-import { open, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { closeSync, openSync } from "node:fs";
+import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { StorageError } from "./engine/database.ts";
@@ -55,21 +56,16 @@ export async function acquireInstanceLock(
     db.close();
     throw toStorageError(error, root);
   }
+  held.add(db);
   const release = async () => {
     if (db.open) {
       // First the notice, then the lock: the other way round it could be the notice of the next holder.
       await rm(join(root, holderFile), { force: true });
       db.close();
+      held.delete(db);
     }
   };
   return { kind: "acquired", lock: { announce, release } };
-}
-
-/** Whether some process holds `root` at this moment. @throws StorageError as `acquireInstanceLock` */
-export async function isInstanceRunning(root: string): Promise<boolean> {
-  const db = await openLockFile(join(root, "croft.lock"));
-  db?.close();
-  return db === undefined;
 }
 
 /** What `daemon.json` says; after a crash it may speak of a holder that is gone. */
@@ -88,10 +84,13 @@ export async function findInstanceHolder(root: string): Promise<InstanceHolder |
 
 const holderFile = "daemon.json";
 
+/** What this process holds. A database that nothing refers to is closed by the garbage collector, and its lock goes. */
+const held = new Set<Sqlite.Database>();
+
 async function openLockFile(path: string): Promise<Sqlite.Database | undefined> {
   let db: Sqlite.Database | undefined;
   try {
-    await createOnce(path);
+    createOnce(path);
     db = new Sqlite(path, { timeout: 0 });
     // Nothing is ever written, so a journal would only lie about.
     db.pragma("journal_mode = MEMORY");
@@ -106,10 +105,13 @@ async function openLockFile(path: string): Promise<Sqlite.Database | undefined> 
   }
 }
 
-/** SQLite would make it with the process's umask. An existing file is not opened: see the lock above. */
-async function createOnce(path: string): Promise<void> {
+/**
+ * SQLite would make it with the process's umask. An existing file is not opened: see the lock above. Synchronous, as
+ * between opening and closing another call could take the lock that closing would drop.
+ */
+function createOnce(path: string): void {
   try {
-    await (await open(path, "wx", 0o600)).close();
+    closeSync(openSync(path, "wx", 0o600));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") {
       throw error;

@@ -276,7 +276,7 @@ function movedPathOf({ status, headers }: IncomingAnswer): string | undefined {
 }
 
 /** The service that an operation belongs to. */
-export function serviceOf(operation: { readonly path: string }): Service {
+function serviceOf(operation: { readonly path: string }): Service {
   return operation.path.startsWith("/api/v1/") ? "forge" : "vault";
 }
 

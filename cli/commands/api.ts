@@ -56,7 +56,7 @@ export function define(command: Command, cli: CliContext, run = runApi): void {
 }
 
 /** Sends any request as the profile in use and prints the answer's body as it came; JSON is indented on a terminal. */
-export async function runApi(cli: CliContext, options: ApiOptions): Promise<void> {
+async function runApi(cli: CliContext, options: ApiOptions): Promise<void> {
   const { service, path } = toFullPath(options);
   const hasFields = Object.keys(options.fields).length > 0;
   if (hasFields && options.input !== undefined)

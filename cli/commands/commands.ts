@@ -28,7 +28,7 @@ export function define(command: Command, cli: CliContext, run = runCommands): vo
 }
 
 /** Prints every command with its arguments, flags and the operations that it calls. */
-export async function runCommands(cli: CliContext): Promise<void> {
+async function runCommands(cli: CliContext): Promise<void> {
   const loaded = await loadAllCommands(createContext(cli.system, neverStopping));
   const references = loaded.filter(({ hidden }) => !hidden).map(toReference);
   await cli.output.list(wholeList(references), columns);

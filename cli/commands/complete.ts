@@ -5,7 +5,7 @@ import { wholeList } from "../output/pages.ts";
 import { toVisible } from "../output/visible.ts";
 import { listConnections, readConnections } from "./vault/find-connection.ts";
 import { createItemFinder, listItems } from "./vault/find-item.ts";
-import { toFolderAddress } from "./vault/item-address.ts";
+import { toPathAddress } from "./vault/item-address.ts";
 
 export const operations = [listConnections, listItems];
 export const output = shapeList({ value: "string", description: "string" });
@@ -30,7 +30,7 @@ export function define(command: Command, cli: CliContext, run = runComplete): vo
 }
 
 /** Prints the values of a kind for a completion script: none when they cannot be had, and never a question. */
-export async function runComplete(cli: CliContext, { kind, word }: CompleteOptions): Promise<void> {
+async function runComplete(cli: CliContext, { kind, word }: CompleteOptions): Promise<void> {
   const candidates = await find(cli, kind, word).catch(() => []);
   // A shell shows them on the terminal as they are.
   const harmless = candidates.filter(({ value }) => toVisible(value) === value);
@@ -81,7 +81,7 @@ async function findRoots(cli: CliContext): Promise<readonly Candidate[]> {
 /** What is in the folder that the word has reached. */
 async function findItems(cli: CliContext, word: string): Promise<readonly Candidate[]> {
   const above = word.slice(0, word.lastIndexOf("/") + 1);
-  const { connection, id } = await createItemFinder(cli).find(toFolderAddress(above));
+  const { connection, id } = await createItemFinder(cli).find(toPathAddress(above));
   const { body } = await cli.client.call(listItems, {
     params: { connection_id: connection.id },
     query: { parent_ref: id, limit: 1000 },

@@ -48,7 +48,7 @@ export function define(command: Command, cli: CliContext, run = runDoctor): void
  * Looks at everything that commands rely on and prints what it finds.
  * @throws CliError `checks_failed` with `--check`, when something is broken
  */
-export async function runDoctor(cli: CliContext, { check }: DoctorOptions): Promise<void> {
+async function runDoctor(cli: CliContext, { check }: DoctorOptions): Promise<void> {
   const findings: Finding[] = [];
   for (const [name, look] of looks) {
     const finding = await examine(cli, name, look);

@@ -40,7 +40,7 @@ export function define(command: Command, cli: CliContext, run = runHelp): void {
 }
 
 /** Prints the help page of a command or group, or a topic. */
-export async function runHelp(cli: CliContext, { words }: HelpOptions): Promise<void> {
+async function runHelp(cli: CliContext, { words }: HelpOptions): Promise<void> {
   if (words[0] === "exit-codes" && words.length === 1)
     return cli.output.text(toExitCodesText(), toExitCodesValue());
   const { runProgram } = await import("../program.ts");
@@ -64,7 +64,7 @@ export async function runHelp(cli: CliContext, { words }: HelpOptions): Promise<
 }
 
 /** The tables of exit codes and error codes for people. */
-export function toExitCodesText(): string {
+function toExitCodesText(): string {
   const exits = Object.entries(exitCodes).map(
     ([code, meaning]) => `${code.padStart(5)}  ${meaning}`,
   );

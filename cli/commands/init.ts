@@ -41,7 +41,7 @@ export function define(command: Command, cli: CliContext, run = runInit): void {
  * Makes a home: data directory, master key, the administrators of forge and vault. Keeps the forge token for the
  * profile in use. @throws CliError `already_initialised`, having changed nothing
  */
-export async function runInit(cli: CliContext, options: InitOptions): Promise<void> {
+async function runInit(cli: CliContext, options: InitOptions): Promise<void> {
   const { readAllSettings } = await import("../profile/settings.ts");
   const { settings, paths } = readAllSettings(cli.system, cli.flags, {});
   const username = options.username ?? (await cli.prompts.text("User name:", "--username"));

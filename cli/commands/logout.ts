@@ -40,7 +40,7 @@ export function define(command: Command, cli: CliContext, run = runLogout): void
  * Signs out: ends the session at the daemon, and forgets the credentials even when the daemon cannot be reached.
  * @throws CliError `not_signed_in` when there was nothing to sign out of
  */
-export async function runLogout(cli: CliContext, { services }: LogoutOptions): Promise<void> {
+async function runLogout(cli: CliContext, { services }: LogoutOptions): Promise<void> {
   const profile = await cli.profiles.inUse();
   const done = { forge: false, vault: false };
   for (const service of services) done[service] = await signOut(cli, profile, service);

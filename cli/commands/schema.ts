@@ -21,7 +21,7 @@ export function define(command: Command, cli: CliContext, run = runSchema): void
 }
 
 /** Prints the JSON Schema of what a command prints with `--json`. */
-export async function runSchema(cli: CliContext, { words }: SchemaOptions): Promise<void> {
+async function runSchema(cli: CliContext, { words }: SchemaOptions): Promise<void> {
   const { verb, rest } = await findCommand(words, commands);
   if (verb === undefined || rest.length > 0)
     throw usageError(`"croft ${words.join(" ")}" is no command`, '"croft commands" lists them');

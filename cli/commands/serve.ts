@@ -54,7 +54,7 @@ export function define(command: Command, cli: CliContext, run = runServe): void 
  * Runs the daemon in the foreground until it is told to stop, then lets running requests finish. Says once, on
  * standard output, that it accepts requests.
  */
-export async function runServe(cli: CliContext, flags: SettingFlags): Promise<void> {
+async function runServe(cli: CliContext, flags: SettingFlags): Promise<void> {
   cli.holdStops();
   const { readAllSettings } = await import("../profile/settings.ts");
   const { settings, paths } = readAllSettings(cli.system, cli.flags, flags);

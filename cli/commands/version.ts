@@ -14,7 +14,7 @@ export function define(command: Command, cli: CliContext, run = runVersion): voi
 }
 
 /** Prints the version of croft, of Node and of the platform. */
-export async function runVersion(cli: CliContext): Promise<void> {
+async function runVersion(cli: CliContext): Promise<void> {
   const { nodeVersion, platform } = cli.system;
   const facts = { version, node: nodeVersion, platform };
   await cli.output.text(`croft ${version}\n`, facts);

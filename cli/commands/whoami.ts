@@ -37,7 +37,7 @@ interface Identities {
 }
 
 /** Asks the daemon who is signed in, to both services. @throws CliError `not_signed_in` when nobody is to either */
-export async function runWhoami(cli: CliContext): Promise<void> {
+async function runWhoami(cli: CliContext): Promise<void> {
   const { url } = await cli.client.target();
   const { name } = await cli.profiles.inUse();
   const forge = await unlessSignedOut(async () => {

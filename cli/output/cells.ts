@@ -93,7 +93,7 @@ export function toAgo(value: string | number, now: number): string {
 }
 
 /** An RFC 3339 time; what the server wrote stays to the letter. */
-export function toRfc3339(value: string | number): string {
+function toRfc3339(value: string | number): string {
   return typeof value === "number" ? new Date(value).toISOString() : value;
 }
 

@@ -75,7 +75,7 @@ export interface SignInProps {
 }
 
 /** The screen itself: one field at a time, what went wrong below it. */
-export function SignIn({ given, attempt, style, onEnd }: SignInProps) {
+function SignIn({ given, attempt, style, onEnd }: SignInProps) {
   const { exit } = useApp();
   const [step, setStep] = useState<Step>(given.email === undefined ? "email" : "password");
   const [email, setEmail] = useState(given.email ?? "");

@@ -11,7 +11,6 @@ import type {
   Gate,
   ParamsOf,
   QueryOf,
-  Reply,
 } from "../contract/endpoint.ts";
 import type { AppError } from "../errors.ts";
 
@@ -200,9 +199,4 @@ export interface Api<Caller> {
   methodNotAllowed(allowed: readonly string[]): RenderedError;
   /** The fixed text of a 500. */
   internalError(): RenderedError;
-}
-
-/** Whether a reply is declared to carry JSON. */
-export function isJsonReply(reply: Reply | undefined): reply is z.ZodType {
-  return reply !== undefined && !("kind" in reply);
 }

@@ -48,7 +48,7 @@ export const RESUMES_MAX = 3;
 const UNWRITTEN_BYTES = 2 * 1024 * 1024;
 
 /** The cache's own disk failed, or its limit is reached: the bytes can still be had from where they came from. */
-export class CacheDiskError extends Error {
+class CacheDiskError extends Error {
   constructor(cause: unknown) {
     super("the cache could not be written", { cause });
     this.name = "CacheDiskError";

@@ -60,7 +60,7 @@ async function copyFile(path: string, toPath: string): Promise<void> {
 }
 
 /** Refuses a file that holds another program's tables: croft's are marked. */
-export const APPLICATION_ID = 0x63726674;
+const APPLICATION_ID = 0x63726674;
 
 /** Marks an empty database as croft's; throws `corrupt` for one that belongs to another program. */
 export function claim(connection: Sqlite.Database, path: string): void {

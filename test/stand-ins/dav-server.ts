@@ -332,7 +332,7 @@ export function createDavStandIn(options: DavServerOptions, hooks: DavHooks = {}
 }
 
 /** The decoded segments of a path; undefined when it cannot be decoded or leads elsewhere. */
-export function toSegments(path: string): readonly string[] {
+function toSegments(path: string): readonly string[] {
   return path
     .split("/")
     .filter((segment) => segment !== "")

@@ -57,7 +57,7 @@ export const googleClient = {
   secret: "google-secret",
 } as const;
 
-export const DRIVE_SCOPE = "https://www.googleapis.com/auth/drive";
+const DRIVE_SCOPE = "https://www.googleapis.com/auth/drive";
 
 export async function startGoogleDriveServer(
   options: GoogleDriveServerOptions = {},

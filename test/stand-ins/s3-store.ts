@@ -168,7 +168,7 @@ export function createS3Store(clock: () => number): S3Store {
 }
 
 /** By bytes of UTF-8, as listings are sorted. */
-export function compare(a: string, b: string): number {
+function compare(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 

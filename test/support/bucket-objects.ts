@@ -12,7 +12,7 @@ import { startS3Server, type S3Server, type S3ServerOptions } from "../stand-ins
 import { startFaultProxy, type FaultProxy } from "./fault-proxy.ts";
 
 /** Parts of 64 KiB, so that small files are sent in parts. */
-export const SMALL_BUCKET_LIMITS = { partBytes: 64 * 1024, partsMax: 10_000, partsAtOnce: 2 };
+const SMALL_BUCKET_LIMITS = { partBytes: 64 * 1024, partsMax: 10_000, partsAtOnce: 2 };
 
 /** Lengths around which uploads take another way with `SMALL_BUCKET_LIMITS`. */
 export const SMALL_BUCKET_SIZES = [0, 1, 65_535, 65_536, 65_537, 131_072, 300_001];

@@ -18,7 +18,7 @@ import { createKeyring } from "../../storage/keys/keyring.ts";
 import { openTestDatabase } from "./database.ts";
 
 /** Passwords as plain digests: the tests that use it are not about hashing. */
-export const quickHasher: PasswordHasher = {
+const quickHasher: PasswordHasher = {
   hash: async (password) => `quick:${createHash("sha256").update(password).digest("hex")}`,
   verify: async (stored, password) => ({
     fits: stored === (await quickHasher.hash(password)),

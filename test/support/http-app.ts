@@ -14,7 +14,7 @@ export interface PlainCaller {
 }
 
 /** The smallest API that the binder can serve; names in the header are believed. */
-export const plainApi: Api<PlainCaller> = {
+const plainApi: Api<PlainCaller> = {
   name: "vault",
   headers: { "X-Content-Type-Options": "nosniff" },
   authenticate: async (request) => {

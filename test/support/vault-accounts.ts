@@ -168,7 +168,7 @@ export async function auditTrail(accounts: TestAccounts): Promise<AuditRecord[]>
 }
 
 /** Counts as the daemon's limiter does, in memory. */
-export function createTestCounter(clock: () => number): VaultAccountsDeps["attempts"] {
+function createTestCounter(clock: () => number): VaultAccountsDeps["attempts"] {
   const windows = new Map<string, { count: number; until: number }>();
   return {
     async consume(key, { max, seconds }) {

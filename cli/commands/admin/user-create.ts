@@ -62,7 +62,7 @@ export function define(command: Command, cli: CliContext, run = runUserCreate): 
 }
 
 /** Creates a user of the forge. A password that was made is shown this once. */
-export async function runUserCreate(cli: CliContext, options: UserCreateOptions): Promise<void> {
+async function runUserCreate(cli: CliContext, options: UserCreateOptions): Promise<void> {
   const isRandom = options.password.from === "random";
   const password = isRandom
     ? randomPassword(cli.system.random)

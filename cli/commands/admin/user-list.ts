@@ -53,7 +53,7 @@ export function define(command: Command, cli: CliContext, run = runUserList): vo
 }
 
 /** Prints the forge's users. */
-export async function runUserList(cli: CliContext, query: UserListOptions): Promise<void> {
+async function runUserList(cli: CliContext, query: UserListOptions): Promise<void> {
   await cli.output.list(forgePages(cli.client, listUsers, { query }), userColumns);
 }
 

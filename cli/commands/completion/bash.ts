@@ -12,7 +12,7 @@ export function define(command: Command, cli: CliContext): void {
 }
 
 /** A script that completes words without starting croft; it asks croft for values that change. */
-export function toBashScript(rows: readonly CompletionRow[]): string {
+function toBashScript(rows: readonly CompletionRow[]): string {
   const paths = rows.filter(({ path }) => path !== "").map(({ path }) => quote(path));
   const cases = rows.map(
     ({ path, words, flags, values }) =>

@@ -15,7 +15,7 @@ export function define(command: Command, cli: CliContext): void {
 }
 
 /** A script that completes words with their descriptions. */
-export function toFishScript(rows: readonly CompletionRow[]): string {
+function toFishScript(rows: readonly CompletionRow[]): string {
   const paths = rows.filter(({ path }) => path !== "").map(({ path }) => quote(path));
   const lines = rows.flatMap(({ path, words, flags, values }) => {
     const at = `-n ${quote(`__croft_at ${quote(path)}`)}`;

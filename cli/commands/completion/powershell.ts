@@ -16,7 +16,7 @@ export function define(command: Command, cli: CliContext): void {
 }
 
 /** A script that completes words. */
-export function toPowershellScript(rows: readonly CompletionRow[]): string {
+function toPowershellScript(rows: readonly CompletionRow[]): string {
   const table = rows.map(
     ({ path, words, flags, values }) =>
       `    ${quote(path)} = @{ Words = @(${words.map(({ word }) => quote(word)).join(", ")});` +

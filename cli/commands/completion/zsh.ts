@@ -15,7 +15,7 @@ export function define(command: Command, cli: CliContext): void {
 }
 
 /** A script that completes words with their descriptions. */
-export function toZshScript(rows: readonly CompletionRow[]): string {
+function toZshScript(rows: readonly CompletionRow[]): string {
   const paths = rows.filter(({ path }) => path !== "").map(({ path }) => quote(path));
   const cases = rows.map(
     ({ path, words, flags, values }) =>

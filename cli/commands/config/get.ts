@@ -21,7 +21,7 @@ export function define(command: Command, cli: CliContext, run = runConfigGet): v
 }
 
 /** Prints one setting. @throws CliError `not_found` for a key that is no setting */
-export async function runConfigGet(cli: CliContext, { key }: ConfigGetOptions): Promise<void> {
+async function runConfigGet(cli: CliContext, { key }: ConfigGetOptions): Promise<void> {
   const { readAllSettings } = await import("../../profile/settings.ts");
   const { values } = readAllSettings(cli.system, cli.flags, {});
   const found = values.find((value) => value.key === key);

@@ -22,7 +22,7 @@ export function define(command: Command, cli: CliContext, run = runConfigList): 
 }
 
 /** Prints all settings as they are resolved; secrets as stars. */
-export async function runConfigList(cli: CliContext): Promise<void> {
+async function runConfigList(cli: CliContext): Promise<void> {
   const { readAllSettings } = await import("../../profile/settings.ts");
   const { values } = readAllSettings(cli.system, cli.flags, {});
   await cli.output.list(wholeList(values), settingColumns);

@@ -17,7 +17,7 @@ export function define(command: Command, cli: CliContext, run = runConfigPath): 
 }
 
 /** Prints the absolute paths of croft's folders and its config file, whether they exist or not. */
-export async function runConfigPath(cli: CliContext): Promise<void> {
+async function runConfigPath(cli: CliContext): Promise<void> {
   const { readPaths } = await import("../../profile/settings.ts");
   // Not by way of all settings: where the file lies is asked for when something in it is wrong, too.
   const paths = readPaths(cli.system, cli.flags);

@@ -36,10 +36,7 @@ interface ConfigSetFlags {
  * Changes one line of the config file and leaves the rest, comments too, as it is. Nothing is written when the file
  * could not be used afterwards. @throws CliError `invalid_config`
  */
-export async function runConfigSet(
-  cli: CliContext,
-  { key, value }: ConfigSetOptions,
-): Promise<void> {
+async function runConfigSet(cli: CliContext, { key, value }: ConfigSetOptions): Promise<void> {
   const { editConfig } = await import("./edit-config.ts");
   const { readPaths } = await import("../../profile/settings.ts");
   const { configFile } = readPaths(cli.system, cli.flags);

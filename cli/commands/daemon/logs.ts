@@ -32,10 +32,7 @@ const pollMs = 200;
 const tailBytes = 1024 * 1024;
 
 /** Prints the end of the log that `croft serve` keeps on this machine. */
-export async function runDaemonLogs(
-  cli: CliContext,
-  { lines, follow }: DaemonLogsOptions,
-): Promise<void> {
+async function runDaemonLogs(cli: CliContext, { lines, follow }: DaemonLogsOptions): Promise<void> {
   if (follow && cli.output.isMachine) throw usageError("--follow does not go with machine output");
   const path = daemonLogPath((await cli.config()).paths.stateDirectory);
   const file = await open(path, "r").catch((error: NodeJS.ErrnoException) => {

@@ -32,10 +32,7 @@ export function define(command: Command, cli: CliContext, run = runDaemonRestore
  * Puts a copy in the place of this home's database, which is kept beside the copies. Files, repositories and keys stay as
  * they are. @throws CliError `already_running` while a daemon runs on this home, `not_found` for a copy that is not there
  */
-export async function runDaemonRestore(
-  cli: CliContext,
-  { copy }: DaemonRestoreOptions,
-): Promise<void> {
+async function runDaemonRestore(cli: CliContext, { copy }: DaemonRestoreOptions): Promise<void> {
   const { readAllSettings } = await import("../../profile/settings.ts");
   const { settings, paths } = readAllSettings(cli.system, cli.flags, {});
   const data = paths.dataDirectory;

@@ -15,7 +15,7 @@ export interface DaemonStatus {
   readonly started_at: string | null;
 }
 
-export const statusFields: Readonly<Record<keyof DaemonStatus, FieldType>> = {
+const statusFields: Readonly<Record<keyof DaemonStatus, FieldType>> = {
   running: "boolean",
   ready: "boolean",
   url: "string",
@@ -31,12 +31,12 @@ export function define(command: Command, cli: CliContext, run = runDaemonStatus)
 }
 
 /** Asks the daemon how it is. @throws CliError `daemon_unreachable` when it does not answer */
-export async function runDaemonStatus(cli: CliContext): Promise<void> {
+async function runDaemonStatus(cli: CliContext): Promise<void> {
   await cli.output.resource(await readStatus(cli), statusColumns);
 }
 
 /** The state of the daemon that requests go to. */
-export async function readStatus(cli: CliContext): Promise<DaemonStatus> {
+async function readStatus(cli: CliContext): Promise<DaemonStatus> {
   const { url } = await cli.client.target();
   const { status } = await cli.client.probe("/readyz");
   const { paths } = await cli.config();
@@ -52,7 +52,7 @@ export async function readStatus(cli: CliContext): Promise<DaemonStatus> {
   };
 }
 
-export const statusColumns: readonly Column<DaemonStatus>[] = [
+const statusColumns: readonly Column<DaemonStatus>[] = [
   { header: "running", cell: ({ running }) => running },
   { header: "ready", cell: ({ ready }) => ready },
   { header: "url", cell: ({ url }) => url },

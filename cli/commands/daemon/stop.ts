@@ -26,7 +26,7 @@ const pollMs = 50;
  * Asks the daemon of this home to stop and waits until its process has ended. When none runs there is nothing to do.
  * @throws CliError `not_finished` when it has not ended in time
  */
-export async function runDaemonStop(
+async function runDaemonStop(
   cli: CliContext,
   { timeoutSeconds }: DaemonStopOptions,
 ): Promise<void> {

@@ -26,7 +26,7 @@ const pollMs = 100;
  * Waits until the daemon accepts requests. The address is found anew each time, since a daemon that starts tells late.
  * @throws CliError `daemon_unreachable` when nothing answered in time, `not_finished` when it was not ready yet
  */
-export async function runDaemonWait(
+async function runDaemonWait(
   cli: CliContext,
   { timeoutSeconds }: DaemonWaitOptions,
 ): Promise<void> {

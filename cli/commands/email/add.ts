@@ -32,7 +32,7 @@ export function define(command: Command, cli: CliContext, run = runEmailAdd): vo
 }
 
 /** Adds addresses to the caller's account, all or none. */
-export async function runEmailAdd(cli: CliContext, { emails }: EmailOptions): Promise<void> {
+async function runEmailAdd(cli: CliContext, { emails }: EmailOptions): Promise<void> {
   const { body } = await cli.client.call(addEmails, { body: { emails: [...emails] } });
   await cli.output.list(wholeList(body), emailColumns);
 }

@@ -23,7 +23,7 @@ export function define(command: Command, cli: CliContext, run = runEmailDelete):
 }
 
 /** Deletes addresses of the caller's account, all or none. */
-export async function runEmailDelete(cli: CliContext, { emails }: EmailOptions): Promise<void> {
+async function runEmailDelete(cli: CliContext, { emails }: EmailOptions): Promise<void> {
   await cli.client.call(deleteEmails, { body: { emails: [...emails] } });
   const names = emails.join(", ");
   await cli.output.done({ deleted: true, emails: names }, `Deleted ${names}.`);

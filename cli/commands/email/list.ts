@@ -20,7 +20,7 @@ export function define(command: Command, cli: CliContext, run = runEmailList): v
 }
 
 /** Prints the caller's addresses, the primary one first. */
-export async function runEmailList(cli: CliContext): Promise<void> {
+async function runEmailList(cli: CliContext): Promise<void> {
   const { body } = await cli.client.call(listEmails, {});
   await cli.output.list(wholeList(body), emailColumns);
 }

@@ -30,7 +30,7 @@ export function define(command: Command, cli: CliContext, run = runIssueComment)
 }
 
 /** Adds a comment and prints it. */
-export async function runIssueComment(
+async function runIssueComment(
   cli: CliContext,
   { owner, repo, index, body }: IssueCommentOptions,
 ): Promise<void> {

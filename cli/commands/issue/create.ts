@@ -35,7 +35,7 @@ export function define(command: Command, cli: CliContext, run = runIssueCreate):
 }
 
 /** Opens an issue and prints it. */
-export async function runIssueCreate(
+async function runIssueCreate(
   cli: CliContext,
   { owner, repo, title, body, assign }: IssueCreateOptions,
 ): Promise<void> {

@@ -39,7 +39,7 @@ export function define(command: Command, cli: CliContext, run = runIssueEdit): v
 }
 
 /** Changes an issue and prints it. */
-export async function runIssueEdit(cli: CliContext, options: IssueEditOptions): Promise<void> {
+async function runIssueEdit(cli: CliContext, options: IssueEditOptions): Promise<void> {
   const { owner, repo, index, title, body, assign, close, reopen } = options;
   if (close === true && reopen === true)
     throw usageError("--close and --reopen exclude each other");

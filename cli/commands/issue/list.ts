@@ -50,7 +50,7 @@ export function define(command: Command, cli: CliContext, run = runIssueList): v
 }
 
 /** Prints issues of a repository, newest first. */
-export async function runIssueList(cli: CliContext, options: IssueListOptions): Promise<void> {
+async function runIssueList(cli: CliContext, options: IssueListOptions): Promise<void> {
   const { owner, repo, state, search, author, assignee, mentions, label, since, before } = options;
   const query = {
     ...(state === undefined ? {} : { state }),

@@ -40,7 +40,7 @@ export function define(command: Command, cli: CliContext, run = runIssueView): v
 }
 
 /** Prints one issue, with its comments when they are asked for. */
-export async function runIssueView(
+async function runIssueView(
   cli: CliContext,
   { comments = false, owner, repo, index }: IssueViewOptions,
 ): Promise<void> {

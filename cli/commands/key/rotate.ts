@@ -35,7 +35,7 @@ export function define(command: Command, cli: CliContext, run = runKeyRotate): v
  * on the home meanwhile. Sign-ins stay; reset links that were mailed end. Prints nothing of any key.
  * @throws CliError `already_running`; `not_found` without a home; `missing_input` when the environment must bring the key
  */
-export async function runKeyRotate(cli: CliContext, options: KeyRotateOptions): Promise<void> {
+async function runKeyRotate(cli: CliContext, options: KeyRotateOptions): Promise<void> {
   const { readAllSettings } = await import("../../profile/settings.ts");
   const { settings, paths } = readAllSettings(cli.system, cli.flags, {});
   const data = paths.dataDirectory;

@@ -64,7 +64,7 @@ export function define(command: Command, cli: CliContext, run = runLoginForge): 
  * Signs in to the forge: keeps a given token, or has one made with the password, which itself is not kept. The store
  * is tried before anything secret is asked for.
  */
-export async function runLoginForge(cli: CliContext, options: LoginForgeOptions): Promise<void> {
+async function runLoginForge(cli: CliContext, options: LoginForgeOptions): Promise<void> {
   const profile = await cli.profiles.inUse();
   if (!cli.flags.dryRun) await cli.credentials.chooseStore(profile);
   const made =

@@ -80,7 +80,7 @@ export type AttemptOutcome =
  * otherwise a second factor that was not given is `challenge_required`. The store is tried before the password is
  * asked for, so that no fresh session is lost.
  */
-export async function runLoginVault(cli: CliContext, options: LoginVaultOptions): Promise<void> {
+async function runLoginVault(cli: CliContext, options: LoginVaultOptions): Promise<void> {
   const profile = await cli.profiles.inUse();
   if (!cli.flags.dryRun) await cli.credentials.chooseStore(profile);
   const attempt = (given: Attempt) => tryLogin(cli, given, options.remember);

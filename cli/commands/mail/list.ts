@@ -32,7 +32,7 @@ export function define(command: Command, cli: CliContext, run = runMailList): vo
 }
 
 /** Prints the mails that this home's daemon wrote as files, for want of a mail server, newest first. */
-export async function runMailList(cli: CliContext): Promise<void> {
+async function runMailList(cli: CliContext): Promise<void> {
   const { paths } = await cli.config();
   const { listOutbox } = await import("../../../daemon/main.ts");
   const mails = await listOutbox(paths);

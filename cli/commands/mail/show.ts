@@ -15,7 +15,7 @@ export function define(command: Command, cli: CliContext, run = runMailShow): vo
 }
 
 /** Prints one mail of this home's outbox. @throws CliError `not_found` */
-export async function runMailShow(cli: CliContext, id: string | undefined): Promise<void> {
+async function runMailShow(cli: CliContext, id: string | undefined): Promise<void> {
   const { paths } = await cli.config();
   const { listOutbox, readOutbox } = await import("../../../daemon/main.ts");
   const wanted = id ?? (await listOutbox(paths))[0]?.id;

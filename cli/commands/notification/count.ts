@@ -18,7 +18,7 @@ export function define(command: Command, cli: CliContext, run = runNotificationC
 }
 
 /** Prints how many of the caller's threads are unread. */
-export async function runNotificationCount(cli: CliContext): Promise<void> {
+async function runNotificationCount(cli: CliContext): Promise<void> {
   const { body } = await cli.client.call(countNotifications, {});
   await cli.output.text(`${body.new}\n`, body);
 }

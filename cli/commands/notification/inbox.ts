@@ -57,7 +57,7 @@ export function define(command: Command, cli: CliContext, run = runNotificationI
 }
 
 /** The threads on a screen, to be read and marked; without a terminal the same list as `notification list`. */
-export async function runNotificationInbox(
+async function runNotificationInbox(
   cli: CliContext,
   { repo }: NotificationInboxOptions,
 ): Promise<void> {

@@ -60,7 +60,7 @@ export function define(command: Command, cli: CliContext, run = runNotificationM
 }
 
 /** Marks threads: the named ones one by one, or all unread ones in one request. Pinned ones stay pinned with `--all`. */
-export async function runNotificationMark(
+async function runNotificationMark(
   cli: CliContext,
   options: NotificationMarkOptions,
 ): Promise<void> {

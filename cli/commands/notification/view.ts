@@ -19,7 +19,7 @@ export function define(command: Command, cli: CliContext, run = runNotificationV
 }
 
 /** Prints one thread; it stays unread. */
-export async function runNotificationView(
+async function runNotificationView(
   cli: CliContext,
   { id }: { readonly id: string },
 ): Promise<void> {

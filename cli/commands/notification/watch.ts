@@ -66,7 +66,7 @@ export function define(command: Command, cli: CliContext, run = runNotificationW
 }
 
 /** Has the caller told of a repository's pushes and issues, or of one issue, or not any more. */
-export async function runNotificationWatch(
+async function runNotificationWatch(
   cli: CliContext,
   { subject, off = false }: NotificationWatchOptions,
 ): Promise<void> {

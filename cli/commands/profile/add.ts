@@ -25,10 +25,7 @@ export function define(command: Command, cli: CliContext, run = runProfileAdd): 
 }
 
 /** Adds a profile. Without `--url` it is for the daemon of this machine. @throws CliError `conflict` when it exists */
-export async function runProfileAdd(
-  cli: CliContext,
-  { name, use }: ProfileAddOptions,
-): Promise<void> {
+async function runProfileAdd(cli: CliContext, { name, use }: ProfileAddOptions): Promise<void> {
   if (!isProfileName(name))
     throw usageError(
       `${JSON.stringify(name)} cannot be the name of a profile`,

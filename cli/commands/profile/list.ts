@@ -13,7 +13,7 @@ export function define(command: Command, cli: CliContext, run = runProfileList):
 }
 
 /** Prints the profiles. The default one is always there. */
-export async function runProfileList(cli: CliContext): Promise<void> {
+async function runProfileList(cli: CliContext): Promise<void> {
   const { current, profiles } = await cli.profiles.read();
   const named = Object.entries(profiles).map(([name, profile]) =>
     toShownProfile(name, profile, current),

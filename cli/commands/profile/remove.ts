@@ -20,10 +20,7 @@ export function define(command: Command, cli: CliContext, run = runProfileRemove
 }
 
 /** Removes a profile with its credentials; sessions at the daemon go on (see `croft logout`). */
-export async function runProfileRemove(
-  cli: CliContext,
-  { name }: ProfileRemoveOptions,
-): Promise<void> {
+async function runProfileRemove(cli: CliContext, { name }: ProfileRemoveOptions): Promise<void> {
   const { profiles } = await cli.profiles.read();
   const profile = profiles[name];
   if (profile === undefined)

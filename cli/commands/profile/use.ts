@@ -20,7 +20,7 @@ export function define(command: Command, cli: CliContext, run = runProfileUse): 
 }
 
 /** Makes a profile the one that commands use. @throws CliError `not_found` */
-export async function runProfileUse(cli: CliContext, { name }: ProfileUseOptions): Promise<void> {
+async function runProfileUse(cli: CliContext, { name }: ProfileUseOptions): Promise<void> {
   const { profiles } = await cli.profiles.read();
   const profile = profiles[name];
   if (profile === undefined && name !== defaultProfile)

@@ -35,7 +35,7 @@ export function define(command: Command, cli: CliContext, run = runRenderMarkdow
 }
 
 /** Prints Markdown as HTML. */
-export async function runRenderMarkdown(cli: CliContext, options: RenderOptions): Promise<void> {
+async function runRenderMarkdown(cli: CliContext, options: RenderOptions): Promise<void> {
   const { file, mode, context, wiki } = options;
   const body = { Text: await readText(cli, file), Mode: mode, Context: context, Wiki: wiki };
   const answer = await cli.client.call(renderMarkdown, { body }, renderCall);

@@ -44,10 +44,7 @@ export function define(command: Command, cli: CliContext, run = runRenderMarkup)
 }
 
 /** Prints a file's text as HTML, in the way that its name asks for. */
-export async function runRenderMarkup(
-  cli: CliContext,
-  options: RenderMarkupOptions,
-): Promise<void> {
+async function runRenderMarkup(cli: CliContext, options: RenderMarkupOptions): Promise<void> {
   const { file, mode, context, wiki } = options;
   const filePath =
     options.filePath ?? (file === undefined || file === "-" ? undefined : basename(file));

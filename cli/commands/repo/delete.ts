@@ -22,10 +22,7 @@ export function define(command: Command, cli: CliContext, run = runRepoDelete): 
 }
 
 /** Deletes a repository with its history; its name must be typed, because nothing brings it back. */
-export async function runRepoDelete(
-  cli: CliContext,
-  { owner, repo }: RepositoryName,
-): Promise<void> {
+async function runRepoDelete(cli: CliContext, { owner, repo }: RepositoryName): Promise<void> {
   const name = `${owner}/${repo}`;
   await cli.prompts.confirm(`Delete the repository ${name} with its whole history?`, name);
   await cli.client.call(deleteRepository, { params: { owner, repo } });

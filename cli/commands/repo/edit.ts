@@ -44,7 +44,7 @@ export function define(command: Command, cli: CliContext, run = runRepoEdit): vo
 }
 
 /** Changes a repository and prints it. */
-export async function runRepoEdit(cli: CliContext, options: RepoEditOptions): Promise<void> {
+async function runRepoEdit(cli: CliContext, options: RepoEditOptions): Promise<void> {
   const { owner, repo, description, website, defaultBranch } = options;
   const { body } = await cli.client.call(editRepository, {
     params: { owner, repo },

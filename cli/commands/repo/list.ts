@@ -20,6 +20,6 @@ export function define(command: Command, cli: CliContext, run = runRepoList): vo
 }
 
 /** Prints the repositories that the caller owns or reaches through an organization, by name. */
-export async function runRepoList(cli: CliContext): Promise<void> {
+async function runRepoList(cli: CliContext): Promise<void> {
   await cli.output.list(forgePages(cli.client, listOwnRepositories, {}), repositoryColumns);
 }

@@ -28,7 +28,7 @@ export function define(command: Command, cli: CliContext, run = runRepoRename): 
 }
 
 /** Renames a repository and prints it. */
-export async function runRepoRename(
+async function runRepoRename(
   cli: CliContext,
   { owner, repo, newName }: RepoRenameOptions,
 ): Promise<void> {

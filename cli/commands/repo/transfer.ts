@@ -58,7 +58,7 @@ export function define(command: Command, cli: CliContext, run = runRepoTransfer)
 }
 
 /** Gives a repository to another owner, or answers an offer, and prints the repository as it is then. */
-export async function runRepoTransfer(
+async function runRepoTransfer(
   cli: CliContext,
   { owner, repo, newOwner, accept, reject }: RepoTransferOptions,
 ): Promise<void> {

@@ -22,7 +22,7 @@ export function define(command: Command, cli: CliContext, run = runRepoView): vo
 }
 
 /** Prints one repository. */
-export async function runRepoView(cli: CliContext, { owner, repo }: RepositoryName): Promise<void> {
+async function runRepoView(cli: CliContext, { owner, repo }: RepositoryName): Promise<void> {
   const { body } = await cli.client.call(getRepository, { params: { owner, repo } });
   await cli.output.resource(body, repositoryLines);
 }

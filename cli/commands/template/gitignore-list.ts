@@ -19,7 +19,7 @@ export function define(command: Command, cli: CliContext, run = runGitignoreList
 }
 
 /** Prints the names of ignore-file templates. */
-export async function runGitignoreList(cli: CliContext): Promise<void> {
+async function runGitignoreList(cli: CliContext): Promise<void> {
   const { body } = await cli.client.call(listGitignoreTemplates, {}, withoutCredentials);
   await printNames(cli, body);
 }

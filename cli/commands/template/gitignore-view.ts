@@ -21,7 +21,7 @@ export function define(command: Command, cli: CliContext, run = runGitignoreView
 }
 
 /** Prints the text of an ignore file. */
-export async function runGitignoreView(
+async function runGitignoreView(
   cli: CliContext,
   { name }: { readonly name: string },
 ): Promise<void> {

@@ -19,7 +19,7 @@ export function define(command: Command, cli: CliContext, run = runLabelList): v
 }
 
 /** Prints the names of label sets. */
-export async function runLabelList(cli: CliContext): Promise<void> {
+async function runLabelList(cli: CliContext): Promise<void> {
   const { body } = await cli.client.call(listLabelTemplates, {}, withoutCredentials);
   await printNames(cli, body);
 }

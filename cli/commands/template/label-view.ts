@@ -34,10 +34,7 @@ export function define(command: Command, cli: CliContext, run = runLabelView): v
 }
 
 /** Prints the labels of a set in their order. */
-export async function runLabelView(
-  cli: CliContext,
-  { name }: { readonly name: string },
-): Promise<void> {
+async function runLabelView(cli: CliContext, { name }: { readonly name: string }): Promise<void> {
   const { body } = await cli.client.call(
     getLabelTemplate,
     { params: { name } },

@@ -30,7 +30,7 @@ export function define(command: Command, cli: CliContext, run = runLicenseList):
 }
 
 /** Prints the licenses that there are texts of. */
-export async function runLicenseList(cli: CliContext): Promise<void> {
+async function runLicenseList(cli: CliContext): Promise<void> {
   const { body } = await cli.client.call(listLicenseTemplates, {}, withoutCredentials);
   await cli.output.list(wholeList(body), columns);
 }

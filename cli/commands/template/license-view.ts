@@ -19,10 +19,7 @@ export function define(command: Command, cli: CliContext, run = runLicenseView):
 }
 
 /** Prints the text of a license; its placeholders stay. */
-export async function runLicenseView(
-  cli: CliContext,
-  { key }: { readonly key: string },
-): Promise<void> {
+async function runLicenseView(cli: CliContext, { key }: { readonly key: string }): Promise<void> {
   const { body } = await cli.client.call(
     getLicenseTemplate,
     { params: { name: key } },

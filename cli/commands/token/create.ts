@@ -40,7 +40,7 @@ export function define(command: Command, cli: CliContext, run = runTokenCreate):
 }
 
 /** Makes an access token and prints its secret, which nobody can see again. */
-export async function runTokenCreate(cli: CliContext, options: TokenCreateOptions): Promise<void> {
+async function runTokenCreate(cli: CliContext, options: TokenCreateOptions): Promise<void> {
   const { name, scope } = options;
   const { username, authorization } = await findOwner(cli, options);
   const scopes = scope.flatMap((given) => given.split(",")).map((one) => one.trim());

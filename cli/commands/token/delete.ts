@@ -28,7 +28,7 @@ export function define(command: Command, cli: CliContext, run = runTokenDelete):
 }
 
 /** Deletes an access token: whoever uses it is signed out at once. */
-export async function runTokenDelete(cli: CliContext, options: TokenDeleteOptions): Promise<void> {
+async function runTokenDelete(cli: CliContext, options: TokenDeleteOptions): Promise<void> {
   const { token } = options;
   await cli.prompts.confirm(`Delete the token ${token}?`);
   const { username, authorization } = await findOwner(cli, options);

@@ -26,7 +26,7 @@ export function define(command: Command, cli: CliContext, run = runTokenList): v
 }
 
 /** Prints access tokens, newest first. */
-export async function runTokenList(cli: CliContext, flags: OwnerFlags): Promise<void> {
+async function runTokenList(cli: CliContext, flags: OwnerFlags): Promise<void> {
   const { username, authorization } = await findOwner(cli, flags);
   const pages = forgePages(cli.client, listTokens, { params: { username } }, { authorization });
   await cli.output.list(pages, tokenColumns);

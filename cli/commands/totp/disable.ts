@@ -28,7 +28,7 @@ export function define(command: Command, cli: CliContext, run = runTotpDisable):
 }
 
 /** Turns the second factor off. */
-export async function runTotpDisable(cli: CliContext, options: TotpDisableOptions): Promise<void> {
+async function runTotpDisable(cli: CliContext, options: TotpDisableOptions): Promise<void> {
   await cli.prompts.confirm("Turn the second factor off?");
   await cli.client.call(disableTwoFactor, {}, await signInByPassword(cli, options));
   await cli.output.done({ enabled: false }, "The password alone signs in from now on.");

@@ -27,7 +27,7 @@ export function define(command: Command, cli: CliContext, run = runTotpEnable): 
 }
 
 /** Turns the second factor on. */
-export async function runTotpEnable(
+async function runTotpEnable(
   cli: CliContext,
   { code, ...flags }: TotpEnableOptions,
 ): Promise<void> {

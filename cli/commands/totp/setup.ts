@@ -20,7 +20,7 @@ export function define(command: Command, cli: CliContext, run = runTotpSetup): v
 }
 
 /** Gets a secret for an authenticator app. Nothing changes until `croft totp enable` gets a code of it. */
-export async function runTotpSetup(cli: CliContext, flags: OwnPasswordFlags): Promise<void> {
+async function runTotpSetup(cli: CliContext, flags: OwnPasswordFlags): Promise<void> {
   const { body } = await cli.client.call(startTwoFactor, {}, await signInByPassword(cli, flags));
   await cli.output.resource(body, [
     { header: "secret", cell: ({ secret }) => secret },

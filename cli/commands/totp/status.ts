@@ -18,7 +18,7 @@ export function define(command: Command, cli: CliContext, run = runTotpStatus): 
 }
 
 /** Prints whether signing in with the password takes a code. */
-export async function runTotpStatus(cli: CliContext): Promise<void> {
+async function runTotpStatus(cli: CliContext): Promise<void> {
   const { body } = await cli.client.call(getTwoFactor);
   await cli.output.resource(body, [{ header: "enabled", cell: ({ enabled }) => enabled }]);
 }

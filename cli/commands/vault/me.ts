@@ -15,7 +15,7 @@ export function define(command: Command, cli: CliContext, run = runMe): void {
 }
 
 /** Prints the caller's account. */
-export async function runMe(cli: CliContext): Promise<void> {
+async function runMe(cli: CliContext): Promise<void> {
   const { body } = await cli.client.call(me);
   await cli.output.resource(body, accountColumns);
 }

@@ -19,7 +19,7 @@ export function define(command: Command, cli: CliContext, run = runQuota): void 
 }
 
 /** Prints the caller's storage quota. Connected storages do not count. */
-export async function runQuota(cli: CliContext): Promise<void> {
+async function runQuota(cli: CliContext): Promise<void> {
   const { body } = await cli.client.call(myQuota);
   await cli.output.resource(body, quotaColumns);
 }

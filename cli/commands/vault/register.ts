@@ -39,7 +39,7 @@ export function define(command: Command, cli: CliContext, run = runRegister): vo
 }
 
 /** Registers an account in the vault. It does not sign in. */
-export async function runRegister(cli: CliContext, options: RegisterOptions): Promise<void> {
+async function runRegister(cli: CliContext, options: RegisterOptions): Promise<void> {
   const { handle, email, passwordFromInput } = options;
   const password = await readNewSecret(cli, {
     fromInput: passwordFromInput,

@@ -18,7 +18,7 @@ import {
 const noWorkflows = "nothing here runs workflows: there is nothing that a command could show";
 
 /** A runner (forge behaviour, 7.10). */
-export const runnerShape = z.object({
+const runnerShape = z.object({
   id: wireId,
   name: z.string(),
   status: z.enum(["online", "offline"]),

@@ -13,7 +13,7 @@ import {
 import { isUserName, isWebUrl } from "./rules.ts";
 
 /** A badge (forge behaviour, 7.7). */
-export const badgeShape = z.object({
+const badgeShape = z.object({
   id: wireId,
   slug: z.string(),
   description: z.string(),

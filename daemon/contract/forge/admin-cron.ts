@@ -3,7 +3,7 @@ import { empty, endpoint, siteAdmin } from "../endpoint.ts";
 import { apiError, paging, signedInReplies, wireTime } from "./common.ts";
 
 /** A scheduled task (forge behaviour, 7.4). */
-export const cronShape = z.object({
+const cronShape = z.object({
   name: z.string(),
   schedule: z.string(),
   next: wireTime,

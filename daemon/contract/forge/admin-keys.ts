@@ -13,7 +13,7 @@ import {
 import { userShape } from "./users.ts";
 
 /** A public key (forge behaviour, 7.6). */
-export const publicKeyShape = z.object({
+const publicKeyShape = z.object({
   id: wireId,
   key: z.string(),
   url: z.string(),

@@ -16,7 +16,7 @@ import {
 import { isUserName, isWebUrl } from "./rules.ts";
 
 /** An organization (forge behaviour, 7.2); `name` and `username` are the same. */
-export const organizationShape = z.object({
+const organizationShape = z.object({
   id: wireId,
   name: z.string(),
   full_name: z.string(),

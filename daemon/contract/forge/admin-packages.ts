@@ -5,7 +5,7 @@ import { repositoryShape } from "./repositories.ts";
 import { userShape } from "./users.ts";
 
 /** Every type that the document knows; packages of `generic` and `npm` can be published here. */
-export const packageTypes = [
+const packageTypes = [
   "alpine",
   "cargo",
   "chef",
@@ -31,7 +31,7 @@ export const packageTypes = [
 ] as const;
 
 /** A version of a package (forge behaviour, 7.8). `repository` is null when there is none that the viewer may read. */
-export const packageShape = z.object({
+const packageShape = z.object({
   id: wireId,
   owner: userShape,
   repository: repositoryShape.nullable(),
@@ -45,7 +45,7 @@ export const packageShape = z.object({
 export type WirePackage = z.output<typeof packageShape>;
 
 /** A file of a version. */
-export const packageFileShape = z.object({
+const packageFileShape = z.object({
   id: wireId,
   size: z.int(),
   name: z.string(),

@@ -22,7 +22,7 @@ import {
 import { isEmailShape, isUserName, isWebUrl } from "./rules.ts";
 import { userShape } from "./users.ts";
 
-export const userSortWords = ["name", "created", "updated", "id"] as const;
+const userSortWords = ["name", "created", "updated", "id"] as const;
 
 export const listUsers = endpoint({
   name: "forge.admin.users.list",

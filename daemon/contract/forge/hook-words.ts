@@ -12,10 +12,9 @@ export const hookTypes = [
   "wechatwork",
   "packagist",
 ] as const;
-export type HookType = (typeof hookTypes)[number];
 
 /** Every event that a hook can select (forge behaviour, 13.3), and `organization`, which is croft's own. */
-export const hookEvents = [
+const hookEvents = [
   "create",
   "delete",
   "fork",

@@ -39,7 +39,7 @@ const labelShape = z.object({
 });
 
 /** An issue. People whose account is gone are null. */
-export const issueShape = z.object({
+const issueShape = z.object({
   id: wireId,
   url: z.string(),
   html_url: z.string(),
@@ -77,7 +77,7 @@ export const issueShape = z.object({
 export type WireIssue = z.output<typeof issueShape>;
 
 /** A comment on an issue. */
-export const commentShape = z.object({
+const commentShape = z.object({
   id: wireId,
   html_url: z.string(),
   pull_request_url: z.string(),
@@ -93,7 +93,7 @@ export const commentShape = z.object({
 export type WireComment = z.output<typeof commentShape>;
 
 /** Whether somebody is told of a repository or an issue. */
-export const watchShape = z.object({
+const watchShape = z.object({
   subscribed: z.boolean(),
   ignored: z.boolean(),
   reason: z.null(),

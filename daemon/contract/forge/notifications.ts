@@ -12,13 +12,11 @@ import {
 } from "./common.ts";
 import { repositoryParams, repositoryShape } from "./repositories.ts";
 
-export const threadStatusWords = ["unread", "read", "pinned"] as const;
-export type ThreadStatusWord = (typeof threadStatusWords)[number];
-export const subjectWords = ["issue", "pull", "commit", "repository"] as const;
-export type SubjectWord = (typeof subjectWords)[number];
+const threadStatusWords = ["unread", "read", "pinned"] as const;
+const subjectWords = ["issue", "pull", "commit", "repository"] as const;
 
 /** What a thread is about (forge behaviour, 7.13). */
-export const subjectShape = z.object({
+const subjectShape = z.object({
   title: z.string(),
   url: z.string(),
   latest_comment_url: z.string(),
@@ -76,7 +74,7 @@ const markQuery = z.object({
 });
 
 /** How many threads are unread: the answer of the count, and an event of the stream. */
-export const unreadCountShape = z.object({ new: z.int() });
+const unreadCountShape = z.object({ new: z.int() });
 export type WireUnreadCount = z.output<typeof unreadCountShape>;
 
 /** What the stream's events are called; each carries JSON: a thread, or an unread count. */

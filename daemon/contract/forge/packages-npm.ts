@@ -35,7 +35,7 @@ const inBothForms = <E>(
 ];
 
 /** What npm reads of a package; the versions are the manifests as they were published. */
-export const packumentShape = z.looseObject({
+const packumentShape = z.looseObject({
   _id: z.string(),
   _rev: z.string(),
   name: z.string(),
@@ -44,7 +44,7 @@ export const packumentShape = z.looseObject({
   time: z.record(z.string(), z.string()),
 });
 /** The least that installing takes. */
-export const abbreviatedPackumentShape = z.object({
+const abbreviatedPackumentShape = z.object({
   name: z.string(),
   modified: z.string(),
   "dist-tags": z.record(z.string(), z.string()),

@@ -21,7 +21,7 @@ import { isWebUrl } from "./rules.ts";
 import { userShape } from "./users.ts";
 
 /** What the caller may do with a repository. */
-export const permissionShape = z.object({
+const permissionShape = z.object({
   admin: z.boolean(),
   push: z.boolean(),
   pull: z.boolean(),

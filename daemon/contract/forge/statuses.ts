@@ -22,10 +22,9 @@ export const statusStates = [
   "warning",
   "skipped",
 ] as const;
-export type StatusState = (typeof statusStates)[number];
 
 /** What somebody, such as a build server, has to say of a commit. Its creator is null once the account is gone. */
-export const commitStatusShape = z.object({
+const commitStatusShape = z.object({
   id: wireId,
   status: z.enum(statusStates),
   target_url: z.string(),

@@ -12,7 +12,7 @@ import {
 } from "./common.ts";
 
 /** An access token (forge behaviour, 21.3); `sha1` is the secret in the answer that makes it, and empty afterwards. */
-export const tokenShape = z.object({
+const tokenShape = z.object({
   id: wireId,
   name: z.string(),
   sha1: z.string(),

@@ -47,7 +47,7 @@ const queryTime = z
   .transform((text) => Date.parse(text));
 
 /** What narrows the audit list and its export. */
-export const auditFilter = {
+const auditFilter = {
   user_handle: line(64).optional(),
   event_type: eventPrefix.optional(),
   from: queryTime.optional(),

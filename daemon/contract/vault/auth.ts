@@ -25,7 +25,7 @@ export const signedIn = z.object({
 });
 
 /** What a sign-in answers instead while something is missing: no tokens, no cookie. */
-export const challenge = z.union([
+const challenge = z.union([
   z.object({ requires_totp: z.literal(true) }),
   z.object({ requires_password_change: z.literal(true), user_id: uuid }),
 ]);

@@ -10,12 +10,12 @@ export const detailPerMinute = perAccount(120, 60);
 /** Longest id that a provider may give an item. */
 const ITEM_ID_MAX = 4096;
 /** Largest number of bytes that a user may choose: 1 PiB. */
-export const BYTES_MAX = 2 ** 50;
+const BYTES_MAX = 2 ** 50;
 /** Largest name in bytes of UTF-8. */
 const NAME_BYTES_MAX = 255;
 
 /** An id is the provider's own: it may hold slashes, is never normalised, and is compared byte for byte. */
-export const itemId = z
+const itemId = z
   .string()
   .min(1)
   .max(ITEM_ID_MAX)
@@ -48,7 +48,7 @@ export const itemParams = z.object({ connection_id: uuid, item_id: itemId });
 const guarding = z.enum(["atomic", "emulated", "no"]);
 
 /** What a kind of storage can do. `atomic`: compared and done in one step; `emulated`: compared just before. */
-export const powers = z.object({
+const powers = z.object({
   trash: z.boolean(),
   permanent_delete: z.boolean(),
   guarded_rename: guarding,

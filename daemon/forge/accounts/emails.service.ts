@@ -24,7 +24,7 @@ export interface OwnEmails {
 }
 
 /** Addresses of one person. */
-export const EMAILS_MAX = 20;
+const EMAILS_MAX = 20;
 const EMAIL_CHARACTERS_MAX = 254;
 
 export function createOwnEmails(db: Database): OwnEmails {

@@ -87,7 +87,7 @@ export interface Hooks {
 }
 
 /** Hooks of one repository: each makes a row of everything that happens. */
-export const HOOKS_MAX = 50;
+const HOOKS_MAX = 50;
 
 export function createHooks({
   db,

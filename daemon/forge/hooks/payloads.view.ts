@@ -124,7 +124,7 @@ export async function toPushPayload(
 }
 
 /** `main` of `refs/heads/main`, `v1` of `refs/tags/v1`. */
-export function toShortRef(ref: string): string {
+function toShortRef(ref: string): string {
   return ref.replace(/^refs\/(?:heads|tags)\//, "");
 }
 

@@ -73,7 +73,7 @@ export interface Notifications {
 }
 
 /** Threads that the answer to a bulk change shows: a hundred thousand of them would be hundreds of megabytes. */
-export const MARKED_SHOWN_MAX = 1_000;
+const MARKED_SHOWN_MAX = 1_000;
 
 export function createNotifications({ db }: { readonly db: Database }): Notifications {
   return {

@@ -15,7 +15,7 @@ export type QueryTime =
   | { readonly kind: "wrong"; readonly why: string };
 
 /** Reads RFC 3339; errors are told in the words of the document (forge behaviour, 19.1). The year 1 stands for no time. */
-export function parseQueryTime(text: string): QueryTime {
+function parseQueryTime(text: string): QueryTime {
   if (text === "") return { kind: "absent" };
   let rest = text;
   const values: number[] = [];

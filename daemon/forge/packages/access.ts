@@ -20,7 +20,7 @@ const WRITE_ACCESS = 2;
  * What a person, or a stranger, may do with an owner's packages: everything as the owner or as a site administrator,
  * what the teams give in an organization, and reading when the owner is not hidden from the viewer.
  */
-export async function findPackageAccess(
+async function findPackageAccess(
   db: Queries,
   owner: ForgeUser,
   viewer: ForgeUser | undefined,

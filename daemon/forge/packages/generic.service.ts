@@ -21,7 +21,7 @@ import { receiveBody } from "./receiving.ts";
 import { fileExists, recordFile, removeVersion } from "./versions.ts";
 
 /** The type of packages that are files of any kind. */
-export const GENERIC = "generic";
+const GENERIC = "generic";
 
 export type GenericVersionAt = Pick<GenericFileName, "name" | "version"> & {
   readonly owner: string;

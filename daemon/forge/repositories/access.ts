@@ -7,7 +7,7 @@ import { AppError } from "../../errors.ts";
 import { allows, parseScope } from "../accounts/scopes.ts";
 
 /** How far somebody may go with a repository; each level contains those before it. */
-export const accessLevels = ["none", "read", "write", "admin", "owner"] as const;
+const accessLevels = ["none", "read", "write", "admin", "owner"] as const;
 export type AccessLevel = (typeof accessLevels)[number];
 
 /** Whether `level` contains `needed`. */

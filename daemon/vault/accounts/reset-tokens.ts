@@ -16,7 +16,7 @@ export interface ResetTokens {
 }
 
 /** Life of a reset token (vault API, Limits). */
-export const RESET_SECONDS = 3600;
+const RESET_SECONDS = 3600;
 
 /** `keys` are 32 bytes each, newest first: the first signs, all are good for checking. */
 export function createResetTokens(options: {

@@ -55,7 +55,7 @@ export interface Adapters {
 }
 
 /** The text of 401 when credentials cannot be unsealed (vault API, Adapter construction). */
-export const UNREADABLE_CREDENTIALS = "Credential decryption failed — reconnect this connection";
+const UNREADABLE_CREDENTIALS = "Credential decryption failed — reconnect this connection";
 const SEAL_PURPOSE = "cloud-credentials";
 
 interface Opened {

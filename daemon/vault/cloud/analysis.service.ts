@@ -28,7 +28,7 @@ export interface CloudAnalysis {
 }
 
 /** The kind of the job that extracts and classifies; its payload is `{ item_id }`, the id of the item's row. */
-export const ANALYZE_JOB = "cloud.analyze";
+const ANALYZE_JOB = "cloud.analyze";
 const MAX_ANALYZE_BYTES = 50 * 1024 * 1024;
 
 export function createAnalysis(deps: CloudDeps, adapters: Adapters): CloudAnalysis {

@@ -89,13 +89,15 @@ export function createChanges(deps: CloudDeps, adapters: Adapters): CloudChanges
     connectionId: string,
     work: (connection: Connection, can: CloudProvider["can"], signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    const connection = await adapters.own(caller.userId, connectionId);
-    const { can } = await adapters.open(connection);
-    // A change is never given up because its client went away: half of it may have happened.
-    const { signal } = new AbortController();
-    return adapters.inTurn(connection.id, () =>
-      unlessDeleted(db, connection, () => work(connection, can, signal)),
-    );
+    await adapters.own(caller.userId, connectionId);
+    return adapters.inTurn(connectionId, async () => {
+      // While others had their turn it may have been deleted, or have got other credentials.
+      const connection = await adapters.own(caller.userId, connectionId);
+      const { can } = await adapters.open(connection);
+      // A change is never given up because its client went away: half of it may have happened.
+      const { signal } = new AbortController();
+      return unlessDeleted(db, connection, () => work(connection, can, signal));
+    });
   }
 
   /** Records what the provider did. When that fails, the folders are at least marked, at once or by a job. */
@@ -335,7 +337,7 @@ export function toRelistJob(connectionId: string, parentRef: string) {
 }
 
 /** The name with its counter; the stem is shortened where both would be too long (vault API, create folder). */
-export function withCounter(name: string, counter: number): string {
+function withCounter(name: string, counter: number): string {
   if (counter === 0) return name;
   const suffix = ` (${counter})`;
   let stem = name;

@@ -11,7 +11,7 @@ export interface VersionFacts {
 }
 
 /** The version key of an item (vault API, preview): another one as soon as any of the facts differs. Never shown. */
-export function toVersionKey(item: VersionFacts): string {
+function toVersionKey(item: VersionFacts): string {
   const { providerItemId, version, etag, size, modifiedAt, contentType } = item;
   return hash(
     "sha256",
@@ -27,12 +27,12 @@ export function toVersionKey(item: VersionFacts): string {
 }
 
 /** The key of an item's cached bytes: per user, so that nobody can tell what another one has. */
-export function toCacheKey(userId: string, connectionId: string, versionKey: string): string {
+function toCacheKey(userId: string, connectionId: string, versionKey: string): string {
   return hash("sha256", `${userId}/${connectionId}/${versionKey}`);
 }
 
 /** The entity tag of a version: follows from its key without revealing it. */
-export function toEntityTag(versionKey: string): string {
+function toEntityTag(versionKey: string): string {
   return hash("sha256", `entity tag ${versionKey}`, "base64url").slice(0, 27);
 }
 

@@ -80,7 +80,7 @@ export function streamOf(
 }
 
 /** A source that gave other than what it declared, or failed. Thrown as it came, nothing is left behind. */
-export class SourceFailed extends Error {
+class SourceFailed extends Error {
   constructor(message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = "SourceFailed";

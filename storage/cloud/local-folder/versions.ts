@@ -56,7 +56,7 @@ export function createLooks(hasBirthTimes: boolean, clock: () => number): Looks 
 }
 
 /** Changes whenever the bytes may have: an inode number alone is used again at once after a removal. */
-export function toVersion(stats: BigIntStats): string {
+function toVersion(stats: BigIntStats): string {
   return [stats.dev, stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(":");
 }
 

@@ -117,7 +117,7 @@ export async function keepFolder(
 }
 
 /** What a request changed, in one word. */
-export function toChanged(sent: Awaited<ReturnType<BucketClient["ask"]>>): Changed {
+function toChanged(sent: Awaited<ReturnType<BucketClient["ask"]>>): Changed {
   if (sent.kind === "refused") return isPrecondition(sent) ? { kind: "precondition" } : sent;
   return {
     kind: "done",

@@ -223,7 +223,7 @@ export function toRegion(address: BucketAddress, region: string): BucketAddress 
 }
 
 /** A failure without an answer of its own. */
-export function toRefused(status: number, failure: ReadFailure): Refused {
+function toRefused(status: number, failure: ReadFailure): Refused {
   return { kind: "refused", status, code: "", headers: {}, failure };
 }
 

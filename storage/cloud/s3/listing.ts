@@ -140,7 +140,7 @@ export async function listFolder(
 }
 
 /** A file of a folder by its name. */
-export function toFileItem(
+function toFileItem(
   parent: string,
   name: string,
   found: Pick<KeyEntry, "etag" | "size" | "modifiedAt">,

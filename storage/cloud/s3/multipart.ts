@@ -140,7 +140,7 @@ async function findCompleted(
 }
 
 /** The MD5 of the parts' MD5s, and their number. */
-export function toCommonTag(parts: readonly Part[]): string {
+function toCommonTag(parts: readonly Part[]): string {
   const digests = Buffer.concat(parts.map(({ etag }) => Buffer.from(etag, "hex")));
   return `${createHash("md5").update(digests).digest("hex")}-${parts.length}`;
 }

@@ -11,7 +11,7 @@ const MIB = 1024 * 1024;
 const GIB = 1024 * MIB;
 
 /** Sizes that every server takes. */
-export const S3_LIMITS: S3Limits = {
+const S3_LIMITS: S3Limits = {
   partBytes: 8 * MIB,
   partsMax: 10_000,
   partsAtOnce: 2,

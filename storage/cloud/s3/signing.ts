@@ -73,7 +73,7 @@ export function toCanonicalRequest(request: Signable): {
 }
 
 /** The key that a day, a region and a secret make. */
-export function deriveKey(secret: string, day: string, region: string): Buffer {
+function deriveKey(secret: string, day: string, region: string): Buffer {
   return [day, region, "s3", "aws4_request"].reduce<Buffer>(
     (key, word) => createHmac("sha256", key).update(word).digest(),
     Buffer.from(`AWS4${secret}`),
@@ -86,7 +86,7 @@ export function sha256(bytes: string | Uint8Array): string {
 }
 
 /** Encodes everything but letters, digits and `-._~`, in UTF-8 and capital digits, as the signature demands. */
-export function encodeComponent(text: string): string {
+function encodeComponent(text: string): string {
   return encodeURIComponent(text).replace(
     /[!'()*]/g,
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
@@ -108,7 +108,7 @@ export function encodeQuery(query: Readonly<Record<string, string>>): string {
 }
 
 /** `20260131T235959Z`. */
-export function toAmzDate(ms: number): string {
+function toAmzDate(ms: number): string {
   return new Date(ms).toISOString().replace(/[-:]|\.\d{3}/g, "");
 }
 

@@ -211,27 +211,6 @@ export async function countJobs(db: Queries): Promise<Readonly<Record<JobState, 
   return counts;
 }
 
-/**
- * Lets a dead job wait again, as if it had never run. False when `id` is no dead job; when another of its key waits,
- * it is deleted, for that one does its work.
- */
-export async function reviveJob(tx: Transaction, id: number): Promise<boolean> {
-  const superseded = await tx.run(
-    `DELETE FROM jobs WHERE id = ? AND state = 'dead' AND EXISTS (
-       SELECT 1 FROM jobs AS next
-       WHERE next.kind = jobs.kind AND next.key = jobs.key AND next.state = 'waiting')`,
-    id,
-  );
-  const { changes } = await tx.run(
-    `UPDATE jobs SET state = 'waiting', attempts = 0, run_at = ?, updated_at = ?
-     WHERE id = ? AND state = 'dead'`,
-    tx.now,
-    tx.now,
-    id,
-  );
-  return superseded.changes + changes > 0;
-}
-
 /** Deletes dead jobs that died before `before`; returns how many. */
 export async function deleteDeadJobs(db: Queries, before: number): Promise<number> {
   return (await db.run("DELETE FROM jobs WHERE state = 'dead' AND updated_at < ?", before)).changes;

@@ -2,10 +2,10 @@ import type { Queries, SqlValue, Transaction } from "../../engine/database.ts";
 import { changeMailbox, holdMailbox } from "./mailboxes.ts";
 import { OWNER_ACCESS } from "./orgs.ts";
 
-export const threadKinds = ["issue", "pull", "commit", "repository"] as const;
+const threadKinds = ["issue", "pull", "commit", "repository"] as const;
 export type ThreadKind = (typeof threadKinds)[number];
 
-export const threadStatuses = ["unread", "read", "pinned"] as const;
+const threadStatuses = ["unread", "read", "pinned"] as const;
 export type ThreadStatus = (typeof threadStatuses)[number];
 
 /** One thing that a person is told of. Times are epoch milliseconds. */
@@ -250,7 +250,7 @@ export function toCountStatement(filter: ThreadFilter): Statement {
 }
 
 /** Counts what fits by its status; a status that nothing has is left out. */
-export function toTallyStatement(filter: ThreadFilter): Statement {
+function toTallyStatement(filter: ThreadFilter): Statement {
   const statuses = statusesOf(filter);
   const rest = toRest(filter);
   return {

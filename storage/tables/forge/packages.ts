@@ -97,7 +97,7 @@ export async function touchPackage(
 }
 
 /** Removes a package with its versions, files and tags. */
-export async function deletePackage(tx: Transaction, id: number): Promise<void> {
+async function deletePackage(tx: Transaction, id: number): Promise<void> {
   const counted = await tx.get<{ versions: number }>(
     "SELECT COUNT(*) AS versions FROM forge_package_versions WHERE package_id = ?",
     id,

@@ -185,7 +185,7 @@ export async function hasAnyIndividual(db: Queries): Promise<boolean> {
 }
 
 /** How names are compared: ASCII letters without case, everything else as it is. */
-export function toLowerName(name: string): string {
+function toLowerName(name: string): string {
   return name.toLowerCase();
 }
 

@@ -45,7 +45,7 @@ export interface ItemOwner {
 }
 
 /** The item with this id, deleted or not. */
-export async function findItem(
+async function findItem(
   db: Queries,
   connectionId: string,
   providerItemId: string,
@@ -158,30 +158,39 @@ export async function recordItem(
   return item;
 }
 
-/** Marks an item as gone, and everything below it. */
+/** Marks an item as gone, and everything below it. What comes back under the same ids is listed anew. */
 export async function softDeleteItem(
   tx: Transaction,
   item: Pick<CloudItem, "id" | "connectionId" | "providerItemId" | "kind">,
 ): Promise<void> {
   await tx.run("UPDATE vault_items SET deleted_at = ? WHERE id = ?", tx.now, item.id);
   if (item.kind === "file") return;
-  // UNION and not UNION ALL: a cycle of parents, which no provider should have, ends the walk.
+  const { connectionId, providerItemId } = item;
+  const below = [connectionId, providerItemId, connectionId] as const;
   await tx.run(
-    `WITH RECURSIVE below (ref) AS (
-       SELECT provider_item_id FROM vault_items WHERE connection_id = ? AND parent_ref = ?
-       UNION
-       SELECT child.provider_item_id FROM vault_items child JOIN below ON child.parent_ref = below.ref
-       WHERE child.connection_id = ?
-     )
-     UPDATE vault_items SET deleted_at = ?
+    `${BELOW} UPDATE vault_folders SET refresh_state = 'never', error_code = NULL, error_message = NULL,
+       listed_at = NULL, mutations = mutations + 1
+     WHERE connection_id = ? AND (parent_ref = ? OR parent_ref IN (SELECT ref FROM below))`,
+    ...below,
+    connectionId,
+    providerItemId,
+  );
+  await tx.run(
+    `${BELOW} UPDATE vault_items SET deleted_at = ?
      WHERE connection_id = ? AND deleted_at IS NULL AND provider_item_id IN (SELECT ref FROM below)`,
-    item.connectionId,
-    item.providerItemId,
-    item.connectionId,
+    ...below,
     tx.now,
-    item.connectionId,
+    connectionId,
   );
 }
+
+/** UNION and not UNION ALL: a cycle of parents, which no provider should have, ends the walk. */
+const BELOW = `WITH RECURSIVE below (ref) AS (
+    SELECT provider_item_id FROM vault_items WHERE connection_id = ? AND parent_ref = ?
+    UNION
+    SELECT child.provider_item_id FROM vault_items child JOIN below ON child.parent_ref = below.ref
+    WHERE child.connection_id = ?
+  )`;
 
 /**
  * Gives an item its new id, and where ids are paths everything below it, too. What was known under the new ids is
@@ -250,6 +259,8 @@ export async function replaceFolderItems(
     const row = known.get(seen.providerItemId);
     known.delete(seen.providerItemId);
     if (row === undefined || differs(row, seen)) changed.push(toValues(owner, seen, row?.id));
+    // A file in the place of a folder: what was below it is gone.
+    if (row?.kind === "folder" && seen.kind === "file") known.set(seen.providerItemId, row);
   }
   for (const gone of known.values()) {
     await softDeleteItem(tx, {
@@ -271,7 +282,7 @@ export async function replaceFolderItems(
  * The key that a folder's items are sorted by: folders first, then names without case, then as they are written. Of names
  * that are longer than most storages take, the beginning has to do.
  */
-export function toSortKey(kind: "file" | "folder", name: string): Uint8Array {
+function toSortKey(kind: "file" | "folder", name: string): Uint8Array {
   const folded = name.normalize("NFC").toLowerCase();
   return Buffer.from(`${kind === "folder" ? "a" : "b"}${folded}\0${name}`).subarray(
     0,

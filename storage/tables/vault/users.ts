@@ -1,8 +1,9 @@
-// storage/tables/vault: rows of the vault's accounts, sessions, cloud items and documents.
+// storage/tables/vault: rows of the vault's accounts, sessions, connections and their items.
 // May import: storage/engine. Functions take `db` first, return camelCase records, and know no rule and no permission.
 // Start here: everything else hangs on a user.
 import type { Changes, Queries, Row, SqlValue, Transaction } from "../../engine/database.ts";
 
+/** Where a PDF file opens. */
 export type PdfOpenMode = "in_app" | "new_tab";
 
 /** An account of the vault. Times are epoch milliseconds. */
@@ -19,7 +20,6 @@ export interface VaultUser {
   readonly passwordMustChange: boolean;
   /** Undefined until the user chooses. */
   readonly pdfOpenMode: PdfOpenMode | undefined;
-  readonly defaultStorageBackend: string;
   /** Access tokens that carry another value are not accepted. */
   readonly tokenVersion: number;
   readonly totpEnabled: boolean;
@@ -59,7 +59,6 @@ export async function insertVaultUser(tx: Transaction, user: NewVaultUser): Prom
     ...user,
     isActive: true,
     pdfOpenMode: undefined,
-    defaultStorageBackend: "internal",
     tokenVersion: 0,
     totpEnabled: false,
     totpSecret: undefined,
@@ -232,24 +231,13 @@ export async function setPdfOpenMode(db: Queries, id: string, mode: PdfOpenMode)
   return happened(await db.run("UPDATE vault_users SET pdf_open_mode = ? WHERE id = ?", mode, id));
 }
 
-/** Keeps where the user's documents go. False when the account is gone. */
-export async function setDefaultStorageBackend(
-  db: Queries,
-  id: string,
-  backend: string,
-): Promise<boolean> {
-  return happened(
-    await db.run("UPDATE vault_users SET default_storage_backend = ? WHERE id = ?", backend, id),
-  );
-}
-
-export function toHandleKey(handle: string): string {
+function toHandleKey(handle: string): string {
   return handle.toLowerCase();
 }
 
 const COLUMNS = `id, handle, email, password_hash, role, is_active, password_must_change, pdf_open_mode,
-  default_storage_backend, token_version, totp_enabled, totp_secret, totp_last_step, totp_pending_secret,
-  totp_pending_expires_at, created_at`;
+  token_version, totp_enabled, totp_secret, totp_last_step, totp_pending_secret, totp_pending_expires_at,
+  created_at`;
 
 /** Asked with every request, and so put together once. */
 const USER_IN_SESSION = `SELECT ${COLUMNS}, (SELECT CASE WHEN ended_at IS NULL THEN 1 ELSE 0 END FROM vault_sessions
@@ -270,7 +258,6 @@ function toKnownUser(row: Row): VaultUser {
     isActive: row["is_active"] === 1,
     passwordMustChange: row["password_must_change"] === 1,
     pdfOpenMode: (row["pdf_open_mode"] ?? undefined) as PdfOpenMode | undefined,
-    defaultStorageBackend: row["default_storage_backend"] as string,
     tokenVersion: row["token_version"] as number,
     totpEnabled: row["totp_enabled"] === 1,
     totpSecret: (row["totp_secret"] ?? undefined) as string | undefined,

@@ -10,7 +10,6 @@ import {
   acquireInstanceLock,
   findInstanceHolder,
   type InstanceLock,
-  isInstanceRunning,
 } from "../../../storage/instance-lock.ts";
 
 const source = fileURLToPath(new URL("../../../storage/instance-lock.ts", import.meta.url));
@@ -34,15 +33,21 @@ async function kill(child: ChildProcess): Promise<void> {
 }
 
 /** A process of its own that takes the lock, prints the outcome's kind, and stays. */
-async function startHolder(): Promise<{ child: ChildProcess; said: string }> {
+async function startHolder(beforeSaying = ""): Promise<{ child: ChildProcess; said: string }> {
   const script = `
     import { acquireInstanceLock } from ${JSON.stringify(source)};
-    const outcome = await acquireInstanceLock(${JSON.stringify(root)}, { pid: process.pid, startedAt: 5 });
-    if (outcome.kind === "acquired") await outcome.lock.announce(["http://127.0.0.1:1"]);
-    process.stdout.write(outcome.kind);
-    if (outcome.kind === "acquired") setInterval(() => {}, 60_000);
+    const kind = await take();
+    ${beforeSaying}
+    process.stdout.write(kind);
+    if (kind === "acquired") setInterval(() => {}, 60_000);
+
+    async function take() {
+      const outcome = await acquireInstanceLock(${JSON.stringify(root)}, { pid: process.pid, startedAt: 5 });
+      if (outcome.kind === "acquired") await outcome.lock.announce(["http://127.0.0.1:1"]);
+      return outcome.kind;
+    }
   `;
-  const args = ["--input-type=module-typescript", "--eval", script];
+  const args = ["--expose-gc", "--input-type=module-typescript", "--eval", script];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });
   children.push(child);
   const complaint = text(child.stderr);
@@ -69,14 +74,34 @@ describe("the instance lock", () => {
       kind: "taken",
       holder: { pid: child.pid, startedAt: 5, urls: ["http://127.0.0.1:1"] },
     });
-    expect(await isInstanceRunning(root)).toBe(true);
+  });
+
+  test("stays held when the holder forgets it", async () => {
+    const { child } = await startHolder(`
+      for (let round = 0; round < 5; round++) {
+        await new Promise((resolve) => setImmediate(resolve));
+        gc();
+      }
+    `);
+    expect(await acquireInstanceLock(root, { pid: process.pid, startedAt: 9 })).toMatchObject({
+      kind: "taken",
+      holder: { pid: child.pid },
+    });
+  });
+
+  test("goes to exactly one of several calls in one process, which leave it held", async () => {
+    const self = { pid: process.pid, startedAt: 9 };
+    const outcomes = await Promise.all([1, 2, 3, 4].map(() => acquireInstanceLock(root, self)));
+    const [lock, ...more] = outcomes.flatMap((each) => ("lock" in each ? [each.lock] : []));
+    expect(more).toEqual([]);
+    expect((await startHolder()).said).toBe("taken");
+    await lock?.release();
   });
 
   test("is free at once after SIGKILL, whatever the notice still says", async () => {
     const { child } = await startHolder();
     await kill(child);
     expect(await findInstanceHolder(root)).toMatchObject({ pid: child.pid });
-    expect(await isInstanceRunning(root)).toBe(false);
     const lock = await take();
     expect(await findInstanceHolder(root)).toEqual({ pid: process.pid, startedAt: 9, urls: [] });
     await lock.release();
@@ -99,7 +124,9 @@ describe("the instance lock", () => {
     const lock = await take();
     for (let round = 0; round < 20; round++) {
       await lock.announce([`http://127.0.0.1:${round}`]);
-      expect(await isInstanceRunning(root)).toBe(true);
+      expect(await acquireInstanceLock(root, { pid: 1, startedAt: 1 })).toMatchObject({
+        kind: "taken",
+      });
     }
     const { said } = await startHolder();
     expect(said).toBe("taken");

@@ -32,7 +32,7 @@ export function define(command: Command, cli: CliContext, run = runBadgeCreate):
 }
 
 /** Defines a badge that can be given to users. */
-export async function runBadgeCreate(cli: CliContext, options: BadgeCreateOptions): Promise<void> {
+async function runBadgeCreate(cli: CliContext, options: BadgeCreateOptions): Promise<void> {
   const { slug, description, imageUrl } = options;
   const { body } = await cli.client.call(createBadge, {
     body: { slug, description, image_url: imageUrl },

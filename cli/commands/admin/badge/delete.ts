@@ -19,10 +19,7 @@ export function define(command: Command, cli: CliContext, run = runBadgeDelete):
 }
 
 /** Deletes a badge, and so takes it from everybody who has it. */
-export async function runBadgeDelete(
-  cli: CliContext,
-  { slug }: { readonly slug: string },
-): Promise<void> {
+async function runBadgeDelete(cli: CliContext, { slug }: { readonly slug: string }): Promise<void> {
   await cli.prompts.confirm(`Delete the badge ${slug} and take it from everybody?`);
   await cli.client.call(deleteBadge, { params: { slug } });
   await cli.output.done({ deleted: true, slug }, `Deleted the badge ${slug}.`);

@@ -20,6 +20,6 @@ export function define(command: Command, cli: CliContext, run = runBadgeList): v
 }
 
 /** Prints the badges that can be given. */
-export async function runBadgeList(cli: CliContext): Promise<void> {
+async function runBadgeList(cli: CliContext): Promise<void> {
   await cli.output.list(forgePages(cli.client, listBadges, {}), badgeColumns);
 }

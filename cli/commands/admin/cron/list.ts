@@ -31,6 +31,6 @@ export function define(command: Command, cli: CliContext, run = runCronList): vo
 }
 
 /** Prints the scheduled tasks. */
-export async function runCronList(cli: CliContext): Promise<void> {
+async function runCronList(cli: CliContext): Promise<void> {
   await cli.output.list(forgePages(cli.client, listCronTasks, {}), columns);
 }

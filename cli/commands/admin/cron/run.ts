@@ -18,10 +18,7 @@ export function define(command: Command, cli: CliContext, run = runCronRun): voi
 }
 
 /** Runs a task. One that takes long goes on after the command has ended; one that is running is left alone. */
-export async function runCronRun(
-  cli: CliContext,
-  { task }: { readonly task: string },
-): Promise<void> {
+async function runCronRun(cli: CliContext, { task }: { readonly task: string }): Promise<void> {
   await cli.client.call(runCronTask, { params: { task } });
   await cli.output.done({ started: true, task }, `Ran ${task}.`);
 }

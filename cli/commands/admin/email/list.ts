@@ -43,7 +43,7 @@ export function define(command: Command, cli: CliContext, run = runEmailList): v
 }
 
 /** Prints e-mail addresses of users. */
-export async function runEmailList(cli: CliContext, { search }: EmailListOptions): Promise<void> {
+async function runEmailList(cli: CliContext, { search }: EmailListOptions): Promise<void> {
   const pages =
     search === undefined
       ? forgePages(cli.client, listEmails, {})

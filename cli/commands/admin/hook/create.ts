@@ -41,7 +41,7 @@ export function define(command: Command, cli: CliContext, run = runHookCreate): 
 }
 
 /** Creates a hook that delivers at once unless told otherwise. */
-export async function runHookCreate(cli: CliContext, options: HookCreateOptions): Promise<void> {
+async function runHookCreate(cli: CliContext, options: HookCreateOptions): Promise<void> {
   const made = await toNewHook(cli, options, options.url);
   const config = { ...made.config, is_system_webhook: String(!options.default) };
   const { body } = await cli.client.call(createHook, { body: { ...made, config } });

@@ -19,10 +19,7 @@ export function define(command: Command, cli: CliContext, run = runHookDelete): 
 }
 
 /** Deletes a hook with its deliveries. Copies of a default hook stay in their repositories. */
-export async function runHookDelete(
-  cli: CliContext,
-  { id }: { readonly id: string },
-): Promise<void> {
+async function runHookDelete(cli: CliContext, { id }: { readonly id: string }): Promise<void> {
   await cli.prompts.confirm(`Delete the hook ${id} and its deliveries?`);
   await cli.client.call(deleteHook, { params: { id } });
   await cli.output.done({ deleted: true, id }, `Deleted the hook ${id}.`);

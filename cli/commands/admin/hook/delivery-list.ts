@@ -30,10 +30,7 @@ export function define(command: Command, cli: CliContext, run = runDeliveryList)
 }
 
 /** Prints what a hook delivered, newest first. */
-export async function runDeliveryList(
-  cli: CliContext,
-  { id, state }: DeliveryListOptions,
-): Promise<void> {
+async function runDeliveryList(cli: CliContext, { id, state }: DeliveryListOptions): Promise<void> {
   assertState(state);
   const input = { params: { id }, query: { state } };
   await cli.output.list(forgePages(cli.client, listDeliveries, input), deliveryColumns);

@@ -23,10 +23,7 @@ export function define(command: Command, cli: CliContext, run = runRedeliver): v
 }
 
 /** Has the same payload delivered once more, and prints the new delivery. */
-export async function runRedeliver(
-  cli: CliContext,
-  { id, deliveryId }: DeliveryOptions,
-): Promise<void> {
+async function runRedeliver(cli: CliContext, { id, deliveryId }: DeliveryOptions): Promise<void> {
   const { body } = await cli.client.call(redeliver, { params: { id, delivery_id: deliveryId } });
   await cli.output.resource(body, deliveryColumns);
 }

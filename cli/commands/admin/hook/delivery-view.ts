@@ -28,7 +28,7 @@ export function define(command: Command, cli: CliContext, run = runDeliveryView)
 }
 
 /** Prints a delivery with what was sent and what came back. */
-export async function runDeliveryView(
+async function runDeliveryView(
   cli: CliContext,
   { id, deliveryId }: DeliveryOptions,
 ): Promise<void> {

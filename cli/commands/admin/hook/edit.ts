@@ -44,7 +44,7 @@ export function define(command: Command, cli: CliContext, run = runHookEdit): vo
 }
 
 /** Changes a hook. Its secret and kind stay for ever; what no flag names stays as it is. */
-export async function runHookEdit(cli: CliContext, options: HookEditOptions): Promise<void> {
+async function runHookEdit(cli: CliContext, options: HookEditOptions): Promise<void> {
   const params = { id: options.id };
   const edit = await readHookEdit(cli, options, async () => {
     const { body } = await cli.client.call(getHook, { params });

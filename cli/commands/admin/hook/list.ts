@@ -28,7 +28,7 @@ export function define(command: Command, cli: CliContext, run = runHookList): vo
 }
 
 /** Prints system hooks, default hooks or both. */
-export async function runHookList(cli: CliContext, { type }: HookListOptions): Promise<void> {
+async function runHookList(cli: CliContext, { type }: HookListOptions): Promise<void> {
   // The server takes every other word for system.
   if (type !== undefined && !["system", "default", "all"].includes(type))
     throw usageError(`--type takes system, default or all, not ${JSON.stringify(type)}`);

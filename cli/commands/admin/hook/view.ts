@@ -19,7 +19,7 @@ export function define(command: Command, cli: CliContext, run = runHookView): vo
 }
 
 /** Prints a system or default hook. */
-export async function runHookView(cli: CliContext, { id }: { readonly id: string }): Promise<void> {
+async function runHookView(cli: CliContext, { id }: { readonly id: string }): Promise<void> {
   const { body } = await cli.client.call(getHook, { params: { id } });
   await cli.output.resource(body, hookColumns);
 }

@@ -38,7 +38,7 @@ export function define(command: Command, cli: CliContext, run = runOrgCreate): v
 }
 
 /** Creates an organization that a user owns. */
-export async function runOrgCreate(cli: CliContext, options: OrgCreateOptions): Promise<void> {
+async function runOrgCreate(cli: CliContext, options: OrgCreateOptions): Promise<void> {
   const { name, owner, fullName, ...rest } = options;
   const { body } = await cli.client.call(createOrganization, {
     params: { username: owner },

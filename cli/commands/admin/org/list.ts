@@ -20,6 +20,6 @@ export function define(command: Command, cli: CliContext, run = runOrgList): voi
 }
 
 /** Prints all organizations, by name. */
-export async function runOrgList(cli: CliContext): Promise<void> {
+async function runOrgList(cli: CliContext): Promise<void> {
   await cli.output.list(forgePages(cli.client, listOrganizations, {}), organizationColumns);
 }

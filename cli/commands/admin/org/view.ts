@@ -19,10 +19,7 @@ export function define(command: Command, cli: CliContext, run = runOrgView): voi
 }
 
 /** Prints one organization. */
-export async function runOrgView(
-  cli: CliContext,
-  { name }: { readonly name: string },
-): Promise<void> {
+async function runOrgView(cli: CliContext, { name }: { readonly name: string }): Promise<void> {
   const { body } = await cli.client.call(getOrganization, { params: { org: name } });
   await cli.output.resource(body, [
     ...organizationColumns,

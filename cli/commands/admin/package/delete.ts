@@ -26,10 +26,7 @@ export function define(command: Command, cli: CliContext, run = runPackageDelete
 }
 
 /** Deletes a version of a package with its files, and the package with its last version. */
-export async function runPackageDelete(
-  cli: CliContext,
-  options: PackageVersionOptions,
-): Promise<void> {
+async function runPackageDelete(cli: CliContext, options: PackageVersionOptions): Promise<void> {
   const { owner, type, name, version } = options;
   const what = `${type} package ${name} ${version} of ${owner}`;
   await cli.prompts.confirm(`Delete the ${what}?`);

@@ -20,10 +20,7 @@ export function define(command: Command, cli: CliContext, run = runPackageFiles)
 }
 
 /** Prints the files of a version, in the order of their upload. */
-export async function runPackageFiles(
-  cli: CliContext,
-  options: PackageVersionOptions,
-): Promise<void> {
+async function runPackageFiles(cli: CliContext, options: PackageVersionOptions): Promise<void> {
   const pages = forgePages(cli.client, listPackageFiles, { params: { ...options } });
   await cli.output.list(pages, [
     { header: "id", cell: ({ id }) => id },

@@ -40,7 +40,7 @@ export function define(command: Command, cli: CliContext, run = runPackageLink):
 }
 
 /** Links a package to a repository, whose hooks hear of it from then on. */
-export async function runPackageLink(cli: CliContext, options: PackageLinkOptions): Promise<void> {
+async function runPackageLink(cli: CliContext, options: PackageLinkOptions): Promise<void> {
   const { owner, type, name, repository } = options;
   await cli.client.call(linkPackage, { params: { owner, type, name, repo_name: repository } });
   const what = `${type} package ${name} of ${owner}`;

@@ -29,7 +29,7 @@ export function define(command: Command, cli: CliContext, run = runPackageList):
 }
 
 /** Prints all versions of all packages, newest first. */
-export async function runPackageList(cli: CliContext, options: PackageListOptions): Promise<void> {
+async function runPackageList(cli: CliContext, options: PackageListOptions): Promise<void> {
   const query = { type: options.type, q: options.search };
   await cli.output.list(forgePages(cli.client, listPackages, { query }), packageColumns);
 }

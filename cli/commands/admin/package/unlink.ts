@@ -34,10 +34,7 @@ export function define(command: Command, cli: CliContext, run = runPackageUnlink
 }
 
 /** Links a package to no repository any more. */
-export async function runPackageUnlink(
-  cli: CliContext,
-  options: PackageUnlinkOptions,
-): Promise<void> {
+async function runPackageUnlink(cli: CliContext, options: PackageUnlinkOptions): Promise<void> {
   const { owner, type, name } = options;
   await cli.client.call(unlinkPackage, { params: { owner, type, name } });
   const what = `${type} package ${name} of ${owner}`;

@@ -20,10 +20,7 @@ export function define(command: Command, cli: CliContext, run = runPackageView):
 }
 
 /** Prints a version of a package. */
-export async function runPackageView(
-  cli: CliContext,
-  options: PackageVersionOptions,
-): Promise<void> {
+async function runPackageView(cli: CliContext, options: PackageVersionOptions): Promise<void> {
   const { body } = await cli.client.call(getPackageVersion, { params: { ...options } });
   await cli.output.resource(body, packageColumns);
 }

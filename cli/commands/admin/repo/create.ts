@@ -50,7 +50,7 @@ export function define(command: Command, cli: CliContext, run = runRepoCreate): 
 }
 
 /** Creates a repository on somebody's behalf. */
-export async function runRepoCreate(cli: CliContext, options: RepoCreateOptions): Promise<void> {
+async function runRepoCreate(cli: CliContext, options: RepoCreateOptions): Promise<void> {
   const { owner, repo, description, license, readme } = options;
   const { body } = await cli.client.call(createRepository, {
     params: { username: owner },

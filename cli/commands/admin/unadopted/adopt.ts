@@ -29,7 +29,7 @@ export function define(command: Command, cli: CliContext, run = runUnadoptedAdop
 }
 
 /** Adopts repositories: each becomes a private repository of its owner. */
-export async function runUnadoptedAdopt(
+async function runUnadoptedAdopt(
   cli: CliContext,
   { patterns }: UnadoptedAdoptOptions,
 ): Promise<void> {

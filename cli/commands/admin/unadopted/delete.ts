@@ -30,7 +30,7 @@ export function define(command: Command, cli: CliContext, run = runUnadoptedDele
 }
 
 /** Deletes the files of repositories without a record. What a glob stands for is asked about first. */
-export async function runUnadoptedDelete(
+async function runUnadoptedDelete(
   cli: CliContext,
   { patterns }: UnadoptedDeleteOptions,
 ): Promise<void> {

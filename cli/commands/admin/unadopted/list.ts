@@ -20,10 +20,7 @@ export function define(command: Command, cli: CliContext, run = runUnadoptedList
 }
 
 /** Prints the repositories that lie on disk without a record. */
-export async function runUnadoptedList(
-  cli: CliContext,
-  { pattern }: UnadoptedListOptions,
-): Promise<void> {
+async function runUnadoptedList(cli: CliContext, { pattern }: UnadoptedListOptions): Promise<void> {
   // The items are the names themselves, printed as they are.
   const names = forgePages(cli.client, listUnadopted, {
     query: { query: pattern },

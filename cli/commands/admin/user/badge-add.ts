@@ -31,7 +31,7 @@ export function define(command: Command, cli: CliContext, run = runUserBadgeAdd)
 }
 
 /** Gives a user badges: all of them or none. */
-export async function runUserBadgeAdd(
+async function runUserBadgeAdd(
   cli: CliContext,
   { username, slugs }: UserBadgeAddOptions,
 ): Promise<void> {

@@ -22,7 +22,7 @@ export function define(command: Command, cli: CliContext, run = runUserBadgeList
 }
 
 /** Prints a user's badges. */
-export async function runUserBadgeList(
+async function runUserBadgeList(
   cli: CliContext,
   params: { readonly username: string },
 ): Promise<void> {

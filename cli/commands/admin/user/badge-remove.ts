@@ -32,7 +32,7 @@ export function define(command: Command, cli: CliContext, run = runUserBadgeRemo
 }
 
 /** Takes badges from a user; those that the user does not have are ignored. */
-export async function runUserBadgeRemove(
+async function runUserBadgeRemove(
   cli: CliContext,
   { username, slugs }: UserBadgeRemoveOptions,
 ): Promise<void> {

@@ -30,7 +30,7 @@ export function define(command: Command, cli: CliContext, run = runUserDelete): 
 }
 
 /** Deletes a user. A purge takes everything along, so the name must be typed for it. */
-export async function runUserDelete(
+async function runUserDelete(
   cli: CliContext,
   { username, purge }: UserDeleteOptions,
 ): Promise<void> {

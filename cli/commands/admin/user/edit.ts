@@ -76,7 +76,7 @@ export function define(command: Command, cli: CliContext, run = runUserEdit): vo
 }
 
 /** Changes an account. A password that was made is shown this once. */
-export async function runUserEdit(cli: CliContext, options: UserEditOptions): Promise<void> {
+async function runUserEdit(cli: CliContext, options: UserEditOptions): Promise<void> {
   const { username, changes } = options;
   const password = await readPassword(cli, options.password);
   // The API overwrites the login name with every edit, so the present one is sent back.

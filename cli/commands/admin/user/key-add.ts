@@ -47,7 +47,7 @@ export function define(command: Command, cli: CliContext, run = runUserKeyAdd): 
 }
 
 /** Adds a public key to a user. */
-export async function runUserKeyAdd(cli: CliContext, options: UserKeyAddOptions): Promise<void> {
+async function runUserKeyAdd(cli: CliContext, options: UserKeyAddOptions): Promise<void> {
   const { username, file } = options;
   const key = await readKey(cli, file);
   const title = options.title ?? (file === "-" ? "standard input" : basename(file));

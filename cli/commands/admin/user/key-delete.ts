@@ -28,7 +28,7 @@ export function define(command: Command, cli: CliContext, run = runUserKeyDelete
 }
 
 /** Deletes a user's public key. */
-export async function runUserKeyDelete(
+async function runUserKeyDelete(
   cli: CliContext,
   { username, id }: UserKeyDeleteOptions,
 ): Promise<void> {

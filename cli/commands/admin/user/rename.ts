@@ -27,7 +27,7 @@ export function define(command: Command, cli: CliContext, run = runUserRename): 
 }
 
 /** Renames a user. */
-export async function runUserRename(
+async function runUserRename(
   cli: CliContext,
   { username, newName }: UserRenameOptions,
 ): Promise<void> {

@@ -21,7 +21,7 @@ export function define(command: Command, cli: CliContext, run = runResetTwoFacto
 }
 
 /** Takes the second factor from a user who lost it: the password alone signs in again. */
-export async function runResetTwoFactor(
+async function runResetTwoFactor(
   cli: CliContext,
   { username }: { readonly username: string },
 ): Promise<void> {

@@ -21,7 +21,7 @@ export function define(command: Command, cli: CliContext, run = runUserView): vo
 }
 
 /** Prints one user. */
-export async function runUserView(
+async function runUserView(
   cli: CliContext,
   { username }: { readonly username: string },
 ): Promise<void> {

@@ -38,7 +38,7 @@ export function define(command: Command, cli: CliContext, run = runHookCreate): 
 }
 
 /** Creates a hook of a repository that delivers at once unless told otherwise. */
-export async function runHookCreate(cli: CliContext, options: HookCreateOptions): Promise<void> {
+async function runHookCreate(cli: CliContext, options: HookCreateOptions): Promise<void> {
   const { owner, repo, target } = options;
   const { body } = await cli.client.call(createHook, {
     params: { owner, repo },

@@ -22,7 +22,7 @@ export function define(command: Command, cli: CliContext, run = runHookDelete): 
 }
 
 /** Deletes a hook of a repository with its deliveries. */
-export async function runHookDelete(cli: CliContext, params: RepositoryHookName): Promise<void> {
+async function runHookDelete(cli: CliContext, params: RepositoryHookName): Promise<void> {
   const { owner, repo, id } = params;
   const fullName = `${owner}/${repo}`;
   await cli.prompts.confirm(`Delete the hook ${id} of ${fullName} and its deliveries?`);

@@ -31,7 +31,7 @@ export function define(command: Command, cli: CliContext, run = runDeliveryList)
 }
 
 /** Prints what a hook of a repository delivered, newest first. */
-export async function runDeliveryList(
+async function runDeliveryList(
   cli: CliContext,
   { state, ...params }: DeliveryListOptions,
 ): Promise<void> {

@@ -25,7 +25,7 @@ export function define(command: Command, cli: CliContext, run = runRedeliver): v
 }
 
 /** Has the same payload delivered once more, and prints the new delivery. */
-export async function runRedeliver(
+async function runRedeliver(
   cli: CliContext,
   { deliveryId, ...hook }: DeliveryOptions,
 ): Promise<void> {

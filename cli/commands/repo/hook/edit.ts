@@ -43,7 +43,7 @@ export function define(command: Command, cli: CliContext, run = runHookEdit): vo
 }
 
 /** Changes a hook of a repository. Its secret and kind stay for ever; what no flag names stays as it is. */
-export async function runHookEdit(cli: CliContext, options: HookEditOptions): Promise<void> {
+async function runHookEdit(cli: CliContext, options: HookEditOptions): Promise<void> {
   const { owner, repo, id } = options;
   const params = { owner, repo, id };
   const edit = await readHookEdit(cli, options, async () => {

@@ -23,7 +23,7 @@ export function define(command: Command, cli: CliContext, run = runHookList): vo
 }
 
 /** Prints the hooks of a repository. */
-export async function runHookList(cli: CliContext, { owner, repo }: RepositoryName): Promise<void> {
+async function runHookList(cli: CliContext, { owner, repo }: RepositoryName): Promise<void> {
   await cli.output.list(
     forgePages(cli.client, listHooks, { params: { owner, repo } }),
     hookColumns,

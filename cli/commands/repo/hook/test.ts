@@ -28,7 +28,7 @@ export function define(command: Command, cli: CliContext, run = runHookTest): vo
 }
 
 /** Has the newest commit of a branch delivered to a hook; what came of it is in the hook's deliveries. */
-export async function runHookTest(cli: CliContext, options: HookTestOptions): Promise<void> {
+async function runHookTest(cli: CliContext, options: HookTestOptions): Promise<void> {
   const { owner, repo, id, ref } = options;
   await cli.client.call(testHook, { params: { owner, repo, id }, query: { ref } });
   const fullName = `${owner}/${repo}`;

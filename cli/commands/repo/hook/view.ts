@@ -22,7 +22,7 @@ export function define(command: Command, cli: CliContext, run = runHookView): vo
 }
 
 /** Prints a hook of a repository. */
-export async function runHookView(cli: CliContext, params: RepositoryHookName): Promise<void> {
+async function runHookView(cli: CliContext, params: RepositoryHookName): Promise<void> {
   const { body } = await cli.client.call(getHook, { params: { ...params } });
   await cli.output.resource(body, hookColumns);
 }

@@ -25,7 +25,7 @@ export function define(command: Command, cli: CliContext, run = runAuditDailyDow
 }
 
 /** Writes the stored audit records of one day as CSV to standard output. */
-export async function runAuditDailyDownload(
+async function runAuditDailyDownload(
   cli: CliContext,
   { day }: AuditDailyDownloadOptions,
 ): Promise<void> {

@@ -24,7 +24,7 @@ export function define(command: Command, cli: CliContext, run = runAuditDailyLis
 }
 
 /** Prints the days whose audit records are stored as files, newest first. */
-export async function runAuditDailyList(cli: CliContext): Promise<void> {
+async function runAuditDailyList(cli: CliContext): Promise<void> {
   await cli.output.list(vaultPages(cli.client, listDailyExports, { query: {} }), columns);
 }
 

@@ -19,7 +19,7 @@ export function define(command: Command, cli: CliContext, run = runAuditExport):
 }
 
 /** Writes audit records as CSV to standard output, oldest first. */
-export async function runAuditExport(cli: CliContext, options: AuditFilterOptions): Promise<void> {
+async function runAuditExport(cli: CliContext, options: AuditFilterOptions): Promise<void> {
   const query = { ...toAuditQuery(options), format: "csv" } as const;
   await writeCsv(cli, () => cli.client.download(exportAudit, { query }));
 }

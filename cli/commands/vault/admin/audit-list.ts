@@ -25,13 +25,13 @@ export function define(command: Command, cli: CliContext, run = runAuditList): v
 }
 
 /** Prints audit records, newest first. */
-export async function runAuditList(cli: CliContext, options: AuditFilterOptions): Promise<void> {
+async function runAuditList(cli: CliContext, options: AuditFilterOptions): Promise<void> {
   const query = toAuditQuery(options);
   await cli.output.list(vaultPages(cli.client, listAudit, { query }), auditColumns);
 }
 
 /** An audit record, line by line. */
-export const auditColumns: readonly Column<z.output<typeof auditEntry>>[] = [
+const auditColumns: readonly Column<z.output<typeof auditEntry>>[] = [
   { header: "time", cell: ({ created_at: at }) => time(at) },
   { header: "event", cell: ({ event_type: event }) => event },
   { header: "user", cell: (entry) => entry.user_handle ?? entry.user_id },

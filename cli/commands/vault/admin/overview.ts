@@ -19,7 +19,7 @@ export function define(command: Command, cli: CliContext, run = runOverview): vo
 }
 
 /** Prints how many users the vault has, what they take and what happened last. */
-export async function runOverview(cli: CliContext): Promise<void> {
+async function runOverview(cli: CliContext): Promise<void> {
   const { body } = await cli.client.call(viewOverview);
   await cli.output.resource(body, [
     { header: "users", cell: ({ user_count: count }) => count },

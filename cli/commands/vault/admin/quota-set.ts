@@ -32,10 +32,7 @@ export function define(command: Command, cli: CliContext, run = runQuotaSet): vo
 }
 
 /** Sets the limit of a user's quota and prints it. A limit below what is used lets nothing more in. */
-export async function runQuotaSet(
-  cli: CliContext,
-  { user, limitBytes }: QuotaSetOptions,
-): Promise<void> {
+async function runQuotaSet(cli: CliContext, { user, limitBytes }: QuotaSetOptions): Promise<void> {
   const id = await findUserId(cli, user);
   const { body } = await cli.client.call(setUserQuota, {
     params: { id },

@@ -27,7 +27,7 @@ export function define(command: Command, cli: CliContext, run = runQuotaView): v
 }
 
 /** Prints a user's quota. */
-export async function runQuotaView(cli: CliContext, { user }: QuotaViewOptions): Promise<void> {
+async function runQuotaView(cli: CliContext, { user }: QuotaViewOptions): Promise<void> {
   const id = await findUserId(cli, user);
   const { body } = await cli.client.call(viewUserQuota, { params: { id } });
   await cli.output.resource(body, quotaColumns);

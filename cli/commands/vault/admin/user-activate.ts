@@ -19,9 +19,6 @@ export function define(command: Command, cli: CliContext, run = runUserActivate)
 }
 
 /** Lets a user sign in again. Sessions from before stay ended. */
-export async function runUserActivate(
-  cli: CliContext,
-  { user }: UserActivateOptions,
-): Promise<void> {
+async function runUserActivate(cli: CliContext, { user }: UserActivateOptions): Promise<void> {
   await setStatus(cli, user, true);
 }

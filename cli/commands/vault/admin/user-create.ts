@@ -30,7 +30,7 @@ export function define(command: Command, cli: CliContext, run = runUserCreate): 
 }
 
 /** Makes an account without a password; its owner chooses one by the mailed link. */
-export async function runUserCreate(cli: CliContext, options: UserCreateOptions): Promise<void> {
+async function runUserCreate(cli: CliContext, options: UserCreateOptions): Promise<void> {
   const { body } = await cli.client.call(createVaultUser, { body: options });
   await cli.output.resource(body, managedUserColumns);
 }

@@ -19,9 +19,6 @@ export function define(command: Command, cli: CliContext, run = runUserDeactivat
 }
 
 /** Shuts a user out with the next request, everywhere. Nothing of theirs is deleted. */
-export async function runUserDeactivate(
-  cli: CliContext,
-  { user }: UserDeactivateOptions,
-): Promise<void> {
+async function runUserDeactivate(cli: CliContext, { user }: UserDeactivateOptions): Promise<void> {
   await setStatus(cli, user, false);
 }

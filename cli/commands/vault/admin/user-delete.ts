@@ -27,7 +27,7 @@ export function define(command: Command, cli: CliContext, run = runUserDelete): 
 }
 
 /** Deletes a user with sessions, connections and cached bytes. Files of connected storages and audit records stay. */
-export async function runUserDelete(cli: CliContext, { user }: UserDeleteOptions): Promise<void> {
+async function runUserDelete(cli: CliContext, { user }: UserDeleteOptions): Promise<void> {
   const id = await findUserId(cli, user);
   await cli.prompts.confirm(`Delete the vault user ${user} and forget all of their connections?`);
   await cli.client.call(deleteUser, { params: { id } });

@@ -29,7 +29,7 @@ export function define(command: Command, cli: CliContext, run = runUserList): vo
 }
 
 /** Prints the users of the vault, oldest first. */
-export async function runUserList(cli: CliContext, options: UserListOptions): Promise<void> {
+async function runUserList(cli: CliContext, options: UserListOptions): Promise<void> {
   const query = { q: options.search, role: options.role, is_active: options.active };
   await cli.output.list(vaultPages(cli.client, listVaultUsers, { query }), managedUserColumns);
 }

@@ -26,7 +26,7 @@ export function define(command: Command, cli: CliContext, run = runUserResetPass
 }
 
 /** Ends a user's sessions and mails a link: without another password they do not come in again. */
-export async function runUserResetPassword(
+async function runUserResetPassword(
   cli: CliContext,
   { user }: UserResetPasswordOptions,
 ): Promise<void> {

@@ -19,7 +19,7 @@ export function define(command: Command, cli: CliContext, run = runAnalysisGet):
 }
 
 /** Prints the caller's choices for the byte cache and the analysis. */
-export async function runAnalysisGet(cli: CliContext): Promise<void> {
+async function runAnalysisGet(cli: CliContext): Promise<void> {
   const { body } = await cli.client.call(getAnalysisSettings);
   await cli.output.resource(body, analysisColumns);
 }

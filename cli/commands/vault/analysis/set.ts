@@ -44,7 +44,7 @@ export function define(command: Command, cli: CliContext, run = runAnalysisSet):
 }
 
 /** Changes the caller's choices and prints them. A lower cache limit takes effect at once. */
-export async function runAnalysisSet(
+async function runAnalysisSet(
   cli: CliContext,
   { cacheLimit, autoAnalyze, maxAnalyze }: AnalysisSetOptions,
 ): Promise<void> {

@@ -68,7 +68,7 @@ export function define(command: Command, cli: CliContext, run = runConnectionAdd
  * Connects a storage. The daemon looks at it before it keeps the connection. On a terminal a line without provider or
  * name begins a wizard: it asks for every setting, and again for one that is wrong.
  */
-export async function runConnectionAdd(
+async function runConnectionAdd(
   cli: CliContext,
   { provider: type, name, settings, credentialFromInput }: ConnectionAddOptions,
 ): Promise<void> {

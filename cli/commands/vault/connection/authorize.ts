@@ -33,7 +33,7 @@ export function define(command: Command, cli: CliContext, run = runConnectionAut
 }
 
 /** Prints the address at which a person signs in at a provider, without waiting for it. It is good once. */
-export async function runConnectionAuthorize(
+async function runConnectionAuthorize(
   cli: CliContext,
   { provider, name, connection }: ConnectionAuthorizeOptions,
 ): Promise<void> {

@@ -57,7 +57,7 @@ export function define(command: Command, cli: CliContext, run = runConnectionEdi
 }
 
 /** Gives a connection another name or other credentials. The daemon tries new credentials before it keeps them. */
-export async function runConnectionEdit(
+async function runConnectionEdit(
   cli: CliContext,
   { connection, name, credentials, credentialFromInput }: ConnectionEditOptions,
 ): Promise<void> {

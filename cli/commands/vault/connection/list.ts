@@ -13,6 +13,6 @@ export function define(command: Command, cli: CliContext, run = runConnectionLis
 }
 
 /** Prints the caller's connections, oldest first. */
-export async function runConnectionList(cli: CliContext): Promise<void> {
+async function runConnectionList(cli: CliContext): Promise<void> {
   await cli.output.list(vaultPages(cli.client, listConnections, {}), connectionColumns);
 }

@@ -35,7 +35,7 @@ export function define(command: Command, cli: CliContext, run = runConnectionRec
 }
 
 /** Gives a connection fresh credentials: those that the person types, or by signing in at the provider again. */
-export async function runConnectionReconnect(
+async function runConnectionReconnect(
   cli: CliContext,
   { connection: word, credentialFromInput }: ConnectionReconnectOptions,
 ): Promise<void> {

@@ -28,7 +28,7 @@ export function define(command: Command, cli: CliContext, run = runConnectionRem
 }
 
 /** Has the daemon forget a connection, its credentials and its cached bytes. The storage's own files stay. */
-export async function runConnectionRemove(
+async function runConnectionRemove(
   cli: CliContext,
   { connection }: ConnectionRemoveOptions,
 ): Promise<void> {

@@ -29,7 +29,7 @@ export function define(command: Command, cli: CliContext, run = runConnectionTes
 }
 
 /** Has the daemon look at the storage now. A storage that does not answer as it should ends with its own code. */
-export async function runConnectionTest(
+async function runConnectionTest(
   cli: CliContext,
   { connection }: ConnectionTestOptions,
 ): Promise<void> {

@@ -28,7 +28,7 @@ export function define(command: Command, cli: CliContext, run = runConnectionVie
 }
 
 /** Prints one connection. */
-export async function runConnectionView(
+async function runConnectionView(
   cli: CliContext,
   { connection }: ConnectionViewOptions,
 ): Promise<void> {

@@ -4,8 +4,7 @@ import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { resourceOf } from "../../../output/spec.ts";
 import { listConnections } from "../find-connection.ts";
-import { createItemFinder, listItems } from "../find-item.ts";
-import { toItemAddress } from "../item-address.ts";
+import { createItemFinder, findItem, listItems } from "../find-item.ts";
 
 const analyzeItem = operation<typeof analyzeItemEndpoint>(
   "vault.cloud.items.analyze",
@@ -29,8 +28,8 @@ export function define(command: Command, cli: CliContext, run = runItemAnalyze):
 }
 
 /** Asks for an item's text to be extracted and classified; "croft vault item view" shows how far it is. */
-export async function runItemAnalyze(cli: CliContext, { item }: ItemAnalyzeOptions): Promise<void> {
-  const { connection, id } = await createItemFinder(cli).find(toItemAddress(item));
+async function runItemAnalyze(cli: CliContext, { item }: ItemAnalyzeOptions): Promise<void> {
+  const { connection, id } = await findItem(createItemFinder(cli), item);
   const { body } = await cli.client.call(analyzeItem, {
     params: { connection_id: connection.id, item_id: id },
   });

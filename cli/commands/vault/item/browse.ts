@@ -8,7 +8,7 @@ import type { Browse, BrowseDeps } from "../../../ui/browse/browse.ts";
 import type { Place } from "../../../ui/browse/folder-view.ts";
 import { listConnections, pickConnection, readConnections } from "../find-connection.ts";
 import { createItemFinder, listItems, type WireItem } from "../find-item.ts";
-import { type ItemAddress, toFolderAddress } from "../item-address.ts";
+import { type ItemAddress, toPathAddress } from "../item-address.ts";
 import { deleteItem } from "./delete.ts";
 import { toFileName } from "./file-name.ts";
 import { runItemList } from "./list.ts";
@@ -46,12 +46,12 @@ export function define(command: Command, cli: CliContext, run = runItemBrowse): 
   command
     .argument("[folder]", "CONNECTION:/path to begin with; all connections when absent")
     .action((folder?: string) =>
-      run(cli, folder === undefined ? {} : { folder: toFolderAddress(folder) }),
+      run(cli, folder === undefined ? {} : { folder: toPathAddress(folder) }),
     );
 }
 
 /** Folders and files on a screen; without a terminal the same list as `vault item list`. */
-export async function runItemBrowse(cli: CliContext, { folder }: ItemBrowseOptions): Promise<void> {
+async function runItemBrowse(cli: CliContext, { folder }: ItemBrowseOptions): Promise<void> {
   if (!(await canShowScreen(cli)))
     return runItemList(cli, { folder: folder ?? (await onlyRoot(cli)), refresh: false });
   // What draws is loaded while the place is looked up.

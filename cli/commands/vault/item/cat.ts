@@ -23,7 +23,7 @@ export function define(command: Command, cli: CliContext, run = runItemCat): voi
 }
 
 /** Writes the bytes of files to standard output, one after the other. A terminal gets text only, unless forced. */
-export async function runItemCat(cli: CliContext, { items }: ItemCatOptions): Promise<void> {
+async function runItemCat(cli: CliContext, { items }: ItemCatOptions): Promise<void> {
   if (cli.output.isMachine) throw usageError("bytes do not go with machine output");
   const finder = createItemFinder(cli);
   for (const word of items) {

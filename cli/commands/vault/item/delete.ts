@@ -2,12 +2,10 @@ import type { Command } from "commander";
 import type { deleteItem as deleteItemEndpoint } from "../../../../daemon/contract/vault/cloud-items.ts";
 import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
-import { usageError } from "../../../errors.ts";
 import { shapeList } from "../../../output/spec.ts";
 import { finishBatch, resultFields, runBatch } from "../../batch.ts";
 import { listConnections } from "../find-connection.ts";
-import { createItemFinder, listItems } from "../find-item.ts";
-import { toItemAddress } from "../item-address.ts";
+import { createItemFinder, findItem, listItems } from "../find-item.ts";
 import { toClearRefusal } from "./find-source.ts";
 import { toPatient } from "./patient.ts";
 import { getItemDetail } from "./view.ts";
@@ -42,15 +40,14 @@ export function define(command: Command, cli: CliContext, run = runItemDelete): 
 }
 
 /** Deletes items, one after the other, into the provider's trash where it has one. Of several, those that can be are. */
-export async function runItemDelete(cli: CliContext, { items }: ItemDeleteOptions): Promise<void> {
+async function runItemDelete(cli: CliContext, { items }: ItemDeleteOptions): Promise<void> {
   await cli.prompts.confirm(
     items.length === 1 ? `Delete ${items[0]}?` : `Delete these ${items.length} items?`,
   );
   const patient = items.length === 1 ? cli : toPatient(cli, await cli.progress());
   const finder = createItemFinder(patient);
   const results = await runBatch(items, async (word) => {
-    const found = await finder.find(toItemAddress(word));
-    if (found.id === "") throw usageError(`${word} is the whole storage`);
+    const found = await findItem(finder, word);
     const params = { connection_id: found.connection.id, item_id: found.id };
     try {
       return (await patient.client.call(deleteItem, { params })).body;

@@ -59,10 +59,7 @@ export function define(command: Command, cli: CliContext, run = runItemDownload)
  * name when it is whole. A name that was typed is replaced; one that the server chose is not, without `--force`. Of
  * several, those that can be are downloaded; then the code is `partial`.
  */
-export async function runItemDownload(
-  cli: CliContext,
-  options: ItemDownloadOptions,
-): Promise<void> {
+async function runItemDownload(cli: CliContext, options: ItemDownloadOptions): Promise<void> {
   const { items, output: target, recursive, transfers } = options;
   if (target === "-") return toStandardOutput(cli, options);
   await assertItems(cli, items);

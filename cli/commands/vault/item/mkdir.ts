@@ -6,7 +6,7 @@ import { CliError, usageError } from "../../../errors.ts";
 import { shape } from "../../../output/spec.ts";
 import { listConnections } from "../find-connection.ts";
 import { createItemFinder, listItems } from "../find-item.ts";
-import { type ItemAddress, noSuchItem, toAddressText, toFolderAddress } from "../item-address.ts";
+import { type ItemAddress, noSuchItem, toAddressText, toPathAddress } from "../item-address.ts";
 
 export const createFolder = operation<typeof createFolderEndpoint>(
   "vault.cloud.items.mkdir",
@@ -31,11 +31,11 @@ export interface ItemMkdirOptions {
 export function define(command: Command, cli: CliContext, run = runItemMkdir): void {
   command
     .argument("<folder>", "CONNECTION:/path/NAME; the folder above must exist")
-    .action((folder: string) => run(cli, { folder: toFolderAddress(folder) }));
+    .action((folder: string) => run(cli, { folder: toPathAddress(folder) }));
 }
 
 /** Makes a folder. The vault gives it a counter when its name is taken, and the answer says the name that it got. */
-export async function runItemMkdir(cli: CliContext, { folder }: ItemMkdirOptions): Promise<void> {
+async function runItemMkdir(cli: CliContext, { folder }: ItemMkdirOptions): Promise<void> {
   const name = folder.path.at(-1);
   if (name === undefined) throw usageError("the folder has no name", "write CONNECTION:/path/NAME");
   const above = folder.path.slice(0, -1);

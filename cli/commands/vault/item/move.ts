@@ -2,16 +2,13 @@ import type { Command } from "commander";
 import type { moveItem as moveItemEndpoint } from "../../../../daemon/contract/vault/cloud-items.ts";
 import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
-import { resourceOf } from "../../../output/spec.ts";
+import { usageError } from "../../../errors.ts";
+import { oneOrList } from "../../../output/spec.ts";
+import { finishBatch, resultFields, runBatch } from "../../batch.ts";
 import { listConnections } from "../find-connection.ts";
-import { createItemFinder, listItems } from "../find-item.ts";
-import {
-  type ItemAddress,
-  toAddressText,
-  toFolderAddress,
-  toItemAddress,
-} from "../item-address.ts";
-import { toClearRefusal } from "./find-source.ts";
+import { createItemFinder, findItem, listItems } from "../find-item.ts";
+import { findFolder, toClearRefusal } from "./find-source.ts";
+import { toPatient } from "./patient.ts";
 import { getItemDetail } from "./view.ts";
 
 export const moveItem = operation<typeof moveItemEndpoint>(
@@ -21,49 +18,68 @@ export const moveItem = operation<typeof moveItemEndpoint>(
 );
 
 export const operations = [listConnections, listItems, getItemDetail, moveItem];
-export const output = resourceOf(moveItem);
-export const completions = { item: "items" } as const;
+export const output = oneOrList(moveItem, resultFields);
+export const completions = { items: "items" } as const;
 
 /** What the command was given. */
 export interface ItemMoveOptions {
-  readonly item: string;
-  readonly folder: Extract<ItemAddress, { kind: "path" }>;
-  /** Move only if the item still has this etag. */
+  readonly items: readonly string[];
+  readonly folder: string;
+  /** For a single item: move it only if it still has this etag. */
   readonly etag?: string;
 }
 
 export function define(command: Command, cli: CliContext, run = runItemMove): void {
   command
-    .argument("<item>", "CONNECTION:/path, or an item's id")
-    .argument("<folder>", "CONNECTION:/folder that it is put into")
-    .option("--etag <etag>", "only if the item still has this etag")
-    .action((item: string, folder: string, { etag }: { readonly etag?: string }) =>
-      run(cli, {
-        item,
-        folder: toFolderAddress(folder),
+    .argument("<items...>", "CONNECTION:/path, or ids of items; then the folder, CONNECTION:/path")
+    .usage("<item...> CONNECTION:/folder [flags]")
+    .option("--etag <etag>", "for one item: only if it still has this etag")
+    .action((words: readonly string[], { etag }: { readonly etag?: string }) => {
+      const items = words.slice(0, -1);
+      if (items.length === 0) throw usageError("give items and then CONNECTION:/folder");
+      if (items.length > 1 && etag !== undefined) throw usageError("--etag goes with one item");
+      return run(cli, {
+        items,
+        folder: words.at(-1) ?? "",
         ...(etag === undefined ? {} : { etag }),
-      }),
-    );
+      });
+    });
 }
 
-/** Puts an item into another folder of its connection, under its name. */
+/**
+ * Puts items into another folder of their connection, one after the other and each under its name. Of several, those that
+ * can be are moved; then the code is `partial`.
+ */
 export async function runItemMove(
   cli: CliContext,
-  { item, folder, etag }: ItemMoveOptions,
+  { items, folder, etag }: ItemMoveOptions,
 ): Promise<void> {
-  const finder = createItemFinder(cli);
-  const found = await finder.find(toItemAddress(item));
-  const target = await finder.find(folder);
-  const moving = cli.client.call(moveItem, {
-    params: { connection_id: found.connection.id, item_id: found.id },
-    body: {
-      destination_parent_ref: target.id,
-      destination_connection_id: target.connection.id,
-      ...(etag === undefined ? {} : { etag }),
-    },
-  });
-  const { body } = await moving.catch(async (error: unknown) => {
-    throw await toClearRefusal(cli, item, found, error);
-  });
-  await cli.output.done(body, `Moved ${item} to ${toAddressText(folder.connection, folder.path)}.`);
+  const isBatch = items.length > 1;
+  const patient = isBatch ? toPatient(cli, await cli.progress()) : cli;
+  const finder = createItemFinder(patient);
+  const target = await findFolder(patient, finder, folder);
+  const move = async (word: string) => {
+    const found = await findItem(finder, word);
+    const moving = patient.client.call(moveItem, {
+      params: { connection_id: found.connection.id, item_id: found.id },
+      body: {
+        destination_parent_ref: target.id,
+        destination_connection_id: target.connection.id,
+        ...(etag === undefined ? {} : { etag }),
+      },
+    });
+    const { body } = await moving.catch(async (error: unknown) => {
+      throw await toClearRefusal(patient, word, found, error);
+    });
+    return body;
+  };
+  if (!isBatch) {
+    const [item = ""] = items;
+    return cli.output.done(await move(item), `Moved ${item} to ${folder}.`);
+  }
+  await finishBatch(cli, await runBatch(items, move), "moved", [
+    { header: "moved", cell: ({ item }) => item },
+    { header: "id", cell: ({ provider_item_id: id }) => id },
+    { header: "error", cell: ({ error }) => error?.message },
+  ]);
 }

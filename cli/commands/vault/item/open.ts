@@ -4,8 +4,7 @@ import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { resourceOf } from "../../../output/spec.ts";
 import { listConnections } from "../find-connection.ts";
-import { createItemFinder, listItems } from "../find-item.ts";
-import { toItemAddress } from "../item-address.ts";
+import { createItemFinder, findItem, listItems } from "../find-item.ts";
 
 const openItem = operation<typeof openItemEndpoint>(
   "vault.cloud.items.open",
@@ -29,8 +28,8 @@ export function define(command: Command, cli: CliContext, run = runItemOpen): vo
 }
 
 /** Puts on record that an item is opened, and prints the address of its bytes; it takes the vault's access token. */
-export async function runItemOpen(cli: CliContext, { item }: ItemOpenOptions): Promise<void> {
-  const { connection, id } = await createItemFinder(cli).find(toItemAddress(item));
+async function runItemOpen(cli: CliContext, { item }: ItemOpenOptions): Promise<void> {
+  const { connection, id } = await findItem(createItemFinder(cli), item);
   const { body } = await cli.client.call(openItem, {
     params: { connection_id: connection.id, item_id: id },
   });

@@ -4,8 +4,7 @@ import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { resourceOf } from "../../../output/spec.ts";
 import { listConnections } from "../find-connection.ts";
-import { createItemFinder, listItems } from "../find-item.ts";
-import { toItemAddress } from "../item-address.ts";
+import { createItemFinder, findItem, listItems } from "../find-item.ts";
 import { toClearRefusal } from "./find-source.ts";
 import { getItemDetail } from "./view.ts";
 
@@ -38,11 +37,11 @@ export function define(command: Command, cli: CliContext, run = runItemRename): 
 }
 
 /** Gives an item another name in its folder. A taken name is `name_collision`, an item that has changed `stale`. */
-export async function runItemRename(
+async function runItemRename(
   cli: CliContext,
   { item, name, etag }: ItemRenameOptions,
 ): Promise<void> {
-  const found = await createItemFinder(cli).find(toItemAddress(item));
+  const found = await findItem(createItemFinder(cli), item);
   const renaming = cli.client.call(renameItem, {
     params: { connection_id: found.connection.id, item_id: found.id },
     body: { new_name: name, ...(etag === undefined ? {} : { etag }) },

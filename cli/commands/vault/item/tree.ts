@@ -6,10 +6,12 @@ import { wholeList } from "../../../output/pages.ts";
 import { shapeList } from "../../../output/spec.ts";
 import { listConnections } from "../find-connection.ts";
 import { createItemFinder, listItems, type WireItem } from "../find-item.ts";
-import { type ItemAddress, toFolderAddress } from "../item-address.ts";
+import { type ItemAddress, toItemAddress } from "../item-address.ts";
+import { findSource } from "./find-source.ts";
 import { readFolder } from "./read-folder.ts";
+import { getItemDetail } from "./view.ts";
 
-export const operations = [listConnections, listItems];
+export const operations = [listConnections, listItems, getItemDetail];
 export const output = shapeList({
   path: "string",
   depth: "integer",
@@ -23,26 +25,26 @@ export const completions = { folder: "items" } as const;
 
 /** What the command was given. */
 export interface ItemTreeOptions {
-  readonly folder: Extract<ItemAddress, { kind: "path" }>;
+  readonly folder: ItemAddress;
   /** How many levels are shown; undefined is all. */
   readonly depth?: number;
 }
 
 export function define(command: Command, cli: CliContext, run = runItemTree): void {
   command
-    .argument("<folder>", "CONNECTION:/path; CONNECTION:/ is the top")
+    .argument("<folder>", "CONNECTION:/path, or a folder's id; CONNECTION:/ is the top")
     .option("--depth <levels>", "how many levels to show", toDepth)
     .action((folder: string, { depth }: { readonly depth?: number }) =>
-      run(cli, { folder: toFolderAddress(folder), ...(depth === undefined ? {} : { depth }) }),
+      run(cli, { folder: toItemAddress(folder), ...(depth === undefined ? {} : { depth }) }),
     );
 }
 
 /** Prints everything below a folder, each folder followed by what is in it. */
-export async function runItemTree(
+async function runItemTree(
   cli: CliContext,
   { folder, depth = Number.POSITIVE_INFINITY }: ItemTreeOptions,
 ): Promise<void> {
-  const found = await createItemFinder(cli).find(folder);
+  const found = await findSource(cli, createItemFinder(cli), folder);
   const entries: TreeEntry[] = [];
   const connectionId = found.connection.id;
   if (found.item?.kind === "file") entries.push(toEntry(found.item, "", 1));

@@ -6,7 +6,8 @@ import { type FieldType, shapeList } from "../../../output/spec.ts";
 import { finishBatch, resultFields, runTasks } from "../../batch.ts";
 import { listConnections } from "../find-connection.ts";
 import { createItemFinder, type FoundItem, listItems } from "../find-item.ts";
-import { type ItemAddress, noSuchItem, toAddressText, toFolderAddress } from "../item-address.ts";
+import { type ItemAddress, noSuchItem, toAddressText, toItemAddress } from "../item-address.ts";
+import { findFolder } from "./find-source.ts";
 import { createFolder } from "./mkdir.ts";
 import { toPatient } from "./patient.ts";
 import { enterOrPlan, openRemoteFolder, type RemoteFolder } from "./remote-folder.ts";
@@ -20,8 +21,7 @@ import {
   type TransferOptions,
 } from "./transfer.ts";
 import { createUploads, type UploadTarget } from "./uploads.ts";
-
-type FolderAddress = Extract<ItemAddress, { kind: "path" }>;
+import { getItemDetail } from "./view.ts";
 
 const uploadFields: Readonly<Record<string, FieldType>> = {
   ...resultFields,
@@ -33,15 +33,15 @@ const uploadFields: Readonly<Record<string, FieldType>> = {
   skipped: "string?",
 };
 
-export const operations = [listConnections, listItems, createFolder, uploadItem];
+export const operations = [listConnections, listItems, getItemDetail, createFolder, uploadItem];
 export const output = shapeList(uploadFields);
 
 /** What the command was given. */
 export interface ItemUploadOptions extends TransferOptions {
   /** Local files and folders; `-` is standard input. */
   readonly sources: readonly string[];
-  /** A folder, or for a single file also the name that it shall have. */
-  readonly target: FolderAddress;
+  /** A folder by its path or as CONNECTION:ID, or for a single file also the path that it shall have. */
+  readonly target: string;
 }
 
 export function define(command: Command, cli: CliContext, run = runItemUpload): void {
@@ -51,7 +51,10 @@ export function define(command: Command, cli: CliContext, run = runItemUpload): 
   addTransferFlags(command).action((words: readonly string[], flags: TransferFlags) => {
     const sources = words.slice(0, -1);
     if (sources.length === 0) throw usageError("give files and then CONNECTION:/path");
-    const target = toFolderAddress(words.at(-1) ?? "");
+    const target = words.at(-1) ?? "";
+    // Else the last of the files would be taken for an id.
+    if (!target.includes(":"))
+      throw usageError(`${target} is no folder of a connection`, "write CONNECTION:/path at the end");
     return run(cli, { sources, target, ...toTransferOptions(flags) });
   });
 }
@@ -60,7 +63,7 @@ export function define(command: Command, cli: CliContext, run = runItemUpload): 
  * Uploads files, several at one time, and with `recursive` folders with everything in them. Nothing is ever overwritten: a
  * taken name is `name_collision`. Of several files those that can be are uploaded; then the code is `partial`.
  */
-export async function runItemUpload(cli: CliContext, options: ItemUploadOptions): Promise<void> {
+async function runItemUpload(cli: CliContext, options: ItemUploadOptions): Promise<void> {
   const { sources, target, recursive, transfers } = options;
   if (sources.filter((source) => source === "-").length > 1)
     throw usageError("standard input can be uploaded once");
@@ -99,40 +102,42 @@ type Shown = Partial<Omit<Uploaded, "size">> & {
 /** A folder that exists takes the files under their own names; otherwise its last word names a single file. */
 async function findDestination(
   cli: CliContext,
-  target: FolderAddress,
+  word: string,
   sources: readonly string[],
   recursive: boolean,
 ): Promise<UploadTarget> {
   const finder = createItemFinder(cli);
+  const target = toItemAddress(word);
+  if (target.kind === "id") {
+    if (sources.includes("-"))
+      throw usageError("standard input has no name", "write CONNECTION:/path/NAME");
+    return { folder: toFolder(cli, await findFolder(cli, finder, word), word), name: undefined };
+  }
+  const text = (path: readonly string[]) => toAddressText(target.connection, path);
   const whole = await finder.findIfThere(target);
   if (whole !== undefined && whole.item?.kind !== "file") {
     if (sources.includes("-"))
       throw usageError(
         "standard input has no name",
-        `write ${toAddressText(target.connection, [...target.path, "NAME"])}`,
+        `write ${text([...target.path, "NAME"])}`,
       );
-    return { folder: toFolder(cli, whole, target.connection, target.path), name: undefined };
+    return { folder: toFolder(cli, whole, text(target.path)), name: undefined };
   }
   const name = target.path.at(-1);
   const above = target.path.slice(0, -1);
   const isName = sources.length === 1 && !target.isFolder && !recursive;
   if (name === undefined || (!isName && !recursive))
-    throw noSuchItem(target.connection, target.path);
+    throw noSuchItem(target.connection, target.path, true);
   if (recursive && sources.includes("-"))
     throw usageError("standard input does not go with --recursive");
   const parent = await finder.find({ ...target, path: above });
   if (parent.item?.kind === "file") throw noSuchItem(target.connection, above);
-  const folder = toFolder(cli, parent, target.connection, above);
+  const folder = toFolder(cli, parent, text(above));
   if (!recursive) return { folder, name };
   return { ...(await enterOrPlan(cli, folder, name)), name: undefined };
 }
 
-function toFolder(
-  cli: CliContext,
-  { connection, id }: FoundItem,
-  connectionWord: string,
-  path: readonly string[],
-): RemoteFolder {
-  const text = toAddressText(connectionWord, path).replace(/\/$/, "");
+function toFolder(cli: CliContext, { connection, id }: FoundItem, address: string): RemoteFolder {
+  const text = address.replace(/\/$/, "");
   return openRemoteFolder(cli, { connectionId: connection.id, id, text });
 }

@@ -7,8 +7,7 @@ import type { CliContext } from "../../../context.ts";
 import { type Column, size, time } from "../../../output/cells.ts";
 import { resourceOf } from "../../../output/spec.ts";
 import { listConnections } from "../find-connection.ts";
-import { createItemFinder, listItems } from "../find-item.ts";
-import { toItemAddress } from "../item-address.ts";
+import { createItemFinder, findItem, listItems } from "../find-item.ts";
 
 export const getItemDetail = operation<typeof getItemDetailEndpoint>(
   "vault.cloud.items.view",
@@ -32,8 +31,8 @@ export function define(command: Command, cli: CliContext, run = runItemView): vo
 }
 
 /** Prints what is known of an item; the provider is not asked for it. */
-export async function runItemView(cli: CliContext, { item }: ItemViewOptions): Promise<void> {
-  const { connection, id } = await createItemFinder(cli).find(toItemAddress(item));
+async function runItemView(cli: CliContext, { item }: ItemViewOptions): Promise<void> {
+  const { connection, id } = await findItem(createItemFinder(cli), item);
   const { body } = await cli.client.call(getItemDetail, {
     params: { connection_id: connection.id, item_id: id },
   });

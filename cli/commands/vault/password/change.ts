@@ -29,7 +29,7 @@ export function define(command: Command, cli: CliContext, run = runPasswordChang
 }
 
 /** Changes the caller's password. All other sessions end. */
-export async function runPasswordChange(
+async function runPasswordChange(
   cli: CliContext,
   { fromInput }: PasswordChangeOptions,
 ): Promise<void> {

@@ -28,7 +28,7 @@ export function define(command: Command, cli: CliContext, run = runPasswordConfi
 }
 
 /** Sets another password with the link of a mail. It signs nobody in, and ends every session. */
-export async function runPasswordConfirm(
+async function runPasswordConfirm(
   cli: CliContext,
   { fromInput }: PasswordConfirmOptions,
 ): Promise<void> {

@@ -25,10 +25,7 @@ export function define(command: Command, cli: CliContext, run = runPasswordReset
 }
 
 /** Asks for a link by mail. The answer is the same whether or not the address has an account. */
-export async function runPasswordReset(
-  cli: CliContext,
-  { email }: PasswordResetOptions,
-): Promise<void> {
+async function runPasswordReset(cli: CliContext, { email }: PasswordResetOptions): Promise<void> {
   const { body } = await cli.client.call(
     requestPasswordReset,
     { body: { email } },

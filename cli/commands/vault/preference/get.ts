@@ -19,7 +19,7 @@ export function define(command: Command, cli: CliContext, run = runPreferenceGet
 }
 
 /** Prints the caller's preferences. */
-export async function runPreferenceGet(cli: CliContext): Promise<void> {
+async function runPreferenceGet(cli: CliContext): Promise<void> {
   const { body } = await cli.client.call(viewPreferences);
   await cli.output.resource(body, preferenceColumns);
 }

@@ -27,7 +27,7 @@ export function define(command: Command, cli: CliContext, run = runPreferenceSet
 }
 
 /** Changes the caller's preferences and prints them. */
-export async function runPreferenceSet(
+async function runPreferenceSet(
   cli: CliContext,
   { pdfOpenMode }: PreferenceSetOptions,
 ): Promise<void> {

@@ -24,7 +24,7 @@ export function define(command: Command, cli: CliContext, run = runSessionList):
 }
 
 /** Prints the caller's sessions, the one used last first. */
-export async function runSessionList(cli: CliContext): Promise<void> {
+async function runSessionList(cli: CliContext): Promise<void> {
   const { body } = await cli.client.call(listSessions);
   await cli.output.list(wholeList(body), columns);
 }

@@ -39,10 +39,7 @@ export function define(command: Command, cli: CliContext, run = runSessionRevoke
 }
 
 /** Ends one session of the caller, or all. After all have ended, the credentials kept here are forgotten. */
-export async function runSessionRevoke(
-  cli: CliContext,
-  options: SessionRevokeOptions,
-): Promise<void> {
+async function runSessionRevoke(cli: CliContext, options: SessionRevokeOptions): Promise<void> {
   if ("id" in options) {
     const { id } = options;
     await cli.client.call(deleteSession, { params: { id } });

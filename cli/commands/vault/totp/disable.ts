@@ -20,7 +20,7 @@ export function define(command: Command, cli: CliContext, run = runTotpDisable):
 }
 
 /** Turns the second factor off; the backup codes are worth nothing from then on. All other sessions end. */
-export async function runTotpDisable(cli: CliContext): Promise<void> {
+async function runTotpDisable(cli: CliContext): Promise<void> {
   await cli.prompts.confirm("Turn the second factor off?");
   const { body } = await cli.client.call(disableTotp);
   await cli.output.done(

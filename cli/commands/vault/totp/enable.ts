@@ -27,7 +27,7 @@ export function define(command: Command, cli: CliContext, run = runTotpEnable): 
 }
 
 /** Turns the second factor on and prints the backup codes, which are never shown again. All other sessions end. */
-export async function runTotpEnable(cli: CliContext, { code }: TotpEnableOptions): Promise<void> {
+async function runTotpEnable(cli: CliContext, { code }: TotpEnableOptions): Promise<void> {
   const given = code ?? (await cli.prompts.text("Code of the app:", "the code as an argument"));
   const { body } = await cli.client.call(enableTotp, {
     body: { code: given.replace(/\s/g, "") },

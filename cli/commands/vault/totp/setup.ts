@@ -21,7 +21,7 @@ export function define(command: Command, cli: CliContext, run = runTotpSetup): v
  * Gets a secret for an authenticator app, on a terminal as a QR code to scan too. It waits 15 minutes for
  * `croft vault totp enable`; until then nothing changes.
  */
-export async function runTotpSetup(cli: CliContext): Promise<void> {
+async function runTotpSetup(cli: CliContext): Promise<void> {
   const { body } = await cli.client.call(setupTotp);
   if (cli.io.isOutputTerminal && !cli.output.isMachine) {
     const { renderUnicodeCompact } = await import("uqr");

@@ -18,7 +18,7 @@ export function toNpmName({ scope, name }: NpmNameInPath): string {
 }
 
 /** Whether a package may be called so: in lower case, and fit for a path. */
-export function isNpmName(name: string): boolean {
+function isNpmName(name: string): boolean {
   const part = "[a-z0-9~][a-z0-9._~-]*";
   if (name.length > NAME_CHARACTERS_MAX) return false;
   if (name === "node_modules" || name === "favicon.ico") return false;

@@ -198,7 +198,7 @@ function vetStyle(value: string) {
  * Whether an address may be followed or loaded: relative, or of a scheme that carries no code, and read alike by
  * everybody (no blanks, no control characters, no port or host that does not parse).
  */
-export function isSafeAddress(address: string): boolean {
+function isSafeAddress(address: string): boolean {
   const trimmed = address.trim();
   if (/[\s\p{Cc}\p{Zl}\p{Zp}]/u.test(trimmed)) return false;
   const scheme = /^([^/?#:]*):/.exec(trimmed)?.[1];

@@ -81,7 +81,7 @@ export function postProcess(html: string, options: PostProcessOptions): PostProc
  * The id that a heading's text makes (forge behaviour, 18.4): letters, numbers, `_` and `-` in lower case, each blank
  * a hyphen, everything else dropped. Equal texts make equal ids.
  */
-export function toHeadingId(text: string): string {
+function toHeadingId(text: string): string {
   return text
     .trim()
     .replace(/\s/gu, "-")

@@ -15,12 +15,7 @@ import {
 import { createSchedules, everyMs } from "../../../../daemon/jobs/schedule.ts";
 import type { Log } from "../../../../daemon/logging.ts";
 import type { Database } from "../../../../storage/engine/database.ts";
-import {
-  countJobs,
-  deleteDeadJobs,
-  listJobs,
-  reviveJob,
-} from "../../../../storage/tables/common/jobs.ts";
+import { countJobs, deleteDeadJobs, listJobs } from "../../../../storage/tables/common/jobs.ts";
 import { migrate, readMigrations } from "../../../../storage/engine/migrate.ts";
 import { openSqlite } from "../../../../storage/engine/sqlite.ts";
 import { openTestDatabase } from "../../../support/database.ts";
@@ -236,17 +231,9 @@ describe("a failure", () => {
     expect(await countJobs(db)).toEqual({ waiting: 0, running: 0, dead: 1 });
   });
 
-  test("for good can be revived, or is deleted after a while", async () => {
+  test("for good is deleted after a while", async () => {
     const queue = makeQueue();
-    let isBroken = true;
-    queue.register(recording(() => (isBroken ? fail() : undefined)).kind({ attemptsMax: 1 }));
-    const id = await add(queue);
-    await queue.runDue();
-    isBroken = false;
-    expect(await db.transaction((tx) => reviveJob(tx, id))).toBe(true);
-    expect(await queue.runDue()).toBe(1);
-    expect(await db.transaction((tx) => reviveJob(tx, id))).toBe(false);
-    isBroken = true;
+    queue.register(recording(fail).kind({ attemptsMax: 1 }));
     await add(queue);
     await queue.runDue();
     expect(await deleteDeadJobs(db, now)).toBe(0);
