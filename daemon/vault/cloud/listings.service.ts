@@ -7,7 +7,6 @@ import {
   type FolderState,
 } from "../../../storage/tables/vault/folders.ts";
 import {
-  findLiveItem,
   findItemByName,
   listItems,
   replaceFolderItems,
@@ -19,6 +18,7 @@ import type { VaultCaller } from "../caller.ts";
 import type { Adapters } from "./adapters.ts";
 import type { CloudDeps } from "./cloud.ts";
 import { warnFolder } from "./folder-marks.ts";
+import { findParent } from "./new-items.ts";
 import { toSeenItem } from "./seen-item.ts";
 import { unlessDeleted } from "./unless-deleted.ts";
 
@@ -75,6 +75,7 @@ export function createListings(deps: CloudDeps, adapters: Adapters): CloudListin
   async function list(connection: Connection, parentRef: string): Promise<ListingResult> {
     for (let attempt = 1; ; attempt++) {
       const { mutations } = await getFolderState(db, connection.id, parentRef);
+      const folder = await findParent(db, connection.id, parentRef);
       const signal = new AbortController().signal;
       const outcome = await adapters.call(connection, (provider) =>
         provider.list({ folder: parentRef, signal }),
@@ -86,6 +87,9 @@ export function createListings(deps: CloudDeps, adapters: Adapters): CloudListin
         // A change that was recorded while the provider was listing may be missing in what it said.
         const now = await getFolderState(tx, connection.id, parentRef);
         if (now.mutations !== mutations) return false;
+        // Renamed or deleted through the service meanwhile: nothing lies under this id any more.
+        if (folder !== undefined && (await findParent(tx, connection.id, parentRef)) === undefined)
+          return false;
         await replaceFolderItems(tx, owner, parentRef, seen);
         await markListed(tx, { ...owner, parentRef });
         return true;
@@ -100,7 +104,7 @@ export function createListings(deps: CloudDeps, adapters: Adapters): CloudListin
     failure: Failure,
   ): Promise<ListingResult> {
     const owner = { connectionId: connection.id, userId: connection.userId };
-    const folder = parentRef === "" ? undefined : await findLiveItem(db, connection.id, parentRef);
+    const folder = await findParent(db, connection.id, parentRef);
     if (failure.kind === "stale" && parentRef !== "" && folder === undefined)
       return { kind: "unknown_folder" };
     await db.transaction(async (tx) => {

@@ -1,0 +1,145 @@
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { VaultCaller } from "../../../../../daemon/vault/caller.ts";
+import { localFolder } from "../../../../../storage/cloud/local-folder/provider.ts";
+import type { CloudProvider, CloudProviderType } from "../../../../../storage/cloud/provider.ts";
+import { openTestCloud, type TestCloud } from "../../../../support/vault-cloud.ts";
+
+const root = { parentRef: "", after: undefined, limit: 100, refresh: false, name: undefined };
+
+/** A local folder whose verbs a test may hold up, before and after they do their work. */
+function createHeldFolder() {
+  const hooks: Partial<Record<string, () => Promise<unknown>>> = {};
+  const calls: string[] = [];
+  const held = <Verb extends "list" | "rename">(provider: CloudProvider, verb: Verb) =>
+    (async (input: never) => {
+      calls.push(verb);
+      await hooks[`before ${verb}`]?.();
+      const outcome = await (provider[verb] as (input: never) => Promise<unknown>)(input);
+      await hooks[`after ${verb}`]?.();
+      return outcome;
+    }) as CloudProvider[Verb];
+  const type: CloudProviderType = {
+    ...localFolder,
+    connect: async (request, deps) => {
+      const outcome = await localFolder.connect(request, deps);
+      if (outcome.kind !== "ok") return outcome;
+      const { provider } = outcome;
+      const list = held(provider, "list");
+      const rename = held(provider, "rename");
+      return { ...outcome, provider: { ...provider, list, rename } };
+    },
+  };
+  return { type, hooks, calls };
+}
+
+async function listLive({ db }: TestCloud): Promise<string[]> {
+  const rows = await db.all<{ provider_item_id: string }>(
+    "SELECT provider_item_id FROM vault_items WHERE deleted_at IS NULL ORDER BY provider_item_id",
+  );
+  return rows.map((row) => row.provider_item_id);
+}
+
+describe("a folder that is listed while it goes", () => {
+  const changes: [
+    string,
+    (t: TestCloud, mira: VaultCaller, id: string) => Promise<unknown>,
+    string[],
+  ][] = [
+    [
+      "deleted",
+      (t, mira, id) => t.cloud.changes.delete(mira, { connection_id: id, item_id: "a" }),
+      [],
+    ],
+    [
+      "renamed",
+      (t, mira, id) =>
+        t.cloud.changes.rename(
+          mira,
+          { connection_id: id, item_id: "a" },
+          {
+            new_name: "b",
+          },
+        ),
+      ["b"],
+    ],
+  ];
+  test.each(changes)("%s: nothing is recorded where nothing is", async (_how, change, left) => {
+    const { type, hooks } = createHeldFolder();
+    await using t = await openTestCloud({ providerTypes: [type] });
+    const mira = await t.addUser("mira");
+    await mkdir(join(t.files, "a"));
+    await writeFile(join(t.files, "a/x"), "1");
+    const id = await t.connectFolder(mira);
+    await t.cloud.listings.browse(mira, id, root);
+    hooks["after list"] = async () => {
+      delete hooks["after list"];
+      await change(t, mira, id);
+    };
+    const browsing = t.cloud.listings.browse(mira, id, { ...root, parentRef: "a" });
+    await expect(browsing).rejects.toMatchObject({ code: "not_found" });
+    expect(await listLive(t)).toEqual(left);
+  });
+});
+
+describe("what comes in the place of a folder that was listed", () => {
+  async function open() {
+    const t = await openTestCloud();
+    const mira = await t.addUser("mira");
+    await mkdir(join(t.files, "a/b"), { recursive: true });
+    await writeFile(join(t.files, "a/b/old"), "1");
+    const id = await t.connectFolder(mira);
+    const browse = (parentRef = "") =>
+      t.cloud.listings.browse(mira, id, { ...root, parentRef, refresh: parentRef === "" });
+    for (const ref of ["", "a", "a/b"]) await browse(ref);
+    return { t, mira, id, browse };
+  }
+
+  test.each(["through the service", "by hand"])("a folder, after deleting %s", async (how) => {
+    const { t, mira, id, browse } = await open();
+    await using _ = t;
+    if (how === "by hand") await rm(join(t.files, "a"), { recursive: true });
+    else await t.cloud.changes.delete(mira, { connection_id: id, item_id: "a" });
+    await browse();
+    await mkdir(join(t.files, "a/b"), { recursive: true });
+    await writeFile(join(t.files, "a/b/new"), "1");
+    await browse();
+    expect((await browse("a")).items.map(({ name }) => name)).toEqual(["b"]);
+    expect((await browse("a/b")).items.map(({ name }) => name)).toEqual(["new"]);
+  });
+
+  test("a file: what was in the folder is known no more", async () => {
+    const { t, browse } = await open();
+    await using _ = t;
+    await rm(join(t.files, "a"), { recursive: true });
+    await writeFile(join(t.files, "a"), "1");
+    await browse();
+    expect(await listLive(t)).toEqual(["a"]);
+  });
+});
+
+test("a change that waits its turn is not made for a connection that is deleted meanwhile", async () => {
+  const { type, hooks, calls } = createHeldFolder();
+  await using t = await openTestCloud({ providerTypes: [type] });
+  const mira = await t.addUser("mira");
+  for (const name of ["x", "y"]) await writeFile(join(t.files, name), "1");
+  const id = await t.connectFolder(mira);
+  await t.cloud.listings.browse(mira, id, root);
+  const begun = Promise.withResolvers<void>();
+  const mayGoOn = Promise.withResolvers<void>();
+  hooks["before rename"] = async () => {
+    begun.resolve();
+    await mayGoOn.promise;
+  };
+  const rename = (item_id: string) =>
+    t.cloud.changes.rename(mira, { connection_id: id, item_id }, { new_name: `${item_id}2` });
+  const first = rename("x");
+  await begun.promise;
+  const second = rename("y");
+  await t.cloud.connections.remove(mira, id);
+  mayGoOn.resolve();
+  expect(await first).toEqual({ kind: "recording_failed" });
+  await expect(second).rejects.toMatchObject({ code: "not_found" });
+  expect(calls.filter((verb) => verb === "rename")).toHaveLength(1);
+});
