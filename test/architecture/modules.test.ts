@@ -21,6 +21,20 @@ const extendable = new Set([
 const sources = readSources([...productRooms, "bin"]);
 const everySource = readSources([...productRooms, "bin", "test", "bench"]);
 
+/** `path name` of whatever some file imports by its name. */
+const imported = new Set(
+  everySource.flatMap(({ imports }) =>
+    imports.flatMap(({ target, names }) => names.map((name) => `${target} ${name}`)),
+  ),
+);
+
+/** Modules that somebody takes as one value, such as the commands: imports do not tell which members are used. */
+const importedWhole = new Set(
+  everySource.flatMap(({ imports }) =>
+    imports.filter(({ names }) => names.length === 0).map(({ target }) => target),
+  ),
+);
+
 test("files and folders are named in kebab-case, roles as suffixes", () => {
   const wrong = listPaths([...productRooms, "bin", "test", "bench"])
     .filter((path) => /\.(tsx?|js|sql)$/.test(path))
@@ -65,6 +79,20 @@ test("there are no default exports: a thing has one name everywhere", () => {
       .filter(({ entries }) => entries.some(({ exportName }) => exportName.kind === "Default"))
       .map(({ start }) => `${path}:${lineAt(start)}`),
   );
+  expect(wrong).toEqual([]);
+});
+
+test("what is exported is used, in its own file at least", () => {
+  const wrong = sources
+    .filter(({ path }) => !importedWhole.has(path))
+    .flatMap(({ path, text, parsed, lineAt }) =>
+      parsed.module.staticExports.flatMap(({ entries }) =>
+        entries
+          .map(({ exportName: { name, start } }) => ({ name: name ?? "", start: start ?? 0 }))
+          .filter(({ name }) => !imported.has(`${path} ${name}`) && countWord(text, name) === 1)
+          .map(({ name, start }) => `${path}:${lineAt(start)} ${name}`),
+      ),
+    );
   expect(wrong).toEqual([]);
 });
 
@@ -126,3 +154,7 @@ test(`a handler is an expression of at most ${handlerLinesMax} lines: it calls a
   }
   expect(wrong).toEqual([]);
 });
+
+function countWord(text: string, word: string): number {
+  return text.split(/[^\w$]+/).filter((each) => each === word).length;
+}

@@ -13,6 +13,8 @@ export interface Import {
   /** A path from the root for the project's own files, else the specifier as written. */
   readonly target: string;
   readonly specifier: string;
+  /** As the imported file calls them; empty when it is imported whole. */
+  readonly names: readonly string[];
   readonly typeOnly: boolean;
   readonly dynamic: boolean;
   readonly line: number;
@@ -78,7 +80,7 @@ function toImports(
   const toImport = (
     specifier: string,
     start: number,
-    facts: { typeOnly: boolean; dynamic: boolean },
+    facts: { names: readonly string[]; typeOnly: boolean; dynamic: boolean },
   ) => ({
     target: specifier.startsWith(".")
       ? join(dirname(path), specifier).replaceAll("\\", "/")
@@ -89,6 +91,7 @@ function toImports(
   });
   const statics = module.staticImports.map(({ moduleRequest, entries, start }) =>
     toImport(moduleRequest.value, start, {
+      names: entries.flatMap(({ importName }) => importName.name ?? []),
       typeOnly: entries.length > 0 && entries.every((entry) => entry.isType),
       dynamic: false,
     }),
@@ -97,7 +100,7 @@ function toImports(
     entries.flatMap(({ moduleRequest, isType }) =>
       moduleRequest === null
         ? []
-        : [toImport(moduleRequest.value, start, { typeOnly: isType, dynamic: false })],
+        : [toImport(moduleRequest.value, start, { names: [], typeOnly: isType, dynamic: false })],
     ),
   );
   const dynamics = module.dynamicImports.flatMap(({ moduleRequest, start }) => {
@@ -105,7 +108,7 @@ function toImports(
     const literal = /^["'`]([^"'`$]*)["'`]$/.exec(written)?.[1];
     return literal === undefined
       ? []
-      : [toImport(literal, start, { typeOnly: false, dynamic: true })];
+      : [toImport(literal, start, { names: [], typeOnly: false, dynamic: true })];
   });
   return [...statics, ...exports, ...dynamics];
 }
