@@ -19,11 +19,7 @@ export const commands: readonly Entry[] = [
   noun("token", "Your forge access tokens", () => import("./commands/token/token.ts")),
   noun("email", "Your e-mail addresses in the forge", () => import("./commands/email/email.ts")),
   noun("totp", "The second factor of your forge account", () => import("./commands/totp/totp.ts")),
-  noun(
-    "vault",
-    "Account, storages and documents in the vault",
-    () => import("./commands/vault/vault.ts"),
-  ),
+  noun("vault", "Account and storages in the vault", () => import("./commands/vault/vault.ts")),
   noun(
     "template",
     "Texts that repositories begin with",

@@ -144,7 +144,7 @@ function createDocuments(version: string) {
         title: "croft vault API",
         version,
         description:
-          "Accounts with a second factor, cloud storage behind a byte cache, documents, shares, audit.",
+          "Accounts with a second factor, cloud storage behind a byte cache, an audit trail.",
       })),
   };
 }
