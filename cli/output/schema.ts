@@ -15,6 +15,7 @@ export function toOutputSchema(spec: OutputSpec): JsonSchema | undefined {
       const schema = toReplySchema(spec.operation.name, spec.status);
       if (schema === undefined) return undefined;
       if (spec.itemsIn !== undefined) return toListSchema(schema, spec.itemsIn);
+      if (spec.orListWith !== undefined) return toOneOrList(schema, spec.orListWith);
       return spec.also === undefined ? schema : withFields(schema, spec.also);
     }
   }
@@ -27,6 +28,15 @@ function toListSchema(schema: JsonSchema, name: string): JsonSchema {
     ...propertiesOf(schema)[name],
     ...(definitions === undefined ? {} : { $defs: definitions }),
   });
+}
+
+/** One failed may lack everything but the fields of each. */
+function toOneOrList(
+  { $schema: _, ...one }: JsonSchema,
+  also: Readonly<Record<string, FieldType>>,
+): JsonSchema {
+  const item = { ...withFields(one, also), required: Object.keys(also) };
+  return withDialect({ anyOf: [one, { type: "array", items: item }] });
 }
 
 function withFields(schema: JsonSchema, also: Readonly<Record<string, FieldType>>): JsonSchema {
@@ -42,7 +52,12 @@ export function toFieldNames(spec: OutputSpec): readonly string[] {
   const isList = "list" in spec && spec.list;
   const item = isList ? resolve(schema["items"] as JsonSchema | undefined, schema) : schema;
   return [
-    ...new Set(alternativesOf(item, schema).flatMap((one) => Object.keys(propertiesOf(one)))),
+    ...new Set(
+      alternativesOf(item, schema).flatMap((one) => [
+        ...Object.keys(propertiesOf(one)),
+        ...Object.keys(propertiesOf((one["items"] as JsonSchema | undefined) ?? {})),
+      ]),
+    ),
   ];
 }
 

@@ -17,6 +17,8 @@ export type OutputSpec =
       readonly itemsIn?: string;
       /** Fields that the command adds to the answer, each only where it has something to say. */
       readonly also?: Readonly<Record<string, FieldType>>;
+      /** For several of what it takes there is a list instead, each answer with these fields besides. */
+      readonly orListWith?: Readonly<Record<string, FieldType>>;
     }
   | { readonly kind: "shape"; readonly list: boolean; readonly schema: JsonSchema }
   | { readonly kind: "bytes" }
@@ -29,6 +31,14 @@ export function resourceOf(
   also: Readonly<Record<string, FieldType>> = {},
 ): OutputSpec {
   return { kind: "reply", operation, status, list: false, also };
+}
+
+/** The answer of `operation` for one, and for several a list of answers with these fields besides. */
+export function oneOrList(
+  operation: AnyOperation,
+  fields: Readonly<Record<string, FieldType>>,
+): OutputSpec {
+  return { kind: "reply", operation, status: 200, list: false, orListWith: fields };
 }
 
 /** The list that `operation` answers; `itemsIn` names the field that holds it. */

@@ -5,7 +5,8 @@ import { operation } from "../../client/operation.ts";
 import type { CliContext } from "../../context.ts";
 import type { WireConnection } from "./connection/connection-columns.ts";
 import { pickConnection, readConnections } from "./find-connection.ts";
-import { type ItemAddress, noSuchItem } from "./item-address.ts";
+import { usageError } from "../../errors.ts";
+import { type ItemAddress, noSuchItem, toItemAddress } from "./item-address.ts";
 
 export const listItems = operation<typeof listItemsEndpoint>(
   "vault.cloud.items.list",
@@ -31,6 +32,13 @@ export interface ItemFinder {
   findIfThere(address: ItemAddress): Promise<FoundItem | undefined>;
 }
 
+/** The item that a word names. @throws CliError `not_found`, or `usage` for the top of a connection, which is no item */
+export async function findItem(finder: ItemFinder, word: string): Promise<FoundItem> {
+  const found = await finder.find(toItemAddress(word));
+  if (found.id !== "") return found;
+  throw usageError(`${word} is the whole storage`, "name an item in it: CONNECTION:/path");
+}
+
 export function createItemFinder(cli: CliContext): ItemFinder {
   let connections: Promise<readonly WireConnection[]> | undefined;
   const looked = new Map<string, Promise<WireItem | undefined>>();
@@ -39,10 +47,9 @@ export function createItemFinder(cli: CliContext): ItemFinder {
     async find(address) {
       const found = await finder.findIfThere(address);
       if (found !== undefined) return found;
-      throw noSuchItem(
-        address.connection ?? "",
-        address.kind === "path" ? address.path : [address.id],
-      );
+      if (address.kind === "path")
+        throw noSuchItem(address.connection, address.path, address.isFolder);
+      throw noSuchItem(address.connection ?? "", [address.id]);
     },
     async findIfThere(address) {
       connections ??= readConnections(cli);
@@ -55,7 +62,8 @@ export function createItemFinder(cli: CliContext): ItemFinder {
         if (item === undefined) return undefined;
         found = { connection, id: item.provider_item_id, item };
       }
-      return found;
+      // A slash at the end is no part of a file's name.
+      return address.isFolder && found.item?.kind === "file" ? undefined : found;
     },
   };
   return finder;

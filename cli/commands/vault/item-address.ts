@@ -21,7 +21,8 @@ export function toItemAddress(word: string): ItemAddress {
       .slice(slash + 2)
       .split("/")
       .filter((segment) => segment !== "" && segment !== ".");
-    if (path.includes("..")) throw usageError(`${JSON.stringify(word)} goes upwards`);
+    if (path.includes(".."))
+      throw usageError(`${JSON.stringify(word)} goes upwards`, "write the path from the top");
     // A slash at the end says that a folder is meant.
     const isFolder = word.endsWith("/");
     return { kind: "path", connection: word.slice(0, slash), path, isFolder };
@@ -33,14 +34,11 @@ export function toItemAddress(word: string): ItemAddress {
   return { kind: "id", connection: colon > 0 ? word.slice(0, colon) : undefined, id };
 }
 
-/** The same for a place, which has to be a path. */
-export function toFolderAddress(word: string): Extract<ItemAddress, { kind: "path" }> {
+/** The same for what has to be a path, such as a place that nothing is at yet. */
+export function toPathAddress(word: string): Extract<ItemAddress, { kind: "path" }> {
   const address = toItemAddress(word);
   if (address.kind === "path") return address;
-  throw usageError(
-    `${JSON.stringify(word)} is no folder of a connection`,
-    "write CONNECTION:/path",
-  );
+  throw usageError(`${JSON.stringify(word)} is no path of a connection`, "write CONNECTION:/path");
 }
 
 /** The address as it is written. */
@@ -49,8 +47,15 @@ export function toAddressText(connection: string, path: readonly string[]): stri
 }
 
 /** An item that is not where its path says. */
-export function noSuchItem(connection: string, path: readonly string[]): CliError {
-  return new CliError("not_found", `there is no ${toAddressText(connection, path)}`, {
+export function noSuchItem(
+  connection: string,
+  path: readonly string[],
+  isFolder = false,
+): CliError {
+  const slash = isFolder && path.length > 0 ? "/" : "";
+  const above = toAddressText(connection, path.slice(0, -1));
+  return new CliError("not_found", `there is no ${toAddressText(connection, path)}${slash}`, {
     service: "vault",
+    hint: `"croft vault item list ${above}" shows what is there`,
   });
 }

@@ -5,6 +5,7 @@ import type { CliContext } from "../../../context.ts";
 import { resourceOf } from "../../../output/spec.ts";
 import { listConnections } from "../find-connection.ts";
 import { createItemFinder, findItem, listItems } from "../find-item.ts";
+import { toClearRefusal } from "./find-source.ts";
 
 const analyzeItem = operation<typeof analyzeItemEndpoint>(
   "vault.cloud.items.analyze",
@@ -29,9 +30,12 @@ export function define(command: Command, cli: CliContext, run = runItemAnalyze):
 
 /** Asks for an item's text to be extracted and classified; "croft vault item view" shows how far it is. */
 async function runItemAnalyze(cli: CliContext, { item }: ItemAnalyzeOptions): Promise<void> {
-  const { connection, id } = await findItem(createItemFinder(cli), item);
-  const { body } = await cli.client.call(analyzeItem, {
-    params: { connection_id: connection.id, item_id: id },
+  const found = await findItem(createItemFinder(cli), item);
+  const asking = cli.client.call(analyzeItem, {
+    params: { connection_id: found.connection.id, item_id: found.id },
+  });
+  const { body } = await asking.catch(async (error: unknown) => {
+    throw await toClearRefusal(cli, item, found, error);
   });
   await cli.output.done(body, `${item} waits to be analysed.`);
 }

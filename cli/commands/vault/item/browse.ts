@@ -8,7 +8,7 @@ import type { Browse, BrowseDeps } from "../../../ui/browse/browse.ts";
 import type { Place } from "../../../ui/browse/folder-view.ts";
 import { listConnections, pickConnection, readConnections } from "../find-connection.ts";
 import { createItemFinder, listItems, type WireItem } from "../find-item.ts";
-import { type ItemAddress, toPathAddress } from "../item-address.ts";
+import { type ItemAddress, toAddressText, toPathAddress } from "../item-address.ts";
 import { deleteItem } from "./delete.ts";
 import { toFileName } from "./file-name.ts";
 import { runItemList } from "./list.ts";
@@ -52,8 +52,10 @@ export function define(command: Command, cli: CliContext, run = runItemBrowse): 
 
 /** Folders and files on a screen; without a terminal the same list as `vault item list`. */
 async function runItemBrowse(cli: CliContext, { folder }: ItemBrowseOptions): Promise<void> {
-  if (!(await canShowScreen(cli)))
-    return runItemList(cli, { folder: folder ?? (await onlyRoot(cli)), refresh: false });
+  if (!(await canShowScreen(cli))) {
+    const { connection, path } = folder ?? (await onlyRoot(cli));
+    return runItemList(cli, { folder: toAddressText(connection, path), refresh: false });
+  }
   // What draws is loaded while the place is looked up.
   const [start, { showScreen }, { createBrowse }] = await Promise.all([
     folder === undefined ? { places: [], item: undefined } : find(cli, folder),

@@ -6,9 +6,8 @@ import { shapeList } from "../../../output/spec.ts";
 import { finishBatch, resultFields, runBatch } from "../../batch.ts";
 import { listConnections } from "../find-connection.ts";
 import { createItemFinder, findItem, listItems } from "../find-item.ts";
-import { toClearRefusal } from "./find-source.ts";
+import { getItemDetail, toClearRefusal } from "./find-source.ts";
 import { toPatient } from "./patient.ts";
-import { getItemDetail } from "./view.ts";
 
 export const deleteItem = operation<typeof deleteItemEndpoint>(
   "vault.cloud.items.delete",

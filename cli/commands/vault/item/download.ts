@@ -10,7 +10,7 @@ import { listConnections } from "../find-connection.ts";
 import { createItemFinder, listItems } from "../find-item.ts";
 import { toItemAddress } from "../item-address.ts";
 import { createDownloads, type Downloaded } from "./downloads.ts";
-import { findSource, openFile } from "./find-source.ts";
+import { getItemDetail, findSource, openFile } from "./find-source.ts";
 import { openLocalFolder } from "./local-files.ts";
 import { toPatient } from "./patient.ts";
 import { downloadItem } from "./save-item.ts";
@@ -24,7 +24,6 @@ import {
   type TransferFlags,
   type TransferOptions,
 } from "./transfer.ts";
-import { getItemDetail } from "./view.ts";
 
 export const operations = [listConnections, listItems, getItemDetail, downloadItem];
 export const output = shapeList({

@@ -1,11 +1,18 @@
+import type { getItemDetail as getItemDetailEndpoint } from "../../../../daemon/contract/vault/cloud-items.ts";
 import type { ByteDownload } from "../../../client/bytes.ts";
+import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError, usageError } from "../../../errors.ts";
 import type { CliErrorCode } from "../../../exit-codes.ts";
 import { createItemFinder, type FoundItem, type ItemFinder } from "../find-item.ts";
 import { type ItemAddress, toItemAddress } from "../item-address.ts";
 import { downloadItem, type ItemSource } from "./save-item.ts";
-import { getItemDetail } from "./view.ts";
+
+export const getItemDetail = operation<typeof getItemDetailEndpoint>(
+  "vault.cloud.items.view",
+  "GET",
+  "/api/cloud/connections/:connection_id/items/**:item_id/detail",
+);
 
 /**
  * Where an address leads, with what is known of the item there. An id that was never listed may still be the
@@ -38,8 +45,25 @@ export function isFolder({ id, item }: FoundItem): boolean {
 }
 
 /**
- * What a change was refused with, in clearer words where its cause is that the vault knows no item of this id: the
- * daemon says that such an item has changed.
+ * A folder that is there, by its path or id. @throws CliError `not_found`, or `invalid_destination` for a file.
+ * An id that the vault does not know is left for the daemon to refuse.
+ */
+export async function findFolder(
+  cli: CliContext,
+  finder: ItemFinder,
+  word: string,
+): Promise<FoundItem> {
+  const found = await findSource(cli, finder, toItemAddress(word));
+  if (isFolder(found) || found.item === undefined) return found;
+  throw new CliError("invalid_destination", `${word} is a file`, {
+    service: "vault",
+    hint: 'name a folder; "croft vault item rename" gives an item another name',
+  });
+}
+
+/**
+ * What a request for an item was refused with, in clearer words where its cause is that the vault knows no item of this
+ * id: to a change the daemon says that such an item has changed.
  */
 export async function toClearRefusal(
   cli: CliContext,
@@ -47,8 +71,9 @@ export async function toClearRefusal(
   found: FoundItem,
   error: unknown,
 ): Promise<unknown> {
-  const isStale = error instanceof CliError && error.code === "stale";
-  if (!isStale || found.item !== undefined || found.id === "") return error;
+  if (!(error instanceof CliError) || found.item !== undefined || found.id === "") return error;
+  if (error.code === "not_found") return toUnknown("not_found", word, error);
+  if (error.code !== "stale") return error;
   const known = await withFacts(cli, found).catch(() => undefined);
   return known !== undefined && known.item === undefined
     ? toUnknown("not_found", word, error)

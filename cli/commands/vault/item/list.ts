@@ -5,25 +5,26 @@ import { type Page, type PageSource, wholeList } from "../../../output/pages.ts"
 import { listOf } from "../../../output/spec.ts";
 import { listConnections } from "../find-connection.ts";
 import { createItemFinder, listItems, type WireItem } from "../find-item.ts";
-import { type ItemAddress, toFolderAddress } from "../item-address.ts";
+import { toItemAddress } from "../item-address.ts";
+import { getItemDetail, findSource, toClearRefusal } from "./find-source.ts";
 
-export const operations = [listConnections, listItems];
+export const operations = [listConnections, listItems, getItemDetail];
 export const output = listOf(listItems, "items");
 export const completions = { folder: "items" } as const;
 
 /** What the command was given. */
 export interface ItemListOptions {
-  readonly folder: Extract<ItemAddress, { kind: "path" }>;
+  readonly folder: string;
   /** List the folder at the provider, however fresh the last listing is. */
   readonly refresh: boolean;
 }
 
 export function define(command: Command, cli: CliContext, run = runItemList): void {
   command
-    .argument("<folder>", "CONNECTION:/path; CONNECTION:/ is the top")
+    .argument("<folder>", "CONNECTION:/path, or a folder's id; CONNECTION:/ is the top")
     .option("--refresh", "list the folder at the provider now")
     .action((folder: string, flags: { readonly refresh?: true }) =>
-      run(cli, { folder: toFolderAddress(folder), refresh: flags.refresh === true }),
+      run(cli, { folder, refresh: flags.refresh === true }),
     );
 }
 
@@ -32,12 +33,16 @@ export async function runItemList(
   cli: CliContext,
   { folder, refresh }: ItemListOptions,
 ): Promise<void> {
-  const found = await createItemFinder(cli).find(folder);
+  const found = await findSource(cli, createItemFinder(cli), toItemAddress(folder));
   const source =
     found.item?.kind === "file"
       ? wholeList([found.item])
       : folderPages(cli, found.connection.id, found.id, refresh);
-  await cli.output.list(source, itemColumns);
+  try {
+    await cli.output.list(source, itemColumns);
+  } catch (error) {
+    throw await toClearRefusal(cli, folder, found, error);
+  }
 }
 
 /** The pages of a folder. They follow each other by a cursor, so a later page is reached through those before it. */

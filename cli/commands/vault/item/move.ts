@@ -7,9 +7,8 @@ import { oneOrList } from "../../../output/spec.ts";
 import { finishBatch, resultFields, runBatch } from "../../batch.ts";
 import { listConnections } from "../find-connection.ts";
 import { createItemFinder, findItem, listItems } from "../find-item.ts";
-import { findFolder, toClearRefusal } from "./find-source.ts";
+import { getItemDetail, findFolder, toClearRefusal } from "./find-source.ts";
 import { toPatient } from "./patient.ts";
-import { getItemDetail } from "./view.ts";
 
 export const moveItem = operation<typeof moveItemEndpoint>(
   "vault.cloud.items.move",

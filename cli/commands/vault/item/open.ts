@@ -5,6 +5,7 @@ import type { CliContext } from "../../../context.ts";
 import { resourceOf } from "../../../output/spec.ts";
 import { listConnections } from "../find-connection.ts";
 import { createItemFinder, findItem, listItems } from "../find-item.ts";
+import { toClearRefusal } from "./find-source.ts";
 
 const openItem = operation<typeof openItemEndpoint>(
   "vault.cloud.items.open",
@@ -29,9 +30,12 @@ export function define(command: Command, cli: CliContext, run = runItemOpen): vo
 
 /** Puts on record that an item is opened, and prints the address of its bytes; it takes the vault's access token. */
 async function runItemOpen(cli: CliContext, { item }: ItemOpenOptions): Promise<void> {
-  const { connection, id } = await findItem(createItemFinder(cli), item);
-  const { body } = await cli.client.call(openItem, {
-    params: { connection_id: connection.id, item_id: id },
+  const found = await findItem(createItemFinder(cli), item);
+  const asking = cli.client.call(openItem, {
+    params: { connection_id: found.connection.id, item_id: found.id },
+  });
+  const { body } = await asking.catch(async (error: unknown) => {
+    throw await toClearRefusal(cli, item, found, error);
   });
   const { url } = await cli.client.target();
   await cli.output.text(`${url}${body.url}\n`, body);

@@ -5,8 +5,7 @@ import type { CliContext } from "../../../context.ts";
 import { resourceOf } from "../../../output/spec.ts";
 import { listConnections } from "../find-connection.ts";
 import { createItemFinder, findItem, listItems } from "../find-item.ts";
-import { toClearRefusal } from "./find-source.ts";
-import { getItemDetail } from "./view.ts";
+import { getItemDetail, toClearRefusal } from "./find-source.ts";
 
 export const renameItem = operation<typeof renameItemEndpoint>(
   "vault.cloud.items.rename",

@@ -6,10 +6,9 @@ import { wholeList } from "../../../output/pages.ts";
 import { shapeList } from "../../../output/spec.ts";
 import { listConnections } from "../find-connection.ts";
 import { createItemFinder, listItems, type WireItem } from "../find-item.ts";
-import { type ItemAddress, toItemAddress } from "../item-address.ts";
-import { findSource } from "./find-source.ts";
+import { toItemAddress } from "../item-address.ts";
+import { getItemDetail, findSource, toClearRefusal } from "./find-source.ts";
 import { readFolder } from "./read-folder.ts";
-import { getItemDetail } from "./view.ts";
 
 export const operations = [listConnections, listItems, getItemDetail];
 export const output = shapeList({
@@ -25,7 +24,7 @@ export const completions = { folder: "items" } as const;
 
 /** What the command was given. */
 export interface ItemTreeOptions {
-  readonly folder: ItemAddress;
+  readonly folder: string;
   /** How many levels are shown; undefined is all. */
   readonly depth?: number;
 }
@@ -35,7 +34,7 @@ export function define(command: Command, cli: CliContext, run = runItemTree): vo
     .argument("<folder>", "CONNECTION:/path, or a folder's id; CONNECTION:/ is the top")
     .option("--depth <levels>", "how many levels to show", toDepth)
     .action((folder: string, { depth }: { readonly depth?: number }) =>
-      run(cli, { folder: toItemAddress(folder), ...(depth === undefined ? {} : { depth }) }),
+      run(cli, { folder, ...(depth === undefined ? {} : { depth }) }),
     );
 }
 
@@ -44,11 +43,14 @@ async function runItemTree(
   cli: CliContext,
   { folder, depth = Number.POSITIVE_INFINITY }: ItemTreeOptions,
 ): Promise<void> {
-  const found = await findSource(cli, createItemFinder(cli), folder);
+  const found = await findSource(cli, createItemFinder(cli), toItemAddress(folder));
   const entries: TreeEntry[] = [];
   const connectionId = found.connection.id;
   if (found.item?.kind === "file") entries.push(toEntry(found.item, "", 1));
-  else await walk(found.id, "", 1);
+  else
+    await walk(found.id, "", 1).catch(async (error: unknown) => {
+      throw await toClearRefusal(cli, folder, found, error);
+    });
   await cli.output.list(wholeList(entries), [
     { header: "path", cell: ({ path }) => path },
     { header: "size", cell: (one) => size(one.size) },

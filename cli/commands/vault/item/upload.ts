@@ -6,8 +6,8 @@ import { type FieldType, shapeList } from "../../../output/spec.ts";
 import { finishBatch, resultFields, runTasks } from "../../batch.ts";
 import { listConnections } from "../find-connection.ts";
 import { createItemFinder, type FoundItem, listItems } from "../find-item.ts";
-import { type ItemAddress, noSuchItem, toAddressText, toItemAddress } from "../item-address.ts";
-import { findFolder } from "./find-source.ts";
+import { noSuchItem, toAddressText, toItemAddress } from "../item-address.ts";
+import { getItemDetail, findFolder } from "./find-source.ts";
 import { createFolder } from "./mkdir.ts";
 import { toPatient } from "./patient.ts";
 import { enterOrPlan, openRemoteFolder, type RemoteFolder } from "./remote-folder.ts";
@@ -21,7 +21,6 @@ import {
   type TransferOptions,
 } from "./transfer.ts";
 import { createUploads, type UploadTarget } from "./uploads.ts";
-import { getItemDetail } from "./view.ts";
 
 const uploadFields: Readonly<Record<string, FieldType>> = {
   ...resultFields,
@@ -54,7 +53,10 @@ export function define(command: Command, cli: CliContext, run = runItemUpload): 
     const target = words.at(-1) ?? "";
     // Else the last of the files would be taken for an id.
     if (!target.includes(":"))
-      throw usageError(`${target} is no folder of a connection`, "write CONNECTION:/path at the end");
+      throw usageError(
+        `${target} is no folder of a connection`,
+        "write CONNECTION:/path at the end",
+      );
     return run(cli, { sources, target, ...toTransferOptions(flags) });
   });
 }
@@ -117,10 +119,7 @@ async function findDestination(
   const whole = await finder.findIfThere(target);
   if (whole !== undefined && whole.item?.kind !== "file") {
     if (sources.includes("-"))
-      throw usageError(
-        "standard input has no name",
-        `write ${text([...target.path, "NAME"])}`,
-      );
+      throw usageError("standard input has no name", `write ${text([...target.path, "NAME"])}`);
     return { folder: toFolder(cli, whole, text(target.path)), name: undefined };
   }
   const name = target.path.at(-1);

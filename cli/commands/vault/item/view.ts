@@ -1,19 +1,12 @@
 import type { Command } from "commander";
 import type { z } from "zod";
-import type { getItemDetail as getItemDetailEndpoint } from "../../../../daemon/contract/vault/cloud-items.ts";
 import type { itemDetail } from "../../../../daemon/contract/vault/cloud-shapes.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { type Column, size, time } from "../../../output/cells.ts";
 import { resourceOf } from "../../../output/spec.ts";
 import { listConnections } from "../find-connection.ts";
 import { createItemFinder, findItem, listItems } from "../find-item.ts";
-
-export const getItemDetail = operation<typeof getItemDetailEndpoint>(
-  "vault.cloud.items.view",
-  "GET",
-  "/api/cloud/connections/:connection_id/items/**:item_id/detail",
-);
+import { getItemDetail, toClearRefusal } from "./find-source.ts";
 
 export const operations = [listConnections, listItems, getItemDetail];
 export const output = resourceOf(getItemDetail);
@@ -32,9 +25,12 @@ export function define(command: Command, cli: CliContext, run = runItemView): vo
 
 /** Prints what is known of an item; the provider is not asked for it. */
 async function runItemView(cli: CliContext, { item }: ItemViewOptions): Promise<void> {
-  const { connection, id } = await findItem(createItemFinder(cli), item);
-  const { body } = await cli.client.call(getItemDetail, {
-    params: { connection_id: connection.id, item_id: id },
+  const found = await findItem(createItemFinder(cli), item);
+  const asking = cli.client.call(getItemDetail, {
+    params: { connection_id: found.connection.id, item_id: found.id },
+  });
+  const { body } = await asking.catch(async (error: unknown) => {
+    throw await toClearRefusal(cli, item, found, error);
   });
   await cli.output.resource(body, detailColumns);
 }

@@ -145,9 +145,15 @@ describe("item rename", () => {
 describe("item move", () => {
   test("the line becomes options", async () => {
     expect(await optionsOf(defineMove, ["home:/a", "home:/docs"])).toMatchObject({
-      item: "home:/a",
-      folder: { path: ["docs"] },
+      items: ["home:/a"],
+      folder: "home:/docs",
     });
+    expect(await optionsOf(defineMove, ["home:/a", "b", "home:docs"])).toEqual({
+      items: ["home:/a", "b"],
+      folder: "home:docs",
+    });
+    for (const words of [["home:/a"], ["home:/a", "home:/b", "home:/docs", "--etag", "e1"]])
+      await expect(optionsOf(defineMove, words)).rejects.toMatchObject({ code: "usage" });
   });
 
   test("sends the folder's id and connection", async () => {
@@ -159,6 +165,89 @@ describe("item move", () => {
       { destination_parent_ref: "docs", destination_connection_id: "c1" },
       body,
     ]);
+  });
+});
+
+describe("item move of several", () => {
+  const answers = {
+    [`POST ${base}/items/top.txt/move`]: {
+      body: { kind: "moved", provider_item_id: "docs/deep/top.txt", parent_ref: "docs/deep" },
+    },
+    [`POST ${base}/items/${encoded}/move`]: {
+      status: 409,
+      body: { kind: "conflict", reason: "name_collision" },
+    },
+    [`GET ${base}/items/docs/deep/detail`]: {
+      body: { provider_item_id: "docs/deep", name: "deep", kind: "folder" },
+    },
+  };
+
+  test("moves those that can be, and says of each what became of it", async () => {
+    const line = ["mv", "home:/top.txt", "home:/docs/a ü.txt", "home:/none", "home:/docs/deep"];
+    const { ran } = await go([...line, "--json"], answers);
+    expect(ran.code).toBe(14);
+    expect(ran.json()).toMatchObject([
+      { item: "home:/top.txt", kind: "moved", parent_ref: "docs/deep", error: null },
+      { item: "home:/docs/a ü.txt", error: { code: "name_collision" } },
+      { item: "home:/none", error: { code: "not_found" } },
+    ]);
+    expect(JSON.parse(ran.err).error).toMatchObject({ code: "partial", exit_code: 14 });
+    const rows = (await go(line, answers)).ran.out.split("\n").map((row) => row.split("\t"));
+    expect(rows.slice(0, 2)).toEqual([
+      ["home:/top.txt", "docs/deep/top.txt", ""],
+      ["home:/docs/a ü.txt", "", expect.stringContaining("taken")],
+    ]);
+  });
+
+  test("into a folder by its id", async () => {
+    const { ran, sent } = await go(["mv", "home:/top.txt", "home:docs/deep"], answers);
+    expect([ran.code, sent?.json()]).toMatchObject([0, { destination_parent_ref: "docs/deep" }]);
+  });
+
+  test("nothing is moved when the target is no folder, or the whole storage", async () => {
+    const into = async (target: string) =>
+      (await go(["mv", "home:/docs", "home:/docs/deep", target, "--json"], answers)).ran.error();
+    expect(await into("home:/top.txt")).toMatchObject({ code: "invalid_destination" });
+    expect(await into("home:/new")).toMatchObject({ code: "not_found" });
+    expect((await go(["mv", "home:/", "home:/docs"], answers)).ran).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("home:/ is the whole storage"),
+    });
+  });
+
+  test("--dry-run prints each request", async () => {
+    const { ran } = await go(
+      ["mv", "home:/top.txt", "home:/docs/a ü.txt", "home:/docs/deep", "--dry-run", "--json"],
+      answers,
+    );
+    expect(ran.json()).toMatchObject({ dry_run: true, requests: [{}, {}] });
+  });
+});
+
+describe("item addresses", () => {
+  test("that end in a slash name no file", async () => {
+    const { ran } = await go(["rm", "home:/top.txt/", "--yes"], {});
+    expect([ran.code, ran.err]).toEqual([6, expect.stringContaining("there is no home:/top.txt/")]);
+  });
+
+  test.each(["view", "open", "analyze"])("%s takes no whole storage", async (verb) => {
+    const { ran } = await go([verb, "home:/"], {});
+    expect([ran.code, ran.err]).toEqual([
+      2,
+      expect.stringContaining("home:/ is the whole storage"),
+    ]);
+  });
+
+  test("name folders by their ids, too", async () => {
+    const detail = {
+      [`GET ${base}/items/docs/detail`]: {
+        body: { provider_item_id: "docs", name: "docs", kind: "folder" },
+      },
+    };
+    const listed = await go(["ls", "home:docs", "--jq", ".[].name"], detail);
+    expect(listed.ran.out).toBe("deep\na ü.txt\n");
+    const walked = await go(["tree", "docs", "--jq", ".[].path"], detail);
+    expect(walked.ran.out).toBe("deep/\na ü.txt\n");
   });
 });
 

@@ -114,11 +114,36 @@ describe("item list", () => {
   test("the line becomes options", async () => {
     expect(await optionsOf<ItemListOptions>(defineList, ["home:/docs", "--refresh"])).toMatchObject(
       {
-        folder: { connection: "home", path: ["docs"] },
+        folder: "home:/docs",
         refresh: true,
       },
     );
-    await expect(optionsOf(defineList, ["docs"])).rejects.toMatchObject({ code: "usage" });
+  });
+
+  test("a word that is no folder's id is told how folders are written", async () => {
+    const answers = {
+      "GET /api/cloud/connections/c1/items/docs/detail": {
+        status: 404,
+        body: { detail: "Cloud item not found" },
+      },
+      "GET /api/cloud/connections/c1/items": {
+        status: 404,
+        body: { detail: "Cloud item not found" },
+      },
+    };
+    await inHome(answers, async (_home, go) => {
+      for (const line of [
+        ["list", "docs"],
+        ["tree", "docs"],
+        ["view", "docs"],
+      ]) {
+        const ran = await go([...line, "--json"]);
+        expect(ran.error()).toMatchObject({
+          code: "not_found",
+          hint: "items are written CONNECTION:/path or CONNECTION:ID",
+        });
+      }
+    });
   });
 
   test("finds the folder by its path and prints its items", async () => {
@@ -179,9 +204,10 @@ describe("item upload", () => {
       await optionsOf<ItemUploadOptions>(defineUpload, ["a", "b", "home:/docs"]),
     ).toMatchObject({
       sources: ["a", "b"],
-      target: { connection: "home", path: ["docs"] },
+      target: "home:/docs",
     });
-    await expect(optionsOf(defineUpload, ["home:/docs"])).rejects.toMatchObject({ code: "usage" });
+    for (const words of [["home:/docs"], ["a", "b"]])
+      await expect(optionsOf(defineUpload, words)).rejects.toMatchObject({ code: "usage" });
   });
 
   test("sends the fields before the file, with its length", async () => {
