@@ -101,9 +101,30 @@ export async function holdsDatabase({ database }: DataDirectory): Promise<boolea
 
 /** Makes one folder of mode 0700 with those above it, as for the default of `local_roots`. @throws DataDirectoryError */
 export async function createPrivateFolder(path: string): Promise<void> {
-  await mkdir(path, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
-    throw toError(path, error);
-  });
+  try {
+    await makeWithParents(path);
+  } catch (error) {
+    throw await toFolderError(path, error);
+  }
+}
+
+/** Node's own `recursive` never returns where a folder that is there cannot hold another one, as in /proc. */
+async function makeWithParents(path: string): Promise<void> {
+  const make = async () => {
+    try {
+      await mkdir(path, { mode: 0o700 });
+    } catch (error) {
+      const isThere = codeOf(error) === "EEXIST" && (await stat(path)).isDirectory();
+      if (!isThere) throw error;
+    }
+  };
+  try {
+    await make();
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT" || dirname(path) === path) throw error;
+    await makeWithParents(dirname(path));
+    await make();
+  }
 }
 
 /** Removes what a crash left half-written. Only for the holder of the instance lock. */
@@ -145,14 +166,15 @@ const LOG_FOLDER = "state";
 
 async function claimFolder(path: string, options: OpenOptions): Promise<void> {
   try {
-    await mkdir(path, { recursive: options.createParents, mode: 0o700 });
+    if (options.createParents) await makeWithParents(path);
+    else await mkdir(path, { mode: 0o700 });
   } catch (error) {
     if (codeOf(error) !== "EEXIST") {
-      throw toError(path, error);
+      throw await toFolderError(path, error);
     }
   }
-  const found = await stat(path).catch((error: unknown) => {
-    throw toError(path, error);
+  const found = await stat(path).catch(async (error: unknown) => {
+    throw await toFolderError(path, error);
   });
   if (!found.isDirectory()) {
     throw new DataDirectoryError("not_a_folder", path, `${path} is not a folder`);
@@ -200,6 +222,18 @@ async function proveWritable({ root, tmp }: DataDirectory): Promise<void> {
   }
 }
 
+/** Why a folder cannot be made. That something is missing is said of what is really missing. */
+async function toFolderError(path: string, error: unknown): Promise<DataDirectoryError> {
+  const refuse = (message: string) => new DataDirectoryError("not_a_folder", path, message, error);
+  const found = await lstat(path).catch(() => undefined);
+  if (found?.isSymbolicLink() === true && codeOf(error) !== "ELOOP")
+    return refuse(`${path} is a link that leads to no folder; make what it leads to, or mend it`);
+  if (found?.isFile() === true) return refuse(`${path} is not a folder`);
+  if (codeOf(error) === "ENOENT" && (await exists(dirname(path))))
+    return refuse(`${path} cannot be made: ${dirname(path)} holds no folders; name another place`);
+  return toError(path, error);
+}
+
 function toError(path: string, error: unknown): DataDirectoryError {
   const refuse = (code: DataDirectoryErrorCode, message: string) =>
     new DataDirectoryError(code, path, message, error);
@@ -211,12 +245,16 @@ function toError(path: string, error: unknown): DataDirectoryError {
       );
     case "ENOTDIR":
       return refuse("not_a_folder", `${path} cannot be made: something above it is not a folder`);
+    case "ELOOP":
+      return refuse("not_a_folder", `${path} is a link that leads in a circle; mend it`);
+    case "ENAMETOOLONG":
+      return refuse("failed", `${path} is longer than the system allows; name another folder`);
     case "EACCES":
     case "EPERM":
     case "EROFS":
       return refuse(
         "readonly",
-        `${path} cannot be written by this user; check its owner and mode and how it is mounted, or name another folder with CROFT_HOME`,
+        `${path} cannot be written by this user; check its owner and mode and how it is mounted, or name another folder`,
       );
     case "ENOSPC":
     case "EDQUOT":

@@ -148,13 +148,20 @@ export function readTextFile(path: string): string | undefined {
   }
 }
 
-/** Node's own words for a folder do not say which one. */
+/** Node's own words for a folder do not say which one, and for a file of somebody else's not what helps. */
 export function toReadFailure(path: string, error: unknown): unknown {
-  if ((error as NodeJS.ErrnoException).code !== "EISDIR") return error;
-  return new CliError("file_error", `${path} is a folder where croft keeps a file`, {
-    hint: "look through it, and move it away",
-    cause: error,
-  });
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === "EISDIR")
+    return new CliError("file_error", `${path} is a folder where croft keeps a file`, {
+      hint: "look through it, and move it away",
+      cause: error,
+    });
+  if (code === "EACCES" || code === "EPERM")
+    return new CliError("file_error", `this user may not read ${path}`, {
+      hint: "check its owner and mode and those of the folders above it",
+      cause: error,
+    });
+  return error;
 }
 
 function given(value: string | undefined): string | undefined {

@@ -1,8 +1,9 @@
 import { createWriteStream, type WriteStream } from "node:fs";
-import { mkdir, rename, stat } from "node:fs/promises";
+import { rename, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { Writable } from "node:stream";
 import type { OutputStream } from "../system.ts";
+import { makePrivateFolder } from "./make-private-folder.ts";
 
 /** Where log lines of the daemon go. */
 export interface DaemonLog {
@@ -64,7 +65,7 @@ async function rotate(path: string, stderr: OutputStream): Promise<WriteStream |
 
 async function openFile(path: string, stderr: OutputStream): Promise<WriteStream | undefined> {
   try {
-    await mkdir(join(path, ".."), { recursive: true, mode: 0o700 });
+    await makePrivateFolder(join(path, ".."));
     if ((await sizeOf(path)) > largestLog) await rename(path, `${path}.1`);
     const file = createWriteStream(path, { flags: "a", mode: 0o600 });
     await new Promise<void>((resolve, reject) => {

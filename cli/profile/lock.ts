@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { link, mkdir, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { link, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { dirname } from "node:path";
 import { CliError } from "../errors.ts";
 import type { System } from "../system.ts";
+import { makePrivateFolder } from "./make-private-folder.ts";
 
 type Needs = Pick<System, "pid" | "clock" | "sleep" | "isProcessAlive">;
 
@@ -29,7 +30,7 @@ export async function withFileLock<T>(
   system: Needs,
   work: () => Promise<T>,
 ): Promise<T> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await makePrivateFolder(dirname(path));
   const mine = `${path}.${randomUUID()}`;
   const holder: Holder = { pid: system.pid, host: hostname() };
   await writeFile(mine, JSON.stringify(holder), { mode: 0o600, flag: "wx" });

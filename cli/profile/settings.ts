@@ -34,6 +34,10 @@ export function readAllSettings(
       throw new CliError("invalid_config", `there is no config file ${configFile}`, {
         hint: "make it, or leave out --config and CROFT_CONFIG for the usual place",
       });
+    if (text !== undefined && text.length > largestConfig)
+      throw new CliError("invalid_config", `${configFile} is too large for a config file`, {
+        hint: "name the right file with --config or CROFT_CONFIG",
+      });
     return resolveSettings({
       ...input,
       filePath: configFile,
@@ -82,15 +86,20 @@ function isChosen({ env }: ConfigSystem, { config }: CommonFlags): boolean {
   return config !== undefined || isSet(env["CROFT_CONFIG"]) || isSet(env["CROFT_CONFIG_FILE"]);
 }
 
+/** Far more than all settings take. */
+const largestConfig = 1024 * 1024;
+
 function parseConfig(text: string): unknown {
   try {
-    return parse(text) as unknown;
+    // Warnings would go to standard error past us, with the values they are about.
+    return parse(text, { logLevel: "error" }) as unknown;
   } catch (error) {
     throw new Error(toYamlReason(error as Error), { cause: error });
   }
 }
 
-/** What is wrong with a YAML text and where, on one line: without the picture of the place. */
+/** What is wrong with a YAML text and where, on one line: without the picture of the place, and without values. */
 export function toYamlReason({ message }: Error): string {
-  return message.split(":\n", 1)[0] ?? message;
+  if (message.includes("multiple documents")) return "it holds more than one document";
+  return (message.split(":\n", 1)[0] ?? message).replace(/^(Unresolved alias[^:]*):.*/s, "$1");
 }

@@ -1,13 +1,14 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, open, rename, rm } from "node:fs/promises";
+import { open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
+import { makePrivateFolder } from "./make-private-folder.ts";
 
 /**
  * Replaces a file whole or not at all: written beside it, flushed, renamed. The file has mode 0600, a folder that
  * had to be made 0700.
  */
 export async function writePrivateFile(path: string, text: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await makePrivateFolder(dirname(path));
   const temporary = `${path}.${randomUUID()}.new`;
   try {
     const file = await open(temporary, "wx", 0o600);

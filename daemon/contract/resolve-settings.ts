@@ -186,7 +186,10 @@ function readVariable(
     return undefined;
   }
   try {
-    const text = input.readFile(toAbsolutePath(path, from, input)).replace(/\r?\n$/, "");
+    const text = input
+      .readFile(toAbsolutePath(path, from, input))
+      .replace(/^\uFEFF/, "")
+      .replace(/\r?\n$/, "");
     return { given: text, source: "environment_file", origin: twin, from };
   } catch (error) {
     problems.push({
@@ -218,15 +221,19 @@ function readOne<T>(
     // What a `_FILE` twin holds is not repeated either: a slip could name any file.
     const quiet = declared.secret || candidate.source === "environment_file";
     const got = quiet ? "" : `, not ${quote(candidate.given)}`;
-    const where = candidate.source === "file" ? `${key} in ${candidate.origin}` : candidate.origin;
     problems.push({
       key,
       origin: candidate.origin,
-      message: `${where} takes ${declared.type.takes}${got}`,
+      message: `${whereOf(key, candidate)} takes ${declared.type.takes}${got}`,
     });
     return undefined;
   }
   return { value, source: candidate.source, origin: candidate.origin };
+}
+
+function whereOf(key: string, { source, origin }: Candidate): string {
+  if (source === "file") return `${key} in ${origin}`;
+  return source === "environment_file" ? `the file that ${origin} names` : origin;
 }
 
 function parseConfigFile(
@@ -256,7 +263,8 @@ function parseConfigFile(
   for (const key of Object.keys(parsed)) {
     const declared = known.get(key);
     if (declared === undefined) {
-      const hint = suggest(key, [...known.keys()]);
+      // Variables and keys are easily taken for each other.
+      const hint = suggest(key.toLowerCase().replace(/^croft_/, ""), [...known.keys()]);
       problems.push({ key, origin, message: `unknown key ${quote(key)} in ${origin}${hint}` });
     } else if (declared.outsideFile) {
       problems.push({
@@ -276,10 +284,7 @@ function reportUnknownVariables(env: SettingsInput["env"], problems: SettingProb
   }
   for (const variable of Object.keys(env)) {
     if (variable.startsWith("CROFT_") && !known.has(variable) && !isOtherVariable(variable)) {
-      const hint = suggest(
-        variable,
-        [...known].filter((name) => !name.endsWith("_FILE")),
-      );
+      const hint = suggest(variable, [...known]);
       problems.push({
         key: variable,
         origin: variable,

@@ -6,6 +6,7 @@ import {
   byteSize,
   filePath,
   filePaths,
+  hostAddress,
   hostNames,
   integer,
   onOff,
@@ -71,7 +72,7 @@ export const settingDeclarations = {
     outsideFile: true,
   }),
 
-  host: setting("Listening", text, "127.0.0.1", {
+  host: setting("Listening", hostAddress, "127.0.0.1", {
     help: "Address to listen on; off loopback it takes TLS or insecure_http",
     flag: "--host <address>",
   }),

@@ -1,6 +1,7 @@
 import { type Dirent } from "node:fs";
 import { lstat, mkdir, readdir, realpath, rename, rm, rmdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { createPrivateFolder } from "../data-directory.ts";
 import { syncFile, syncFolder } from "../sync.ts";
 import type { Git } from "./git.ts";
 import { type InitialCommit, writeInitialCommit } from "./initial-commit.ts";
@@ -58,7 +59,7 @@ export async function openRepositoryFiles({
   readonly git: Git;
   readonly root: string;
 }): Promise<RepositoryFiles> {
-  await mkdir(join(givenRoot, ASIDE), { recursive: true, mode: 0o700 });
+  await createPrivateFolder(join(givenRoot, ASIDE));
   const root = await realpath(givenRoot);
   const toPath = (path: string) => join(root, path);
 

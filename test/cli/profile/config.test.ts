@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type CommonFlags, noFlags } from "../../../cli/flags.ts";
 import { readClientConfig } from "../../../cli/profile/config.ts";
+import { makePrivateFolder } from "../../../cli/profile/make-private-folder.ts";
+import { skipUnless } from "../../support/skip.ts";
 import { fakeSystem, runCli, temporaryHome } from "../support/run-cli.ts";
 
 const cases: readonly (readonly [
@@ -90,6 +92,40 @@ test("a secret in a file named by a _FILE variable is read", async () => {
   const config = await readClientConfig(fakeSystem({ home: home.path, env }), noFlags);
   expect(config.forgeToken).toBe("from-file");
 });
+
+describe("a config file is refused", () => {
+  const messageOf = async (text: string) => {
+    await using home = await temporaryHome();
+    await writeFile(join(home.path, "config.yaml"), text);
+    const ran = await runCli(["config", "list", "--json"], { home: home.path });
+    return ran.error()["message"];
+  };
+
+  test("when it is far too large to be one", async () => {
+    expect(await messageOf(`# ${"x".repeat(1024 * 1024)}`)).toContain("is too large");
+  });
+
+  test("when it holds two documents, without advice for programmers", async () => {
+    const message = await messageOf("port: 1\n---\nport: 2\n");
+    expect(message).toContain("it holds more than one document");
+  });
+
+  test("when a secret in it begins like an alias, which is not repeated", async () => {
+    const message = await messageOf("objects_secret_access_key: *hunter2\n");
+    expect(message).toContain("Unresolved alias");
+    expect(message).not.toContain("hunter2");
+  });
+});
+
+// Node's recursive mkdir never returns there.
+skipUnless(process.platform === "linux", "only Linux has /proc").test(
+  "a folder that cannot hold another one ends the making of folders",
+  async () => {
+    await expect(makePrivateFolder("/proc/croft-test/a/b")).rejects.toMatchObject({
+      code: "ENOENT",
+    });
+  },
+);
 
 test.each(["config.yaml", "profiles.json", "daemon.json"])(
   "a folder in the place of %s is named",

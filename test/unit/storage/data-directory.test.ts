@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import {
+  createPrivateFolder,
   DataDirectoryError,
   emptyTemporaryFolder,
   holdsDatabase,
@@ -171,6 +172,35 @@ describe("a data directory is refused", () => {
     await expectCode(openDataDirectory(file, options), "not_a_folder");
     await expectCode(openDataDirectory(join(file, "x"), options), "not_a_folder");
   });
+
+  test("when it is a link that leads nowhere or in a circle", async () => {
+    const link = join(folder, "link");
+    await symlink(join(folder, "gone"), link);
+    expect((await refusal(openDataDirectory(link, options))).message).toContain(
+      "leads to no folder",
+    );
+    const circle = join(folder, "circle");
+    await symlink(circle, circle);
+    expect((await refusal(openDataDirectory(circle, options))).message).toContain("in a circle");
+  });
+
+  test("when its name is longer than a name may be", async () => {
+    const error = await refusal(openDataDirectory(join(folder, "x".repeat(300)), options));
+    expect(error.message).toContain("longer than the system allows");
+  });
+
+  // Node's recursive mkdir never returns there.
+  skipUnless(process.platform === "linux", "only Linux has /proc").test(
+    "when the folder above can hold none, whether or not parents shall be made",
+    async () => {
+      for (const createParents of [true, false]) {
+        const root = createParents ? "/proc/croft-test/data" : "/proc/croft-test";
+        const error = await refusal(openDataDirectory(root, { userId, createParents }));
+        expect(error.message).not.toContain("/proc does not exist");
+        await expectCode(createPrivateFolder(root), error.code);
+      }
+    },
+  );
 
   skipUnless(userId !== 0, "root may write everywhere").test(
     "when it cannot be written",

@@ -129,6 +129,13 @@ describe("precedence", () => {
     });
   });
 
+  test("a byte order mark at the start of a twin's file is no part of its text", () => {
+    const { settings } = resolveSettings(
+      input({ env: { CROFT_FORGE_TOKEN_FILE: "t" }, readFile: () => "\uFEFFabc\r\n" }),
+    );
+    expect(settings.forgeToken).toBe("abc");
+  });
+
   test("the result cannot be changed, lists included", () => {
     const { settings } = resolveSettings(input());
     expect(() => Object.assign(settings, { port: 1 })).toThrow(TypeError);
@@ -180,6 +187,21 @@ describe("mistakes", () => {
     expect(problems.join()).not.toContain("hunter2");
   });
 
+  test("what a twin's file holds is told of the file, not of the variable", () => {
+    const problems = problemsOf({ env: { CROFT_PORT_FILE: "/p" }, readFile: () => "many" });
+    expect(problems).toEqual([
+      "the file that CROFT_PORT_FILE names takes a whole number from 0 to 65535",
+    ]);
+  });
+
+  test("a twin and a key that is written as its variable are known again", () => {
+    expect(problemsOf({ env: { CROFT_PORT_FIEL: "/p" } }).join()).toContain(
+      "did you mean CROFT_PORT_FILE?",
+    );
+    for (const key of ["PORT", "croft_port", "CROFT_PORT"])
+      expect(problemsOf({ fileText: `${key}: 1` }).join()).toContain("did you mean port?");
+  });
+
   test("what decides where the config file is cannot be in it", () => {
     expect(problemsOf({ fileText: "home: /x\nmaster_key: abc\n" })).toEqual([
       "home cannot be in the config file; use CROFT_HOME",
@@ -221,6 +243,28 @@ describe("types", () => {
     });
     expect(problemsOf({ flags: { tls: "cert.pem" } })).toHaveLength(1);
   });
+
+  test.each([
+    ["LOCALHOST", "localhost"],
+    ["localhost.", "localhost"],
+    ["[::1]", "::1"],
+    ["0:0:0:0:0:0:0:1", "::1"],
+    ["127.1", "127.0.0.1"],
+    ["0.0.0.0", "0.0.0.0"],
+    ["fe80::1%eth0", "fe80::1%eth0"],
+    ["Nas.Example.org", "nas.example.org"],
+  ])("the host %s is %s", (given, host) => {
+    expect(resolveSettings(input({ flags: { host: given } })).settings.host).toBe(host);
+  });
+
+  test.each(["http://nas", "nas:7420", "[::1]:7420", "*", "a b", "[::1", "::1%", "256.0.0.1"])(
+    "the host %s is none",
+    (given) => {
+      expect(problemsOf({ env: { CROFT_HOST: given } })).toEqual([
+        `CROFT_HOST takes an IP address or a host name, without scheme and port, not "${given}"`,
+      ]);
+    },
+  );
 
   test("lists take commas, YAML lists and none", () => {
     expect(read("trusted_proxies: none").trustedProxies).toEqual([]);
