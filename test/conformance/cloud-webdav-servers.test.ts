@@ -30,6 +30,7 @@ const real: Record<
     refusesName: (name) => name.startsWith("."),
   },
   rclone: {},
+  sabre: { can: { quota: true } },
 };
 
 for (const name of Object.keys(real) as DavServerName[]) {

@@ -10,7 +10,7 @@ import { delimiter, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** WebDAV servers of the system's packages. lighttpd wants people to sign in by a digest, the others by Basic. */
-export type DavServerName = "apache" | "lighttpd" | "nginx" | "rclone";
+export type DavServerName = "apache" | "lighttpd" | "nginx" | "rclone" | "sabre";
 
 /** A server of its own, as this user, on a loopback port. `await using` stops it and removes what it held. */
 export interface DavServer extends AsyncDisposable {
@@ -28,6 +28,7 @@ export const davUser = { username: "anna", password: "p\u00e4ss: word" } as cons
 
 const APACHE_MODULES = "/usr/lib/apache2/modules";
 const LIGHTTPD_MODULES = "/usr/lib/lighttpd";
+const SABRE = "/usr/share/php/Sabre";
 const NGINX_MODULE = "/usr/lib/nginx/modules/ngx_http_dav_ext_module.so";
 
 /** What is missing for a server, by the names of its packages; undefined when it can be started. */
@@ -37,6 +38,7 @@ export function missingFor(name: DavServerName): string | undefined {
     lighttpd: ["lighttpd", "lighttpd-mod-webdav", `${LIGHTTPD_MODULES}/mod_webdav.so`],
     nginx: ["nginx", "libnginx-mod-http-dav-ext", NGINX_MODULE],
     rclone: ["rclone", "rclone"],
+    sabre: ["php", "php-sabre-dav", `${SABRE}/autoload.php`],
   };
   const [program, debian, file] = needs[name];
   const isThere = findProgram(program) !== undefined && (file === undefined || existsSync(file));
@@ -57,6 +59,7 @@ export async function startDavServer(name: DavServerName): Promise<DavServer> {
   await chmod(home, 0o755);
   await writeFile(join(home, "server.conf"), configurations[name]({ home, files, port, owner }));
   for (const folder of [files, join(home, "tmp")]) await own(folder);
+  const isGroup = name === "sabre";
   let child = await launch();
 
   async function own(folder: string) {
@@ -70,7 +73,9 @@ export async function startDavServer(name: DavServerName): Promise<DavServer> {
       {
         cwd: home,
         stdio: ["ignore", "pipe", "pipe"],
-        env: { PATH: process.env["PATH"], HOME: home, RCLONE_CONFIG: join(home, "rclone.conf") },
+        // PHP's workers outlive the process that made them: they are ended as a group.
+        detached: isGroup,
+        env: { PATH: process.env["PATH"], HOME: home, ...environments[name](home) },
       },
     );
     let output = "";
@@ -83,7 +88,7 @@ export async function startDavServer(name: DavServerName): Promise<DavServer> {
       if (await answers(origin)) return started;
       await sleep(25);
     }
-    await stop(started, "SIGKILL");
+    await stop(started, "SIGKILL", isGroup);
     throw new Error(`${name} does not answer: ${output}`);
   }
 
@@ -97,11 +102,11 @@ export async function startDavServer(name: DavServerName): Promise<DavServer> {
       return path;
     },
     async restart() {
-      await stop(child, "SIGTERM");
+      await stop(child, "SIGTERM", isGroup);
       child = await launch();
     },
     async [Symbol.asyncDispose]() {
-      await stop(child, "SIGTERM");
+      await stop(child, "SIGTERM", isGroup);
       await rm(home, { recursive: true, force: true });
     },
   };
@@ -119,6 +124,7 @@ const programs: Record<DavServerName, string> = {
   lighttpd: "lighttpd",
   nginx: "nginx",
   rclone: "rclone",
+  sabre: "php",
 };
 
 function argumentsOf(name: DavServerName, home: string, files: string, port: number): string[] {
@@ -137,8 +143,20 @@ function argumentsOf(name: DavServerName, home: string, files: string, port: num
         // Files are changed behind its back.
         ...["--dir-cache-time", "0s", "--config", join(home, "rclone.conf")],
       ];
+    case "sabre":
+      return ["-S", `127.0.0.1:${port}`, configuration];
   }
 }
+
+/** What a server is told in no other way. */
+const environments: Record<DavServerName, (home: string) => Readonly<Record<string, string>>> = {
+  apache: () => ({}),
+  lighttpd: () => ({}),
+  nginx: () => ({}),
+  rclone: (home) => ({ RCLONE_CONFIG: join(home, "rclone.conf") }),
+  // Otherwise it works on one request at a time.
+  sabre: () => ({ PHP_CLI_SERVER_WORKERS: "6" }),
+};
 
 const configurations: Record<DavServerName, (place: Place) => string> = {
   apache: ({ home, files, port, owner }) => `
@@ -211,6 +229,19 @@ http {
 }
 `,
   rclone: () => "",
+  sabre: ({ home, files }) => `<?php
+error_reporting(0); // PHP is newer than this library: its warnings would stand in the answers
+require_once '${SABRE}/autoload.php';
+use Sabre\\DAV;
+class Auth extends DAV\\Auth\\Backend\\AbstractBasic {
+  function validateUserPass($u, $p) { return $u === '${davUser.username}' && $p === '${davUser.password}'; }
+}
+$server = new DAV\\Server(new DAV\\FSExt\\Directory('${files}'));
+$server->setBaseUri('/');
+$server->addPlugin(new DAV\\Auth\\Plugin(new Auth(), 'dav'));
+$server->addPlugin(new DAV\\Locks\\Plugin(new DAV\\Locks\\Backend\\File('${home}/tmp/locks')));
+$server->exec();
+`,
 };
 
 function toMd5({ username, password }: { username: string; password: string }): string {
@@ -251,9 +282,9 @@ async function answers(origin: string): Promise<boolean> {
   }
 }
 
-async function stop(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
+async function stop(child: ChildProcess, signal: NodeJS.Signals, isGroup: boolean): Promise<void> {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, "exit");
-  child.kill(signal);
+  process.kill(isGroup ? -child.pid : child.pid, signal);
   await ended;
 }
