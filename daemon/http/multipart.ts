@@ -3,7 +3,7 @@ import { createReadStream, createWriteStream } from "node:fs";
 import { mkdir, stat, unlink } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
-import type { Readable } from "node:stream";
+import { Transform, type Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Busboy, type BusboyHeaders } from "@fastify/busboy";
 import { AppError } from "../errors.ts";
@@ -20,12 +20,14 @@ export interface MultipartOptions {
   readonly signal: AbortSignal;
 }
 
+/** So much of a form that is refused is still read, so that its sender gets to read why. */
+const REFUSED_BYTES_MAX = 1024 * 1024;
+
 /**
- * Reads a form up to its file. When the file is the last part it is handed on as it arrives and never touches
- * the disk; when fields follow it, it waits in a temporary file that is removed after it was read or given up.
- * Which of the two holds is only known by the name `size` (sent by clients that put their fields first):
- * a file that comes first is spooled. Refusals: `unprocessable` for what is no form or has more than one file,
- * `too_large` (also while streaming, as the stream's error).
+ * Reads a form up to its file. After a field the file is handed on as it arrives and never touches the disk; a file
+ * that comes first waits for the fields in a temporary file that is removed after it was read or given up.
+ * Refusals, also while streaming, as the stream's error: `unprocessable` for what is no form, has more than one file, or
+ * has a field behind a file that was handed on already (where it belongs cannot be told any more); `too_large`.
  */
 export function readMultipart(
   message: IncomingMessage,
@@ -34,12 +36,17 @@ export function readMultipart(
   const { promise, resolve, reject } =
     Promise.withResolvers<MultipartForm<Record<string, string>>>();
   const fields: Record<string, string> = Object.create(null);
+  const givenUp = new AbortController();
   let file: Promise<FilePart> | undefined;
   let settled = false;
+  let isHandedOn = false;
+  const rest = Promise.withResolvers<void>();
+  rest.promise.catch(() => undefined);
 
   const parser = openParser(message.headers, options.maxFileBytes);
   parser.on("field", (name, value, nameTruncated, valueTruncated) => {
     if (nameTruncated || valueTruncated) fail(malformed("A form field is too long."));
+    else if (isHandedOn) fail(malformed("The form's fields must come before its file."));
     else fields[name] = value;
   });
   parser.on("fieldsLimit", () => fail(malformed("The form has too many fields.")));
@@ -56,13 +63,24 @@ export function readMultipart(
     const part = { field, filename: filename || undefined, contentType: contentType || undefined };
     if (Object.keys(fields).length > 0) {
       settled = true;
-      resolve({ fields, file: { ...part, stream, size: undefined } });
+      resolve({
+        fields,
+        file: { ...part, stream: endWith(stream, rest.promise), size: undefined },
+      });
+      // What came along with the file's beginning still counts: nobody has looked at the fields yet.
+      queueMicrotask(() => {
+        isHandedOn = true;
+      });
       return;
     }
-    file = spool(stream, options).then((spooled) => ({ ...part, ...spooled }));
+    file = spool(stream, options.temporaryDirectory, givenUp.signal).then((spooled) => ({
+      ...part,
+      ...spooled,
+    }));
     file.catch(fail);
   });
   parser.on("finish", () => {
+    rest.resolve();
     if (settled) return;
     if (file === undefined) finish({ fields, file: undefined });
     else file.then((part) => finish({ fields, file: part }), fail);
@@ -81,12 +99,43 @@ export function readMultipart(
   }
 
   function fail(error: unknown): void {
+    rest.reject(error);
     if (settled) return;
     settled = true;
     message.unpipe(parser);
-    message.resume();
-    reject(error);
+    file?.then(({ stream }) => stream.destroy()).catch(() => undefined);
+    givenUp.abort(error);
+    readOn(message).then(() => reject(error), reject);
   }
+}
+
+/** The file's stream, which ends only once the rest of the form has come, and fails with it. */
+function endWith(file: Readable, rest: Promise<void>): Readable {
+  const stream = new Transform({
+    transform: (chunk, _encoding, done) => done(null, chunk),
+    flush: (done) => {
+      rest.then(() => done(), done);
+    },
+  });
+  file.once("error", (error) => stream.destroy(error));
+  // Its reader may have left.
+  stream.on("error", () => undefined);
+  return file.pipe(stream);
+}
+
+/** Reads what still comes and throws it away, up to a limit: behind that the connection is closed on the sender. */
+function readOn(message: IncomingMessage): Promise<void> {
+  return new Promise((resolve) => {
+    let bytes = 0;
+    message.on("data", (chunk: Buffer) => {
+      bytes += chunk.byteLength;
+      if (bytes > REFUSED_BYTES_MAX) resolve();
+    });
+    message.once("close", resolve);
+    message.once("end", resolve);
+    message.resume();
+    if (message.readableEnded || message.destroyed) resolve();
+  });
 }
 
 function openParser(headers: IncomingMessage["headers"], maxFileBytes: number) {
@@ -111,12 +160,13 @@ function openParser(headers: IncomingMessage["headers"], maxFileBytes: number) {
 
 async function spool(
   stream: Readable,
-  { temporaryDirectory }: MultipartOptions,
+  temporaryDirectory: string,
+  signal: AbortSignal,
 ): Promise<{ stream: Readable; size: number }> {
   await mkdir(temporaryDirectory, { recursive: true, mode: 0o700 });
   const path = join(temporaryDirectory, `form-${randomUUID()}`);
   try {
-    await pipeline(stream, createWriteStream(path, { flags: "wx", mode: 0o600 }));
+    await pipeline(stream, createWriteStream(path, { flags: "wx", mode: 0o600 }), { signal });
     const { size } = await stat(path);
     const reader = createReadStream(path);
     // Once it is open the name is not needed any more, and nothing can be left behind.

@@ -1,8 +1,8 @@
-import { readdir } from "node:fs/promises";
-import { mkdtemp } from "node:fs/promises";
+import { mkdtemp, readdir, readlink } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -159,6 +159,46 @@ describe("attack: malformed forms", () => {
     expect((await send(fields)).status).toBe(422);
   });
 
+  const disposition = (rest: string) => `--x\r\nContent-Disposition: form-data; ${rest}\r\n\r\n`;
+  test.each([
+    ["a field", 'name="folder"'],
+    ["a second file", 'name="file"; filename="b"'],
+  ])("%s behind a file that is on its way already fails the file", async (_what, late) => {
+    await using app = await serve();
+    const body = new ReadableStream<Uint8Array>({
+      async start(controller) {
+        const write = (text: string) => controller.enqueue(Buffer.from(text));
+        write(`${disposition('name="folder"')}a\r\n`);
+        write(`${disposition('name="file"; filename="a"')}bytes`);
+        await expect.poll(() => outcomes).toEqual(["started"]);
+        write(`\r\n${disposition(late)}b\r\n--x--\r\n`);
+        controller.close();
+      },
+    });
+    const response = await fetch(`${app.url}/api/upload`, {
+      method: "POST",
+      headers: { "content-type": "multipart/form-data; boundary=x" },
+      body,
+      duplex: "half",
+    });
+    expect(response.status).toBe(422);
+    expect(outcomes).toEqual(["started", "unprocessable"]);
+  });
+
+  test("a form that is refused leaves no file open, and its sender reads why", async () => {
+    await using app = await serve();
+    const file = (name: string) =>
+      `${disposition(`name="file"; filename="${name}"`)}${"x".repeat(900)}\r\n`;
+    const response = await fetch(`${app.url}/api/upload`, {
+      method: "POST",
+      headers: { "content-type": "multipart/form-data; boundary=x" },
+      body: Readable.from([file("a"), file("b"), "y".repeat(200_000), "\r\n--x--\r\n"]),
+      duplex: "half",
+    } as RequestInit);
+    expect(response.status).toBe(422);
+    await expect.poll(() => openFilesBelow(temporaryDirectory)).toEqual([]);
+  });
+
   test("a connection that breaks off fails the file's stream, never ends it early", async () => {
     await using app = await serve();
     const { port } = new URL(app.url);
@@ -173,3 +213,10 @@ describe("attack: malformed forms", () => {
     await expect.poll(() => outcomes).toEqual(["started", "invalid_argument"]);
   });
 });
+
+/** The files below a folder that this process holds open; none where the system does not tell. */
+async function openFilesBelow(folder: string): Promise<string[]> {
+  const open = await readdir("/proc/self/fd").catch(() => []);
+  const targets = open.map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => ""));
+  return (await Promise.all(targets)).filter((target) => target.startsWith(folder));
+}
