@@ -39,8 +39,13 @@ export function createAddresses(settings: Settings): Addresses {
 
 function namesOf(settings: Settings): string[] {
   const named = [settings.publicUrl, settings.frontendUrl].filter((url) => url !== undefined);
-  const hosts = settings.allowedHosts.map((host) => host.replace(/:\d+$/, ""));
-  return [...new Set([settings.host, ...named.map((url) => bareHost(new URL(url))), ...hosts])];
+  return [
+    ...new Set([
+      settings.host,
+      ...named.map((url) => bareHost(new URL(url))),
+      ...settings.allowedHosts,
+    ]),
+  ];
 }
 
 /** The host without the brackets that an address of IPv6 has in a URL. */
@@ -55,7 +60,7 @@ function toCheck(settings: Settings, urls: readonly string[]) {
     allowedHosts: [
       ...own.flatMap((url) => [url.host, ...loopbackHosts(portOf(url))]),
       ...named.map((url) => new URL(url).host),
-      ...settings.allowedHosts,
+      ...settings.allowedHosts.map((host) => (host.includes(":") ? `[${host}]` : host)),
     ],
     allowedOrigins: settings.allowedOrigins,
   });

@@ -230,37 +230,36 @@ export const addressRanges = listOf(
   (item) => (addressRange.safeParse(item).success ? item : undefined),
 );
 
+/** An address of IPv6 in the one way that `URL` and thus every client writes it; undefined when it is none. */
+function toIpv6(text: string): string | undefined {
+  return z.ipv6().safeParse(text).success
+    ? new URL(`http://[${text}]`).hostname.slice(1, -1)
+    : undefined;
+}
+
 /** One host name or IP address to listen on, as `URL` writes it: in lower case, without brackets and last dot. */
 export const hostAddress: SettingType<string> = {
   takes: "an IP address or a host name, without scheme and port",
   read(given) {
     if (typeof given !== "string") return undefined;
     const bare = /^\[(.*)\]$/.exec(given.trim())?.[1] ?? given.trim();
-    // The zone of a link-local address is the system's own affair.
-    const [address = "", zone] = bare.split("%", 2);
-    if (z.ipv6().safeParse(address).success) {
-      const canonical = new URL(`http://[${address}]`).hostname.slice(1, -1);
-      return zone === undefined
-        ? canonical
-        : /^\w+$/.test(zone)
-          ? `${canonical}%${zone}`
-          : undefined;
-    }
+    const canonical = toIpv6(bare);
+    if (canonical !== undefined) return canonical;
     if (/[^\p{L}\p{N}._-]/u.test(bare)) return undefined;
     const name = URL.parse(`http://${bare}`)?.hostname.replace(/\.$/, "") ?? "";
     return name.length <= 253 && hostName.test(name) ? name : undefined;
   },
 };
 
-/** Host names and IP addresses as a `Host` header has them, without a port; in lower case. */
+/** Host names and IP addresses of a `Host` header, without a port; in lower case and without brackets. */
 export const hostNames = listOf(
   "host names without ports, separated by commas, or none",
   (item) => {
     const name = item.toLowerCase();
-    const bare = /^\[(.*)\]$/.exec(name)?.[1] ?? name;
-    return z.ipv6().safeParse(bare).success || (name.length <= 253 && hostName.test(name))
-      ? bare
-      : undefined;
+    return (
+      toIpv6(/^\[(.*)\]$/.exec(name)?.[1] ?? name) ??
+      (name.length <= 253 && hostName.test(name) ? name : undefined)
+    );
   },
 );
 
