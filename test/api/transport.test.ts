@@ -19,7 +19,6 @@ interface Operation {
 async function sendRaw(text: string): Promise<string> {
   const { port } = new URL(daemon.url);
   const socket = connect(Number(port), "127.0.0.1");
-  socket.setTimeout(3000, () => socket.destroy());
   socket.end(text);
   let answer = "";
   for await (const chunk of socket) answer += (chunk as Buffer).toString();

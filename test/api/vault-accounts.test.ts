@@ -363,7 +363,7 @@ describe("resetting a password", () => {
         }
         throw new Error(`no mail to ${email}`);
       },
-      { timeout: 5000, interval: 10 },
+      { timeout: 30_000, interval: 10 },
     );
   }
 

@@ -339,7 +339,7 @@ function exchange(port: number, host: string, text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let answer = "";
     const socket = connect(port, host, () => socket.end(text));
-    socket.setTimeout(5000, () => socket.destroy(new Error("the connection stays open")));
+    socket.setTimeout(30_000, () => socket.destroy(new Error("the connection stays open")));
     socket.on("data", (chunk: Buffer) => (answer += chunk.toString()));
     socket.on("close", () => resolve(answer));
     socket.on("error", reject);

@@ -90,8 +90,10 @@ describe("daily exports", () => {
     const run = "/api/v1/admin/cron/export_audit";
     expect(await daemon.request(run, { token, method: "POST" })).toMatchObject({ status: 204 });
     await signIn();
-    await vi.waitFor(async () =>
-      expect((await admin("/audit/daily-exports")).json.items[0]?.date).toBe("2026-11-20"),
+    await vi.waitFor(
+      async () =>
+        expect((await admin("/audit/daily-exports")).json.items[0]?.date).toBe("2026-11-20"),
+      { timeout: 30_000 },
     );
   });
 

@@ -198,20 +198,22 @@ describe("ends", () => {
   });
 
   test("with 143 on SIGTERM, also when the command does not listen", async () => {
-    const system = fakeSystem({ home: "/nowhere", stdin: openInput() });
+    const stdin = openInput();
+    const system = fakeSystem({ home: "/nowhere", stdin });
     const line = ["vault", "register", "--handle", "a", "--email", "b", "--password-stdin"];
     const running = run(line, system);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await expect.poll(() => stdin.listenerCount("readable")).toBeGreaterThan(0);
     system.stops.send("SIGTERM");
     expect(await running).toBe(143);
     expect(system.written.err()).toBe("");
   });
 
   test("at once on the second signal", async () => {
-    const system = fakeSystem({ home: "/nowhere", stdin: openInput() });
+    const stdin = openInput();
+    const system = fakeSystem({ home: "/nowhere", stdin });
     const line = ["vault", "register", "--handle", "a", "--email", "b", "--password-stdin"];
     const running = run(line, system);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await expect.poll(() => stdin.listenerCount("readable")).toBeGreaterThan(0);
     system.stops.send("SIGINT");
     system.stops.send("SIGINT");
     expect(system.exits).toEqual([130]);

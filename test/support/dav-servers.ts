@@ -1,10 +1,9 @@
 import { spawn, type ChildProcess } from "node:child_process";
-import { createHash } from "node:crypto";
+import { createHash, randomInt } from "node:crypto";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { chmod, chown, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -45,6 +44,9 @@ export function missingFor(name: DavServerName): string | undefined {
   return isThere ? undefined : `${debian} is not installed`;
 }
 
+/** How long one may take to answer for the first time, on a machine that does other things. */
+const patienceMs = 45_000;
+
 /** Starts one. */
 export async function startDavServer(name: DavServerName): Promise<DavServer> {
   const home = await mkdtemp(join(tmpdir(), `croft-${name}-`));
@@ -83,7 +85,7 @@ export async function startDavServer(name: DavServerName): Promise<DavServer> {
       stream.on("data", (chunk: Buffer) => {
         output += chunk.toString();
       });
-    for (let tries = 0; tries < 200; tries++) {
+    for (const givenUpAt = Date.now() + patienceMs; Date.now() < givenUpAt;) {
       if (started.exitCode !== null) throw new Error(`${name} does not start: ${output}`);
       if (await answers(origin)) return started;
       await sleep(25);
@@ -265,12 +267,19 @@ async function findWebUser() {
   return { uid: Number(fields[2]), gid: Number(fields[3]) };
 }
 
+/** One of those that a system gives to nobody who does not ask for it: between here and its use it stays free. */
 async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  await new Promise((done) => server.close(done));
-  return port;
+  for (;;) {
+    const port = randomInt(10_000, 32_000);
+    const server = createServer().listen(port, "127.0.0.1");
+    const isFree = await once(server, "listening").then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
+    await new Promise((done) => server.close(done));
+    return port;
+  }
 }
 
 async function answers(origin: string): Promise<boolean> {

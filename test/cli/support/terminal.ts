@@ -49,7 +49,7 @@ export interface InTerminal extends Omit<FakeSystemOptions, "stdin" | "stdout" |
 }
 
 /** How long something may take to appear; far longer than it takes, for machines that do other things. */
-const patienceMs = 15_000;
+const patienceMs = 45_000;
 
 /** Runs a line in a terminal while `use` looks at the screen and presses keys; resolves when the line has ended. */
 export async function runInTerminal(

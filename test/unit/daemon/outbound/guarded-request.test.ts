@@ -32,7 +32,7 @@ function guarded(options: { policy?: AddressPolicy; resolve?: Resolve; ownPort?:
         headers: { "Content-Type": "text/plain", Authorization: "secret", "X-Kept": "yes" },
         body: "hello",
         privateHeaders: ["authorization"],
-        timeoutMs: 2_000,
+        timeoutMs: 30_000,
         responseBytesMax: 1_000,
         ...changes,
       }),

@@ -90,7 +90,7 @@ async function ask(
   let ended: number | undefined;
   const running = run(["vault", "connection", ...line], system).then((code) => (ended = code));
   let seen = 0;
-  const givenUpAt = Date.now() + 15_000;
+  const givenUpAt = Date.now() + 45_000;
   const screen = () => stripVTControlCharacters(system.written.err());
   for (const [question, text] of typed) {
     while (!screen().slice(seen).includes(question)) {

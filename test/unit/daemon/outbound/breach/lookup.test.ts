@@ -40,7 +40,7 @@ function lookupAt(url: string, more: { isCommon?: boolean; timeoutMs?: number } 
     url,
     isCommon: async () => more.isCommon ?? false,
     warn: (message) => warnings.push(message),
-    ...(more.timeoutMs === undefined ? {} : { timeoutMs: more.timeoutMs }),
+    timeoutMs: more.timeoutMs ?? 30_000,
   });
   return { lookup, warnings };
 }
