@@ -1,4 +1,5 @@
-import { randomBytes } from "node:crypto";
+import { hash, randomBytes, randomUUID } from "node:crypto";
+import { stat } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Agent } from "undici";
 import { createByteCache, type ByteCache } from "../storage/bytes/cache.ts";
@@ -87,6 +88,7 @@ export async function openCloud(around: CloudSurroundings): Promise<OpenCloud> {
       server: toServerSettings(settings),
       localRoots: settings.localRoots,
       ownFolders: [directory.root],
+      home: await nameHome(directory),
       guarded,
       direct,
       turns: createTurns(),
@@ -113,6 +115,14 @@ export async function openCloud(around: CloudSurroundings): Promise<OpenCloud> {
       await Promise.all([guarded.destroy(), direct.destroy()]);
     },
   };
+}
+
+/** A name for a data directory that no other one has, and that it keeps. */
+async function nameHome({ root }: DataDirectory): Promise<string> {
+  const { ino, birthtimeNs } = await stat(root, { bigint: true });
+  // Where nobody remembers when a folder was made, each start is taken for another daemon.
+  const born = birthtimeNs === 0n ? randomUUID() : String(birthtimeNs);
+  return hash("sha256", `${ino} ${born}`).slice(0, 16);
 }
 
 /** The settings that adapters may ask for by name. */

@@ -152,6 +152,11 @@ export interface ProviderDeps {
   /** `local_folder`: the daemon's own folders, which no connection may reach into. */
   readonly ownFolders: readonly string[];
   /**
+   * Letters and digits that tell this daemon from all others that run beside it, the same after a restart: what another one
+   * has begun in a shared storage may be under way.
+   */
+  readonly home: string;
+  /**
    * Connects to permitted addresses only, whatever a name resolves to and wherever a redirect points: requests to servers
    * that people name go through it. An error with the code `ERR_ADDRESS_REFUSED` tells of one that is not permitted.
    */

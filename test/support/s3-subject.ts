@@ -3,6 +3,7 @@ import type { CloudSubject, Faults } from "../conformance/cloud-provider.suite.t
 import type { S3Limits } from "../../storage/cloud/s3/context.ts";
 import { createS3Type } from "../../storage/cloud/s3/provider.ts";
 import type { CloudProvider, Facts, ProviderDeps } from "../../storage/cloud/provider.ts";
+import { createTurns } from "../../storage/cloud/turns.ts";
 import { startS3Server, type S3Server, type S3ServerOptions } from "../stand-ins/s3-server.ts";
 import { impatient, networkFaults, startFaultProxy, type FaultProxy } from "./fault-proxy.ts";
 import { testProviderDeps } from "./vault-cloud.ts";
@@ -34,6 +35,8 @@ export interface S3Subject extends CloudSubject {
   connect(options?: {
     readonly facts?: Facts | undefined;
     readonly connectionId?: string;
+    /** Of another daemon. */
+    readonly home?: string;
   }): Promise<CloudProvider>;
 }
 
@@ -65,7 +68,11 @@ export async function openS3Subject(options: S3SubjectOptions = {}): Promise<S3S
   };
   const type = createS3Type(options.limits ?? SMALL_PARTS);
   let facts: Facts = {};
-  const connect: S3Subject["connect"] = async ({ facts: known, connectionId = "one" } = {}) => {
+  const connect: S3Subject["connect"] = async ({
+    facts: known,
+    connectionId = "one",
+    home,
+  } = {}) => {
     const outcome = await type.connect(
       {
         connectionId,
@@ -86,7 +93,7 @@ export async function openS3Subject(options: S3SubjectOptions = {}): Promise<S3S
         saveCredentials: async () => undefined,
         signal: new AbortController().signal,
       },
-      deps,
+      home === undefined ? deps : { ...deps, home, turns: createTurns() },
     );
     if (outcome.kind !== "ok") throw new Error(JSON.stringify(outcome));
     facts = outcome.facts;

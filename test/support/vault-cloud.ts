@@ -57,6 +57,7 @@ export function testProviderDeps(files: string, clock: () => number): ProviderDe
     server: {},
     localRoots: [files],
     ownFolders: [],
+    home: "home",
     guarded: getGlobalDispatcher(),
     direct: getGlobalDispatcher(),
     turns: createTurns(),

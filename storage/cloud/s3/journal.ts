@@ -1,12 +1,12 @@
 import type { Failure } from "../outcomes.ts";
-import { parseJsonObject, type JsonObject } from "../json.ts";
+import { asCount, parseJsonObject, type JsonObject } from "../json.ts";
 import { keepFolder, removeObject } from "./changing.ts";
 import { toSeconds } from "./client.ts";
 import { findObject, turnOf, type Store } from "./context.ts";
 import { OWN_FOLDER } from "./keys.ts";
 import { pagesOf, type KeyEntry } from "./listing.ts";
 import { mayHaveLanded, toChangeFailure } from "./refusals.ts";
-import { abortBegun, abortOldUploads, abortUpload } from "./unfinished.ts";
+import { abortOldUploads, abortUpload, findBegun } from "./unfinished.ts";
 
 /** What is about to be done in several requests: read back when the daemon died in between. */
 export type JournalEntry =
@@ -16,6 +16,8 @@ export type JournalEntry =
       readonly to: string;
       /** Of the source, which alone may be deleted. */
       readonly etag: string;
+      /** Likewise: who puts the same content there again makes a file of their own. */
+      readonly modifiedAt?: number;
       /** Of the copy, where that differs from the source's. */
       readonly copied?: string;
     }
@@ -35,7 +37,7 @@ export interface Journaled {
 }
 
 const DAY_MS = 24 * 3_600_000;
-/** Entries of other connections are taken for abandoned after this time: theirs may be another daemon. */
+/** Entries of other connections and other daemons are taken for abandoned after this time: until then they may be at it. */
 const FOREIGN_MS = 7 * DAY_MS;
 /** Taking an entry out must not wait for a call that was given up. */
 const END_MS = 15_000;
@@ -51,7 +53,7 @@ export async function withJournal<T>(
   signal: AbortSignal,
   work: (journal: Journaled) => Promise<T>,
 ): Promise<T | Failure> {
-  const key = `${folderOf(store)}${store.deps.newId()}`;
+  const key = `${beginningOfOwn(store)}${store.deps.newId()}`;
   const write = async (what: JournalEntry) => {
     const body = Buffer.from(JSON.stringify(what));
     const send = () => store.client.ask({ method: "PUT", key, body, signal });
@@ -68,9 +70,10 @@ export async function withJournal<T>(
 }
 
 /**
- * Settles what earlier runs of this connection left behind: a move whose copy is there is ended by deleting the source, a
- * multipart upload is aborted. What runs at the moment is left alone. With `everything` old entries of other
- * connections and old probes go, too, with what those have begun to upload.
+ * Settles what earlier runs of this daemon left behind in this connection: a move whose copy is there is ended by deleting
+ * the source, a multipart upload is aborted. What runs at the moment is left alone, and so is what another daemon has begun
+ * until it is old. With `everything` old entries of other connections and old probes go, too, with what those have begun to
+ * upload.
  */
 export async function settleJournal(
   store: Store,
@@ -83,15 +86,11 @@ export async function settleJournal(
     if (page.kind !== "ok") return page;
     entries.push(...page.entries);
   }
-  for (const { key, modifiedAt } of entries) {
-    const age = store.deps.clock() - (modifiedAt ?? store.deps.clock());
-    const isOwn = key.startsWith(folderOf(store));
+  for (const entry of entries) {
+    const { key } = entry;
     if (key.startsWith(`${store.keys.root}${OWN_FOLDER}/probe/`)) {
-      if (age > DAY_MS) await purge(store, key, signal);
-    } else if (
-      isOwn ||
-      (key.startsWith(`${store.keys.root}${OWN_FOLDER}/journal/`) && age > FOREIGN_MS)
-    ) {
+      if (ageOf(store, entry) > DAY_MS) await purge(store, key, signal);
+    } else if (key.startsWith(journalOf(store)) && !isRunning(store, entry)) {
       const failed = await settle(store, key, signal);
       if (failed !== undefined) return failed;
     }
@@ -101,27 +100,47 @@ export async function settleJournal(
   return undefined;
 }
 
+/** Whether whoever has written an entry may still be at it. */
+function isRunning(store: Store, entry: KeyEntry): boolean {
+  if (store.deps.turns.isTaken(turnOf(store, entry.key))) return true;
+  return !entry.key.startsWith(beginningOfOwn(store)) && ageOf(store, entry) <= FOREIGN_MS;
+}
+
+function ageOf({ deps }: Store, { modifiedAt = deps.clock() }: KeyEntry): number {
+  return deps.clock() - modifiedAt;
+}
+
 async function settle(
   store: Store,
   key: string,
   signal: AbortSignal,
 ): Promise<Failure | undefined> {
-  if (store.deps.turns.isTaken(turnOf(store, key))) return undefined;
+  const read = await readEntry(store, key, signal);
+  if (read === undefined || !("entry" in read)) return read;
+  const { entry, writtenAt } = read;
+  const settled =
+    entry.kind === "move"
+      ? await settleMove(store, entry, signal)
+      : await settleUpload(store, { ...entry, writtenAt, at: key }, signal);
+  if (settled === "later") return undefined;
+  if (settled !== undefined) return settled;
+  await purge(store, key, signal);
+  return undefined;
+}
+
+/** Undefined when it is gone, or none: what is none was put there by somebody else. */
+async function readEntry(
+  store: Store,
+  key: string,
+  signal: AbortSignal,
+): Promise<{ readonly entry: JournalEntry; readonly writtenAt: number } | Failure | undefined> {
   const sent = await store.client.send({ method: "GET", key, signal });
   if (sent.kind === "refused")
     return sent.failure.kind === "not_found" ? undefined : toChangeFailure(sent.failure);
   const writtenAt = toSeconds(sent.answer.headers["last-modified"]) ?? store.deps.clock();
   const body = await sent.answer.text(ENTRY_BYTES_MAX);
   const entry = body.kind === "ok" ? toEntry(parseJsonObject(body.text), store) : undefined;
-  // What is no entry was put there by somebody else.
-  if (entry === undefined) return undefined;
-  const failed =
-    entry.kind === "move"
-      ? await settleMove(store, entry, signal)
-      : await settleUpload(store, entry, writtenAt, signal);
-  if (failed !== undefined) return failed;
-  await purge(store, key, signal);
-  return undefined;
+  return entry === undefined ? undefined : { entry, writtenAt };
 }
 
 /** The source goes only while it is the one that was to be moved, and a copy that is proved to be its own is there. */
@@ -130,15 +149,16 @@ async function settleMove(
   entry: Extract<JournalEntry, { kind: "move" }>,
   signal: AbortSignal,
 ): Promise<Failure | undefined> {
-  const { from, to, etag, copied = etag } = entry;
+  const { from, to, etag, copied = etag, modifiedAt } = entry;
   return store.deps.turns.inTurn([turnOf(store, from), turnOf(store, to)], async () => {
-    for (const [key, wanted] of [
-      [to, copied],
-      [from, etag],
+    for (const [key, wanted, since] of [
+      [to, copied, undefined],
+      [from, etag, modifiedAt],
     ] as const) {
       const head = await findObject(store, key, signal);
       if (head?.kind === "refused") return toChangeFailure(head.failure);
       if (head?.etag !== wanted) return undefined;
+      if (since !== undefined && head.modifiedAt !== since) return undefined;
     }
     const parent = from.slice(0, from.lastIndexOf("/") + 1);
     const kept = await keepFolder(store, parent, from, signal);
@@ -148,16 +168,54 @@ async function settleMove(
   });
 }
 
-/** An entry without an id was written just before the server was asked for one. */
-function settleUpload(
-  { client }: Store,
-  { key, uploadId }: Extract<JournalEntry, { kind: "upload" }>,
-  writtenAt: number,
+/**
+ * An entry without an id was written just before the server was asked for one. `later` when somebody is at the same name in
+ * this moment, whose upload cannot be told from it.
+ */
+async function settleUpload(
+  store: Store,
+  entry: Extract<JournalEntry, { kind: "upload" }> & {
+    readonly writtenAt: number;
+    /** The entry's own key. */
+    readonly at: string;
+  },
   signal: AbortSignal,
-): Promise<Failure | undefined> {
-  return uploadId === undefined
-    ? abortBegun(client, key, writtenAt, signal)
-    : abortUpload(client, key, uploadId, signal);
+): Promise<Failure | "later" | undefined> {
+  const { client } = store;
+  const { key, uploadId, writtenAt } = entry;
+  if (uploadId !== undefined) return abortUpload(client, key, uploadId, signal);
+  const begun = await findBegun(client, key, writtenAt, signal);
+  if ("kind" in begun) return begun;
+  // Whoever has begun one of these had an entry before: those that do not show now are over.
+  const others = begun.length === 0 ? new Set<string>() : await findNoted(store, entry, signal);
+  if (typeof others === "string" || "kind" in others) return others;
+  for (const id of begun.filter((one) => !others.has(one))) {
+    const failed = await abortUpload(client, key, id, signal);
+    if (failed !== undefined) return failed;
+  }
+  return undefined;
+}
+
+/** The ids of uploads of the same name that other entries tell of; `later` when one that runs has not come to tell yet. */
+async function findNoted(
+  store: Store,
+  { at, key }: { readonly at: string; readonly key: string },
+  signal: AbortSignal,
+): Promise<ReadonlySet<string> | Failure | "later"> {
+  const noted = new Set<string>();
+  for await (const page of pagesOf(store, { prefix: journalOf(store) }, signal)) {
+    if (page.kind !== "ok") return page;
+    for (const other of page.entries.filter((one) => one.key !== at)) {
+      const read = await readEntry(store, other.key, signal);
+      if (read === undefined) continue;
+      if (!("entry" in read)) return read;
+      const { entry } = read;
+      if (entry.kind !== "upload" || entry.key !== key) continue;
+      if (entry.uploadId !== undefined) noted.add(entry.uploadId);
+      else if (isRunning(store, other)) return "later";
+    }
+  }
+  return noted;
 }
 
 /** Versions that one of our own objects may have: answers get lost, and it is written anew. */
@@ -181,8 +239,17 @@ export async function purge(store: Store, key: string, signal: AbortSignal): Pro
   }
 }
 
+function journalOf({ keys }: Store): string {
+  return `${keys.root}${OWN_FOLDER}/journal/`;
+}
+
 function folderOf(store: Store): string {
-  return `${store.keys.root}${OWN_FOLDER}/journal/${store.connectionId}/`;
+  return `${journalOf(store)}${store.connectionId}/`;
+}
+
+/** What the keys of this daemon's entries begin with, in this connection. */
+function beginningOfOwn(store: Store): string {
+  return `${folderOf(store)}${store.deps.home}-`;
 }
 
 /** An entry lies in a bucket that others may write to: it may not lead out of the root. */
@@ -199,6 +266,7 @@ function toEntry(value: JsonObject | undefined, store: Store): JournalEntry | un
       : undefined;
   };
   const [from, to, etag, copied] = [key("from"), key("to"), text("etag"), text("copied")];
+  const modifiedAt = asCount(value?.["modifiedAt"]);
   const [uploaded, uploadId] = [key("key"), text("uploadId")];
   if (
     value?.["kind"] === "move" &&
@@ -207,7 +275,14 @@ function toEntry(value: JsonObject | undefined, store: Store): JournalEntry | un
     from !== to &&
     etag !== undefined
   )
-    return { kind: "move", from, to, etag, ...(copied === undefined ? {} : { copied }) };
+    return {
+      kind: "move",
+      from,
+      to,
+      etag,
+      ...(modifiedAt === undefined ? {} : { modifiedAt }),
+      ...(copied === undefined ? {} : { copied }),
+    };
   if (value?.["kind"] === "upload" && uploaded !== undefined)
     return { kind: "upload", key: uploaded, ...(uploadId === undefined ? {} : { uploadId }) };
   return undefined;

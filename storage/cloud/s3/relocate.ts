@@ -43,7 +43,14 @@ export async function relocate(store: Store, move: Relocation): Promise<ItemOutc
     if (source === undefined || !isExpected(toItem(id, source), expected)) return { kind: "stale" };
     const refusal = await refusePlace(store, to, signal);
     if (refusal !== undefined) return refusal;
-    const entry: JournalEntry = { kind: "move", from, to: to.key, etag: source.etag };
+    const { etag, modifiedAt } = source;
+    const entry: JournalEntry = {
+      kind: "move",
+      from,
+      to: to.key,
+      etag,
+      ...(modifiedAt === undefined ? {} : { modifiedAt }),
+    };
     return withJournal(store, entry, signal, async (journal) => {
       const outcome = await copyThenDelete(store, move, from, source, entry, journal);
       // Whether it has happened will be seen from the entry.

@@ -20,26 +20,24 @@ export async function abortUpload(
 }
 
 /**
- * Aborts what one call has begun under `key` and whose id nobody got to know. `announcedAt` (epoch milliseconds of the
+ * What one call may have begun under `key` and whose id nobody got to know. `announcedAt` (epoch milliseconds of the
  * server) is shortly before the call: uploads of that name from before it, and from long after it, are somebody else's.
  */
-export async function abortBegun(
+export async function findBegun(
   client: BucketClient,
   key: string,
   announcedAt: number,
   signal: AbortSignal,
-): Promise<Failure | undefined> {
+): Promise<readonly string[] | Failure> {
   const listed = await listUploads(client, key, signal);
   if ("kind" in listed)
     // A server without that list gives no other way to find it; such servers drop old parts by themselves.
-    return mayHaveLanded(listed) ? toChangeFailure(listed.failure) : undefined;
-  for (const upload of listed) {
+    return mayHaveLanded(listed) ? toChangeFailure(listed.failure) : [];
+  return listed.flatMap((upload) => {
     const after = (toSeconds(upload.initiated) ?? 0) - announcedAt;
-    if (upload.key !== key || after < -SKEW_MS || after > BEGINNING_MS + SKEW_MS) continue;
-    const failed = await abortUpload(client, key, upload.uploadId, signal);
-    if (failed !== undefined) return failed;
-  }
-  return undefined;
+    const isOther = upload.key !== key || after < -SKEW_MS || after > BEGINNING_MS + SKEW_MS;
+    return isOther ? [] : [upload.uploadId];
+  });
 }
 
 /** Aborts the uploads below a prefix that were begun before a moment (epoch milliseconds of the server) and never ended. */

@@ -160,6 +160,35 @@ describe("somebody else", () => {
     expect(await leftovers()).toEqual([]);
   });
 
+  test("who puts the same content at the old place keeps it, whatever a dead daemon left in the journal", async () => {
+    const { provider, proxy, connect, facts, server, leftovers } = await open();
+    const file = await put(provider, "", "before.txt", "content");
+    proxy.after(steps["the delete of the source"], async () => proxy.faults.refuse());
+    await rename(provider, file, "after.txt");
+    proxy.faults.clear();
+    expect(await tree(provider)).toEqual({ "after.txt": "content" });
+    expect(await leftovers()).toHaveLength(1);
+    server.store.put("before.txt", Buffer.from("content"), {});
+    const again = server.store.current("before.txt");
+    if (again !== undefined) Object.assign(again, { modifiedAt: again.modifiedAt + 60_000 });
+    expect(await tree(await connect({ facts }))).toEqual({
+      "before.txt": "content",
+      "after.txt": "content",
+    });
+    expect(await leftovers()).toEqual([]);
+  });
+
+  test("who looks at the same connection from another daemon meanwhile ends nothing", async () => {
+    const { provider, proxy, connect, facts, leftovers } = await open();
+    const file = await put(provider, "", "before.txt", "content");
+    proxy.after(steps["the copy"], async () => {
+      expect(await names(await connect({ facts, home: "elsewhere" }), "")).toHaveLength(2);
+    });
+    expect((await rename(provider, file, "after.txt")).kind).toBe("ok");
+    expect(await tree(provider)).toEqual({ "after.txt": "content" });
+    expect(await leftovers()).toEqual([]);
+  });
+
   test("who writes entries into the journal cannot make anything go that is not a proved copy", async () => {
     const { provider, server, connect, facts } = await open({ prefix: "root" });
     await put(provider, "", "a.txt", "a");
@@ -181,8 +210,12 @@ describe("somebody else", () => {
       { kind: "upload", key: "secret", uploadId: "x" },
       "rubbish",
     ].entries())
-      server.store.put(`root/.croft/journal/one/${at}`, Buffer.from(JSON.stringify(entry)), {});
-    server.store.put("root/.croft/journal/one/bytes", Buffer.from([0, 255, 3]), {});
+      server.store.put(
+        `root/.croft/journal/one/home-${at}`,
+        Buffer.from(JSON.stringify(entry)),
+        {},
+      );
+    server.store.put("root/.croft/journal/one/home-bytes", Buffer.from([0, 255, 3]), {});
     expect(await tree(await connect({ facts }))).toEqual({ "a.txt": "a", "b.txt": "b" });
     expect(server.store.current("secret")).toBeDefined();
   });

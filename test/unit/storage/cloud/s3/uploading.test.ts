@@ -1,5 +1,6 @@
 import { Readable } from "node:stream";
 import { afterEach, describe, expect, test } from "vitest";
+import type { CloudProvider } from "../../../../../storage/cloud/provider.ts";
 import {
   calm,
   get,
@@ -41,6 +42,30 @@ const steps = {
     method === "POST" && path.includes("?uploadId="),
 } as const;
 const { "the beginning": _beginning, ...lossless } = steps;
+
+const DAY_MS = 86_400_000;
+
+/** Uploads `file.bin`, of which one part is there and the rest comes after `meanwhile`; it must succeed and be whole. */
+async function uploadDuring(provider: CloudProvider, meanwhile: () => Promise<void>) {
+  const uploads = () => [...(subject?.server.store.uploads.values() ?? [])];
+  const bytes = pattern(900_000, 7);
+  async function* source() {
+    yield bytes.subarray(0, 600_000);
+    while (!uploads().some(({ parts }) => parts.size > 0)) await new Promise(setImmediate);
+    await meanwhile();
+    yield bytes.subarray(600_000);
+  }
+  const made = await provider.upload({
+    parent: "",
+    name: "file.bin",
+    content: Readable.from(source(), { objectMode: false }),
+    size: undefined,
+    contentType: undefined,
+    signal: calm,
+  });
+  expect(made.kind).toBe("ok");
+  same(await get(provider, "file.bin"), bytes);
+}
 
 describe("an upload in parts", () => {
   test.each(Object.entries(lossless))(
@@ -131,6 +156,38 @@ describe("an upload in parts", () => {
     expect(ours).not.toMatch(/earlier|later|longer/);
   });
 
+  test("that another daemon has begun in the same connection goes on, until it is a week old", async () => {
+    const { provider, proxy, connect, facts, server, leftovers } = await open();
+    const elsewhere = await connect({ facts, home: "elsewhere" });
+    await uploadDuring(provider, async () => {
+      await tree(elsewhere);
+      expect((await elsewhere.check({ signal: calm })).kind).toBe("ok");
+    });
+    proxy.after(steps["a part"], async () => proxy.faults.refuse());
+    await tryUpload(provider, "", "dead.bin", pattern(900_000));
+    proxy.faults.clear();
+    await tree(await connect({ facts, home: "third" }));
+    expect(server.store.uploads.size).toBe(1);
+    server.store.age(8 * DAY_MS);
+    await tree(await connect({ facts, home: "third" }));
+    expect(await leftovers()).toEqual([]);
+  });
+
+  test.each(["home", "elsewhere"])(
+    "of %s goes on when what a lost answer left under the same name a moment ago is settled",
+    async (home) => {
+      const { provider, proxy, connect, facts, leftovers } = await open();
+      proxy.loseNext(steps["the beginning"]);
+      expect((await tryUpload(provider, "", "file.bin", pattern(900_000))).kind).toBe("offline");
+      expect(await leftovers()).toHaveLength(2);
+      const again = home === "home" ? provider : await connect({ facts, home });
+      await uploadDuring(again, async () => {
+        expect((await provider.check({ signal: calm })).kind).toBe("ok");
+      });
+      expect(await leftovers()).toEqual([]);
+    },
+  );
+
   test("that a dead probe began is aborted after a day", async () => {
     const { provider, server } = await open();
     const startedAt = Date.now();
@@ -147,29 +204,7 @@ describe("an upload in parts", () => {
 
   test("is not taken for a remainder while it is under way", async () => {
     const { provider, connect, leftovers } = await open();
-    const gate = Promise.withResolvers<void>();
-    const bytes = pattern(900_000);
-    const content = Readable.from(
-      (async function* () {
-        yield bytes.subarray(0, 600_000);
-        await gate.promise;
-        yield bytes.subarray(600_000);
-      })(),
-      { objectMode: false },
-    );
-    const uploading = provider.upload({
-      parent: "",
-      name: "file.bin",
-      content,
-      size: undefined,
-      contentType: undefined,
-      signal: calm,
-    });
-    while (subject?.server.store.uploads.size !== 1) await new Promise(setImmediate);
-    await connect();
-    gate.resolve();
-    expect((await uploading).kind).toBe("ok");
-    same(await get(provider, "file.bin"), bytes);
+    await uploadDuring(provider, async () => void (await connect()));
     expect(await leftovers()).toEqual([]);
   });
 
