@@ -5,6 +5,7 @@ import { CliError } from "../errors.ts";
 import { multipartLength, multipartStream } from "./multipart.ts";
 import { toFailure } from "./outcomes.ts";
 import { type IncomingAnswer, type OutgoingRequest, proxyOf, toNetworkError } from "./transport.ts";
+import type { Trust } from "./trust.ts";
 import { parseJson } from "./vault-session.ts";
 
 /** A file to send as the last part of a form. */
@@ -37,6 +38,7 @@ interface StreamRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly trust: Trust;
   readonly signal: AbortSignal;
 }
 
@@ -124,8 +126,9 @@ async function* noting(
 export async function sendThroughProxy(
   request: OutgoingRequest,
   env: StreamRequest["env"],
+  trust: Trust,
 ): Promise<IncomingAnswer> {
-  return toWhole(await send({ ...request, env }, request.method, request.body));
+  return toWhole(await send({ ...request, env, trust }, request.method, request.body));
 }
 
 async function toWhole(answer: Dispatcher.ResponseData): Promise<IncomingAnswer> {
@@ -145,12 +148,12 @@ const silenceMs = 2 * 60_000;
  * a length with a stream; the whole package takes twice as long to load as these two parts.
  */
 async function send(
-  { url, headers, env, signal }: StreamRequest,
+  { url, headers, env, trust, signal }: StreamRequest,
   method: string,
   body: Readable | string | Uint8Array | undefined,
 ): Promise<Dispatcher.ResponseData> {
   const address = new URL(url);
-  const dispatcher = await createDispatcher(address, env);
+  const dispatcher = await createDispatcher(address, env, trust);
   const { default: request } = await import("undici/lib/api/api-request.js");
   try {
     const answer = await request.call(dispatcher, {
@@ -172,12 +175,18 @@ async function send(
   }
 }
 
-async function createDispatcher(address: URL, env: StreamRequest["env"]): Promise<Dispatcher> {
+async function createDispatcher(
+  address: URL,
+  env: StreamRequest["env"],
+  trust: Trust,
+): Promise<Dispatcher> {
   const proxy = proxyOf(address, env);
+  const secureContext = address.protocol === "https:" ? await trust() : undefined;
+  const tls = secureContext === undefined ? {} : { secureContext };
   if (proxy !== undefined) {
     const { ProxyAgent } = await import("undici");
-    return new ProxyAgent(proxy);
+    return new ProxyAgent({ uri: proxy, requestTls: tls });
   }
   const { default: Client } = await import("undici/lib/dispatcher/client.js");
-  return new Client(address.origin);
+  return new Client(address.origin, { connect: tls });
 }

@@ -9,6 +9,7 @@ import { toFailure } from "./outcomes.ts";
 import { toAddress, toPreview } from "./request.ts";
 import type { Target } from "./target.ts";
 import { createTransport, type IncomingAnswer, type Transport } from "./transport.ts";
+import { createTrust } from "./trust.ts";
 import { parseJson } from "./vault-session.ts";
 
 /** Values for one call; what the endpoint requires, the type requires. */
@@ -99,7 +100,8 @@ const refreshPath = "/api/auth/refresh";
 
 export function createClient(cli: CliContext, transport?: Transport): Client {
   const { system, signal } = cli;
-  const sendRaw = transport ?? createTransport(system);
+  const trust = createTrust(cli);
+  const sendRaw = transport ?? createTransport(system, trust);
   const authorizer = createAuthorizer(cli, (address, cookie) =>
     sendRaw({
       method: "POST",
@@ -147,6 +149,7 @@ export function createClient(cli: CliContext, transport?: Transport): Client {
           url: `${await authorizer.address()}${path}`,
           headers: { ...clientHeaders, Accept: "*/*", ...options.headers, ...headers },
           env: system.env,
+          trust,
           signal: options.signal === undefined ? signal : AbortSignal.any([signal, options.signal]),
           service,
         }),
@@ -171,6 +174,7 @@ export function createClient(cli: CliContext, transport?: Transport): Client {
           url: `${await authorizer.address()}${path}`,
           headers: { ...clientHeaders, Accept: "application/json", ...headers },
           env: system.env,
+          trust,
           signal,
           form,
           boundary: Buffer.from(system.random(16)).toString("hex"),

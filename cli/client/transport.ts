@@ -1,7 +1,9 @@
 import type { IncomingHttpHeaders, RequestOptions } from "node:http";
+import type { SecureContext } from "node:tls";
 import { CliError } from "../errors.ts";
 import type { System } from "../system.ts";
 import { isLoopbackHost } from "./target.ts";
+import type { Trust } from "./trust.ts";
 
 /** One request as it goes out. */
 export interface OutgoingRequest {
@@ -22,6 +24,8 @@ export interface IncomingAnswer {
 /** Sends one request and reads its answer whole. */
 export type Transport = (request: OutgoingRequest) => Promise<IncomingAnswer>;
 
+type SecureContextOptions = { readonly secureContext?: SecureContext };
+
 /** What of a system requests go through. */
 export type TransportSystem = Pick<System, "env" | "http" | "https">;
 
@@ -32,21 +36,23 @@ const silenceMs = 120_000;
  * Requests of text and JSON over Node's own HTTP, which starts faster than undici (streams of bytes use that, see
  * bytes.ts). Bodies of 205 answers are kept. Connections are not reused: a command makes a request or two.
  */
-export function createTransport({ env, http, https }: TransportSystem): Transport {
+export function createTransport({ env, http, https }: TransportSystem, trust: Trust): Transport {
   return async (request) => {
     const url = new URL(request.url);
     if (proxyOf(url, env) !== undefined) {
       const { sendThroughProxy } = await import("./bytes.ts");
-      return sendThroughProxy(request, env);
+      return sendThroughProxy(request, env, trust);
     }
+    const secureContext = url.protocol === "https:" ? await trust() : undefined;
     const { request: send } = url.protocol === "https:" ? https() : http();
     return new Promise<IncomingAnswer>((resolve, reject) => {
-      const options: RequestOptions = {
+      const options: RequestOptions & SecureContextOptions = {
         method: request.method,
         headers: withLength(request),
         agent: false,
         signal: request.signal,
         timeout: silenceMs,
+        ...(secureContext === undefined ? {} : { secureContext }),
       };
       const outgoing = send(url, options, (answer) => {
         const chunks: Buffer[] = [];
@@ -94,12 +100,21 @@ export function toNetworkError(error: unknown, url: URL, signal: AbortSignal): E
   if (signal.aborted) return signal.reason as Error;
   const code = (error as NodeJS.ErrnoException).code ?? "";
   const reason = error instanceof Error && error.message !== "" ? error.message : code;
+  if (code === "ERR_TLS_CERT_ALTNAME_INVALID")
+    return new CliError(
+      "daemon_unreachable",
+      `the certificate of ${url.origin} is for other names: ${reason}`,
+      {
+        hint: "name the daemon as its certificate does, with --url, CROFT_URL or the profile",
+        cause: error,
+      },
+    );
   if (/CERT|SELF_SIGNED|UNABLE_TO_(GET|VERIFY)/.test(code))
     return new CliError(
       "daemon_unreachable",
       `${url.origin} has a certificate that is not trusted`,
       {
-        hint: "NODE_EXTRA_CA_CERTS names a file with certificates to trust",
+        hint: "NODE_EXTRA_CA_CERTS names a file with certificates to trust; one of --tls self is keys/tls.crt in the daemon's data directory",
         cause: error,
       },
     );

@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { clientHeaders } from "../../client/client.ts";
 import { addressOf, findTarget, type Target } from "../../client/target.ts";
 import { createTransport } from "../../client/transport.ts";
+import { createTrust } from "../../client/trust.ts";
 import type { CliContext } from "../../context.ts";
 import { CliError, usageError } from "../../errors.ts";
 import { shape } from "../../output/spec.ts";
@@ -30,7 +31,7 @@ async function runDaemonWait(
   cli: CliContext,
   { timeoutSeconds }: DaemonWaitOptions,
 ): Promise<void> {
-  const send = createTransport(cli.system);
+  const send = createTransport(cli.system, () => createTrust(cli)());
   const deadline = cli.clock() + timeoutSeconds * 1000;
   for (;;) {
     const target = await findTarget(cli);

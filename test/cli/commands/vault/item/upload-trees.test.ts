@@ -230,6 +230,7 @@ describe("files", () => {
       expect(seen).toEqual([]);
       await using daemon = await fakeDaemon({ "POST /up": { body: {} } });
       const sending = sendUpload({
+        trust: async () => undefined,
         url: `${daemon.url}/up`,
         headers: {},
         env: {},
