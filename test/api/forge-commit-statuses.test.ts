@@ -1,27 +1,23 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestDaemon, type TestAnswer, type TestDaemon } from "../support/daemon.ts";
 import { expectWireShape } from "../support/forge-wire.ts";
-import { createForgePeople, type ForgePeople } from "../support/forge-people.ts";
+import { createForgePeople } from "../support/forge-people.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { createGitClient, type GitClient } from "../support/git-client.ts";
 
 let daemon: TestDaemon;
 let git: GitClient;
-let people: ForgePeople;
+const people = createForgePeople(() => daemon);
+const { newUser, by, api } = people;
 
 beforeAll(async () => {
   daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
-  people = createForgePeople(() => daemon);
   git = await createGitClient();
 });
 afterAll(async () => {
   await git[Symbol.asyncDispose]();
   await daemon[Symbol.asyncDispose]();
 });
-
-const newUser = () => people.newUser();
-const by: ForgePeople["by"] = (...request) => people.by(...request);
-const api: ForgePeople["api"] = (...request) => people.api(...request);
 
 /** A repository of somebody's with commits of these authors; tells their ids, the oldest first. */
 async function newRepository(owner: string, authors: readonly string[], fields: object = {}) {
@@ -105,13 +101,15 @@ describe("a report on a commit", () => {
     const hidden = await newRepository(mira, [mira], { private: true });
     const [sha = ""] = ids;
     const json = { state: "success" };
-    expect((await api("POST", `${path}/statuses/${sha}`, undefined, json)).status).toBe(401);
+    expect((await api("POST", `${path}/statuses/${sha}`, json, "")).status).toBe(401);
     expect((await by(nora, "POST", `${path}/statuses/${sha}`, json)).status).toBe(403);
     expect((await by(nora, "POST", `${hidden.path}/statuses/${hidden.ids[0]}`, json)).status).toBe(
       404,
     );
-    expect((await api("GET", `${hidden.path}/commits/main/status`)).status).toBe(404);
-    expect((await api("GET", `${path}/commits/main/status`)).status).toBe(200);
+    expect((await api("GET", `${hidden.path}/commits/main/status`, undefined, "")).status).toBe(
+      404,
+    );
+    expect((await api("GET", `${path}/commits/main/status`, undefined, "")).status).toBe(200);
     for (const odd of ["0".repeat(40), "--all", "HEAD~1", "main..main", "a b", "x^{}", "@", "-n1"])
       for (const rest of [
         `/statuses/${encodeURIComponent(odd)}`,

@@ -1,21 +1,17 @@
 import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startTestDaemon, type TestAnswer, type TestDaemon } from "../support/daemon.ts";
+import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
+import { createForgePeople } from "../support/forge-people.ts";
 import { expectWireShape } from "../support/forge-wire.ts";
 
 let daemon: TestDaemon;
-let admin: string;
+const people = createForgePeople(() => daemon);
+const { api } = people;
 beforeAll(async () => {
   daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
-  admin = daemon.first?.forge.token ?? "";
 });
 afterAll(() => daemon[Symbol.asyncDispose]());
-
-function api(method: string, path: string, json?: unknown): Promise<TestAnswer> {
-  const body = json === undefined ? {} : { json };
-  return daemon.request(`/api/v1${path}`, { method, token: admin, ...body });
-}
 
 interface Task {
   readonly name: string;

@@ -4,29 +4,20 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import Sqlite from "better-sqlite3";
 import { startTestDaemon, type TestAnswer, type TestDaemon } from "../support/daemon.ts";
+import { createForgePeople } from "../support/forge-people.ts";
 import { expectWireShape } from "../support/forge-wire.ts";
 import { createGitClient, type GitClient } from "../support/git-client.ts";
 import { type Received, type Receiver, startReceiver } from "../support/receiver.ts";
 
 let daemon: TestDaemon;
-let admin: string;
+const people = createForgePeople(() => daemon);
+const { api } = people;
 
 beforeAll(async () => {
   daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
-  admin = daemon.first?.forge.token ?? "";
-  await api("POST", "/admin/users", {
-    username: "mira",
-    email: "mira@example.org",
-    password: "user-password",
-    must_change_password: false,
-  });
+  await people.newUser("mira");
 });
 afterAll(() => daemon[Symbol.asyncDispose]());
-
-function api(method: string, path: string, json?: unknown): Promise<TestAnswer> {
-  const body = json === undefined ? {} : { json };
-  return daemon.request(`/api/v1${path}`, { method, token: admin, ...body });
-}
 
 const config = { url: "http://127.0.0.1:9/", content_type: "json" };
 const create = (fields: object = {}) =>

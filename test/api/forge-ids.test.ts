@@ -1,14 +1,13 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
-import { createForgePeople, type ForgePeople } from "../support/forge-people.ts";
+import { createForgePeople } from "../support/forge-people.ts";
 
 let daemon: TestDaemon;
-let people: ForgePeople;
+const people = createForgePeople(() => daemon);
 let mira: string;
 
 beforeAll(async () => {
   daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
-  people = createForgePeople(() => daemon);
   mira = await people.newUser();
 });
 afterAll(() => daemon[Symbol.asyncDispose]());
@@ -21,10 +20,10 @@ test.each<[string, () => string, object]>([
   ["a hook", () => "/admin/hooks", { type: "gitea", config }],
   ["a key", () => `/admin/users/${mira}/keys`, { title: "laptop", key }],
 ])("the id of %s that is gone is not used again", async (_what, path, body) => {
-  const made = await people.api("POST", path(), people.admin, body);
+  const made = await people.api("POST", path(), body);
   expect(made.status).toBe(201);
-  await people.api("DELETE", `${path()}/${made.json.id}`, people.admin);
-  const next = await people.api("POST", path(), people.admin, body);
+  await people.api("DELETE", `${path()}/${made.json.id}`);
+  const next = await people.api("POST", path(), body);
   expect(next.json.id).toBeGreaterThan(made.json.id);
 });
 

@@ -1,17 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
-import { createForgePeople, type ForgePeople } from "../support/forge-people.ts";
+import { createForgePeople } from "../support/forge-people.ts";
 import { expectWireShape } from "../support/forge-wire.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 
 let daemon: TestDaemon;
-let people: ForgePeople;
+const people = createForgePeople(() => daemon);
 let receiver: Receiver;
 
 beforeAll(async () => {
   receiver = await startReceiver();
   daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
-  people = createForgePeople(() => daemon);
 });
 afterAll(async () => {
   await daemon[Symbol.asyncDispose]();

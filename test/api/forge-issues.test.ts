@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestDaemon, type TestAnswer, type TestDaemon } from "../support/daemon.ts";
 import { expectWireShape } from "../support/forge-wire.ts";
-import { createForgePeople, type ForgePeople } from "../support/forge-people.ts";
+import { createForgePeople } from "../support/forge-people.ts";
 import { createGitClient, type GitClient } from "../support/git-client.ts";
 
 let daemon: TestDaemon;
 let git: GitClient;
-let people: ForgePeople;
+const people = createForgePeople(() => daemon);
+const { newUser, by } = people;
 
 beforeAll(async () => {
   daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
-  people = createForgePeople(() => daemon);
   git = await createGitClient();
 });
 afterAll(async () => {
@@ -18,8 +18,6 @@ afterAll(async () => {
   await daemon[Symbol.asyncDispose]();
 });
 
-const newUser = () => people.newUser();
-const by: ForgePeople["by"] = (...request) => people.by(...request);
 /** Makes a repository and returns the path of its routes. */
 const newRepository = async (owner: string, fields: object = {}) =>
   `/repos/${owner}/${await people.newRepository(owner, fields)}`;
@@ -37,9 +35,7 @@ async function settle(repo: string, owner: string, listener: string): Promise<vo
   const made = await by(owner, "POST", `${repo}/issues`, { title: `for @${listener}` });
   const number = made.json.number;
   await expect
-    .poll(async () => (await by(listener, "GET", "/notifications?subject-type=issue")).text, {
-      timeout: 4000,
-    })
+    .poll(async () => (await by(listener, "GET", "/notifications?subject-type=issue")).text)
     .toContain(`/issues/${number}"`);
 }
 
@@ -55,7 +51,7 @@ describe("an issue", () => {
     expect(own.assignees).toMatchObject([{ email: hidden(nora), active: false }]);
     const others = (await by(nora, "GET", `${repo}/issues`)).json;
     expect(others[0].user).toMatchObject({ email: `${mira}@example.org`, active: false });
-    const strangers = (await people.api("GET", `${repo}/issues/1`)).json;
+    const strangers = (await people.api("GET", `${repo}/issues/1`, undefined, "")).json;
     expect(strangers.user).toMatchObject({ email: hidden(mira), active: false });
     const comments = (await by(nora, "GET", `${repo}/issues/1/comments`)).json;
     expect(comments[0].user).toMatchObject({ email: hidden(nora), active: false });
@@ -343,7 +339,7 @@ describe("threads", () => {
       };
       expect(await numbers()).toEqual([3, "3", 3]);
       const path = what === "the repository" ? repo : `/admin/users/${mira}?purge=true`;
-      expect((await people.api("DELETE", path, people.admin)).status).toBe(204);
+      expect((await people.api("DELETE", path)).status).toBe(204);
       expect(await numbers()).toEqual([2, "2", 2]);
     },
   );

@@ -4,15 +4,15 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createObjectStore } from "../../storage/bytes/object-store.ts";
 import { startTestDaemon, type TestAnswer, type TestDaemon } from "../support/daemon.ts";
+import { createForgePeople } from "../support/forge-people.ts";
 import { expectWireShape } from "../support/forge-wire.ts";
 
 let daemon: TestDaemon;
-let admin: string;
+const people = createForgePeople(() => daemon);
 
 beforeAll(async () => {
   daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
-  admin = daemon.first?.forge.token ?? "";
-  await addUser("mira");
+  await people.newUser("mira");
   for (const [name, version] of [
     ["alpha", "1"],
     ["alpha", "2"],
@@ -25,26 +25,17 @@ beforeAll(async () => {
 });
 afterAll(() => daemon[Symbol.asyncDispose]());
 
-const addUser = (username: string) =>
-  daemon.request("/api/v1/admin/users", {
-    token: admin,
-    json: {
-      username,
-      email: `${username}@example.org`,
-      password: "user-password",
-      must_change_password: false,
-    },
-  });
 const put = (path: string, body: string) =>
-  daemon.request(path, { method: "PUT", token: admin, body });
-const list = (query = "") => daemon.request(`/api/v1/admin/packages${query}`, { token: admin });
+  daemon.request(path, { method: "PUT", token: people.admin, body });
+const list = (query = "") =>
+  daemon.request(`/api/v1/admin/packages${query}`, { token: people.admin });
 const namesOf = ({ json }: TestAnswer) =>
   json.map((each: { name: string; version: string }) => `${each.name} ${each.version}`);
 
 async function publish(name: string, version: string, owner = "mira"): Promise<TestAnswer> {
   return daemon.request(`/api/packages/${owner}/npm/${name}`, {
     method: "PUT",
-    token: admin,
+    token: people.admin,
     json: {
       name,
       versions: { [version]: { name, version } },
@@ -129,7 +120,7 @@ describe("a version", () => {
     await publish("short", "1.0.0");
     await publish("short", "2.0.0");
     const remove = (version: string) =>
-      daemon.request(at("short", version), { method: "DELETE", token: admin });
+      daemon.request(at("short", version), { method: "DELETE", token: people.admin });
     expect((await remove("2.0.0")).status).toBe(204);
     expect((await daemon.request("/api/packages/mira/npm/short")).json["dist-tags"]).toEqual({
       latest: "1.0.0",
@@ -142,25 +133,28 @@ describe("a version", () => {
 
 describe("people and their packages", () => {
   test("who owns packages is not deleted but purged, and whose versions remain is a ghost", async () => {
-    await addUser("owner");
-    await addUser("other");
+    await people.newUser("owner");
+    await people.newUser("other");
     const token = await daemon.request("/api/v1/users/owner/tokens", {
       basic: "owner:user-password",
       json: { name: "all", scopes: ["all"] },
     });
     await daemon.request("/api/v1/admin/users/owner/orgs", {
-      token: admin,
+      token: people.admin,
       json: { username: "lasting" },
     });
     await daemon.request("/api/v1/admin/users/mira/orgs", {
-      token: admin,
+      token: people.admin,
       json: { username: "kept" },
     });
     const own = { method: "PUT", token: token.json.sha1, body: "x" };
     expect((await daemon.request("/api/packages/owner/generic/p/1/f", own)).status).toBe(201);
     expect((await daemon.request("/api/packages/lasting/generic/p/1/f", own)).status).toBe(201);
     const remove = (query: string) =>
-      daemon.request(`/api/v1/admin/users/owner${query}`, { method: "DELETE", token: admin });
+      daemon.request(`/api/v1/admin/users/owner${query}`, {
+        method: "DELETE",
+        token: people.admin,
+      });
     const refused = await remove("");
     expect(refused.status).toBe(422);
     expect((await remove("?purge=true")).status).toBe(204);
@@ -172,7 +166,7 @@ describe("people and their packages", () => {
     });
     await daemon.request("/api/v1/admin/users/other", {
       method: "PATCH",
-      token: admin,
+      token: people.admin,
       json: { login_name: "other", source_id: 0, admin: true },
     });
     await daemon.request("/api/packages/kept/generic/by-other/1/f", {
@@ -180,18 +174,19 @@ describe("people and their packages", () => {
       token: stranger.json.sha1,
       body: "y",
     });
-    await daemon.request("/api/v1/admin/users/other", { method: "DELETE", token: admin });
+    await daemon.request("/api/v1/admin/users/other", { method: "DELETE", token: people.admin });
     expect((await list("?q=by-other")).json).toMatchObject([
       { owner: { login: "kept" }, creator: { id: -1, login: "Ghost" } },
     ]);
   });
 
   test("only packages are in the way: the refusal names them", async () => {
-    const { json: account } = await addUser("packer");
+    const packer = await people.newUser("packer");
+    const { json: account } = await people.by(packer, "GET", "/user");
     await put("/api/packages/packer/generic/p/1/f", "x");
     const refused = await daemon.request("/api/v1/admin/users/packer", {
       method: "DELETE",
-      token: admin,
+      token: people.admin,
     });
     expect(refused).toMatchObject({
       status: 422,
@@ -231,7 +226,7 @@ test("the sweep takes what is old and unused, and nothing else", async () => {
 
 test("hooks are told of versions that come and go, not of further files", async () => {
   const hook = await daemon.request("/api/v1/admin/hooks", {
-    token: admin,
+    token: people.admin,
     json: {
       type: "gitea",
       active: true,
@@ -246,15 +241,18 @@ test("hooks are told of versions that come and go, not of further files", async 
   expect(hook.status).toBe(201);
   await put("/api/packages/mira/generic/told/1/a", "a");
   await put("/api/packages/mira/generic/told/1/b", "b");
-  await daemon.request("/api/packages/mira/generic/told/1", { method: "DELETE", token: admin });
+  await daemon.request("/api/packages/mira/generic/told/1", {
+    method: "DELETE",
+    token: people.admin,
+  });
   const log = await daemon.request(`/api/v1/admin/hooks/${hook.json.id}/deliveries`, {
-    token: admin,
+    token: people.admin,
   });
   expect(log.json).toHaveLength(2);
   const seen = [];
   for (const { id } of log.json) {
     const path = `/api/v1/admin/hooks/${hook.json.id}/deliveries/${id}`;
-    const { json } = await daemon.request(path, { token: admin });
+    const { json } = await daemon.request(path, { token: people.admin });
     seen.push(JSON.parse(json.request.body));
   }
   expect(seen).toMatchObject([

@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startTestDaemon, type TestAnswer, type TestDaemon } from "../support/daemon.ts";
+import { createForgePeople } from "../support/forge-people.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 
 let daemon: TestDaemon;
 let receiver: Receiver;
-let admin: string;
+const people = createForgePeople(() => daemon);
+const { api } = people;
 let mira: string;
 let nora: string;
 let count = 0;
@@ -13,33 +15,13 @@ let name = "";
 beforeAll(async () => {
   receiver = await startReceiver();
   daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
-  admin = daemon.first?.forge.token ?? "";
-  mira = await addUser("mira");
-  nora = await addUser("nora");
+  mira = people.tokenOf(await people.newUser("mira"));
+  nora = people.tokenOf(await people.newUser("nora"));
 });
 afterAll(async () => {
   await daemon[Symbol.asyncDispose]();
   await receiver[Symbol.asyncDispose]();
 });
-
-async function addUser(username: string): Promise<string> {
-  await api("POST", "/admin/users", {
-    username,
-    email: `${username}@example.org`,
-    password: "user-password",
-    must_change_password: false,
-  });
-  const made = await daemon.request(`/api/v1/users/${username}/tokens`, {
-    basic: `${username}:user-password`,
-    json: { name: "test", scopes: ["all"] },
-  });
-  return made.json.sha1;
-}
-
-function api(method: string, path: string, json?: unknown, token = admin): Promise<TestAnswer> {
-  const body = json === undefined ? {} : { json };
-  return daemon.request(`/api/v1${path}`, { method, token, ...body });
-}
 
 const upload = (version: string, called = name, token = mira) =>
   daemon.request(`/api/packages/mira/generic/${called}/${version}/file`, {
@@ -86,7 +68,7 @@ describe("a package and a repository", () => {
     await link(`${name}-home`);
     const given = await api("POST", `/repos/mira/${name}-home/transfer`, { new_owner: "nora" });
     expect(given.status).toBe(202);
-    expect((await view(admin)).json.repository).toBeNull();
+    expect((await view(people.admin)).json.repository).toBeNull();
   });
 
   test("hooks of the repository hear of versions", async () => {
@@ -154,7 +136,7 @@ describe("npm", () => {
 });
 
 test("the registry of a renamed owner goes on working under the old name", async () => {
-  const vera = await addUser("vera");
+  const vera = people.tokenOf(await people.newUser("vera"));
   await daemon.request("/api/packages/vera/generic/kept/1/file", {
     method: "PUT",
     token: vera,

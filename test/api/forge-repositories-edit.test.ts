@@ -2,7 +2,8 @@ import { existsSync } from "node:fs";
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestDaemon, type TestAnswer, type TestDaemon } from "../support/daemon.ts";
+import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
+import { createForgePeople } from "../support/forge-people.ts";
 import { expectWireShape } from "../support/forge-wire.ts";
 import { createGitClient, type GitClient } from "../support/git-client.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
@@ -18,7 +19,8 @@ const omitted = [
 let daemon: TestDaemon;
 let git: GitClient;
 let receiver: Receiver;
-let admin: string;
+const people = createForgePeople(() => daemon);
+const { api } = people;
 let mira: string;
 let nora: string;
 
@@ -26,34 +28,14 @@ beforeAll(async () => {
   receiver = await startReceiver();
   daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
   git = await createGitClient();
-  admin = daemon.first?.forge.token ?? "";
-  mira = await addUser("mira");
-  nora = await addUser("nora");
+  mira = people.tokenOf(await people.newUser("mira"));
+  nora = people.tokenOf(await people.newUser("nora"));
 });
 afterAll(async () => {
   await git[Symbol.asyncDispose]();
   await daemon[Symbol.asyncDispose]();
   await receiver[Symbol.asyncDispose]();
 });
-
-async function addUser(username: string): Promise<string> {
-  await api("POST", "/admin/users", {
-    username,
-    email: `${username}@example.org`,
-    password: "user-password",
-    must_change_password: false,
-  });
-  const made = await daemon.request(`/api/v1/users/${username}/tokens`, {
-    basic: `${username}:user-password`,
-    json: { name: "test", scopes: ["all"] },
-  });
-  return made.json.sha1;
-}
-
-function api(method: string, path: string, json?: unknown, token = admin): Promise<TestAnswer> {
-  const body = json === undefined ? {} : { json };
-  return daemon.request(`/api/v1${path}`, { method, token, ...body });
-}
 
 const create = (name: string, fields: object = {}) =>
   api("POST", "/admin/users/mira/repos", { name, ...fields });
@@ -133,7 +115,9 @@ describe("editing", () => {
     await create("hidden", { private: true });
     expect((await edit("guarded", { private: true }, nora)).status).toBe(403);
     expect((await edit("hidden", { private: false }, nora)).status).toBe(404);
-    expect((await edit("guarded", { description: "by an administrator" }, admin)).status).toBe(200);
+    expect(
+      (await edit("guarded", { description: "by an administrator" }, people.admin)).status,
+    ).toBe(200);
     const reader = await daemon.request("/api/v1/users/mira/tokens", {
       basic: "mira:user-password",
       json: { name: "reader", scopes: ["read:repository"] },

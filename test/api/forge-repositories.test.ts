@@ -2,7 +2,8 @@ import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestDaemon, type TestAnswer, type TestDaemon } from "../support/daemon.ts";
+import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
+import { createForgePeople } from "../support/forge-people.ts";
 import { expectWireShape } from "../support/forge-wire.ts";
 import { createGitClient, type GitClient } from "../support/git-client.ts";
 
@@ -16,44 +17,21 @@ const omitted = [
 
 let daemon: TestDaemon;
 let git: GitClient;
-let admin: string;
+const people = createForgePeople(() => daemon);
+const { api } = people;
 let mira: string;
 let nora: string;
 
 beforeAll(async () => {
   daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
   git = await createGitClient();
-  admin = daemon.first?.forge.token ?? "";
-  mira = await addUser("mira");
-  nora = await addUser("Nora");
+  mira = people.tokenOf(await people.newUser("mira"));
+  nora = people.tokenOf(await people.newUser("Nora"));
 });
 afterAll(async () => {
   await git[Symbol.asyncDispose]();
   await daemon[Symbol.asyncDispose]();
 });
-
-async function addUser(username: string, fields: object = {}): Promise<string> {
-  await api("POST", "/admin/users", {
-    username,
-    email: `${username}@example.org`,
-    password: "user-password",
-    must_change_password: false,
-    ...fields,
-  });
-  const made = await daemon.request(`/api/v1/users/${username}/tokens`, {
-    basic: `${username}:user-password`,
-    json: { name: "test", scopes: ["all"] },
-  });
-  return made.json.sha1;
-}
-
-function api(method: string, path: string, json?: unknown, token = admin): Promise<TestAnswer> {
-  return daemon.request(`/api/v1${path}`, {
-    method,
-    token,
-    ...(json === undefined ? {} : { json }),
-  });
-}
 
 const create = (json: object, owner = "mira") => api("POST", `/admin/users/${owner}/repos`, json);
 const folderOf = (path: string) => join(daemon.home, "repositories", path);
@@ -206,7 +184,7 @@ describe("seeing", () => {
   beforeAll(async () => {
     await create({ name: "open" });
     await create({ name: "secret", private: true });
-    await addUser("limited", { visibility: "limited" });
+    await people.newUser("limited", { visibility: "limited" });
     await create({ name: "seen" }, "limited");
   });
 
@@ -245,7 +223,7 @@ describe("seeing", () => {
   test.each(["%2e%2e/open", "mira/..%2fopen", "mira/%2e%2e", "mira/open.git", "mira/open%00"])(
     "the path %s finds nothing",
     async (path) => {
-      const answer = await daemon.request(`/api/v1/repos/${path}`, { token: admin });
+      const answer = await daemon.request(`/api/v1/repos/${path}`, { token: people.admin });
       expect([400, 404]).toContain(answer.status);
     },
   );
@@ -299,7 +277,7 @@ describe("with their owner", () => {
   };
 
   test("a user who owns repositories stays, unless purged with them", async () => {
-    await addUser("leaver");
+    await people.newUser("leaver");
     await create({ name: "left", auto_init: true }, "leaver");
     expect(await api("DELETE", "/admin/users/leaver")).toMatchObject({
       status: 422,
@@ -308,13 +286,13 @@ describe("with their owner", () => {
     await git.run("init", "--bare", "-q", folderOf("leaver/stray.git"));
     expect((await api("DELETE", "/admin/users/leaver?purge=true")).status).toBe(204);
     await settled(() => !existsSync(folderOf("leaver")));
-    await addUser("leaver", { email: "again@example.org" });
+    await people.newUser("leaver", { email: "again@example.org" });
     expect((await create({ name: "left" }, "leaver")).status).toBe(201);
     expect(existsSync(folderOf("leaver/left.git/HEAD"))).toBe(true);
   });
 
   test("a renamed user keeps them, also those without a record, and the old address leads on", async () => {
-    await addUser("before");
+    await people.newUser("before");
     await create({ name: "kept", auto_init: true }, "before");
     await git.run("init", "--bare", "-q", folderOf("before/stray.git"));
     const renamed = await api("POST", "/admin/users/before/rename", { new_username: "After" });
@@ -334,10 +312,10 @@ describe("with their owner", () => {
   });
 
   test("a name that changes hands mixes nobody's repositories", async () => {
-    await addUser("first");
+    await people.newUser("first");
     await create({ name: "same", description: "of the first" }, "first");
     await api("POST", "/admin/users/first/rename", { new_username: "second" });
-    await addUser("first", { email: "other@example.org" });
+    await people.newUser("first", { email: "other@example.org" });
     const made = await create({ name: "same", description: "of the new" }, "first");
     expect(made.status).toBe(201);
     await settled(() => existsSync(folderOf("second/same.git")));

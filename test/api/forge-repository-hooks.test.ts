@@ -1,6 +1,7 @@
 import { createHmac } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { startTestDaemon, type TestAnswer, type TestDaemon } from "../support/daemon.ts";
+import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
+import { createForgePeople } from "../support/forge-people.ts";
 import { expectWireShape } from "../support/forge-wire.ts";
 import { createGitClient, type GitClient } from "../support/git-client.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
@@ -8,7 +9,8 @@ import { type Receiver, startReceiver } from "../support/receiver.ts";
 let daemon: TestDaemon;
 let receiver: Receiver;
 let git: GitClient;
-let admin: string;
+const people = createForgePeople(() => daemon);
+const { api } = people;
 let mira: string;
 let nora: string;
 
@@ -16,38 +18,14 @@ beforeAll(async () => {
   receiver = await startReceiver();
   daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
   git = await createGitClient();
-  admin = daemon.first?.forge.token ?? "";
-  mira = await addUser("mira");
-  nora = await addUser("nora");
+  mira = people.tokenOf(await people.newUser("mira"));
+  nora = people.tokenOf(await people.newUser("nora"));
 });
 afterAll(async () => {
   await git[Symbol.asyncDispose]();
   await daemon[Symbol.asyncDispose]();
   await receiver[Symbol.asyncDispose]();
 });
-
-async function addUser(username: string): Promise<string> {
-  await api("POST", "/admin/users", {
-    username,
-    email: `${username}@example.org`,
-    password: "user-password",
-    must_change_password: false,
-  });
-  return tokenOf(username, ["all"]);
-}
-
-async function tokenOf(username: string, scopes: readonly string[]): Promise<string> {
-  const made = await daemon.request(`/api/v1/users/${username}/tokens`, {
-    basic: `${username}:user-password`,
-    json: { name: scopes.join(), scopes },
-  });
-  return made.json.sha1;
-}
-
-function api(method: string, path: string, json?: unknown, token = admin): Promise<TestAnswer> {
-  const body = json === undefined ? {} : { json };
-  return daemon.request(`/api/v1${path}`, { method, token, ...body });
-}
 
 let count = 0;
 let name = "";
@@ -142,10 +120,10 @@ describe("whom it is for", () => {
     expect((await api("GET", hooks(`/${id}`))).status).toBe(200);
     await api("PATCH", `/repos/mira/${name}`, { private: true });
     expect((await api("GET", hooks(), undefined, nora)).status).toBe(404);
-    const reader = await tokenOf("mira", ["read:repository"]);
+    const reader = await people.newToken("mira", ["read:repository"]);
     expect((await api("GET", hooks(), undefined, reader)).status).toBe(200);
     expect((await api("DELETE", hooks(`/${id}`), undefined, reader)).status).toBe(403);
-    const limited = await tokenOf("mira", ["write:repository", "public-only"]);
+    const limited = await people.newToken("mira", ["write:repository", "public-only"]);
     expect((await api("GET", hooks(), undefined, limited)).status).toBe(403);
   });
 

@@ -1,18 +1,17 @@
 import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
-import { createForgePeople, type ForgePeople } from "../support/forge-people.ts";
+import { createForgePeople } from "../support/forge-people.ts";
 import { expectWireShape } from "../support/forge-wire.ts";
 import { createGitClient, type GitClient } from "../support/git-client.ts";
 
 let daemon: TestDaemon;
-let people: ForgePeople;
+const people = createForgePeople(() => daemon);
 let git: GitClient;
 let mira: string;
 
 beforeAll(async () => {
   daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
-  people = createForgePeople(() => daemon);
   git = await createGitClient();
   mira = await people.newUser();
 });

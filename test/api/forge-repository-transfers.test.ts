@@ -3,18 +3,18 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
 import { expectWireShape } from "../support/forge-wire.ts";
-import { createForgePeople, type ForgePeople } from "../support/forge-people.ts";
+import { createForgePeople } from "../support/forge-people.ts";
 import { createGitClient, type GitClient } from "../support/git-client.ts";
 
 const omitted = ["parent", "default_target_branch", "external_tracker", "external_wiki"];
 
 let daemon: TestDaemon;
 let git: GitClient;
-let people: ForgePeople;
+const people = createForgePeople(() => daemon);
+const { newUser, by, newRepository, api } = people;
 
 beforeAll(async () => {
   daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
-  people = createForgePeople(() => daemon);
   git = await createGitClient();
 });
 afterAll(async () => {
@@ -22,10 +22,6 @@ afterAll(async () => {
   await daemon[Symbol.asyncDispose]();
 });
 
-const newUser = () => people.newUser();
-const by: ForgePeople["by"] = (...request) => people.by(...request);
-const newRepository: ForgePeople["newRepository"] = (...wanted) => people.newRepository(...wanted);
-const api: ForgePeople["api"] = (...request) => people.api(...request);
 const give = (user: string, path: string, newOwner: string) =>
   by(user, "POST", `/repos/${path}/transfer`, { new_owner: newOwner });
 const answerOffer = (user: string, path: string, word: "accept" | "reject") =>
@@ -41,7 +37,7 @@ describe("a repository that is given by whom may decide", () => {
   test("belongs to its new owner with its files, and leads there from its former address", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const name = await newRepository(mira, { auto_init: true, private: true });
-    const given = await api("POST", `/repos/${mira}/${name}/transfer`, people.admin, {
+    const given = await api("POST", `/repos/${mira}/${name}/transfer`, {
       new_owner: nora,
     });
     expect(given.status).toBe(202);
@@ -59,7 +55,7 @@ describe("a repository that is given by whom may decide", () => {
     expect(await titlesOf(mira)).toEqual([null]);
     expect((await by(nora, "GET", `/repos/${nora}/${name}/subscription`)).status).toBe(200);
     // The former name is free, and then leads nowhere else.
-    await api("POST", `/admin/users/${mira}/repos`, people.admin, { name });
+    await api("POST", `/admin/users/${mira}/repos`, { name });
     expect((await by(mira, "GET", `/repos/${mira}/${name}`)).json.full_name).toBe(
       `${mira}/${name}`,
     );
@@ -68,7 +64,7 @@ describe("a repository that is given by whom may decide", () => {
   test("comes from one's own hands into one's organization", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const org = `org${mira}`;
-    await api("POST", `/admin/users/${mira}/orgs`, people.admin, { username: org });
+    await api("POST", `/admin/users/${mira}/orgs`, { username: org });
     const name = await newRepository(mira);
     expect((await give(mira, `${mira}/${name}`, org)).status).toBe(202);
     const back = await give(mira, `${org}/${name}`, mira);
@@ -127,7 +123,7 @@ describe("a repository that is offered", () => {
   test("to an organization is told to whom may make repositories there, and accepted by one of them", async () => {
     const [mira, nora, stranger] = [await newUser(), await newUser(), await newUser()];
     const org = `org${nora}`;
-    await api("POST", `/admin/users/${nora}/orgs`, people.admin, { username: org });
+    await api("POST", `/admin/users/${nora}/orgs`, { username: org });
     const name = await newRepository(mira, { private: true });
     const path = `${mira}/${name}`;
     expect((await give(mira, path, org)).status).toBe(201);
@@ -139,7 +135,7 @@ describe("a repository that is offered", () => {
   test("names the teams of the organization that are to get it", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const org = `org${nora}`;
-    await api("POST", `/admin/users/${nora}/orgs`, people.admin, { username: org });
+    await api("POST", `/admin/users/${nora}/orgs`, { username: org });
     const path = `${mira}/${await newRepository(mira)}`;
     const offer = (id: number) =>
       by(mira, "POST", `/repos/${path}/transfer`, { new_owner: org, team_ids: [id] });
@@ -185,7 +181,7 @@ describe("a repository is not given", () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const hidden = `hidden${nora}`;
     const fields = { username: hidden, visibility: "private" };
-    await api("POST", `/admin/users/${nora}/orgs`, people.admin, fields);
+    await api("POST", `/admin/users/${nora}/orgs`, fields);
     const name = await newRepository(mira);
     const path = `${mira}/${name}`;
     const refused = async (newOwner: string, json: object = {}) => {
@@ -205,7 +201,7 @@ describe("a repository is not given", () => {
       "Teams can only be added to organization-owned repositories",
     ]);
     expect((await refused(""))[0]).toBe(422);
-    await api("POST", `/admin/users/${nora}/repos`, people.admin, { name: name.toUpperCase() });
+    await api("POST", `/admin/users/${nora}/repos`, { name: name.toUpperCase() });
     expect((await refused(nora))[0]).toBe(422);
     const other = await newUser();
     expect((await refused(other))[0]).toBe(201);
@@ -221,7 +217,7 @@ describe("a repository is not given", () => {
 
   test("to whom has as many as are allowed", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
-    await api("PATCH", `/admin/users/${nora}`, people.admin, {
+    await api("PATCH", `/admin/users/${nora}`, {
       source_id: 0,
       login_name: nora,
       max_repo_creation: 0,
@@ -239,7 +235,7 @@ describe("a repository is not given", () => {
 test("a transferred repository is cloned from its new address", async () => {
   const [mira, nora] = [await newUser(), await newUser()];
   const name = await newRepository(mira, { auto_init: true });
-  await api("POST", `/repos/${mira}/${name}/transfer`, people.admin, { new_owner: nora });
+  await api("POST", `/repos/${mira}/${name}/transfer`, { new_owner: nora });
   const cloned = await git.run("clone", "-q", `${daemon.url}/${nora}/${name}.git`, "moved");
   expect(cloned).toMatchObject({ exitCode: 0 });
   expect(existsSync(join(git.folder, "moved", "README.md"))).toBe(true);

@@ -3,23 +3,18 @@ import { appendFile, mkdir, readFile, rm, symlink, writeFile } from "node:fs/pro
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
+import { createForgePeople } from "../support/forge-people.ts";
 import { createGitClient, type GitClient } from "../support/git-client.ts";
 
 let daemon: TestDaemon;
 let git: GitClient;
-let admin: string;
+const people = createForgePeople(() => daemon);
+const { api } = people;
 
 beforeAll(async () => {
   daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
   git = await createGitClient();
-  admin = daemon.first?.forge.token ?? "";
-  for (const username of ["mira", "Nora"])
-    await api("POST", "/admin/users", {
-      username,
-      email: `${username}@example.org`,
-      password: "user-password",
-      must_change_password: false,
-    });
+  for (const username of ["mira", "Nora"]) await people.newUser(username);
   await api("POST", "/admin/users/mira/orgs", { username: "team" });
   await git.run("init", "-q", "-b", "trunk", "seed");
   await git.in("seed", "commit", "-q", "--allow-empty", "-m", "one");
@@ -30,12 +25,6 @@ afterAll(async () => {
   await daemon[Symbol.asyncDispose]();
 });
 
-const api = (method: string, path: string, json?: unknown) =>
-  daemon.request(`/api/v1${path}`, {
-    method,
-    token: admin,
-    ...(json === undefined ? {} : { json }),
-  });
 const folderOf = (path: string) => join(daemon.home, "repositories", path);
 const list = async (query = "") => api("GET", `/admin/unadopted${query}`);
 const adopt = (name: string) => api("POST", `/admin/unadopted/${name}`);

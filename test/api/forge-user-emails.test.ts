@@ -1,36 +1,22 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startTestDaemon, type TestAnswer, type TestDaemon } from "../support/daemon.ts";
+import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
+import { createForgePeople } from "../support/forge-people.ts";
 import { expectWireShape } from "../support/forge-wire.ts";
 
 let daemon: TestDaemon;
-let admin: string;
-let mira: string;
+const people = createForgePeople(() => daemon);
+const { api, by } = people;
 
 beforeAll(async () => {
   daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
-  admin = daemon.first?.forge.token ?? "";
-  for (const username of ["mira", "nora"])
-    await api("POST", admin, "/admin/users", {
-      username,
-      email: `${username}@example.org`,
-      password: "user-password",
-      must_change_password: false,
-    });
-  const made = await daemon.request("/api/v1/users/mira/tokens", {
-    basic: "mira:user-password",
-    json: { name: "test", scopes: ["all"] },
-  });
-  mira = made.json.sha1;
+  for (const username of ["mira", "nora"]) await people.newUser(username);
 });
 afterAll(() => daemon[Symbol.asyncDispose]());
 
-function api(method: string, token: string, path: string, json?: unknown): Promise<TestAnswer> {
-  const body = json === undefined ? {} : { json };
-  return daemon.request(`/api/v1${path}`, { method, token, ...body });
-}
-const list = async () => (await api("GET", mira, "/user/emails")).json;
-const add = (emails: unknown, token = mira) => api("POST", token, "/user/emails", { emails });
-const remove = (emails: readonly string[]) => api("DELETE", mira, "/user/emails", { emails });
+const list = async () => (await by("mira", "GET", "/user/emails")).json;
+const add = (emails: unknown, token = people.tokenOf("mira")) =>
+  api("POST", "/user/emails", { emails }, token);
+const remove = (emails: readonly string[]) => by("mira", "DELETE", "/user/emails", { emails });
 
 test("addresses come and go, but for the primary one", async () => {
   const [primary] = await list();
@@ -47,11 +33,11 @@ test("addresses come and go, but for the primary one", async () => {
     "two@example.org",
     "Three@example.org",
   ]);
-  const found = await api("GET", admin, "/admin/emails/search?q=three@ex");
+  const found = await api("GET", "/admin/emails/search?q=three@ex");
   expect(found.json).toMatchObject([{ email: "Three@example.org", username: "mira" }]);
   expect((await remove(["THREE@example.org", "two@example.org"])).status).toBe(204);
   expect(await list()).toHaveLength(1);
-  expect((await api("GET", admin, "/admin/emails/search?q=three@ex")).json).toEqual([]);
+  expect((await api("GET", "/admin/emails/search?q=three@ex")).json).toEqual([]);
   const kept = await remove(["mira@example.org"]);
   expect([kept.status, kept.json.message]).toEqual([
     422,
@@ -103,7 +89,7 @@ test("an address that nobody has checked does not sign in; one that an administr
     daemon.request("/api/v1/user", { basic: `${email}:user-password` });
   expect((await signIn("claimed@example.org")).status).toBe(401);
   const sudo = await daemon.request("/api/v1/user/emails", {
-    token: admin,
+    token: people.admin,
     headers: { Sudo: "mira" },
     json: { emails: ["checked@example.org"] },
   });
@@ -114,14 +100,14 @@ test("an address that nobody has checked does not sign in; one that an administr
 });
 
 test("an address is free again when its owner is gone", async () => {
-  await api("POST", admin, "/admin/users", {
+  await api("POST", "/admin/users", {
     username: "passing",
     email: "passing@example.org",
     password: "user-password",
   });
-  await api("DELETE", admin, "/admin/users/passing");
+  await api("DELETE", "/admin/users/passing");
   expect((await add(["passing@example.org"])).status).toBe(201);
-  expect((await api("GET", admin, "/admin/emails/search?q=passing")).json).toMatchObject([
+  expect((await api("GET", "/admin/emails/search?q=passing")).json).toMatchObject([
     { username: "mira" },
   ]);
 });
