@@ -152,7 +152,8 @@ async function assertMayBeEmptied(directory: DataDirectory): Promise<void> {
         path,
         `${path} is a link, but croft empties this folder: remove the link, or mount the other disk there`,
       );
-    if (!isKnown && found?.isDirectory() === true && (await readdir(path)).length > 0)
+    const isUsed = async () => (await readdir(path)).some((name) => name !== WRITE_TEST);
+    if (!isKnown && found?.isDirectory() === true && (await isUsed()))
       throw new DataDirectoryError(
         "not_ours",
         path,
@@ -160,6 +161,9 @@ async function assertMayBeEmptied(directory: DataDirectory): Promise<void> {
       );
   }
 }
+
+/** A start that was cut off, or another one at this moment, leaves it before the lock says that the folder is croft's. */
+const WRITE_TEST = ".write-test";
 
 /** `croft serve` begins its log there before it looks at the data directory: an empty volume would not be empty. */
 const LOG_FOLDER = "state";
@@ -207,7 +211,7 @@ async function claimFolder(path: string, options: OpenOptions): Promise<void> {
 
 /** A full disk or a read-only mount shows only when something is written. */
 async function proveWritable({ root, tmp }: DataDirectory): Promise<void> {
-  const path = join(tmp, ".write-test");
+  const path = join(tmp, WRITE_TEST);
   try {
     const file = await open(path, "w", 0o600);
     try {

@@ -101,6 +101,13 @@ describe("a data directory", () => {
     },
   );
 
+  test("whose first start was cut off while it looked whether it can be written is opened", async () => {
+    await mkdir(join(folder, "tmp"), { mode: 0o700 });
+    await writeFile(join(folder, "tmp", ".write-test"), "half");
+    await openDataDirectory(folder, options);
+    expect(await readdir(join(folder, "tmp"))).toEqual([]);
+  });
+
   test("that holds the log of this start alone and is writable by others is taken over", async () => {
     await mkdir(join(folder, "state"), { mode: 0o700 });
     await chmod(folder, 0o777);
