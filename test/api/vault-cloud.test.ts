@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { request as httpRequest } from "node:http";
 import { tmpdir } from "node:os";
@@ -590,35 +591,31 @@ describe("uploads", () => {
       size: UPLOAD_MAX,
     });
     expect((await readdir(place.folder)).sort()).toEqual([".croft", "fits.bin"]);
-    expect(await readdir(join(place.folder, ".croft/tmp"))).toEqual([]);
+    await expect.poll(() => readdir(join(place.folder, ".croft/tmp"))).toEqual([]);
   });
 
   test("a client that goes away in the middle leaves nothing", async () => {
     const place = await connect();
-    await new Promise<void>((resolve) => {
-      const request = httpRequest(`${daemon.url}${place.base}/items/upload`, {
-        method: "POST",
-        headers: {
-          ...headers(),
-          "Content-Type": "multipart/form-data; boundary=b",
-          "Content-Length": 2_000_000,
-        },
-      });
-      request.on("error", () => resolve());
-      request.write('--b\r\nContent-Disposition: form-data; name="parent_ref"\r\n\r\n\r\n');
-      request.write(
-        '--b\r\nContent-Disposition: form-data; name="file"; filename="half.bin"\r\n\r\n',
-      );
-      request.write(randomBytes(500_000), () =>
-        setImmediate(() => request.destroy(new Error("gone"))),
-      );
+    const request = httpRequest(`${daemon.url}${place.base}/items/upload`, {
+      method: "POST",
+      headers: {
+        ...headers(),
+        "Content-Type": "multipart/form-data; boundary=b",
+        "Content-Length": 2_000_000,
+      },
     });
-    for (let turns = 0; turns < 500; turns++) {
-      if ((await readdir(join(place.folder, ".croft/tmp"))).length === 0) break;
-      await new Promise((resolve) => setImmediate(resolve));
-    }
+    const broken = once(request, "error");
+    request.write('--b\r\nContent-Disposition: form-data; name="parent_ref"\r\n\r\n\r\n');
+    request.write(
+      '--b\r\nContent-Disposition: form-data; name="file"; filename="half.bin"\r\n\r\n',
+    );
+    request.write(randomBytes(500_000));
+    const listHalves = () => readdir(join(place.folder, ".croft/tmp")).catch(() => []);
+    await expect.poll(async () => (await listHalves()).length, { interval: 5 }).toBe(1);
+    request.destroy(new Error("gone"));
+    await broken;
+    await expect.poll(listHalves, { interval: 5 }).toEqual([]);
     expect(await readdir(place.folder)).toEqual([".croft"]);
-    expect(await readdir(join(place.folder, ".croft/tmp"))).toEqual([]);
   });
 
   test("a taken name is answered although the whole file is still on its way", async () => {

@@ -15,7 +15,7 @@ const command: CroftCommand = [process.execPath, join(import.meta.dirname, "../.
 
 test(
   "a byte cache whose daemon is killed again and again never gives anything but the file's own bytes",
-  { timeout: 240_000 },
+  { timeout: 900_000 },
   async () => {
     const home = await mkdtemp(join(tmpdir(), "croft-cache-crash-"));
     const folder = join(home, "files");

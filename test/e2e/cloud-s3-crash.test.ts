@@ -16,7 +16,7 @@ const command: CroftCommand = [process.execPath, join(import.meta.dirname, "../.
 
 test(
   "a daemon that is killed while it renames and uploads in a bucket loses no file, keeps none twice and leaves no parts",
-  { timeout: 240_000 },
+  { timeout: 900_000 },
   async () => {
     const home = await mkdtemp(join(tmpdir(), "croft-s3-crash-"));
     await using bucket = await startS3Server();

@@ -20,7 +20,7 @@ interface Acknowledged {
 
 test(
   "every acknowledged write survives 50 kills, and nothing is half done",
-  { timeout: 300_000 },
+  { timeout: 900_000 },
   async () => {
     const home = await mkdtemp(join(tmpdir(), "croft-crash-"));
     const folder = join(home, "files", "Papers");

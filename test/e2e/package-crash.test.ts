@@ -38,7 +38,7 @@ test.each([
   ["in a bucket", keepInBucket],
 ] as const)(
   "packages %s survive kills whole or not at all",
-  { timeout: 300_000 },
+  { timeout: 900_000 },
   async (_where, keep) => {
     const home = await mkdtemp(join(tmpdir(), "croft-crash-"));
     await using keeping = await keep(home);

@@ -22,7 +22,7 @@ interface Acknowledged {
   readonly pushed: Set<string>;
 }
 
-test("repositories survive kills whole or not at all", { timeout: 300_000 }, async () => {
+test("repositories survive kills whole or not at all", { timeout: 900_000 }, async () => {
   const home = await mkdtemp(join(tmpdir(), "croft-crash-"));
   await using git = await createGitClient();
   try {
