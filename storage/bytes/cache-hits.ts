@@ -74,13 +74,15 @@ export function createCacheHits(options: CacheHitsOptions): CacheHits {
     return hashing;
   }
 
-  async function isWhole(entry: CacheEntry, handle: FileHandle): Promise<boolean> {
+  /** The fingerprint of a file that is exactly what was written. */
+  async function findWhole(entry: CacheEntry, handle: FileHandle): Promise<string | undefined> {
     const fingerprint = toFingerprint(await handle.stat({ bigint: true }));
     const known = checked.get(entry.key);
-    if (known?.fingerprint === fingerprint && clock() - known.at < CHECKED_FOR_MS) return true;
-    if ((await hashOnce(`${entry.key} ${fingerprint}`, handle)) !== entry.hash) return false;
+    if (known?.fingerprint === fingerprint && clock() - known.at < CHECKED_FOR_MS)
+      return fingerprint;
+    if ((await hashOnce(`${entry.key} ${fingerprint}`, handle)) !== entry.hash) return undefined;
     remember(entry.key, fingerprint);
-    return true;
+    return fingerprint;
   }
 
   async function openSmall(
@@ -97,15 +99,17 @@ export function createCacheHits(options: CacheHitsOptions): CacheHits {
   async function openEntry(entry: CacheEntry): Promise<CachedBytes | undefined> {
     const handle = await files.open(entry.key);
     if (handle === undefined) return undefined;
-    let isKept = false;
+    let fingerprint: string | undefined;
     try {
       if ((await handle.stat()).size !== entry.size) return undefined;
       if (entry.size <= SMALL_BYTES) return await openSmall(entry, handle);
-      if (!(await isWhole(entry, handle))) return undefined;
-      isKept = true;
+      fingerprint = await findWhole(entry, handle);
+      if (fingerprint === undefined) return undefined;
     } finally {
-      if (!isKept) await handle.close();
+      if (fingerprint === undefined) await handle.close();
     }
+    // What is damaged while it is read must not stand for the file that takes its place.
+    const name = `${entry.key} ${fingerprint}`;
     index.pin(entry.key);
     const whole = { start: 0, end: entry.size - 1 };
     return {
@@ -115,7 +119,7 @@ export function createCacheHits(options: CacheHitsOptions): CacheHits {
       ...(entry.size > options.blocks.maxBytes / 2
         ? { send: (span = whole, to: Writable) => pump(handle, span, to, buffers) }
         : {}),
-      open: async (span = whole) => options.blocks.stream(entry.key, handle, span, entry.size),
+      open: async (span = whole) => options.blocks.stream(name, handle, span, entry.size),
       release: () => {
         index.unpin(entry.key);
         handle.close().catch((error: unknown) => options.onError(error, "closing a cached file"));

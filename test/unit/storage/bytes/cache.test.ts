@@ -557,6 +557,26 @@ describe("attack: damaged files", () => {
       },
     );
 
+  test("what is damaged while somebody reads it is not given to those who come later", async () => {
+    await using t = await openTestCache();
+    const bytes = randomBytes(400 * KIB);
+    await t.get("a", bytes);
+    await t.settle();
+    const request = { userId: "u", connectionId: "c", key: keyOf("a"), flight: "a" };
+    const outcome = await t.cache.open<string, Failure>({ ...request, fetch: serve("a", bytes) });
+    if (outcome.kind !== "ok") throw new Error(outcome.kind);
+    const flipped = Buffer.from(bytes);
+    flipped[1000] = (flipped[1000] ?? 0) ^ 1;
+    await writeFile(t.pathOf("a"), flipped);
+    await buffer(await outcome.bytes.open());
+    outcome.bytes.release();
+    for (const _time of ["fetched anew", "from the disk"]) {
+      same(await t.get("a", bytes), bytes);
+      await t.settle();
+    }
+    expect(t.fetches("a")).toBe(2);
+  });
+
   test("one that cannot even be dropped, since the index cannot be written, is fetched all the same", async () => {
     await using t = await openTestCache();
     const bytes = randomBytes(MIB);
