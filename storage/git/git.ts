@@ -78,7 +78,7 @@ const fixedConfig: Readonly<Record<string, string>> = {
   "core.alternateRefsCommand": "false",
   "protocol.allow": "never",
   "receive.autogc": "false",
-  "receive.advertisePushOptions": "false",
+  "receive.advertisePushOptions": "true",
   "gc.auto": "0",
   "maintenance.auto": "false",
   "uploadpack.allowFilter": "true",

@@ -1,4 +1,4 @@
-import type { Database } from "../../../storage/engine/database.ts";
+import type { Database, Transaction } from "../../../storage/engine/database.ts";
 import type { Git } from "../../../storage/git/git.ts";
 import {
   chooseDefaultBranch,
@@ -13,7 +13,8 @@ import {
 } from "../../../storage/tables/forge/repositories.ts";
 import { deletePush } from "../../../storage/tables/forge/repositories-pushes.ts";
 import { findUserById, type ForgeUser } from "../../../storage/tables/forge/users.ts";
-import type { RefChange, RepositoryEvents } from "../repositories/events.ts";
+import { findAccess, reaches } from "../repositories/access.ts";
+import type { OwnedRepository, RefChange, RepositoryEvents } from "../repositories/events.ts";
 
 /** A push that git is done with. */
 export interface DonePush {
@@ -23,6 +24,13 @@ export interface DonePush {
   readonly pusher: ForgeUser;
   /** What it has really moved. */
   readonly changes: readonly RefChange[];
+  readonly wishes?: PushWishes;
+}
+
+/** What a push shall change of the repository besides; done for whom administers it. */
+export interface PushWishes {
+  readonly isPrivate: boolean | undefined;
+  readonly isTemplate: boolean | undefined;
 }
 
 /** Has a repository's record and those who listen follow what a push has moved. */
@@ -39,7 +47,7 @@ export function createFollowing({
   readonly locate: (repository: ForgeRepository) => Promise<string>;
   readonly events: RepositoryEvents;
 }): FollowPush {
-  return async ({ noteId, repository, pusher, changes }) => {
+  return async ({ noteId, repository, pusher, changes, wishes }) => {
     if (changes.length === 0) {
       await deletePush(db, noteId);
       return;
@@ -64,10 +72,30 @@ export function createFollowing({
         updatedAt: tx.now,
         ...defaultBranch,
       });
-      const today = await findRepositoryById(tx, repository.id);
-      const owner = today && (await findUserById(tx, today.ownerId));
-      if (today !== undefined && owner !== undefined)
-        await events.pushed?.(tx, { repository: today, owner, pusher, changes });
+      const former = await findRepositoryById(tx, repository.id);
+      const owner = former && (await findUserById(tx, former.ownerId));
+      if (former === undefined || owner === undefined) return;
+      const edited = await grant(tx, { repository: former, owner }, pusher, wishes);
+      const today = edited ?? former;
+      await events.pushed?.(tx, { repository: today, owner, pusher, changes });
+      if (edited !== undefined)
+        await events.edited?.(tx, { repository: edited, owner, actor: pusher, former });
     });
   };
+}
+
+/** Changes what a push asks for; undefined when that is nothing, or not for the pusher to decide. */
+async function grant(
+  tx: Transaction,
+  { repository, owner }: OwnedRepository,
+  pusher: ForgeUser,
+  {
+    isPrivate = repository.isPrivate,
+    isTemplate = repository.isTemplate,
+  }: Partial<PushWishes> = {},
+): Promise<ForgeRepository | undefined> {
+  if (isPrivate === repository.isPrivate && isTemplate === repository.isTemplate) return undefined;
+  if (!reaches(await findAccess(tx, { repository, owner }, pusher), "admin")) return undefined;
+  await updateRepository(tx, repository.id, { isPrivate, isTemplate });
+  return findRepositoryById(tx, repository.id);
 }

@@ -2,6 +2,8 @@
 export interface PushCommands {
   readonly commands: readonly PushCommand[];
   readonly capabilities: ReadonlySet<string>;
+  /** What the client was told to pass on, such as `repo.private=true`. */
+  readonly options: readonly string[];
 }
 
 export interface PushCommand {
@@ -20,8 +22,8 @@ export function toPktLine(text: string): string {
 export const FLUSH = "0000";
 
 /**
- * The commands at the beginning of a push. Undefined while their end has not arrived; `malformed` when they cannot be
- * understood, which git will refuse as well.
+ * The commands at the beginning of a push, and the options behind them. Undefined while their end has not arrived;
+ * `malformed` when they cannot be understood, which git will refuse as well.
  */
 export function readCommands(bytes: Buffer): PushCommands | "malformed" | undefined {
   const commands: PushCommand[] = [];
@@ -31,7 +33,10 @@ export function readCommands(bytes: Buffer): PushCommands | "malformed" | undefi
     const line = readLine(bytes, at);
     if (line === undefined || line === "malformed") return line;
     at = line.next;
-    if (line.data === undefined) return { commands, capabilities };
+    if (line.data === undefined) {
+      const options = capabilities.has("push-options") ? readOptions(bytes, at) : [];
+      return typeof options === "object" ? { commands, capabilities, options } : options;
+    }
     const [command = "", words] = line.data.toString("utf8").split("\0");
     if (words !== undefined) capabilities = new Set(words.trim().split(" "));
     const match = /^([0-9a-f]{40}|[0-9a-f]{64}) ([0-9a-f]{40}|[0-9a-f]{64}) (.+?)\n?$/.exec(
@@ -41,6 +46,18 @@ export function readCommands(bytes: Buffer): PushCommands | "malformed" | undefi
     if (before !== undefined && after !== undefined && ref !== undefined)
       commands.push({ ref, before, after });
     else if (!/^shallow [0-9a-f]+\n?$/.test(command)) return "malformed";
+  }
+}
+
+function readOptions(bytes: Buffer, start: number): readonly string[] | "malformed" | undefined {
+  const options: string[] = [];
+  let at = start;
+  for (;;) {
+    const line = readLine(bytes, at);
+    if (line === undefined || line === "malformed") return line;
+    at = line.next;
+    if (line.data === undefined) return options;
+    options.push(line.data.toString("utf8").replace(/\n$/, ""));
   }
 }
 

@@ -6,7 +6,7 @@ import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
 import type { Log } from "../../logging.ts";
 import type { OwnedRepository, RefChange } from "../repositories/events.ts";
 import { feedGit } from "./feed.ts";
-import type { FollowPush } from "./following.ts";
+import type { FollowPush, PushWishes } from "./following.ts";
 import { type PushCommands, readCommands, readReport } from "./pkt-line.ts";
 import type { PushJournal, PushNote } from "./push-journal.ts";
 
@@ -90,7 +90,8 @@ export function createPushes(deps: PushesDeps) {
           if (asked === undefined || asked === "malformed" || note === undefined) return;
           const { repository, pusher } = what;
           const changes = await toChanges(repository, asked, report.bytes());
-          await follow({ noteId: note.id, repository, pusher, changes });
+          const wishes = toWishes(asked.options);
+          await follow({ noteId: note.id, repository, pusher, changes, wishes });
         })
         .catch((error: unknown) =>
           log.error(
@@ -135,6 +136,17 @@ function toAsked({ commands }: PushCommands): RefChange[] {
     before: toId(before),
     after: toId(after),
   }));
+}
+
+/** Options that this server knows; git and others have more, which do nothing here. */
+function toWishes(options: readonly string[]): PushWishes {
+  const flag = (name: string) => {
+    const value = options
+      .findLast((option) => option.startsWith(`${name}=`))
+      ?.slice(name.length + 1);
+    return value === "true" ? true : value === "false" ? false : undefined;
+  };
+  return { isPrivate: flag("repo.private"), isTemplate: flag("repo.template") };
 }
 
 function toId(id: string): string | undefined {

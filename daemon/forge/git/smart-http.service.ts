@@ -13,6 +13,7 @@ import { assertScope, findAccess, reaches } from "../repositories/access.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import { refusing } from "../repositories/git-refusals.ts";
 import { getOwned } from "../repositories/repositories.service.ts";
+import { keepsCode } from "../repositories/repository-settings.view.ts";
 import { feedGit } from "./feed.ts";
 import type { FollowPush } from "./following.ts";
 import { FLUSH, toPktLine } from "./pkt-line.ts";
@@ -200,6 +201,10 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
       // A stranger learns nothing, not even whether there is such a repository.
       throw caller === undefined ? needsCredentials() : notFound();
     }
+    const isForAll = !found.repository.isPrivate && found.owner.visibility === "public";
+    // Without a place for code nothing is pushed, and what is not for all is not fetched either.
+    if (!keepsCode(found.repository.settings) && (level === "write" || !isForAll))
+      throw caller === undefined ? needsCredentials() : notFound();
     if (level === "write" && caller === undefined) throw needsCredentials();
     assertScope(caller?.scope, level, found.repository);
     if (!reaches(found.access, level))

@@ -44,6 +44,11 @@ export function keepsIssues(stored: RepositorySettings): boolean {
   return stored["has_issues"] !== false && stored["external_tracker"] === undefined;
 }
 
+/** Whether a repository is one of code: pushed to, and fetched from by its people. */
+export function keepsCode(stored: RepositorySettings): boolean {
+  return stored["has_code"] !== false;
+}
+
 /**
  * The settings after an edit. Trackers, wikis and the mode of projects count with their switch only, and what concerns pull requests is
  * forgotten when they are turned off. Refuses with `unprocessable` addresses of trackers and wikis that are none.

@@ -18,7 +18,17 @@ describe("commands of a push", () => {
         { ref: "refs/tags/v1", before: one, after: zero },
       ],
       capabilities: new Set(["report-status", "side-band-64k", "agent=git/2"]),
+      options: [],
     });
+  });
+
+  test("are awaited with the options behind them", () => {
+    const command = toPktLine(`${zero} ${one} refs/heads/a\0 report-status push-options`);
+    const options = `${toPktLine("repo.private=true")}${toPktLine("ci.skip\n")}`;
+    const whole = Buffer.from(`${command}0000${options}0000`);
+    for (let length = 0; length < whole.byteLength; length += 1)
+      expect(readCommands(whole.subarray(0, length))).toBeUndefined();
+    expect(readCommands(whole)).toMatchObject({ options: ["repo.private=true", "ci.skip"] });
   });
 
   test("are awaited until their end has arrived, wherever the chunks are cut", () => {
