@@ -6,7 +6,7 @@ import { AppError } from "../errors.ts";
 import type { ServerRequest } from "../http/handle.ts";
 import { allows, parseScope, type TokenScope } from "./accounts/scopes.ts";
 import type { ForgeCaller } from "./caller.ts";
-import { formerUserGone, movedTo, notFound, userNotFound } from "./refusals.ts";
+import { formerUserGone, keptQuery, movedTo, notFound, userNotFound } from "./refusals.ts";
 
 /**
  * Lets a caller through an endpoint's gate, or refuses, in the order of the document (forge behaviour, 1.1): token
@@ -76,27 +76,14 @@ async function findPathUser(
   const current = await findUserById(db, formerId);
   if (current === undefined || (caller === undefined && current.visibility !== "public"))
     throw formerUserGone();
-  throw movedTo(withoutCredentials(toMovedTarget(request.target, written, current.name)));
+  throw movedTo(toMovedPath(request.target, written, current.name) + keptQuery(request.target));
 }
 
-/** The target with the first occurrence of the old name in its path replaced; the query stays. */
-function toMovedTarget(target: string, oldName: string, newName: string): string {
-  const mark = target.indexOf("?");
-  const path = mark === -1 ? target : target.slice(0, mark);
+/** The path of a target with the first occurrence of the old name replaced. */
+function toMovedPath(target: string, oldName: string, newName: string): string {
+  const [path = ""] = target.split("?");
   // As a whole segment, so that a name such as "api" within the prefix is left alone.
-  return `${path.replace(`/${oldName}`, () => `/${newName}`)}${mark === -1 ? "" : target.slice(mark)}`;
-}
-
-/** A token in a query must not come back in a header. */
-function withoutCredentials(target: string): string {
-  const mark = target.indexOf("?");
-  if (mark === -1) return target;
-  const query = new URLSearchParams(target.slice(mark + 1));
-  if (!query.has("token") && !query.has("access_token")) return target;
-  query.delete("token");
-  query.delete("access_token");
-  const rest = query.toString();
-  return target.slice(0, mark) + (rest === "" ? "" : `?${rest}`);
+  return path.replace(`/${oldName}`, () => `/${newName}`);
 }
 
 function assertBasicSelfOrAdmin(

@@ -31,6 +31,21 @@ export const movedTo = (location: string): AppError =>
     body: { kind: "forge_plain_answer", status: 307, text: undefined } satisfies PlainAnswer,
   });
 
+/** Whether an `AppError`'s body asks for 307, which goes to the address in its headers. */
+export const isMoved = (body: unknown): boolean => isPlainAnswer(body) && body.status === 307;
+
+/** The query of a target, with its mark, without the token in it: that must not come back in a header. */
+export function keptQuery(target: string): string {
+  const mark = target.indexOf("?");
+  if (mark === -1) return "";
+  const query = new URLSearchParams(target.slice(mark + 1));
+  if (!query.has("token") && !query.has("access_token")) return target.slice(mark);
+  query.delete("token");
+  query.delete("access_token");
+  const rest = query.toString();
+  return rest === "" ? "" : `?${rest}`;
+}
+
 /** 404 in plain text, for a former name whose owner is gone or hidden from strangers. */
 export const formerUserGone = (): AppError =>
   new AppError("not_found", "user does not exist", {
