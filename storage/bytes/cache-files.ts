@@ -34,9 +34,10 @@ const KEY = /^[0-9a-f]{64}$/;
 /** Opens the folder of a cache, making it where it is missing. Everything below `tmp/` is removed: nobody writes it. */
 export async function openCacheFiles(folder: string, newId: () => string): Promise<CacheFiles> {
   const tmp = join(folder, "tmp");
+  const storeIdPath = join(folder, "store-id");
   await rm(tmp, { recursive: true, force: true });
   await mkdir(tmp, { recursive: true, mode: 0o700 });
-  const store = await readStoreId(join(folder, "store-id"), newId);
+  const store = await readStoreId(storeIdPath, newId);
   const pathOf = (key: string) => join(folder, key.slice(0, 2), key.slice(2, 4), key);
 
   return {
@@ -56,7 +57,17 @@ export async function openCacheFiles(folder: string, newId: () => string): Promi
       return undefined;
     },
 
-    createTemporary: (id) => open(join(tmp, id), "wx+", 0o600),
+    async createTemporary(id) {
+      try {
+        return await open(join(tmp, id), "wx+", 0o600);
+      } catch (error) {
+        if (codeOf(error) !== "ENOENT") throw error;
+        // Somebody has emptied the folder while it was in use.
+        await mkdir(tmp, { recursive: true, mode: 0o700 });
+        await writeFile(storeIdPath, store, { mode: 0o600 });
+        return open(join(tmp, id), "wx+", 0o600);
+      }
+    },
 
     async publish(id, key) {
       const path = pathOf(key);
