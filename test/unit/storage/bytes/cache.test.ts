@@ -621,6 +621,21 @@ describe("attack: damaged files", () => {
   });
 });
 
+test("a folder that is emptied while it is in use is filled again, and keeps its name", async () => {
+  await using t = await openTestCache();
+  const bytes = randomBytes(MIB);
+  await t.get("a", bytes);
+  await t.settle();
+  await rm(t.folder, { recursive: true });
+  for (const isRestarted of [false, false, true]) {
+    if (isRestarted) await t.restart();
+    same(await t.get("a", bytes), bytes);
+    await t.settle();
+  }
+  expect(t.fetches("a")).toBe(2);
+  expect(t.errors).toEqual([]);
+});
+
 describe("after a crash", () => {
   test("half files, files without a row and rows without a file are cleared away", async () => {
     await using t = await openTestCache();
