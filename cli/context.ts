@@ -34,6 +34,8 @@ export interface CliContext {
   readonly clock: () => number;
   /** The command sees to stop signals itself, as `serve` does. */
   holdStops(): void;
+  /** Runs work that computes without a pause; until it is done, stop signals end the process at once. */
+  endedBySignals<T>(work: () => Promise<T>): Promise<T>;
   /** Ends with another code than 0 although nothing failed: `--check` that is not finished, a batch partly done. */
   finishWith(exitCode: number): void;
   /** A native call does not come back: the process must not wait for it at the end. */
@@ -72,11 +74,15 @@ export function createContext(system: System, stopping: Stopping): CliRun {
     clock: system.clock,
     signal: stopping.signal,
     holdStops: () => stopping.hold(),
+    endedBySignals: (work) => stopping.endedBySignals(work),
     get flags() {
       return flags;
     },
     get output() {
-      return once("output", () => createOutput({ io, flags, clock: system.clock }));
+      return once("output", () => {
+        const { endedBySignals } = stopping;
+        return createOutput({ io, flags, clock: system.clock, endedBySignals });
+      });
     },
     config: () => once("config", () => readClientConfig(system, flags)),
     get profiles() {

@@ -12,6 +12,11 @@ export interface Stopping {
   readonly stopped: Promise<never>;
   /** The command sees to the signal itself, however long it takes. */
   hold(): void;
+  /**
+   * Runs work that computes without a pause, and so would keep signals from being heard for as long as it takes. Until
+   * it is done they end the process at once.
+   */
+  endedBySignals<T>(work: () => Promise<T>): Promise<T>;
   /** Ends the listening. */
   forget(): void;
 }
@@ -30,7 +35,7 @@ export function listenForStops(system: System): Stopping {
   });
   // Nobody waits for it any more once the command has ended.
   stopped.catch(() => undefined);
-  const off = system.onStop((signal) => {
+  const onSignal = (signal: StopSignal) => {
     const error = toStopError(signal);
     if (controller.signal.aborted) {
       system.exitNow(exitCodeOf(error));
@@ -42,12 +47,23 @@ export function listenForStops(system: System): Stopping {
       () => giveUp(error),
       () => undefined,
     );
-  });
+  };
+  let off = system.onStop(onSignal);
   return {
     signal: controller.signal,
     stopped,
     hold() {
       isHeld = true;
+    },
+    async endedBySignals(work) {
+      // What has come in before is heard.
+      await system.sleep(0, controller.signal);
+      off();
+      try {
+        return await work();
+      } finally {
+        off = system.onStop(onSignal);
+      }
     },
     forget() {
       off();
@@ -61,6 +77,7 @@ export const neverStopping: Stopping = {
   signal: new AbortController().signal,
   stopped: new Promise<never>(() => undefined),
   hold: () => undefined,
+  endedBySignals: (work) => work(),
   forget: () => undefined,
 };
 
@@ -73,7 +90,8 @@ export async function reportFailure(
   if (error instanceof DryRun) {
     // Whole, whatever fields were asked for of the result that there would be.
     const flags = { ...cli.flags, json: cli.flags.json && (true as const) };
-    const output = createOutput({ io: cli.io, flags, clock: cli.clock });
+    const { endedBySignals } = cli;
+    const output = createOutput({ io: cli.io, flags, clock: cli.clock, endedBySignals });
     await output.done({ dry_run: true, ...error.would }, toDryRunText(error.would));
     return 0;
   }

@@ -3,9 +3,14 @@ import { compileSmallJq, JqTypeError } from "./small-jq.ts";
 
 /**
  * Evaluates a jq expression and prints as `jq -r` does: strings bare, everything else as JSON on one line.
- * The small evaluator answers common expressions; the real engine is loaded for all others and for type errors.
+ * The small evaluator answers common expressions; the real engine is loaded for all others and for type errors, and run
+ * by `compute`, since an expression may have no end.
  */
-export async function applyJq(expression: string, input: unknown): Promise<string> {
+export async function applyJq(
+  expression: string,
+  input: unknown,
+  compute: (work: () => Promise<string>) => Promise<string>,
+): Promise<string> {
   const small = compileSmallJq(expression);
   if (small !== undefined) {
     try {
@@ -16,7 +21,8 @@ export async function applyJq(expression: string, input: unknown): Promise<strin
       if (!(error instanceof JqTypeError)) throw error;
     }
   }
-  const printed = await runEngine(JSON.stringify(input), expression, ["-r", "-c"]);
+  const text = JSON.stringify(input);
+  const printed = await compute(() => runEngine(text, expression, ["-r", "-c"]));
   return printed === "" || printed.endsWith("\n") ? printed : `${printed}\n`;
 }
 

@@ -30,9 +30,11 @@ export interface OutputDependencies {
   readonly flags: CommonFlags;
   /** Epoch milliseconds. */
   readonly clock: () => number;
+  /** Runs work that computes without a pause. */
+  readonly endedBySignals: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
-export function createOutput({ io, flags, clock }: OutputDependencies): Output {
+export function createOutput({ io, flags, clock, endedBySignals }: OutputDependencies): Output {
   const fields = flags.json === true ? undefined : flags.json;
   const isMachine = isMachineOutput(flags);
 
@@ -121,7 +123,7 @@ export function createOutput({ io, flags, clock }: OutputDependencies): Output {
   async function printDocument(value: unknown): Promise<void> {
     if (flags.jq !== undefined) {
       const { applyJq } = await import("./jq.ts");
-      return io.write(await applyJq(flags.jq, value));
+      return io.write(await applyJq(flags.jq, value, endedBySignals));
     }
     if (flags.template !== undefined || flags.ndjson) {
       const items = Array.isArray(value) ? (value as readonly unknown[]) : [value];
@@ -158,7 +160,7 @@ export function createOutput({ io, flags, clock }: OutputDependencies): Output {
     }
     if (jq !== undefined) {
       const { applyJq } = await import("./jq.ts");
-      return (item) => applyJq(jq, item);
+      return (item) => applyJq(jq, item, endedBySignals);
     }
     return async (item) => `${JSON.stringify(item)}\n`;
   }

@@ -105,6 +105,29 @@ describe("a process", () => {
     expect(await end).toEqual({ code: exit, out: "", err: "" });
   });
 
+  test.each(["SIGINT", "SIGTERM"] as const)(
+    "whose jq expression has no end is ended by %s",
+    async (signal) => {
+      await using home = await temporaryHome();
+      await using daemon = await fakeDaemon({
+        "GET /api/v1/admin/users": {
+          body: [{ id: 1 }, { id: 2 }],
+          headers: { "X-Total-Count": "2" },
+        },
+      });
+      await signIn(home.path, { url: daemon.url, forgeToken: "t" });
+      const endless = "if .id == 1 then 1 else last(repeat(.)) end";
+      const child = start(["admin", "user", "list", "--ndjson", "--jq", endless], home.path);
+      const exited = once(child, "exit");
+      await once(child.stdout!, "data");
+      // Nobody outside sees when the second item is computed; a signal from before it is heard as everywhere.
+      const asking = setInterval(() => child.kill(signal), 100);
+      onTestFinished(() => clearInterval(asking));
+      const [code, endedBy] = (await exited) as [number | null, string | null];
+      expect([signal, 130, 143]).toContain(code ?? endedBy);
+    },
+  );
+
   test.each(["", "relative"])(
     "with a HOME that is no folder (%j) takes the account's",
     async (home) => {

@@ -1,6 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { applyJq } from "../../../cli/output/jq.ts";
+import { applyJq as applyJqWith } from "../../../cli/output/jq.ts";
 import { compileSmallJq } from "../../../cli/output/small-jq.ts";
+
+const applyJq = (expression: string, input: unknown) =>
+  applyJqWith(expression, input, (work) => work());
 
 const users = [
   { id: 1, login: "boss", admin: true, tags: ["a", "b"], "full-name": null },
