@@ -14,7 +14,10 @@ export type ThreadOutcome<Output> =
 
 /** Threads that each do one piece of work at a time. Never throws for what happens in a thread. */
 export interface ThreadPool<Input, Output> {
-  /** `budgetMs` counts from when a thread begins, not while the work waits for one. */
+  /**
+   * `budgetMs` is what the work may take of a processor, so that a busy machine ends nothing; by the clock where Node
+   * cannot tell (before 24.6). It counts from when a thread begins, not while the work waits for one.
+   */
   run(input: Input, options: { readonly budgetMs: number }): Promise<ThreadOutcome<Output>>;
   /** Ends all threads; work under way or waiting answers `failed`. */
   close(): Promise<void>;
@@ -32,6 +35,9 @@ export interface ThreadPoolOptions {
   readonly idleMs: number;
   readonly resourceLimits?: ResourceLimits;
 }
+
+/** By the clock, work may take so many times its budget. */
+const PATIENCE = 30;
 
 interface Job<Input, Output> {
   readonly input: Input;
@@ -64,9 +70,32 @@ export function createThreadPool<Input, Output>(
   const begin = (thread: Own, job: Job<Input, Output>) => {
     thread.job = job;
     clearTimeout(thread.timer);
-    thread.timer = setTimeout(() => end(thread, { kind: "timed_out" }), job.budgetMs);
+    watch(thread, job, workedMs(thread.worker), job.budgetMs, 0);
     thread.worker.ref();
     thread.worker.postMessage(job.input);
+  };
+
+  /** Looks after `waitMs` whether a thread has used up what it may; `before` is what it had worked for earlier jobs. */
+  const watch = (
+    thread: Own,
+    job: Job<Input, Output>,
+    before: Promise<number | undefined>,
+    waitMs: number,
+    waitedMs: number,
+  ) => {
+    const giveUp = () => end(thread, { kind: "timed_out" });
+    const look = async () => {
+      // One that does not even say is in a call that nothing interrupts.
+      thread.timer = setTimeout(giveUp, job.budgetMs);
+      const [first, now] = [await before, await workedMs(thread.worker)];
+      if (thread.job !== job) return;
+      clearTimeout(thread.timer);
+      const leftMs = first === undefined || now === undefined ? 0 : job.budgetMs - (now - first);
+      const waited = waitedMs + waitMs;
+      if (leftMs <= 0 || waited >= PATIENCE * job.budgetMs) giveUp();
+      else watch(thread, job, before, Math.max(leftMs, job.budgetMs / 10), waited);
+    };
+    thread.timer = setTimeout(() => void look(), waitMs);
   };
 
   const rest = (thread: Own) => {
@@ -148,4 +177,13 @@ export function createThreadPool<Input, Output>(
       await Promise.all(ending);
     },
   };
+}
+
+/** Milliseconds of a processor that a thread has had; undefined when it has ended, or where Node cannot tell. */
+async function workedMs(worker: Worker): Promise<number | undefined> {
+  if (!("cpuUsage" in worker)) return undefined;
+  return worker.cpuUsage().then(
+    ({ user, system }) => (user + system) / 1_000,
+    () => undefined,
+  );
 }

@@ -45,10 +45,7 @@ export interface RenderingDeps {
 /** Longer texts are rendered in a thread of their own, so that other requests do not wait for them. */
 const INLINE_LENGTH_MAX = 64 * 1024;
 
-/**
- * How long a text may take, for each MiB begun. Hostile text stays below a second; the rest is room for a machine that
- * has other work, since it is time by the clock.
- */
+/** How long a text may take, for each MiB begun. Hostile text stays below a second; the rest is room for slow machines. */
 const BUDGET_MS_PER_MEBIBYTE = 2_000;
 
 /** AsciiDoc's library is slower, and its first document waits for it to be loaded. */

@@ -3,6 +3,7 @@ import { serveThread } from "../../../../daemon/jobs/serve-thread.ts";
 // A thread for tests: does what its input says.
 serveThread(async (input: string) => {
   if (input === "for ever") for (;;);
+  if (input === "rest") Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 700);
   if (input === "memory")
     for (const kept: unknown[] = []; ;) kept.push(new Array(100_000).fill(kept.length));
   if (input === "throw") throw new TypeError("as told");

@@ -1,5 +1,12 @@
+import { Worker } from "node:worker_threads";
 import { afterEach, describe, expect, test } from "vitest";
 import { createThreadPool, type ThreadPool } from "../../../../daemon/jobs/thread-pool.ts";
+import { skipUnless } from "../../../support/skip.ts";
+
+const canTell = skipUnless(
+  "cpuUsage" in Worker.prototype,
+  "this Node does not tell what its threads have worked",
+);
 
 const pools: ThreadPool<string, string>[] = [];
 afterEach(async () => {
@@ -39,6 +46,11 @@ describe("a pool of threads", () => {
     const next = pool.run("next", LONG);
     expect(await stuck).toEqual({ kind: "timed_out" });
     expect(await next).toEqual({ kind: "done", value: "did next" });
+  });
+
+  canTell.test("a thread that gets no processor is given the time it needs", async () => {
+    const pool = makePool();
+    expect(await pool.run("rest", { budgetMs: 500 })).toEqual({ kind: "done", value: "did rest" });
   });
 
   test("outlives work that throws, takes all memory or ends its thread", async () => {
