@@ -1,4 +1,15 @@
-import { accessSync, closeSync, constants, openSync, rmSync, statSync } from "node:fs";
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  lstatSync,
+  openSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  statSync,
+} from "node:fs";
 import { dirname } from "node:path";
 import Sqlite from "better-sqlite3";
 import { StorageError } from "./database.ts";
@@ -22,17 +33,14 @@ export function connect(
     configure(connection);
     return { forWriting: connection, forReading: connection };
   }
-  const isNew = makeFile(path);
+  assertUsable(path);
   const opened: Sqlite.Database[] = [];
   try {
+    makeMissing(path);
     const forWriting = new Sqlite(path, { timeout: busyTimeoutMs });
     opened.push(forWriting);
     claim(forWriting, path);
-    if (forWriting.pragma("journal_mode = WAL", { simple: true }) !== "wal")
-      throw new StorageError(
-        "failed",
-        `the file system of ${path} has no shared memory, which SQLite's log needs`,
-      );
+    keepLog(forWriting, path);
     configure(forWriting);
     const forReading = new Sqlite(path, { timeout: busyTimeoutMs, readonly: true });
     opened.push(forReading);
@@ -40,8 +48,6 @@ export function connect(
     return { forWriting, forReading };
   } catch (error) {
     for (const connection of opened) connection.close();
-    // As a disk that is full leaves it; the next start would take it for one that has lost everything.
-    if (isNew && statSync(path).size === 0) rmSync(path);
     throw toOpenError(error, path);
   }
 }
@@ -75,30 +81,62 @@ export function foldLog(connection: Sqlite.Database): void {
 
 const LOG_KEPT_BYTES = 64 * 1024 * 1024;
 
-/**
- * Makes the file where it is missing, readable by its owner alone; its log and shared memory take over its mode. SQLite
- * would take an empty file for a new database: one that was there before has lost what was in it.
- */
-function makeFile(path: string): boolean {
-  let isNew = true;
+/** SQLite would take an empty file for a new database: one that is there has lost what was in it. */
+function assertUsable(path: string): void {
+  let found: Stats | undefined;
   try {
-    try {
-      closeSync(openSync(path, "ax", 0o600));
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-      isNew = false;
-      closeSync(openSync(path, "a"));
-    }
     accessSync(dirname(path), constants.W_OK);
+    found = statSync(path, { throwIfNoEntry: false });
+    if (found !== undefined) closeSync(openSync(path, "a"));
   } catch (error) {
     throw toFileStorageError(error, path);
   }
-  if (!isNew && statSync(path).size === 0)
+  if (found === undefined && lstatSync(path, { throwIfNoEntry: false }) !== undefined)
+    throw new StorageError(
+      "failed",
+      `${path} is a link that leads to no file: mount the disk it leads to, or remove the link to begin anew`,
+    );
+  if (found?.size === 0)
     throw new StorageError(
       "corrupt",
       `${path} is empty: restore a backup with \`croft daemon restore\`, or remove the file to begin anew`,
     );
-  return isNew;
+}
+
+/**
+ * Makes the file where it is missing, readable by its owner alone; its log and shared memory take over its mode. It is made
+ * aside: a start that is cut off, or a full disk, leaves no empty file that the next start would take for a loss.
+ */
+function makeMissing(path: string): void {
+  if (existsSync(path)) return;
+  const fresh = `${path}.new`;
+  // What is left of another database must not be read into this one.
+  for (const left of [fresh, `${fresh}-wal`, `${fresh}-shm`, `${path}-wal`, `${path}-shm`])
+    rmSync(left, { force: true });
+  try {
+    closeSync(openSync(fresh, "wx", 0o600));
+    const connection = new Sqlite(fresh);
+    try {
+      claim(connection, path);
+      keepLog(connection, path);
+    } finally {
+      connection.close();
+    }
+    renameSync(fresh, path);
+  } catch (error) {
+    rmSync(fresh, { force: true });
+    throw error instanceof Sqlite.SqliteError || error instanceof StorageError
+      ? error
+      : toFileStorageError(error, path);
+  }
+}
+
+function keepLog(connection: Sqlite.Database, path: string): void {
+  if (connection.pragma("journal_mode = WAL", { simple: true }) !== "wal")
+    throw new StorageError(
+      "failed",
+      `the file system of ${path} has no shared memory, which SQLite's log needs`,
+    );
 }
 
 function toOpenError(error: unknown, path: string): StorageError {

@@ -1,4 +1,12 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -56,6 +64,25 @@ describe("opening the database", () => {
     await expect(refused).rejects.toThrow(/is empty: restore a backup .* or remove the file/);
     rmSync(join(dataDirectory, DATABASE_FILE));
     await (await openDatabase(undefined, { dataDirectory, clock })).close();
+  });
+
+  test("makes the file aside, so that a start that is cut off leaves no empty one", async () => {
+    const dataDirectory = makeDirectory();
+    const path = join(dataDirectory, DATABASE_FILE);
+    // What kills at the worst moments leave.
+    writeFileSync(`${path}.new`, "");
+    writeFileSync(`${path}.new-wal`, "half a log");
+    await (await openDatabase(undefined, { dataDirectory, clock })).close();
+    expect(readdirSync(dataDirectory)).toEqual([DATABASE_FILE]);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+  });
+
+  test("refuses a link that leads to no file, as to a disk that is not mounted", async () => {
+    const dataDirectory = makeDirectory();
+    symlinkSync(join(dataDirectory, "gone"), join(dataDirectory, DATABASE_FILE));
+    const refused = openDatabase(undefined, { dataDirectory, clock });
+    await expect(refused).rejects.toThrow("is a link that leads to no file");
+    expect(readdirSync(dataDirectory)).toEqual([DATABASE_FILE]);
   });
 
   test("gives the file back when a migration fails", async () => {
