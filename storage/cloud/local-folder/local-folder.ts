@@ -2,28 +2,23 @@ import { lstat, mkdir, readdir, rmdir, statfs, unlink } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import { brokenNameRule, type Failure } from "../outcomes.ts";
 import {
-  LISTING_ITEMS_MAX,
   type CloudProvider,
   type ConnectOutcome,
   type Facts,
   type ItemOutcome,
-  type ListOutcome,
   type Powers,
   type ProviderDeps,
-  type ProviderItem,
 } from "../provider.ts";
 import { openBelow, type Folder } from "./anchor.ts";
 import { toFailure, unless } from "./errno.ts";
-import { cleanUp } from "./clean-up.ts";
-import { isOwn, toPlace, toSegments } from "./paths.ts";
+import { cleanUp, toTemporaryName } from "./clean-up.ts";
+import { listFolder } from "./listing.ts";
+import { isOwn, toId, toPlace, toSegments } from "./paths.ts";
 import { relocate, type Staging } from "./relocate.ts";
 import { openOwn, openRoot, placeRoot, probeRoot, RootGone, type RootPlace } from "./root.ts";
 import { openForReading, publishAnywhere, streamOf, writeTemporary } from "./transfer.ts";
 import { discard } from "./trash.ts";
-import { createLooks, isSame, type Looks } from "./versions.ts";
-
-/** How many entries of a folder are looked at side by side. */
-const LOOKS_AT_ONCE = 64;
+import { createLooks, isSame } from "./versions.ts";
 
 /** What a local folder is opened with. */
 export interface LocalFolderRequest {
@@ -70,12 +65,24 @@ function createLocalFolder(
   };
 
   const looks = createLooks(facts["birth_times"] === true, deps.clock);
+  let settling: Promise<void> | undefined;
+
+  /** Clears away what an earlier run left half done. Where that fails now the next call tries again. */
+  async function settle(root: Folder): Promise<void> {
+    try {
+      if (facts["writable"] === true) await cleanUp(root, deps);
+    } catch (error) {
+      toFailure(error);
+      settling = undefined;
+    }
+  }
 
   /** Runs `work` with the root open; a failed system call becomes its outcome. */
   async function below<T>(work: (root: Folder) => Promise<T>): Promise<T | Failure> {
     try {
       const root = await openRoot(place, facts);
       try {
+        await (settling ??= settle(root));
         return await work(root);
       } finally {
         await root.close();
@@ -211,7 +218,7 @@ function createLocalFolder(
             from,
             { folder, name },
             (stats) => looks.isExpected(stats, expected),
-            toStaging(staging, id),
+            toStaging(staging, id, toId(where.parentId, name)),
           );
           if (moved.kind !== "ok") return moved;
           if (!(await isStillAt(root, where.parentId, folder)))
@@ -234,7 +241,7 @@ function createLocalFolder(
               { folder: source, name },
               { folder: target, name },
               (stats) => looks.isExpected(stats, expected),
-              toStaging(staging, id),
+              toStaging(staging, id, toId(parent, name)),
             );
             if (moved.kind !== "ok") return moved;
             if (!(await isStillAt(root, parent, target)))
@@ -259,6 +266,7 @@ function createLocalFolder(
             trash,
             deps.newId(),
             how,
+            toTemporaryName("removal", deps),
           );
         }),
       );
@@ -278,8 +286,8 @@ function createLocalFolder(
     close: async () => undefined,
   };
 
-  function toStaging(folder: Folder, origin: string): Staging {
-    return { folder, origin, newName: () => `claim-${process.pid}-${deps.newId()}` };
+  function toStaging(folder: Folder, origin: string, destination: string): Staging {
+    return { folder, origin, destination, newName: () => toTemporaryName("claim", deps) };
   }
 
   /** The bytes first: the folder is opened when they are whole, so that it is the one of that moment. */
@@ -295,7 +303,7 @@ function createLocalFolder(
     },
   ): Promise<ItemOutcome> {
     const { parent, name } = upload;
-    const path = await writeTemporary(upload, tmp, `upload-${process.pid}-${deps.newId()}`);
+    const path = await writeTemporary(upload, tmp, toTemporaryName("upload", deps));
     try {
       return await using(openBelow(root, toSegments(parent) ?? []), async (folder) => {
         const published = await publishAnywhere(path, { folder, name }, deps.newId());
@@ -342,40 +350,6 @@ async function lookAt(place: RootPlace, facts: Facts | undefined, deps: Provider
     if (error instanceof RootGone)
       return { kind: "offline", sent: false, note: "root_gone" } as const;
     return toFailure(error);
-  }
-}
-
-async function listFolder(
-  folder: Folder,
-  id: string,
-  looks: Looks,
-  signal: AbortSignal,
-): Promise<ListOutcome> {
-  await folder.verify();
-  const names = (await readdir(folder.self, { encoding: "buffer" }))
-    .map(decodeName)
-    .filter((name) => name !== undefined && !(id === "" && isOwn(name)));
-  if (names.length > LISTING_ITEMS_MAX) return { kind: "unsupported", reason: "folder_too_large" };
-  const items: ProviderItem[] = [];
-  for (let at = 0; at < names.length; at += LOOKS_AT_ONCE) {
-    if (signal.aborted) return { kind: "offline", sent: false, note: "aborted" };
-    const seen = names.slice(at, at + LOOKS_AT_ONCE).map(async (name) => {
-      if (name === undefined) return undefined;
-      const found = await unless(["ENOENT"], lstat(folder.at(name), { bigint: true }));
-      // What vanishes between reading the folder and looking at it was not there.
-      return found.ok ? looks.toItem(id, name, found.value) : undefined;
-    });
-    for (const item of await Promise.all(seen)) if (item !== undefined) items.push(item);
-  }
-  return { kind: "ok", items };
-}
-
-/** A name that is no Unicode cannot be written back unchanged: it is left out. */
-function decodeName(bytes: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    return undefined;
   }
 }
 

@@ -23,6 +23,16 @@ export interface Staging {
   readonly newName: () => string;
   /** The id of the item that is moved: what is left here by a crash is put back to it. */
   readonly origin: string;
+  /** The id that it is to have: what a crash has left there already is taken away again. */
+  readonly destination: string;
+}
+
+/** What is noted of an item on its way, as long as that may be half done. */
+export interface OnItsWay {
+  /** The id that it had. */
+  readonly path: string;
+  /** The one that it is to have, unless that is another spelling of the first. */
+  readonly to?: string;
 }
 
 /**
@@ -48,7 +58,30 @@ export async function relocate(
     if (before.nlink > 1n && !before.isDirectory()) return conflict(to);
     return respell(from, to, before, staging);
   }
-  return before.isDirectory() ? moveFolder(from, to, before) : moveFile(from, to, before, staging);
+  const way = { path: staging.origin, to: staging.destination };
+  return noted(staging, way, (name) =>
+    before.isDirectory()
+      ? moveFolder(from, to, before)
+      : moveFile(from, to, before, { folder: staging.folder, name }),
+  );
+}
+
+/** Does something with a name of the staging folder, beside which a record lies meanwhile for whoever finds it after a crash. */
+async function noted(
+  { folder, newName }: Staging,
+  way: OnItsWay,
+  work: (name: string) => Promise<Relocated>,
+): Promise<Relocated> {
+  const name = newName();
+  const record = folder.at(`${name}.json`);
+  const writing = writeFile(record, JSON.stringify(way), { flag: "wx", mode: 0o600 });
+  // A full disk is no reason to keep an old name.
+  await unless(["ENOSPC", "EDQUOT"], writing);
+  try {
+    return await work(name);
+  } finally {
+    await unless(["ENOENT"], unlink(record));
+  }
 }
 
 /** Publishes a finished file under a name that must be free; the file keeps its first name. */
@@ -114,7 +147,7 @@ async function moveFile(
   from: Place,
   to: Place,
   before: BigIntStats,
-  staging: Staging,
+  waiting: Place,
 ): Promise<Relocated> {
   const published = await publish(from.folder.at(from.name), to);
   if (published === "no_links") return claimAndRename(from, to, before);
@@ -122,8 +155,8 @@ async function moveFile(
   const stats = await lstat(to.folder.at(to.name), { bigint: true });
   const isStill =
     isSame(stats, before) && stats.size === before.size && stats.mtimeNs === before.mtimeNs;
-  if (!isStill || !(await removeOwnName(from, before, staging))) {
-    await removeOwnName(to, stats, staging);
+  if (!isStill || !(await removeOwnName(from, before, waiting))) {
+    await removeOwnName(to, stats, waiting);
     return { kind: "stale" };
   }
   await syncBoth(from, to);
@@ -143,12 +176,15 @@ async function claimAndRename(from: Place, to: Place, before: BigIntStats): Prom
 }
 
 /**
- * Takes away one name of a file that has another. The name is first moved where nobody can replace it; if it turns out
- * to be somebody else's file, that is put back. False when the name was gone or somebody else's.
+ * Takes away one name of a file that has another. The name is first moved to `waiting`, where nobody can replace it; if it
+ * turns out to be somebody else's file, that is put back. False when the name was gone or somebody else's.
  */
-async function removeOwnName(place: Place, mine: BigIntStats, staging: Staging): Promise<boolean> {
-  const name = staging.newName();
-  const path = staging.folder.at(name);
+export async function removeOwnName(
+  place: Place,
+  mine: BigIntStats,
+  waiting: Place,
+): Promise<boolean> {
+  const path = waiting.folder.at(waiting.name);
   const claimed = await unless(["ENOENT"], rename(place.folder.at(place.name), path));
   if (!claimed.ok) return false;
   const stats = await lstat(path, { bigint: true });
@@ -156,24 +192,19 @@ async function removeOwnName(place: Place, mine: BigIntStats, staging: Staging):
     await unlink(path);
     return true;
   }
-  await putBack({ folder: staging.folder, name }, place, stats);
+  await putBack(waiting, place, stats);
   return false;
 }
 
-/**
- * Two hops, because the file system takes the two spellings for one name and would change nothing. A record tells where the
- * item belongs if the process ends between them.
- */
-export async function respell(
+/** Two hops, because the file system takes the two spellings for one name and would change nothing. */
+export function respell(
   from: Place,
   to: Place,
   before: BigIntStats,
   staging: Staging,
 ): Promise<Relocated> {
-  const waiting = { folder: staging.folder, name: staging.newName() };
-  const record = staging.folder.at(`${waiting.name}.json`);
-  await writeFile(record, JSON.stringify({ path: staging.origin }), { flag: "wx", mode: 0o600 });
-  try {
+  return noted(staging, { path: staging.origin }, async (name) => {
+    const waiting = { folder: staging.folder, name };
     await rename(from.folder.at(from.name), waiting.folder.at(waiting.name));
     const stats = await lstat(waiting.folder.at(waiting.name), { bigint: true });
     if (!isSame(stats, before)) {
@@ -186,9 +217,7 @@ export async function respell(
     }
     await syncBoth(from, to);
     return { kind: "ok", stats: await lstat(to.folder.at(to.name), { bigint: true }) };
-  } finally {
-    await unlink(record);
-  }
+  });
 }
 
 /** Returns something to a name if that is free. Otherwise it stays where it is, whole, and false is the answer. */
@@ -206,7 +235,8 @@ export async function putBack(from: Place, to: Place, stats: BigIntStats): Promi
   return true;
 }
 
-async function lstatOf(place: Place): Promise<BigIntStats | undefined> {
+/** What has a name, if anything. */
+export async function lstatOf(place: Place): Promise<BigIntStats | undefined> {
   const found = await unless(["ENOENT"], lstat(place.folder.at(place.name), { bigint: true }));
   return found.ok ? found.value : undefined;
 }

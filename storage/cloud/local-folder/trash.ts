@@ -21,6 +21,8 @@ export async function discard(
   trash: Folder,
   id: string,
   record: TrashRecord | "permanently",
+  /** Under this name in the trash what is to go for good does so: what a crash leaves of it is no item any more. */
+  removal: string,
 ): Promise<DeleteOutcome> {
   await from.folder.verify();
   const before = await lstat(from.folder.at(from.name), { bigint: true });
@@ -35,7 +37,11 @@ export async function discard(
       await from.folder.sync();
       return { kind: "ok", how: "trashed" };
     }
-    if (taken.kind === "ok") await removeTree(bin, from.name, taken.stats);
+    if (taken.kind === "ok") {
+      await rename(trash.at(id), trash.at(removal));
+      await from.folder.sync();
+      await removeTree(trash, removal, await lstat(trash.at(removal), { bigint: true }));
+    }
     await forget(trash, id);
     if (taken.kind === "ok") return { kind: "ok", how: "permanent" };
     return taken.kind === "elsewhere" ? await removeInPlace(from, isExpected, id) : taken;
@@ -83,7 +89,7 @@ async function removeInPlace(
 }
 
 /** Removes a file, or a folder with everything below it; a link is removed, never followed. */
-async function removeTree(folder: Folder, name: string, stats: BigIntStats): Promise<void> {
+export async function removeTree(folder: Folder, name: string, stats: BigIntStats): Promise<void> {
   if (!stats.isDirectory()) {
     await unlink(folder.at(name));
     return;

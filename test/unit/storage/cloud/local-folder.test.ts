@@ -10,6 +10,7 @@ import {
   rename,
   rm,
   symlink,
+  utimes,
   writeFile,
 } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -49,6 +50,18 @@ afterEach(async () => {
   await chmod(root, 0o755).catch(() => undefined);
   await rm(join(root, ".."), { recursive: true, force: true });
 });
+
+/** The same storage after a start of the daemon. */
+async function restart(more: Partial<ProviderDeps> = {}): Promise<CloudProvider> {
+  const outcome = await connect(root, more, facts);
+  if (outcome.kind !== "ok") throw new Error(outcome.kind);
+  return outcome.provider;
+}
+
+async function list(storage: CloudProvider) {
+  const listed = await storage.list({ folder: "", signal });
+  expect(listed.kind).toBe("ok");
+}
 
 function connect(folder: string, more: Partial<ProviderDeps> = {}, known?: Facts) {
   return localFolder.connect(
@@ -371,14 +384,93 @@ describe("what else happens on disks", () => {
     await expect(buffer(outcome.stream)).rejects.toMatchObject({ failure: { kind: "changed" } });
   });
 
-  test("half-written uploads of a process that is gone are cleared away on connecting", async () => {
+  test("half-written uploads of a process that is gone are cleared away by the next one's first look", async () => {
     const tmp = join(root, ".croft", "tmp");
-    await writeFile(join(tmp, "upload-999999999-x"), "half");
-    await writeFile(join(tmp, `upload-${process.pid}-running`), "under way");
+    await writeFile(join(tmp, "upload-home-999999999-x"), "half");
+    await writeFile(join(tmp, `upload-home-${process.pid}-running`), "under way");
+    await writeFile(join(tmp, "upload-elsewhere-999999999-x"), "another daemon's");
     await writeFile(join(tmp, "unrelated"), "x");
-    await connect("root");
-    expect((await readdir(tmp)).sort()).toEqual(["unrelated", `upload-${process.pid}-running`]);
+    await list(await restart());
+    const rest = [
+      "unrelated",
+      "upload-elsewhere-999999999-x",
+      `upload-home-${process.pid}-running`,
+    ];
+    expect((await readdir(tmp)).sort()).toEqual(rest);
+    await list(await restart({ clock: () => Date.now() + 8 * 86_400_000 }));
+    expect((await readdir(tmp)).sort()).toEqual([rest[0], rest[2]]);
   });
+
+  test("a file that a crash has left with both names keeps the old one", async () => {
+    const staging = join(root, ".croft", "staging");
+    const claim = join(staging, "claim-home-999999999-x");
+    await mkdir(join(root, "folder"));
+    await writeFile(join(root, "file.txt"), "x");
+    await link(join(root, "file.txt"), join(root, "folder", "file.txt"));
+    const way = { path: "file.txt", to: "folder/file.txt" };
+    await writeFile(`${claim}.json`, JSON.stringify(way));
+    await list(await restart());
+    expect(await readFile(join(root, "file.txt"), "utf8")).toBe("x");
+    expect(await readdir(join(root, "folder"))).toEqual([]);
+    expect(await readdir(staging)).toEqual([]);
+  });
+
+  test.each([
+    ["other files of both names", false],
+    ["two spellings of one name", true],
+  ])("%s lose nothing by a record of a move between them", async (_what, isOne) => {
+    await writeFile(join(root, "file.txt"), "x");
+    if (!isOne) await writeFile(join(root, "FILE.txt"), "y");
+    const claim = join(root, ".croft", "staging", "claim-home-999999999-x");
+    const way = { path: "file.txt", to: isOne ? "file.txt" : "FILE.txt" };
+    await writeFile(`${claim}.json`, JSON.stringify(way));
+    const before = (await readdir(root)).sort();
+    await list(await restart());
+    expect((await readdir(root)).sort()).toEqual(before);
+    expect(await readFile(join(root, "file.txt"), "utf8")).toBe("x");
+  });
+
+  test("a folder whose new name was only claimed when the daemon died can be moved there again", async () => {
+    const claim = join(root, ".croft", "staging", "claim-home-999999999-x");
+    await mkdir(join(root, "folder"));
+    await writeFile(join(root, "folder", "file.txt"), "x");
+    await mkdir(join(root, "earlier"));
+    const way = { path: "folder", to: "wanted" };
+    await writeFile(`${claim}.json`, JSON.stringify(way));
+    await writeFile(`${claim}2.json`, JSON.stringify({ ...way, to: "earlier" }));
+    // Clocks of file systems tick slowly.
+    const later = new Date(Date.now() + 60_000);
+    await utimes(`${claim}2.json`, later, later);
+    await mkdir(join(root, "wanted"));
+    const again = await restart();
+    const moved = await again.rename({ id: "folder", name: "wanted", expected: {}, signal });
+    expect(moved.kind).toBe("ok");
+    expect((await readdir(root)).sort()).toEqual([".croft", "earlier", "wanted"]);
+    expect(await readdir(join(root, "wanted"))).toEqual(["file.txt"]);
+  });
+
+  test("what was to go for good when the daemon died goes, and the trash stays", async () => {
+    const trash = join(root, ".croft", "trash");
+    await writeFile(join(root, "kept.txt"), "x");
+    await provider.delete({ id: "kept.txt", expected: {}, signal });
+    const kept = (await readdir(trash, { recursive: true })).sort();
+    await mkdir(join(trash, "removal-home-999999999-x", "folder"), { recursive: true });
+    await writeFile(join(trash, "removal-home-999999999-x", "folder", "file.txt"), "x");
+    await list(await restart());
+    expect((await readdir(trash, { recursive: true })).sort()).toEqual(kept);
+  });
+
+  skipUnless(!isRoot, "root may write anywhere")(
+    "a folder that cannot go for good as a whole is no obstacle afterwards",
+    async () => {
+      await mkdir(join(root, "folder", "closed"), { recursive: true });
+      await writeFile(join(root, "folder", "closed", "file.txt"), "x");
+      await chmod(join(root, "folder", "closed"), 0o500);
+      const gone = await provider.delete({ id: "folder", expected: {}, permanently: true, signal });
+      expect(gone.kind).toBe("forbidden");
+      await list(await restart());
+    },
+  );
 
   test("an item that a crash has left between two spellings is put back, or into the trash", async () => {
     const staging = join(root, ".croft", "staging");
@@ -388,17 +480,20 @@ describe("what else happens on disks", () => {
       if (path !== undefined)
         await writeFile(join(staging, `${name}.json`), JSON.stringify({ path }));
     };
-    await leave("claim-999999999-a", "back.txt");
+    await leave("claim-home-999999999-a", "back.txt");
     await writeFile(join(root, "taken.txt"), "mine");
-    await leave("claim-999999999-b", "taken.txt");
-    await leave("claim-999999999-c", undefined);
+    await leave("claim-home-999999999-b", "taken.txt");
+    await leave("claim-home-999999999-c", undefined);
     await writeFile(join(root, "published.txt"), "x");
-    await link(join(root, "published.txt"), join(staging, "claim-999999999-d"));
-    await mkdir(join(staging, "claim-999999999-e"));
-    await writeFile(join(staging, "claim-999999999-e.json"), JSON.stringify({ path: "folder" }));
-    await writeFile(join(staging, `claim-${process.pid}-running`), "under way");
+    await link(join(root, "published.txt"), join(staging, "claim-home-999999999-d"));
+    await mkdir(join(staging, "claim-home-999999999-e"));
+    await writeFile(
+      join(staging, "claim-home-999999999-e.json"),
+      JSON.stringify({ path: "folder" }),
+    );
+    await writeFile(join(staging, `claim-home-${process.pid}-running`), "under way");
     await connect("root");
-    expect(await readdir(staging)).toEqual([`claim-${process.pid}-running`]);
+    expect(await readdir(staging)).toEqual([`claim-home-${process.pid}-running`]);
     expect((await readdir(root)).sort()).toEqual([
       ".croft",
       "back.txt",
@@ -406,7 +501,7 @@ describe("what else happens on disks", () => {
       "published.txt",
       "taken.txt",
     ]);
-    expect(await readFile(join(root, "back.txt"), "utf8")).toBe("claim-999999999-a");
+    expect(await readFile(join(root, "back.txt"), "utf8")).toBe("claim-home-999999999-a");
     expect(await readFile(join(root, "taken.txt"), "utf8")).toBe("mine");
     const trash = await readdir(join(root, ".croft", "trash"), { recursive: true });
     expect(trash.filter((name) => /taken\.txt|claim-/.test(name))).toHaveLength(2);
@@ -418,7 +513,12 @@ describe("what else happens on disks", () => {
 
     const staging = await openBelow(opened, [".croft", "staging"]);
     const before = await lstat(join(root, "name.txt"), { bigint: true });
-    const waiting = { folder: staging, newName: () => "claim-1-x", origin: "name.txt" };
+    const waiting = {
+      folder: staging,
+      newName: () => "claim-1-x",
+      origin: "name.txt",
+      destination: "NAME.txt",
+    };
     const moved = await respell(
       { folder: opened, name: "name.txt" },
       { folder: opened, name: "NAME.txt" },
