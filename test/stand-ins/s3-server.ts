@@ -14,6 +14,8 @@ export interface S3ServerOptions {
   readonly key?: S3Key;
   /** What becomes of conditions on writes, copies and deletes: `ignored` is what makes servers dangerous. */
   readonly conditions?: "kept" | "ignored" | "not_implemented";
+  /** Copies and deletes of objects made of parts compare with a tag that is never told, as OpenStack Swift's do. */
+  readonly hidesPartTags?: boolean;
   readonly isVersioned?: boolean;
   /** Entries of a page at most, whatever is asked for. */
   readonly pageEntries?: number;
@@ -281,7 +283,7 @@ export async function startS3Server(options: S3ServerOptions = {}): Promise<S3Se
     const match = headers["x-amz-copy-source-if-match"];
     if (match !== undefined) {
       assertImplemented();
-      if (conditions === "kept" && bare(String(match)) !== found.etag)
+      if (conditions === "kept" && !isSame(String(match), found.etag))
         throw new Refused({ status: 412, code: "PreconditionFailed" });
     }
     return found;
@@ -359,6 +361,10 @@ export async function startS3Server(options: S3ServerOptions = {}): Promise<S3Se
     return { status: 204 };
   }
 
+  function isSame(match: string, etag: string | undefined): boolean {
+    return bare(match) === etag && !(options.hidesPartTags === true && etag.includes("-"));
+  }
+
   function deleteObject(key: string, { query, headers }: S3Request): Answer {
     const match = headers["if-match"];
     const id = query.get("versionId");
@@ -367,7 +373,7 @@ export async function startS3Server(options: S3ServerOptions = {}): Promise<S3Se
       const there = store.current(key);
       if (conditions === "kept" && there === undefined)
         throw new Refused({ status: 404, code: "NoSuchKey" });
-      if (conditions === "kept" && match !== "*" && bare(match) !== there?.etag)
+      if (conditions === "kept" && match !== "*" && !isSame(match, there?.etag))
         throw new Refused({ status: 412, code: "PreconditionFailed" });
     }
     const { marker } = store.remove(key, id);

@@ -80,21 +80,34 @@ export async function removeObject(
   },
 ): Promise<Changed> {
   const { key, etag, versionId, signal } = object;
-  const isGuarded = store.findings.guards.remove;
-  if (!isGuarded || versionId !== undefined) {
+  const isGuarded = store.findings.guards.remove && versionId === undefined;
+  const isStillThere = async (): Promise<boolean | Refused> => {
     const head = await findObject(store, key, signal);
-    if (head?.kind === "refused") return head;
-    if (head?.etag !== etag) return { kind: "precondition" };
+    return head?.kind === "refused" ? head : head?.etag === etag;
+  };
+  if (!isGuarded) {
+    const there = await isStillThere();
+    if (there !== true) return there || { kind: "precondition" };
   }
-  const sent = await throughRaces(store, signal, () =>
-    store.client.ask({
-      method: "DELETE",
-      key,
-      ...(versionId === undefined ? {} : { query: { versionId } }),
-      headers: isGuarded && versionId === undefined ? { "if-match": `"${etag}"` } : {},
-      signal,
-    }),
-  );
+  const remove = (condition: Readonly<Record<string, string>>) =>
+    throughRaces(store, signal, () =>
+      store.client.ask({
+        method: "DELETE",
+        key,
+        ...(versionId === undefined ? {} : { query: { versionId } }),
+        headers: condition,
+        signal,
+      }),
+    );
+  let sent = await remove(isGuarded ? { "if-match": `"${etag}"` } : {});
+  // Some servers compare the tag of an object that was made of parts with one that they never tell.
+  if (
+    isGuarded &&
+    sent.kind === "refused" &&
+    isPrecondition(sent) &&
+    (await isStillThere()) === true
+  )
+    sent = await remove({});
   if (sent.kind === "refused" && sent.failure.kind === "not_found") return { kind: "precondition" };
   return toChanged(sent);
 }

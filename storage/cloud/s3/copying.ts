@@ -76,10 +76,7 @@ async function copyAtOnce(store: Store, { from, source, to, signal }: Copy): Pro
   const sent = await throughRaces(store, signal, () =>
     store.client.askForBody({ method: "PUT", key: to, headers, signal }, "CopyObjectResult"),
   );
-  if (sent.kind === "refused")
-    return isPrecondition(sent) || sent.failure.kind === "not_found"
-      ? { kind: "precondition" }
-      : sent;
+  if (sent.kind === "refused") return toUncopied(sent);
   return {
     kind: "done",
     etag: unquote(sent.fields["ETag"] ?? ""),
@@ -116,13 +113,19 @@ async function copyInParts(store: Store, copy: Copy): Promise<Changed | Failure>
           },
           "CopyPartResult",
         );
-        if (sent.kind === "refused") return sent;
+        if (sent.kind === "refused") return toUncopied(sent);
         parts.push({ number, etag: unquote(sent.fields["ETag"] ?? "") });
       }
       return parts;
     },
     (complete) => complete(),
   );
+}
+
+function toUncopied(sent: Refused): Refused | { readonly kind: "precondition" } {
+  return isPrecondition(sent) || sent.failure.kind === "not_found"
+    ? { kind: "precondition" }
+    : sent;
 }
 
 /** A look at what the copy has become: success is what is there, not what was said. */

@@ -32,7 +32,7 @@ const ABORT_MS = 15_000;
 export async function uploadInParts(
   store: Store,
   upload: PartUpload,
-  sendParts: (uploadId: string) => Promise<readonly Part[] | Refused | Failure>,
+  sendParts: (uploadId: string) => Promise<readonly Part[] | Changed | Failure>,
   commit: (complete: () => Promise<Changed | Failure>) => Promise<Changed | Failure>,
 ): Promise<Changed | Failure> {
   const { client } = store;
@@ -159,6 +159,6 @@ export function escapeXml(text: string): string {
   return text.replace(/[&<>"'\p{Cc}]/gu, (character) => `&#${character.codePointAt(0) ?? 0};`);
 }
 
-function isParts(value: readonly Part[] | Refused | Failure): value is readonly Part[] {
+function isParts(value: readonly Part[] | Changed | Failure): value is readonly Part[] {
   return Array.isArray(value);
 }

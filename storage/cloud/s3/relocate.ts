@@ -68,30 +68,36 @@ async function copyThenDelete(
   entry: Extract<JournalEntry, { kind: "move" }>,
   journal: Journaled,
 ): Promise<ItemOutcome> {
-  const copied = await copyObject(store, { from, source, to: to.key, signal });
-  if (copied.kind === "precondition") return explain(store, from, source, to, signal);
+  const copy = { from, source, to: to.key, signal };
+  let copied = await copyObject(store, copy);
+  if (copied.kind === "precondition") {
+    const why = await explain(store, from, source, to, signal);
+    if (why !== undefined) return why;
+    copied = await copyObject(withoutSourceGuard(store), copy);
+    if (copied.kind === "precondition") return { kind: "stale" };
+  }
   if (copied.kind !== "copied") return copied;
-  const copy = copied.head;
-  if (copy.etag !== source.etag) {
+  const made = copied.head;
+  if (made.etag !== source.etag) {
     // From its own tag alone nobody could tell the copy later.
-    const failed = await journal.rewrite({ ...entry, copied: copy.etag });
-    if (failed !== undefined) return takeBack(store, to.key, copy, failed, signal);
+    const failed = await journal.rewrite({ ...entry, copied: made.etag });
+    if (failed !== undefined) return takeBack(store, to.key, made, failed, signal);
   }
   const kept = await keepFolder(store, toPrefix(from), from, signal);
-  if (kept !== undefined) return takeBack(store, to.key, copy, kept, signal);
+  if (kept !== undefined) return takeBack(store, to.key, made, kept, signal);
   const there = await isThereBeside(store, to.parentPrefix, to.key, signal);
   if (there !== true)
     return takeBack(
       store,
       to.key,
-      copy,
+      made,
       there === false ? { kind: "stale", note: "parent_gone" } : there,
       signal,
     );
   const gone = await removeSource(store, from, source, signal);
   if (gone !== undefined)
-    return gone.kind === "unknown_outcome" ? gone : takeBack(store, to.key, copy, gone, signal);
-  return { kind: "ok", item: toItem(to.id, copy) };
+    return gone.kind === "unknown_outcome" ? gone : takeBack(store, to.key, made, gone, signal);
+  return { kind: "ok", item: toItem(to.id, made) };
 }
 
 /** Deletes the source while it is the one that was copied. Undefined: it is gone, by us. */
@@ -132,14 +138,28 @@ async function takeBack(
   return failure;
 }
 
-/** Which of the two conditions of a copy was not met. */
+/**
+ * Some servers compare the tag of an object that was made of parts with one that they never tell: no condition on it is
+ * ever met. Then the source is compared before and after, as on servers without conditions. What such a server copies at
+ * once has one tag in listings and another one by itself, so the copy is made of parts, too.
+ */
+function withoutSourceGuard(store: Store): Store {
+  const guards = { ...store.findings.guards, copySource: false };
+  return {
+    ...store,
+    findings: { ...store.findings, guards },
+    limits: { ...store.limits, copyBytesMax: 0 },
+  };
+}
+
+/** Which of the two conditions of a copy was not met. Undefined: both should have been. */
 async function explain(
   store: Store,
   from: string,
   source: ObjectHead,
   to: Place,
   signal: AbortSignal,
-): Promise<Failure> {
+): Promise<Failure | undefined> {
   const [before, there] = await Promise.all([
     findObject(store, from, signal),
     findObject(store, to.key, signal),
@@ -147,9 +167,7 @@ async function explain(
   for (const head of [before, there])
     if (head?.kind === "refused") return toChangeFailure(head.failure);
   if (before?.kind !== "object" || before.etag !== source.etag) return { kind: "stale" };
-  return there === undefined
-    ? { kind: "offline", sent: true, note: "condition_unusable" }
-    : { kind: "conflict", existingName: to.name };
+  return there === undefined ? undefined : { kind: "conflict", existingName: to.name };
 }
 
 function toPrefix(key: string): string {
