@@ -30,8 +30,11 @@ export interface Io {
   note(line: string): void;
   /** A warning or error on standard error. */
   warn(line: string): void;
-  /** Replaces the lines that were drawn on standard error's terminal before; an empty text takes them away. */
-  draw(text: string): void;
+  /**
+   * Replaces the lines that were drawn on standard error's terminal before; an empty text takes them away. `widthOf`
+   * tells how many cells a line takes, for lines of more than plain letters.
+   */
+  draw(text: string, widthOf?: (line: string) => number): void;
   /** The whole of standard input as text, without its last line end. `limit` is in bytes. */
   readInput(limit?: number): Promise<string>;
 }
@@ -49,8 +52,18 @@ export function createIo(system: System, flags: () => IoFlags): Io {
   const colourful = (isTerminal: boolean) =>
     isTerminal && flags().color && !isSet(env["NO_COLOR"]) && env["TERM"] !== "dumb";
   let drawn = "";
-  const draw = (text: string) => {
-    const [before, lines] = [drawn.split("\n").length, text.split("\n")];
+  let drawnWidths: readonly number[] = [];
+  const columns = () =>
+    // A terminal that does not know its size says 0.
+    system.stdout.columns || system.stderr.columns || 80;
+  const draw = (text: string, widthOf = (line: string) => line.length) => {
+    const lines = text.split("\n");
+    // A terminal that was made narrower has wrapped what it showed.
+    const before = drawnWidths.reduce(
+      (rows, width) => rows + Math.max(1, Math.ceil(width / columns())),
+      0,
+    );
+    drawnWidths = lines.map(widthOf);
     const up = before > 1 ? `\u001b[${before - 1}A` : "";
     const rest = lines.length < before ? "\u001b[J" : "";
     drawn = text;
@@ -72,8 +85,7 @@ export function createIo(system: System, flags: () => IoFlags): Io {
       return system.stderr.isTTY === true;
     },
     get columns() {
-      // A terminal that does not know its size says 0.
-      return system.stdout.columns || system.stderr.columns || 80;
+      return columns();
     },
     get rows() {
       return system.stdout.rows || system.stderr.rows || 24;

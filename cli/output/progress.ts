@@ -102,7 +102,7 @@ export function createProgress(
     const bars = [...underWay]
       .slice(0, Math.max(1, Math.min(barsMax, io.rows - 2)))
       .map(({ startedAt, ...one }) => toBar({ ...one, ms: now - startedAt, columns }));
-    io.draw((begun > 1 ? [...bars, toSumLine(now)] : bars).join("\n"));
+    io.draw((begun > 1 ? [...bars, toSumLine(now)] : bars).join("\n"), stringWidth);
   }
 
   /** `12 done, 4 under way  45.0 MiB  8.1 MiB/s` */

@@ -81,8 +81,36 @@ describe("several transfers", () => {
         ).filter((row) => row !== "");
       },
       text: () => system.written.err(),
+      narrow(columns: number) {
+        terminal.resize(columns, rows);
+        Object.assign(system.stdout, { columns });
+      },
     };
   }
+
+  test("leave nothing behind on a terminal that is made narrower meanwhile", async () => {
+    const { progress, cli, wait, screen, narrow } = await several({});
+    cli.io.note("a note");
+    const both = [progress.begin("one.bin", 1000), progress.begin("two.bin", 1000)];
+    wait(1000);
+    for (const one of both) one.update(500);
+    wait(1000);
+    both[0]?.update(500);
+    expect(await screen()).toHaveLength(4);
+    narrow(40);
+    // The terminal has wrapped both bars.
+    expect(await screen()).toHaveLength(6);
+    wait(1000);
+    both[0]?.update(600);
+    expect(await screen()).toEqual([
+      "a note",
+      expect.stringMatching(/ 60%/),
+      expect.stringMatching(/ 50%/),
+      expect.stringMatching(/^0 done, 2 under way/),
+    ]);
+    progress.finish();
+    expect(await screen()).toEqual(["a note"]);
+  });
 
   test("have a line each and one for all, and notes stand above them", async () => {
     const { progress, cli, wait, screen } = await several({});
