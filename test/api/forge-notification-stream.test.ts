@@ -4,50 +4,25 @@ import { createParser, type EventSourceMessage } from "eventsource-parser";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { threadShape } from "../../daemon/contract/forge/notifications.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
-
-const PASSWORD = "user-password";
+import { createForgePeople } from "../support/forge-people.ts";
 
 let daemon: TestDaemon;
-let admin: string;
-let users = 0;
-let repositories = 0;
+const people = createForgePeople(() => daemon);
+const { newToken } = people;
 
 beforeAll(async () => {
   daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
-  admin = daemon.first?.forge.token ?? "";
 });
 afterAll(() => daemon[Symbol.asyncDispose]());
 
+/** With a token that may do no more than streams need. */
 async function newUser(): Promise<{ readonly name: string; readonly token: string }> {
-  const name = `user${(users += 1)}`;
-  await daemon.request("/api/v1/admin/users", {
-    token: admin,
-    json: {
-      username: name,
-      email: `${name}@example.org`,
-      password: PASSWORD,
-      must_change_password: false,
-    },
-  });
-  return { name, token: await newToken(name, ["write:notification", "write:user"]) };
-}
-
-async function newToken(name: string, scopes: readonly string[]): Promise<string> {
-  const made = await daemon.request(`/api/v1/users/${name}/tokens`, {
-    basic: `${name}:${PASSWORD}`,
-    json: { name: scopes.join(), scopes },
-  });
-  return made.json.sha1;
+  const name = await people.newUser();
+  return { name, token: await newToken(name, ["write:notification", "write:user"], "narrow") };
 }
 
 /** Makes a repository for a person, who gets a thread by it. */
-async function newThread(owner: string): Promise<string> {
-  const name = `repo${(repositories += 1)}`;
-  const json = { name };
-  const path = `/api/v1/admin/users/${owner}/repos`;
-  expect((await daemon.request(path, { token: admin, json })).status).toBe(201);
-  return `${owner}/${name}`;
-}
+const newThread = async (owner: string) => `${owner}/${await people.newRepository(owner)}`;
 
 interface OpenStream extends Disposable {
   readonly status: number;
@@ -136,7 +111,7 @@ describe("the stream of threads", () => {
   test.each(["x", "-1", "1e3", "99999999999999999999", "1, 2", ""])(
     "begins with now for a Last-Event-ID that is none of its own: %j",
     async (id) => {
-      using stream = await openStream(admin, { "Last-Event-ID": id });
+      using stream = await openStream(people.admin, { "Last-Event-ID": id });
       expect(stream.status).toBe(200);
       expect((await stream.next())?.event).toBe("count");
     },
@@ -144,18 +119,16 @@ describe("the stream of threads", () => {
 
   test("is ended at once by a daemon that stops, and takes nobody in any more", async () => {
     await using other = await startTestDaemon({ env: { CROFT_SHUTDOWN_SECONDS: "60" } });
-    const [mine, mineToken] = [daemon, admin];
+    const mine = daemon;
     daemon = other;
-    admin = other.first?.forge.token ?? "";
     try {
-      using stream = await openStream(admin);
+      using stream = await openStream(other.first?.forge.token ?? "");
       expect(wordOf(await stream.next())).toBe(0);
       const stopped = other.stop();
       expect(wordOf(await stream.next())).toBe("end");
       await stopped;
     } finally {
       daemon = mine;
-      admin = mineToken;
     }
   });
 
@@ -163,8 +136,11 @@ describe("the stream of threads", () => {
     const { name, token } = await newUser();
     using stream = await openStream(token);
     await stream.next();
-    const path = `/api/v1/users/${name}/tokens/write:notification,write:user`;
-    const deleted = await daemon.request(path, { method: "DELETE", basic: `${name}:${PASSWORD}` });
+    const path = `/api/v1/users/${name}/tokens/narrow`;
+    const deleted = await daemon.request(path, {
+      method: "DELETE",
+      basic: `${name}:user-password`,
+    });
     expect(deleted.status).toBe(204);
     await newThread(name);
     expect(wordOf(await stream.next())).toBe("end");
@@ -213,7 +189,7 @@ test("a title with line ends makes no event of its own", async () => {
   await stream.next();
   const title = 'x\n\nevent: count\ndata: {"new":99}\n\n\r\r\u2028';
   const made = await daemon.request(`/api/v1/repos/${repository}/issues`, {
-    token: admin,
+    token: people.admin,
     json: { title, assignees: [name] },
   });
   expect(made.status).toBe(201);

@@ -1,45 +1,23 @@
 import { request } from "undici";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestDaemon, type TestAnswer, type TestDaemon } from "../support/daemon.ts";
+import { createForgePeople } from "../support/forge-people.ts";
 import { findShapeErrors } from "../support/forge-wire.ts";
 
 let daemon: TestDaemon;
-let admin: string;
-const tokens: Record<string, string> = {};
-let users = 0;
-let repositories = 0;
+const people = createForgePeople(() => daemon);
+const { newUser, newRepository, tokenOf } = people;
 
 beforeAll(async () => {
   daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
-  admin = daemon.first?.forge.token ?? "";
 });
 afterAll(() => daemon[Symbol.asyncDispose]());
-
-async function newUser(scopes: readonly string[] = ["all"]): Promise<string> {
-  const username = `user${(users += 1)}`;
-  await api("POST", "/admin/users", admin, {
-    username,
-    email: `${username}@example.org`,
-    password: "user-password",
-    must_change_password: false,
-  });
-  tokens[username] = await newToken(username, scopes);
-  return username;
-}
-
-async function newToken(username: string, scopes: readonly string[]): Promise<string> {
-  const made = await daemon.request(`/api/v1/users/${username}/tokens`, {
-    basic: `${username}:user-password`,
-    json: { name: scopes.join(), scopes },
-  });
-  return made.json.sha1;
-}
 
 /** Not by fetch, which drops the body of a 205. */
 async function api(
   method: string,
   path: string,
-  token = admin,
+  token = people.admin,
   json?: unknown,
 ): Promise<TestAnswer> {
   const answer = await request(`${daemon.url}/api/v1${path}`, {
@@ -59,20 +37,12 @@ async function api(
 }
 
 const as = (username: string) => ({
-  get: (path: string) => api("GET", path, tokens[username]),
-  put: (path: string) => api("PUT", path, tokens[username]),
-  patch: (path: string, json?: unknown) => api("PATCH", path, tokens[username], json),
-  post: (path: string, json?: unknown) => api("POST", path, tokens[username], json),
-  delete: (path: string) => api("DELETE", path, tokens[username]),
+  get: (path: string) => api("GET", path, tokenOf(username)),
+  put: (path: string) => api("PUT", path, tokenOf(username)),
+  patch: (path: string, json?: unknown) => api("PATCH", path, tokenOf(username), json),
+  post: (path: string, json?: unknown) => api("POST", path, tokenOf(username), json),
+  delete: (path: string) => api("DELETE", path, tokenOf(username)),
 });
-
-/** Makes a repository for a person, who gets a thread by it. Returns its name. */
-async function newRepository(owner: string, fields: object = {}): Promise<string> {
-  const name = `repo${(repositories += 1)}`;
-  const made = await api("POST", `/admin/users/${owner}/repos`, admin, { name, ...fields });
-  expect(made.status).toBe(201);
-  return name;
-}
 
 const idsOf = ({ json }: TestAnswer): number[] => json.map(({ id }: { id: number }) => id);
 
@@ -160,7 +130,7 @@ describe("a list of threads", () => {
     await newRepository(mira);
     const first = await as(mira).get("/notifications");
     const poll = (headers: Record<string, string>) =>
-      daemon.request("/api/v1/notifications", { token: tokens[mira] ?? "", headers });
+      daemon.request("/api/v1/notifications", { token: tokenOf(mira), headers });
     const tag = first.headers.get("etag") ?? "";
     expect(tag).toMatch(/^W\/"/);
     for (const other of [tag.slice(2), `"x", ${tag}`, "*"])
@@ -215,7 +185,7 @@ describe("marking", () => {
     const send = (target: string, method: string, body: string, type: string) =>
       request(`${daemon.url}${target}`, {
         method: method as "PUT",
-        headers: { authorization: `token ${tokens[mira]}`, "content-type": type },
+        headers: { authorization: `token ${tokenOf(mira)}`, "content-type": type },
         body,
       });
     const form = "application/x-www-form-urlencoded";
@@ -341,7 +311,7 @@ describe("a lost right", () => {
   test("hides repository and subject at once, and tells nothing of them", async () => {
     const mira = await newUser();
     const org = `org${mira}`;
-    await api("POST", `/admin/users/${mira}/orgs`, admin, { username: org });
+    await api("POST", `/admin/users/${mira}/orgs`, people.admin, { username: org });
     const repo = await newRepository(org, { private: true });
     const before = await as(mira).get("/notifications");
     expect(before.json).toMatchObject([{ repository: { name: repo } }]);
@@ -383,7 +353,7 @@ async function restartWithout(username: string): Promise<TestDaemon> {
 
 test("a token that is for public things only is refused", async () => {
   const mira = await newUser();
-  const token = await newToken(mira, ["public-only", "write:notification"]);
+  const token = await people.newToken(mira, ["public-only", "write:notification"]);
   const answer = await api("GET", "/notifications", token);
   expect([answer.status, answer.json.message]).toEqual([
     403,

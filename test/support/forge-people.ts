@@ -7,8 +7,8 @@ export interface ForgePeople {
   newUser(name?: string, fields?: object): Promise<string>;
   /** The token for everything of a person that `newUser` made. */
   tokenOf(user: string): string;
-  /** Another token of such a person. */
-  newToken(user: string, scopes: readonly string[]): Promise<string>;
+  /** Another token of such a person, by a name that none of theirs has. */
+  newToken(user: string, scopes: readonly string[], name?: string): Promise<string>;
   /** Makes a repository for an account; the owner gets a thread by it. Returns its name. */
   newRepository(owner: string, fields?: object): Promise<string>;
   /** A request to a path below `/api/v1`, by the site administrator or with another token; by nobody with "". */
@@ -32,14 +32,14 @@ export function createForgePeople(daemon: () => TestDaemon): ForgePeople {
       ...(token === "" ? {} : { token }),
       ...(json === undefined ? {} : { json }),
     });
-  async function newToken(user: string, scopes: readonly string[]): Promise<string> {
+  const newToken: ForgePeople["newToken"] = async (user, scopes, name = `token${(names += 1)}`) => {
     const made = await daemon().request(`/api/v1/users/${user}/tokens`, {
       basic: `${user}:user-password`,
-      json: { name: `token${(names += 1)}`, scopes },
+      json: { name, scopes },
     });
     expect(made.status).toBe(201);
     return made.json.sha1;
-  }
+  };
   return {
     get admin() {
       return adminToken();
