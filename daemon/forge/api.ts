@@ -3,11 +3,18 @@ import type { Database } from "../../storage/engine/database.ts";
 import { isDecodingText } from "../contract/forge/common.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { AppError } from "../errors.ts";
-import { type Api, hasQuery, type RenderedError } from "../http/handle.ts";
+import { type Api, hasQuery, type RenderedError, type ServerRequest } from "../http/handle.ts";
 import { statusOfCode } from "../http/replies.ts";
 import type { Authentication } from "./accounts/authentication.ts";
 import { createAuthorization } from "./authorization.ts";
-import { decodeBody, readFormQuery, shapeOf, toFieldName } from "./body.ts";
+import {
+  decodeBody,
+  readEarlyForm,
+  readFields,
+  readFormQuery,
+  shapeOf,
+  toFieldName,
+} from "./body.ts";
 import type { ForgeCaller } from "./caller.ts";
 import { isLocked, isPlainAnswer } from "./refusals.ts";
 import { type ForgeUrls, toUrl } from "./urls.ts";
@@ -21,6 +28,8 @@ export interface ForgeApiDeps {
 /** What the transport needs to know of the forge API: who calls, what bodies are, how refusals look. */
 export function createForgeApi({ db, authentication, urls }: ForgeApiDeps): Api<ForgeCaller> {
   const toBody = (message: string) => ({ message, url: toUrl(urls, "/api/swagger") });
+  // Read once: whoever asks for the body of such a request gets these bytes.
+  const forms = new WeakMap<ServerRequest, Buffer>();
   return {
     name: "forge",
     headers: {
@@ -37,12 +46,17 @@ export function createForgeApi({ db, authentication, urls }: ForgeApiDeps): Api<
       // No name, token or term has a NUL in it, and no database takes one.
       if (request.target.includes("%00"))
         throw new AppError("invalid_argument", "the address contains a NUL character");
-      return authentication.authenticate(request);
+      const form = await readEarlyForm(request);
+      if (form === undefined) return authentication.authenticate(request);
+      forms.set(request, form);
+      return authentication.authenticate(request, await readFields(request, form));
     },
     authorize: createAuthorization(db),
     accountKey: (caller) => caller && String(caller.actor.id),
-    readQuery: readFormQuery,
-    decodeBody,
+    readQuery: (declared, request, readBody) =>
+      readFormQuery(declared, request, () => bodyOf(request, readBody)),
+    decodeBody: (declared, request, readBody) =>
+      decodeBody(declared, request, () => bodyOf(request, readBody)),
     toValidationError,
     renderError(error) {
       const status = statusOfCode[error.code];
@@ -59,6 +73,10 @@ export function createForgeApi({ db, authentication, urls }: ForgeApiDeps): Api<
     // The text of a bug may hold anything, so nobody gets it; the log has it under the request's id.
     internalError: () => ({ status: 500, headers: {}, body: toBody("") }),
   };
+
+  async function bodyOf(request: ServerRequest, readBody: () => Promise<Buffer>): Promise<Buffer> {
+    return forms.get(request) ?? readBody();
+  }
 }
 
 const PAGE_NOT_FOUND = "404 page not found\n";

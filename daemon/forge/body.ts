@@ -3,6 +3,7 @@ import { bindingNames, isTrueWord, toInteger } from "../contract/forge/common.ts
 import type { Endpoint } from "../contract/endpoint.ts";
 import { AppError } from "../errors.ts";
 import type { ServerRequest } from "../http/handle.ts";
+import { readWholeBody } from "../http/read-body.ts";
 
 type Shape = Readonly<Record<string, z.ZodType>>;
 
@@ -24,10 +25,7 @@ export async function decodeBody(
     return fromForm(shape, request.query);
   }
   if (type.includes("json")) return fromJson(shape, await readBody());
-  if (type.includes("form-urlencoded"))
-    return fromForm(shape, new URLSearchParams(toText(await readBody())));
-  if (type.includes("multipart/form-data"))
-    return fromForm(shape, await readParts(type, await readBody()));
+  if (isFormType(type)) return fromForm(shape, await decodeForm(type, await readBody()));
   throw undecodable("Unsupported Content-Type");
 }
 
@@ -41,16 +39,48 @@ export async function readFormQuery(
   readBody: () => Promise<Buffer>,
 ): Promise<URLSearchParams> {
   const type = headers["content-type"] ?? "";
-  const isParts = type.includes("multipart/form-data");
-  const isForm = isParts || type.includes("form-urlencoded");
-  if (body !== undefined || method === "GET" || !isForm) return query;
-  const bytes = await readBody();
-  const form = isParts ? await readParts(type, bytes) : new URLSearchParams(toText(bytes));
+  if (body !== undefined || method === "GET" || !isFormType(type)) return query;
+  const form = await decodeForm(type, await readBody());
   const merged = new URLSearchParams(query);
   for (const name of new Set(form.keys())) merged.delete(name);
   for (const [name, value] of form) merged.append(name, value);
   assertStorable([...merged.values()]);
   return merged;
+}
+
+/** Largest form that is looked through for credentials. */
+const CREDENTIAL_FORM_BYTES_MAX = 1024 * 1024;
+
+/**
+ * The bytes of a request whose form may name who calls (forge behaviour, 2.1 and 2.3), read before any endpoint reads
+ * them; undefined for every other request. Only what the API itself reads as a form: never an upload.
+ */
+export async function readEarlyForm({
+  method,
+  target,
+  headers,
+  body,
+}: ServerRequest): Promise<Buffer | undefined> {
+  const isChange = method === "POST" || method === "PUT" || method === "PATCH";
+  if (!isChange || !isFormType(headers["content-type"]) || !/^\/+api\/+v1\//.test(target))
+    return undefined;
+  const size = Number(headers["content-length"] ?? Number.NaN);
+  return size <= CREDENTIAL_FORM_BYTES_MAX ? readWholeBody(body, size) : undefined;
+}
+
+/** The fields of a form; none of one that cannot be decoded, which its endpoint refuses. */
+export async function readFields(
+  { headers }: ServerRequest,
+  bytes: Buffer,
+): Promise<URLSearchParams> {
+  try {
+    const form = await decodeForm(headers["content-type"] ?? "", bytes);
+    assertStorable([...form.values()]);
+    return form;
+  } catch (error) {
+    if (error instanceof AppError) return new URLSearchParams();
+    throw error;
+  }
 }
 
 /** The members of an endpoint's body and their schemas; none when it has no body of members. */
@@ -139,6 +169,15 @@ function innermost(schema: z.ZodType): z.ZodType {
   )
     return innermost(schema.unwrap() as z.ZodType);
   return schema;
+}
+
+function isFormType(type = ""): boolean {
+  return type.includes("form-urlencoded") || type.includes("multipart/form-data");
+}
+
+async function decodeForm(type: string, bytes: Buffer): Promise<URLSearchParams> {
+  const isEncoded = type.includes("form-urlencoded");
+  return isEncoded ? new URLSearchParams(toText(bytes)) : readParts(type, bytes);
 }
 
 async function readParts(type: string, bytes: Buffer): Promise<URLSearchParams> {

@@ -1,4 +1,5 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingHttpHeaders } from "node:http";
+import type { Readable } from "node:stream";
 import { AppError } from "../errors.ts";
 
 /** How long a client may take to send a body that is read whole. Uploads are not bound by it. */
@@ -8,8 +9,11 @@ const BODY_DEADLINE_MS = 30_000;
  * The whole body. Refused with `too_large` as soon as it is known to pass `maxBytes`, and with
  * `invalid_argument` when the client stops sending or is too slow.
  */
-export async function readWholeBody(message: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  const declared = Number(message.headers["content-length"] ?? 0);
+export async function readWholeBody(
+  message: Readable & { readonly headers?: IncomingHttpHeaders },
+  maxBytes: number,
+): Promise<Buffer> {
+  const declared = Number(message.headers?.["content-length"] ?? 0);
   if (declared > maxBytes) throw tooLarge(maxBytes);
   const chunks: Buffer[] = [];
   let size = 0;

@@ -36,9 +36,10 @@ export interface Authentication {
   /**
    * Who calls, by the credentials of the request (forge behaviour, 2.1 to 2.3): undefined when it carries none.
    * Refuses with `invalid_credentials` when all are wrong, with `forbidden` when the account may not use the API or
-   * may not impersonate, with `not_found` when nobody has the impersonated name.
+   * may not impersonate, with `not_found` when nobody has the impersonated name. `form`: what the body says besides;
+   * it counts for more than the query.
    */
-  authenticate(request: ServerRequest): Promise<ForgeCaller | undefined>;
+  authenticate(request: ServerRequest, form?: URLSearchParams): Promise<ForgeCaller | undefined>;
 }
 
 type Method = Omit<ForgeCaller, "actor">;
@@ -56,12 +57,13 @@ const PASSWORD_BYTES_MAX = 4096;
 export function createAuthentication(deps: AuthenticationDeps): Authentication {
   const { db, clock, passwords, tokens, secondFactors, attempts, urls } = deps;
   return {
-    async authenticate(request) {
-      if (!hasCredentials(request)) return undefined;
-      const found = await findCredentials(request);
+    async authenticate(request, form) {
+      if (form === undefined && !hasCredentials(request)) return undefined;
+      const field = (name: string) => form?.get(name) || request.query.get(name) || "";
+      const found = await findCredentials(request, field);
       if (found === "wrong")
         throw new AppError("invalid_credentials", "invalid username, password or token");
-      const sudo = request.query.get("sudo") || headerOf(request, "sudo");
+      const sudo = field("sudo") || headerOf(request, "sudo");
       if (found === undefined) {
         if (sudo !== "") throw onlyAdministrators();
         return undefined;
@@ -76,13 +78,12 @@ export function createAuthentication(deps: AuthenticationDeps): Authentication {
   };
 
   /** Tries the methods in their order; a later one may succeed where an earlier one failed. */
-  async function findCredentials(request: ServerRequest): Promise<Method | "wrong" | undefined> {
+  async function findCredentials(
+    request: ServerRequest,
+    field: (name: string) => string,
+  ): Promise<Method | "wrong" | undefined> {
     let given = false;
-    for (const secret of [
-      request.query.get("token"),
-      request.query.get("access_token"),
-      headerToken(request),
-    ]) {
+    for (const secret of [field("token"), field("access_token"), headerToken(request)]) {
       if (!secret) continue;
       given = true;
       const owner = await tokens.find(secret);
