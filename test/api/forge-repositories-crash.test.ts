@@ -274,5 +274,5 @@ describe("killed while git carried out a push", () => {
     await writeFile(folderOf("mira/kept.git/refs/heads/late"), `${head}\n`);
     expect(await told(daemon, 2)).toEqual(["create late ", `push refs/heads/late ${head}`]);
     await daemon[Symbol.asyncDispose]();
-  }, 10_000);
+  });
 });

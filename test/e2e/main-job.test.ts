@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "vitest";
 import { mainJob } from "./main-job.ts";
 
-test("the main job runs end to end on the built command", { timeout: 120_000 }, async () => {
+test("the main job runs end to end on the built command", async () => {
   const home = await mkdtemp(join(tmpdir(), "croft-main-job-"));
   try {
     await mainJob([process.execPath, join(import.meta.dirname, "../../bin/croft.js")], home);

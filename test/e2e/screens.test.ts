@@ -95,7 +95,7 @@ inTmux.describe("in a real terminal", () => {
     await using terminal = await open("notification inbox", { columns: 80, rows: 24 });
     const first = await terminal.sees(/2 unread, live/);
     expect(first[0]).toMatch(/^Inbox: unread and pinned {2,}2 unread, live$/);
-    expect(first[2]).toMatch(/^❯ \* mira\/website {2}用語集：「添付ファイル」の訳 🎉 +now$/);
+    expect(first[2]).toMatch(/^❯ \* mira\/website {2}用語集：「添付ファイル」の訳 🎉 +(now|\d+m)$/);
     expect(first[3]).toMatch(/^ {2}\* mira\/website {2}Footer overlaps the imprint +(now|\d+m)$/);
     expect(first[22]).toMatch(/^Enter open .* q leave$/);
     expect(first.slice(23).join("")).toBe("");
@@ -107,9 +107,10 @@ inTmux.describe("in a real terminal", () => {
     );
     await terminal.press("Just happened", "j", "Enter");
     await terminal.press(/mira wrote:\n\n@keeper[^\n]* the footer is in the way/, "q");
-    await terminal.press(/❯ {3}mira\/website {2}Footer/, "z");
-    await terminal.press(/❯ \* mira\/website {2}Footer/, "p");
-    await terminal.press(/❯ \^ mira\/website {2}Footer/, "a");
+    // The count is the daemon's, and comes after the mark.
+    await terminal.press(/2 unread[\s\S]*❯ {3}mira\/website {2}Footer/, "z");
+    await terminal.press(/3 unread[\s\S]*❯ \* mira\/website {2}Footer/, "p");
+    await terminal.press(/2 unread[\s\S]*❯ \^ mira\/website {2}Footer/, "a");
     await terminal.press("Mark 2 unread threads as read? (y/n)", "y");
     await terminal.press(/0 unread[\s\S]*Marked 2 threads as read/, "q");
     const left = await terminal.sees("left with 0");
@@ -137,7 +138,7 @@ inTmux.describe("in a real terminal", () => {
   inTmux("storages are browsed and changed, in 80x24", async () => {
     await using terminal = await open("vault item browse", { columns: 80, rows: 24 });
     await terminal.press(/❯ {2}Papers {2}local_folder/, "Enter");
-    const rows = await terminal.sees(/Papers:\/ {2,}listed just now[\s\S]*❯ {2}Contracts\//);
+    const rows = await terminal.sees(/Papers:\/ {2,}listed [\s\S]*❯ {2}Contracts\//);
     expect(rows[2]).toMatch(/^ {3}name +size {2}changed$/);
     expect(rows[4]).toMatch(/^ {3}notes 用語\.txt +23 B +(now|\d+m)$/);
     await terminal.press("❯  Contracts/", "Enter");

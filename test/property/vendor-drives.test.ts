@@ -258,12 +258,11 @@ async function run(open: () => Promise<Drive>, steps: readonly Step[]): Promise<
 }
 
 describe.each(Object.entries(drives))("%s", (_name, open) => {
-  test("says of every change what became of it, whatever is lost", { timeout: 60_000 }, () =>
+  test("says of every change what became of it, whatever is lost", () =>
     fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 25 }), (steps) =>
         run(open, steps),
       ),
       { numRuns: Number(process.env["CROFT_PROPERTY_RUNS"] ?? 25) },
-    ),
-  );
+    ));
 });

@@ -15,7 +15,7 @@ export interface TmuxTerminal extends AsyncDisposable {
   rows(): Promise<readonly string[]>;
   /** The screen with its colours as sequences. */
   painted(): Promise<string>;
-  /** Waits until the screen is what is wanted, and gives its rows. */
+  /** Waits until the screen is what is wanted and stays so for two looks, and gives its rows: none is half drawn. */
   sees(shown: string | RegExp): Promise<readonly string[]>;
   /** Waits, then presses keys by tmux's names (`Enter`, `Down`, `C-c`) or types a text. */
   press(shown: string | RegExp, ...keys: readonly string[]): Promise<void>;
@@ -59,10 +59,12 @@ export async function openTmux(
     painted: () => tmux("capture-pane", "-p", "-e"),
     async sees(shown) {
       const givenUpAt = Date.now() + patienceMs;
-      for (;;) {
+      for (let before = ""; ;) {
         const found = await read();
         const screen = found.join("\n");
-        if (typeof shown === "string" ? screen.includes(shown) : shown.test(screen)) return found;
+        const isShown = typeof shown === "string" ? screen.includes(shown) : shown.test(screen);
+        if (isShown && screen === before) return found;
+        before = screen;
         if (Date.now() > givenUpAt) throw new Error(`${String(shown)} did not appear:\n${screen}`);
         await new Promise((resolve) => setTimeout(resolve, pollMs));
       }
