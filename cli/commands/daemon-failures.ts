@@ -34,19 +34,46 @@ export function toDaemonFailure(
           cause: error,
           hint: "free some space, then start again: nothing is lost",
         });
-      if (code === "readonly") return failure("file_error");
-      if (code === "corrupt" && !/restore|remove/.test(message))
-        return new CliError("storage_unusable", "the database is damaged", {
-          cause: error,
-          hint: '"croft daemon restore" puts a copy of it in its place',
-        });
-      return failure(code === "busy" ? "already_running" : "storage_unusable");
+      return toStorageFailure(code, error);
     case "DataDirectoryError":
       return failure(code === "full" ? "storage_full" : "file_error");
     case "MasterKeyError":
       return failure("storage_unusable");
     default:
       return error;
+  }
+}
+
+/** What SQLite says names a statement, which helps nobody here: then it is told in our words. */
+function toStorageFailure(code: string, error: Error): CliError {
+  const isOurs = !/\(SQLITE_\w+\) in: /.test(error.message);
+  const failure = (to: CliErrorCode, words: string, hint: string) =>
+    new CliError(to, isOurs ? error.message : words, { cause: error, ...(isOurs ? {} : { hint }) });
+  switch (code) {
+    case "readonly":
+      return failure(
+        "file_error",
+        "the database in the data folder cannot be written",
+        "look at the owner and mode of croft.db, croft.db-wal and croft.db-shm, and how their disk is mounted",
+      );
+    case "corrupt":
+      return failure(
+        "storage_unusable",
+        "the database is damaged",
+        '"croft daemon restore" puts a copy of it in its place',
+      );
+    case "busy":
+      return failure(
+        "already_running",
+        "another program is writing to the database in the data folder",
+        "end it, such as a shell that has croft.db open, then start again",
+      );
+    default:
+      return failure(
+        "storage_unusable",
+        `the database cannot be used: ${error.message.replace(/ \((SQLITE_\w+)\) in: .*$/s, " ($1)")}`,
+        'look at croft.db, croft.db-wal and croft.db-shm; "croft daemon restore" puts a copy of the database in its place',
+      );
   }
 }
 

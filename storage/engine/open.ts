@@ -1,3 +1,4 @@
+import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { StorageError } from "./database.ts";
 import { migrate, readMigrations } from "./migrate.ts";
@@ -35,7 +36,10 @@ export async function openDatabase(
     const path = url ?? join(options.dataDirectory, DATABASE_FILE);
     const { clock, onStuck, isSoleWriter = false } = options;
     const db = openSqlite({ path, clock, onStuck, isSoleWriter });
-    return closingOnFailure(db, () => migrate(db, migrations));
+    return closingOnFailure(db, async () => {
+      if (url === undefined) await assertSound(db);
+      await migrate(db, migrations);
+    });
   }
   if (/^postgres(?:ql)?:\/\//.test(url)) {
     const { openPostgres } = await import("./postgres.ts");
@@ -44,6 +48,19 @@ export async function openDatabase(
   }
   throw new StorageError("failed", "a database's address begins with postgres:// or is :memory:");
 }
+
+/** A damaged page would otherwise be met by some request later, and by then the copies may be damaged too. */
+async function assertSound(db: SqliteDatabase): Promise<void> {
+  if ((await stat(db.path)).size > CHECKED_BYTES_MAX) return;
+  if ((await db.quickCheck()).length > 0)
+    throw new StorageError(
+      "corrupt",
+      `${db.path} is damaged: restore a backup with \`croft daemon restore\``,
+    );
+}
+
+/** Read within some ten milliseconds. A greater file would keep the start waiting. */
+const CHECKED_BYTES_MAX = 32 * 1024 * 1024;
 
 async function closingOnFailure<T extends { close(): Promise<void> }>(
   db: T,

@@ -3,14 +3,18 @@ import Sqlite from "better-sqlite3";
 import { StorageError } from "./database.ts";
 import { toFileStorageError, toSqliteStorageError } from "./sqlite-errors.ts";
 
-/** Runs one of SQLite's own checks and the check of foreign keys; empty when both find nothing. */
+/** Runs one of SQLite's own checks, the whole one with the check of foreign keys; empty when nothing is found. */
 export function findProblems(
   connection: Sqlite.Database,
   check: "integrity_check" | "quick_check",
 ): string[] {
   try {
     const found = connection.prepare(`PRAGMA ${check}`).pluck().all() as string[];
-    const orphans = connection.pragma("foreign_key_check") as { table: string; parent: string }[];
+    const isWhole = check === "integrity_check";
+    const orphans = (isWhole ? connection.pragma("foreign_key_check") : []) as {
+      table: string;
+      parent: string;
+    }[];
     return [
       ...found.filter((line) => line !== "ok"),
       ...orphans.map(({ table, parent }) => `a row of ${table} names an absent row of ${parent}`),
@@ -68,6 +72,9 @@ export function claim(connection: Sqlite.Database, path: string): void {
   if (owner === APPLICATION_ID) return;
   const tables = connection.prepare("SELECT count(*) FROM sqlite_schema").pluck().get();
   if (owner !== 0 || tables !== 0)
-    throw new StorageError("corrupt", `${path} is the database of another program`);
+    throw new StorageError(
+      "corrupt",
+      `${path} is the database of another program: move it away, or name another folder`,
+    );
   connection.pragma(`application_id = ${APPLICATION_ID}`);
 }

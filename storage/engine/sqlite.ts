@@ -33,7 +33,7 @@ export interface SqliteDatabase extends MigratableDatabase {
   readonly path: string;
   /** What `integrity_check` and `foreign_key_check` find, one sentence each; empty when sound. Reads the whole file, holding the thread. */
   integrityCheck(): Promise<string[]>;
-  /** What `quick_check` finds: as `integrityCheck`, without comparing indexes; for a start after an unclean stop. */
+  /** What `quick_check` finds: as `integrityCheck`, without comparing indexes and foreign keys. */
   quickCheck(): Promise<string[]>;
   /**
    * Writes a consistent copy as of this moment to `toPath` (mode 0600) while others read and write.

@@ -2,6 +2,7 @@ import {
   chmodSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -51,6 +52,22 @@ describe("opening the database", () => {
   test("refuses a damaged file and says what helps", async () => {
     const dataDirectory = makeDirectory();
     writeFileSync(join(dataDirectory, DATABASE_FILE), "nothing of the kind ".repeat(500));
+    const refused = openDatabase(undefined, { dataDirectory, clock });
+    await expect(refused).rejects.toMatchObject({ code: "corrupt" });
+    await expect(refused).rejects.toThrow("restore a backup with `croft daemon restore`");
+  });
+
+  test("refuses a file with a damaged page that no statement of the start needs", async () => {
+    const dataDirectory = makeDirectory();
+    const path = join(dataDirectory, DATABASE_FILE);
+    const db = await openDatabase(undefined, { dataDirectory, clock });
+    const page = await db.get<{ rootpage: number }>(
+      "SELECT rootpage FROM sqlite_schema WHERE name = 'vault_users'",
+    );
+    await db.close();
+    const file = readFileSync(path);
+    file.fill(0xff, ((page?.rootpage ?? 0) - 1) * 4096, (page?.rootpage ?? 0) * 4096);
+    writeFileSync(path, file);
     const refused = openDatabase(undefined, { dataDirectory, clock });
     await expect(refused).rejects.toMatchObject({ code: "corrupt" });
     await expect(refused).rejects.toThrow("restore a backup with `croft daemon restore`");

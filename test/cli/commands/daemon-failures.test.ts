@@ -1,0 +1,28 @@
+import { expect, test } from "vitest";
+import { toDaemonFailure } from "../../../cli/commands/daemon-failures.ts";
+import { CliError } from "../../../cli/errors.ts";
+import { StorageError, type StorageErrorCode } from "../../../storage/engine/database.ts";
+
+const cases: readonly (readonly [StorageErrorCode, string, string])[] = [
+  ["readonly", "attempt to write a readonly database (SQLITE_READONLY)", "file_error"],
+  ["busy", "database is locked (SQLITE_BUSY)", "already_running"],
+  ["corrupt", "database disk image is malformed (SQLITE_CORRUPT)", "storage_unusable"],
+  ["failed", "no such table: jobs (SQLITE_ERROR)", "storage_unusable"],
+];
+
+test.each(cases)("of a database that is %s no statement is shown", (code, said, to) => {
+  const error = new StorageError(code, `${said} in: INSERT INTO instance\n VALUES (?)`);
+  const failure = toDaemonFailure(error, {});
+  expect(failure).toBeInstanceOf(CliError);
+  expect(failure).toMatchObject({
+    code: to,
+    details: { hint: expect.stringMatching(/./) as string },
+  });
+  expect((failure as CliError).message).not.toMatch(/INSERT|VALUES/);
+});
+
+test("a sentence that was written for people stays as it is", () => {
+  const words = "/home/croft.db is the database of another program: move it away";
+  const failure = toDaemonFailure(new StorageError("corrupt", words), {});
+  expect(failure).toMatchObject({ code: "storage_unusable", message: words });
+});
