@@ -101,5 +101,5 @@ export async function callAgain<T>(
 function waitMs(failure: ReadFailure, calls: number, random: () => number): number {
   if (failure.kind === "rate_limited" && failure.retryAfterSeconds !== undefined)
     return failure.retryAfterSeconds * 1000;
-  return Math.min(WAIT_MS_MAX, FIRST_WAIT_MS * 2 ** (calls - 1)) * (0.5 + random() / 2);
+  return Math.min(WAIT_MS_MAX, FIRST_WAIT_MS * 2 ** (calls - 1)) * random();
 }

@@ -239,32 +239,22 @@ function toStream(body: Readable, length: number | undefined, slowest: Pace): Re
   return out;
 }
 
-/** Errors after which the request has certainly not left: there was no connection. */
-const notSent = new Set([
-  "ECONNREFUSED",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "EAI_FAIL",
-  "ENETUNREACH",
-  "EHOSTUNREACH",
-  "EHOSTDOWN",
-  "EADDRNOTAVAIL",
-  "UND_ERR_CONNECT_TIMEOUT",
-  "CERT_HAS_EXPIRED",
-  "DEPTH_ZERO_SELF_SIGNED_CERT",
-  "SELF_SIGNED_CERT_IN_CHAIN",
-  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
-  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
-  "ERR_TLS_CERT_ALTNAME_INVALID",
-  "ERR_SSL_WRONG_VERSION_NUMBER",
-  "ERR_ADDRESS_REFUSED",
-]);
+/** Errors after which the request has certainly not left: no connection, no certificate that is good, no common cipher. */
+const notSent = [
+  /^(ECONNREFUSED|ENOTFOUND|ENODATA|EAI_\w+|ENETUNREACH|EHOSTUNREACH|EHOSTDOWN|EADDRNOTAVAIL)$/,
+  /^(UND_ERR_CONNECT_TIMEOUT|ERR_ADDRESS_REFUSED)$/,
+  /^(CERT_|CRL_|UNABLE_TO_|ERROR_IN_C)\w+$/,
+  /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|INVALID_CA|INVALID_PURPOSE)$/,
+  /^(PATH_LENGTH_EXCEEDED|HOSTNAME_MISMATCH|ERR_TLS_CERT_ALTNAME_\w+)$/,
+  /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|UNSUPPORTED_PROTOCOL|\w+_HANDSHAKE_FAILURE)$/,
+  /^ERR_SSL_(TLSV1_ALERT_PROTOCOL_VERSION|TLSV1_UNRECOGNIZED_NAME|DH_KEY_TOO_SMALL|EE_KEY_TOO_SMALL)$/,
+];
 
 function toOffline(error: unknown, signal: AbortSignal): Offline {
   const code = codeOf(error);
   if (code === "ERR_ADDRESS_REFUSED")
     return { kind: "offline", sent: false, note: ADDRESS_REFUSED };
-  const sent = !(code !== undefined && notSent.has(code));
+  const sent = !(code !== undefined && notSent.some((codes) => codes.test(code)));
   return { kind: "offline", sent, note: signal.aborted ? "aborted" : toNote(error) };
 }
 

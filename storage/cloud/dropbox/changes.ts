@@ -1,7 +1,8 @@
 import { isExpected } from "../expected.ts";
 import type { DestinationFault, Failure } from "../outcomes.ts";
-import type { DeleteOutcome, Expected, ItemOutcome } from "../provider.ts";
-import { isAsSent, isSameSpelling, toStopoverName } from "../spelling.ts";
+import type { DeleteOutcome, Expected, ItemOutcome, ProviderDeps } from "../provider.ts";
+import { isAsSent, isSameSpelling } from "../spelling.ts";
+import { atStopover } from "../stopovers.ts";
 import { asObject } from "../json.ts";
 import { toChangeFailure, type Account } from "./account.ts";
 import type { DropboxApi } from "./api.ts";
@@ -20,15 +21,14 @@ export interface Changes {
 export interface ChangesDeps {
   readonly api: DropboxApi;
   readonly account: Account;
-  readonly newId: () => string;
-  readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
+  readonly deps: Pick<ProviderDeps, "home" | "newId" | "sleep" | "turns">;
 }
 
 /** What was made a moment ago may not be found yet when it is moved. */
 const MOVES_MAX = 4;
 const MOVE_WAIT_MS = 250;
 
-export function createChanges({ api, account, newId, sleep }: ChangesDeps): Changes {
+export function createChanges({ api, account, deps }: ChangesDeps): Changes {
   /** The item as it is, when it is still what the caller saw. */
   async function lookExpected(id: string, expected: Expected, signal: AbortSignal) {
     const seen = await account.lookWithParent(id, signal);
@@ -50,7 +50,7 @@ export function createChanges({ api, account, newId, sleep }: ChangesDeps): Chan
     for (let moves = 1; answer.kind === "not_found" && moves < MOVES_MAX; moves++) {
       const still = await account.look(item.id, signal);
       if (still.kind !== "ok") return toChangeFailure(still);
-      await sleep(MOVE_WAIT_MS * moves, signal);
+      await deps.sleep(MOVE_WAIT_MS * moves, signal);
       answer = await send();
     }
     if (answer.kind === "ok") {
@@ -78,17 +78,19 @@ export function createChanges({ api, account, newId, sleep }: ChangesDeps): Chan
   }
 
   /** Another spelling of the same name, which is no move to Dropbox: by way of a name between. */
-  async function respell(item: DropboxItem, name: string, signal: AbortSignal) {
+  function respell(item: DropboxItem, name: string, signal: AbortSignal) {
     const folder = parentPathOf(item.path);
-    const between = await relocate(item, `${folder}/${toStopoverName(name, newId())}`, signal);
-    if (between.kind !== "ok") return between;
-    const there = await relocate(between.found, `${folder}/${name}`, signal);
-    if (there.kind === "ok" || there.kind === "unknown_outcome") return there;
-    const calm = new AbortController().signal;
-    const back = await relocate(between.found, `${folder}/${item.name}`, calm);
-    return back.kind === "ok"
-      ? there
-      : ({ kind: "unknown_outcome", note: "between_two_names" } as const);
+    return atStopover(name, deps, async (stopover) => {
+      const between = await relocate(item, `${folder}/${stopover}`, signal);
+      if (between.kind !== "ok") return between;
+      const there = await relocate(between.found, `${folder}/${name}`, signal);
+      if (there.kind === "ok" || there.kind === "unknown_outcome") return there;
+      const calm = new AbortController().signal;
+      const back = await relocate(between.found, `${folder}/${item.name}`, calm);
+      return back.kind === "ok"
+        ? there
+        : ({ kind: "unknown_outcome", note: "between_two_names" } as const);
+    });
   }
 
   return {

@@ -13,6 +13,7 @@ import {
   type ProviderDeps,
   type QuotaOutcome,
 } from "../provider.ts";
+import { withStopoversEnded } from "../stopovers.ts";
 import { createAccount, toChangeFailure, toLookFailure } from "./account.ts";
 import { createDropboxApi, type DropboxApi } from "./api.ts";
 import { createChanges } from "./changes.ts";
@@ -55,12 +56,12 @@ function createDropbox(
   by: { readonly tokens: Tokens; readonly can: Powers; readonly pieceBytes: number },
 ): CloudProvider {
   const account = createAccount(api);
-  const changes = createChanges({ api, account, newId: deps.newId, sleep: deps.sleep });
+  const changes = createChanges({ api, account, deps });
   // Changes of one account that meet are refused with too_many_write_operations.
   const inTurn = <T>(work: () => Promise<T>): Promise<T> =>
     deps.turns.inTurn([`dropbox ${String(facts[ACCOUNT_FACT])}`], work);
   const uploadDeps = { api, account, pieceBytes: by.pieceBytes, inTurn, sleep: deps.sleep };
-  return {
+  const provider: CloudProvider = {
     can: by.can,
     list: ({ folder, signal }) => account.list(folder, signal),
     async stat({ id, signal }) {
@@ -94,6 +95,7 @@ function createDropbox(
 
     close: () => by.tokens.settle(),
   };
+  return withStopoversEnded(provider, deps);
 }
 
 /** Whose files these are. */

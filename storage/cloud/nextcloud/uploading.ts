@@ -96,7 +96,7 @@ async function uploadPieces(
   const failure = client.refuse(made);
   if (made.status !== 201) return failure.kind === "stale" ? offline("no_uploads") : failure;
 
-  let isDone = false;
+  let isOver = false;
   try {
     const pieceBytes = Math.max(uploads.pieceBytes, Math.ceil(wanted.size / PIECES_MAX));
     let number = 0;
@@ -104,6 +104,9 @@ async function uploadPieces(
       const name = String(++number).padStart(5, "0");
       const refused = await putPiece(client, [folder, name], piece, headers, upload, core);
       if (refused !== undefined) {
+        // Servers throttle whoever comes again with what they have refused.
+        isOver = refused.kind === "reauth";
+        if (isPlain(refused)) return refused;
         const gone = await core.refuseParent(wanted.parent, signal);
         return gone?.kind === "stale" ? gone : refused;
       }
@@ -112,10 +115,10 @@ async function uploadPieces(
       const taken = await refuseTaken(core, wanted.segments, signal);
       return taken ?? (await assemble(uploads, folder, wanted, headers, signal));
     });
-    isDone = outcome.kind === "ok";
+    isOver = outcome.kind === "ok" || outcome.kind === "reauth";
     return outcome;
   } finally {
-    if (!isDone) await discard(client, folder, headers);
+    if (!isOver) await discard(client, folder, headers);
   }
 }
 

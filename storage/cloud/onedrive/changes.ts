@@ -1,7 +1,14 @@
 import { isExpected } from "../expected.ts";
 import type { DestinationFault, Failure } from "../outcomes.ts";
-import type { DeleteOutcome, Expected, ItemOutcome, ProviderItem } from "../provider.ts";
-import { isAsSent, isSameSpelling, toStopoverName } from "../spelling.ts";
+import type {
+  DeleteOutcome,
+  Expected,
+  ItemOutcome,
+  ProviderDeps,
+  ProviderItem,
+} from "../provider.ts";
+import { isAsSent, isSameSpelling } from "../spelling.ts";
+import { atStopover } from "../stopovers.ts";
 import type { JsonObject } from "../json.ts";
 import type { Drive } from "./drive.ts";
 import type { GraphFailure } from "./failures.ts";
@@ -26,7 +33,7 @@ export function createChanges(
   graph: Graph,
   drive: Drive,
   facts: { readonly driveId: string; readonly rootId: string; readonly canDeleteForGood: boolean },
-  newId: () => string,
+  deps: Pick<ProviderDeps, "home" | "newId" | "turns">,
 ): Changes {
   /** The item as it is, when it is still what the caller saw. */
   async function lookExpected(
@@ -95,17 +102,15 @@ export function createChanges(
   }
 
   /** Another spelling of the same name, which a drive may take for a collision or for no change: by way of a name between. */
-  async function respell(
-    item: ProviderItem,
-    name: string,
-    signal: AbortSignal,
-  ): Promise<ItemOutcome> {
-    const between = await setName(item, toStopoverName(name, newId()), signal);
-    if (between.kind !== "ok") return between;
-    const there = await setName(between.item, name, signal);
-    if (there.kind === "ok" || there.kind === "unknown_outcome") return there;
-    const back = await setName(between.item, item.name, new AbortController().signal);
-    return back.kind === "ok" ? there : { kind: "unknown_outcome", note: "between_two_names" };
+  function respell(item: ProviderItem, name: string, signal: AbortSignal): Promise<ItemOutcome> {
+    return atStopover(name, deps, async (stopover) => {
+      const between = await setName(item, stopover, signal);
+      if (between.kind !== "ok") return between;
+      const there = await setName(between.item, name, signal);
+      if (there.kind === "ok" || there.kind === "unknown_outcome") return there;
+      const back = await setName(between.item, item.name, new AbortController().signal);
+      return back.kind === "ok" ? there : { kind: "unknown_outcome", note: "between_two_names" };
+    });
   }
 
   return {

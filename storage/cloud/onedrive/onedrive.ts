@@ -13,6 +13,7 @@ import {
   type ProviderDeps,
   type QuotaOutcome,
 } from "../provider.ts";
+import { withStopoversEnded } from "../stopovers.ts";
 import { createChanges, toChangeFailure } from "./changes.ts";
 import { createDrive } from "./drive.ts";
 import { createGraph, type Graph } from "./graph.ts";
@@ -65,10 +66,10 @@ function createOneDrive(
     graph,
     drive,
     { driveId, rootId, canDeleteForGood: can.permanentDelete },
-    deps.newId,
+    deps,
   );
   const uploadDeps = { graph, drive, sizes: by.sizes, sleep: deps.sleep };
-  return {
+  const provider: CloudProvider = {
     can,
     list: ({ folder, signal }) => drive.list(folder, signal),
     async stat({ id, signal }) {
@@ -103,6 +104,7 @@ function createOneDrive(
 
     close: () => by.tokens.settle(),
   };
+  return withStopoversEnded(provider, deps);
 }
 
 /** Which drive the person has, and what it can do. */

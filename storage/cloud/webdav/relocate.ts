@@ -2,7 +2,8 @@ import type { Failure } from "../outcomes.ts";
 import type { Expected, ItemOutcome } from "../provider.ts";
 import type { ProviderAnswer } from "../transport.ts";
 import { openPlain } from "../content-encoding.ts";
-import { isSameSpelling, toStopoverName } from "../spelling.ts";
+import { isSameSpelling } from "../spelling.ts";
+import { atStopover } from "../stopovers.ts";
 import { beforehand, type DavCore } from "./core.ts";
 import { isPlain, toFailure } from "./failures.ts";
 import { isExpected, type Seen } from "./items.ts";
@@ -183,23 +184,24 @@ async function settle(
   return (await core.refuseParent(move.to.slice(0, -1), move.signal)) ?? "nothing_happened";
 }
 
-/** Two hops, because the server takes both spellings for one name. The stopover's name says what it is. */
-async function respell(
+/** Two hops, because the server takes both spellings for one name. */
+function respell(
   core: DavCore,
   source: Seen,
   from: readonly string[],
   to: readonly string[],
   signal: AbortSignal,
 ): Promise<ItemOutcome> {
-  const parent = to.slice(0, -1);
-  const stopover = [...parent, toStopoverName(to.at(-1) ?? "", core.deps.newId())];
-  const first = await moveOnto(core, { source, from, to: stopover, signal });
-  if (first.kind !== "ok") return first;
-  const waiting: Seen = { ...source, item: first.item, strongTag: undefined };
-  const second = await moveOnto(core, { source: waiting, from: stopover, to, signal });
-  if (second.kind === "ok") return second;
-  await moveOnto(core, { source: waiting, from: stopover, to: from, signal });
-  return second;
+  return atStopover(to.at(-1) ?? "", core.deps, async (name) => {
+    const stopover = [...to.slice(0, -1), name];
+    const first = await moveOnto(core, { source, from, to: stopover, signal });
+    if (first.kind !== "ok") return first;
+    const waiting: Seen = { ...source, item: first.item, strongTag: undefined };
+    const second = await moveOnto(core, { source: waiting, from: stopover, to, signal });
+    if (second.kind === "ok") return second;
+    await moveOnto(core, { source: waiting, from: stopover, to: from, signal });
+    return second;
+  });
 }
 
 /** The same item at another place: by its id, or by what it holds. */

@@ -40,11 +40,14 @@ export async function uploadFile(core: DavCore, upload: Upload): Promise<ItemOut
       const failure = await putBytes(core, upload, temporary);
       // What lies in between may have answered for a server that is writing still.
       if (failure?.kind !== "offline" && failure?.kind !== "quota_exceeded") remains = "perhaps";
+      // Servers throttle whoever comes again with what they have refused.
+      if (failure?.kind === "reauth") remains = "nothing";
       if (failure !== undefined) {
         const isCut = failure.kind === "offline" || signal.aborted;
         if (!(await isWhole(core, upload, temporary, isCut))) {
+          if (isPlain(failure)) return failure;
           const gone = await core.refuseParent(place.parent, signal);
-          return gone === undefined || isPlain(failure) ? failure : toStale(gone);
+          return gone === undefined ? failure : toStale(gone);
         }
       }
       const outcome = await core.alone([place.segments], async (): Promise<ItemOutcome> => {

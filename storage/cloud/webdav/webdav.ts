@@ -8,6 +8,7 @@ import type {
   ProviderDeps,
   QuotaOutcome,
 } from "../provider.ts";
+import { withStopoversEnded } from "../stopovers.ts";
 import { ADDRESS_REFUSED, createTransport } from "../transport.ts";
 import { toBase, toPlaceOf, type DavBase } from "./address.ts";
 import { createFolder, deleteItem, move, rename, type Permits } from "./changing.ts";
@@ -51,7 +52,10 @@ export async function openWebDav(
       : await check(request.signal);
   if (found.kind !== "ok") return found;
   const core = createDavCore({ client: clientOf(found.facts), facts: found.facts, deps });
-  const provider = createWebDav(core, toPowers(request.can, found.facts), check);
+  const provider = withStopoversEnded(
+    createWebDav(core, toPowers(request.can, found.facts), check),
+    deps,
+  );
   return { kind: "ok", provider, facts: found.facts };
 }
 

@@ -30,6 +30,23 @@ describe("a look that fails", () => {
   );
 });
 
+test("the waits double up to a bound, and each is any part of that", async () => {
+  const waitsOf = async (part: number) => {
+    const waits: number[] = [];
+    const storage = createMemoryStorage();
+    const provider = withRetries(storage.connect(), {
+      sleep: async (ms) => void waits.push(ms),
+      random: () => part,
+    });
+    storage.fail("list", ...Array<Failure>(9).fill({ kind: "offline", sent: true }));
+    await provider.list({ folder: "", signal });
+    return waits;
+  };
+  expect(await waitsOf(1)).toEqual([200, 400, 800]);
+  expect(await waitsOf(0.5)).toEqual([100, 200, 400]);
+  expect(await waitsOf(0)).toEqual([0, 0, 0]);
+});
+
 test("a change that was not sent since the look before it was waited for in vain is not tried again", async () => {
   const storage = createMemoryStorage();
   const provider = withRetries(storage.connect(), {

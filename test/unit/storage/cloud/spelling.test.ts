@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { isAsSent, isSameSpelling, toStopoverName } from "../../../../storage/cloud/spelling.ts";
+import { isAsSent, isSameSpelling } from "../../../../storage/cloud/spelling.ts";
+import { toStopoverName } from "../../../../storage/cloud/stopovers.ts";
 
 test.each([
   ["a", "A", true],
@@ -17,12 +18,12 @@ test("what is found is what was sent in that case only, composed or not", () => 
 });
 
 test("a stopover's name tells where it belongs, and fits", () => {
-  const id = "01a1fe9f-65f9-727c-939d-cd9713bf8f38";
-  expect(toStopoverName("REPORT.txt", id)).toBe("REPORT.txt.croft-cd9713bf8f38");
+  const by = { newId: () => "01a1fe9f-65f9-727c-939d-cd9713bf8f38", home: "h0me" };
+  expect(toStopoverName("REPORT.txt", by)).toBe("REPORT.txt.croft-h0me-cd9713bf8f38");
   for (const name of ["x".repeat(255), "\u{1f600}".repeat(63), "\u00e4".repeat(127)]) {
-    const stopover = toStopoverName(name, id);
+    const stopover = toStopoverName(name, by);
     expect(Buffer.byteLength(stopover)).toBeLessThanOrEqual(255);
-    expect(stopover).toMatch(/\.croft-cd9713bf8f38$/);
+    expect(stopover).toMatch(/\.croft-h0me-cd9713bf8f38$/);
     expect(stopover.isWellFormed()).toBe(true);
   }
 });

@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
-import { Agent } from "undici";
+import { Agent, type Dispatcher } from "undici";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { BrokenOff } from "../../../../storage/cloud/outcomes.ts";
 import {
@@ -66,6 +66,27 @@ describe("a request", () => {
       sent: false,
       note: "ECONNREFUSED",
     });
+  });
+
+  test.each([
+    ["EAI_NODATA", false],
+    ["UND_ERR_CONNECT_TIMEOUT", false],
+    ["CERT_NOT_YET_VALID", false],
+    ["CERT_REVOKED", false],
+    ["UNABLE_TO_GET_ISSUER_CERT", false],
+    ["HOSTNAME_MISMATCH", false],
+    ["ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION", false],
+    ["ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE", false],
+    ["ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC", true],
+    ["ECONNRESET", true],
+    ["EPIPE", true],
+    ["UND_ERR_SOCKET", true],
+  ])("that failed with %s may have arrived: %s", async (code, sent) => {
+    const failing = { request: () => Promise.reject(Object.assign(new Error("x"), { code })) };
+    const transport = createTransport(failing as unknown as Dispatcher);
+    const { signal } = new AbortController();
+    const answer = await transport.send({ method: "PUT", url: "https://x.example/", signal });
+    expect(answer).toEqual({ kind: "offline", sent, note: code });
   });
 
   test("is given up when it is aborted", async () => {

@@ -5,7 +5,7 @@ import { createNextcloudType } from "../../../../../storage/cloud/nextcloud/prov
 import type { Facts } from "../../../../../storage/cloud/provider.ts";
 import { startDavStandIn } from "../../../../stand-ins/dav-server.ts";
 import { startNextcloud, type NextcloudOptions } from "../../../../stand-ins/nextcloud-server.ts";
-import { startFaultProxy } from "../../../../support/fault-proxy.ts";
+import { startFaultProxy, type ProxiedRequest } from "../../../../support/fault-proxy.ts";
 import { testProviderDeps } from "../../../../support/vault-cloud.ts";
 
 const closers: (() => Promise<unknown>)[] = [];
@@ -85,6 +85,19 @@ describe("connecting", () => {
     });
     expect((await provider.list({ folder: "", signal })).kind).toBe("ok");
     expect(proxy.log.at(-1)).toBe("PROPFIND /remote.php/dav/files/anna%201/");
+  });
+
+  test("does not show a password again that is refused in the middle of an upload", async () => {
+    for (const isIt of [
+      ({ method, path }: ProxiedRequest) => method === "PUT" && path.endsWith("/00002"),
+      ({ method }: ProxiedRequest) => method === "MOVE",
+    ]) {
+      const { proxy, upload } = await start();
+      proxy.answerNext(isIt, 401);
+      expect((await upload("big", 250)).kind).toBe("reauth");
+      const [method = "", path = ""] = proxy.log.at(-1)?.split(" ") ?? [];
+      expect(isIt({ method, path, headers: {} }), proxy.log.at(-1)).toBe(true);
+    }
   });
 
   test("takes addresses of pages and WebDAV folders for the server's", async () => {

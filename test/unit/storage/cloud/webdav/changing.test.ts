@@ -1,9 +1,9 @@
 import { Readable } from "node:stream";
-import { Agent, type Dispatcher } from "undici";
+import { Agent } from "undici";
 import { afterEach, describe, expect, test } from "vitest";
 import { webdav } from "../../../../../storage/cloud/webdav/provider.ts";
 import { startDavStandIn, type DavQuirks } from "../../../../stand-ins/dav-server.ts";
-import { impatient, startFaultProxy } from "../../../../support/fault-proxy.ts";
+import { startFaultProxy } from "../../../../support/fault-proxy.ts";
 import { testProviderDeps } from "../../../../support/vault-cloud.ts";
 
 const closers: (() => Promise<unknown>)[] = [];
@@ -14,10 +14,7 @@ afterEach(async () => {
 const signal = new AbortController().signal;
 const anna = { username: "anna", password: "secret" };
 
-async function start(
-  quirks: DavQuirks = {},
-  toGuarded: (agent: Dispatcher) => Dispatcher = (agent) => agent,
-) {
+async function start(quirks: DavQuirks = {}) {
   let now = Date.UTC(2026, 10, 21);
   const server = await startDavStandIn({ ...anna, ...quirks, clock: () => now });
   const proxy = await startFaultProxy({ target: server.origin });
@@ -39,7 +36,7 @@ async function start(
     {
       ...testProviderDeps("/", () => now),
       newId: () => crypto.randomUUID(),
-      guarded: toGuarded(agent),
+      guarded: proxy.impatient(agent),
     },
   );
   if (outcome.kind !== "ok") throw new Error(JSON.stringify(outcome));
@@ -76,7 +73,7 @@ const isMove = ({ method }: { readonly method: string }) => method === "MOVE";
 
 describe("a move", () => {
   test("whose server falls silent is looked after once: it has been waited for", async () => {
-    const { proxy, put, rename, requests } = await start({}, impatient);
+    const { proxy, put, rename, requests } = await start();
     put("a");
     proxy.after(isMove, async () => proxy.faults.stall());
     expect(await rename("a", "b")).toMatchObject({ kind: "unknown_outcome" });
@@ -303,6 +300,21 @@ test("what a crash left of an upload is shown after a day, and can be deleted", 
   expect(await provider.list({ folder: "", signal })).toMatchObject({ items: [{ name: left }] });
   expect((await provider.delete({ id: left, expected: {}, signal })).kind).toBe("ok");
   expect(names()).toEqual([]);
+});
+
+test("a password that is refused is not shown again", async () => {
+  const { provider, proxy, upload, put, requests } = await start();
+  put("a");
+  for (const [method, act] of [
+    ["PUT", () => upload("b", "x")],
+    ["MOVE", () => provider.rename({ id: "a", name: "b", expected: {}, signal })],
+    ["DELETE", () => provider.delete({ id: "a", expected: {}, signal })],
+    ["MKCOL", () => provider.createFolder({ parent: "", name: "b", signal })],
+  ] as const) {
+    proxy.answerNext((request) => request.method === method, 401);
+    expect((await act()).kind, method).toBe("reauth");
+    expect(requests().at(-1)).toBe(method);
+  }
 });
 
 test("deleting: a lost answer is looked after, a newcomer is spared", async () => {

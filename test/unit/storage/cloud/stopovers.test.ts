@@ -1,0 +1,114 @@
+import { Agent } from "undici";
+import { afterAll, describe, expect, test } from "vitest";
+import type { CloudProvider, ProviderDeps } from "../../../../storage/cloud/provider.ts";
+import { createTurns } from "../../../../storage/cloud/turns.ts";
+import { webdav } from "../../../../storage/cloud/webdav/provider.ts";
+import { done, names, put, rename, tree } from "../../../conformance/cloud-provider/acting.ts";
+import { startDavStandIn } from "../../../stand-ins/dav-server.ts";
+import { startDropboxServer } from "../../../stand-ins/dropbox-server.ts";
+import { davUser } from "../../../support/dav-servers.ts";
+import { startFaultProxy, type FaultProxy } from "../../../support/fault-proxy.ts";
+import { testProviderDeps } from "../../../support/vault-cloud.ts";
+import { connectDropbox } from "../../../support/vendor-drives.ts";
+
+const agent = new Agent();
+afterAll(() => agent.destroy());
+
+interface Storage extends AsyncDisposable {
+  readonly proxy: FaultProxy;
+  readonly connect: (deps?: Partial<ProviderDeps>) => Promise<CloudProvider>;
+  readonly isHop: (request: { readonly method: string; readonly path: string }) => boolean;
+}
+
+const storages: Record<string, () => Promise<Storage>> = {
+  async webdav() {
+    const server = await startDavStandIn({ ...davUser, mixesSpellings: true });
+    const proxy = await startFaultProxy({ target: server.origin });
+    return {
+      proxy,
+      isHop: ({ method }) => method === "MOVE",
+      async connect(deps) {
+        const outcome = await webdav.connect(
+          {
+            connectionId: "c",
+            settings: { url: `${proxy.origin}/dav`, username: davUser.username },
+            credentials: { password: davUser.password },
+            facts: undefined,
+            saveCredentials: async () => undefined,
+            signal: new AbortController().signal,
+          },
+          {
+            ...testProviderDeps("/nowhere", Date.now),
+            newId: () => crypto.randomUUID(),
+            guarded: agent,
+            ...deps,
+          },
+        );
+        if (outcome.kind !== "ok") throw new Error(outcome.kind);
+        return outcome.provider;
+      },
+      async [Symbol.asyncDispose]() {
+        await proxy[Symbol.asyncDispose]();
+        await server[Symbol.asyncDispose]();
+      },
+    };
+  },
+  async dropbox() {
+    const server = await startDropboxServer();
+    const proxy = await startFaultProxy({ target: server.origin });
+    return {
+      proxy,
+      isHop: ({ path }) => path.endsWith("/move_v2"),
+      connect: (deps = {}) =>
+        connectDropbox(server, { dispatcher: agent, origin: proxy.origin, deps }),
+      async [Symbol.asyncDispose]() {
+        await proxy[Symbol.asyncDispose]();
+        await server[Symbol.asyncDispose]();
+      },
+    };
+  },
+};
+
+describe.each(Object.entries(storages))("another spelling of a name, at %s", (_name, open) => {
+  test("that a dead daemon had half done is done by its next look, and by nobody else's", async () => {
+    await using storage = await open();
+    const { proxy, connect, isHop } = storage;
+    const provider = await connect();
+    const file = await put(provider, "", "file.txt", "x");
+    proxy.after(isHop, async () => proxy.faults.refuse());
+    expect((await rename(provider, file, "FILE.txt")).kind).not.toBe("ok");
+    proxy.faults.clear();
+    const stopover = /^FILE\.txt\.croft-home-[0-9a-f]{12}$/;
+    const there = await names(await connect({ home: "elsewhere" }), "");
+    expect(there).toEqual([expect.stringMatching(stopover)]);
+    expect(await tree(await connect())).toEqual({ "FILE.txt": "x" });
+  });
+
+  test("whose name somebody took meanwhile leaves both", async () => {
+    await using storage = await open();
+    const { proxy, connect, isHop } = storage;
+    const provider = await connect();
+    const file = await put(provider, "", "file.txt", "x");
+    proxy.after(isHop, async () => proxy.faults.refuse());
+    await rename(provider, file, "FILE.txt");
+    proxy.faults.clear();
+    await put(await connect({ home: "elsewhere" }), "", "File.txt", "theirs");
+    const again = await connect();
+    const held = await tree(again);
+    expect(Object.values(held).sort()).toEqual(["theirs", "x"]);
+    expect(await tree(again)).toEqual(held);
+  });
+
+  test("is left alone by a listing while it is under way", async () => {
+    await using storage = await open();
+    const { proxy, connect, isHop } = storage;
+    const turns = createTurns();
+    const provider = await connect({ turns });
+    const other = await connect({ turns });
+    const file = await put(provider, "", "file.txt", "x");
+    proxy.after(isHop, async () => {
+      expect(await names(other, "")).toEqual([expect.stringContaining("FILE.txt.croft-home-")]);
+    });
+    expect(done(await rename(provider, file, "FILE.txt")).name).toBe("FILE.txt");
+  });
+});
