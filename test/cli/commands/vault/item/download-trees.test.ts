@@ -294,6 +294,16 @@ describe("several transfers", () => {
     "are at most %i at one time, and the results keep the order",
     async (most) => {
       await inWork(toItems(many), async ({ go, storage }) => {
+        // None is answered before as many as may be are there.
+        const isFull = Promise.withResolvers<void>();
+        let come = 0;
+        storage.override = async (_, key) => {
+          if (!key.endsWith("/download")) return undefined;
+          come += 1;
+          if (come === most) isFull.resolve();
+          await isFull.promise;
+          return undefined;
+        };
         const ran = await go(
           `home:/ -r --json=item ${most === 4 ? "" : `--transfers ${most}`}`.trim(),
         );
