@@ -1,5 +1,6 @@
 import { CliError, type CliErrorDetails } from "../errors.ts";
 import type { CliErrorCode } from "../exit-codes.ts";
+import { findStorageWords, type StorageWords } from "./storage-words.ts";
 import { vaultHints } from "./vault-hints.ts";
 
 /** The facts of an answer that decide what became of a request. */
@@ -71,6 +72,7 @@ export function toFailure(facts: AnswerFacts): CliError | undefined {
     const seconds = toSeconds(facts.retryAfter);
     const knownHint =
       facts.service === "vault" ? vaultHints[textOf(fields["detail"]) ?? ""] : undefined;
+    const words = byKind === undefined ? undefined : findStorageWords(kind, reason);
     const details: CliErrorDetails = {
       httpStatus: status,
       service: facts.service,
@@ -78,9 +80,9 @@ export function toFailure(facts: AnswerFacts): CliError | undefined {
       reason,
       requestId: facts.requestId,
       retryAfterSeconds: seconds,
-      hint: knownHint ?? hintOf(code, facts.service, seconds),
+      hint: knownHint ?? hintOf(code, facts.service, seconds) ?? words?.hint,
     };
-    return new CliError(code, messageOf(fields, code, status), details);
+    return new CliError(code, messageOf(fields, code, status, words), details);
   }
 }
 
@@ -102,6 +104,7 @@ function messageOf(
   fields: Readonly<Record<string, unknown>>,
   code: CliErrorCode,
   status: number,
+  words: StorageWords | undefined,
 ): string {
   const { detail } = fields;
   const text = textOf(detail) ?? textOf(fields["message"]);
@@ -109,14 +112,14 @@ function messageOf(
   if (Array.isArray(detail)) return detail.map(problemOf).join("; ");
   const kind = textOf(fields["kind"]);
   const reason = textOf(fields["reason"]);
-  if (code === "name_collision") {
-    const name = textOf(fields["existing_name"]);
-    return name === undefined ? "the name is taken" : `${JSON.stringify(name)} is there already`;
-  }
+  const existing = textOf(fields["existing_name"]);
+  if (code === "name_collision" && existing !== undefined)
+    return `${JSON.stringify(existing)} is there already`;
   if (code === "challenge_required")
     return fields["requires_totp"] === true
       ? "a code of the second factor is needed"
       : "the password must be changed first";
+  if (words !== undefined) return words.message;
   if (kind !== undefined) return reason === undefined ? kind : `${kind}: ${reason}`;
   if (fields["cloud_delete_failed"] === true) return "the provider did not delete its copy";
   return `the server answered ${status}`;
@@ -140,8 +143,6 @@ function hintOf(
       return `"croft login ${service}" signs in`;
     case "rate_limited":
       return seconds === undefined ? undefined : `try again in ${seconds} s`;
-    case "stale":
-      return "list the folder again and repeat";
     case "reauth_required":
       return '"croft vault connection reconnect" renews the connection\'s credentials';
     case "challenge_required":

@@ -2,6 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type AnswerFacts, toFailure } from "../../../cli/client/outcomes.ts";
+import { failure } from "../../../daemon/contract/vault/cloud-shapes.ts";
 import { vaultHints } from "../../../cli/client/vault-hints.ts";
 import { exitCodeOf } from "../../../cli/errors.ts";
 import { runCli } from "../support/run-cli.ts";
@@ -143,6 +144,34 @@ test("failed validation names each place", () => {
   expect(toFailure(facts)?.message).toBe(
     "body.email: not an e-mail address; query.page: too small",
   );
+});
+
+describe("what a storage made of a change", () => {
+  const refuse = (kind: string, reason: string) =>
+    toFailure({
+      service: "vault",
+      status: 503,
+      body: { kind, reason },
+      requestId: undefined,
+      retryAfter: undefined,
+    });
+
+  test("is told in words; kind and reason stay for scripts", () => {
+    const full = refuse("failed", "quota_exceeded");
+    expect(full?.message).toBe("there is no room left in the storage");
+    expect(full?.details).toMatchObject({ kind: "failed", reason: "quota_exceeded" });
+    expect(full?.details.hint).toBe("make room there and repeat");
+  });
+
+  test.each(
+    failure.shape.kind.options.filter((kind) => !["failed", "invalid_setting"].includes(kind)),
+  )("%s has words whatever its reason is, now or later", (kind) => {
+    expect(refuse(kind, "of_another_day")?.message).not.toContain("of_another_day");
+  });
+
+  test("without words says what the daemon said", () => {
+    expect(refuse("failed", "of_another_day")?.message).toBe("failed: of_another_day");
+  });
 });
 
 describe("a refusal of an account route", () => {

@@ -113,7 +113,9 @@ export async function toFile(
 }
 
 function toUnknown(code: CliErrorCode, word: string, { message, details }: CliError): CliError {
-  return new CliError(code, `${word} is no item that the vault knows (${message})`, {
+  // Of what is not known nothing can have changed.
+  const why = code === "not_found" ? "" : ` (${message})`;
+  return new CliError(code, `${word} is no item that the vault knows${why}`, {
     ...details,
     hint: "items are written CONNECTION:/path or CONNECTION:ID",
   });

@@ -305,7 +305,7 @@ describe("item delete", () => {
     });
     expect(ran.error()).toMatchObject({
       code: "not_found",
-      message: "out.pdf is no item that the vault knows (stale: item_changed)",
+      message: "out.pdf is no item that the vault knows",
     });
     const known = await go(["delete", "top.txt", "--yes", "--json"], {
       [`DELETE ${base}/items/top.txt`]: stale,

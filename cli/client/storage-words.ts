@@ -1,0 +1,89 @@
+/** What a storage made of a change, in words for people; `hint` is what helps. */
+export interface StorageWords {
+  readonly message: string;
+  readonly hint?: string;
+}
+
+const look = "list the folder again and repeat";
+const later = 'try again later; "croft vault connection test" tells how the storage is';
+
+/** By `kind`, and where the reason makes a difference by `kind/reason`. */
+const words: Readonly<Record<string, StorageWords>> = {
+  stale: { message: "the item has changed meanwhile, or is gone", hint: look },
+  conflict: { message: "the name is taken", hint: "choose another name" },
+  reauth_required: { message: "the storage must be connected again" },
+  invalid_destination: { message: "the item cannot be moved there", hint: "name another folder" },
+  "invalid_destination/cross_connection": {
+    message: "the destination lies in another storage",
+    hint: "download it and upload it there",
+  },
+  "invalid_destination/self_destination": { message: "a folder cannot be moved into itself" },
+  "invalid_destination/descendant_destination": {
+    message: "a folder cannot be moved into a folder of its own",
+  },
+  "invalid_destination/not_a_folder": {
+    message: "the destination is a file",
+    hint: 'name a folder; "croft vault item rename" gives an item another name',
+  },
+  unsupported_operation: {
+    message: "this storage cannot do that",
+    hint: '"croft vault connection view --json" shows what it can do',
+  },
+  "unsupported_preview/unsupported_format": {
+    message: "there is no preview of files of this kind",
+    hint: '"croft vault item download" gives the file itself',
+  },
+  "unsupported_preview/provider_error": {
+    message: "the storage did not give the file's bytes",
+    hint: later,
+  },
+  "invalid_name/too_long": {
+    message: "the name is too long for this storage",
+    hint: "choose a shorter one",
+  },
+  "invalid_name/path_too_long": {
+    message: "the path is too long for this storage",
+    hint: "choose a shorter name, or a folder higher up",
+  },
+  "invalid_name/forbidden_character": {
+    message: "the name has a character that this storage does not take",
+    hint: "choose another name",
+  },
+  invalid_name: {
+    message: "the storage does not take this name",
+    hint: "choose another name",
+  },
+  offline: { message: "the storage does not answer as it should", hint: later },
+  "offline/rate_limited": {
+    message: "the storage takes no more requests for now",
+    hint: "try again later",
+  },
+  "failed/quota_exceeded": {
+    message: "there is no room left in the storage",
+    hint: "make room there and repeat",
+  },
+  "failed/permission_denied": {
+    message: "the storage does not allow it",
+    hint: "its owner can give the connected account more rights",
+  },
+  "failed/locked": {
+    message: "the item is held by somebody else for the moment",
+    hint: "try again later",
+  },
+  "failed/unknown_outcome": {
+    message: "the storage did not say what became of it",
+    hint: "list the folder again with --refresh to see what is there",
+  },
+  recording_failed: {
+    message: "the storage took it, and croft could not note that down",
+    hint: "nothing is lost: the folder is read again soon, or at once with --refresh",
+  },
+};
+
+/** The words for a typed outcome of the vault (vault API, Errors); undefined for one that has none. */
+export function findStorageWords(
+  kind: string | undefined,
+  reason: string | undefined,
+): StorageWords | undefined {
+  return words[`${kind}/${reason}`] ?? words[kind ?? ""];
+}
