@@ -46,6 +46,7 @@ export function toDaemonFailure(
 
 /** What SQLite says names a statement, which helps nobody here: then it is told in our words. */
 function toStorageFailure(code: string, error: Error): CliError {
+  if (/PostgreSQL|\(SQLSTATE /.test(error.message)) return toServerFailure(code, error);
   const isOurs = !/\(SQLITE_\w+\) in: /.test(error.message);
   const failure = (to: CliErrorCode, words: string, hint: string) =>
     new CliError(to, isOurs ? error.message : words, { cause: error, ...(isOurs ? {} : { hint }) });
@@ -76,6 +77,38 @@ function toStorageFailure(code: string, error: Error): CliError {
       );
   }
 }
+
+/** What a PostgreSQL server says is told without the statement that it said it to. */
+function toServerFailure(code: string, error: Error): CliError {
+  const message = error.message.replace(/ in: (?!connecting to ).*$/s, "");
+  const [, hint] = serverHints.find(([words]) => words.test(message)) ?? [];
+  return new CliError(code === "full" ? "storage_full" : "storage_unusable", message, {
+    cause: error,
+    hint,
+  });
+}
+
+const serverHints: readonly (readonly [RegExp, string])[] = [
+  [
+    /support SSL/,
+    'add "sslmode=disable" to database_url (CROFT_DATABASE_URL), or turn TLS on at the server',
+  ],
+  [
+    /certificate|altnames/i,
+    'name the authority of the server\'s certificate with "sslrootcert=FILE" in database_url (CROFT_DATABASE_URL)',
+  ],
+  [
+    /SQLSTATE 3D000/,
+    "make the database there, or name another one in database_url (CROFT_DATABASE_URL)",
+  ],
+  [/SQLSTATE 28/, "mend user and password in database_url (CROFT_DATABASE_URL)"],
+  [
+    /SQLSTATE 42501/,
+    "give the user of database_url (CROFT_DATABASE_URL) the rights, or the database itself",
+  ],
+  [/SQLSTATE 53300/, "let the server have more connections (max_connections), or end others"],
+  [/no answer/, "start the server, or mend its address in database_url (CROFT_DATABASE_URL)"],
+];
 
 const codeOfRefusal: Readonly<Partial<Record<string, CliErrorCode>>> = {
   unprocessable: "invalid",

@@ -133,7 +133,9 @@ export function address(...schemes: string[]): SettingType<string> {
     }`,
     read(given) {
       const url = typeof given === "string" ? URL.parse(given) : null;
-      if (url === null || !schemes.includes(url.protocol.slice(0, -1)) || url.host === "") {
+      // The folder of a PostgreSQL server's socket stands behind the question mark.
+      const hasHost = url !== null && (url.host !== "" || (!base && url.searchParams.has("host")));
+      if (!hasHost || !schemes.includes(url.protocol.slice(0, -1))) {
         return undefined;
       }
       if (

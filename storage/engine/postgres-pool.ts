@@ -99,13 +99,29 @@ function toConfig(url: string, driverTypes: DriverTypes): object {
  * the server's certificate stays checked, and nothing is said. `uselibpqcompat` asks for their weaker meaning.
  */
 function withCheckedTls(url: string): string {
+  const mode = new URL(url).searchParams.get("sslmode");
+  // The driver would take any other word for one that asks for TLS.
+  if (mode !== null && !TLS_MODES.has(mode))
+    throw new StorageError(
+      "failed",
+      `sslmode in the database's address takes ${[...TLS_MODES].join(", ")}, not ${JSON.stringify(mode)}`,
+    );
   if (/[?&]uselibpqcompat=true(?=&|$)/.test(url)) return url;
   return url.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/, "$1verify-full");
 }
 
+const TLS_MODES: ReadonlySet<string> = new Set([
+  "disable",
+  "prefer",
+  "require",
+  "verify-ca",
+  "verify-full",
+  "no-verify",
+]);
+
 /** Host, port and database of an address, for messages: never its user or password. */
 export function toServerName(url: string): string {
   if (!URL.canParse(url)) return "the given address";
-  const { host, pathname } = new URL(url);
-  return `${host}${pathname}`;
+  const { host, pathname, searchParams } = new URL(url);
+  return `${host === "" ? (searchParams.get("host") ?? "") : host}${pathname}`;
 }

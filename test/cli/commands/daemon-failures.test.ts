@@ -26,3 +26,17 @@ test("a sentence that was written for people stays as it is", () => {
   const failure = toDaemonFailure(new StorageError("corrupt", words), {});
   expect(failure).toMatchObject({ code: "storage_unusable", message: words });
 });
+
+test.each([
+  ['database "x" does not exist (SQLSTATE 3D000) in: connecting to db/x', /make the database/],
+  ["no answer from the PostgreSQL server (ECONNREFUSED): connecting to db/x", /start the server/],
+  [
+    "no answer from the PostgreSQL server (The server does not support SSL connections): connecting to db/x",
+    /sslmode=disable/,
+  ],
+  ["permission denied for schema public (SQLSTATE 42501) in: CREATE TABLE t (n)", /the rights/],
+])("of a server comes with what helps, and without statements: %s", (words, hint) => {
+  const failure = toDaemonFailure(new StorageError("failed", words), {}) as CliError;
+  expect(failure.details.hint).toMatch(hint);
+  expect(failure.message).not.toContain("CREATE TABLE");
+});

@@ -301,6 +301,9 @@ describe("types", () => {
       expect(problemsOf({ env: { CROFT_PUBLIC_URL: wrong } })).toHaveLength(1);
     }
     expect(problemsOf({ env: { CROFT_DATABASE_URL: "mysql://x" } })).toHaveLength(1);
+    expect(problemsOf({ env: { CROFT_DATABASE_URL: "postgres:///croft" } })).toHaveLength(1);
+    const socket = "postgres:///croft?host=/run/postgresql";
+    expect(problemsOf({ env: { CROFT_DATABASE_URL: socket } })).toEqual([]);
   });
 
   test("a bucket is one of Amazon's, or of the endpoint that is named", () => {

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { createPool } from "../../../../storage/engine/postgres-pool.ts";
+import { createPool, toServerName } from "../../../../storage/engine/postgres-pool.ts";
 
 test("an address with sslmode=require makes the driver say nothing on standard error", async () => {
   const warnings: string[] = [];
@@ -16,4 +16,15 @@ test("an address with sslmode=require makes the driver say nothing on standard e
     process.off("warning", note);
   }
   expect(warnings).toEqual([]);
+});
+
+test("an address with another sslmode is refused, not taken for one that asks for TLS", async () => {
+  await expect(createPool("postgres://u:hunter2@127.0.0.1:9/croft?sslmode=of")).rejects.toThrow(
+    /^sslmode in the database's address takes disable, .*, not "of"$/,
+  );
+});
+
+test("a server is named without credentials, also by the folder of its socket", () => {
+  expect(toServerName("postgres://u:hunter2@db:5432/croft")).toBe("db:5432/croft");
+  expect(toServerName("postgres:///croft?host=/run/pg&password=hunter2")).toBe("/run/pg/croft");
 });
