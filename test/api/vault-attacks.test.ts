@@ -126,6 +126,7 @@ describe("attack: guessing passwords of one address", () => {
 });
 
 describe("attack: going round the limit of an address", () => {
+  const clock = () => Date.UTC(2026, 10, 20, 9, 30);
   const login = (daemon: TestDaemon, attempt: number, headers: Record<string, string> = {}) =>
     daemon.request("/api/auth/login", {
       headers,
@@ -133,8 +134,7 @@ describe("attack: going round the limit of an address", () => {
     });
 
   test("of 100 at once exactly ten pass, and the others hear when to come back", async () => {
-    const now = Date.UTC(2026, 10, 20, 9, 30);
-    await using daemon = await startTestDaemon({ clock: () => now });
+    await using daemon = await startTestDaemon({ clock });
     const answers = await Promise.all(
       Array.from({ length: 100 }, (_, index) => login(daemon, index)),
     );
@@ -167,7 +167,7 @@ describe("attack: going round the limit of an address", () => {
     }),
   };
   test.each(Object.entries(claims))("%s", async (_name, headers) => {
-    await using daemon = await startTestDaemon();
+    await using daemon = await startTestDaemon({ clock });
     const answers = [];
     for (let attempt = 0; attempt < 12; attempt += 1)
       answers.push(await login(daemon, attempt, headers(attempt)));
@@ -175,7 +175,7 @@ describe("attack: going round the limit of an address", () => {
   });
 
   test("the forwarded header where no proxy is trusted", async () => {
-    await using daemon = await startTestDaemon({ env: { CROFT_TRUSTED_PROXIES: "none" } });
+    await using daemon = await startTestDaemon({ clock, env: { CROFT_TRUSTED_PROXIES: "none" } });
     const answers = [];
     for (let attempt = 0; attempt < 12; attempt += 1)
       answers.push(await login(daemon, attempt, { "X-Forwarded-For": `192.0.2.${attempt}` }));
@@ -183,7 +183,7 @@ describe("attack: going round the limit of an address", () => {
   });
 
   test("five reset mails an hour", async () => {
-    await using daemon = await startTestDaemon();
+    await using daemon = await startTestDaemon({ clock });
     const answers = [];
     for (let attempt = 0; attempt < 6; attempt += 1)
       answers.push(
