@@ -26,13 +26,16 @@ CREATE TABLE vault_items (
   id TEXT PRIMARY KEY,
   connection_id TEXT NOT NULL REFERENCES vault_connections (id) ON DELETE CASCADE,
   user_id TEXT NOT NULL,
+  -- the id, or of one that is too long for an index its hash; then the id is in long_id
   provider_item_id TEXT NOT NULL,
+  long_id TEXT,
   name TEXT NOT NULL,
   -- UTF-8 of the kind and the name without case: bytes sort alike in every database
   sort_key BLOB NOT NULL,
   kind TEXT NOT NULL CHECK (kind IN ('file', 'folder')),
-  -- empty for the root
+  -- empty for the root; kept like the item's own id
   parent_ref TEXT NOT NULL,
+  long_parent_ref TEXT,
   content_type TEXT,
   provider_size INTEGER,
   modified_at INTEGER,
@@ -53,7 +56,7 @@ CREATE INDEX vault_items_folder ON vault_items (connection_id, parent_ref, sort_
 CREATE TABLE vault_folders (
   connection_id TEXT NOT NULL REFERENCES vault_connections (id) ON DELETE CASCADE,
   user_id TEXT NOT NULL,
-  -- empty for the root
+  -- empty for the root; of an id that is too long for an index its hash
   parent_ref TEXT NOT NULL,
   refresh_state TEXT NOT NULL CHECK (refresh_state IN ('never', 'fresh', 'warning', 'failed')),
   error_code TEXT,

@@ -6,13 +6,14 @@ import { insertAudit } from "../../../storage/tables/vault/audit.ts";
 import type { Connection } from "../../../storage/tables/vault/connections.ts";
 import { rekeyFolders } from "../../../storage/tables/vault/folders.ts";
 import { isWithin } from "../../../storage/tables/vault/item-ancestors.ts";
+import { rekeyItems } from "../../../storage/tables/vault/item-paths.ts";
 import {
   findLiveItem,
   recordItem,
-  rekeyItems,
   softDeleteItem,
   type CloudItem,
 } from "../../../storage/tables/vault/items.ts";
+import { toRefKey } from "../../../storage/tables/vault/refs.ts";
 import type { VaultCaller } from "../caller.ts";
 import type { Adapters } from "./adapters.ts";
 import type { ItemPlace } from "./bytes.service.ts";
@@ -331,7 +332,7 @@ export const RELIST_JOB = "cloud.relist";
 export function toRelistJob(connectionId: string, parentRef: string) {
   return {
     kind: RELIST_JOB,
-    key: `${connectionId}/${parentRef}`,
+    key: `${connectionId}/${toRefKey(parentRef)}`,
     payload: { connection_id: connectionId, parent_ref: parentRef },
   };
 }

@@ -1,4 +1,5 @@
 import type { Queries, Transaction } from "../../engine/database.ts";
+import { REF_BYTES_MAX, toRefKey } from "./refs.ts";
 
 export type RefreshState = "never" | "fresh" | "warning" | "failed";
 
@@ -25,7 +26,7 @@ export async function getFolderState(
     `SELECT refresh_state, error_code, error_message, listed_at, mutations
      FROM vault_folders WHERE connection_id = ? AND parent_ref = ?`,
     connectionId,
-    parentRef,
+    toRefKey(parentRef),
   );
   return {
     connectionId,
@@ -51,7 +52,7 @@ export async function markListed(
        refresh_state = 'fresh', error_code = NULL, error_message = NULL, listed_at = excluded.listed_at`,
     folder.connectionId,
     folder.userId,
-    folder.parentRef,
+    toRefKey(folder.parentRef),
     tx.now,
   );
 }
@@ -74,7 +75,7 @@ export async function markFolder(
        error_message = excluded.error_message, mutations = vault_folders.mutations + excluded.mutations`,
     folder.connectionId,
     folder.userId,
-    folder.parentRef,
+    toRefKey(folder.parentRef),
     refreshState,
     errorCode,
     errorMessage,
@@ -82,28 +83,37 @@ export async function markFolder(
   );
 }
 
-/** Gives the states of a folder and everything below it the new ids, where ids are paths. */
+/**
+ * Gives the states of a folder and everything below it the new ids, where ids are paths. Those whose ids would be too
+ * long are forgotten.
+ */
 export async function rekeyFolders(
   tx: Transaction,
   connectionId: string,
   from: string,
   to: string,
 ): Promise<void> {
-  for (const operation of ["clear", "rekey"] as const) {
-    const below = operation === "clear" ? to : from;
-    const statement =
-      operation === "clear"
-        ? "DELETE FROM vault_folders"
-        : "UPDATE vault_folders SET parent_ref = ? || substr(parent_ref, length(?) + 1)";
-    await tx.run(
-      `${statement} WHERE connection_id = ? AND (parent_ref = ? OR substr(parent_ref, 1, length(?)) = ?)`,
-      ...(operation === "clear" ? [] : [to, from]),
-      connectionId,
-      below,
-      `${below}/`,
-      `${below}/`,
-    );
+  const within = "connection_id = ? AND (parent_ref = ? OR substr(parent_ref, 1, length(?)) = ?)";
+  const at = (ref: string) => [connectionId, toRefKey(ref), `${ref}/`, `${ref}/`];
+  const forget = (ref: string) => tx.run(`DELETE FROM vault_folders WHERE ${within}`, ...at(ref));
+  await forget(to);
+  const longer = Buffer.byteLength(to) - Buffer.byteLength(from);
+  if (toRefKey(from) !== from || toRefKey(to) !== to) {
+    await forget(from);
+    return;
   }
+  await tx.run(
+    `DELETE FROM vault_folders WHERE ${within} AND octet_length(parent_ref) + ? > ?`,
+    ...at(from),
+    longer,
+    REF_BYTES_MAX,
+  );
+  await tx.run(
+    `UPDATE vault_folders SET parent_ref = ? || substr(parent_ref, length(?) + 1) WHERE ${within}`,
+    to,
+    from,
+    ...at(from),
+  );
 }
 
 interface FolderRow {

@@ -1,4 +1,5 @@
 import type { Queries } from "../../engine/database.ts";
+import { toRefKey } from "./refs.ts";
 
 /** Whether the folders above an item, as far as they are known, are or lie in this one; a cycle ends the walk. */
 export async function isWithin(
@@ -22,10 +23,10 @@ export async function* walkUp(
   for (let ref = providerItemId; ref !== "" && !seen.has(ref);) {
     seen.add(ref);
     const row = await db.get<{ parent_ref: string; name: string }>(
-      "SELECT parent_ref, name FROM vault_items WHERE connection_id = ? AND user_id = ? AND provider_item_id = ?",
+      "SELECT COALESCE(long_parent_ref, parent_ref) AS parent_ref, name FROM vault_items WHERE connection_id = ? AND user_id = ? AND provider_item_id = ?",
       scope.connectionId,
       scope.userId,
-      ref,
+      toRefKey(ref),
     );
     if (row === undefined) return;
     yield { ref, parentRef: row.parent_ref, name: row.name };

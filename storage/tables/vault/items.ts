@@ -1,6 +1,7 @@
 import type { Queries, SqlValue, Transaction } from "../../engine/database.ts";
 import type { AnalysisStatus, IndexStatus } from "./item-analysis.ts";
 import { walkUp } from "./item-ancestors.ts";
+import { toLongRef, toRefKey } from "./refs.ts";
 
 /** What is known of one file or folder of a connection. Times are epoch milliseconds. */
 export interface CloudItem {
@@ -53,7 +54,7 @@ async function findItem(
   const row = await db.get<ItemRow>(
     `SELECT ${columnList} FROM vault_items WHERE connection_id = ? AND provider_item_id = ?`,
     connectionId,
-    providerItemId,
+    toRefKey(providerItemId),
   );
   return row && toItem(row);
 }
@@ -80,7 +81,7 @@ export async function findOwnedItem(
     connectionId,
     userId,
     connectionId,
-    providerItemId,
+    toRefKey(providerItemId),
   );
   if (row === undefined || row.generation === null) return undefined;
   return { item: toItem(row), generation: row.generation };
@@ -107,7 +108,7 @@ export async function findItemByName(
      WHERE connection_id = ? AND parent_ref = ? AND name = ? AND deleted_at IS NULL
      AND sort_key IN (?, ?) ORDER BY id LIMIT 1`,
     connectionId,
-    parentRef,
+    toRefKey(parentRef),
     name,
     toSortKey("folder", name),
     toSortKey("file", name),
@@ -139,7 +140,7 @@ export async function listItems(
      ${after === undefined ? "" : "AND (sort_key, id) > (?, ?)"}
      ORDER BY sort_key, id LIMIT ?`,
     folder.connectionId,
-    folder.parentRef,
+    toRefKey(folder.parentRef),
     ...(after === undefined ? [] : [after.sortKey, after.id]),
     limit,
   );
@@ -165,15 +166,16 @@ export async function softDeleteItem(
 ): Promise<void> {
   await tx.run("UPDATE vault_items SET deleted_at = ? WHERE id = ?", tx.now, item.id);
   if (item.kind === "file") return;
-  const { connectionId, providerItemId } = item;
-  const below = [connectionId, providerItemId, connectionId] as const;
+  const { connectionId } = item;
+  const key = toRefKey(item.providerItemId);
+  const below = [connectionId, key, connectionId] as const;
   await tx.run(
-    `${BELOW} UPDATE vault_folders SET refresh_state = 'never', error_code = NULL, error_message = NULL,
-       listed_at = NULL, mutations = mutations + 1
-     WHERE connection_id = ? AND (parent_ref = ? OR parent_ref IN (SELECT ref FROM below))`,
+    `${BELOW} UPDATE vault_folders SET refresh_state = 'never', listed_at = NULL, mutations = mutations + 1
+     WHERE connection_id = ? AND refresh_state = 'fresh'
+     AND (parent_ref = ? OR parent_ref IN (SELECT ref FROM below))`,
     ...below,
     connectionId,
-    providerItemId,
+    key,
   );
   await tx.run(
     `${BELOW} UPDATE vault_items SET deleted_at = ?
@@ -191,36 +193,6 @@ const BELOW = `WITH RECURSIVE below (ref) AS (
     SELECT child.provider_item_id FROM vault_items child JOIN below ON child.parent_ref = below.ref
     WHERE child.connection_id = ?
   )`;
-
-/**
- * Gives an item its new id, and where ids are paths everything below it, too. What was known under the new ids is
- * forgotten: the provider has just said that the place was free.
- */
-export async function rekeyItems(
-  tx: Transaction,
-  connectionId: string,
-  from: string,
-  to: string,
-): Promise<void> {
-  const within =
-    "connection_id = ? AND (provider_item_id = ? OR substr(provider_item_id, 1, length(?)) = ?)";
-  await tx.run(`DELETE FROM vault_items WHERE ${within}`, connectionId, to, `${to}/`, `${to}/`);
-  await tx.run(
-    `UPDATE vault_items SET provider_item_id = ? || substr(provider_item_id, length(?) + 1),
-       parent_ref = CASE WHEN provider_item_id = ? THEN parent_ref
-                         ELSE ? || substr(parent_ref, length(?) + 1) END
-     WHERE ${within}`,
-    to,
-    from,
-    from,
-    to,
-    from,
-    connectionId,
-    from,
-    `${from}/`,
-    `${from}/`,
-  );
-}
 
 /** The ids of the folders above an item, nearest first, as far as they are known; a cycle ends the walk. */
 export async function listAncestors(
@@ -250,17 +222,18 @@ export async function replaceFolderItems(
         `SELECT id, provider_item_id, name, kind, content_type, provider_size, modified_at, etag, version
          FROM vault_items WHERE connection_id = ? AND parent_ref = ? AND deleted_at IS NULL`,
         owner.connectionId,
-        parentRef,
+        toRefKey(parentRef),
       )
     ).map((row) => [row.provider_item_id, row]),
   );
   const changed: SqlValue[][] = [];
   for (const seen of items) {
-    const row = known.get(seen.providerItemId);
-    known.delete(seen.providerItemId);
+    const key = toRefKey(seen.providerItemId);
+    const row = known.get(key);
+    known.delete(key);
     if (row === undefined || differs(row, seen)) changed.push(toValues(owner, seen, row?.id));
     // A file in the place of a folder: what was below it is gone.
-    if (row?.kind === "folder" && seen.kind === "file") known.set(seen.providerItemId, row);
+    if (row?.kind === "folder" && seen.kind === "file") known.set(key, row);
   }
   for (const gone of known.values()) {
     await softDeleteItem(tx, {
@@ -302,9 +275,11 @@ interface ItemRow {
   connection_id: string;
   user_id: string;
   provider_item_id: string;
+  long_id: string | null;
   name: string;
   kind: "file" | "folder";
   parent_ref: string;
+  long_parent_ref: string | null;
   content_type: string | null;
   provider_size: number | null;
   modified_at: number | null;
@@ -328,8 +303,8 @@ type KnownRow = Pick<
   | "version"
 >;
 
-const columnList = `id, connection_id, user_id, provider_item_id, name, kind, parent_ref, content_type, provider_size,
-  modified_at, etag, version, deleted_at, analysis_status, semantic_index_status`;
+const columnList = `id, connection_id, user_id, provider_item_id, long_id, name, kind, parent_ref, long_parent_ref,
+  content_type, provider_size, modified_at, etag, version, deleted_at, analysis_status, semantic_index_status`;
 
 /**
  * Asked with every download, and so put together once. A subquery and no join: SQLite takes a fifth of the time for it.
@@ -350,10 +325,10 @@ function differs(row: KnownRow, seen: SeenItem): boolean {
 }
 
 function toUpsert(rows: number): string {
-  const one = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'none', 'none', '[]')";
+  const one = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'none', 'none', '[]')";
   return `INSERT INTO vault_items
-      (id, connection_id, user_id, provider_item_id, name, sort_key, kind, parent_ref, content_type, provider_size,
-       modified_at, etag, version, analysis_status, semantic_index_status, topics)
+      (id, connection_id, user_id, provider_item_id, long_id, name, sort_key, kind, parent_ref, long_parent_ref,
+       content_type, provider_size, modified_at, etag, version, analysis_status, semantic_index_status, topics)
     VALUES ${Array<string>(rows).fill(one).join(", ")}
     ON CONFLICT (connection_id, provider_item_id) DO UPDATE SET
       semantic_index_status = CASE
@@ -361,6 +336,7 @@ function toUpsert(rows: number): string {
           AND vault_items.version IS DISTINCT FROM excluded.version THEN 'stale'
         ELSE vault_items.semantic_index_status END,
       name = excluded.name, sort_key = excluded.sort_key, kind = excluded.kind, parent_ref = excluded.parent_ref,
+      long_parent_ref = excluded.long_parent_ref,
       content_type = COALESCE(excluded.content_type, vault_items.content_type),
       provider_size = excluded.provider_size, modified_at = excluded.modified_at,
       etag = excluded.etag, version = excluded.version, deleted_at = NULL`;
@@ -371,11 +347,13 @@ function toValues(owner: ItemOwner, seen: SeenItem, id = owner.newId()): SqlValu
     id,
     owner.connectionId,
     owner.userId,
-    seen.providerItemId,
+    toRefKey(seen.providerItemId),
+    toLongRef(seen.providerItemId),
     seen.name,
     toSortKey(seen.kind, seen.name),
     seen.kind,
-    seen.parentRef,
+    toRefKey(seen.parentRef),
+    toLongRef(seen.parentRef),
     seen.contentType ?? null,
     seen.size ?? null,
     seen.modifiedAt ?? null,
@@ -389,10 +367,10 @@ function toItem(row: ItemRow): CloudItem {
     id: row.id,
     connectionId: row.connection_id,
     userId: row.user_id,
-    providerItemId: row.provider_item_id,
+    providerItemId: row.long_id ?? row.provider_item_id,
     name: row.name,
     kind: row.kind,
-    parentRef: row.parent_ref,
+    parentRef: row.long_parent_ref ?? row.parent_ref,
     contentType: row.content_type ?? undefined,
     size: row.provider_size ?? undefined,
     modifiedAt: row.modified_at ?? undefined,
