@@ -1,6 +1,6 @@
 import { encodingOf, openPlain } from "./content-encoding.ts";
-import { TOO_LONG } from "./outcomes.ts";
-import type { Offline, ProviderAnswer } from "./transport.ts";
+import { BrokenOff, TOO_LONG } from "./outcomes.ts";
+import { inTime, type Offline, type ProviderAnswer } from "./transport.ts";
 
 /** A JSON object of which nothing is believed yet. */
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -30,13 +30,13 @@ export async function readText(
   const chunks: Buffer[] = [];
   let size = 0;
   try {
-    for await (const chunk of openPlain(answer, undefined) as AsyncIterable<Buffer>) {
+    for await (const chunk of inTime(openPlain(answer, undefined)) as AsyncIterable<Buffer>) {
       size += chunk.length;
       if (size > bytesMax) return { kind: "offline", sent: true, note: TOO_LONG };
       chunks.push(chunk);
     }
-  } catch {
-    // Broken off or undecodable: either way there is no answer to be had.
+  } catch (error) {
+    if (error instanceof BrokenOff && error.failure.kind === "offline") return error.failure;
     return { kind: "offline", sent: true, note: "undecodable" };
   }
   return { kind: "ok", text: Buffer.concat(chunks).toString("utf8") };

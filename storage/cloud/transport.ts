@@ -60,6 +60,18 @@ export interface Pace {
 /** Slower than any line: a server that sends a byte now and then would be waited for without an end. */
 const SLOWEST: Pace = { bytesMin: 1024, spanMs: 60_000 };
 
+/** For a whole answer that is read before anything is said: a listing may be long, and no line is that slow. */
+const WHOLE_MS = 15 * 60_000;
+
+/** Breaks a stream off that has not come to its end in the time that a whole answer may take. */
+export function inTime(stream: Readable): Readable {
+  const timer = setTimeout(
+    () => stream.destroy(new BrokenOff({ kind: "offline", sent: true, note: TOO_SLOW })),
+    WHOLE_MS,
+  ).unref();
+  return stream.once("close", () => clearTimeout(timer));
+}
+
 /** The transport of all adapters that speak HTTP. The dispatcher decides which addresses may be called. */
 export function createTransport(dispatcher: Dispatcher, slowest: Pace = SLOWEST): Transport {
   return {
@@ -168,7 +180,8 @@ function toAnswer(
       const chunks: Buffer[] = [];
       let size = 0;
       try {
-        for await (const chunk of toStream(body, undefined, slowest) as AsyncIterable<Buffer>) {
+        const whole = inTime(toStream(body, undefined, slowest));
+        for await (const chunk of whole as AsyncIterable<Buffer>) {
           size += chunk.byteLength;
           if (size > bytesMax) return { kind: "offline", sent: true, note: TOO_LONG };
           chunks.push(chunk);

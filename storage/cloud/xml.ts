@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import { SaxesParser } from "saxes";
 import { BrokenOff, TOO_LONG } from "./outcomes.ts";
-import type { Offline } from "./transport.ts";
+import { inTime, type Offline } from "./transport.ts";
 
 /** An element whose beginning was read. Prefixes are resolved: servers choose them at will. */
 export interface XmlElement {
@@ -58,7 +58,7 @@ export async function readXml(
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let bytes = 0;
   try {
-    for await (const chunk of stream as AsyncIterable<Uint8Array>) {
+    for await (const chunk of inTime(stream) as AsyncIterable<Uint8Array>) {
       bytes += chunk.byteLength;
       if (bytes > limits.bytesMax) return refused(TOO_LONG);
       reader.write(decodeOrRefuse(decoder, chunk));

@@ -42,6 +42,7 @@ const FOREIGN_MS = 7 * DAY_MS;
 /** Taking an entry out must not wait for a call that was given up. */
 const END_MS = 15_000;
 const ENTRY_BYTES_MAX = 16_384;
+const OWN_OBJECTS_MAX = 1_000;
 
 /**
  * Writes down what is about to be done, and does it. Before there is an entry, and as long as the work goes on, its turn is
@@ -81,11 +82,8 @@ export async function settleJournal(
   signal: AbortSignal,
 ): Promise<Failure | undefined> {
   const prefix = everything ? `${store.keys.root}${OWN_FOLDER}/` : folderOf(store);
-  const entries: KeyEntry[] = [];
-  for await (const page of pagesOf(store, { prefix }, signal)) {
-    if (page.kind !== "ok") return page;
-    entries.push(...page.entries);
-  }
+  const entries = await listOwn(store, prefix, signal);
+  if ("kind" in entries) return entries;
   for (const entry of entries) {
     const { key } = entry;
     if (key.startsWith(`${store.keys.root}${OWN_FOLDER}/probe/`)) {
@@ -203,19 +201,34 @@ async function findNoted(
   signal: AbortSignal,
 ): Promise<ReadonlySet<string> | Failure | "later"> {
   const noted = new Set<string>();
-  for await (const page of pagesOf(store, { prefix: journalOf(store) }, signal)) {
-    if (page.kind !== "ok") return page;
-    for (const other of page.entries.filter((one) => one.key !== at)) {
-      const read = await readEntry(store, other.key, signal);
-      if (read === undefined) continue;
-      if (!("entry" in read)) return read;
-      const { entry } = read;
-      if (entry.kind !== "upload" || entry.key !== key) continue;
-      if (entry.uploadId !== undefined) noted.add(entry.uploadId);
-      else if (isRunning(store, other)) return "later";
-    }
+  const entries = await listOwn(store, journalOf(store), signal);
+  if ("kind" in entries) return entries;
+  if (entries.length >= OWN_OBJECTS_MAX) return "later";
+  for (const other of entries.filter((one) => one.key !== at)) {
+    const read = await readEntry(store, other.key, signal);
+    if (read === undefined) continue;
+    if (!("entry" in read)) return read;
+    const { entry } = read;
+    if (entry.kind !== "upload" || entry.key !== key) continue;
+    if (entry.uploadId !== undefined) noted.add(entry.uploadId);
+    else if (isRunning(store, other)) return "later";
   }
   return noted;
+}
+
+/** Objects of our own; of a bucket that tells of ever more of them, no more than are worth a look. */
+async function listOwn(
+  store: Store,
+  prefix: string,
+  signal: AbortSignal,
+): Promise<readonly KeyEntry[] | Failure> {
+  const entries: KeyEntry[] = [];
+  for await (const page of pagesOf(store, { prefix }, signal)) {
+    if (page.kind !== "ok") return page;
+    entries.push(...page.entries);
+    if (entries.length >= OWN_OBJECTS_MAX) break;
+  }
+  return entries;
 }
 
 /** Versions that one of our own objects may have: answers get lost, and it is written anew. */

@@ -31,6 +31,8 @@ export interface KeyPage {
 
 /** Pages in a row that bring nothing: a server that goes on like that is broken. */
 const EMPTY_PAGES_MAX = 1000;
+/** Characters of all the tokens of a listing, which are held until its end: a thousand million objects take no more. */
+const TOKEN_CHARACTERS_MAX = 100 * 1024 * 1024;
 
 /**
  * The pages of a listing, one after the other. The first failure is the last thing given: a token that comes again, keys
@@ -45,6 +47,7 @@ export async function* pagesOf(
   let next: Readonly<Record<string, string>> = {};
   let before = "";
   let empty = 0;
+  let characters = 0;
   for (;;) {
     const page = await store.client.page({ ...query, ...next }, signal);
     if (page.kind === "refused") return yield toListFailure(page.failure);
@@ -59,7 +62,9 @@ export async function* pagesOf(
     empty = read.entries.length + read.prefixes.length === 0 ? empty + 1 : 0;
     next = page.next;
     const token = JSON.stringify(next);
-    if (seen.has(token) || empty > EMPTY_PAGES_MAX) return yield broken("listing_without_end");
+    characters += token.length;
+    const isEndless = empty > EMPTY_PAGES_MAX || characters > TOKEN_CHARACTERS_MAX;
+    if (isEndless || seen.has(token)) return yield broken("listing_without_end");
     seen.add(token);
   }
 }

@@ -4,13 +4,16 @@ import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { Agent, type Dispatcher } from "undici";
+import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { readJsonObject } from "../../../../storage/cloud/json.ts";
 import { BrokenOff } from "../../../../storage/cloud/outcomes.ts";
 import {
   createTransport,
   retryAfterSeconds,
   type ProviderRequest,
 } from "../../../../storage/cloud/transport.ts";
+import { readXml } from "../../../../storage/cloud/xml.ts";
 
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -199,6 +202,26 @@ describe("an answer's body", () => {
       expect(await dripping).toMatchObject({ kind: "offline", note: "too_slow" });
       expect(waiting.destroyed).toBe(false);
       waiting.destroy();
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test("that is needed as a whole is given up in the end, however fast it drips", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const { send } = await start(({ url }, response) => {
+        if (url === "/gzip") response.setHeader("content-encoding", "gzip");
+        response.write(url === "/gzip" ? gzipSync("{}").subarray(0, 12) : "<a>");
+      });
+      const reading = [
+        (await sendOk(send())).text(),
+        readJsonObject(await sendOk(send({ path: "/gzip" }))),
+        readXml((await sendOk(send())).stream(undefined), {}, { bytesMax: 1000 }),
+      ];
+      vi.advanceTimersByTime(15 * 60_000);
+      for (const read of reading)
+        expect(await read).toEqual({ kind: "offline", sent: true, note: "too_slow" });
     } finally {
       vi.useRealTimers();
     }

@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, test } from "vitest";
-import type { CloudProvider } from "../../../../../storage/cloud/provider.ts";
+import type { CloudProvider, Facts } from "../../../../../storage/cloud/provider.ts";
 import { s3 } from "../../../../../storage/cloud/s3/provider.ts";
 import {
   calm,
@@ -249,6 +249,7 @@ describe("a server that lies", () => {
   async function connectTo(
     answer: RequestListener,
     work: (provider: CloudProvider) => Promise<void>,
+    more: Facts = {},
   ) {
     const server = createServer(answer).listen(0, "127.0.0.1");
     await once(server, "listening");
@@ -263,7 +264,7 @@ describe("a server that lies", () => {
             prefix: "root",
           },
           credentials: { access_key_id: "id", secret_access_key: "secret" },
-          facts: { ...facts, writable: false },
+          facts: { ...facts, writable: false, ...more },
           saveCredentials: async () => undefined,
           signal: calm,
         },
@@ -294,6 +295,31 @@ describe("a server that lies", () => {
         expect((await provider.list({ folder: "a", signal: calm })).kind).toBe("offline");
         expect((await provider.delete({ id: "a", expected: {}, signal: calm })).kind).toBe("stale");
       },
+    );
+    expect(asked).toBeLessThan(20);
+  });
+
+  test("with ever more remains of earlier runs holds nobody up", async () => {
+    let asked = 0;
+    await connectTo(
+      (request, response) => {
+        request.resume();
+        const url = new URL(request.url ?? "", "http://localhost");
+        const prefix = url.searchParams.get("prefix") ?? "";
+        if (!prefix.includes("/.croft/")) {
+          response.end(page(`<IsTruncated>false</IsTruncated>${entry("root/a")}`));
+          return;
+        }
+        const first = ++asked * 100;
+        const entries = Array.from({ length: 100 }, (_, at) => entry(`${prefix}${first + at}`));
+        const token = `<NextContinuationToken>${asked}</NextContinuationToken>`;
+        response.end(page(`<IsTruncated>true</IsTruncated>${token}${entries.join("")}`));
+      },
+      async (provider) => {
+        expect(await list(provider, "")).toHaveLength(1);
+        expect(await list(provider, "")).toHaveLength(1);
+      },
+      { writable: true },
     );
     expect(asked).toBeLessThan(20);
   });
