@@ -19,6 +19,7 @@ import type { Adapters } from "./adapters.ts";
 import type { ItemPlace } from "./bytes.service.ts";
 import type { CloudDeps } from "./cloud.ts";
 import { warnFolder } from "./folder-marks.ts";
+import type { CloudListings } from "./listings.service.ts";
 import { findParent, recordNewItem } from "./new-items.ts";
 import { toSeenItem } from "./seen-item.ts";
 import { unlessDeleted } from "./unless-deleted.ts";
@@ -81,7 +82,11 @@ export interface CloudChanges {
 /** How many counters are tried when a folder's name is taken (vault API, create folder). */
 const NAME_RETRIES = 5;
 
-export function createChanges(deps: CloudDeps, adapters: Adapters): CloudChanges {
+export function createChanges(
+  deps: CloudDeps,
+  adapters: Adapters,
+  listings: Pick<CloudListings, "distrust">,
+): CloudChanges {
   const { db } = deps;
 
   /** Runs one change of a connection, in turn with its others. */
@@ -129,6 +134,7 @@ export function createChanges(deps: CloudDeps, adapters: Adapters): CloudChanges
       });
     } catch (error) {
       deps.log.error({ err: error, connection_id: connection.id }, "a folder could not be marked");
+      for (const parentRef of folders) listings.distrust(connection, parentRef);
     }
   }
 

@@ -69,7 +69,7 @@ export function createCloud(deps: CloudDeps): Cloud {
     connections,
     listings,
     bytes: createBytes(deps, adapters),
-    changes: createChanges(deps, adapters),
+    changes: createChanges(deps, adapters, listings),
     uploads: createUploads(deps, adapters, listings),
     authorization: createAuthorization(deps, adapters, connections),
     analysis: createAnalysis(deps, adapters),

@@ -48,6 +48,8 @@ export interface CloudListings {
   browse(caller: VaultCaller, connectionId: string, request: BrowseRequest): Promise<FolderPage>;
   /** Lists a folder again now, for its connection's owner. False when the provider could not be asked. */
   relist(connection: Connection, parentRef: string): Promise<boolean>;
+  /** Has a folder listed again by the next look at it: for what the database did not take down. */
+  distrust(connection: Connection, parentRef: string): void;
 }
 
 /** A listing that changes of ours have overtaken is made again so often. */
@@ -61,10 +63,12 @@ type ListingResult =
 export function createListings(deps: CloudDeps, adapters: Adapters): CloudListings {
   const { db, clock } = deps;
   const underWay = new Map<string, Promise<ListingResult>>();
+  const distrusted = new Set<string>();
+  const keyOf = (connectionId: string, parentRef: string) => `${connectionId}/${parentRef}`;
 
   /** Many may open one folder at once: the provider is asked once for all of them. */
   function listOnce(connection: Connection, parentRef: string): Promise<ListingResult> {
-    const key = `${connection.id}/${parentRef}`;
+    const key = keyOf(connection.id, parentRef);
     const known = underWay.get(key);
     if (known !== undefined) return known;
     const listing = list(connection, parentRef).finally(() => underWay.delete(key));
@@ -94,6 +98,7 @@ export function createListings(deps: CloudDeps, adapters: Adapters): CloudListin
         await markListed(tx, { ...owner, parentRef });
         return true;
       });
+      if (isCurrent) distrusted.delete(keyOf(connection.id, parentRef));
       if (isCurrent || attempt === ATTEMPTS_MAX) return { kind: "ok" };
     }
   }
@@ -129,7 +134,8 @@ export function createListings(deps: CloudDeps, adapters: Adapters): CloudListin
       const { parentRef, after, limit, refresh, name } = request;
       const connection = await adapters.own(caller.userId, connectionId);
       let state = await getFolderState(db, connection.id, parentRef);
-      if (after === undefined && (refresh || isDue(state))) {
+      const isWanted = refresh || isDue(state) || distrusted.has(keyOf(connection.id, parentRef));
+      if (after === undefined && isWanted) {
         await adapters.open(connection);
         const result = await unlessDeleted(db, connection, () => listOnce(connection, parentRef));
         if (result.kind === "unknown_folder")
@@ -153,6 +159,8 @@ export function createListings(deps: CloudDeps, adapters: Adapters): CloudListin
     async relist(connection, parentRef) {
       return (await listOnce(connection, parentRef)).kind !== "failed";
     },
+
+    distrust: ({ id }, parentRef) => distrusted.add(keyOf(id, parentRef)),
   };
 }
 

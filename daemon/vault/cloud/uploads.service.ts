@@ -183,6 +183,7 @@ export function createUploads(
       });
     } catch (error) {
       deps.log.warn({ err: error }, "the folder of an upload is listed again later");
+      listings.distrust(connection, parent);
     }
   }
 

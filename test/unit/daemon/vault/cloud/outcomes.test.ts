@@ -436,6 +436,24 @@ describe("a change that cannot be recorded", () => {
       );
     });
 
+  for (const [name, verb, act] of changes)
+    test(`${name}: where not even the folder can be marked, the next look lists it again`, async () => {
+      const holder: { storage?: MemoryStorage } = {};
+      await using scene = await openScene({
+        wrapDatabase: breakAfter(verb, () => holder.storage ?? createMemoryStorage(), 2),
+      });
+      holder.storage = scene.storage;
+      expect((await act(scene)).status).toBe(503);
+      expect(await scene.state()).toEqual({ refresh_state: "fresh", error_code: null });
+      const listed = await scene.call(listItems);
+      const held = await scene.storage
+        .connect()
+        .list({ folder: "", signal: new AbortController().signal });
+      expect(listed.body.items.map((item: { name: string }) => item.name).sort()).toEqual(
+        held.kind === "ok" ? held.items.map((item) => item.name).sort() : [],
+      );
+    });
+
   test("an upload whose daemon dies before the record is found by the job that was left before", async () => {
     const holder: { storage?: MemoryStorage } = {};
     await using scene = await openScene({
