@@ -130,6 +130,14 @@ export function mayRetryChange(failure: Failure): boolean {
   }
 }
 
+/**
+ * A provider's word for what is wrong, as the log may have it; undefined when it may be anything else. Codes are made of
+ * letters; tokens and keys, which an answer may repeat, have digits among them.
+ */
+export function toCodeWord(text: string): string | undefined {
+  return /^[A-Za-z_]{2,60}$/.test(text) ? text : undefined;
+}
+
 /** Largest length of a name in bytes of UTF-8. */
 export const NAME_BYTES_MAX = 255;
 

@@ -1,5 +1,5 @@
 import { asCount, asObject, asText, type JsonObject } from "../json.ts";
-import type { Failure } from "../outcomes.ts";
+import { toCodeWord, type Failure } from "../outcomes.ts";
 import { retryAfterSeconds } from "../transport.ts";
 
 /** How a call of the Dropbox API fails: an outcome, or one of the few that a verb looks at itself. */
@@ -20,7 +20,8 @@ export function toDropboxFailure(
   const { status, headers } = answer;
   const error = asObject(body?.["error"]);
   const tags = tagsOf(error) ?? tagsOfSummary(body?.["error_summary"]);
-  const note = [String(status), ...tags.slice(0, 3)].join(" ");
+  const words = tags.map(toCodeWord).filter((word) => word !== undefined);
+  const note = [String(status), ...words.slice(0, 3)].join(" ");
   switch (status) {
     case 400:
       return { kind: "unsupported", reason: "refused", note };

@@ -1,5 +1,5 @@
 import { asObject, asText, readJsonObject, type JsonObject } from "../json.ts";
-import type { Failure, ReadFailure } from "../outcomes.ts";
+import { toCodeWord, type Failure, type ReadFailure } from "../outcomes.ts";
 import { retryAfterSeconds, type ProviderAnswer } from "../transport.ts";
 
 /** What Drive refuses with, besides the failures of every provider. */
@@ -83,7 +83,7 @@ function reasonOf(body: JsonObject): string | undefined {
   const first: unknown = Array.isArray(errors) ? errors[0] : undefined;
   const reason = asText(asObject(first)?.["reason"]) ?? asText(error["status"]);
   // Words only: the log takes no text of the provider's.
-  return reason !== undefined && /^\w{1,60}$/.test(reason) ? reason : "unnamed";
+  return toCodeWord(reason ?? "") ?? "unnamed";
 }
 
 /** A failure of a change: what it was about is gone or another. */

@@ -1,5 +1,5 @@
 import { asObject, asText, type JsonObject } from "../json.ts";
-import type { Failure } from "../outcomes.ts";
+import { toCodeWord, type Failure } from "../outcomes.ts";
 import { retryAfterSeconds } from "../transport.ts";
 
 /** How a call of Microsoft Graph fails: an outcome, or the item that the address names is not there. */
@@ -13,7 +13,8 @@ export function toGraphFailure(
 ): GraphFailure {
   const { status, headers } = answer;
   const codes = codesOf(body);
-  const note = [String(status), codes[0]].filter((word) => word !== undefined).join(" ");
+  const word = toCodeWord(codes[0] ?? "");
+  const note = word === undefined ? String(status) : `${status} ${word}`;
   const has = (...wanted: readonly string[]) => wanted.some((code) => codes.includes(code));
 
   const limited = { retryAfterSeconds: retryAfterSeconds(headers, nowMs), note } as const;

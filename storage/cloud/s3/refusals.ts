@@ -1,4 +1,4 @@
-import type { Failure, ReadFailure } from "../outcomes.ts";
+import { toCodeWord, type Failure, type ReadFailure } from "../outcomes.ts";
 import { retryAfterSeconds } from "../transport.ts";
 
 /** A request that did not do what was asked: what the server said, and what that means by itself. */
@@ -19,7 +19,7 @@ export function toFailure(
   headers: Readonly<Record<string, string>>,
   nowMs: number,
 ): ReadFailure {
-  const note = /^[A-Z][A-Za-z0-9]{2,60}$/.test(code) ? code : `status_${status}`;
+  const note = toCodeWord(code) ?? `status_${status}`;
   const known = byCode[code];
   if (known !== undefined) return { ...known, note: known.note ?? note };
   const wait = retryAfterSeconds(headers, nowMs);
