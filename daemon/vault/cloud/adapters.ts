@@ -59,7 +59,7 @@ const UNREADABLE_CREDENTIALS = "Credential decryption failed — reconnect this 
 const SEAL_PURPOSE = "cloud-credentials";
 
 interface Opened {
-  readonly generation: number;
+  generation: number;
   readonly provider: Promise<CloudProvider>;
   isReady: boolean;
 }
@@ -72,8 +72,13 @@ export function createAdapters(deps: CloudDeps): Adapters {
 
   async function open(connection: Connection): Promise<CloudProvider> {
     const known = opened.get(connection.id);
-    if (known?.generation === connection.generation) return known.provider;
-    const provider = openNew(connection);
+    // Who has waited long may still hold the earlier credentials.
+    if (known !== undefined && known.generation >= connection.generation) return known.provider;
+    const provider = findConnectionById(db, connection.id).then((current) => {
+      if (current === undefined) throw new AppError("not_found", "Connection not found");
+      entry.generation = current.generation;
+      return openNew(current);
+    });
     const entry: Opened = { generation: connection.generation, provider, isReady: false };
     opened.set(connection.id, entry);
     provider.then(

@@ -143,3 +143,58 @@ test("a change that waits its turn is not made for a connection that is deleted 
   await expect(second).rejects.toMatchObject({ code: "not_found" });
   expect(calls.filter((verb) => verb === "rename")).toHaveLength(1);
 });
+
+test("a connection that is deleted is not opened again by who still reads from it", async () => {
+  let opened = 0;
+  const counted: CloudProviderType = {
+    ...localFolder,
+    connect: (request, deps) => {
+      opened += 1;
+      return localFolder.connect(request, deps);
+    },
+  };
+  await using t = await openTestCloud({ providerTypes: [counted], cacheBytes: 10 });
+  const mira = await t.addUser("mira");
+  await writeFile(join(t.files, "larger than the cache"), "x".repeat(100));
+  const id = await t.connectFolder(mira);
+  await t.cloud.listings.browse(mira, id, root);
+  const place = { connection_id: id, item_id: "larger than the cache" };
+  const download = await t.cloud.bytes.download(mira, place);
+  if (download.kind !== "bytes") throw new Error(download.kind);
+  await t.cloud.connections.remove(mira, id);
+  opened = 0;
+  await expect(download.bytes.open({ start: 1, end: 2 })).rejects.toMatchObject({
+    code: "not_found",
+  });
+  download.bytes.release();
+  expect(opened).toBe(0);
+});
+
+test("who still holds a connection's earlier credentials goes on with the new ones", async () => {
+  const opened: unknown[] = [];
+  const counted: CloudProviderType = {
+    ...localFolder,
+    settings: [
+      ...localFolder.settings,
+      { name: "secret", kind: "text", required: false, secret: true, help: "Nothing" },
+    ],
+    connect: (request, deps) => {
+      opened.push(request.credentials["secret"]);
+      return localFolder.connect(request, deps);
+    },
+  };
+  await using t = await openTestCloud({ providerTypes: [counted], cacheBytes: 10 });
+  const mira = await t.addUser("mira");
+  await writeFile(join(t.files, "larger than the cache"), "x".repeat(100));
+  const id = await t.connectFolder(mira);
+  const place = { connection_id: id, item_id: "larger than the cache" };
+  const download = await t.cloud.bytes.download(mira, place);
+  if (download.kind !== "bytes") throw new Error(download.kind);
+  await t.cloud.connections.update(mira, id, { credentials: { secret: "new" } });
+  opened.length = 0;
+  await t.cloud.listings.browse(mira, id, root);
+  (await download.bytes.open({ start: 1, end: 2 })).destroy();
+  download.bytes.release();
+  await t.cloud.listings.browse(mira, id, { ...root, refresh: true });
+  expect(opened).toEqual(["new"]);
+});
