@@ -71,7 +71,13 @@ async function toSoundOutcome<F extends ReadFailure>(
 /** Undefined for what cannot be told apart by its id, or whose versions cannot. */
 function toSoundItem(item: ProviderItem): ProviderItem | undefined {
   const { id, parent, name, contentType, size, modifiedAt, etag, version } = item;
-  if (id === "" || !isText(id, ID_CHARACTERS_MAX) || !isText(parent, ID_CHARACTERS_MAX))
+  // What lies in itself is nowhere.
+  if (
+    id === "" ||
+    id === parent ||
+    !isText(id, ID_CHARACTERS_MAX) ||
+    !isText(parent, ID_CHARACTERS_MAX)
+  )
     return undefined;
   if (!isText(etag ?? "", MARK_CHARACTERS_MAX) || !isText(version ?? "", MARK_CHARACTERS_MAX))
     return undefined;

@@ -5,9 +5,7 @@ import type { DavClient, PropName } from "./client.ts";
 import { isSameSpelling } from "../spelling.ts";
 import { toFailure } from "./failures.ts";
 import { cloudProps, davProps, toSeen, type Seen } from "./items.ts";
-
-/** What an own temporary name looks like. */
-const TEMPORARY_NAME = /^\.?croft-[0-9a-f-]{36}\.tmp$/i;
+import { isTemporaryName } from "./temporary.ts";
 
 /** Waits between looks after a change: a server that was restarted is back in a moment. */
 const LOOK_AGAIN_MS = [200, 800];
@@ -132,20 +130,6 @@ export function beforehand<T extends Failure>(failure: T): T {
   return failure.kind === "offline" ? { ...failure, sent: false } : failure;
 }
 
-/** A name under which something lies for a moment; nobody guesses it. */
-export function toTemporaryName(id: string, facts: Facts): string {
-  // Some servers show and take no names that begin with a dot.
-  return `${facts["dot_names"] === false ? "" : "."}croft-${id}.tmp`;
-}
-
-/**
- * Whether a listing leaves an item out because an upload of ours may still need it. What a crash has left appears after
- * a day, to be deleted like anything else.
- */
-export function isHidden(name: string, modifiedAt: number | undefined, serverNow: number): boolean {
-  return TEMPORARY_NAME.test(name) && serverNow - (modifiedAt ?? serverNow) < 86_400_000;
-}
-
 /** Refuses a name that the common rules or our own names forbid, and one that would be gone from every listing. */
 export function refuseName(name: string, facts: Facts): Failure | undefined {
   const rule = brokenNameRule(name) ?? ownRule(name, facts);
@@ -153,7 +137,7 @@ export function refuseName(name: string, facts: Facts): Failure | undefined {
 }
 
 function ownRule(name: string, facts: Facts): string | undefined {
-  if (TEMPORARY_NAME.test(name)) return "reserved_name";
+  if (isTemporaryName(name)) return "reserved_name";
   return facts["shows_dot_names"] === false && name.startsWith(".") ? "hidden_name" : undefined;
 }
 

@@ -2,9 +2,10 @@ import type { Failure } from "../outcomes.ts";
 import { createGathering } from "../gathering.ts";
 import type { ListOutcome, ProviderItem } from "../provider.ts";
 import { toSegments } from "./address.ts";
-import { isHidden, nameInListing, type DavCore } from "./core.ts";
+import { nameInListing, type DavCore } from "./core.ts";
 import { toFailure } from "./failures.ts";
 import { toSeen } from "./items.ts";
+import { isHidden, isRemainder } from "./temporary.ts";
 
 /** Ends the reading of a listing that will not be given anyway. */
 class Useless extends Error {
@@ -26,6 +27,7 @@ export async function listFolder(
   const segments = toSegments(folder);
   if (segments === undefined) return { kind: "stale", note: "impossible_id" };
   const gathered = createGathering<ProviderItem>();
+  const remains: ProviderItem[] = [];
   let self: "folder" | "file" | undefined;
   try {
     const outcome = await core.client.propfind(
@@ -48,6 +50,7 @@ export async function listFolder(
         }
         if (response.status === 404 || response.status === 410) return;
         const { item } = toSeen(folder, name, response, serverNow, core.facts);
+        if (isRemainder(name, core.deps)) remains.push(item);
         if (isHidden(name, item.modifiedAt, serverNow)) return;
         const failure = gathered.add(item, item);
         if (failure !== undefined) throw new Useless(failure);
@@ -62,7 +65,29 @@ export async function listFolder(
   if (self === "file") return { kind: "stale", note: "file" };
   // An answer without anything is no evidence that the folder is there.
   if (self === undefined && gathered.size === 0) return offline("empty_multistatus");
-  return { kind: "ok", items: gathered.values() };
+  const gone = await removeAll(core, segments, remains.slice(0, REMAINS_MAX), signal);
+  return { kind: "ok", items: gathered.values().filter((item) => !gone.has(item)) };
+}
+
+/** So many remains go with one listing. */
+const REMAINS_MAX = 20;
+
+/** Removes what a daemon that died has left of its uploads and probes. What cannot go is left. */
+async function removeAll(
+  core: DavCore,
+  folder: readonly string[],
+  remains: readonly ProviderItem[],
+  signal: AbortSignal,
+): Promise<ReadonlySet<ProviderItem>> {
+  const gone = new Set<ProviderItem>();
+  for (const item of remains) {
+    const place = { segments: [...folder, item.name], isFolder: item.kind === "folder" };
+    const answer = await core.client.send({ method: "DELETE", place, signal });
+    if (answer.kind !== "answered") break;
+    answer.discard();
+    if (answer.status >= 200 && answer.status < 300) gone.add(item);
+  }
+  return gone;
 }
 
 /** Servers refuse the listing of a file in many ways: a look tells. */

@@ -3,10 +3,10 @@ import type { Facts, Powers, ProviderDeps } from "../provider.ts";
 import { ADDRESS_REFUSED } from "../transport.ts";
 import type { DavPlace } from "./address.ts";
 import type { DavClient } from "./client.ts";
-import { toTemporaryName } from "./core.ts";
 import { toFailure } from "./failures.ts";
 import { davProps, plainTag, quotaProps, toCount } from "./items.ts";
 import type { DavResponse } from "./multistatus.ts";
+import { withTemporaryName } from "./temporary.ts";
 
 /** Facts change their meaning with this number: others are found out anew. */
 export const FACTS_VERSION = 1;
@@ -89,8 +89,9 @@ export async function probe(
   signal: AbortSignal,
 ): Promise<{ readonly kind: "ok"; readonly facts: Facts } | Failure> {
   for (const dotNames of [true, false]) {
-    const name = toTemporaryName(deps.newId(), { dot_names: dotNames });
-    const probed = await probeIn(name, client, deps, signal);
+    const probed = await withTemporaryName(deps, { dot_names: dotNames }, (name) =>
+      probeIn(name, client, deps, signal),
+    );
     if (probed.kind !== "ok") return probed;
     if (probed.facts["writable"] === true)
       return { kind: "ok", facts: { ...probed.facts, dot_names: dotNames } };

@@ -5,9 +5,10 @@ import { WrongLength } from "../pieces.ts";
 import type { ItemOutcome } from "../provider.ts";
 import { toSegments } from "./address.ts";
 import { refuseTaken } from "./changing.ts";
-import { refuseName, toTemporaryName, type DavCore } from "./core.ts";
+import { refuseName, type DavCore } from "./core.ts";
 import { isPlain } from "./failures.ts";
 import { moveOnto } from "./relocate.ts";
+import { withTemporaryName } from "./temporary.ts";
 
 /** A file to be made. */
 export interface Upload {
@@ -30,44 +31,54 @@ const LATE_WRITES_MS = [0, 100, 400];
  * two ask at once; a move that refuses to replace is kept by nearly all.
  */
 export async function uploadFile(core: DavCore, upload: Upload): Promise<ItemOutcome> {
-  const { content, signal } = upload;
   try {
     const place = await prepare(core, upload);
     if (place.kind !== "ok") return place;
-    const temporary = [...place.parent, toTemporaryName(core.deps.newId(), core.facts)];
-    let remains: "nothing" | "perhaps" | "late" = "late";
-    try {
-      const failure = await putBytes(core, upload, temporary);
-      // What lies in between may have answered for a server that is writing still.
-      if (failure?.kind !== "offline" && failure?.kind !== "quota_exceeded") remains = "perhaps";
-      // Servers throttle whoever comes again with what they have refused.
-      if (failure?.kind === "reauth") remains = "nothing";
-      if (failure !== undefined) {
-        const isCut = failure.kind === "offline" || signal.aborted;
-        if (!(await isWhole(core, upload, temporary, isCut))) {
-          if (isPlain(failure)) return failure;
-          const gone = await core.refuseParent(place.parent, signal);
-          return gone === undefined ? failure : toStale(gone);
-        }
-      }
-      const outcome = await core.alone([place.segments], async (): Promise<ItemOutcome> => {
-        const taken = await refuseTaken(core, place.segments, signal);
-        if (taken !== undefined) return taken;
-        const found = await core.look(temporary, signal);
-        if (found.kind === "not_found") return { kind: "offline", sent: false, note: "not_kept" };
-        if (found.kind !== "ok") return found;
-        const { segments: to } = place;
-        return moveOnto(core, { source: found.seen, from: temporary, to, signal });
-      });
-      if (outcome.kind === "ok") remains = "nothing";
-      return outcome.kind === "stale"
-        ? ((await explainStale(core, place.parent, signal)) ?? outcome)
-        : outcome;
-    } finally {
-      if (remains !== "nothing") await discard(core, temporary, remains === "late");
-    }
+    return await withTemporaryName(core.deps, core.facts, (name) =>
+      uploadBy([...place.parent, name], place, core, upload),
+    );
   } finally {
-    content.destroy();
+    upload.content.destroy();
+  }
+}
+
+async function uploadBy(
+  temporary: readonly string[],
+  place: { readonly parent: readonly string[]; readonly segments: readonly string[] },
+  core: DavCore,
+  upload: Upload,
+): Promise<ItemOutcome> {
+  const { signal } = upload;
+  let remains: "nothing" | "perhaps" | "late" = "late";
+  try {
+    const failure = await putBytes(core, upload, temporary);
+    // What lies in between may have answered for a server that is writing still.
+    if (failure?.kind !== "offline" && failure?.kind !== "quota_exceeded") remains = "perhaps";
+    // Servers throttle whoever comes again with what they have refused.
+    if (failure?.kind === "reauth") remains = "nothing";
+    if (failure !== undefined) {
+      const isCut = failure.kind === "offline" || signal.aborted;
+      if (!(await isWhole(core, upload, temporary, isCut))) {
+        if (isPlain(failure)) return failure;
+        const gone = await core.refuseParent(place.parent, signal);
+        return gone === undefined ? failure : toStale(gone);
+      }
+    }
+    const outcome = await core.alone([place.segments], async (): Promise<ItemOutcome> => {
+      const taken = await refuseTaken(core, place.segments, signal);
+      if (taken !== undefined) return taken;
+      const found = await core.look(temporary, signal);
+      if (found.kind === "not_found") return { kind: "offline", sent: false, note: "not_kept" };
+      if (found.kind !== "ok") return found;
+      const { segments: to } = place;
+      return moveOnto(core, { source: found.seen, from: temporary, to, signal });
+    });
+    if (outcome.kind === "ok") remains = "nothing";
+    return outcome.kind === "stale"
+      ? ((await explainStale(core, place.parent, signal)) ?? outcome)
+      : outcome;
+  } finally {
+    if (remains !== "nothing") await discard(core, temporary, remains === "late");
   }
 }
 
@@ -140,7 +151,7 @@ function toStale(failure: Failure): Failure {
   return failure.kind === "invalid_destination" ? { kind: "stale" } : failure;
 }
 
-/** Removes what is left of an upload. Nobody can be told of a failure: what then remains appears in listings after a day. */
+/** Removes what is left of an upload. Nobody can be told of a failure: what then remains goes with a later listing. */
 async function discard(core: DavCore, segments: readonly string[], isLate: boolean): Promise<void> {
   const signal = AbortSignal.timeout(CLEAN_UP_MS);
   for (const waitMs of isLate ? LATE_WRITES_MS : [0]) {

@@ -43,7 +43,8 @@ describe("attack: items that are none", () => {
 
   test("the folder itself, what has no id that can be kept, and what comes twice are no children", async () => {
     const odd = ["f", "", "x".repeat(4097), "nul\0", "lone \ud800"].map((id) => ({ ...sound, id }));
-    expect(await list(...odd, sound, { ...sound, name: "again" })).toEqual([sound]);
+    const inItself = { ...sound, id: "i2", parent: "i2" };
+    expect(await list(...odd, inItself, sound, { ...sound, name: "again" })).toEqual([sound]);
   });
 
   test.each([

@@ -272,7 +272,9 @@ test("a server that takes no names with a dot in front is used without", async (
   expect(facts).toMatchObject({ writable: true, dot_names: false });
   expect((await upload("a", "x")).kind).toBe("ok");
   expect(names()).toEqual(["a"]);
-  expect(proxy.log.some((line) => /^PUT \/dav\/croft-[0-9a-f-]{36}\.tmp$/.test(line))).toBe(true);
+  expect(proxy.log.some((line) => /^PUT \/dav\/croft-home-[0-9a-f-]{36}\.tmp$/.test(line))).toBe(
+    true,
+  );
   expect(await upload(`croft-${crypto.randomUUID()}.tmp`, "x")).toMatchObject({
     kind: "invalid_name",
   });
@@ -291,7 +293,37 @@ test("a server that lists no names with a dot in front is given none: they would
   expect((await start()).facts).toMatchObject({ shows_dot_names: true });
 });
 
-test("what a crash left of an upload is shown after a day, and can be deleted", async () => {
+test("what a crash left of an upload goes with the next listing, and nothing of another daemon's", async () => {
+  const { provider, proxy, put, root, store, names } = await start();
+  const id = crypto.randomUUID();
+  const [own, other] = [`.croft-home-${id}.tmp`, `.croft-elsewhere-${id}.tmp`];
+  put("a");
+  put(own);
+  put(other);
+  store.add(store.add(root, `.croft-home-${crypto.randomUUID()}.tmp`, "folder"), "a", "file");
+  const listed = await provider.list({ folder: "", signal });
+  expect(listed).toMatchObject({ kind: "ok", items: [{ name: "a" }] });
+  expect(names()).toEqual([other, "a"]);
+
+  put(own);
+  proxy.answerNext(({ method }) => method === "DELETE", 423);
+  expect((await provider.list({ folder: "", signal })).kind).toBe("ok");
+  expect(names()).toEqual([other, own, "a"]);
+});
+
+test("an upload that is under way is not taken for a remainder", async () => {
+  const { provider, proxy, upload, names } = await start();
+  proxy.after(
+    ({ method }) => method === "PUT",
+    async () => {
+      expect(await provider.list({ folder: "", signal })).toEqual({ kind: "ok", items: [] });
+    },
+  );
+  expect((await upload("a", "x")).kind).toBe("ok");
+  expect(names()).toEqual(["a"]);
+});
+
+test("what a crash left of another daemon's upload is shown after a day, and can be deleted", async () => {
   const { provider, put, wait, names } = await start();
   const left = `.croft-${crypto.randomUUID()}.tmp`;
   put(left);
