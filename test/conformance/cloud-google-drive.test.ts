@@ -1,29 +1,15 @@
-import { Agent } from "undici";
-import { createGoogleDriveType, googleDrive } from "../../storage/cloud/google-drive/provider.ts";
-import type { CloudProvider } from "../../storage/cloud/provider.ts";
-import { googleClient, startGoogleDriveServer } from "../stand-ins/google-drive-server.ts";
-import {
-  impatient,
-  networkFaults,
-  startFaultProxy,
-  type FaultProxyOptions,
-} from "../support/fault-proxy.ts";
-import { testProviderDeps } from "../support/vault-cloud.ts";
-import { cloudProviderSuite, type CloudSubject, type Faults } from "./cloud-provider.suite.ts";
+import { googleDrive } from "../../storage/cloud/google-drive/provider.ts";
+import { startGoogleDriveServer } from "../stand-ins/google-drive-server.ts";
+import { networkFaults, type ProxiedRequest } from "../support/fault-proxy.ts";
+import { connectGoogleDrive } from "../support/vendor-drives.ts";
+import { openVendorSubject, vendorFaults } from "../support/vendor-subject.ts";
+import { cloudProviderSuite, type CloudSubject } from "./cloud-provider.suite.ts";
 
 /** Small, so that the suite's files take every way of uploading. */
 const PIECE = 256 * 1024;
 const tuning = { pageSize: 20, simpleBytesMax: 64 * 1024, pieceBytes: PIECE };
 
-const ownFaults = [
-  "failSecondPage",
-  "expireToken",
-  "refuseRenewal",
-  "renewals",
-  "requests",
-  "fill",
-  "clear",
-] as const;
+const ownFaults = [...vendorFaults, "requests", "fill", "clear"] as const;
 
 const common = {
   can: googleDrive.can,
@@ -50,75 +36,23 @@ cloudProviderSuite("google_drive, behind failing networks", {
 
 async function makeSubject(isProxied: boolean): Promise<CloudSubject> {
   const server = await startGoogleDriveServer({ limitBytes: 1024 ** 3 });
-  const between: FaultProxyOptions = {
-    target: server.origin,
-    isDownload: ({ path }) => path.includes("alt=media"),
-    isUpload: ({ method, path }) => method === "PUT" && path.startsWith("/upload/"),
+  const proxied = {
+    isDownload: ({ path }: ProxiedRequest) => path.includes("alt=media"),
+    isUpload: ({ method, path }: ProxiedRequest) => method === "PUT" && path.startsWith("/upload/"),
   };
-  const proxy = isProxied ? await startFaultProxy(between) : undefined;
-  const agent = new Agent();
-  const direct = impatient(agent, 1500);
-  const settings = {
-    googleClientId: googleClient.id,
-    googleClientSecret: googleClient.secret,
-    googleBaseUrl: proxy?.origin ?? server.origin,
-  };
-
-  async function connect(): Promise<CloudProvider> {
-    const { accessToken, refreshToken } = server.oauth.grant("ann@example.org");
-    const outcome = await createGoogleDriveType(tuning).connect(
-      {
-        connectionId: "c",
-        settings: {},
-        credentials: { access_token: accessToken, refresh_token: refreshToken },
-        facts: undefined,
-        saveCredentials: async () => undefined,
-        signal: new AbortController().signal,
-      },
-      {
-        ...testProviderDeps("/nowhere", Date.now),
-        newId: () => crypto.randomUUID(),
-        // Waits are for others to get on: they are short here, but there are some.
-        sleep: (ms, signal) => wait(ms / 50, signal),
-        server: settings,
-        direct,
-        guarded: direct,
-      },
-    );
-    if (outcome.kind !== "ok") throw new Error(JSON.stringify(outcome));
-    return outcome.provider;
-  }
-
-  const faults: Partial<Faults> = {
-    ...proxy?.faults,
-    requests: server.requests,
-    fill: server.fill,
-    failSecondPage: () => server.failSecondPage(true),
-    expireToken: server.oauth.expireTokens,
-    refuseRenewal: () => server.oauth.refuseRenewal(true),
-    renewals: server.oauth.renewals,
-    clear() {
-      proxy?.faults.clear();
-      server.failSecondPage(false);
-      server.fill(undefined);
-    },
-  };
-  const [provider, other] = [await connect(), await connect()];
-  return {
-    provider,
-    other,
-    overwrite: async (id, bytes) => server.store.overwrite(id, bytes),
+  return openVendorSubject(server, {
+    proxied: isProxied ? proxied : undefined,
+    // Waits are for others to get on: they are short here, but there are some.
+    connect: (way) =>
+      connectGoogleDrive(
+        server,
+        { ...way, deps: { sleep: (ms, signal) => wait(ms / 50, signal) } },
+        tuning,
+      ),
+    store: server.store,
     leftovers: async () => server.sessions(),
-    restoreLast: async () => server.store.restoreLast(),
-    faults,
-    async [Symbol.asyncDispose]() {
-      await provider.close();
-      await other.close();
-      await agent.destroy();
-      await proxy?.[Symbol.asyncDispose]();
-      await server[Symbol.asyncDispose]();
-    },
-  };
+    faults: { requests: server.requests, fill: server.fill },
+  });
 }
 
 async function wait(ms: number, signal: AbortSignal | undefined): Promise<void> {

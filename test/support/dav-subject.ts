@@ -8,7 +8,7 @@ import type {
   Facts,
 } from "../../storage/cloud/provider.ts";
 import type { CloudSubject, Faults } from "../conformance/cloud-provider.suite.ts";
-import { impatient, startFaultProxy } from "./fault-proxy.ts";
+import { startFaultProxy } from "./fault-proxy.ts";
 import { testProviderDeps } from "./vault-cloud.ts";
 
 /** A server that a subject is made of: an empty folder of it, and what lies behind the adapter's back. */
@@ -35,7 +35,7 @@ export async function makeDavSubject(backend: DavBackend): Promise<CloudSubject>
     newId: () => randomUUID(),
     // A real server takes its time.
     ...(backend.isReal === true ? { sleep: (ms: number) => sleep(ms) } : {}),
-    guarded: impatient(agent, 1_000),
+    guarded: proxy.impatient(agent),
   };
   async function connect(facts: Facts | undefined) {
     const outcome: ConnectOutcome = await backend.type.connect(

@@ -89,6 +89,8 @@ export interface FaultProxy extends AsyncDisposable {
   ): void;
   /** Called after the next request that `accept` holds for was answered by the server, before the answer goes on. */
   after(accept: (request: ProxiedRequest) => boolean, work: () => Promise<void>): void;
+  /** Waits for silence only briefly while `stall` holds, and as long as ever at other times. */
+  impatient(dispatcher: Dispatcher): Dispatcher;
   /** Every request so far, as `METHOD path`. */
   readonly log: readonly string[];
 }
@@ -110,6 +112,8 @@ interface Plan {
 }
 
 const LOOKING = new Set(["GET", "HEAD", "OPTIONS", "PROPFIND", "REPORT", "SEARCH"]);
+/** How long an impatient client bears silence: nothing comes then, however slow the machine is. */
+const SILENCE_MS = 100;
 const FULL: Answer = { status: 507, headers: {}, body: "" };
 
 /** Starts a proxy before a server. The `Host` header goes on as it came, so that signatures and destinations hold. */
@@ -324,20 +328,17 @@ export async function startFaultProxy(options: FaultProxyOptions): Promise<Fault
       requests: () => log.length,
       clear: calm,
     },
+    impatient: (dispatcher) =>
+      dispatcher.compose((dispatch) => (request, handler) => {
+        const brief = { headersTimeout: SILENCE_MS, bodyTimeout: SILENCE_MS };
+        return dispatch(plan.mode === "stalling" ? { ...request, ...brief } : request, handler);
+      }),
     async [Symbol.asyncDispose]() {
       calm();
       server.closeAllConnections();
       await new Promise((done) => server.close(done));
     },
   };
-}
-
-/** A dispatcher that waits `ms` at most for answers and between two pieces of a body: for behaviours about silence. */
-export function impatient(dispatcher: Dispatcher, ms = 300): Dispatcher {
-  return dispatcher.compose(
-    (dispatch) => (options, handler) =>
-      dispatch({ ...options, headersTimeout: ms, bodyTimeout: ms }, handler),
-  );
 }
 
 function calmPlan(): Plan {

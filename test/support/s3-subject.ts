@@ -5,7 +5,7 @@ import { createS3Type } from "../../storage/cloud/s3/provider.ts";
 import type { CloudProvider, Facts, ProviderDeps } from "../../storage/cloud/provider.ts";
 import { createTurns } from "../../storage/cloud/turns.ts";
 import { startS3Server, type S3Server, type S3ServerOptions } from "../stand-ins/s3-server.ts";
-import { impatient, networkFaults, startFaultProxy, type FaultProxy } from "./fault-proxy.ts";
+import { networkFaults, startFaultProxy, type FaultProxy } from "./fault-proxy.ts";
 import { testProviderDeps } from "./vault-cloud.ts";
 
 /** Parts of 256 KiB, so that files of less than a megabyte are uploaded and copied in parts. */
@@ -64,7 +64,7 @@ export async function openS3Subject(options: S3SubjectOptions = {}): Promise<S3S
   const deps: ProviderDeps = {
     ...testProviderDeps("", Date.now),
     newId: () => crypto.randomUUID(),
-    guarded: impatient(agent),
+    guarded: proxy?.impatient(agent) ?? agent,
   };
   const type = createS3Type(options.limits ?? SMALL_PARTS);
   let facts: Facts = {};

@@ -1,8 +1,8 @@
 import type { Dispatcher } from "undici";
-import { openDropbox, USUAL_PIECE_BYTES } from "../../storage/cloud/dropbox/dropbox.ts";
-import { dropbox, dropboxVendor } from "../../storage/cloud/dropbox/provider.ts";
-import { openOneDrive, usualSizes } from "../../storage/cloud/onedrive/onedrive.ts";
-import { microsoft, oneDrive } from "../../storage/cloud/onedrive/provider.ts";
+import { createDropboxType } from "../../storage/cloud/dropbox/provider.ts";
+import type { GoogleDriveTuning } from "../../storage/cloud/google-drive/google-drive.ts";
+import { createGoogleDriveType } from "../../storage/cloud/google-drive/provider.ts";
+import { createOneDriveType } from "../../storage/cloud/onedrive/provider.ts";
 import type { UploadSizes } from "../../storage/cloud/onedrive/upload.ts";
 import type {
   CloudProvider,
@@ -11,6 +11,7 @@ import type {
   ProviderDeps,
 } from "../../storage/cloud/provider.ts";
 import { dropboxClient, type DropboxServer } from "../stand-ins/dropbox-server.ts";
+import { googleClient, type GoogleDriveServer } from "../stand-ins/google-drive-server.ts";
 import type { OAuthServer } from "../stand-ins/oauth-server.ts";
 import { oneDriveClient, type OneDriveServer } from "../stand-ins/onedrive-server.ts";
 import { testProviderDeps } from "./vault-cloud.ts";
@@ -28,7 +29,7 @@ export interface Way {
 export async function connectOneDrive(
   server: Pick<OneDriveServer, "oauth" | "origin">,
   way: Way,
-  sizes: UploadSizes = usualSizes,
+  sizes?: UploadSizes,
 ): Promise<CloudProvider> {
   const settings = {
     onedriveClientId: oneDriveClient.id,
@@ -36,27 +37,46 @@ export async function connectOneDrive(
     onedriveTenantId: "common",
     onedriveBaseUrl: way.origin ?? server.origin,
   };
-  const by = { vendor: microsoft, can: oneDrive.can, sizes };
-  return opened(await openOneDrive(toRequest(server.oauth, way), toDeps(settings, way), by));
+  const request = toRequest(server.oauth, way);
+  return opened(await createOneDriveType(sizes).connect(request, toDeps(settings, way)));
 }
 
 /** Connects to a stand-in of Dropbox as if its person had signed in. */
 export async function connectDropbox(
   server: Pick<DropboxServer, "oauth" | "origin">,
   way: Way,
-  pieceBytes: number = USUAL_PIECE_BYTES,
+  pieceBytes?: number,
 ): Promise<CloudProvider> {
   const settings = {
     dropboxClientId: dropboxClient.id,
     dropboxClientSecret: dropboxClient.secret,
     dropboxBaseUrl: way.origin ?? server.origin,
   };
-  const by = { vendor: dropboxVendor, can: dropbox.can, pieceBytes };
-  return opened(await openDropbox(toRequest(server.oauth, way), toDeps(settings, way), by));
+  const request = toRequest(server.oauth, way);
+  return opened(await createDropboxType(pieceBytes).connect(request, toDeps(settings, way)));
 }
 
-function toRequest(oauth: OAuthServer, way: Way): ConnectRequest {
-  const { accessToken, refreshToken } = oauth.grant("mira@example.com");
+/** Connects to a stand-in of Google Drive as if the first of its people had signed in. */
+export async function connectGoogleDrive(
+  { oauth, origin, accounts }: Pick<GoogleDriveServer, "oauth" | "origin" | "accounts">,
+  way: Way,
+  tuning: Partial<GoogleDriveTuning> = {},
+): Promise<CloudProvider> {
+  const settings = {
+    googleClientId: googleClient.id,
+    googleClientSecret: googleClient.secret,
+    googleBaseUrl: way.origin ?? origin,
+  };
+  const request = toRequest(oauth, way, accounts[0]);
+  return opened(await createGoogleDriveType(tuning).connect(request, toDeps(settings, way)));
+}
+
+function toRequest(
+  oauth: OAuthServer,
+  way: Way,
+  account: string = "mira@example.com",
+): ConnectRequest {
+  const { accessToken, refreshToken } = oauth.grant(account);
   return {
     connectionId: "c",
     settings: {},

@@ -54,6 +54,7 @@ export function createGoogleDriveType(tuning: Partial<GoogleDriveTuning> = {}): 
   };
 }
 
+/** Google Drive as the daemon offers it. */
 export const googleDrive: CloudProviderType = createGoogleDriveType();
 
 function toApi({ googleBaseUrl }: ServerSettings): string {

@@ -2,11 +2,12 @@
 // Start here, then onedrive.ts (opening), drive.ts (looking), changes.ts (guards and lost answers), upload.ts (sessions),
 // graph.ts and failures.ts (the wire).
 import { createOAuthSpec, toEndpoint, type OAuthVendor } from "../oauth.ts";
-import type { CloudProviderType, ServerSettings } from "../provider.ts";
+import type { CloudProviderType, Powers, ServerSettings } from "../provider.ts";
 import { openOneDrive, usualSizes } from "./onedrive.ts";
+import type { UploadSizes } from "./upload.ts";
 
 /** How people sign in at Microsoft. Every renewal gives another refresh token. */
-export const microsoft: OAuthVendor = {
+const microsoft: OAuthVendor = {
   clientIdSetting: "onedriveClientId",
   clientSecretSetting: "onedriveClientSecret",
   otherSettings: ["onedriveTenantId"],
@@ -17,32 +18,38 @@ export const microsoft: OAuthVendor = {
   authorizationParameters: { response_mode: "query", prompt: "select_account" },
 };
 
-/** The drive of a personal or a work account. */
-export const oneDrive: CloudProviderType = {
-  type: "onedrive",
-  title: "OneDrive",
-  settings: [],
-  oauth: createOAuthSpec(microsoft),
-  can: {
-    trash: true,
-    permanentDelete: true,
-    guardedRename: "atomic",
-    // The precondition of a delete is sent, and done without where a drive refuses it although it is met.
-    guardedDelete: "emulated",
-    createOnly: "atomic",
-    folderMove: true,
-    ids: "stable",
-    caseSensitive: false,
-    normalisationSensitive: false,
-    duplicateNames: false,
-    quota: true,
-    range: true,
-    versionResolutionMs: 0,
-    uploadNeedsSize: true,
-  },
-  connect: (request, deps) =>
-    openOneDrive(request, deps, { vendor: microsoft, can: oneDrive.can, sizes: usualSizes }),
+const can: Powers = {
+  trash: true,
+  permanentDelete: true,
+  guardedRename: "atomic",
+  // The precondition of a delete is sent, and done without where a drive refuses it although it is met.
+  guardedDelete: "emulated",
+  createOnly: "atomic",
+  folderMove: true,
+  ids: "stable",
+  caseSensitive: false,
+  normalisationSensitive: false,
+  duplicateNames: false,
+  quota: true,
+  range: true,
+  versionResolutionMs: 0,
+  uploadNeedsSize: true,
 };
+
+/** The drive of a personal or a work account. Other sizes are for tests. */
+export function createOneDriveType(sizes: UploadSizes = usualSizes): CloudProviderType {
+  return {
+    type: "onedrive",
+    title: "OneDrive",
+    settings: [],
+    oauth: createOAuthSpec(microsoft),
+    can,
+    connect: (request, deps) => openOneDrive(request, deps, { vendor: microsoft, can, sizes }),
+  };
+}
+
+/** OneDrive as the daemon offers it. */
+export const oneDrive: CloudProviderType = createOneDriveType();
 
 function toLogin(server: ServerSettings, page: "authorize" | "token"): string {
   const tenant = encodeURIComponent(server["onedriveTenantId"] ?? "");

@@ -5,7 +5,7 @@ import { buffer } from "node:stream/consumers";
 import { gunzipSync } from "node:zlib";
 import { Agent, request } from "undici";
 import { afterEach, expect, test } from "vitest";
-import { impatient, startFaultProxy } from "../../support/fault-proxy.ts";
+import { startFaultProxy } from "../../support/fault-proxy.ts";
 
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -31,7 +31,7 @@ async function start() {
   const target = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const proxy = await startFaultProxy({ target });
   const agent = new Agent();
-  const dispatcher = impatient(agent);
+  const dispatcher = proxy.impatient(agent);
   closers.push(
     async () => {
       server.closeAllConnections();

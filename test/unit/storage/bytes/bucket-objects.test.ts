@@ -6,7 +6,6 @@ import { StorageError } from "../../../../storage/engine/database.ts";
 import { putObject, readObject, someBytes } from "../../../conformance/object-store.suite.ts";
 import type { S3Refusal } from "../../../stand-ins/s3-signature.ts";
 import { openBucketSubject } from "../../../support/bucket-objects.ts";
-import { impatient } from "../../../support/fault-proxy.ts";
 
 const SMALL = someBytes(10_000);
 /** Four parts and a bit. */
@@ -168,7 +167,8 @@ describe("a connection that breaks", () => {
   test("by falling silent is noticed", async () => {
     await using subject = await openBucketSubject();
     const agent = new Agent();
-    const store = subject.connect({ dispatcher: impatient(agent, 50) }, subject.proxy.origin);
+    const dispatcher = subject.proxy.impatient(agent);
+    const store = subject.connect({ dispatcher }, subject.proxy.origin);
     subject.proxy.faults.stall();
     expect(await store.reach()).toMatchObject({ kind: "offline" });
     subject.proxy.faults.clear();

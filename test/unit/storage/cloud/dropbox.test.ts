@@ -5,11 +5,10 @@ import { Agent } from "undici";
 import { afterAll, describe, expect, test } from "vitest";
 import { toHeaderJson } from "../../../../storage/cloud/dropbox/api.ts";
 import { createContentHash, hashContent } from "../../../../storage/cloud/dropbox/content-hash.ts";
-import { openDropbox } from "../../../../storage/cloud/dropbox/dropbox.ts";
 import { toDropboxFailure } from "../../../../storage/cloud/dropbox/failures.ts";
 import { toDropboxItem } from "../../../../storage/cloud/dropbox/items.ts";
 import { brokenDropboxRule } from "../../../../storage/cloud/dropbox/names.ts";
-import { dropbox, dropboxVendor } from "../../../../storage/cloud/dropbox/provider.ts";
+import { createDropboxType, dropbox } from "../../../../storage/cloud/dropbox/provider.ts";
 import type { CloudProvider } from "../../../../storage/cloud/provider.ts";
 import { createTurns } from "../../../../storage/cloud/turns.ts";
 import {
@@ -214,7 +213,7 @@ describe("an item", () => {
 describe("attack: answers that a vendor would not give", () => {
   async function against(answer: (request: IncomingMessage, response: ServerResponse) => void) {
     const server = await serve(async (request, response) => answer(request, response));
-    const outcome = await openDropbox(
+    const outcome = await createDropboxType(1000).connect(
       {
         connectionId: "c",
         settings: {},
@@ -229,7 +228,6 @@ describe("attack: answers that a vendor would not give", () => {
         direct: agent,
         guarded: agent,
       },
-      { vendor: dropboxVendor, can: dropbox.can, pieceBytes: 1000 },
     );
     if (outcome.kind !== "ok") throw new Error(outcome.kind);
     const { provider } = outcome;

@@ -10,8 +10,7 @@ import {
   toItemId,
 } from "../../../../storage/cloud/onedrive/items.ts";
 import { brokenOneDriveRule } from "../../../../storage/cloud/onedrive/names.ts";
-import { openOneDrive, usualSizes } from "../../../../storage/cloud/onedrive/onedrive.ts";
-import { microsoft, oneDrive } from "../../../../storage/cloud/onedrive/provider.ts";
+import { oneDrive } from "../../../../storage/cloud/onedrive/provider.ts";
 import { createQuickXorHash } from "../../../../storage/cloud/onedrive/quick-xor-hash.ts";
 import type { CloudProvider } from "../../../../storage/cloud/provider.ts";
 import {
@@ -274,7 +273,7 @@ describe("attack: answers that a vendor would not give", () => {
   async function against(answer: (response: ServerResponse, path: string) => void) {
     const server = await serve(async (_request, response, url) => answer(response, url.pathname));
     const { origin } = server;
-    const outcome = await openOneDrive(
+    const outcome = await oneDrive.connect(
       {
         connectionId: "c",
         settings: {},
@@ -289,7 +288,6 @@ describe("attack: answers that a vendor would not give", () => {
         direct: agent,
         guarded: agent,
       },
-      { vendor: microsoft, can: oneDrive.can, sizes: usualSizes },
     );
     if (outcome.kind !== "ok") throw new Error(outcome.kind);
     const { provider } = outcome;
