@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { createHash, randomBytes, randomUUID } from "node:crypto";
 import {
   mkdir,
   mkdtemp,
@@ -505,6 +505,18 @@ describe("limits", () => {
   });
 });
 
+/** Waits until the file system's clock, which ticks every few milliseconds, has gone on since a file was written. */
+async function tickAfter(path: string): Promise<void> {
+  const { ctimeNs } = await stat(path, { bigint: true });
+  const probe = join(tmpdir(), `croft-tick-${randomUUID()}`);
+  for (;;) {
+    await writeFile(probe, "");
+    const now = await stat(probe, { bigint: true });
+    await rm(probe);
+    if (now.ctimeNs > ctimeNs) return;
+  }
+}
+
 describe("attack: damaged files", () => {
   const damages: [string, (path: string, bytes: Buffer) => Promise<void>][] = [
     ["cut short", async (path) => truncate(path, 100)],
@@ -547,6 +559,7 @@ describe("attack: damaged files", () => {
         await t.settle();
         await t.restart();
         if (size === MIB) await t.get("a", bytes);
+        await tickAfter(t.pathOf("a"));
         await damage(t.pathOf("a"), bytes);
         same(await t.get("a", bytes), bytes);
         expect(t.fetches("a")).toBe(2);
@@ -567,6 +580,7 @@ describe("attack: damaged files", () => {
     if (outcome.kind !== "ok") throw new Error(outcome.kind);
     const flipped = Buffer.from(bytes);
     flipped[1000] = (flipped[1000] ?? 0) ^ 1;
+    await tickAfter(t.pathOf("a"));
     await writeFile(t.pathOf("a"), flipped);
     await buffer(await outcome.bytes.open());
     outcome.bytes.release();
