@@ -22,8 +22,17 @@ export interface CommandModule {
   define(command: Command, cli: CliContext): void;
 }
 
-/** What `croft __complete` can list. `items`: addresses such as `CONNECTION:/path/to/file`, folder by folder. */
-export type CompletionKind = "profiles" | "settings" | "connections" | "items" | "commands";
+/**
+ * What `croft __complete` can list. `items`: addresses such as `CONNECTION:/path/to/file`, folder by folder; `transfers`
+ * are those and local files.
+ */
+export type CompletionKind =
+  | "profiles"
+  | "settings"
+  | "connections"
+  | "items"
+  | "transfers"
+  | "commands";
 
 /** One command in the tree. `load` imports its file, and nothing else does. */
 export interface Verb {

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
 import { shapeList } from "../output/spec.ts";
 import { wholeList } from "../output/pages.ts";
-import { toVisible } from "../output/visible.ts";
+import { toVisibleLine } from "../output/visible.ts";
 import { listConnections, readConnections } from "./vault/find-connection.ts";
 import { createItemFinder, listItems } from "./vault/find-item.ts";
 import { toPathAddress } from "./vault/item-address.ts";
@@ -32,8 +32,14 @@ export function define(command: Command, cli: CliContext, run = runComplete): vo
 /** Prints the values of a kind for a completion script: none when they cannot be had, and never a question. */
 async function runComplete(cli: CliContext, { kind, word }: CompleteOptions): Promise<void> {
   const candidates = await find(cli, kind, word).catch(() => []);
-  // A shell shows them on the terminal as they are.
-  const harmless = candidates.filter(({ value }) => toVisible(value) === value);
+  // A shell shows them on the terminal as they are, one a line.
+  const harmless = candidates.filter(({ value }) => toVisibleLine(value) === value);
+  if (!cli.output.isMachine)
+    return cli.io.write(
+      harmless
+        .map(({ value, description }) => `${value}\t${toVisibleLine(description)}\n`)
+        .join(""),
+    );
   await cli.output.list(wholeList(harmless), [
     { header: "value", cell: ({ value }) => value },
     { header: "description", cell: ({ description }) => description },

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { CliContext } from "../../context.ts";
 import { defineScript, scriptOutput } from "./define.ts";
-import { type CompletionRow, flagValues } from "./table.ts";
+import { type CompletionRow, flagValues, toFreeFlags } from "./table.ts";
 
 export const operations = [] as const;
 export const output = scriptOutput;
@@ -23,16 +23,11 @@ function toBashScript(rows: readonly CompletionRow[]): string {
     ([flag, values]) =>
       `    ${flag}) COMPREPLY=($(compgen -W ${quote(values.join(" "))} -- "$cur")); return ;;`,
   );
+  const free = toFreeFlags(rows).join("|");
   return `# bash completion for croft
-# Values are read, not expanded: names come from elsewhere.
-_croft_values() {
-  local value
-  while IFS=$'\\t' read -r value _; do
-    [[ $value == "\${cur//\\\\/}"* ]] || continue
-    printf -v value %q "$value"
-    COMPREPLY+=("$value")
-  done < <(croft __complete "$1" "\${cur//\\\\/}" 2>/dev/null)
-  [[ \${#COMPREPLY[@]} == 1 && \${COMPREPLY[0]} == */ ]] && compopt -o nospace 2>/dev/null
+${readValues}  [[ \${#COMPREPLY[@]} == 1 && \${COMPREPLY[0]} == */ ]] && compopt -o nospace 2>/dev/null
+  # In quotes a colon ends no word.
+  [[ -n $quote ]] && return
   # What stands before the last colon is on the line already, where readline ends words at colons.
   if [[ $cur == *:* && $COMP_WORDBREAKS == *:* ]]; then
     local before=\${cur%"\${cur##*:}"}
@@ -49,6 +44,7 @@ _croft() {
   local prev=\${COMP_WORDS[start-1]}
   local path="" next word words="" flags="" kind="" index
   COMPREPLY=()
+  compopt +o default 2>/dev/null
   for ((index = 1; index < start; index++)); do
     word=\${COMP_WORDS[index]}
     [[ $word == -* ]] && continue
@@ -60,6 +56,7 @@ _croft() {
   case "$prev" in
 ${fixed.join("\n")}
     --profile) _croft_values profiles; return ;;
+    ${free}) compopt -o default 2>/dev/null; return ;;
   esac
   case "$path" in
 ${cases.join("\n")}
@@ -68,8 +65,13 @@ ${cases.join("\n")}
     COMPREPLY=($(compgen -W "$flags" -- "$cur"))
   elif [[ -n $words ]]; then
     COMPREPLY=($(compgen -W "$words" -- "$cur"))
+  elif [[ $kind == transfers ]]; then
+    _croft_values items
+    [[ $cur == *:* ]] || compopt -o default 2>/dev/null
   elif [[ -n $kind ]]; then
     _croft_values "$kind"
+  else
+    compopt -o default 2>/dev/null
   fi
 }
 complete -o default -F _croft croft
@@ -79,3 +81,24 @@ complete -o default -F _croft croft
 function quote(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
+
+/** As bash reads it, but with `@{` for its `${` and `@'` for its backtick. */
+const readValues = String.raw`# Values are read, not expanded: names come from elsewhere.
+_croft_values() {
+  local value typed quote=""
+  case $cur in
+  [\"\']*) quote=@{cur:0:1} typed=@{cur:1} ;;
+  *) IFS= read typed <<<"$cur" ;; # without -r: takes the backslashes away as the shell does
+  esac
+  while IFS=$'\t' read -r value _; do
+    [[ $value == "$typed"* ]] || continue
+    case $quote in
+    \") value=@{value//\\/\\\\} value=@{value//\"/\\\"} value=@{value//\$/\\\$} value=@{value//\@'/\\\@'} ;;
+    \') value=@{value//\'/\'\\\'\'} ;;
+    *) printf -v value %q "$value" ;;
+    esac
+    COMPREPLY+=("$value")
+  done < <(croft __complete "$1" "$typed" 2>/dev/null)
+`
+  .replaceAll("@{", "${")
+  .replaceAll("@'", "`");

@@ -24,15 +24,16 @@ function toFishScript(rows: readonly CompletionRow[]): string {
         ({ word, description }) =>
           `complete -c croft ${at} -f -a ${quote(word)} -d ${quote(description)}`,
       ),
-      ...flags.map(({ word, description }) => {
+      ...flags.map(({ word, description, takesValue }) => {
         const choices = flagValues[word];
-        const values = choices === undefined ? "" : ` -x -a ${quote(choices.join(" "))}`;
+        const file = takesValue && word !== "--profile" ? " -r -F" : "";
+        const values = choices === undefined ? file : ` -x -a ${quote(choices.join(" "))}`;
         return `complete -c croft ${at} -l ${word.replace(/^--/, "")}${values} -d ${quote(description)}`;
       }),
       ...(values === undefined
         ? []
         : [
-            `complete -c croft ${at} -f -a ${quote(`(croft __complete ${values} (commandline -ct) 2>/dev/null)`)}`,
+            `complete -c croft ${at} ${values === "transfers" ? "" : "-f "}-a ${quote(`(__croft_values ${values === "transfers" ? "items" : values})`)}`,
           ]),
     ];
   });
@@ -46,7 +47,13 @@ function __croft_at
   end
   test "$at" = "$argv[1]"
 end
-complete -c croft -l profile -x -a '(croft __complete profiles 2>/dev/null)'
+function __croft_values
+  set -l token (commandline -ct)
+  # In quotes that are still open.
+  set -l typed (string unescape -- $token; or string unescape -- $token'"'; or string unescape -- $token"'")
+  croft __complete $argv[1] "$typed" 2>/dev/null
+end
+complete -c croft -l profile -x -a '(__croft_values profiles)'
 ${lines.join("\n")}
 `;
 }

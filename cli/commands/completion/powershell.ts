@@ -42,16 +42,20 @@ ${fixed.join("\n")}
     $next = if ($path -eq '') { $word } else { "$path $word" }
     if ($table.ContainsKey($next)) { $path = $next }
   }
+  # As it stands on the line, maybe in quotes.
+  $typedWord = $wordToComplete.Trim("'", '"')
   $previous = if ($typed.Count -gt 0) { $typed[-1] } else { '' }
   $row = $table[$path]
   if ($fixed.ContainsKey($previous)) { $found = $fixed[$previous] }
   elseif ($previous -eq '--profile') { $found = croft __complete profiles 2>$null | ForEach-Object { ($_ -split "\`t")[0] } }
   elseif ($wordToComplete -like '-*') { $found = $row.Flags }
   elseif ($row.Words.Count -gt 0) { $found = $row.Words }
-  elseif ($row.Kind -ne '') { $found = croft __complete $row.Kind $wordToComplete 2>$null | ForEach-Object { ($_ -split "\`t")[0] } }
+  elseif ($row.Kind -ne '' -and ($row.Kind -ne 'transfers' -or $typedWord.Contains(':'))) { $found = croft __complete ($row.Kind -replace 'transfers', 'items') $typedWord 2>$null | ForEach-Object { ($_ -split "\`t")[0] } }
   else { $found = @() }
-  $found | Where-Object { $_ -like "$wordToComplete*" } |
-    ForEach-Object { [System.Management.Automation.CompletionResult]::new($_, $_, 'ParameterValue', $_) }
+  $found | Where-Object { $_.StartsWith($typedWord, 'OrdinalIgnoreCase') } | ForEach-Object {
+    $text = if ($_ -match '[^\\w./:=@+-]') { "'" + $_.Replace("'", "''") + "'" } else { $_ }
+    [System.Management.Automation.CompletionResult]::new($text, $_, 'ParameterValue', $_)
+  }
 }
 `;
 }

@@ -9,12 +9,17 @@ export interface Described {
   readonly description: string;
 }
 
+export interface DescribedFlag extends Described {
+  /** The next word is its value. */
+  readonly takesValue: boolean;
+}
+
 /** What may follow one path of words, such as `admin user`. */
 export interface CompletionRow {
   readonly path: string;
   /** Groups and commands below it; empty for a command. */
   readonly words: readonly Described[];
-  readonly flags: readonly Described[];
+  readonly flags: readonly DescribedFlag[];
   /** What its arguments are; undefined for files. */
   readonly values: CompletionKind | undefined;
 }
@@ -25,7 +30,17 @@ export const flagValues: Readonly<Record<string, readonly string[]>> = {
   "--progress": ["bar", "json", "none"],
   "--credential-store": ["auto", "keyring", "file"],
   "--service": ["forge", "vault"],
+  "--as": ["unread", "read", "pinned"],
 };
+
+/** Flags whose value is any text, or a local file for all that a shell knows. */
+export function toFreeFlags(rows: readonly CompletionRow[]): readonly string[] {
+  const free = rows
+    .flatMap(({ flags }) => flags)
+    .filter(({ word, takesValue }) => takesValue && flagValues[word] === undefined)
+    .map(({ word }) => word);
+  return [...new Set(free)].filter((word) => word !== "--profile");
+}
 
 /** The whole tree as a table, for scripts that need no process to complete a word. */
 export async function toCompletionTable(cli: CliContext): Promise<readonly CompletionRow[]> {
@@ -36,7 +51,7 @@ export async function toCompletionTable(cli: CliContext): Promise<readonly Compl
     addWord(groups, line, summary);
   return [
     ...[...groups].map(([path, words]) => ({ path, words, flags: [], values: undefined })),
-    ...visible.map(toLeafRow),
+    ...visible.flatMap((one) => [one.line, ...aliasLines(one)].map((line) => toLeafRow(line, one))),
   ];
 }
 
@@ -46,15 +61,25 @@ function addWord(groups: Map<string, Described[]>, line: string, description: st
   groups.set(path, [...(groups.get(path) ?? []), { word: words.at(-1) ?? "", description }]);
 }
 
-function toLeafRow({ line, module, command }: LoadedCommand): CompletionRow {
+/** Other spellings of the last word; they are completed after, and not themselves. */
+function aliasLines({ line, aliases }: LoadedCommand): string[] {
+  return aliases.map((alias) => [...line.split(" ").slice(0, -1), alias].join(" "));
+}
+
+function toLeafRow(line: string, { module, command }: LoadedCommand): CompletionRow {
   const flags = command.options
     .filter((option) => !option.hidden && option.long !== undefined)
-    .map((option) => ({ word: option.long ?? "", description: option.description }));
+    .map((option) => ({
+      word: option.long ?? "",
+      description: option.description,
+      // The fields of `--json` follow after a `=`.
+      takesValue: option.required && option.long !== "--json",
+    }));
   const argument = command.registeredArguments[0]?.name();
   return {
     path: line,
     words: [],
-    flags: [...flags, { word: "--help", description: "show this help" }],
+    flags: [...flags, { word: "--help", description: "show this help", takesValue: false }],
     values: argument === undefined ? undefined : module.completions?.[argument],
   };
 }

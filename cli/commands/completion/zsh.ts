@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { CliContext } from "../../context.ts";
 import { defineScript, scriptOutput } from "./define.ts";
-import { type CompletionRow, type Described, flagValues } from "./table.ts";
+import { type CompletionRow, type Described, flagValues, toFreeFlags } from "./table.ts";
 
 export const operations = [] as const;
 export const output = scriptOutput;
@@ -25,10 +25,21 @@ function toZshScript(rows: readonly CompletionRow[]): string {
   const fixed = Object.entries(flagValues).map(
     ([flag, values]) => `    ${flag}) compadd -- ${values.join(" ")}; return ;;`,
   );
+  const free = toFreeFlags(rows).join("|");
   return `#compdef croft
+_croft_values() {
+  local typed=$PREFIX
+  # In quotes nothing but the quote itself is quoted.
+  [[ -z $QIPREFIX ]] && typed=\${(Q)PREFIX}
+  local -a found
+  found=("\${(@f)$(croft __complete "$1" "$typed" 2>/dev/null | cut -f1)}")
+  # Of a folder what is in it may follow.
+  compadd -S '' -- \${(M)found:#*/}
+  compadd -- \${found:#*/}
+}
 _croft() {
   local at="" next word kind="" index
-  local -a words_here flags_here found
+  local -a words_here flags_here
   for ((index = 2; index < CURRENT; index++)); do
     word=\${words[index]}
     [[ $word == -* ]] && continue
@@ -39,7 +50,8 @@ _croft() {
   done
   case "\${words[CURRENT-1]}" in
 ${fixed.join("\n")}
-    --profile) found=("\${(@f)$(croft __complete profiles 2>/dev/null | cut -f1)}"); compadd -a found; return ;;
+    --profile) _croft_values profiles; return ;;
+    ${free}) _files; return ;;
   esac
   case "$at" in
 ${cases.join("\n")}
@@ -48,9 +60,11 @@ ${cases.join("\n")}
     _describe 'flag' flags_here
   elif (( \${#words_here} )); then
     _describe 'command' words_here
+  elif [[ $kind == transfers ]]; then
+    _croft_values items
+    [[ $PREFIX == *:* ]] || _files
   elif [[ -n $kind ]]; then
-    found=("\${(@f)$(croft __complete "$kind" "\${(Q)words[CURRENT]}" 2>/dev/null | cut -f1)}")
-    if [[ $kind == items ]]; then compadd -S '' -a found; else compadd -a found; fi
+    _croft_values $kind
   else
     _files
   fi

@@ -34,6 +34,7 @@ const uploadFields: Readonly<Record<string, FieldType>> = {
 
 export const operations = [listConnections, listItems, getItemDetail, createFolder, uploadItem];
 export const output = shapeList(uploadFields);
+export const completions = { files: "transfers" } as const;
 
 /** What the command was given. */
 export interface ItemUploadOptions extends TransferOptions {
