@@ -24,6 +24,7 @@ export interface LimitOutcome {
   readonly resetSeconds: number;
 }
 
+/** Counts hits by key. */
 export interface Limiter {
   /** False when everything passes uncounted. */
   readonly counts: boolean;

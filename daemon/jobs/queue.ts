@@ -86,6 +86,7 @@ export interface JobQueueOptions {
   readonly leaseMs?: number;
 }
 
+/** Keeps jobs as rows, and runs those of the kinds that this process knows. */
 export interface JobQueue {
   readonly enqueue: Enqueue;
   /** Makes a kind known. Jobs of an unknown kind wait until some process knows it. Before `start`. */

@@ -20,6 +20,7 @@ export function everyMs(ms: number): (after: number) => number {
   return (after) => after + ms;
 }
 
+/** Schedules that have their jobs in the queue. */
 export interface Schedules {
   /** Makes sure that each schedule has its next job. After `queue.start`. */
   start(): Promise<void>;

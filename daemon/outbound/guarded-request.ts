@@ -45,6 +45,7 @@ export type Resolve = (
   hostname: string,
 ) => Promise<readonly { readonly address: string; readonly family: number }[]>;
 
+/** What requests to servers of people are bound by. */
 export interface Guard {
   readonly check: AddressCheck;
   /** The system's resolver when absent. */

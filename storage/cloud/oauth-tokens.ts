@@ -10,6 +10,7 @@ import {
 import type { Offline, Transport } from "./transport.ts";
 import type { ConnectRequest, Credentials, ProviderDeps } from "./provider.ts";
 
+/** An access token that is good at this moment, or why there is none. */
 export type TokenOutcome = { readonly kind: "ok"; readonly token: string } | GrantFailure;
 
 /** The access token of one connection, renewed when it is time. */

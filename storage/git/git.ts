@@ -28,6 +28,7 @@ export interface GitProcess {
   stop(): void;
 }
 
+/** How a run of git ended. */
 export interface GitEnd {
   /** The exit code; undefined when a signal ended it or it never started. */
   readonly exitCode: number | undefined;

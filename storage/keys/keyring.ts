@@ -39,6 +39,9 @@ export interface Keyring {
   deriveAll(purpose: string): readonly Buffer[];
 }
 
+/** What keeps texts in a database: it seals them and opens them again. */
+export type Sealer = Pick<Keyring, "seal" | "openText">;
+
 /**
  * Opens a sealed value and seals it again for the same purpose and row: what a room says of its values, so that a
  * rotation of the master key knows how each is sealed. @throws SealError

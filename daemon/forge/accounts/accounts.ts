@@ -2,6 +2,7 @@
 // May import: daemon/contract, daemon/errors.ts, daemon/http/handle.ts (types), storage. Never daemon/vault.
 // Start here: one factory that joins the services of this folder; routes are in accounts.routes.ts and ../admin.
 import type { Database, Transaction } from "../../../storage/engine/database.ts";
+import type { Sealer } from "../../../storage/keys/keyring.ts";
 import { createListMarks } from "../../../storage/tables/forge/list-marks.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
 import { AppError } from "../../errors.ts";
@@ -18,7 +19,7 @@ import type { AccountDependents } from "./dependents.ts";
 import { createPublicKeys, type PublicKeys } from "./keys.service.ts";
 import { createOwnEmails, type OwnEmails } from "./emails.service.ts";
 import { createOrganizations, type Organizations } from "./organizations.service.ts";
-import { createSecondFactors, type Sealer, type SecondFactors } from "./second-factors.service.ts";
+import { createSecondFactors, type SecondFactors } from "./second-factors.service.ts";
 import { createSignInAttempts, type SignInAttempts } from "./sign-in-attempts.ts";
 import { createTokens, type Tokens } from "./tokens.service.ts";
 import { createUsers, type Users } from "./users.service.ts";

@@ -32,6 +32,7 @@ export interface AuthenticationDeps {
   readonly urls: ForgeUrls;
 }
 
+/** Tells who calls the forge. */
 export interface Authentication {
   /**
    * Who calls, by the credentials of the request (forge behaviour, 2.1 to 2.3): undefined when it carries none.

@@ -11,8 +11,10 @@ import {
 } from "../../../storage/tables/forge/badges.ts";
 import { findUserByName } from "../../../storage/tables/forge/users.ts";
 import { AppError } from "../../errors.ts";
+import { toRows, type PageWindow } from "../page-window.ts";
 import { userNotFound } from "../refusals.ts";
 
+/** Badges and who has them. Refuses with `not_found` users that do not exist. */
 export interface Badges {
   /** A user's badges in the order in which they were given. */
   listOf(username: string): Promise<readonly ForgeBadge[]>;
@@ -21,10 +23,9 @@ export interface Badges {
   /** Takes badges; slugs that do not exist or that the user does not have are ignored. */
   take(username: string, slugs: readonly string[]): Promise<void>;
   /** A page of the definitions by slug, and the count of all. */
-  list(window: {
-    readonly page: number;
-    readonly limit: number;
-  }): Promise<{ readonly badges: readonly ForgeBadge[]; readonly total: number }>;
+  list(
+    window: PageWindow,
+  ): Promise<{ readonly badges: readonly ForgeBadge[]; readonly total: number }>;
   /** Defines a badge; `conflict` when the slug is taken. */
   create(badge: Omit<ForgeBadge, "id">): Promise<ForgeBadge>;
   /** Deletes a definition and takes the badge from everybody; `not_found` when there is none. */
@@ -67,8 +68,7 @@ export function createBadges(db: Database): Badges {
       });
     },
 
-    list: ({ page, limit }) =>
-      listBadges(db, { limit, offset: Math.min((page - 1) * limit, Number.MAX_SAFE_INTEGER) }),
+    list: (window) => listBadges(db, toRows(window)),
 
     async create(badge) {
       try {

@@ -11,11 +11,13 @@ import { findUserByName, type ForgeUser } from "../../../storage/tables/forge/us
 import { AppError } from "../../errors.ts";
 import { notFound, userNotFound } from "../refusals.ts";
 
+/** A public key with the account that it signs in to. */
 export interface OwnedKey {
   readonly key: ForgePublicKey;
   readonly owner: ForgeUser;
 }
 
+/** People's public SSH keys. */
 export interface PublicKeys {
   /** Adds a key (forge behaviour, 9.1). Refuses with `unprocessable` text that is no usable key, a known key, a used title. */
   add(

@@ -10,10 +10,12 @@ import {
   insertUser,
 } from "../../../storage/tables/forge/users.ts";
 import { AppError } from "../../errors.ts";
+import { toRows, type PageWindow } from "../page-window.ts";
 import { nameTakenText, notFound, targetIsOrganization, userNotFound } from "../refusals.ts";
 import { assertUsableName } from "./names.ts";
 import { isVisibleTo } from "./visibility.ts";
 
+/** What an organization begins with; texts are empty when they were not given. */
 export interface WantedOrganization {
   readonly name: string;
   readonly fullName: string;
@@ -23,9 +25,10 @@ export interface WantedOrganization {
   readonly visibility: ForgeVisibility;
 }
 
+/** The organizations of the forge. */
 export interface Organizations {
   /** A page of all organizations by name, and the count of all. */
-  list(window: { readonly page: number; readonly limit: number }): Promise<UserPage>;
+  list(window: PageWindow): Promise<UserPage>;
   /**
    * Creates an organization that a person owns (forge behaviour, 10.2). Refuses with `unprocessable` for an owner
    * that is an organization, an unusable name and a taken one, `forbidden` for a person who may not create any.
@@ -55,11 +58,11 @@ export function createOrganizations({
   announceOrganization,
 }: OrganizationsDeps): Organizations {
   return {
-    list: ({ page, limit }) =>
+    list: (window) =>
       listUsers(
         db,
         { kind: "organization", term: "", loginName: "", sort: "name", descending: false },
-        { limit, offset: Math.min((page - 1) * limit, Number.MAX_SAFE_INTEGER) },
+        toRows(window),
         marks,
       ),
 

@@ -14,17 +14,12 @@ import {
   type ForgeUser,
   updateUser,
 } from "../../../storage/tables/forge/users.ts";
-import type { SealAgain } from "../../../storage/keys/keyring.ts";
+import type { SealAgain, Sealer } from "../../../storage/keys/keyring.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { notFound, userNotFound } from "../refusals.ts";
 
-/** The one part of the keyring that second factors need. */
-export interface Sealer {
-  seal(purpose: string, plaintext: string, associatedData: string): string;
-  openText(purpose: string, sealed: string, associatedData: string): string;
-}
-
+/** Codes of an authenticator app, asked for besides the password. */
 export interface SecondFactors {
   /**
    * Starts an enrolment: a fresh secret, which counts once a code of it is confirmed. Refuses with `forbidden` who did

@@ -17,6 +17,7 @@ import {
   type ForgeUser,
 } from "../../../storage/tables/forge/users.ts";
 import { AppError } from "../../errors.ts";
+import { toRows, type PageWindow } from "../page-window.ts";
 import { notFound, userNotFound } from "../refusals.ts";
 import { isEmptyScope, isWithin, parseScope, toScopeWords, type TokenScope } from "./scopes.ts";
 
@@ -32,11 +33,12 @@ export interface TokenMaker {
   readonly scope: string | undefined;
 }
 
+/** People's access tokens. Of a secret only a salted hash is kept. */
 export interface Tokens {
   /** A page of a user's tokens, newest first, and the count of all. Refuses with `not_found` for an unknown name. */
   list(
     username: string,
-    window: { readonly page: number; readonly limit: number },
+    window: PageWindow,
   ): Promise<{ readonly tokens: readonly ForgeToken[]; readonly total: number }>;
   /** Makes a token (forge behaviour, 21.3): `invalid_argument` for a used name or bad scopes, `forbidden` for broader ones. */
   create(
@@ -73,13 +75,10 @@ export function createTokens({ db, clock, random }: TokensDeps): Tokens {
     return user;
   };
   return {
-    async list(username, { page, limit }) {
+    async list(username, window) {
       const owner = await ownerOf(username);
       const [tokens, total] = await Promise.all([
-        listTokensOfUser(db, owner.id, {
-          limit,
-          offset: Math.min((page - 1) * limit, Number.MAX_SAFE_INTEGER),
-        }),
+        listTokensOfUser(db, owner.id, toRows(window)),
         countTokensOfUser(db, owner.id),
       ]);
       return { tokens, total };

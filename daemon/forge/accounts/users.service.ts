@@ -21,6 +21,7 @@ import {
 } from "../../../storage/tables/forge/users.ts";
 import { AppError } from "../../errors.ts";
 import type { PasswordHasher } from "../../password-hasher.ts";
+import { toRows, type PageWindow } from "../page-window.ts";
 import { emailTaken, nameTaken, userNotFound } from "../refusals.ts";
 import type { AccountDependents } from "./dependents.ts";
 import { editUser, type UserEdit } from "./edit-user.ts";
@@ -48,12 +49,10 @@ export interface WantedUser {
   readonly createdAt: number | undefined;
 }
 
+/** The accounts of the forge, as site administrators look after them. */
 export interface Users {
   /** A page of people and organizations as the query selects them, and the count of all matches. */
-  search(
-    query: UserListQuery,
-    window: { readonly page: number; readonly limit: number },
-  ): Promise<UserPage>;
+  search(query: UserListQuery, window: PageWindow): Promise<UserPage>;
   /**
    * Creates a person with a verified primary address (forge behaviour, 8.2). Refuses, in this order, with
    * `unprocessable` for an unknown login source, `invalid_argument` for the password, `unprocessable` for the name
@@ -72,7 +71,7 @@ export interface Users {
   /** A page of all addresses whose text or owner fits the term, and the count of all of those. */
   searchEmails(
     term: string,
-    window: { readonly page: number; readonly limit: number },
+    window: PageWindow,
   ): Promise<{ readonly emails: readonly OwnedEmail[]; readonly total: number }>;
   /** The account of this name, as far as the viewer may know of it. Refuses with `not_found`. */
   get(username: string, viewer: ForgeUser | undefined): Promise<ForgeUser>;
@@ -97,8 +96,7 @@ const PASSWORD_BYTES_MIN = 8;
 export function createUsers(deps: UsersDeps): Users {
   const { db, marks, clock, passwords, announceAccount, repositories, packages } = deps;
   return {
-    search: (query, { page, limit }) =>
-      listUsers(db, query, { limit, offset: toOffset(page, limit) }, marks),
+    search: (query, window) => listUsers(db, query, toRows(window), marks),
 
     async create(wanted) {
       if (wanted.sourceId !== 0)
@@ -131,8 +129,7 @@ export function createUsers(deps: UsersDeps): Users {
       ),
     remove: (username, how) => removeUser({ db, repositories, packages }, username, how),
 
-    searchEmails: (term, { page, limit }) =>
-      listEmails(db, term, { limit, offset: toOffset(page, limit) }),
+    searchEmails: (term, window) => listEmails(db, term, toRows(window)),
 
     async get(username, viewer) {
       const user = await findUserByName(db, username);
@@ -188,9 +185,4 @@ export function createUsers(deps: UsersDeps): Users {
     if (wanted.notify) await announceAccount?.(tx, user);
     return user;
   }
-}
-
-/** Where a page begins. A page number so large that this is no exact number is past every end. */
-function toOffset(page: number, limit: number): number {
-  return Math.min((page - 1) * limit, Number.MAX_SAFE_INTEGER);
 }

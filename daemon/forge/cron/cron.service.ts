@@ -9,6 +9,7 @@ import {
 import type { JobQueue } from "../../jobs/queue.ts";
 import { createSchedules, type Schedules, toScheduleKind } from "../../jobs/schedule.ts";
 import type { Log } from "../../logging.ts";
+import type { PageWindow } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import { type CronTask, toNext } from "./cron.ts";
 
@@ -21,12 +22,12 @@ export interface SeenTask {
   readonly record: CronRecord | undefined;
 }
 
+/** The scheduled tasks, for operators. */
 export interface CronTasks {
   /** A page of the tasks in the order of their list, and the count of all. */
-  list(window: {
-    readonly page: number;
-    readonly limit: number;
-  }): Promise<{ readonly tasks: readonly SeenTask[]; readonly total: number }>;
+  list(
+    window: PageWindow,
+  ): Promise<{ readonly tasks: readonly SeenTask[]; readonly total: number }>;
   /**
    * Runs a task now and waits until it has run, but not for long: what takes longer goes on by itself. A task that is
    * running is left alone. Refuses with `not_found`.

@@ -6,6 +6,7 @@ export interface PushCommands {
   readonly options: readonly string[];
 }
 
+/** One ref that a push moves. */
 export interface PushCommand {
   readonly ref: string;
   /** Hex ids; all zeros where the ref did not or shall not exist. */

@@ -1,5 +1,6 @@
 import { AppError } from "../../errors.ts";
 
+/** How many may go on at one time, and how many may wait. */
 export interface TurnLimits {
   /** How many may be under way at one time, and how many of them for one key. */
   readonly atOnce: number;

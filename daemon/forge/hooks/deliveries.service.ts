@@ -11,6 +11,7 @@ import {
 import { deleteOrphanedHooks, findHook } from "../../../storage/tables/forge/hooks.ts";
 import { deliveryStates } from "../../contract/forge/admin-hooks.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
+import { toRows, type PageWindow } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import { enqueueDelivery } from "./delivery.ts";
 
@@ -19,7 +20,7 @@ export interface DeliveryLog {
   /** A page of a hook's deliveries, newest first, and the count of all; an unknown state is no filter. Refuses with `not_found`. */
   list(
     hookId: number,
-    window: { readonly state: string; readonly page: number; readonly limit: number },
+    wanted: PageWindow & { readonly state: string },
   ): Promise<{ readonly deliveries: readonly HookDelivery[]; readonly total: number }>;
   /** Refuses with `not_found`, also for a delivery of another hook. */
   get(hookId: number, id: number): Promise<HookDeliveryDetails>;
@@ -44,10 +45,9 @@ export function createDeliveryLog({
     return delivery;
   };
   return {
-    async list(hookId, { state, page, limit }) {
+    async list(hookId, { state, ...window }) {
       if ((await findHook(db, hookId)) === undefined) throw notFound();
-      const offset = Math.min((page - 1) * limit, Number.MAX_SAFE_INTEGER);
-      return listDeliveries(db, hookId, toState(state), { limit, offset });
+      return listDeliveries(db, hookId, toState(state), toRows(window));
     },
 
     get,

@@ -13,6 +13,7 @@ import {
 } from "../../../storage/tables/forge/hooks.ts";
 import { toHookEvents } from "../../contract/forge/hook-words.ts";
 import { AppError } from "../../errors.ts";
+import { toRows, type PageWindow } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import {
   assertBranchFilter,
@@ -57,16 +58,17 @@ export interface SeenHook {
   readonly url: string;
 }
 
+/** The hooks that there are. Who may look after them is for the caller to have found out. */
 export interface Hooks {
   /** A page of the hooks of a type (`default`, `all`, anything else is `system`) by id, and the count of all. */
   list(
     type: string,
-    window: { readonly page: number; readonly limit: number },
+    window: PageWindow,
   ): Promise<{ readonly hooks: readonly SeenHook[]; readonly total: number }>;
   /** A page of a repository's hooks by id, and the count of all. */
   listOf(
     repositoryId: number,
-    window: { readonly page: number; readonly limit: number },
+    window: PageWindow,
   ): Promise<{ readonly hooks: readonly SeenHook[]; readonly total: number }>;
   /**
    * Refuses with `unprocessable` or `invalid_argument` what section 13.1 refuses, in its order and words, and a
@@ -98,15 +100,13 @@ export function createHooks({
 }): Hooks {
   const see = (hook: ForgeHook): SeenHook => ({ hook, url: targets.open(hook).url });
   return {
-    async list(type, { page, limit }) {
-      const offset = Math.min((page - 1) * limit, Number.MAX_SAFE_INTEGER);
-      const { hooks, total } = await listHooks(db, toScopes(type), { limit, offset });
+    async list(type, window) {
+      const { hooks, total } = await listHooks(db, toScopes(type), toRows(window));
       return { hooks: hooks.map(see), total };
     },
 
-    async listOf(repositoryId, { page, limit }) {
-      const offset = Math.min((page - 1) * limit, Number.MAX_SAFE_INTEGER);
-      const { hooks, total } = await listHooksOfRepository(db, repositoryId, { limit, offset });
+    async listOf(repositoryId, window) {
+      const { hooks, total } = await listHooksOfRepository(db, repositoryId, toRows(window));
       return { hooks: hooks.map(see), total };
     },
 

@@ -3,6 +3,7 @@
 // Start here: one factory that joins this folder. hooks.service.ts keeps hooks; announcements.ts is what the rest of the
 // forge calls; payloads.view.ts makes bodies; delivery.ts sends them; chat-formats.ts speaks to chat services.
 import type { Database } from "../../../storage/engine/database.ts";
+import type { Sealer } from "../../../storage/keys/keyring.ts";
 import type { JobQueue } from "../../jobs/queue.ts";
 import type { GuardedRequest } from "../../outbound/guarded-request.ts";
 import type { RepositoryEvents } from "../repositories/events.ts";
@@ -13,7 +14,7 @@ import { createDeliveryLog, type DeliveryLog } from "./deliveries.service.ts";
 import { createHooks, type Hooks } from "./hooks.service.ts";
 import { createPushAnnouncer, type PushSurroundings } from "./pushes.ts";
 import { createRepositoryHooks, type RepositoryHooks } from "./repository-hooks.service.ts";
-import { createTargets, type Sealer } from "./targets.ts";
+import { createTargets } from "./targets.ts";
 
 export interface ForgeHooksDeps {
   readonly db: Database;

@@ -1,10 +1,4 @@
-import type { SealAgain } from "../../../storage/keys/keyring.ts";
-
-/** Seals and opens what must not lie in the database as it is. */
-export interface Sealer {
-  seal(purpose: string, plaintext: string, associatedData: string): string;
-  openText(purpose: string, sealed: string, associatedData: string): string;
-}
+import type { SealAgain, Sealer } from "../../../storage/keys/keyring.ts";
 
 /** Where a hook sends to, and what it proves itself with. Texts are empty when there is none. */
 export interface HookTarget {

@@ -27,6 +27,7 @@ import { findMentioned } from "../notifications/telling.ts";
 import { notFound } from "../refusals.ts";
 import { findAccess, reaches } from "../repositories/access.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
+import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import type { Changes, IssueDeed, IssueHooks } from "./issue-hooks.ts";
 import { listRepositoryIssues, type WantedIssues } from "./list-issues.ts";
 import { findPeople, seeIssue, type SeenIssue } from "./seen-issue.ts";
@@ -38,6 +39,7 @@ import {
   openIssues,
 } from "./issue-access.ts";
 
+/** A comment with what its view shows; the author is undefined once the account is gone. */
 export interface SeenComment {
   readonly what: OwnedRepository;
   readonly issue: ForgeIssue;
@@ -45,17 +47,17 @@ export interface SeenComment {
   readonly author: ForgeUser | undefined;
 }
 
-export interface RepositoryPath {
-  readonly owner: string;
-  readonly repo: string;
-}
+/** An issue by its number in a repository. */
 export interface IssuePath extends RepositoryPath {
   readonly index: number;
 }
+
+/** A comment by its id, which is of the whole forge. */
 export interface CommentPath extends RepositoryPath {
   readonly id: number;
 }
 
+/** What an issue begins with. */
 export interface NewIssue {
   readonly title: string;
   readonly body: string;
@@ -82,6 +84,7 @@ export interface IssueEdit {
 /** What a list of comments shows: the reference has no pages here, and an answer must fit into memory many times. */
 const COMMENTS_MOST = { count: 1_000, bytes: 8 * 1024 * 1024 } as const;
 
+/** Issues and their comments, by the rights that a caller has in their repository. */
 export type Issues = ReturnType<typeof createIssues>;
 
 /** Issues and their comments. Every function refuses with `not_found` what the caller may not see. */

@@ -7,6 +7,7 @@ import {
 import { findUserByName } from "../../../storage/tables/forge/users.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { toQueryRange } from "../notifications/query-time.ts";
+import { toRows, type PageWindow } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import { keepsIssues } from "../repositories/repository-settings.view.ts";
@@ -14,7 +15,7 @@ import { openRepository } from "./issue-access.ts";
 import { seeIssue, type SeenIssue } from "./seen-issue.ts";
 
 /** What a list of issues is asked for, as the query has it; empty texts choose nothing away. */
-export interface WantedIssues {
+export interface WantedIssues extends PageWindow {
   readonly state: string;
   /** Names with commas between them. */
   readonly labels: string;
@@ -26,8 +27,6 @@ export interface WantedIssues {
   readonly created_by: string;
   readonly assigned_by: string;
   readonly mentioned_by: string;
-  readonly page: number;
-  readonly limit: number;
 }
 
 /** Labels that a list is asked for: each is looked up. */
@@ -63,8 +62,7 @@ export async function listRepositoryIssues(
     ...toQueryRange(wanted),
   };
   if (wanted.type === "pulls") return { issues: [], total: 0 };
-  const offset = Math.min((wanted.page - 1) * wanted.limit, Number.MAX_SAFE_INTEGER);
-  const found = await listIssues(db, filter, { limit: wanted.limit, offset });
+  const found = await listIssues(db, filter, toRows(wanted));
   const issues: SeenIssue[] = [];
   for (const issue of found.issues) issues.push(await seeIssue(db, opened, issue, caller?.user));
   return { issues, total: found.total };

@@ -9,11 +9,13 @@ import {
 } from "../../../storage/tables/forge/users.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
+import type { PageWindow } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import { assertScope } from "../repositories/access.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
+import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import { openIssue, openIssues, openRepository } from "./issue-access.ts";
-import type { IssuePath, RepositoryPath } from "./issues.service.ts";
+import type { IssuePath } from "./issues.service.ts";
 
 /** Whether somebody is told of something, and since when (epoch milliseconds). */
 export interface Watch {
@@ -24,6 +26,7 @@ export interface Watch {
   readonly since: number;
 }
 
+/** Who is told of what happens in a repository or to an issue. */
 export type Watching = ReturnType<typeof createWatching>;
 
 /** Who is told of what: watches of repositories, subscriptions to issues. */
@@ -71,7 +74,7 @@ export function createWatching({
     async listSubscribers(
       path: IssuePath,
       caller: ForgeCaller | undefined,
-      { page, limit }: { readonly page: number; readonly limit: number },
+      { page, limit }: PageWindow,
     ): Promise<{ readonly users: readonly ForgeUser[]; readonly total: number }> {
       const what = await openIssues(db, path, caller, `/issues/${path.index}/subscriptions`);
       const wishes = await listSubscriptions(db, (await openIssue(db, what, path.index)).id);

@@ -14,13 +14,9 @@ import {
 import type { Route, ServerRequest } from "../../http/handle.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { handle } from "../handle.ts";
+import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import type { ForgeUrls } from "../urls.ts";
-import type {
-  Notifications,
-  RepositoryPath,
-  WantedMarks,
-  WantedThreads,
-} from "./notifications.service.ts";
+import type { Notifications, WantedMarks, WantedThreads } from "./notifications.service.ts";
 import { toEventsAnswer, toKnownRevision } from "./stream-events.ts";
 import type { ThreadStreams } from "./thread-streams.ts";
 import { toThreadView } from "./thread.view.ts";

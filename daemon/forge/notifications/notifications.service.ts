@@ -14,20 +14,15 @@ import {
 import { findUserById } from "../../../storage/tables/forge/users.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
+import { toRows, type PageWindow } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import { findAccess, reaches } from "../repositories/access.ts";
-import { getOwned } from "../repositories/repositories.service.ts";
+import { getOwned, type RepositoryPath } from "../repositories/repositories.service.ts";
 import { assertQueryTime, toQueryRange } from "./query-time.ts";
 import { type SeenThread, seeThreads } from "./subjects.ts";
 
-/** A repository by its names, as a path gives them. */
-export interface RepositoryPath {
-  readonly owner: string;
-  readonly repo: string;
-}
-
 /** Which threads a caller asks for (forge behaviour, 19.1). */
-export interface WantedThreads {
+export interface WantedThreads extends PageWindow {
   readonly repository?: RepositoryPath;
   /** Every status, whatever `statuses` says. */
   readonly all: boolean;
@@ -36,8 +31,6 @@ export interface WantedThreads {
   readonly kinds: readonly ThreadKind[] | undefined;
   readonly since: string;
   readonly before: string;
-  readonly page: number;
-  readonly limit: number;
 }
 
 /** Which threads get which status (forge behaviour, 19.2). */
@@ -50,11 +43,13 @@ export interface WantedMarks {
   readonly status: ThreadStatus;
 }
 
+/** A page of threads, and the count of all. */
 export interface SeenThreads {
   readonly threads: readonly SeenThread[];
   readonly total: number;
 }
 
+/** A person's threads: the mailbox of what happened. */
 export interface Notifications {
   /** A page of the caller's threads. Refuses with `unprocessable` times that are none, `not_found` a hidden repository. */
   list(caller: ForgeCaller, wanted: WantedThreads): Promise<SeenThreads>;
@@ -86,10 +81,9 @@ export function createNotifications({ db }: { readonly db: Database }): Notifica
         kinds: wanted.kinds ?? [],
         ...range,
       };
-      const { page, limit } = wanted;
-      const offset = Math.min((page - 1) * limit, Number.MAX_SAFE_INTEGER);
+      const rows = toRows(wanted);
       const total = await countThreads(db, filter);
-      const threads = offset < total ? await listThreads(db, filter, { limit, offset }) : [];
+      const threads = rows.offset < total ? await listThreads(db, filter, rows) : [];
       return { threads: await seeThreads(db, threads, caller.user), total };
     },
 

@@ -22,6 +22,7 @@ export interface ThreadStream {
   release(): void;
 }
 
+/** News of threads, told as they come. */
 export interface ThreadStreams {
   /**
    * Opens a stream of what happens to the caller's threads after the revision that the caller knows, or from now on.

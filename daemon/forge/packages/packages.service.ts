@@ -18,6 +18,7 @@ import {
   listUsersByIds,
 } from "../../../storage/tables/forge/users.ts";
 import type { ForgeCaller } from "../caller.ts";
+import { toRows, type PageWindow } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import { getReadableOwner, getWritableOwner } from "./access.ts";
 import type { OwnedVersion, PackageEvents } from "./events.ts";
@@ -39,7 +40,7 @@ export interface Packages {
   /** A page of all versions of all packages, newest first, and the count of all. `type` `all` is every type. */
   list(
     filter: VersionFilter,
-    window: { readonly page: number; readonly limit: number },
+    window: PageWindow,
     caller: ForgeCaller,
   ): Promise<{ readonly versions: readonly SeenVersion[]; readonly total: number }>;
   get(at: VersionAt, caller: ForgeCaller | undefined): Promise<SeenVersion>;
@@ -65,10 +66,9 @@ export interface PackagesDeps {
 export function createPackages({ db, events }: PackagesDeps): Packages {
   const marks = createListMarks();
   return {
-    async list({ type, term }, { page, limit }, caller) {
-      const offset = Math.min((page - 1) * limit, Number.MAX_SAFE_INTEGER);
+    async list({ type, term }, window, caller) {
       const filter = { type: type === "all" ? "" : type, term };
-      const found = await listAllVersions(db, filter, { limit, offset }, marks);
+      const found = await listAllVersions(db, filter, toRows(window), marks);
       const ids = found.versions.flatMap((each) => [each.package.ownerId, each.creatorId ?? -1]);
       const people = new Map((await listUsersByIds(db, ids)).map((user) => [user.id, user]));
       const linked = await seeRepositories(

@@ -20,6 +20,7 @@ export interface RenderRequest {
 /** The answer of the renderer, or that no mode has that name. */
 export type RenderOutcome = Rendered | { readonly kind: "unknown_mode"; readonly mode: string };
 
+/** Texts of people, made into HTML that is safe to show. */
 export interface Rendering {
   /**
    * Renders a text (forge behaviour, 18). Refuses with `unavailable` when too many large texts are waiting, and with

@@ -8,6 +8,7 @@ import { allows, parseScope } from "../accounts/scopes.ts";
 
 /** How far somebody may go with a repository; each level contains those before it. */
 const accessLevels = ["none", "read", "write", "admin", "owner"] as const;
+/** How far somebody may go in a repository; each level contains those before it. */
 export type AccessLevel = (typeof accessLevels)[number];
 
 /** Whether `level` contains `needed`. */

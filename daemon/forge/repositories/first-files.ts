@@ -8,6 +8,7 @@ export interface RepositoryTemplates {
   findLabelSet(name: string): Promise<readonly TemplateLabel[] | undefined>;
 }
 
+/** A label that a repository begins with. */
 export interface TemplateLabel {
   readonly name: string;
   readonly color: string;

@@ -18,6 +18,7 @@ import {
 } from "../../../storage/tables/forge/users.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
+import { toRows, type PageWindow } from "../page-window.ts";
 import { movedTo, notFound } from "../refusals.ts";
 import { assertScope, findAccess, reaches } from "./access.ts";
 import {
@@ -35,6 +36,7 @@ import { enqueueTidy } from "./placing.ts";
 import type { SeenRepository } from "./repository.view.ts";
 import { findSeenTransfer } from "./seen-transfer.ts";
 
+/** Repositories with their files. Nobody learns of one that they may not read. */
 export interface Repositories {
   /** Makes a repository for an account, see `createRepository`. */
   create(ownerName: string, wanted: WantedRepository, actor: ForgeUser): Promise<SeenRepository>;
@@ -46,7 +48,7 @@ export interface Repositories {
   /** A page of what the caller owns or reaches through a team, by name, and the count of all. */
   listOwn(
     caller: ForgeCaller,
-    window: { readonly page: number; readonly limit: number },
+    window: PageWindow,
   ): Promise<{ readonly repositories: readonly SeenRepository[]; readonly total: number }>;
   /**
    * Changes a repository, see `editRepository`. Refuses with `not_found` for whom may not see it, `forbidden` for whom
@@ -83,11 +85,13 @@ export function createRepositoriesService(deps: RepositoriesDeps): Repositories 
 
     get,
 
-    async listOwn(caller, { page, limit }) {
+    async listOwn(caller, window) {
       const { user } = caller;
-      const offset = Math.min((page - 1) * limit, Number.MAX_SAFE_INTEGER);
       const isPublicOnly = caller.scope?.split(",").includes("public-only") === true;
-      const found = await listRepositoriesOfMember(db, user.id, { limit, offset, isPublicOnly });
+      const found = await listRepositoriesOfMember(db, user.id, {
+        ...toRows(window),
+        isPublicOnly,
+      });
       const owners = new Map(
         (
           await listUsersByIds(

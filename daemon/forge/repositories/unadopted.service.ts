@@ -14,6 +14,7 @@ import {
   type ForgeUser,
 } from "../../../storage/tables/forge/users.ts";
 import { AppError } from "../../errors.ts";
+import type { PageWindow } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import { DEFAULT_BRANCH } from "./create-repository.ts";
 import type { RepositoryEvents } from "./events.ts";
@@ -33,7 +34,7 @@ export interface Unadopted {
    */
   list(
     query: string,
-    window: { readonly page: number; readonly limit: number },
+    window: PageWindow,
   ): Promise<{ readonly names: readonly string[]; readonly total: number }>;
   /**
    * Gives one a record: a private repository of this name. Refuses with `not_found` when the owner is unknown, a record

@@ -20,6 +20,7 @@ import { AppError, assertNever } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { openRepository, type OpenedRepository } from "../issues/issue-access.ts";
 import { tellPeople } from "../notifications/telling.ts";
+import { toRows, type PageWindow } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import { reaches } from "../repositories/access.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
@@ -38,12 +39,14 @@ export type TellStatus = (
   told: SeenStatus & { readonly commit: CommitFacts; readonly author: ForgeUser | undefined },
 ) => Promise<void>;
 
+/** A report on a commit with what its view shows; nobody is the creator once the account is gone. */
 export interface SeenStatus {
   readonly what: OwnedRepository;
   readonly status: CommitStatus;
   readonly creator: ForgeUser | undefined;
 }
 
+/** What the newest reports of all contexts come to. */
 export interface CombinedStatus {
   readonly repository: SeenRepository;
   readonly commitId: string;
@@ -52,15 +55,11 @@ export interface CombinedStatus {
   readonly total: number;
 }
 
-interface Window {
-  readonly page: number;
-  readonly limit: number;
-}
-
 /** Reports on one commit: each context may tell of many tries, but not without an end. */
 const STATUSES_MAX = 1_000;
 const DEFAULT_CONTEXT = "default";
 
+/** What build servers and others report of commits. */
 export type Statuses = ReturnType<typeof createStatuses>;
 
 /**
@@ -131,7 +130,7 @@ export function createStatuses({
       path: RepositoryPath,
       name: string,
       caller: ForgeCaller | undefined,
-      wanted: Window & { readonly state: string; readonly sort: string; readonly rest: string },
+      wanted: PageWindow & { readonly state: string; readonly sort: string; readonly rest: string },
     ): Promise<{ readonly statuses: readonly SeenStatus[]; readonly total: number }> {
       const what = await openRepository(db, path, caller, wanted.rest);
       const { id: commitId } = await getCommit(what, name);
@@ -141,8 +140,7 @@ export function createStatuses({
         {
           state: commitStates.find((state) => state === wanted.state),
           isOldestFirst: ["oldest", "leastupdate", "leastindex"].includes(wanted.sort),
-          limit: wanted.limit,
-          offset: toOffset(wanted),
+          ...toRows(wanted),
         },
       );
       return { statuses: await see(what, found.statuses), total: found.total };
@@ -151,12 +149,13 @@ export function createStatuses({
     async combine(
       path: RepositoryPath & { readonly ref: string },
       caller: ForgeCaller | undefined,
-      window: Window,
+      window: PageWindow,
     ): Promise<CombinedStatus> {
       const what = await openRepository(db, path, caller, `/commits/${path.ref}/status`);
       const { id } = await getCommit(what, path.ref);
       const latest = await listLatestStatuses(db, what.repository.id, id);
-      const page = latest.slice(toOffset(window), toOffset(window) + window.limit);
+      const { limit, offset } = toRows(window);
+      const page = latest.slice(offset, offset + limit);
       const watchers = (await countWatchers(db, [what.repository.id])).get(what.repository.id) ?? 0;
       const isSignedIn = caller !== undefined;
       return {
@@ -190,9 +189,6 @@ export function createStatuses({
 }
 
 const everyState = { state: undefined, isOldestFirst: false } as const;
-
-const toOffset = ({ page, limit }: Window): number =>
-  Math.min((page - 1) * limit, Number.MAX_SAFE_INTEGER);
 
 const isBad = (state: CommitState): boolean => state === "failure" || state === "error";
 

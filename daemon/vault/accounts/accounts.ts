@@ -3,6 +3,7 @@
 // Services never see HTTP; only *.routes.ts, *.view.ts and client.ts know the wire.
 // Start here (what accounts consist of), then sign-in.service.ts, which reads in the order of the document.
 import type { Database } from "../../../storage/engine/database.ts";
+import type { Sealer } from "../../../storage/keys/keyring.ts";
 import type { BreachLookup } from "../../outbound/breach/lookup.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import type { PasswordHasher } from "../../password-hasher.ts";
@@ -18,7 +19,7 @@ import { createSessionIssuer } from "./session-issue.ts";
 import { createSessions, type Sessions } from "./sessions.service.ts";
 import { createSignIn, type SignIn } from "./sign-in.service.ts";
 import { createTotp, type Totp } from "./totp.service.ts";
-import { createTotpSecrets, type Sealer } from "./totp-secrets.ts";
+import { createTotpSecrets } from "./totp-secrets.ts";
 
 /** Seals secrets and gives the keys that tokens are signed with; see storage/keys. */
 export interface AccountKeys extends Sealer {

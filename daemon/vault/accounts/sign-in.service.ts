@@ -35,6 +35,7 @@ export type SignInOutcome =
   | { readonly kind: "password_change_required"; readonly userId: string }
   | { readonly kind: "totp_required" };
 
+/** Signing in to the vault (vault API, Rules for /login). */
 export interface SignIn {
   /**
    * The eight steps of the vault API, Rules for /login, in their order. Throws `rate_limited` at step 1,

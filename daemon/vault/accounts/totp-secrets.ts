@@ -1,10 +1,4 @@
-import type { SealAgain } from "../../../storage/keys/keyring.ts";
-
-/** Seals and opens what must not lie in the database as it is; see storage/keys. */
-export interface Sealer {
-  seal(purpose: string, plaintext: string, associatedData: string): string;
-  openText(purpose: string, sealed: string, associatedData: string): string;
-}
+import type { SealAgain, Sealer } from "../../../storage/keys/keyring.ts";
 
 const PURPOSE = "vault-totp";
 

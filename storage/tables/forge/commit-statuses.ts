@@ -1,5 +1,6 @@
 import type { Queries, SqlValue, Transaction } from "../../engine/database.ts";
 
+/** What a report may say of a commit, as the forge spells it. */
 export const commitStates = [
   "pending",
   "success",
