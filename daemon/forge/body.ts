@@ -117,12 +117,17 @@ function fromJson(shape: Shape, bytes: Buffer): unknown {
   return known;
 }
 
-/** Refuses text that no database keeps as it is, anywhere in a value: NUL and halves of surrogate pairs. */
+/** Refuses text that no database keeps as it is, however deep in a value: NUL and halves of surrogate pairs. */
 function assertStorable(value: unknown): void {
-  if (typeof value === "string" && (value.includes("\0") || !value.isWellFormed()))
-    throw undecodable("a text contains a character that cannot be stored");
-  if (typeof value !== "object" || value === null) return;
-  for (const member of Object.values(value)) assertStorable(member);
+  const left = [value];
+  while (left.length > 0) {
+    const next = left.pop();
+    if (typeof next === "string" && (next.includes("\0") || !next.isWellFormed()))
+      throw undecodable("a text contains a character that cannot be stored");
+    // Not spread: a call takes only so many arguments.
+    if (typeof next === "object" && next !== null)
+      for (const member of Object.values(next)) left.push(member);
+  }
 }
 
 function parseJson(text: string): unknown {
