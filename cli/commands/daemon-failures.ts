@@ -101,7 +101,8 @@ const serverHints: readonly (readonly [RegExp, string])[] = [
     /SQLSTATE 3D000/,
     "make the database there, or name another one in database_url (CROFT_DATABASE_URL)",
   ],
-  [/SQLSTATE 28/, "mend user and password in database_url (CROFT_DATABASE_URL)"],
+  [/\(ENOENT\)/, "look at the files and folders that database_url (CROFT_DATABASE_URL) names"],
+  [/SQLSTATE 28|password must be/, "mend user and password in database_url (CROFT_DATABASE_URL)"],
   [
     /SQLSTATE 42501/,
     "give the user of database_url (CROFT_DATABASE_URL) the rights, or the database itself",

@@ -53,10 +53,11 @@ export interface Transaction extends Queries {
 
 /**
  * Why a statement failed, as far as a caller can act on it.
- * `conflict`: a UNIQUE, CHECK or FOREIGN KEY constraint refused the change. `busy`: another process holds the database.
+ * `conflict`: a UNIQUE, CHECK or FOREIGN KEY constraint refused the change. `busy`: another process holds the database, or its
+ * server does not answer at the moment.
  * `full`: no room left. `readonly`: the files cannot be written. `corrupt`: the file is damaged or no database.
  * `closed`: the database was closed. `failed`: anything else: a bug in the statement, a value that cannot be stored,
- * a lost server, or a database that cannot be opened, with a message that says what helps.
+ * or a database that cannot be opened, with a message that says what helps.
  */
 export type StorageErrorCode =
   | "conflict"

@@ -17,7 +17,7 @@ export function toPostgresStorageError(
   const { code: state, message, constraint } = toFields(error);
   if (!SQLSTATE.test(state))
     return new StorageError(
-      "failed",
+      "busy",
       `no answer from the PostgreSQL server (${state || message}): ${context}`,
       { cause: error },
     );
@@ -44,7 +44,12 @@ export function hasGivenWay(error: unknown): boolean {
 export function hasLostConnection(error: unknown): boolean {
   if (!(error instanceof StorageError) || error.cause === undefined) return false;
   const state = toFields(error.cause).code;
-  return !SQLSTATE.test(state) || state.startsWith("08") || state.startsWith("57P");
+  return !SQLSTATE.test(state) || isGone(state);
+}
+
+/** Connection exceptions and what an operator does to a server. */
+function isGone(state: string): boolean {
+  return state.startsWith("08") || state.startsWith("57P");
 }
 
 const SQLSTATE = /^[0-9A-Z]{5}$/;
@@ -67,6 +72,8 @@ const BY_STATE: ReadonlyMap<string, StorageErrorCode> = new Map([
 ]);
 
 function toCode(state: string): StorageErrorCode {
+  // The server is starting, stopping or gone: what was asked may be asked again.
+  if (isGone(state)) return "busy";
   return BY_STATE.get(state) ?? "failed";
 }
 

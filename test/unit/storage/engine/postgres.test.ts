@@ -98,7 +98,7 @@ describe("a connection", () => {
     await expect(db.get("lost")).rejects.toThrow(
       "no answer from the PostgreSQL server (ECONNRESET)",
     );
-    await expect(db.transaction((tx) => tx.run("lost"))).rejects.toMatchObject({ code: "failed" });
+    await expect(db.transaction((tx) => tx.run("lost"))).rejects.toMatchObject({ code: "busy" });
     expect(server.discarded).toEqual([false, true, true]);
     expect(server.log).toEqual(["wrong", "lost", BEGIN, "lost"]);
   });
@@ -108,7 +108,7 @@ describe("a connection", () => {
     const db = await openPostgres({ url: server.pool, clock: () => 5 });
     server.discarded.length = 0;
     const running = db.transaction(() => Promise.reject(new Error("mine")));
-    await expect(running).rejects.toMatchObject({ code: "failed" });
+    await expect(running).rejects.toMatchObject({ code: "busy" });
     expect(server.discarded).toEqual([true]);
   });
 });
