@@ -1,10 +1,9 @@
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
+import type { Service } from "../profile/credentials.ts";
 import { addressOf, findTarget, type Target, toTarget } from "./target.ts";
 import type { IncomingAnswer } from "./transport.ts";
 import { createVaultSession, type VaultSession } from "./vault-session.ts";
-
-export type Service = "forge" | "vault";
 
 /** What goes into a request so that it is signed in. */
 export interface Authorization {

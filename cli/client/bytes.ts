@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
-import type { Service } from "./authorize.ts";
 import { CliError } from "../errors.ts";
+import type { Service } from "../profile/credentials.ts";
 import { multipartLength, multipartStream } from "./multipart.ts";
 import { toFailure } from "./outcomes.ts";
 import { type IncomingAnswer, type OutgoingRequest, proxyOf, toNetworkError } from "./transport.ts";

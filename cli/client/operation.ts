@@ -1,6 +1,6 @@
 // cli/client: requests to the daemon: operations, transports, credentials, the vault session, errors from answers.
 // May import: the types of daemon/contract (never its values: they load zod), errors, system.
-// Start with client.ts; operation.ts says what is called, transport.ts how, session.ts with which credentials.
+// Start with client.ts; operation.ts says what is called, transport.ts how, authorize.ts with which credentials.
 import type { AnyEndpoint, Method } from "../../daemon/contract/endpoint.ts";
 
 /**

@@ -5,6 +5,7 @@ import { createMachineKeyring } from "./keyring.ts";
 import type { NamedProfile } from "./profiles.ts";
 import { type CredentialStore, createFileStore, probeStore, type StoreKind } from "./stores.ts";
 
+/** The APIs that a profile may be signed in to. */
 export type Service = "forge" | "vault";
 
 /** The secrets of the profile in use. Values are what the services gave, kept as JSON text. */

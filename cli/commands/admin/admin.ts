@@ -2,10 +2,10 @@ import { type Entry, noun, verb } from "../../command.ts";
 
 export const entries: readonly Entry[] = [
   noun("user", "Forge users", [
-    verb("list", "List and search forge users", () => import("./user-list.ts"), {
+    verb("list", "List and search forge users", () => import("./user/list.ts"), {
       aliases: ["ls"],
     }),
-    verb("create", "Create a forge user", () => import("./user-create.ts")),
+    verb("create", "Create a forge user", () => import("./user/create.ts")),
     verb("view", "Show a forge user", () => import("./user/view.ts")),
     verb("edit", "Change a forge user", () => import("./user/edit.ts")),
     verb("rename", "Rename a forge user", () => import("./user/rename.ts")),

@@ -8,7 +8,7 @@ import { usageError } from "../../../errors.ts";
 import { resourceOf } from "../../../output/spec.ts";
 import { randomPassword } from "../../random-password.ts";
 import { readNewSecret } from "../../secret-input.ts";
-import { userColumns } from "../user-columns.ts";
+import { userColumns } from "./user-columns.ts";
 import { readTrueOrFalse } from "./true-or-false.ts";
 
 const editUser = operation<typeof editUserEndpoint>(

@@ -3,7 +3,7 @@ import type { getUser as getUserEndpoint } from "../../../../daemon/contract/for
 import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { resourceOf } from "../../../output/spec.ts";
-import { userColumns } from "../user-columns.ts";
+import { userColumns } from "./user-columns.ts";
 
 const getUser = operation<typeof getUserEndpoint>(
   "forge.users.get",

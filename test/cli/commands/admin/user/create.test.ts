@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { define, type UserCreateOptions } from "../../../../cli/commands/admin/user-create.ts";
-import { fakeDaemon } from "../../support/fake-daemon.ts";
-import { optionsOf } from "../../support/parse-line.ts";
-import { runCli, temporaryHome } from "../../support/run-cli.ts";
-import { signIn } from "../../support/signed-in.ts";
+import { define, type UserCreateOptions } from "../../../../../cli/commands/admin/user/create.ts";
+import { fakeDaemon } from "../../../support/fake-daemon.ts";
+import { optionsOf } from "../../../support/parse-line.ts";
+import { runCli, temporaryHome } from "../../../support/run-cli.ts";
+import { signIn } from "../../../support/signed-in.ts";
 
 const who = ["--username", "bob", "--email", "bob@example.org"];
 const line = ["admin", "user", "create", ...who];

@@ -1,11 +1,11 @@
 import type { Command } from "commander";
-import type { listUsers as listUsersEndpoint } from "../../../daemon/contract/forge/admin-users.ts";
-import type { InputOf } from "../../../daemon/contract/endpoint.ts";
-import { operation } from "../../client/operation.ts";
-import { forgePages } from "../../client/paging.ts";
-import type { CliContext } from "../../context.ts";
-import { usageError } from "../../errors.ts";
-import { listOf } from "../../output/spec.ts";
+import type { listUsers as listUsersEndpoint } from "../../../../daemon/contract/forge/admin-users.ts";
+import type { InputOf } from "../../../../daemon/contract/endpoint.ts";
+import { operation } from "../../../client/operation.ts";
+import { forgePages } from "../../../client/paging.ts";
+import type { CliContext } from "../../../context.ts";
+import { usageError } from "../../../errors.ts";
+import { listOf } from "../../../output/spec.ts";
 import { userColumns } from "./user-columns.ts";
 
 const listUsers = operation<typeof listUsersEndpoint>(

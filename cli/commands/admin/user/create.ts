@@ -1,11 +1,11 @@
 import type { Command } from "commander";
-import type { createUser as createUserEndpoint } from "../../../daemon/contract/forge/admin-users.ts";
-import { operation } from "../../client/operation.ts";
-import type { CliContext } from "../../context.ts";
-import { usageError } from "../../errors.ts";
-import { resourceOf } from "../../output/spec.ts";
-import { randomPassword } from "../random-password.ts";
-import { readNewSecret } from "../secret-input.ts";
+import type { createUser as createUserEndpoint } from "../../../../daemon/contract/forge/admin-users.ts";
+import { operation } from "../../../client/operation.ts";
+import type { CliContext } from "../../../context.ts";
+import { usageError } from "../../../errors.ts";
+import { resourceOf } from "../../../output/spec.ts";
+import { randomPassword } from "../../random-password.ts";
+import { readNewSecret } from "../../secret-input.ts";
 import { userColumns } from "./user-columns.ts";
 
 const createUser = operation<typeof createUserEndpoint>(

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { define, type UserListOptions } from "../../../../cli/commands/admin/user-list.ts";
-import { fakeDaemon } from "../../support/fake-daemon.ts";
-import { optionsOf } from "../../support/parse-line.ts";
-import { runCli, temporaryHome } from "../../support/run-cli.ts";
-import { signIn } from "../../support/signed-in.ts";
+import { define, type UserListOptions } from "../../../../../cli/commands/admin/user/list.ts";
+import { fakeDaemon } from "../../../support/fake-daemon.ts";
+import { optionsOf } from "../../../support/parse-line.ts";
+import { runCli, temporaryHome } from "../../../support/run-cli.ts";
+import { signIn } from "../../../support/signed-in.ts";
 
 const user = (id: number, login: string) => ({
   id,

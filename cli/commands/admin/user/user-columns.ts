@@ -1,5 +1,5 @@
-import type { WireUser } from "../../../daemon/contract/forge/users.ts";
-import { type Column, time } from "../../output/cells.ts";
+import type { WireUser } from "../../../../daemon/contract/forge/users.ts";
+import { type Column, time } from "../../../output/cells.ts";
 
 /** A forge user in a table. */
 export const userColumns: readonly Column<WireUser>[] = [
