@@ -113,7 +113,8 @@ async function startOnBundledNode() {
   const child = spawn(node, [launcher, ...process.argv.slice(2)], { stdio: "inherit", env });
   const forwarded = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"];
   for (const signal of forwarded) process.on(signal, () => forward(child, signal));
-  child.once("error", (error) => fail(`cannot start ${node}: ${error.message}`));
+  const origin = process.env.CROFT_NODE ? ", which CROFT_NODE names" : "";
+  child.once("error", (error) => fail(`cannot start ${node}${origin}: ${error.message}`));
   child.once("exit", (code, signal) => {
     if (signal === null) process.exit(code);
     for (const name of forwarded) process.removeAllListeners(name);
