@@ -11,6 +11,7 @@ import {
   type TestDaemon,
   type TestRequest,
 } from "../support/daemon.ts";
+import { tickAfter } from "../support/file-clock.ts";
 import { createPerson, type VaultPerson } from "../support/vault-person.ts";
 
 const UPLOAD_MAX = 3 * 1024 * 1024;
@@ -514,6 +515,7 @@ describe("bytes", () => {
     await writeFile(join(place.folder, "file.txt"), "first");
     await place.list();
     const first = await raw(place, item("file.txt", "/download"));
+    await tickAfter(join(place.folder, "file.txt"));
     await writeFile(join(place.folder, "file.txt"), "other");
     await place.list("", "&refresh=true");
     const second = await raw(place, item("file.txt", "/download"), {

@@ -1,4 +1,4 @@
-import { createHash, randomBytes, randomUUID } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import {
   mkdir,
   mkdtemp,
@@ -23,6 +23,7 @@ import type { Database } from "../../../../storage/engine/database.ts";
 import { insertConnection } from "../../../../storage/tables/vault/connections.ts";
 import { insertVaultUser } from "../../../../storage/tables/vault/users.ts";
 import { openTestDatabase } from "../../../support/database.ts";
+import { tickAfter } from "../../../support/file-clock.ts";
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -504,18 +505,6 @@ describe("limits", () => {
     expect(t.errors).toEqual([]);
   });
 });
-
-/** Waits until the file system's clock, which ticks every few milliseconds, has gone on since a file was written. */
-async function tickAfter(path: string): Promise<void> {
-  const { ctimeNs } = await stat(path, { bigint: true });
-  const probe = join(tmpdir(), `croft-tick-${randomUUID()}`);
-  for (;;) {
-    await writeFile(probe, "");
-    const now = await stat(probe, { bigint: true });
-    await rm(probe);
-    if (now.ctimeNs > ctimeNs) return;
-  }
-}
 
 describe("attack: damaged files", () => {
   const damages: [string, (path: string, bytes: Buffer) => Promise<void>][] = [

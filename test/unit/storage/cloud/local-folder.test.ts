@@ -22,6 +22,7 @@ import { openBelow, openTrusted } from "../../../../storage/cloud/local-folder/a
 import { respell } from "../../../../storage/cloud/local-folder/relocate.ts";
 import { localFolder } from "../../../../storage/cloud/local-folder/provider.ts";
 import type { CloudProvider, Facts, ProviderDeps } from "../../../../storage/cloud/provider.ts";
+import { tickAfter } from "../../../support/file-clock.ts";
 import { skipUnless } from "../../../support/skip.ts";
 import { testProviderDeps } from "../../../support/vault-cloud.ts";
 
@@ -535,6 +536,7 @@ describe("what else happens on disks", () => {
   test("a folder that got the number of one that is gone is not taken for it", async () => {
     await mkdir(join(root, "folder"));
     const before = await provider.stat({ id: "folder", signal });
+    await tickAfter(join(root, "folder"));
     await rm(join(root, "folder"), { recursive: true });
     await mkdir(join(root, "folder"));
     const after = await provider.stat({ id: "folder", signal });

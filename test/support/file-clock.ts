@@ -1,0 +1,19 @@
+import { randomUUID } from "node:crypto";
+import { rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/**
+ * Waits until the clock of the file system, which ticks every few milliseconds, has gone on since `path` was made or
+ * changed: what happens within one tick cannot be told apart by times.
+ */
+export async function tickAfter(path: string): Promise<void> {
+  const { ctimeNs } = await stat(path, { bigint: true });
+  const probe = join(tmpdir(), `croft-tick-${randomUUID()}`);
+  for (;;) {
+    await writeFile(probe, "");
+    const now = await stat(probe, { bigint: true });
+    await rm(probe);
+    if (now.ctimeNs > ctimeNs) return;
+  }
+}
