@@ -83,6 +83,8 @@ const fixedConfig: Readonly<Record<string, string>> = {
   "gc.auto": "0",
   "maintenance.auto": "false",
   "uploadpack.allowFilter": "true",
+  // A partial clone asks for what it left out by its id; version 2 of the protocol lets it anyway.
+  "uploadpack.allowAnySHA1InWant": "true",
   // The caller's own folders stay private whatever the mask of the process is.
   "core.sharedRepository": "0600",
   // With that, `git init` writes that a branch cannot be pushed anew by force. Whoever may push may do that, too.

@@ -64,6 +64,31 @@ describe("options of a push", () => {
   });
 });
 
+describe("protocols 0 to 2", () => {
+  test.each(["0", "1", "2"])(
+    "%s: what is not at the tip of a branch can be fetched",
+    async (version) => {
+      const name = `by-id-${version}`;
+      await cloneNew(name);
+      expect((await git.in(name, "push", "-q", "origin", "main")).exitCode).toBe(0);
+      const protocol = ["-c", `protocol.version=${version}`];
+      const partial = [
+        ...protocol,
+        "clone",
+        "-q",
+        "--filter=blob:none",
+        urlOf(name),
+        `${name}-partial`,
+      ];
+      expect(await git.run(...partial)).toMatchObject({ exitCode: 0, errors: "" });
+      const first = (await git.in(name, "rev-parse", "HEAD~1")).output.trim();
+      await git.run("init", "-q", `${name}-one`);
+      const fetch = [...protocol, "fetch", "-q", "--depth=1", urlOf(name), first];
+      expect(await git.in(`${name}-one`, ...fetch)).toMatchObject({ exitCode: 0 });
+    },
+  );
+});
+
 describe("a repository without code", () => {
   test("is not pushed to, and fetched from only when it is for all", async () => {
     await cloneNew("codeless");
