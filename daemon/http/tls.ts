@@ -2,6 +2,7 @@ import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { join } from "node:path";
+import { createSecureContext } from "node:tls";
 import type { TlsSetting } from "../contract/setting-types.ts";
 
 /** The files that https is served with; checked, and the key fits the certificate. */
@@ -116,7 +117,21 @@ async function assertPair(
     const ended = certificate.validToDate.toISOString().slice(0, 10);
     throw new TlsError(`the certificate in ${certFile} ended on ${ended}; put a valid one there`);
   }
+  assertServable(certFile, certText, keyText);
   return certificate;
+}
+
+/** What only the server's own reading finds: a damaged certificate further down the chain, a key too short for it. */
+function assertServable(certFile: string, cert: string, key: string): void {
+  try {
+    createSecureContext({ cert, key });
+  } catch (error) {
+    const reason = reasonOf(error).replace(/^error:.*:/, "");
+    throw new TlsError(
+      `https cannot be served with the certificates in ${certFile}: ${reason}`,
+      error,
+    );
+  }
 }
 
 async function read(path: string): Promise<string> {

@@ -133,6 +133,18 @@ describe("--tls CERT,KEY", () => {
     }
   });
 
+  test("refuses a chain that is damaged behind its first certificate", async () => {
+    const { certFile, keyFile } = await open();
+    const chain = join(folder, "chain.pem");
+    const end = "-----BEGIN CERTIFICATE-----\nnot base64\n-----END CERTIFICATE-----\n";
+    await writeFile(chain, `${await readFile(certFile, "utf8")}\n${end}`);
+    const refused = openFiles(chain, keyFile);
+    await expect(refused).rejects.toThrow(TlsError);
+    await expect(refused).rejects.toThrow(
+      `https cannot be served with the certificates in ${chain}: bad base64 decode`,
+    );
+  });
+
   test("refuses a certificate that has ended", async () => {
     const { certFile, keyFile } = await open();
     now += 801 * DAY;
