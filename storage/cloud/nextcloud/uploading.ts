@@ -8,7 +8,7 @@ import { pause, type DavCore } from "../webdav/core.ts";
 import { isPlain } from "../webdav/failures.ts";
 import type { Seen } from "../webdav/items.ts";
 import { judge, refusedName, undone, type Answered } from "../webdav/relocate.ts";
-import { exactly, prepare, typeOf, type Upload } from "../webdav/uploading.ts";
+import { exactly, isOther, prepare, typeOf, type Upload } from "../webdav/uploading.ts";
 
 /** How files are taken to a server of this kind. */
 export interface CloudUploads {
@@ -226,10 +226,13 @@ async function settle(
   if (answered.kind === "lost" && !answered.failure.sent) return answered.failure;
   const found = await core.lookAfter(wanted.segments, signal);
   if (found.kind === "ok") {
+    const { item } = found.seen;
     const isMade = answered.kind === "accepted" || isOurs(found.seen, wanted);
-    return isMade && answered.kind !== "refused"
-      ? { kind: "ok", item: found.seen.item }
-      : { kind: "conflict", existingName: found.seen.item.name };
+    if (!isMade || answered.kind === "refused")
+      return { kind: "conflict", existingName: item.name };
+    return isOther(found.seen, { name: item.name, size: wanted.size })
+      ? { kind: "unknown_outcome", note: "other_bytes" }
+      : { kind: "ok", item };
   }
   if (found.kind !== "not_found") return { kind: "unknown_outcome", note: "look_failed" };
   const gone = await core.refuseParent(wanted.parent, signal);

@@ -3,6 +3,7 @@ import { asText, readJsonObject, type JsonObject } from "../json.ts";
 import { mayRetryRead } from "../outcomes.ts";
 import { inPieces } from "../pieces.ts";
 import type { ItemOutcome } from "../provider.ts";
+import { isRewritten } from "../rewritten.ts";
 import { isAsSent } from "../spelling.ts";
 import type { ProviderAnswer } from "../transport.ts";
 import { toChangeFailure } from "./changes.ts";
@@ -327,13 +328,6 @@ const lostAnswer: GraphFailure = { kind: "offline", sent: true, note: "lost" };
 function isSame(found: DriveItem, sent: Sent): boolean {
   if (found.item.kind !== "file" || found.item.size !== sent.size) return false;
   return found.quickXorHash === undefined || found.quickXorHash === sent.quickXorHash;
-}
-
-/** SharePoint writes its own properties into these. */
-function isRewritten(name: string): boolean {
-  return /\.(doc|docm|docx|dotx|htm|html|mpp|one|ppt|pptm|pptx|pub|vsd|vsdx|xls|xlsb|xlsm|xlsx)$/i.test(
-    name,
-  );
 }
 
 async function readWhole(what: Upload, bytesMax: number): Promise<Buffer> {

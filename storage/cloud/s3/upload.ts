@@ -4,6 +4,7 @@ import { contentTypeOf } from "../content-type.ts";
 import { mayRetryRead, type Failure } from "../outcomes.ts";
 import { inPieces, type Piece } from "../pieces.ts";
 import type { ItemOutcome } from "../provider.ts";
+import { isRewritten } from "../rewritten.ts";
 import { putNew, removeObject, type Changed } from "./changing.ts";
 import { unquote } from "./client.ts";
 import { findObject, turnOf, type Store } from "./context.ts";
@@ -39,14 +40,17 @@ export async function upload(store: Store, what: Upload): Promise<ItemOutcome> {
   try {
     const partBytes = toPartBytes(store, size);
     if (partBytes === undefined) return { kind: "unsupported", reason: "file_too_large" };
-    const pieces = inPieces(content, partBytes, size);
+    let sentBytes = 0;
+    const pieces = counted(inPieces(content, partBytes, size), (bytes) => {
+      sentBytes = bytes;
+    });
     const first = await pieces.next();
     if (first.done === true) throw new Error("a stream has at least one piece");
     if (signal.aborted) throw new GivenUp();
     const sent = first.value.isLast
       ? await putWhole(store, what, first.value.bytes)
       : await putParts(store, what, first.value, pieces);
-    return await confirm(store, what, sent);
+    return await confirm(store, what, sent, sentBytes);
   } catch (error) {
     if (error instanceof GivenUp) return { kind: "offline", sent: true, note: "aborted" };
     throw error;
@@ -57,6 +61,17 @@ export async function upload(store: Store, what: Upload): Promise<ItemOutcome> {
 }
 
 class GivenUp extends Error {}
+
+/** The same pieces; tells how many bytes there were so far. */
+async function* counted(
+  pieces: AsyncGenerator<Piece, void, undefined>,
+  tell: (bytes: number) => void,
+): AsyncGenerator<Piece, void, undefined> {
+  for await (const piece of pieces) {
+    tell(piece.start + piece.bytes.length);
+    yield piece;
+  }
+}
 
 /** The length of the parts of a file, or undefined when no permitted one suffices. */
 function toPartBytes(store: Store, size: number | undefined): number | undefined {
@@ -207,6 +222,7 @@ async function confirm(
   store: Store,
   { to, signal }: Upload,
   sent: Changed | Failure,
+  sentBytes: number,
 ): Promise<ItemOutcome> {
   if (sent.kind === "precondition") {
     const head = await findObject(store, to.key, signal);
@@ -234,7 +250,8 @@ async function confirm(
   }
   // Without conditions the last writer wins: when that was another one, ours is gone.
   const isOurs = sent.etag === "" || head.etag === sent.etag || store.findings.guards.put;
-  return isOurs
+  if (!isOurs) return { kind: "conflict", existingName: to.name };
+  return head.size === sentBytes || isRewritten(to.name)
     ? { kind: "ok", item: toItem(to.id, head) }
-    : { kind: "conflict", existingName: to.name };
+    : { kind: "unknown_outcome", note: "other_bytes" };
 }

@@ -3,10 +3,12 @@ import { contentTypeOf } from "../content-type.ts";
 import type { Failure } from "../outcomes.ts";
 import { WrongLength } from "../pieces.ts";
 import type { ItemOutcome } from "../provider.ts";
+import { isRewritten } from "../rewritten.ts";
 import { toSegments } from "./address.ts";
 import { refuseTaken } from "./changing.ts";
 import { refuseName, type DavCore } from "./core.ts";
 import { isPlain } from "./failures.ts";
+import type { Seen } from "./items.ts";
 import { moveOnto } from "./relocate.ts";
 import { withTemporaryName } from "./temporary.ts";
 
@@ -70,6 +72,7 @@ async function uploadBy(
       const found = await core.look(temporary, signal);
       if (found.kind === "not_found") return { kind: "offline", sent: false, note: "not_kept" };
       if (found.kind !== "ok") return found;
+      if (isOther(found.seen, upload)) return { kind: "offline", sent: true, note: "other_bytes" };
       const { segments: to } = place;
       return moveOnto(core, { source: found.seen, from: temporary, to, signal });
     });
@@ -128,6 +131,11 @@ async function putBytes(
   if (answer.kind !== "answered") return answer;
   const failure = core.client.refuse(answer);
   return answer.status >= 200 && answer.status < 300 ? undefined : failure;
+}
+
+/** Whether a server has taken what was sent, and holds something else. */
+export function isOther({ item }: Seen, { name, size }: Pick<Upload, "name" | "size">): boolean {
+  return item.size !== undefined && item.size !== size && !isRewritten(name);
 }
 
 /** After a lost answer: whether the bytes have arrived all the same. */

@@ -87,6 +87,14 @@ describe("connecting", () => {
     expect(proxy.log.at(-1)).toBe("PROPFIND /remote.php/dav/files/anna%201/");
   });
 
+  test("says when it holds other bytes than were sent, and leaves them", async () => {
+    const { server, upload, names } = await start();
+    server.dav.alterUploads(true);
+    const unknown = { kind: "unknown_outcome", note: "other_bytes" };
+    expect(await upload("a.bin", 50)).toEqual(unknown);
+    expect(names()).toEqual(["a.bin"]);
+  });
+
   test("does not show a password again that is refused in the middle of an upload", async () => {
     for (const isIt of [
       ({ method, path }: ProxiedRequest) => method === "PUT" && path.endsWith("/00002"),

@@ -67,6 +67,14 @@ async function uploadDuring(provider: CloudProvider, meanwhile: () => Promise<vo
   same(await get(provider, "file.bin"), bytes);
 }
 
+test("an upload that the server holds otherwise is no success, and stays", async () => {
+  const { provider, server } = await open();
+  server.alterUploads();
+  const unknown = { kind: "unknown_outcome", note: "other_bytes" };
+  expect(await tryUpload(provider, "", "small.bin", pattern(50_000))).toEqual(unknown);
+  expect(Object.keys(await tree(provider))).toEqual(["small.bin"]);
+});
+
 describe("an upload in parts", () => {
   test.each(Object.entries(lossless))(
     "is whole although the answer to %s is lost",

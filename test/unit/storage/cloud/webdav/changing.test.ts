@@ -44,6 +44,7 @@ async function start(quirks: DavQuirks = {}) {
   const root = store.ensure(["dav"]);
   const mark = proxy.log.length;
   return {
+    server,
     proxy,
     store,
     root,
@@ -309,6 +310,14 @@ test("what a crash left of an upload goes with the next listing, and nothing of 
   proxy.answerNext(({ method }) => method === "DELETE", 423);
   expect((await provider.list({ folder: "", signal })).kind).toBe("ok");
   expect(names()).toEqual([other, own, "a"]);
+});
+
+test("an upload that a server damages is none, unless servers are known to rewrite such files", async () => {
+  const { server, upload, names } = await start();
+  server.dav.alterUploads(true);
+  expect(await upload("a.bin", "x")).toMatchObject({ kind: "offline", note: "other_bytes" });
+  expect(names()).toEqual([]);
+  expect(await upload("a.docx", "x")).toMatchObject({ kind: "ok" });
 });
 
 test("an upload that is under way is not taken for a remainder", async () => {
