@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { readByteSize } from "./byte-size.ts";
 
 /** What reading a value may depend on besides the value itself. */
 export interface ReadContext {
@@ -63,35 +64,14 @@ export function integer(min: number, max: number, unit?: string): SettingType<nu
   };
 }
 
-const byteUnits: Readonly<Record<string, number>> = {
-  "": 1,
-  b: 1,
-  kb: 1e3,
-  mb: 1e6,
-  gb: 1e9,
-  tb: 1e12,
-  k: 2 ** 10,
-  m: 2 ** 20,
-  g: 2 ** 30,
-  t: 2 ** 40,
-  kib: 2 ** 10,
-  mib: 2 ** 20,
-  gib: 2 ** 30,
-  tib: 2 ** 40,
-};
-
 /** A size of at least `min` bytes: a number, or a number with a unit. */
 export function byteSize(min: number): SettingType<number> {
   return {
     takes: `a size of at least ${min} bytes, such as 1048576, 512MiB or 5GB`,
     read(given) {
-      const parts = /^(\d{1,16}(?:\.\d{1,6})?)\s*([a-z]*)$/i.exec(String(given).trim());
-      const unit = byteUnits[(parts?.[2] ?? "").toLowerCase()];
-      if (parts === null || unit === undefined || !["string", "number"].includes(typeof given)) {
-        return undefined;
-      }
-      const bytes = Number(parts[1]) * unit;
-      return Number.isSafeInteger(bytes) && bytes >= min ? bytes : undefined;
+      if (!["string", "number"].includes(typeof given)) return undefined;
+      const bytes = readByteSize(String(given));
+      return bytes !== undefined && bytes >= min ? bytes : undefined;
     },
   };
 }

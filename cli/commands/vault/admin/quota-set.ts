@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import type { setUserQuota as setUserQuotaEndpoint } from "../../../../daemon/contract/vault/admin.ts";
+import { toByteSize } from "../../../byte-size.ts";
 import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
-import { usageError } from "../../../errors.ts";
 import { resourceOf } from "../../../output/spec.ts";
 import { quotaColumns } from "../quota-columns.ts";
 import { findUserId, listVaultUsers } from "./find-user.ts";
@@ -27,7 +27,7 @@ export function define(command: Command, cli: CliContext, run = runQuotaSet): vo
     .argument("<user>", "the user's handle or id")
     .requiredOption("--limit <size>", "bytes, or a size such as 500MiB or 2GiB")
     .action((user: string, { limit }: { readonly limit: string }) =>
-      run(cli, { user, limitBytes: toBytes(limit) }),
+      run(cli, { user, limitBytes: toByteSize(limit) }),
     );
 }
 
@@ -39,22 +39,4 @@ async function runQuotaSet(cli: CliContext, { user, limitBytes }: QuotaSetOption
     body: { limit_bytes: limitBytes },
   });
   await cli.output.resource(body, quotaColumns);
-}
-
-const UNITS: Readonly<Record<string, number>> = {
-  "": 1,
-  b: 1,
-  kib: 1024,
-  mib: 1024 ** 2,
-  gib: 1024 ** 3,
-  tib: 1024 ** 4,
-};
-
-function toBytes(word: string): number {
-  const [, digits = "", unit = ""] = /^(\d+)\s*([a-z]*)$/i.exec(word.trim()) ?? [];
-  const factor = UNITS[unit.toLowerCase()];
-  const bytes = Number(digits) * (factor ?? Number.NaN);
-  if (digits === "" || !Number.isSafeInteger(bytes))
-    throw usageError(`--limit takes bytes or a size such as 500MiB, not ${JSON.stringify(word)}`);
-  return bytes;
 }

@@ -1,5 +1,6 @@
 import { type Command, Option } from "commander";
 import type { updateAnalysisSettings as updateAnalysisSettingsEndpoint } from "../../../../daemon/contract/vault/cloud-connections.ts";
+import { toByteSize } from "../../../byte-size.ts";
 import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { usageError } from "../../../errors.ts";
@@ -27,12 +28,12 @@ export function define(command: Command, cli: CliContext, run = runAnalysisSet):
     .option(
       "--cache-limit <bytes>",
       "most bytes of files that are kept for you, such as 512MiB",
-      toBytes,
+      toByteSize,
     )
     .addOption(
       new Option("--auto-analyze <state>", "analyse new files by itself").choices(["on", "off"]),
     )
-    .option("--max-analyze <bytes>", "largest file that is analysed", toBytes)
+    .option("--max-analyze <bytes>", "largest file that is analysed", toByteSize)
     .action((options: AnalysisSetOptions) => {
       if (Object.keys(options).length === 0)
         throw usageError(
@@ -56,21 +57,4 @@ async function runAnalysisSet(
     },
   });
   await cli.output.resource(body, analysisColumns);
-}
-
-const units: Readonly<Record<string, number>> = {
-  "": 1,
-  K: 1024,
-  M: 1024 ** 2,
-  G: 1024 ** 3,
-  T: 1024 ** 4,
-};
-
-/** `1024`, `512MiB`, `2G`. */
-function toBytes(text: string): number {
-  const match = /^(\d+(?:\.\d+)?)\s*([KMGT]?)(?:iB|B)?$/i.exec(text.trim());
-  const [, amount = "", unit = ""] = match ?? [];
-  const bytes = Math.round(Number(amount) * (units[unit.toUpperCase()] ?? 1));
-  if (match !== null && Number.isSafeInteger(bytes)) return bytes;
-  throw usageError(`${JSON.stringify(text)} is no number of bytes`, "write 1048576, or 512MiB");
 }

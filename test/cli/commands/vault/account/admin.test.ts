@@ -53,6 +53,7 @@ test.each([
   ["1024", 1024],
   ["500MiB", 524_288_000],
   ["2 gib", 2_147_483_648],
+  ["1.5GB", 1_500_000_000],
 ])("--limit %s is %i bytes", async (word, limitBytes) => {
   expect(await optionsOf<QuotaSetOptions>(defineQuotaSet, ["mira", "--limit", word])).toEqual({
     user: "mira",
@@ -60,7 +61,7 @@ test.each([
   });
 });
 
-test.each(["", "-1", "1.5GiB", "1GB", "lots", "9999999999TiB"])(
+test.each(["", "-1", "1.5", "1PB", "lots", "9999999999TiB"])(
   "--limit %j is refused",
   async (word) => {
     await expect(optionsOf(defineQuotaSet, ["mira", "--limit", word])).rejects.toMatchObject({
