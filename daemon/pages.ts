@@ -137,7 +137,7 @@ function createDocuments(version: string) {
         title: "croft forge API",
         version: "28.2.0",
         description:
-          "People, repositories, templates, rendering and notifications, as Gitea's clients know them.",
+          "People, repositories, packages, issues, hooks, notifications, templates and rendering, as Gitea's clients know them.",
       })),
     vault: () =>
       (vault ??= make("vault", {
