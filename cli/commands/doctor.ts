@@ -110,7 +110,7 @@ async function lookAtSettings(cli: CliContext): Promise<string> {
   const { readAllSettings } = await import("../profile/settings.ts");
   const { values, paths } = readAllSettings(cli.system, cli.flags, {});
   const changed = values.filter(({ source }) => source !== "default").length;
-  return `${paths.configFile} and the environment are in order, ${changed} settings are not default`;
+  return `${paths.configFile} and the environment are in order; settings that are not the default: ${changed}`;
 }
 
 async function lookAtProfile(cli: CliContext): Promise<string> {

@@ -1,4 +1,4 @@
-// daemon/http: transport only. Knows endpoints and nodes' HTTP, no feature.
+// daemon/http: transport only. Knows endpoints and Node's HTTP, no feature.
 // May import: daemon/contract, daemon/errors.ts, node, h3. Forge and vault hand their routes in as values.
 // Start here (what a route is), then bind.ts (how it is run), then server.ts (how it is listened to).
 import type { IncomingHttpHeaders } from "node:http";
