@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import {
   googleClient,
   startGoogleDriveServer,
@@ -135,9 +135,13 @@ describe("signing in at Google", () => {
       (await mira.request("/api/cloud/providers")).text,
       JSON.stringify(daemon.log),
     ];
-    const files = await readdir(daemon.home, { recursive: true, withFileTypes: true });
-    for (const file of files.filter((entry) => entry.isFile()))
-      seen.push(await readFile(join(file.parentPath, file.name), "latin1"));
+    // Again when a file goes under the eyes of the test: the daemon caches and cleans up beside its answers.
+    const read = async () => {
+      const files = await readdir(daemon.home, { recursive: true, withFileTypes: true });
+      const paths = files.filter((entry) => entry.isFile());
+      return Promise.all(paths.map((file) => readFile(join(file.parentPath, file.name), "latin1")));
+    };
+    seen.push(...(await vi.waitFor(read, { timeout: 30_000 })));
     expect(seen.length).toBeGreaterThan(4);
     const given = seen.join("\n");
     expect(given).toContain("vault_connections");
