@@ -158,7 +158,7 @@ describe("organizations and e-mails", () => {
     const all = (await done("admin email list --limit 3 --all --json=email")).json() as unknown[];
     const found = await done("admin email list --search PAGE --json=username");
     expect(found.json()).toHaveLength(4);
-    expect(all.length).toBeGreaterThan(6);
+    expect(all.length).toBeGreaterThanOrEqual(6);
     expect((await done("admin email list --limit 3 --json")).json()).toHaveLength(3);
   });
 });
