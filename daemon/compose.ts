@@ -62,6 +62,11 @@ export interface Composed {
   stop(): Promise<void>;
 }
 
+/** An address of the forge may have more than one slash wherever it has one (forge behaviour, 1.1). */
+function inAnyForm(owns: (path: string) => boolean): (path: string) => boolean {
+  return (path) => owns(path.includes("//") ? path.replace(/\/{2,}/g, "/") : path);
+}
+
 function isForgePath(path: string): boolean {
   return (
     path.startsWith("/api/v1/") ||
@@ -283,14 +288,18 @@ function createTransport(
   const { checkHost } = addresses;
   const handler = createNodeHandler({
     apis: [
-      { api: forge.api, app: bindRoutes(forge.api, forge.routes, binder), owns: isForgePath },
+      {
+        api: forge.api,
+        app: bindRoutes(forge.api, forge.routes, binder),
+        owns: inAnyForm(isForgePath),
+      },
       {
         api: packages.api,
         app: bindRoutes(packages.api, packages.routes, binder),
-        owns: isPackagePath,
+        owns: inAnyForm(isPackagePath),
       },
       { api: vault.api, app: bindRoutes(vault.api, vault.routes, binder), owns: isVaultPath },
-      { api: git.api, app: bindRoutes(git.api, git.routes, binder), owns: isGitPath },
+      { api: git.api, app: bindRoutes(git.api, git.routes, binder), owns: inAnyForm(isGitPath) },
     ],
     pages,
     checkHost,

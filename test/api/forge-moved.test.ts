@@ -38,3 +38,16 @@ describe("the address that a repository has by now", () => {
     expect(answer.headers.get("location")).toBe("/api/v1/repos/mira/today/issues?state=all");
   });
 });
+
+// Many clients put a path that begins with a slash behind a configured address that ends in one.
+describe("more slashes than needed are one", () => {
+  test.each([
+    ["//api/v1/version", 200],
+    ["//api//v1//repos/mira//today/", 200],
+    ["//api/packages/mira/npm/-/ping", 200],
+    ["//mira/today.git/info/refs?service=git-upload-pack", 200],
+    ["//nobody/nothing", 404],
+  ])("%s", async (path, status) => {
+    expect((await daemon.request(path, { token })).status).toBe(status);
+  });
+});
