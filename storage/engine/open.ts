@@ -1,5 +1,5 @@
-import { stat } from "node:fs/promises";
 import { join } from "node:path";
+import { assertSound } from "./assert-sound.ts";
 import { StorageError } from "./database.ts";
 import { migrate, readMigrations } from "./migrate.ts";
 import type { PostgresDatabase } from "./postgres.ts";
@@ -37,7 +37,8 @@ export async function openDatabase(
     const { clock, onStuck, isSoleWriter = false } = options;
     const db = openSqlite({ path, clock, onStuck, isSoleWriter });
     return closingOnFailure(db, async () => {
-      if (url === undefined) await assertSound(db);
+      // A damaged page would otherwise be met by some request later.
+      await assertSound(db);
       await migrate(db, migrations);
     });
   }
@@ -48,19 +49,6 @@ export async function openDatabase(
   }
   throw new StorageError("failed", "a database's address begins with postgres:// or is :memory:");
 }
-
-/** A damaged page would otherwise be met by some request later, and by then the copies may be damaged too. */
-async function assertSound(db: SqliteDatabase): Promise<void> {
-  if ((await stat(db.path)).size > CHECKED_BYTES_MAX) return;
-  if ((await db.quickCheck()).length > 0)
-    throw new StorageError(
-      "corrupt",
-      `${db.path} is damaged: restore a backup with \`croft daemon restore\``,
-    );
-}
-
-/** Read within some ten milliseconds. A greater file would keep the start waiting. */
-const CHECKED_BYTES_MAX = 32 * 1024 * 1024;
 
 async function closingOnFailure<T extends { close(): Promise<void> }>(
   db: T,

@@ -1,6 +1,7 @@
 import { readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { syncFile, syncFolder } from "../sync.ts";
+import { assertSound } from "./assert-sound.ts";
 import type { SqliteDatabase } from "./sqlite.ts";
 
 export interface RotatingBackupOptions {
@@ -26,15 +27,17 @@ export function copyTime(now: number): string {
 
 /**
  * Copies the database as of this moment into a file `croft-YYYYMMDD-HHMMSS.db` (UTC) and removes the oldest copies
- * beyond `kept`. Nothing is removed when the copy fails. Returns the path.
+ * beyond `kept`. Nothing is removed when the copy fails, and a database that is found damaged is not copied: the good copies
+ * would go one by one. Returns the path.
  */
 export async function backUpDatabase(
-  db: Pick<SqliteDatabase, "backup">,
+  db: Pick<SqliteDatabase, "backup" | "path" | "quickCheck">,
   { folder, temporaryFolder, kept, now }: RotatingBackupOptions,
 ): Promise<string> {
   const name = `croft-${copyTime(now)}.db`;
   const half = join(temporaryFolder, `backup-${name}`);
   await rm(half, { force: true });
+  await assertSound(db);
   await db.backup(half);
   await syncFile(half);
   const path = join(folder, name);

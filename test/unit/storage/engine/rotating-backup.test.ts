@@ -1,0 +1,27 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { backUpDatabase } from "../../../../storage/engine/rotating-backup.ts";
+import { openSqlite } from "../../../../storage/engine/sqlite.ts";
+
+test("a damaged database is not copied, so that the good copies stay", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "croft-copies-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const path = join(folder, "croft.db");
+  const copy = (now: number) =>
+    backUpDatabase(db, { folder, temporaryFolder: folder, kept: 1, now });
+  let db = openSqlite({ path, clock: () => 0 });
+  await db.run("CREATE TABLE notes (text TEXT) STRICT");
+  await db.run("INSERT INTO notes VALUES (?)", "x".repeat(100_000));
+  await copy(0);
+  await db.close();
+  const file = readFileSync(path);
+  writeFileSync(path, file.fill(0xff, 4096, 8192));
+  db = openSqlite({ path, clock: () => 0 });
+  onTestFinished(() => db.close());
+  await expect(copy(86_400_000)).rejects.toMatchObject({ code: "corrupt" });
+  expect(readdirSync(folder).filter((name) => name.startsWith("croft-"))).toEqual([
+    "croft-19700101-000000.db",
+  ]);
+});
