@@ -4,17 +4,11 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
 import { createForgePeople } from "../support/forge-people.ts";
-import { expectWireShape } from "../support/forge-wire.ts";
+import { expectWireShape, omittedOfRepository } from "../support/forge-wire.ts";
 import { createGitClient, type GitClient } from "../support/git-client.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 
-const omitted = [
-  "parent",
-  "default_target_branch",
-  "external_tracker",
-  "external_wiki",
-  "repo_transfer",
-];
+const omitted = [...omittedOfRepository, "repo_transfer"];
 
 let daemon: TestDaemon;
 let git: GitClient;

@@ -2,7 +2,7 @@ import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
 import { createForgePeople } from "../support/forge-people.ts";
-import { expectWireShape } from "../support/forge-wire.ts";
+import { expectWireShape, omittedOfRepository } from "../support/forge-wire.ts";
 import { createGitClient, type GitClient } from "../support/git-client.ts";
 
 let daemon: TestDaemon;
@@ -20,13 +20,7 @@ afterAll(async () => {
   await daemon[Symbol.asyncDispose]();
 });
 
-const omitted = [
-  "parent",
-  "default_target_branch",
-  "external_tracker",
-  "external_wiki",
-  "repo_transfer",
-];
+const omitted = [...omittedOfRepository, "repo_transfer"];
 const newPath = async (fields: object = {}) =>
   `/repos/${mira}/${await people.newRepository(mira, fields)}`;
 const edit = (path: string, fields: object) => people.by(mira, "PATCH", path, fields);

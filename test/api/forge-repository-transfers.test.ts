@@ -2,11 +2,9 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
-import { expectWireShape } from "../support/forge-wire.ts";
+import { expectWireShape, omittedOfRepository } from "../support/forge-wire.ts";
 import { createForgePeople } from "../support/forge-people.ts";
 import { createGitClient, type GitClient } from "../support/git-client.ts";
-
-const omitted = ["parent", "default_target_branch", "external_tracker", "external_wiki"];
 
 let daemon: TestDaemon;
 let git: GitClient;
@@ -42,7 +40,7 @@ describe("a repository that is given by whom may decide", () => {
     });
     expect(given.status).toBe(202);
     expect(given.json).toMatchObject({ full_name: `${nora}/${name}`, owner: { login: nora } });
-    expectWireShape("Repository", given.json, [...omitted, "repo_transfer"]);
+    expectWireShape("Repository", given.json, [...omittedOfRepository, "repo_transfer"]);
     expect(existsSync(join(daemon.home, "repositories", nora, `${name}.git`))).toBe(true);
     const former = await by(nora, "GET", `/repos/${mira}/${name}`);
     expect([former.status, former.headers.get("location")]).toEqual([
@@ -84,7 +82,7 @@ describe("a repository that is offered", () => {
       full_name: path,
       repo_transfer: { doer: { login: mira }, recipient: { login: nora }, teams: [] },
     });
-    expectWireShape("Repository", offered.json, omitted);
+    expectWireShape("Repository", offered.json, omittedOfRepository);
     expect(await titlesOf(nora)).toEqual([path]);
     const seen = await by(nora, "GET", `/repos/${path}`);
     expect(seen.json).toMatchObject({

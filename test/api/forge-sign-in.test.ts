@@ -1,6 +1,7 @@
 import { generateSync } from "otplib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { START, startForgeApp, type ForgeApp, type ForgeRequest } from "../support/forge-app.ts";
+import type { TestRequest } from "../support/daemon.ts";
+import { START, startForgeApp, type ForgeApp } from "../support/forge-app.ts";
 import { expectWireShape } from "../support/forge-wire.ts";
 
 const me = "/api/v1/user";
@@ -16,10 +17,10 @@ describe("credentials", () => {
   });
   afterAll(() => app[Symbol.asyncDispose]());
 
-  const authorization = (value: string): ForgeRequest => ({ headers: { Authorization: value } });
+  const authorization = (value: string): TestRequest => ({ headers: { Authorization: value } });
   const basic = (text: string) => authorization(`Basic ${Buffer.from(text).toString("base64")}`);
 
-  test.each<[string, () => ForgeRequest]>([
+  test.each<[string, () => TestRequest]>([
     ["token in the header", () => authorization(`token ${token}`)],
     ["bearer in any case", () => authorization(`BEARER  ${token}`)],
     ["Basic with the password", () => basic("mira:user-password")],
@@ -32,7 +33,7 @@ describe("credentials", () => {
     expect(await app.request(me, init())).toMatchObject({ status: 200, json: { login: "mira" } });
   });
 
-  test.each<[string, () => ForgeRequest]>([
+  test.each<[string, () => TestRequest]>([
     ["an unknown token", () => authorization("token 0123456789012345678901234567890123456789")],
     ["a short token", () => authorization("token abc")],
     ["a token of another case", () => authorization(`token ${token.toUpperCase()}`)],
@@ -294,7 +295,7 @@ describe("tokens", () => {
 
   const of = (name: string) => `/api/v1/users/${name}/tokens`;
   const basic = "mira:user-password";
-  const create = (json: unknown, init: ForgeRequest = { basic }) =>
+  const create = (json: unknown, init: TestRequest = { basic }) =>
     app.request(of("mira"), { ...init, json });
 
   test("creating one shows its secret once, with scopes in normal form", async () => {

@@ -5,6 +5,7 @@ import { Writable } from "node:stream";
 import { parse as parseYaml } from "yaml";
 import { resolvePaths, resolveSettings } from "../../daemon/contract/resolve-settings.ts";
 import { startDaemon, type DaemonInput, type RunningDaemon } from "../../daemon/main.ts";
+import { sendRequest } from "./send-request.ts";
 
 /** One log line of the daemon under test. */
 export interface LogLine {
@@ -70,7 +71,7 @@ export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<
     home,
     log,
     first: running.firstStart,
-    request: (path, init) => send(url, path, init),
+    request: (path, init) => sendRequest(url, path, init),
     stop: () => running.stop(),
     [Symbol.asyncDispose]: async () => {
       await running.stop();
@@ -120,30 +121,6 @@ export function testInput(home: string, options: TestDaemonOptions, log: LogLine
     process: { pid: process.pid, userId: process.getuid?.() },
     logTo: logLines(log),
     checkReplies: true,
-  };
-}
-
-async function send(url: string, path: string, init: TestRequest = {}): Promise<TestAnswer> {
-  const headers = new Headers(init.headers);
-  if (init.token !== undefined) headers.set("Authorization", `token ${init.token}`);
-  if (init.bearer !== undefined) headers.set("Authorization", `Bearer ${init.bearer}`);
-  if (init.basic !== undefined)
-    headers.set("Authorization", `Basic ${Buffer.from(init.basic).toString("base64")}`);
-  if (init.json !== undefined) headers.set("Content-Type", "application/json");
-  const body = init.json === undefined ? init.body : JSON.stringify(init.json);
-  const response = await fetch(url + path, {
-    method: init.method ?? (body === undefined ? "GET" : "POST"),
-    headers,
-    redirect: "manual",
-    ...(body === undefined ? {} : { body }),
-  });
-  const text = await response.text();
-  const isJson = response.headers.get("content-type")?.includes("json") === true && text !== "";
-  return {
-    status: response.status,
-    headers: response.headers,
-    text,
-    json: isJson ? JSON.parse(text) : undefined,
   };
 }
 

@@ -15,7 +15,9 @@ import { createServerRequest } from "../../daemon/http/server-request.ts";
 import type { PasswordHasher } from "../../daemon/password-hasher.ts";
 import type { Database } from "../../storage/engine/database.ts";
 import { createKeyring } from "../../storage/keys/keyring.ts";
+import type { TestAnswer, TestRequest } from "./daemon.ts";
 import { openTestDatabase } from "./database.ts";
+import { sendRequest } from "./send-request.ts";
 
 /** Passwords as plain digests: the tests that use it are not about hashing. */
 const quickHasher: PasswordHasher = {
@@ -25,24 +27,6 @@ const quickHasher: PasswordHasher = {
     outdated: false,
   }),
 };
-
-export interface ForgeRequest {
-  readonly method?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly token?: string;
-  /** `name:password`. */
-  readonly basic?: string;
-  readonly json?: unknown;
-  readonly body?: string | FormData;
-}
-
-export interface ForgeAnswer {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly text: string;
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
-  readonly json: any;
-}
 
 /** The forge's people served on a loopback port, over a fresh database in memory. */
 export interface ForgeApp extends AsyncDisposable {
@@ -60,7 +44,7 @@ export interface ForgeApp extends AsyncDisposable {
   }[];
   /** Moves the clock. */
   advance(milliseconds: number): void;
-  request(path: string, init?: ForgeRequest): Promise<ForgeAnswer>;
+  request(path: string, init?: TestRequest): Promise<TestAnswer>;
   /** Creates a person who may sign in at once (password `user-password`), by default called `mira`. */
   addUser(fields?: Readonly<Record<string, unknown>>): Promise<{ readonly id: number }>;
   /** A token of a person that `addUser` made. */
@@ -123,7 +107,7 @@ export async function startForgeApp(deps: Partial<ForgeAccountsDeps> = {}): Prom
     email: "admin@croft.example",
     password: "admin-password",
   });
-  const request = (path: string, init?: ForgeRequest) => send(url, path, init);
+  const request = (path: string, init?: TestRequest) => sendRequest(url, path, init);
   return {
     url,
     db,
@@ -167,28 +151,5 @@ export async function startForgeApp(deps: Partial<ForgeAccountsDeps> = {}): Prom
       if (bug !== undefined)
         throw new Error(`${bug.route} answered ${bug.status}`, { cause: bug.error });
     },
-  };
-}
-
-async function send(url: string, path: string, init: ForgeRequest = {}): Promise<ForgeAnswer> {
-  const headers = new Headers(init.headers);
-  if (init.token !== undefined) headers.set("Authorization", `token ${init.token}`);
-  if (init.basic !== undefined)
-    headers.set("Authorization", `Basic ${Buffer.from(init.basic).toString("base64")}`);
-  if (init.json !== undefined) headers.set("Content-Type", "application/json");
-  const body = init.json === undefined ? init.body : JSON.stringify(init.json);
-  const response = await fetch(url + path, {
-    method: init.method ?? (body === undefined ? "GET" : "POST"),
-    headers,
-    redirect: "manual",
-    ...(body === undefined ? {} : { body }),
-  });
-  const text = await response.text();
-  const isJson = response.headers.get("content-type")?.includes("json") === true && text !== "";
-  return {
-    status: response.status,
-    headers: response.headers,
-    text,
-    json: isJson ? JSON.parse(text) : undefined,
   };
 }

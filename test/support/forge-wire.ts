@@ -8,6 +8,14 @@ const schema = JSON.parse(
   readFileSync(fileURLToPath(new URL("./forge-wire.json", import.meta.url)), "utf8"),
 );
 
+/** Members of a repository that croft leaves out, since it has nothing to say there. */
+export const omittedOfRepository: readonly string[] = [
+  "parent",
+  "default_target_branch",
+  "external_tracker",
+  "external_wiki",
+];
+
 /**
  * Asserts that a value, or each of a list, has the wire shape of this name: right types, and every member there
  * but those in `omitted`.

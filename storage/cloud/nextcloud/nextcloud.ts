@@ -58,7 +58,7 @@ export async function openNextcloud(
   const filesOf = (user: string) => clientOf(toDavBase(server, "files", user, ...below));
 
   async function check(signal: AbortSignal): Promise<CheckOutcome> {
-    const found = await discover(clientOf(server), deps, signal);
+    const found = await discover(clientOf(server), signal);
     if (found.kind !== "ok") return found;
     const { facts } = found;
     const setting = below.length === 0 ? "url" : "root";

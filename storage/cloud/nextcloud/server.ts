@@ -1,5 +1,5 @@
 import type { ConnectFailure } from "../outcomes.ts";
-import type { Facts, ProviderDeps } from "../provider.ts";
+import type { Facts } from "../provider.ts";
 import { asObject, asText, readJsonObject, type JsonObject } from "../json.ts";
 import { ADDRESS_REFUSED } from "../transport.ts";
 import { toBase, type DavBase } from "../webdav/address.ts";
@@ -42,7 +42,6 @@ export function toDavBase(server: DavBase, ...segments: readonly string[]): DavB
 /** Asks the server what it is, and who is asking. */
 export async function discover(
   client: DavClient,
-  deps: ProviderDeps,
   signal: AbortSignal,
 ): Promise<{ readonly kind: "ok"; readonly facts: ServerFacts } | ConnectFailure> {
   const notThere = { kind: "invalid_setting", setting: "url", reason: "not_nextcloud" } as const;
