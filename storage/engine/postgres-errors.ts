@@ -72,8 +72,8 @@ const BY_STATE: ReadonlyMap<string, StorageErrorCode> = new Map([
 ]);
 
 function toCode(state: string): StorageErrorCode {
-  // The server is starting, stopping or gone: what was asked may be asked again.
-  if (isGone(state)) return "busy";
+  // The server is starting, stopping or gone: what was asked may be asked again. A protocol violation is a bug of ours.
+  if (isGone(state) && state !== "08P01") return "busy";
   return BY_STATE.get(state) ?? "failed";
 }
 

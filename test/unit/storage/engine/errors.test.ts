@@ -116,6 +116,7 @@ describe("PostgreSQL's states", () => {
     expect(lost.map(of).map(hasLostConnection)).toEqual([true, true, true, true]);
     // Asked again in a moment, the server may be back: no bug of ours.
     expect(lost.map((error) => of(error).code)).toEqual(["busy", "busy", "busy", "busy"]);
+    expect(of(serverError("08P01")).code).toBe("failed");
     const kept = [serverError("23505"), serverError("42P01"), new StorageError("failed", "misuse")];
     expect(kept.map(of).map(hasLostConnection)).toEqual([false, false, false]);
     expect(hasLostConnection(new Error("a service's own"))).toBe(false);
