@@ -47,7 +47,7 @@ import { version } from "./version.ts";
 /** How a run ended. */
 export interface ProgramEnd {
   readonly exitCode: number;
-  /** A native call does not come back: the process must be ended by force. */
+  /** A native call does not come back, or nobody reads what was written: the process must be ended by force. */
   readonly isStuck: boolean;
 }
 
@@ -66,7 +66,9 @@ export async function runProgram(argv: readonly string[], system: System): Promi
   } catch (error) {
     const isMachine = flags === undefined ? asksForMachineOutput(argv) : isMachineOutput(flags);
     const exitCode = await reportFailure(error, cli, isMachine);
-    return { exitCode, isStuck: cli.isStuck };
+    // A reader that has stopped reading would keep a process that was told to stop for ever.
+    const isUnread = cli.signal.aborted && system.stdout.writableLength > 0;
+    return { exitCode, isStuck: cli.isStuck || isUnread };
   } finally {
     stopping.forget();
   }

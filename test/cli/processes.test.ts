@@ -107,6 +107,19 @@ describe("a process", { timeout: patienceMs }, () => {
     expect(await end).toEqual({ code: exit, out: "", err: "" });
   });
 
+  test("whose reader stopped reading ends when it is told to", async () => {
+    await using home = await temporaryHome();
+    await using daemon = await fakeDaemon({
+      "GET /api/v1/admin/users": { body: [{ id: "x".repeat(20_000_000) }] },
+    });
+    await signIn(home.path, { url: daemon.url, forgeToken: "t" });
+    const child = start(["admin", "user", "list", "--json"], home.path);
+    const exited = once(child, "exit");
+    await once(child.stdout!, "readable");
+    child.kill("SIGTERM");
+    expect(await exited).toEqual([143, null]);
+  });
+
   test.each(["SIGINT", "SIGTERM"] as const)(
     "whose jq expression has no end is ended by %s",
     async (signal) => {

@@ -30,7 +30,12 @@ export function toItemAddress(word: string): ItemAddress {
   const colon = word.indexOf(":");
   const id = colon > 0 ? word.slice(colon + 1) : word;
   if (id === "")
-    throw usageError(`${JSON.stringify(word)} names no item`, "write CONNECTION:/path");
+    throw usageError(
+      `${JSON.stringify(word)} names no item`,
+      colon > 0
+        ? `write ${word}/ for its top, ${word}/path for what is in it`
+        : "write CONNECTION:/path",
+    );
   return { kind: "id", connection: colon > 0 ? word.slice(0, colon) : undefined, id };
 }
 
@@ -56,6 +61,8 @@ export function noSuchItem(
   const above = toAddressText(connection, path.slice(0, -1));
   return new CliError("not_found", `there is no ${toAddressText(connection, path)}${slash}`, {
     service: "vault",
-    hint: `"croft vault item list ${above}" shows what is there`,
+    hint: /[*?[]/.test(path.at(-1) ?? "")
+      ? "patterns are not matched: name each item, or a folder with --recursive"
+      : `"croft vault item list ${above}" shows what is there`,
   });
 }

@@ -24,7 +24,8 @@ export function define(command: Command, cli: CliContext, run = runItemCat): voi
 
 /** Writes the bytes of files to standard output, one after the other. A terminal gets text only, unless forced. */
 async function runItemCat(cli: CliContext, { items }: ItemCatOptions): Promise<void> {
-  if (cli.output.isMachine) throw usageError("bytes do not go with machine output");
+  if (cli.output.isMachine)
+    throw usageError("bytes do not go with machine output", "leave the output flags away");
   const finder = createItemFinder(cli);
   for (const word of items) {
     const { connection, id, item } = await finder.find(toItemAddress(word));

@@ -135,7 +135,8 @@ async function toStandardOutput(
   if (word === undefined || others.length > 0)
     throw usageError("--output - takes one item", "give a folder for several");
   if (recursive) throw usageError("--output - takes no folder", "give a folder for --recursive");
-  if (cli.output.isMachine) throw usageError("--output - does not go with machine output");
+  if (cli.output.isMachine)
+    throw usageError("--output - does not go with machine output", "the bytes are the output");
   if (cli.io.isOutputTerminal && !cli.flags.force)
     throw usageError(
       "the terminal would show raw bytes",
@@ -163,9 +164,11 @@ async function findTarget(
     return { kind: "new_folder", path } as const;
   }
   if (found === undefined && /[/\\]$/.test(target))
-    throw new CliError("file_error", `there is no folder ${target}`);
+    throw new CliError("file_error", `there is no folder ${target}`, { hint: "make it first" });
   if (items.length > 1)
-    throw new CliError("file_error", `${target} is no folder, and there are several items`);
+    throw new CliError("file_error", `${target} is no folder, and there are several items`, {
+      hint: "name a folder that is there with --output",
+    });
   // A pipe or device is written to; it cannot get its bytes by another file taking its name.
   const isSpecial = found !== undefined && !found.isFile();
   return { kind: "file", path, isSpecial } as const;

@@ -230,6 +230,14 @@ describe("item addresses", () => {
     expect([ran.code, ran.err]).toEqual([6, expect.stringContaining("there is no home:/top.txt/")]);
   });
 
+  test("that name nothing are told how to be written", async () => {
+    const hintOf = async (word: string) =>
+      (await go(["view", word, "--json"], {})).ran.error()["hint"];
+    expect(await hintOf("home:")).toContain("write home:/ for its top");
+    expect(await hintOf("home:/docs/*.txt")).toContain("patterns are not matched");
+    expect(await hintOf("home:/docs/none")).toContain('"croft vault item list home:/docs"');
+  });
+
   test.each(["view", "open", "analyze"])("%s takes no whole storage", async (verb) => {
     const { ran } = await go([verb, "home:/"], {});
     expect([ran.code, ran.err]).toEqual([
