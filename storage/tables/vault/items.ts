@@ -162,36 +162,39 @@ export async function recordItem(
 /** Marks an item as gone, and everything below it. What comes back under the same ids is listed anew. */
 export async function softDeleteItem(
   tx: Transaction,
-  item: Pick<CloudItem, "id" | "connectionId" | "providerItemId" | "kind">,
+  item: Pick<CloudItem, "id" | "connectionId" | "kind">,
 ): Promise<void> {
-  await tx.run("UPDATE vault_items SET deleted_at = ? WHERE id = ?", tx.now, item.id);
-  if (item.kind === "file") return;
-  const { connectionId } = item;
-  const key = toRefKey(item.providerItemId);
-  const below = [connectionId, key, connectionId] as const;
+  const { id, connectionId } = item;
+  if (item.kind === "file") {
+    await tx.run("UPDATE vault_items SET deleted_at = ? WHERE id = ?", tx.now, id);
+    return;
+  }
   await tx.run(
-    `${BELOW} UPDATE vault_folders SET refresh_state = 'never', listed_at = NULL, mutations = mutations + 1
-     WHERE connection_id = ? AND refresh_state = 'fresh'
-     AND (parent_ref = ? OR parent_ref IN (SELECT ref FROM below))`,
-    ...below,
+    `${TREE} UPDATE vault_folders SET refresh_state = 'never', listed_at = NULL, mutations = mutations + 1
+     WHERE connection_id = ? AND parent_ref IN (SELECT ref FROM tree) AND refresh_state = 'fresh'`,
+    id,
     connectionId,
-    key,
+    connectionId,
   );
   await tx.run(
-    `${BELOW} UPDATE vault_items SET deleted_at = ?
-     WHERE connection_id = ? AND deleted_at IS NULL AND provider_item_id IN (SELECT ref FROM below)`,
-    ...below,
+    `${TREE} UPDATE vault_items SET deleted_at = ?
+     WHERE connection_id = ? AND provider_item_id IN (SELECT ref FROM tree) AND deleted_at IS NULL`,
+    id,
+    connectionId,
     tx.now,
     connectionId,
   );
 }
 
-/** UNION and not UNION ALL: a cycle of parents, which no provider should have, ends the walk. */
-const BELOW = `WITH RECURSIVE below (ref) AS (
-    SELECT provider_item_id FROM vault_items WHERE connection_id = ? AND parent_ref = ?
+/**
+ * An item and what is known to lie below it. UNION and not UNION ALL: a cycle of parents, which no provider should have,
+ * ends the walk. CROSS JOIN, as SQLite would otherwise look through the whole connection for the children of each folder.
+ */
+const TREE = `WITH RECURSIVE tree (ref) AS (
+    SELECT provider_item_id FROM vault_items WHERE id = ?
     UNION
-    SELECT child.provider_item_id FROM vault_items child JOIN below ON child.parent_ref = below.ref
-    WHERE child.connection_id = ?
+    SELECT child.provider_item_id FROM tree CROSS JOIN vault_items child
+    WHERE child.connection_id = ? AND child.parent_ref = tree.ref AND child.deleted_at IS NULL
   )`;
 
 /** The ids of the folders above an item, nearest first, as far as they are known; a cycle ends the walk. */
@@ -239,7 +242,6 @@ export async function replaceFolderItems(
     await softDeleteItem(tx, {
       id: gone.id,
       connectionId: owner.connectionId,
-      providerItemId: gone.provider_item_id,
       kind: gone.kind,
     });
   }
