@@ -47,7 +47,11 @@ export async function listenEverywhere(
   try {
     if (plain) await add({ port: settings.port, tls: undefined });
     if (certificate !== undefined)
-      await add({ port: httpsPort(settings, plain), tls: certificate });
+      await add({
+        port: httpsPort(settings, plain),
+        tls: certificate,
+        portFlag: plain ? "--tls-port" : "--port",
+      });
   } catch (error) {
     await stop(0);
     throw error;

@@ -19,13 +19,7 @@ export function toDaemonFailure(
     case "AppError":
       return failure(refusals[code] ?? codeOfRefusal[code] ?? "unexpected");
     case "ListenError":
-      return failure(
-        code === "EADDRINUSE" ? "already_running" : "invalid_config",
-        // Of an address that is none of this machine's no port can be had.
-        /^(?:EADDRINUSE|EACCES)$/.test(code)
-          ? { hint: "--port takes another port, 0 a free one" }
-          : {},
-      );
+      return failure(code === "EADDRINUSE" ? "already_running" : "invalid_config");
     case "TlsError":
       return failure("invalid_config");
     case "StorageError":

@@ -150,6 +150,8 @@ export interface ListenAt {
   readonly port: number;
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
   readonly timeouts: Timeouts;
+  /** What another port is chosen with; `--port` unless said otherwise. */
+  readonly portFlag?: "--port" | "--tls-port";
 }
 
 /** Bounds on slow and abusive clients, in milliseconds. A body that streams may take as long as `request`. */
@@ -247,12 +249,12 @@ function isAwaited(response: ServerResponse | undefined): boolean {
 }
 
 /** listhen would take another port or crash the process when this one is taken; a probe finds out first. */
-async function freePort({ host, port }: ListenAt): Promise<number> {
+async function freePort({ host, port, portFlag = "--port" }: ListenAt): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const probe = createProbe();
   probe.once("error", (error: NodeJS.ErrnoException) => {
     const code = error.code ?? "UNKNOWN";
-    reject(new ListenError(code, listenText(code, host, port), error));
+    reject(new ListenError(code, listenText(code, host, port, portFlag), error));
   });
   probe.listen({ host, port, exclusive: true }, () => {
     const { port: found } = probe.address() as AddressInfo;
@@ -261,11 +263,11 @@ async function freePort({ host, port }: ListenAt): Promise<number> {
   return promise;
 }
 
-function listenText(code: string, host: string, port: number): string {
+function listenText(code: string, host: string, port: number, flag: string): string {
   if (code === "EADDRINUSE")
-    return `Port ${port} on ${host} is taken by another program. Choose another one with --port, or --port 0 for any free one.`;
+    return `Port ${port} on ${host} is taken by another program. Choose another one with ${flag}, or ${flag} 0 for any free one.`;
   if (code === "EACCES")
-    return `This user may not listen on port ${port} of ${host}. Choose a port above 1023 with --port.`;
+    return `This user may not listen on port ${port} of ${host}. Choose a port above 1023 with ${flag}.`;
   if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND")
     return `${host} is no address of this machine. Choose another one with --host.`;
   return `Cannot listen on ${host} port ${port} (${code}).`;

@@ -92,3 +92,18 @@ describe("stopping", () => {
     await expect(never).rejects.toThrow();
   });
 });
+
+test("a port that is taken is named, with the flag that chooses another one", async () => {
+  await listening(
+    () => undefined,
+    async (url) => {
+      const port = Number(new URL(url).port);
+      const at = { host: "127.0.0.1", port, tls: undefined, timeouts };
+      await expect(listenAt(() => undefined, at)).rejects.toThrow(
+        `Port ${port} on 127.0.0.1 is taken by another program. Choose another one with --port,`,
+      );
+      const secure = { ...at, portFlag: "--tls-port" } as const;
+      await expect(listenAt(() => undefined, secure)).rejects.toThrow("with --tls-port,");
+    },
+  );
+});
