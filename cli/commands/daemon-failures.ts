@@ -19,7 +19,9 @@ export function toDaemonFailure(
     case "AppError":
       return failure(refusals[code] ?? codeOfRefusal[code] ?? "unexpected");
     case "ListenError":
-      return failure(code === "EADDRINUSE" ? "already_running" : "invalid_config");
+      return failure(code === "EADDRINUSE" ? "already_running" : "invalid_config", {
+        hint: (error as { readonly hint?: string }).hint,
+      });
     case "TlsError":
       return failure("invalid_config");
     case "StorageError":

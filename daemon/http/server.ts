@@ -170,15 +170,19 @@ export interface Listening {
   stop(graceMs: number): Promise<void>;
 }
 
-/** Why a port could not be had; `code` is the system's. */
-export class ListenError extends Error {
+/** Why a port could not be had, and what helps; `code` is the system's. */
+class ListenError extends Error {
   readonly code: string;
-  constructor(code: string, message: string, cause: unknown) {
+  readonly hint: string | undefined;
+  constructor(code: string, [message, hint]: ListenText, cause: unknown) {
     super(message, { cause });
     this.name = "ListenError";
     this.code = code;
+    this.hint = hint;
   }
 }
+
+type ListenText = readonly [message: string, hint?: string];
 
 /** Listens with listhen. Fails with `ListenError` when the port is taken or may not be used. */
 export async function listenAt(handler: NodeHandler, at: ListenAt): Promise<Listening> {
@@ -263,14 +267,20 @@ async function freePort({ host, port, portFlag = "--port" }: ListenAt): Promise<
   return promise;
 }
 
-function listenText(code: string, host: string, port: number, flag: string): string {
+function listenText(code: string, host: string, port: number, flag: string): ListenText {
   if (code === "EADDRINUSE")
-    return `Port ${port} on ${host} is taken by another program. Choose another one with ${flag}, or ${flag} 0 for any free one.`;
+    return [
+      `Port ${port} on ${host} is taken by another program.`,
+      `${flag} takes another port, 0 a free one`,
+    ];
   if (code === "EACCES")
-    return `This user may not listen on port ${port} of ${host}. Choose a port above 1023 with ${flag}.`;
+    return [
+      `This user may not listen on port ${port} of ${host}.`,
+      `${flag} takes a port above 1023, 0 a free one`,
+    ];
   if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND")
-    return `${host} is no address of this machine. Choose another one with --host.`;
-  return `Cannot listen on ${host} port ${port} (${code}).`;
+    return [`${host} is no address of this machine.`, "--host takes another one"];
+  return [`Cannot listen on ${host} port ${port} (${code}).`];
 }
 
 async function stopServer(server: Server, graceMs: number): Promise<void> {

@@ -99,11 +99,14 @@ test("a port that is taken is named, with the flag that chooses another one", as
     async (url) => {
       const port = Number(new URL(url).port);
       const at = { host: "127.0.0.1", port, tls: undefined, timeouts };
-      await expect(listenAt(() => undefined, at)).rejects.toThrow(
-        `Port ${port} on 127.0.0.1 is taken by another program. Choose another one with --port,`,
-      );
+      await expect(listenAt(() => undefined, at)).rejects.toMatchObject({
+        message: `Port ${port} on 127.0.0.1 is taken by another program.`,
+        hint: "--port takes another port, 0 a free one",
+      });
       const secure = { ...at, portFlag: "--tls-port" } as const;
-      await expect(listenAt(() => undefined, secure)).rejects.toThrow("with --tls-port,");
+      await expect(listenAt(() => undefined, secure)).rejects.toMatchObject({
+        hint: "--tls-port takes another port, 0 a free one",
+      });
     },
   );
 });
