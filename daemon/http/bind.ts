@@ -334,7 +334,7 @@ function decodeParams(raw: Readonly<Record<string, string>>): Record<string, str
 }
 
 /** The query as the schemas take it: one value as text, several as an array. */
-export function queryObject(query: URLSearchParams): Record<string, string | string[]> {
+function queryObject(query: URLSearchParams): Record<string, string | string[]> {
   const object: Record<string, string | string[]> = Object.create(null);
   for (const [name, value] of query) {
     const known = object[name];

@@ -26,7 +26,7 @@ import type { UploadResult } from "./uploads.service.ts";
 type WireItem = z.input<typeof itemSchema>;
 
 /** An item of a listing on the wire. */
-export function toItemView(item: CloudItem): WireItem {
+function toItemView(item: CloudItem): WireItem {
   return {
     id: item.id,
     provider_item_id: item.providerItemId,
@@ -71,7 +71,7 @@ export function toListingView({ state, items, next }: FolderPage): z.input<typeo
 }
 
 /** A cursor as text; opaque to clients. */
-export function toCursor({ sortKey, id }: ItemCursor): string {
+function toCursor({ sortKey, id }: ItemCursor): string {
   return `${id}.${Buffer.from(sortKey).toString("base64url")}`;
 }
 
@@ -97,7 +97,7 @@ export function toOpenReply(place: ItemPlace) {
 }
 
 /** The service's own address of an item's bytes. */
-export function toDownloadPath({ connection_id, item_id }: ItemPlace): string {
+function toDownloadPath({ connection_id, item_id }: ItemPlace): string {
   const segments = item_id.split("/");
   const isPlain = segments.every((one) => one !== "" && one !== "." && one !== "..");
   // An empty or dot segment would not survive on its way: the slashes are encoded, too.

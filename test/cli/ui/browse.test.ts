@@ -405,7 +405,10 @@ describe("changes", () => {
       async (screen) => {
         await screen.press("jj  x", "a.txt");
         await screen.press("y", "(y/n)");
-        await screen.press("q", "Deleted 1 of 2; b.pdf: the item has changed meanwhile, or is gone.");
+        await screen.press(
+          "q",
+          "Deleted 1 of 2; b.pdf: the item has changed meanwhile, or is gone.",
+        );
       },
       {
         answers: {
