@@ -47,7 +47,7 @@ import { version } from "./version.ts";
 /** How a run ended. */
 export interface ProgramEnd {
   readonly exitCode: number;
-  /** A native call does not come back, or nobody reads what was written: the process must be ended by force. */
+  /** A native call may not come back, or a pipe not end: the process must be ended by force. */
   readonly isStuck: boolean;
 }
 
@@ -66,9 +66,8 @@ export async function runProgram(argv: readonly string[], system: System): Promi
   } catch (error) {
     const isMachine = flags === undefined ? asksForMachineOutput(argv) : isMachineOutput(flags);
     const exitCode = await reportFailure(error, cli, isMachine);
-    // A reader that has stopped reading would keep a process that was told to stop for ever.
-    const isUnread = cli.signal.aborted && system.stdout.writableLength > 0;
-    return { exitCode, isStuck: cli.isStuck || isUnread };
+    // Told to stop, it does not wait for whoever writes its input or has stopped to read its output.
+    return { exitCode, isStuck: cli.isStuck || cli.signal.aborted };
   } finally {
     stopping.forget();
   }

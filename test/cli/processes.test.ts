@@ -15,9 +15,13 @@ import { fakeJwt, signIn } from "./support/signed-in.ts";
 const entry = join(import.meta.dirname, "../../bin/entry.ts");
 
 /** Starts a real croft from the sources. */
-function start(words: readonly string[], home: string): ChildProcess {
+function start(
+  words: readonly string[],
+  home: string,
+  stdin: "ignore" | "pipe" = "ignore",
+): ChildProcess {
   const env = { PATH: process.env["PATH"], CROFT_HOME: home, CROFT_CREDENTIAL_STORE: "file" };
-  return spawn(process.execPath, [entry, ...words], { env, stdio: ["ignore", "pipe", "pipe"] });
+  return spawn(process.execPath, [entry, ...words], { env, stdio: [stdin, "pipe", "pipe"] });
 }
 
 async function endOf(
@@ -117,6 +121,25 @@ describe("a process", { timeout: patienceMs }, () => {
     const exited = once(child, "exit");
     await once(child.stdout!, "readable");
     child.kill("SIGTERM");
+    expect(await exited).toEqual([143, null]);
+  });
+
+  test("whose input has no end ends when it is told to", async () => {
+    await using home = await temporaryHome();
+    const connection = { id: "c1", display_name: "home" };
+    await using daemon = await fakeDaemon({
+      "GET /api/cloud/connections": {
+        body: { items: [connection], total: 1, page: 1, per_page: 100 },
+      },
+      "GET /api/cloud/connections/c1/items": { body: { items: [], next_cursor: null } },
+    });
+    await signIn(home.path, { url: daemon.url, vault: {} });
+    const words = ["vault", "item", "upload", "-", "home:/y", "--progress=json"];
+    const sending = start(words, home.path, "pipe");
+    const exited = once(sending, "exit");
+    sending.stdin?.write("begun");
+    await once(sending.stderr!, "data");
+    sending.kill("SIGTERM");
     expect(await exited).toEqual([143, null]);
   });
 

@@ -28,11 +28,17 @@ export interface FileSource {
   readonly size: number | undefined;
   readonly canRestart: boolean;
   open(): Readable;
+  /** Lets go of what else would be waited for after an upload that failed. */
+  readonly close?: () => void;
 }
 
 /** Looks at a local file; `-` is standard input. @throws CliError `file_error` */
 export async function openSource(cli: CliContext, source: string): Promise<FileSource> {
-  if (source === "-") return { size: undefined, canRestart: false, open: () => cli.system.stdin };
+  if (source === "-") {
+    const { stdin } = cli.system;
+    const close = () => void stdin.destroy();
+    return { size: undefined, canRestart: false, open: () => stdin, close };
+  }
   const path = resolve(cli.system.workingDirectory, source);
   const found = await stat(path).catch((error: unknown) => {
     throw fileError(source, error);
@@ -76,7 +82,7 @@ export async function sendFile(
   file: FileSource,
   { connectionId, folderId, filename, onProgress }: SendTarget,
 ): Promise<Uploaded> {
-  const { body } = await cli.client.upload(
+  const sending = cli.client.upload(
     uploadItem,
     { params: { connection_id: connectionId } },
     {
@@ -90,6 +96,7 @@ export async function sendFile(
       onProgress,
     },
   );
+  const { body } = await sending.finally(() => file.close?.());
   if (body.kind !== "uploaded")
     throw new CliError("unexpected_answer", "the daemon's answer is unknown");
   return body;
