@@ -83,7 +83,10 @@ describe("a start that cannot be", () => {
     const other = createServer().listen(0, "127.0.0.1");
     await new Promise((resolve) => other.once("listening", resolve));
     const { port } = other.address() as AddressInfo;
-    await expect(start({ CROFT_PORT: String(port) })).rejects.toThrow(/is taken.*--port/);
+    await expect(start({ CROFT_PORT: String(port) })).rejects.toMatchObject({
+      message: expect.stringContaining("is taken") as string,
+      hint: expect.stringContaining("--port") as string,
+    });
     other.close();
     await (await start()).stop();
   });

@@ -90,7 +90,7 @@ onServer.describe("a PostgreSQL server", () => {
       await end();
       await tx.run(bump, "a");
     });
-    await expect(broken).rejects.toMatchObject({ name: "StorageError", code: "failed" });
+    await expect(broken).rejects.toMatchObject({ name: "StorageError", code: "busy" });
     const before = await read(db, "a");
     await db.run(bump, "a");
     expect(await read(db, "a")).toBe(before + 1);
