@@ -9,8 +9,9 @@ import type { Authentication } from "./accounts/authentication.ts";
 import { createAuthorization } from "./authorization.ts";
 import {
   decodeBody,
-  readEarlyForm,
+  mayNameCaller,
   readFields,
+  readForm,
   readFormQuery,
   shapeOf,
   toFieldName,
@@ -46,8 +47,8 @@ export function createForgeApi({ db, authentication, urls }: ForgeApiDeps): Api<
       // No name, token or term has a NUL in it, and no database takes one.
       if (request.target.includes("%00"))
         throw new AppError("invalid_argument", "the address contains a NUL character");
-      const form = await readEarlyForm(request);
-      if (form === undefined) return authentication.authenticate(request);
+      if (!mayNameCaller(request)) return authentication.authenticate(request);
+      const form = await readForm(request);
       forms.set(request, form);
       return authentication.authenticate(request, await readFields(request, form));
     },

@@ -52,20 +52,27 @@ export async function readFormQuery(
 const CREDENTIAL_FORM_BYTES_MAX = 1024 * 1024;
 
 /**
- * The bytes of a request whose form may name who calls (forge behaviour, 2.1 and 2.3), read before any endpoint reads
- * them; undefined for every other request. Only what the API itself reads as a form: never an upload.
+ * Whether a request has a form that may name who calls (forge behaviour, 2.1 and 2.3): only what the API itself reads as a
+ * form, never an upload.
  */
-export async function readEarlyForm({
-  method,
-  target,
-  headers,
-  body,
-}: ServerRequest): Promise<Buffer | undefined> {
+export function mayNameCaller({ method, target, headers }: ServerRequest): boolean {
   const isChange = method === "POST" || method === "PUT" || method === "PATCH";
-  if (!isChange || !isFormType(headers["content-type"]) || !/^\/+api\/+v1\//.test(target))
-    return undefined;
-  const size = Number(headers["content-length"] ?? Number.NaN);
-  return size <= CREDENTIAL_FORM_BYTES_MAX ? readWholeBody(body, size) : undefined;
+  return (
+    isChange &&
+    isFormType(headers["content-type"]) &&
+    /^\/+api\/+v1\//.test(target) &&
+    sizeOf(headers) <= CREDENTIAL_FORM_BYTES_MAX
+  );
+}
+
+/** The bytes of such a form, before any endpoint reads them. */
+export function readForm({ headers, body }: ServerRequest): Promise<Buffer> {
+  return readWholeBody(body, sizeOf(headers));
+}
+
+/** NaN where the length is not told. */
+function sizeOf(headers: ServerRequest["headers"]): number {
+  return Number(headers["content-length"] ?? Number.NaN);
 }
 
 /** The fields of a form; none of one that cannot be decoded, which its endpoint refuses. */
