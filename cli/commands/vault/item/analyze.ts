@@ -5,7 +5,7 @@ import type { CliContext } from "../../../context.ts";
 import { resourceOf } from "../../../output/spec.ts";
 import { listConnections } from "../find-connection.ts";
 import { createItemFinder, findItem, listItems } from "../find-item.ts";
-import { toClearRefusal } from "./find-source.ts";
+import { refusingClearly } from "./find-source.ts";
 
 const analyzeItem = operation<typeof analyzeItemEndpoint>(
   "vault.cloud.items.analyze",
@@ -34,8 +34,6 @@ async function runItemAnalyze(cli: CliContext, { item }: ItemAnalyzeOptions): Pr
   const asking = cli.client.call(analyzeItem, {
     params: { connection_id: found.connection.id, item_id: found.id },
   });
-  const { body } = await asking.catch(async (error: unknown) => {
-    throw await toClearRefusal(cli, item, found, error);
-  });
+  const { body } = await asking.catch(refusingClearly(cli, item, found));
   await cli.output.done(body, `${item} waits to be analysed.`);
 }

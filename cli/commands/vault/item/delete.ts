@@ -6,7 +6,7 @@ import { shapeList } from "../../../output/spec.ts";
 import { finishBatch, resultFields, runBatch } from "../../batch.ts";
 import { listConnections } from "../find-connection.ts";
 import { createItemFinder, findItem, listItems } from "../find-item.ts";
-import { getItemDetail, toClearRefusal } from "./find-source.ts";
+import { getItemDetail, refusingClearly } from "./find-source.ts";
 import { toPatient } from "./patient.ts";
 
 export const deleteItem = operation<typeof deleteItemEndpoint>(
@@ -48,11 +48,8 @@ async function runItemDelete(cli: CliContext, { items }: ItemDeleteOptions): Pro
   const results = await runBatch(items, async (word) => {
     const found = await findItem(finder, word);
     const params = { connection_id: found.connection.id, item_id: found.id };
-    try {
-      return (await patient.client.call(deleteItem, { params })).body;
-    } catch (error) {
-      throw await toClearRefusal(patient, word, found, error);
-    }
+    const deleting = patient.client.call(deleteItem, { params });
+    return (await deleting.catch(refusingClearly(patient, word, found))).body;
   });
   await finishBatch(cli, results, "deleted", [
     { header: "deleted", cell: ({ item }) => item },

@@ -62,22 +62,22 @@ export async function findFolder(
 }
 
 /**
- * What a request for an item was refused with, in clearer words where its cause is that the vault knows no item of this
- * id: to a change the daemon says that such an item has changed.
+ * For the `catch` of a request for an item: throws its error, in clearer words where its cause is that the vault knows no
+ * item of this id. To a change the daemon says that such an item has changed.
  */
-export async function toClearRefusal(
+export function refusingClearly(
   cli: CliContext,
   word: string,
   found: FoundItem,
-  error: unknown,
-): Promise<unknown> {
-  if (!(error instanceof CliError) || found.item !== undefined || found.id === "") return error;
-  if (error.code === "not_found") return toUnknown("not_found", word, error);
-  if (error.code !== "stale") return error;
-  const known = await withFacts(cli, found).catch(() => undefined);
-  return known !== undefined && known.item === undefined
-    ? toUnknown("not_found", word, error)
-    : error;
+): (error: unknown) => Promise<never> {
+  return async (error) => {
+    if (!(error instanceof CliError) || found.item !== undefined || found.id === "") throw error;
+    if (error.code === "not_found") throw toUnknown("not_found", word, error);
+    if (error.code !== "stale") throw error;
+    const known = await withFacts(cli, found).catch(() => undefined);
+    const isUnknown = known !== undefined && known.item === undefined;
+    throw isUnknown ? toUnknown("not_found", word, error) : error;
+  };
 }
 
 /** A file whose bytes can be asked for. `name` is the file's own. */

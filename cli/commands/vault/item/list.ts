@@ -6,7 +6,7 @@ import { listOf } from "../../../output/spec.ts";
 import { listConnections } from "../find-connection.ts";
 import { createItemFinder, listItems, type WireItem } from "../find-item.ts";
 import { toItemAddress } from "../item-address.ts";
-import { getItemDetail, findSource, toClearRefusal } from "./find-source.ts";
+import { getItemDetail, findSource, refusingClearly } from "./find-source.ts";
 
 export const operations = [listConnections, listItems, getItemDetail];
 export const output = listOf(listItems, "items");
@@ -38,11 +38,7 @@ export async function runItemList(
     found.item?.kind === "file"
       ? wholeList([found.item])
       : folderPages(cli, found.connection.id, found.id, refresh);
-  try {
-    await cli.output.list(source, itemColumns);
-  } catch (error) {
-    throw await toClearRefusal(cli, folder, found, error);
-  }
+  await cli.output.list(source, itemColumns).catch(refusingClearly(cli, folder, found));
 }
 
 /** The pages of a folder. They follow each other by a cursor, so a later page is reached through those before it. */

@@ -7,7 +7,7 @@ import { oneOrList } from "../../../output/spec.ts";
 import { finishBatch, resultFields, runBatch } from "../../batch.ts";
 import { listConnections } from "../find-connection.ts";
 import { createItemFinder, findItem, listItems } from "../find-item.ts";
-import { getItemDetail, findFolder, toClearRefusal } from "./find-source.ts";
+import { getItemDetail, findFolder, refusingClearly } from "./find-source.ts";
 import { toPatient } from "./patient.ts";
 
 export const moveItem = operation<typeof moveItemEndpoint>(
@@ -67,9 +67,7 @@ export async function runItemMove(
         ...(etag === undefined ? {} : { etag }),
       },
     });
-    const { body } = await moving.catch(async (error: unknown) => {
-      throw await toClearRefusal(patient, word, found, error);
-    });
+    const { body } = await moving.catch(refusingClearly(patient, word, found));
     return body;
   };
   if (!isBatch) {

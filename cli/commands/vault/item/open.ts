@@ -5,7 +5,7 @@ import type { CliContext } from "../../../context.ts";
 import { resourceOf } from "../../../output/spec.ts";
 import { listConnections } from "../find-connection.ts";
 import { createItemFinder, findItem, listItems } from "../find-item.ts";
-import { toClearRefusal } from "./find-source.ts";
+import { refusingClearly } from "./find-source.ts";
 
 const openItem = operation<typeof openItemEndpoint>(
   "vault.cloud.items.open",
@@ -34,9 +34,7 @@ async function runItemOpen(cli: CliContext, { item }: ItemOpenOptions): Promise<
   const asking = cli.client.call(openItem, {
     params: { connection_id: found.connection.id, item_id: found.id },
   });
-  const { body } = await asking.catch(async (error: unknown) => {
-    throw await toClearRefusal(cli, item, found, error);
-  });
+  const { body } = await asking.catch(refusingClearly(cli, item, found));
   const { url } = await cli.client.target();
   await cli.output.text(`${url}${body.url}\n`, body);
 }

@@ -5,7 +5,7 @@ import type { CliContext } from "../../../context.ts";
 import { resourceOf } from "../../../output/spec.ts";
 import { listConnections } from "../find-connection.ts";
 import { createItemFinder, findItem, listItems } from "../find-item.ts";
-import { getItemDetail, toClearRefusal } from "./find-source.ts";
+import { getItemDetail, refusingClearly } from "./find-source.ts";
 
 export const renameItem = operation<typeof renameItemEndpoint>(
   "vault.cloud.items.rename",
@@ -45,8 +45,6 @@ async function runItemRename(
     params: { connection_id: found.connection.id, item_id: found.id },
     body: { new_name: name, ...(etag === undefined ? {} : { etag }) },
   });
-  const { body } = await renaming.catch(async (error: unknown) => {
-    throw await toClearRefusal(cli, item, found, error);
-  });
+  const { body } = await renaming.catch(refusingClearly(cli, item, found));
   await cli.output.done(body, `Renamed ${item} to ${body.name}.`);
 }

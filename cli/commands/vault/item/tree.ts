@@ -7,7 +7,7 @@ import { shapeList } from "../../../output/spec.ts";
 import { listConnections } from "../find-connection.ts";
 import { createItemFinder, listItems, type WireItem } from "../find-item.ts";
 import { toItemAddress } from "../item-address.ts";
-import { getItemDetail, findSource, toClearRefusal } from "./find-source.ts";
+import { getItemDetail, findSource, refusingClearly } from "./find-source.ts";
 import { readFolder } from "./read-folder.ts";
 
 export const operations = [listConnections, listItems, getItemDetail];
@@ -47,10 +47,7 @@ async function runItemTree(
   const entries: TreeEntry[] = [];
   const connectionId = found.connection.id;
   if (found.item?.kind === "file") entries.push(toEntry(found.item, "", 1));
-  else
-    await walk(found.id, "", 1).catch(async (error: unknown) => {
-      throw await toClearRefusal(cli, folder, found, error);
-    });
+  else await walk(found.id, "", 1).catch(refusingClearly(cli, folder, found));
   await cli.output.list(wholeList(entries), [
     { header: "path", cell: ({ path }) => path },
     { header: "size", cell: (one) => size(one.size) },

@@ -6,7 +6,7 @@ import { type Column, size, time } from "../../../output/cells.ts";
 import { resourceOf } from "../../../output/spec.ts";
 import { listConnections } from "../find-connection.ts";
 import { createItemFinder, findItem, listItems } from "../find-item.ts";
-import { getItemDetail, toClearRefusal } from "./find-source.ts";
+import { getItemDetail, refusingClearly } from "./find-source.ts";
 
 export const operations = [listConnections, listItems, getItemDetail];
 export const output = resourceOf(getItemDetail);
@@ -29,9 +29,7 @@ async function runItemView(cli: CliContext, { item }: ItemViewOptions): Promise<
   const asking = cli.client.call(getItemDetail, {
     params: { connection_id: found.connection.id, item_id: found.id },
   });
-  const { body } = await asking.catch(async (error: unknown) => {
-    throw await toClearRefusal(cli, item, found, error);
-  });
+  const { body } = await asking.catch(refusingClearly(cli, item, found));
   await cli.output.resource(body, detailColumns);
 }
 
