@@ -2,11 +2,12 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { putObject, readObject } from "../conformance/object-store.suite.ts";
 import { openBucketSubject } from "../support/bucket-objects.ts";
+import { cases } from "../support/property.ts";
 
 // Two daemons publish, stop using and sweep the same few contents in one bucket, several things at once. What somebody uses can
 // be read by both at any time; what nobody uses is gone in the end, and what is used is there once.
 
-const RUNS = Number(process.env["CROFT_PROPERTY_RUNS"] ?? 25);
+const RUNS = 25;
 const HOUR_MS = 3_600_000;
 const CONTENTS = ["a", "b"].map((text) => Buffer.from(text));
 
@@ -66,6 +67,6 @@ test("two daemons in one bucket never sweep away what is in use", async () => {
         expect(await subject.copies(sha256)).toBe(used.has(sha256) ? 1 : 0);
       expect(await subject.waiting()).toEqual([]);
     }),
-    { numRuns: RUNS },
+    cases(RUNS),
   );
 });

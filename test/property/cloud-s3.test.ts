@@ -6,12 +6,13 @@ import { createS3Type } from "../../storage/cloud/s3/provider.ts";
 import { startS3Server, type S3Server, type S3ServerOptions } from "../stand-ins/s3-server.ts";
 import { SMALL_PARTS } from "../support/s3-subject.ts";
 import { openTestCloud, type TestCloud } from "../support/vault-cloud.ts";
+import { cases } from "../support/property.ts";
 
 // Files and folders of a bucket, changed through the service and by other programs behind its back. What succeeds is done exactly
 // as it was asked for, what fails changes nothing, nothing is lost or there twice, and the adapter leaves nothing of its own.
 
 const NAMES = ["a", "b", "c", "ä +%", "A"];
-const RUNS = Number(process.env["CROFT_PROPERTY_RUNS"] ?? 15);
+const RUNS = 15;
 /** Above this a content is uploaded and copied in parts. */
 const LARGE = 620_000;
 
@@ -270,7 +271,7 @@ describe.each<[string, S3ServerOptions]>([
         ).toHaveLength(successes);
         expect(t.errors).toEqual([]);
       }),
-      { numRuns: RUNS, endOnFailure: true },
+      { ...cases(RUNS), endOnFailure: true },
     );
   });
 
@@ -319,7 +320,7 @@ describe.each<[string, S3ServerOptions]>([
         }
         expect(t.errors).toEqual([]);
       }),
-      { numRuns: RUNS, endOnFailure: true },
+      { ...cases(RUNS), endOnFailure: true },
     );
   });
 });

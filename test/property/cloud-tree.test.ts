@@ -5,6 +5,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { VaultCaller } from "../../daemon/vault/caller.ts";
 import { openTestCloud, type TestCloud } from "../support/vault-cloud.ts";
+import { cases } from "../support/property.ts";
 
 // A tree of folders and files that several clients change through the service, and other programs behind its back, against
 // a model of a few lines. What each call answers, what is on the disk, what the service knows and what it has put on
@@ -419,7 +420,7 @@ test("one call after the other: every answer, tree, state and record is the mode
       }
       expect(t.errors).toEqual([]);
     }),
-    { numRuns: Number(process.env["CROFT_PROPERTY_RUNS"] ?? 60), endOnFailure: true },
+    { ...cases(60), endOnFailure: true },
   );
 });
 
@@ -521,7 +522,7 @@ test("many calls at once: nothing is lost, nothing is there twice, every success
         expect(t.errors).toEqual([]);
       },
     ),
-    { numRuns: Number(process.env["CROFT_PROPERTY_RUNS"] ?? 40), endOnFailure: true },
+    { ...cases(40), endOnFailure: true },
   );
 });
 

@@ -1,10 +1,11 @@
-import * as fc from "fast-check";
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { totpCode } from "../support/vault-accounts.ts";
 import { startHttpBackends } from "./http-backend.ts";
 import { createServiceBackend } from "./service-backend.ts";
 import type { HeldTokens, VaultBackend } from "./vault-backend.ts";
 import { type Factor, type SecretId, VaultModel, type Verdict } from "./vault-model.ts";
+import { cases } from "../support/property.ts";
 
 const RUNS = 2_000;
 const STEPS_MAX = 24;
@@ -165,7 +166,7 @@ describe("accounts and sessions, held against a model: nothing is accepted that 
       fc.asyncProperty(sequences(STEPS_MAX), async (commands) =>
         replay(await createServiceBackend(), commands),
       ),
-      { numRuns: RUNS },
+      cases(RUNS),
     );
   });
 
@@ -175,7 +176,7 @@ describe("accounts and sessions, held against a model: nothing is accepted that 
       fc.asyncProperty(sequences(HTTP_STEPS_MAX), async (commands) =>
         replay(await backends.next(), withFewAdministrators(commands)),
       ),
-      { numRuns: HTTP_RUNS, endOnFailure: true },
+      { ...cases(HTTP_RUNS), endOnFailure: true },
     );
   });
 });

@@ -9,6 +9,7 @@ import { startDropboxServer } from "../stand-ins/dropbox-server.ts";
 import { startOneDriveServer } from "../stand-ins/onedrive-server.ts";
 import { startFaultProxy, type FaultProxy } from "../support/fault-proxy.ts";
 import { connectDropbox, connectOneDrive } from "../support/vendor-drives.ts";
+import { cases } from "../support/property.ts";
 
 // Two clients change one drive, each by what it last saw of it, and now and then a request or an answer is lost. What each
 // call says, and the tree in the end, must be what a model of a few lines says.
@@ -263,6 +264,6 @@ describe.each(Object.entries(drives))("%s", (_name, open) => {
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 25 }), (steps) =>
         run(open, steps),
       ),
-      { numRuns: Number(process.env["CROFT_PROPERTY_RUNS"] ?? 25) },
+      cases(25),
     ));
 });

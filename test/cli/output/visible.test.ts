@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { toRowField, toVisible, toVisibleLine } from "../../../cli/output/visible.ts";
+import { cases } from "../../support/property.ts";
 
 // oxlint-disable-next-line no-control-regex -- these must be gone
 const acted = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e]/;
@@ -50,7 +51,7 @@ describe("escape sequences from the server", () => {
         expect(toVisible(text)).not.toMatch(acted);
         expect(toVisibleLine(text)).not.toMatch(/[\r\n\t]/);
       }),
-      { numRuns: 2000 },
+      cases(2000),
     );
   });
 
@@ -73,5 +74,6 @@ test("a row field can be undone", () => {
         expect(undo(toRowField(text))).toBe(text);
       },
     ),
+    cases(),
   );
 });

@@ -150,7 +150,7 @@ function vetValue(
     case "style":
       return vetStyle(value);
     case "srcset":
-      return keep(value.split(/[\s,]+/).every(isSafeAddress));
+      return keep(isSafeImageSet(value));
     case "name":
       // A named image would stand in front of a property of the page's document, such as `cookie`.
       return keep(element !== "img");
@@ -208,6 +208,29 @@ function isSafeAddress(address: string): boolean {
   }
   return !/^[/\\]{2}/.test(trimmed) || URL.canParse(trimmed, "https://host.invalid/");
 }
+
+/**
+ * Whether each of the images that `srcset` lists has a safe address and a width or density as HTML defines them. The
+ * library would leave out the others too, but not without quoting them on the daemon's standard output.
+ */
+function isSafeImageSet(value: string): boolean {
+  if (value.length > IMAGE_SET_LENGTH_MAX) return false;
+  // A comma ends a candidate when a blank follows it or a descriptor stands before it; others belong to the address.
+  const candidates = value.trim().split(/,\s+|(?<=\s[\d.]{1,10}[wx]\s?),/);
+  return candidates.every((candidate) => {
+    const [address = "", descriptor = "1x", ...more] = candidate.trim().split(/\s+/);
+    return (
+      more.length === 0 &&
+      /^(?:[1-9]\d{0,8}w|\d{1,4}(?:\.\d{1,4})?x)$/.test(descriptor) &&
+      address !== "" &&
+      !/^,|,$/.test(address) &&
+      isSafeAddress(address)
+    );
+  });
+}
+
+/** Addresses of a few sizes of one picture; longer lists are no author's. */
+const IMAGE_SET_LENGTH_MAX = 4_000;
 
 function addRelations(attributes: Record<string, string>): void {
   const { rel, target } = attributes;

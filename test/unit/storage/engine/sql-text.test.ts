@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { toNumbered, toStatements, toTokens } from "../../../../storage/engine/sql-text.ts";
+import { cases } from "../../../support/property.ts";
 
 const pieces = fc.constantFrom(
   "?",
@@ -35,6 +36,7 @@ describe("tokens", () => {
             .join(""),
         ).toBe(sql);
       }),
+      cases(),
     );
   });
 
@@ -77,6 +79,7 @@ describe("placeholders", () => {
           expect(toNumbered(sql)).toBe(sql);
         },
       ),
+      cases(),
     );
   });
 });

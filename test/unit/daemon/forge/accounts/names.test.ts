@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isEmailShape, isUserName, isWebUrl } from "../../../../../daemon/contract/forge/rules.ts";
 import { assertUsableName, findEmailFault } from "../../../../../daemon/forge/accounts/names.ts";
+import { cases } from "../../../../support/property.ts";
 
 describe("names", () => {
   test.each(["a", "abc", "0.b-c", "a.b-c_d", "foo.wiki", "foo.git"])("%s may be used", (name) => {
@@ -56,6 +57,7 @@ describe("names", () => {
         expect(encodeURIComponent(name)).toBe(name);
         expect(name).not.toMatch(/^\.|\.\.|[/\\]|[-._]$/);
       }),
+      cases(),
     );
   });
 
@@ -73,6 +75,7 @@ describe("names", () => {
           !/[-._]$/.test(name);
         expect(isUserName(name)).toBe(byHand);
       }),
+      cases(),
     );
   });
 
@@ -122,6 +125,7 @@ describe("addresses", () => {
       fc.property(fc.emailAddress(), (email) => {
         if (isEmailShape(email)) expect(email).toMatch(/^[^\s@<>,;]+@[^\s@<>,;]+$/);
       }),
+      cases(),
     );
   });
 });

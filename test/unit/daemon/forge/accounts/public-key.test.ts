@@ -3,6 +3,7 @@ import fc from "fast-check";
 import sshpk from "sshpk";
 import { describe, expect, test } from "vitest";
 import { readPublicKey } from "../../../../../daemon/forge/accounts/public-key.ts";
+import { cases } from "../../../../support/property.ts";
 
 // Every key is made here; none is anybody's.
 
@@ -166,6 +167,7 @@ describe("refused keys", () => {
       fc.property(fc.string({ maxLength: 200 }), (text) => {
         expect(refusal(text)).toBeTypeOf("string");
       }),
+      cases(),
     );
   });
 
@@ -179,6 +181,7 @@ describe("refused keys", () => {
         if (value !== blob[at]) expect(refusal(changed.toString("base64"))).toBeTypeOf("string");
         expect(refusal(cut.toString("base64"))).toBeTypeOf("string");
       }),
+      cases(),
     );
   });
 });

@@ -8,6 +8,7 @@ import {
   toScopeWords,
   type TokenScope,
 } from "../../../../../daemon/forge/accounts/scopes.ts";
+import { cases } from "../../../../support/property.ts";
 
 const words = fc.array(
   fc.oneof(
@@ -69,6 +70,7 @@ describe("scopes", () => {
         expect(toScopeWords(scopeOf(normal))).toEqual(normal);
         expect(scopeOf(normal)).toEqual(scope);
       }),
+      cases(),
     );
   });
 
@@ -81,6 +83,7 @@ describe("scopes", () => {
         expect(allows(scope, "write", category)).toBe(writes);
         expect(allows(scope, "read", category)).toBe(writes || given.includes(`read:${category}`));
       }),
+      cases(),
     );
   });
 
@@ -93,6 +96,7 @@ describe("scopes", () => {
         const strip = (scope: TokenScope) => toScopeWords({ ...scope, publicOnly: false });
         expect(fits).toBe(JSON.stringify(strip(whole)) === JSON.stringify(strip(scopeOf(one))));
       }),
+      cases(),
     );
   });
 });

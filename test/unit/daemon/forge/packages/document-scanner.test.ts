@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createDocumentScanner } from "../../../../../daemon/forge/packages/npm/document-scanner.ts";
 import { AppError } from "../../../../../daemon/errors.ts";
+import { cases } from "../../../../support/property.ts";
 
 /** Scans a text that arrives in pieces of the given length. */
 async function scan(text: string | Buffer, pieceLength = 7, bytesMax = 1 << 20) {
@@ -54,7 +55,7 @@ test("a document keeps everything but the attachment's content, however it is cu
         expect(scanned.document).toEqual(kept);
       },
     ),
-    { numRuns: 300 },
+    cases(300),
   );
 });
 

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { highlight } from "../../../../../daemon/forge/rendering/highlight/highlight.ts";
 import { languages } from "../../../../../daemon/forge/rendering/highlight/languages.ts";
 import { escapeText } from "../../../../../daemon/forge/rendering/html/flat.ts";
+import { cases } from "../../../../support/property.ts";
 
 const span = (className: string, text: string) => `<span class="${className}">${text}</span>`;
 
@@ -51,7 +52,7 @@ describe("code in colours", () => {
           expect(html.replace(/<span class="\w{1,2}">|<\/span>/g, "")).toBe(escapeText(code));
         },
       ),
-      { numRuns: 500 },
+      cases(500),
     );
   });
 });

@@ -4,6 +4,7 @@ import { normalise } from "../../../../../daemon/forge/rendering/html/normalise.
 import { createSanitizer } from "../../../../../daemon/forge/rendering/html/sanitize.ts";
 import type { RenderMode } from "../../../../../daemon/forge/rendering/modes.ts";
 import { pageRenderer, plainRenderer, render, root } from "./support.ts";
+import { cases } from "../../../../support/property.ts";
 
 const again = createSanitizer({ kind: "rendered" });
 const modes: readonly RenderMode[] = ["markdown", "gfm", "comment", "wiki", "file"];
@@ -44,7 +45,7 @@ describe("any text", () => {
           ).toBe(rendered.html);
         },
       ),
-      { numRuns: 500 },
+      cases(500),
     );
   });
 
@@ -56,7 +57,7 @@ describe("any text", () => {
         await plainRenderer.render({ ...input, text: other });
         expect(await plainRenderer.render({ ...input, text: one })).toEqual(first);
       }),
-      { numRuns: 100 },
+      cases(100),
     );
   });
 });

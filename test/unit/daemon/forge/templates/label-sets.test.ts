@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseLabelSet } from "../../../../../daemon/forge/templates/label-sets.ts";
+import { cases } from "../../../../support/property.ts";
 
 describe("a label set", () => {
   test("is YAML with a list of labels, in their order", () => {
@@ -44,7 +45,7 @@ describe("a label set", () => {
             expect(label.color).toMatch(/^[0-9a-f]{6}$/);
         },
       ),
-      { numRuns: 300 },
+      cases(300),
     );
   });
 });

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createKeys, refuseName, splitId, toShadow } from "../../../../../storage/cloud/s3/keys.ts";
+import { cases } from "../../../../support/property.ts";
 
 const keys = createKeys("home/mira/");
 
@@ -55,6 +56,7 @@ describe("ids and keys", () => {
         for (const part of id.split("/")) expect(["", ".", ".."]).not.toContain(part);
         if (!id.startsWith(".croft") && !key.endsWith("/")) expect(keys.toFileKey(id)).toBe(key);
       }),
+      cases(),
     );
   });
 

@@ -18,6 +18,7 @@ import {
 } from "../../../../../storage/tables/forge/users.ts";
 import { openTestDatabase } from "../../../../support/database.ts";
 import { newUserRow } from "../../../../support/forge-rows.ts";
+import { cases } from "../../../../support/property.ts";
 
 const USERS = 3000;
 
@@ -132,7 +133,7 @@ describe("lists of accounts", () => {
           expect(page.users.map(({ id }) => id)).toEqual(all.slice(offset, offset + limit));
         },
       ),
-      { numRuns: 150 },
+      cases(150),
     );
   });
 

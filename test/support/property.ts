@@ -1,0 +1,23 @@
+/**
+ * The cases that a property is tried with: `usual` many, the same ones each time, so that a commit that passed passes
+ * again and a failure belongs to the change that brought it. `CROFT_PROPERTY_SEED=random` looks where nobody has
+ * looked, a number repeats what was found; `CROFT_PROPERTY_RUNS` tries more of them.
+ */
+export function cases(usual = 100): { readonly seed: number; readonly numRuns: number } {
+  return { seed: seed(), numRuns: wholeNumber("CROFT_PROPERTY_RUNS") ?? usual };
+}
+
+function seed(): number {
+  // Different in each test process, within the 32 bits that fast-check takes.
+  if (process.env["CROFT_PROPERTY_SEED"] === "random") return Date.now() ^ (process.pid << 16);
+  return wholeNumber("CROFT_PROPERTY_SEED") ?? 7420;
+}
+
+function wholeNumber(name: string): number | undefined {
+  const value = process.env[name];
+  if (value === undefined) return undefined;
+  const number = Number(value);
+  if (!Number.isSafeInteger(number))
+    throw new Error(`${name} takes a whole number, not "${value}"`);
+  return number;
+}
