@@ -11,8 +11,8 @@ import Database from "better-sqlite3";
 import type { VaultCaller } from "../daemon/vault/caller.ts";
 import type { CloudProviderType } from "../storage/cloud/provider.ts";
 import { openDatabase } from "../storage/engine/open.ts";
-import { createMemoryStorage } from "../test/support/memory-provider.ts";
-import { openTestCloud } from "../test/support/vault-cloud.ts";
+import { createMemoryStorage } from "../test/support/cloud/memory-provider.ts";
+import { openTestCloud } from "../test/support/cloud/vault-cloud.ts";
 import { makeHome, PASSWORD } from "./daemon.ts";
 import { atLeast, atMost, median, report, residentMiB } from "./measure.ts";
 

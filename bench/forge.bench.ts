@@ -11,7 +11,7 @@ import { insertRepository } from "../storage/tables/forge/repositories.ts";
 import { insertUser, type NewForgeUser } from "../storage/tables/forge/users.ts";
 import { makeHome } from "./daemon.ts";
 import { atMost, findProgram, load, median, report, type Figure } from "./measure.ts";
-import { newRepositoryRow, newUserRow } from "../test/support/forge-rows.ts";
+import { newRepositoryRow, newUserRow } from "../test/support/forge/forge-rows.ts";
 
 // Lists with 1,000 and with 100,000 entries: a list must not get slower as the server fills. Requests go one by one over
 // one connection; each figure is the median of many.

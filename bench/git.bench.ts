@@ -18,7 +18,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { croftJson } from "../test/support/croft.ts";
-import { clientEnvironment } from "../test/support/git-client.ts";
+import { clientEnvironment } from "../test/support/forge/git-client.ts";
 import { built, makeHome } from "./daemon.ts";
 import { atMost, ratio, report } from "./measure.ts";
 

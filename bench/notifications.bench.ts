@@ -5,9 +5,9 @@ import {
   type ThreadFilter,
 } from "../storage/tables/forge/notifications.ts";
 import { insertRepository } from "../storage/tables/forge/repositories.ts";
-import { startForgeApp } from "../test/support/forge-app.ts";
+import { startForgeApp } from "../test/support/forge/forge-app.ts";
 import { atMost, report } from "./measure.ts";
-import { newRepositoryRow } from "../test/support/forge-rows.ts";
+import { newRepositoryRow } from "../test/support/forge/forge-rows.ts";
 
 // A mailbox of 100,000 threads against one of 1,000, in memory: what grows with the mailbox is seen at once.
 

@@ -4,8 +4,8 @@ import Sqlite from "better-sqlite3";
 import { describe, expect, test } from "vitest";
 import { rotateKey } from "../../daemon/main.ts";
 import { startTestDaemon, type TestDaemon, testInput } from "../support/daemon.ts";
-import { totpCode } from "../support/vault-accounts.ts";
-import { createPerson } from "../support/vault-person.ts";
+import { totpCode } from "../support/vault/vault-accounts.ts";
+import { createPerson } from "../support/vault/vault-person.ts";
 
 const START = Date.UTC(2026, 10, 20, 9, 30);
 const all = { skipUnreadable: false };

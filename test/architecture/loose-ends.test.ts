@@ -34,6 +34,14 @@ test("no test is singled out or put off", () => {
   );
 });
 
+test("every property says which cases it is tried with, the same ones each time", () => {
+  const uses = texts.map(({ path, lines }) => {
+    const count = (pattern: RegExp) => lines.filter((line) => pattern.test(line)).length;
+    return { path, properties: count(/\bfc\.(assert|check)\(/), cases: count(/\bcases\(/) };
+  });
+  expect(uses.filter(({ properties, cases }) => properties > cases)).toEqual([]);
+});
+
 test("no file names this machine's folders or a package registry's host", () => {
   const machine = linesWhere((line) => line.includes(`${root}/`));
   const registries = linesLike(/https?:\/\/(registry|deb)\.|resolved": "http/);

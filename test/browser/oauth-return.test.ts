@@ -4,7 +4,7 @@ import { googleClient, startGoogleDriveServer } from "../stand-ins/google-drive-
 import { findChromium, launchChromium, watchPages } from "../support/browser.ts";
 import { startTestDaemon } from "../support/daemon.ts";
 import { skipUnless } from "../support/skip.ts";
-import { createPerson } from "../support/vault-person.ts";
+import { createPerson } from "../support/vault/vault-person.ts";
 
 const chromium = findChromium();
 let browser: Browser;

@@ -2,9 +2,9 @@ import { brokenDropboxRule } from "../../storage/cloud/dropbox/names.ts";
 import { dropbox } from "../../storage/cloud/dropbox/provider.ts";
 import { createTurns } from "../../storage/cloud/turns.ts";
 import { startDropboxServer } from "../stand-ins/dropbox-server.ts";
-import { networkFaults, type ProxiedRequest } from "../support/fault-proxy.ts";
-import { connectDropbox } from "../support/vendor-drives.ts";
-import { openVendorSubject, vendorFaults } from "../support/vendor-subject.ts";
+import { networkFaults, type ProxiedRequest } from "../support/cloud/fault-proxy.ts";
+import { connectDropbox } from "../support/cloud/vendor-drives.ts";
+import { openVendorSubject, vendorFaults } from "../support/cloud/vendor-subject.ts";
 import { cloudProviderSuite, type CloudSubject } from "./cloud-provider.suite.ts";
 
 /** Small, so that the suite's files take every way of uploading. */

@@ -1,8 +1,8 @@
 import { googleDrive } from "../../storage/cloud/google-drive/provider.ts";
 import { startGoogleDriveServer } from "../stand-ins/google-drive-server.ts";
-import { networkFaults, type ProxiedRequest } from "../support/fault-proxy.ts";
-import { connectGoogleDrive } from "../support/vendor-drives.ts";
-import { openVendorSubject, vendorFaults } from "../support/vendor-subject.ts";
+import { networkFaults, type ProxiedRequest } from "../support/cloud/fault-proxy.ts";
+import { connectGoogleDrive } from "../support/cloud/vendor-drives.ts";
+import { openVendorSubject, vendorFaults } from "../support/cloud/vendor-subject.ts";
 import { cloudProviderSuite, type CloudSubject } from "./cloud-provider.suite.ts";
 
 /** Small, so that the suite's files take every way of uploading. */

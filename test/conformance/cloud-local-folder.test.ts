@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { vi } from "vitest";
 import { localFolder } from "../../storage/cloud/local-folder/provider.ts";
 import type { CloudProvider } from "../../storage/cloud/provider.ts";
-import { testProviderDeps } from "../support/vault-cloud.ts";
+import { testProviderDeps } from "../support/cloud/vault-cloud.ts";
 import { cloudProviderSuite, type CloudSubject } from "./cloud-provider.suite.ts";
 
 cloudProviderSuite("local_folder", {

@@ -1,5 +1,5 @@
 import type { Powers } from "../../storage/cloud/provider.ts";
-import { createMemoryStorage, memoryPowers } from "../support/memory-provider.ts";
+import { createMemoryStorage, memoryPowers } from "../support/cloud/memory-provider.ts";
 import { cloudProviderSuite, type CloudSubject } from "./cloud-provider.suite.ts";
 
 // The double that other tests lean on keeps the contract, too, in two sets of powers that no local disk has.

@@ -1,8 +1,8 @@
 import { Buffer } from "node:buffer";
 import { createNextcloudType } from "../../storage/cloud/nextcloud/provider.ts";
 import { startNextcloud, type NextcloudOptions } from "../stand-ins/nextcloud-server.ts";
-import { makeDavSubject, type DavBackend } from "../support/dav-subject.ts";
-import { networkFaults } from "../support/fault-proxy.ts";
+import { makeDavSubject, type DavBackend } from "../support/cloud/dav-subject.ts";
+import { networkFaults } from "../support/cloud/fault-proxy.ts";
 import { cloudProviderSuite, type SuiteOptions } from "./cloud-provider.suite.ts";
 
 const PIECE_BYTES = 100_000;

@@ -2,9 +2,9 @@ import { brokenOneDriveRule } from "../../storage/cloud/onedrive/names.ts";
 import { oneDrive } from "../../storage/cloud/onedrive/provider.ts";
 import type { Powers } from "../../storage/cloud/provider.ts";
 import { startOneDriveServer } from "../stand-ins/onedrive-server.ts";
-import { networkFaults, type ProxiedRequest } from "../support/fault-proxy.ts";
-import { connectOneDrive } from "../support/vendor-drives.ts";
-import { openVendorSubject, vendorFaults } from "../support/vendor-subject.ts";
+import { networkFaults, type ProxiedRequest } from "../support/cloud/fault-proxy.ts";
+import { connectOneDrive } from "../support/cloud/vendor-drives.ts";
+import { openVendorSubject, vendorFaults } from "../support/cloud/vendor-subject.ts";
 import { cloudProviderSuite, type CloudSubject } from "./cloud-provider.suite.ts";
 
 /** Small, so that the suite's files take every way of uploading. */

@@ -1,7 +1,12 @@
 import { s3Powers } from "../../storage/cloud/s3/facts.ts";
 import type { S3ServerOptions } from "../stand-ins/s3-server.ts";
-import { findRealBucket, REAL_BUCKET } from "../support/s3-real-server.ts";
-import { allFaults, openS3Subject, serverFaults, SMALL_SIZES } from "../support/s3-subject.ts";
+import { findRealBucket, REAL_BUCKET } from "../support/cloud/s3-real-server.ts";
+import {
+  allFaults,
+  openS3Subject,
+  serverFaults,
+  SMALL_SIZES,
+} from "../support/cloud/s3-subject.ts";
 import { cloudProviderSuite, type SuiteOptions } from "./cloud-provider.suite.ts";
 
 /** What follows when a server keeps no conditions. */

@@ -4,15 +4,15 @@ import { join } from "node:path";
 import { afterAll } from "vitest";
 import type { Powers } from "../../storage/cloud/provider.ts";
 import { webdav } from "../../storage/cloud/webdav/provider.ts";
-import { makeDavSubject, type DavBackend } from "../support/dav-subject.ts";
+import { makeDavSubject, type DavBackend } from "../support/cloud/dav-subject.ts";
 import {
   davUser,
   missingFor,
   startDavServer,
   type DavServer,
   type DavServerName,
-} from "../support/dav-servers.ts";
-import { networkFaults } from "../support/fault-proxy.ts";
+} from "../support/cloud/dav-servers.ts";
+import { networkFaults } from "../support/cloud/fault-proxy.ts";
 import { cloudProviderSuite, type SuiteOptions } from "./cloud-provider.suite.ts";
 
 // Servers of the system's packages. They know of no quota; Apache's tags are weak at first, nginx tells none.

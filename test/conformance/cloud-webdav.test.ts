@@ -1,9 +1,9 @@
 import { Buffer } from "node:buffer";
 import { webdav } from "../../storage/cloud/webdav/provider.ts";
 import { startDavStandIn, type DavQuirks } from "../stand-ins/dav-server.ts";
-import { makeDavSubject, type DavBackend } from "../support/dav-subject.ts";
-import { davUser } from "../support/dav-servers.ts";
-import { networkFaults } from "../support/fault-proxy.ts";
+import { makeDavSubject, type DavBackend } from "../support/cloud/dav-subject.ts";
+import { davUser } from "../support/cloud/dav-servers.ts";
+import { networkFaults } from "../support/cloud/fault-proxy.ts";
 import { cloudProviderSuite, type SuiteOptions } from "./cloud-provider.suite.ts";
 
 const common = {

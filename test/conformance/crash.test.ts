@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { expect, onTestFinished, test } from "vitest";
 import { openSqlite } from "../../storage/engine/sqlite.ts";
 
-const script = join(import.meta.dirname, "../support/write-until-killed.ts");
+const script = join(import.meta.dirname, "../support/storage/write-until-killed.ts");
 
 /** Lets a process write from `first` on and kills it after `writes` acknowledgements; gives the acknowledged ids. */
 async function writeAndKill(path: string, first: number, writes: number): Promise<number[]> {

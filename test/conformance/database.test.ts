@@ -6,9 +6,9 @@ import { migrate } from "../../storage/engine/migrate.ts";
 import type { MigratableDatabase, Migration } from "../../storage/engine/migrate.ts";
 import { openPostgres } from "../../storage/engine/postgres.ts";
 import { openSqlite } from "../../storage/engine/sqlite.ts";
-import { createPgliteServer } from "../support/pglite.ts";
-import type { PgliteServer } from "../support/pglite.ts";
-import { createServerDatabases } from "../support/postgres-server.ts";
+import { createPgliteServer } from "../support/storage/pglite.ts";
+import type { PgliteServer } from "../support/storage/pglite.ts";
+import { createServerDatabases } from "../support/storage/postgres-server.ts";
 import { skipUnless } from "../support/skip.ts";
 import { databaseSuite } from "./database.suite.ts";
 

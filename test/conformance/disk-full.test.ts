@@ -25,7 +25,7 @@ skipUnless(canMount(), "no private file system can be mounted here")(
   async () => {
     const directory = mkdtempSync(join(tmpdir(), "croft-full-"));
     onTestFinished(() => rmSync(directory, { recursive: true }));
-    const script = join(import.meta.dirname, "../support/fill-disk.ts");
+    const script = join(import.meta.dirname, "../support/storage/fill-disk.ts");
     const { stdout } = await promisify(execFile)("unshare", [
       ...isolate,
       "sh",

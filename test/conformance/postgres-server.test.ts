@@ -4,7 +4,7 @@ import { migrate, readMigrations } from "../../storage/engine/migrate.ts";
 import { openDatabase } from "../../storage/engine/open.ts";
 import { openPostgres } from "../../storage/engine/postgres.ts";
 import type { PostgresDatabase } from "../../storage/engine/postgres.ts";
-import { createServerDatabases } from "../support/postgres-server.ts";
+import { createServerDatabases } from "../support/storage/postgres-server.ts";
 import { skipUnless } from "../support/skip.ts";
 
 const serverUrl = process.env["CROFT_TEST_POSTGRES_URL"];

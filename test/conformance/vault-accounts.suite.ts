@@ -18,7 +18,7 @@ import {
   STRONG,
   type TestAccounts,
   totpCode,
-} from "../support/vault-accounts.ts";
+} from "../support/vault/vault-accounts.ts";
 
 /** Opens a database with all migrations, twice: what two daemons on it see. */
 export type OpenTwice = (clock: () => number) => Promise<readonly [Database, Database]>;

@@ -5,8 +5,8 @@ import { afterAll } from "vitest";
 import { migrate, readMigrations } from "../../storage/engine/migrate.ts";
 import { openPostgres } from "../../storage/engine/postgres.ts";
 import { openSqlite } from "../../storage/engine/sqlite.ts";
-import { createPgliteServer, type PgliteServer } from "../support/pglite.ts";
-import { createServerDatabases } from "../support/postgres-server.ts";
+import { createPgliteServer, type PgliteServer } from "../support/storage/pglite.ts";
+import { createServerDatabases } from "../support/storage/postgres-server.ts";
 import { skipUnless } from "../support/skip.ts";
 import { vaultAccountsSuite } from "./vault-accounts.suite.ts";
 

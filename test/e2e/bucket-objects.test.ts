@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { startS3Server, type S3Server } from "../stand-ins/s3-server.ts";
 import { croftJson, serveCroft, type CroftCommand } from "../support/croft.ts";
-import { createNpmClient, findNpm } from "../support/npm-client.ts";
-import { createServerDatabases } from "../support/postgres-server.ts";
+import { createNpmClient, findNpm } from "../support/forge/npm-client.ts";
+import { createServerDatabases } from "../support/storage/postgres-server.ts";
 import { skipUnless } from "../support/skip.ts";
 
 // Daemons in processes of their own, whose packages lie in a bucket. Each takes a second or two to start.

@@ -9,7 +9,7 @@ import { expect, test } from "vitest";
 import { migrate, readMigrations } from "../../storage/engine/migrate.ts";
 import { openSqlite } from "../../storage/engine/sqlite.ts";
 import { assertKeyOfDatabase, openKeyring } from "../../storage/keys/open.ts";
-import { addSealedRows, readSealedRows, sealedTexts } from "../support/sealed-rows.ts";
+import { addSealedRows, readSealedRows, sealedTexts } from "../support/storage/sealed-rows.ts";
 
 const ROUNDS = 20;
 const HOOKS = 100;
@@ -49,7 +49,7 @@ test("a home whose master key is being replaced survives 20 kills and more", asy
 });
 
 async function rotateAndKill(path: string, directory: string): Promise<void> {
-  const script = join(import.meta.dirname, "../support/rotate-until-killed.ts");
+  const script = join(import.meta.dirname, "../support/storage/rotate-until-killed.ts");
   const child = spawn(process.execPath, [script, path, directory], {
     stdio: ["ignore", "pipe", "inherit"],
   });

@@ -3,7 +3,12 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
-import { createNpmClient, findNpm, type NpmClient, type NpmRun } from "../support/npm-client.ts";
+import {
+  createNpmClient,
+  findNpm,
+  type NpmClient,
+  type NpmRun,
+} from "../support/forge/npm-client.ts";
 import { skipUnless } from "../support/skip.ts";
 
 // The machine's own npm against the registry. One npm takes about half a second to start.

@@ -6,7 +6,7 @@ import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import Sqlite from "better-sqlite3";
 import { expect, test } from "vitest";
 import { croftJson, serveCroft, type CroftCommand } from "../support/croft.ts";
-import { createGitClient, type GitClient } from "../support/git-client.ts";
+import { createGitClient, type GitClient } from "../support/forge/git-client.ts";
 
 const ROUNDS = 12;
 const KILL_WITHIN_MS = 120;

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { putObject, readObject } from "../conformance/object-store.suite.ts";
-import { openBucketSubject } from "../support/bucket-objects.ts";
+import { openBucketSubject } from "../support/cloud/bucket-objects.ts";
 import { cases } from "../support/property.ts";
 
 // Two daemons publish, stop using and sweep the same few contents in one bucket, several things at once. What somebody uses can

@@ -4,8 +4,8 @@ import { describe, expect, test } from "vitest";
 import type { VaultCaller } from "../../daemon/vault/caller.ts";
 import { createS3Type } from "../../storage/cloud/s3/provider.ts";
 import { startS3Server, type S3Server, type S3ServerOptions } from "../stand-ins/s3-server.ts";
-import { SMALL_PARTS } from "../support/s3-subject.ts";
-import { openTestCloud, type TestCloud } from "../support/vault-cloud.ts";
+import { SMALL_PARTS } from "../support/cloud/s3-subject.ts";
+import { openTestCloud, type TestCloud } from "../support/cloud/vault-cloud.ts";
 import { cases } from "../support/property.ts";
 
 // Files and folders of a bucket, changed through the service and by other programs behind its back. What succeeds is done exactly

@@ -4,7 +4,7 @@ import { Readable } from "node:stream";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { VaultCaller } from "../../daemon/vault/caller.ts";
-import { openTestCloud, type TestCloud } from "../support/vault-cloud.ts";
+import { openTestCloud, type TestCloud } from "../support/cloud/vault-cloud.ts";
 import { cases } from "../support/property.ts";
 
 // A tree of folders and files that several clients change through the service, and other programs behind its back, against

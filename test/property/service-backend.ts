@@ -1,7 +1,7 @@
 import { AppError } from "../../daemon/errors.ts";
 import { createUserAdministration } from "../../daemon/vault/admin/users.service.ts";
 import type { VaultCaller } from "../../daemon/vault/caller.ts";
-import { cheapHasher, client, openTestAccounts } from "../support/vault-accounts.ts";
+import { cheapHasher, client, openTestAccounts } from "../support/vault/vault-accounts.ts";
 import type { VaultBackend } from "./vault-backend.ts";
 import type { Verdict } from "./vault-model.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { totpCode } from "../support/vault-accounts.ts";
+import { totpCode } from "../support/vault/vault-accounts.ts";
 import { startHttpBackends } from "./http-backend.ts";
 import { createServiceBackend } from "./service-backend.ts";
 import type { HeldTokens, VaultBackend } from "./vault-backend.ts";

@@ -7,8 +7,8 @@ import { createTurns } from "../../storage/cloud/turns.ts";
 import { calm, stat, toExpected, tree, tryUpload } from "../conformance/cloud-provider/acting.ts";
 import { startDropboxServer } from "../stand-ins/dropbox-server.ts";
 import { startOneDriveServer } from "../stand-ins/onedrive-server.ts";
-import { startFaultProxy, type FaultProxy } from "../support/fault-proxy.ts";
-import { connectDropbox, connectOneDrive } from "../support/vendor-drives.ts";
+import { startFaultProxy, type FaultProxy } from "../support/cloud/fault-proxy.ts";
+import { connectDropbox, connectOneDrive } from "../support/cloud/vendor-drives.ts";
 import { cases } from "../support/property.ts";
 
 // Two clients change one drive, each by what it last saw of it, and now and then a request or an answer is lost. What each

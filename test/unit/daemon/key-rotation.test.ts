@@ -14,8 +14,8 @@ import {
 } from "../../../storage/keys/open.ts";
 import type { Keytar } from "../../../storage/keys/system-keyring.ts";
 import { sealedColumns } from "../../../storage/tables/common/sealed.ts";
-import { openTestDatabase } from "../../support/database.ts";
-import { addSealedRows, readSealedRows, sealedTexts } from "../../support/sealed-rows.ts";
+import { openTestDatabase } from "../../support/storage/database.ts";
+import { addSealedRows, readSealedRows, sealedTexts } from "../../support/storage/sealed-rows.ts";
 
 const HOOKS = 3;
 const oldKey = Buffer.alloc(32, 1).toString("hex");

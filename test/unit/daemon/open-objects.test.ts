@@ -16,7 +16,7 @@ import {
   type S3ServerOptions,
 } from "../../stand-ins/s3-server.ts";
 import { testInput } from "../../support/daemon.ts";
-import { openTestDatabase } from "../../support/database.ts";
+import { openTestDatabase } from "../../support/storage/database.ts";
 
 interface Start {
   readonly server?: S3ServerOptions;

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { ServerRequest } from "../../../daemon/http/handle.ts";
 import { createMetrics } from "../../../daemon/http/metrics.ts";
 import { createPages } from "../../../daemon/pages.ts";
-import { openTestDatabase } from "../../support/database.ts";
+import { openTestDatabase } from "../../support/storage/database.ts";
 
 /** The status of /metrics for a connection from `peer` that speaks for `address`. */
 async function statusFor(peer: string, address: string): Promise<number> {

@@ -10,7 +10,7 @@ import { toDataDirectory } from "../../../storage/data-directory.ts";
 import { openSqlite, type SqliteDatabase } from "../../../storage/engine/sqlite.ts";
 import { createGit } from "../../../storage/git/git.ts";
 import { countJobs } from "../../../storage/tables/common/jobs.ts";
-import { openTestDatabase } from "../../support/database.ts";
+import { openTestDatabase } from "../../support/storage/database.ts";
 
 const DAY = 86_400_000;
 let now: number;

@@ -5,7 +5,7 @@ import { buffer } from "node:stream/consumers";
 import { gunzipSync } from "node:zlib";
 import { Agent, request } from "undici";
 import { afterEach, expect, test } from "vitest";
-import { startFaultProxy } from "../../support/fault-proxy.ts";
+import { startFaultProxy } from "../../support/cloud/fault-proxy.ts";
 
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { generateSync } from "otplib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { START, startForgeApp, type ForgeApp } from "../../../support/forge-app.ts";
+import { START, startForgeApp, type ForgeApp } from "../../../support/forge/forge-app.ts";
 import { runCli, temporaryHome, type FakeSystemOptions, type Ran } from "../../support/run-cli.ts";
 
 // The commands against the forge itself: what they ask for is what the API takes.

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createLimiter, type Limiter } from "../../../../daemon/http/limits.ts";
 import type { Database } from "../../../../storage/engine/database.ts";
 import { openDatabase } from "../../../../storage/engine/open.ts";
-import { openTestDatabase } from "../../../support/database.ts";
+import { openTestDatabase } from "../../../support/storage/database.ts";
 
 const rule = { max: 10, seconds: 60 };
 let db: Database;

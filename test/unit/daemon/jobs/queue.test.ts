@@ -18,7 +18,7 @@ import type { Database } from "../../../../storage/engine/database.ts";
 import { countJobs, deleteDeadJobs, listJobs } from "../../../../storage/tables/common/jobs.ts";
 import { migrate, readMigrations } from "../../../../storage/engine/migrate.ts";
 import { openSqlite } from "../../../../storage/engine/sqlite.ts";
-import { openTestDatabase } from "../../../support/database.ts";
+import { openTestDatabase } from "../../../support/storage/database.ts";
 
 let db: Database;
 let now: number;

@@ -5,7 +5,7 @@ import type { ObjectStore } from "../../../../storage/bytes/object-store.ts";
 import { StorageError } from "../../../../storage/engine/database.ts";
 import { putObject, readObject, someBytes } from "../../../conformance/object-store.suite.ts";
 import type { S3Refusal } from "../../../stand-ins/s3-signature.ts";
-import { openBucketSubject } from "../../../support/bucket-objects.ts";
+import { openBucketSubject } from "../../../support/cloud/bucket-objects.ts";
 
 const SMALL = someBytes(10_000);
 /** Four parts and a bit. */

@@ -22,8 +22,8 @@ import type { CacheRequest, FetchFrom } from "../../../../storage/bytes/cache-re
 import type { Database } from "../../../../storage/engine/database.ts";
 import { insertConnection } from "../../../../storage/tables/vault/connections.ts";
 import { insertVaultUser } from "../../../../storage/tables/vault/users.ts";
-import { openTestDatabase } from "../../../support/database.ts";
-import { tickAfter } from "../../../support/file-clock.ts";
+import { openTestDatabase } from "../../../support/storage/database.ts";
+import { tickAfter } from "../../../support/storage/file-clock.ts";
 
 const KIB = 1024;
 const MIB = 1024 * KIB;

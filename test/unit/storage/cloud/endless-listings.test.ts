@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { Agent } from "undici";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { cloudProviderTypes } from "../../../../storage/cloud/registry.ts";
-import { testProviderDeps } from "../../../support/vault-cloud.ts";
+import { testProviderDeps } from "../../../support/cloud/vault-cloud.ts";
 
 const agent = new Agent();
 afterAll(() => agent.destroy());

@@ -10,8 +10,8 @@ import {
   startGoogleDriveServer,
   type GoogleDriveServerOptions,
 } from "../../../stand-ins/google-drive-server.ts";
-import { startFaultProxy, type ProxiedRequest } from "../../../support/fault-proxy.ts";
-import { testProviderDeps } from "../../../support/vault-cloud.ts";
+import { startFaultProxy, type ProxiedRequest } from "../../../support/cloud/fault-proxy.ts";
+import { testProviderDeps } from "../../../support/cloud/vault-cloud.ts";
 
 const ANN = "ann@example.org";
 const PIECE = 256 * 1024;

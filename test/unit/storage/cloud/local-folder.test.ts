@@ -22,9 +22,9 @@ import { openBelow, openTrusted } from "../../../../storage/cloud/local-folder/a
 import { respell } from "../../../../storage/cloud/local-folder/relocate.ts";
 import { localFolder } from "../../../../storage/cloud/local-folder/provider.ts";
 import type { CloudProvider, Facts, ProviderDeps } from "../../../../storage/cloud/provider.ts";
-import { tickAfter } from "../../../support/file-clock.ts";
+import { tickAfter } from "../../../support/storage/file-clock.ts";
 import { skipUnless } from "../../../support/skip.ts";
-import { testProviderDeps } from "../../../support/vault-cloud.ts";
+import { testProviderDeps } from "../../../support/cloud/vault-cloud.ts";
 
 const signal = new AbortController().signal;
 const isRoot = process.getuid?.() === 0;

@@ -14,8 +14,8 @@ import {
 } from "../../../conformance/cloud-provider/acting.ts";
 import { startDropboxServer } from "../../../stand-ins/dropbox-server.ts";
 import { startOneDriveServer } from "../../../stand-ins/onedrive-server.ts";
-import { startFaultProxy, type FaultProxy } from "../../../support/fault-proxy.ts";
-import { connectDropbox, connectOneDrive } from "../../../support/vendor-drives.ts";
+import { startFaultProxy, type FaultProxy } from "../../../support/cloud/fault-proxy.ts";
+import { connectDropbox, connectOneDrive } from "../../../support/cloud/vendor-drives.ts";
 
 // Every request of every change fails once: lost on the way there, or its answer on the way back. Whatever the adapter then
 // says of the change has to be what the storage holds.

@@ -15,7 +15,7 @@ import type { Credentials } from "../../../../storage/cloud/provider.ts";
 import { createTransport } from "../../../../storage/cloud/transport.ts";
 import { createOAuthServer, type OAuthServerOptions } from "../../../stand-ins/oauth-server.ts";
 import { serve } from "../../../stand-ins/serve.ts";
-import { testProviderDeps } from "../../../support/vault-cloud.ts";
+import { testProviderDeps } from "../../../support/cloud/vault-cloud.ts";
 
 const vendor: OAuthVendor = {
   clientIdSetting: "googleClientId",

@@ -36,9 +36,9 @@ import {
   type OneDriveServerOptions,
 } from "../../../stand-ins/onedrive-server.ts";
 import { serve } from "../../../stand-ins/serve.ts";
-import { startFaultProxy, type FaultProxy } from "../../../support/fault-proxy.ts";
-import { testProviderDeps } from "../../../support/vault-cloud.ts";
-import { connectOneDrive } from "../../../support/vendor-drives.ts";
+import { startFaultProxy, type FaultProxy } from "../../../support/cloud/fault-proxy.ts";
+import { testProviderDeps } from "../../../support/cloud/vault-cloud.ts";
+import { connectOneDrive } from "../../../support/cloud/vendor-drives.ts";
 
 const agent = new Agent();
 afterAll(() => agent.destroy());

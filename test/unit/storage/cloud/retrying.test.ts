@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Failure } from "../../../../storage/cloud/outcomes.ts";
 import { withRetries } from "../../../../storage/cloud/retrying.ts";
-import { createMemoryStorage } from "../../../support/memory-provider.ts";
+import { createMemoryStorage } from "../../../support/cloud/memory-provider.ts";
 
 const signal = new AbortController().signal;
 

@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import { describe, expect, test } from "vitest";
 import type { ProviderItem } from "../../../../storage/cloud/provider.ts";
 import { withSoundItems } from "../../../../storage/cloud/sound.ts";
-import { createMemoryStorage } from "../../../support/memory-provider.ts";
+import { createMemoryStorage } from "../../../support/cloud/memory-provider.ts";
 
 const signal = new AbortController().signal;
 

@@ -6,10 +6,10 @@ import { webdav } from "../../../../storage/cloud/webdav/provider.ts";
 import { done, names, put, rename, tree } from "../../../conformance/cloud-provider/acting.ts";
 import { startDavStandIn } from "../../../stand-ins/dav-server.ts";
 import { startDropboxServer } from "../../../stand-ins/dropbox-server.ts";
-import { davUser } from "../../../support/dav-servers.ts";
-import { startFaultProxy, type FaultProxy } from "../../../support/fault-proxy.ts";
-import { testProviderDeps } from "../../../support/vault-cloud.ts";
-import { connectDropbox } from "../../../support/vendor-drives.ts";
+import { davUser } from "../../../support/cloud/dav-servers.ts";
+import { startFaultProxy, type FaultProxy } from "../../../support/cloud/fault-proxy.ts";
+import { testProviderDeps } from "../../../support/cloud/vault-cloud.ts";
+import { connectDropbox } from "../../../support/cloud/vendor-drives.ts";
 
 const agent = new Agent();
 afterAll(() => agent.destroy());

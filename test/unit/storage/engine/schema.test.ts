@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Database } from "../../../../storage/engine/database.ts";
 import { readMigrations } from "../../../../storage/engine/migrate.ts";
 import { toStatements, toTokens } from "../../../../storage/engine/sql-text.ts";
-import { openTestDatabase } from "../../../support/database.ts";
+import { openTestDatabase } from "../../../support/storage/database.ts";
 
 const migrations = readMigrations();
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readPlainConfig } from "../../../../storage/git/plain-config.ts";
 import { readBranchesOnDisk } from "../../../../storage/git/refs-on-disk.ts";
-import { createGitClient, type GitClient } from "../../../support/git-client.ts";
+import { createGitClient, type GitClient } from "../../../support/forge/git-client.ts";
 
 let git: GitClient;
 let count = 0;

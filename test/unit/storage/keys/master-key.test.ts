@@ -16,7 +16,7 @@ import {
   probeSecretStore,
   type SecretStore,
 } from "../../../../storage/keys/system-keyring.ts";
-import { openTestDatabase } from "../../../support/database.ts";
+import { openTestDatabase } from "../../../support/storage/database.ts";
 
 let folder: string;
 beforeEach(async () => {

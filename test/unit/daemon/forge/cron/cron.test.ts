@@ -6,7 +6,7 @@ import { toCronView } from "../../../../../daemon/forge/cron/cron.view.ts";
 import { createJobQueue, type JobQueue } from "../../../../../daemon/jobs/queue.ts";
 import type { Log } from "../../../../../daemon/logging.ts";
 import type { Database } from "../../../../../storage/engine/database.ts";
-import { openTestDatabase } from "../../../../support/database.ts";
+import { openTestDatabase } from "../../../../support/storage/database.ts";
 
 const START = Date.parse("2026-03-01T12:00:00Z");
 const HOUR = 3_600_000;

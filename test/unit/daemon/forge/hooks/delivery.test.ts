@@ -11,7 +11,7 @@ import type {
 import type { Database } from "../../../../../storage/engine/database.ts";
 import { createKeyring } from "../../../../../storage/keys/keyring.ts";
 import { listJobs } from "../../../../../storage/tables/common/jobs.ts";
-import { openTestDatabase } from "../../../../support/database.ts";
+import { openTestDatabase } from "../../../../support/storage/database.ts";
 
 let db: Database;
 let now: number;

@@ -12,8 +12,8 @@ import { findMailbox } from "../../../../../storage/tables/forge/mailboxes.ts";
 import { markThreads, tellThread } from "../../../../../storage/tables/forge/notifications.ts";
 import { insertRepository } from "../../../../../storage/tables/forge/repositories.ts";
 import { deleteToken } from "../../../../../storage/tables/forge/tokens.ts";
-import { startForgeApp, type ForgeApp } from "../../../../support/forge-app.ts";
-import { newRepositoryRow } from "../../../../support/forge-rows.ts";
+import { startForgeApp, type ForgeApp } from "../../../../support/forge/forge-app.ts";
+import { newRepositoryRow } from "../../../../support/forge/forge-rows.ts";
 
 const NEVER_MS = 3_600_000;
 

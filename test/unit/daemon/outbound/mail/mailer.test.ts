@@ -18,7 +18,7 @@ import {
 import type { Database } from "../../../../../storage/engine/database.ts";
 import { createKeyring } from "../../../../../storage/keys/keyring.ts";
 import { countJobs, listJobs } from "../../../../../storage/tables/common/jobs.ts";
-import { openTestDatabase } from "../../../../support/database.ts";
+import { openTestDatabase } from "../../../../support/storage/database.ts";
 
 const quiet = () => undefined;
 const log: Log = {

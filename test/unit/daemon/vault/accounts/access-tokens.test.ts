@@ -11,7 +11,7 @@ import {
   signIn,
   STRONG,
   type TestAccounts,
-} from "../../../../support/vault-accounts.ts";
+} from "../../../../support/vault/vault-accounts.ts";
 
 const refused = {
   code: "unauthenticated",

@@ -8,7 +8,7 @@ import {
   openTestAccounts,
   register,
   signIn,
-} from "../../../../support/vault-accounts.ts";
+} from "../../../../support/vault/vault-accounts.ts";
 
 const refused = { code: "invalid_credentials", message: "Invalid or already used code" };
 

@@ -13,7 +13,7 @@ import {
   signIn,
   STRONG,
   type TestAccounts,
-} from "../../../../support/vault-accounts.ts";
+} from "../../../../support/vault/vault-accounts.ts";
 
 describe("the strength of a password", () => {
   test.each([

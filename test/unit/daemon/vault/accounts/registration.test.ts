@@ -5,7 +5,7 @@ import {
   signIn,
   STRONG,
   TEST_SETTINGS,
-} from "../../../../support/vault-accounts.ts";
+} from "../../../../support/vault/vault-accounts.ts";
 
 const mira = { handle: "mira", email: "mira@example.org", password: STRONG };
 

@@ -12,7 +12,7 @@ import {
   STRONG,
   type TestAccounts,
   totpCode,
-} from "../../../../support/vault-accounts.ts";
+} from "../../../../support/vault/vault-accounts.ts";
 
 const HOUR_MS = 3_600_000;
 

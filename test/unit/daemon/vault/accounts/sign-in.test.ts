@@ -15,7 +15,7 @@ import {
   signIn,
   STRONG,
   totpCode,
-} from "../../../../support/vault-accounts.ts";
+} from "../../../../support/vault/vault-accounts.ts";
 
 const wrong = { code: "invalid_credentials", message: "Incorrect email or password" };
 

@@ -9,7 +9,7 @@ import {
   register,
   signIn,
   totpCode,
-} from "../../../../support/vault-accounts.ts";
+} from "../../../../support/vault/vault-accounts.ts";
 
 const STEP_MS = 30_000;
 const incorrect = { code: "invalid_credentials", message: "Incorrect code" };

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createDailyExports } from "../../../../../daemon/vault/admin/daily-exports.ts";
 import type { Database } from "../../../../../storage/engine/database.ts";
 import { insertAudit } from "../../../../../storage/tables/vault/audit.ts";
-import { openTestDatabase } from "../../../../support/database.ts";
+import { openTestDatabase } from "../../../../support/storage/database.ts";
 
 const DAY = 86_400_000;
 const never = new AbortController().signal;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { ConnectRequest, CloudProviderType } from "../../../../../storage/cloud/provider.ts";
-import { createMemoryStorage } from "../../../../support/memory-provider.ts";
-import { openTestCloud, testProviderDeps } from "../../../../support/vault-cloud.ts";
+import { createMemoryStorage } from "../../../../support/cloud/memory-provider.ts";
+import { openTestCloud, testProviderDeps } from "../../../../support/cloud/vault-cloud.ts";
 
 /** A storage in memory that is connected by signing in; the code tells what the sign-in gives. */
 function createSignedInType() {

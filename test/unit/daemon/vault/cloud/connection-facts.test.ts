@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { createS3Type } from "../../../../../storage/cloud/s3/provider.ts";
 import { startS3Server } from "../../../../stand-ins/s3-server.ts";
-import { SMALL_PARTS } from "../../../../support/s3-subject.ts";
-import { openTestCloud } from "../../../../support/vault-cloud.ts";
+import { SMALL_PARTS } from "../../../../support/cloud/s3-subject.ts";
+import { openTestCloud } from "../../../../support/cloud/vault-cloud.ts";
 
 test("what testing a connection proves anew holds from the next call on", async () => {
   await using server = await startS3Server();

@@ -10,7 +10,7 @@ import { cloudRoutes } from "../../../../../daemon/vault/cloud/cloud.ts";
 import { localFolder } from "../../../../../storage/cloud/local-folder/provider.ts";
 import type { CloudProviderType } from "../../../../../storage/cloud/provider.ts";
 import { callRoute } from "../../../../support/call-route.ts";
-import { openTestCloud, type TestCloud } from "../../../../support/vault-cloud.ts";
+import { openTestCloud, type TestCloud } from "../../../../support/cloud/vault-cloud.ts";
 
 const all = { parentRef: "", after: undefined, limit: 100, refresh: false, name: undefined };
 

@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { openTestDatabase } from "../../../../support/database.ts";
-import { openTestCloud } from "../../../../support/vault-cloud.ts";
+import { openTestDatabase } from "../../../../support/storage/database.ts";
+import { openTestCloud } from "../../../../support/cloud/vault-cloud.ts";
 
 const root = { parentRef: "", after: undefined, limit: 100, refresh: false, name: undefined };
 /** 200 bytes that no index can make smaller. */

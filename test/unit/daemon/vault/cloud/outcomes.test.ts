@@ -21,8 +21,8 @@ import {
   createMemoryStorage,
   type MemoryStorage,
   type Verb,
-} from "../../../../support/memory-provider.ts";
-import { openTestCloud, type TestCloud } from "../../../../support/vault-cloud.ts";
+} from "../../../../support/cloud/memory-provider.ts";
+import { openTestCloud, type TestCloud } from "../../../../support/cloud/vault-cloud.ts";
 
 interface Scene extends AsyncDisposable {
   readonly t: TestCloud;

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { VaultCaller } from "../../../../../daemon/vault/caller.ts";
 import { localFolder } from "../../../../../storage/cloud/local-folder/provider.ts";
 import type { CloudProvider, CloudProviderType } from "../../../../../storage/cloud/provider.ts";
-import { openTestCloud, type TestCloud } from "../../../../support/vault-cloud.ts";
+import { openTestCloud, type TestCloud } from "../../../../support/cloud/vault-cloud.ts";
 
 const root = { parentRef: "", after: undefined, limit: 100, refresh: false, name: undefined };
 

@@ -5,8 +5,8 @@ import { createNextcloudType } from "../../../../../storage/cloud/nextcloud/prov
 import type { Facts } from "../../../../../storage/cloud/provider.ts";
 import { startDavStandIn } from "../../../../stand-ins/dav-server.ts";
 import { startNextcloud, type NextcloudOptions } from "../../../../stand-ins/nextcloud-server.ts";
-import { startFaultProxy, type ProxiedRequest } from "../../../../support/fault-proxy.ts";
-import { testProviderDeps } from "../../../../support/vault-cloud.ts";
+import { startFaultProxy, type ProxiedRequest } from "../../../../support/cloud/fault-proxy.ts";
+import { testProviderDeps } from "../../../../support/cloud/vault-cloud.ts";
 
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

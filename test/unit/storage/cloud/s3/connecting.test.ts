@@ -8,7 +8,7 @@ import {
   type S3Server,
   type S3ServerOptions,
 } from "../../../../stand-ins/s3-server.ts";
-import { testProviderDeps } from "../../../../support/vault-cloud.ts";
+import { testProviderDeps } from "../../../../support/cloud/vault-cloud.ts";
 
 const closers: (() => PromiseLike<unknown>)[] = [];
 afterEach(async () => {

@@ -8,7 +8,7 @@ import {
   stat,
   tree,
 } from "../../../../conformance/cloud-provider/acting.ts";
-import { openS3Subject, type S3Subject } from "../../../../support/s3-subject.ts";
+import { openS3Subject, type S3Subject } from "../../../../support/cloud/s3-subject.ts";
 
 let subject: S3Subject | undefined;
 afterEach(async () => {

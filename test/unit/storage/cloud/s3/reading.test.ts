@@ -22,7 +22,7 @@ import {
   openS3Subject,
   type S3Subject,
   type S3SubjectOptions,
-} from "../../../../support/s3-subject.ts";
+} from "../../../../support/cloud/s3-subject.ts";
 
 let subject: S3Subject | undefined;
 afterEach(async () => {

@@ -11,13 +11,13 @@ import {
   tree,
   tryUpload,
 } from "../../../../conformance/cloud-provider/acting.ts";
-import type { ProxiedRequest } from "../../../../support/fault-proxy.ts";
+import type { ProxiedRequest } from "../../../../support/cloud/fault-proxy.ts";
 import {
   openS3Subject,
   SMALL_PARTS,
   type S3Subject,
   type S3SubjectOptions,
-} from "../../../../support/s3-subject.ts";
+} from "../../../../support/cloud/s3-subject.ts";
 
 let subject: S3Subject | undefined;
 afterEach(async () => {

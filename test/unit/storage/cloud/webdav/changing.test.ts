@@ -3,8 +3,8 @@ import { Agent } from "undici";
 import { afterEach, describe, expect, test } from "vitest";
 import { webdav } from "../../../../../storage/cloud/webdav/provider.ts";
 import { startDavStandIn, type DavQuirks } from "../../../../stand-ins/dav-server.ts";
-import { startFaultProxy } from "../../../../support/fault-proxy.ts";
-import { testProviderDeps } from "../../../../support/vault-cloud.ts";
+import { startFaultProxy } from "../../../../support/cloud/fault-proxy.ts";
+import { testProviderDeps } from "../../../../support/cloud/vault-cloud.ts";
 
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

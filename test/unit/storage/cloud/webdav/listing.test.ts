@@ -5,7 +5,7 @@ import { Agent } from "undici";
 import { afterEach, describe, expect, test } from "vitest";
 import type { CloudProvider, Facts } from "../../../../../storage/cloud/provider.ts";
 import { webdav } from "../../../../../storage/cloud/webdav/provider.ts";
-import { testProviderDeps } from "../../../../support/vault-cloud.ts";
+import { testProviderDeps } from "../../../../support/cloud/vault-cloud.ts";
 
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

@@ -5,7 +5,7 @@ import { buffer } from "node:stream/consumers";
 import { Agent } from "undici";
 import { afterEach, describe, expect, test } from "vitest";
 import { webdav } from "../../../../../storage/cloud/webdav/provider.ts";
-import { testProviderDeps } from "../../../../support/vault-cloud.ts";
+import { testProviderDeps } from "../../../../support/cloud/vault-cloud.ts";
 
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

@@ -10,8 +10,8 @@ import {
   toMatches,
 } from "../../../../../storage/tables/forge/emails.ts";
 import { deleteUser, insertUser } from "../../../../../storage/tables/forge/users.ts";
-import { openTestDatabase } from "../../../../support/database.ts";
-import { newUserRow } from "../../../../support/forge-rows.ts";
+import { openTestDatabase } from "../../../../support/storage/database.ts";
+import { newUserRow } from "../../../../support/forge/forge-rows.ts";
 
 describe.each(["sqlite", "postgres"] as const)("addresses on %s", (engine) => {
   let db: Database;

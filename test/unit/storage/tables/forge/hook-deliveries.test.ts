@@ -8,7 +8,7 @@ import {
   recordTry,
 } from "../../../../../storage/tables/forge/hook-deliveries.ts";
 import { deleteHook, insertHook } from "../../../../../storage/tables/forge/hooks.ts";
-import { openTestDatabase } from "../../../../support/database.ts";
+import { openTestDatabase } from "../../../../support/storage/database.ts";
 
 const COUNT = 23;
 const states = ["waiting", "delivered", "failed"] as const;

@@ -36,8 +36,8 @@ import {
   listRepositoryMakers,
 } from "../../../../../storage/tables/forge/repositories-transfers.ts";
 import { insertUser } from "../../../../../storage/tables/forge/users.ts";
-import { openTestDatabase } from "../../../../support/database.ts";
-import { newRepositoryRow, newUserRow } from "../../../../support/forge-rows.ts";
+import { openTestDatabase } from "../../../../support/storage/database.ts";
+import { newRepositoryRow, newUserRow } from "../../../../support/forge/forge-rows.ts";
 
 const START = 1_800_000_000_000;
 

@@ -16,7 +16,7 @@ import {
   toNewsStatement,
   toPageStatement,
 } from "../../../../../storage/tables/forge/notifications.ts";
-import { openTestDatabase } from "../../../../support/database.ts";
+import { openTestDatabase } from "../../../../support/storage/database.ts";
 
 const START = 1_800_000_000_000;
 let now = START;

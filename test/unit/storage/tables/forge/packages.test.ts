@@ -22,8 +22,8 @@ import {
 import { countVersions } from "../../../../../storage/tables/forge/packages-totals.ts";
 import { deleteTag, listTags, setTag } from "../../../../../storage/tables/forge/packages-tags.ts";
 import { insertUser } from "../../../../../storage/tables/forge/users.ts";
-import { openTestDatabase } from "../../../../support/database.ts";
-import { newUserRow } from "../../../../support/forge-rows.ts";
+import { openTestDatabase } from "../../../../support/storage/database.ts";
+import { newUserRow } from "../../../../support/forge/forge-rows.ts";
 
 const digests = { sha256: "a".repeat(64), sha512: "b", sha1: "c", md5: "d" };
 describe.each(["sqlite", "postgres"] as const)("packages on %s", (engine) => {

@@ -20,8 +20,8 @@ import {
   putRepositoryRedirect,
 } from "../../../../../storage/tables/forge/repositories-redirects.ts";
 import { insertUser } from "../../../../../storage/tables/forge/users.ts";
-import { openTestDatabase } from "../../../../support/database.ts";
-import { newRepositoryRow, newUserRow } from "../../../../support/forge-rows.ts";
+import { openTestDatabase } from "../../../../support/storage/database.ts";
+import { newRepositoryRow, newUserRow } from "../../../../support/forge/forge-rows.ts";
 
 describe.each(["sqlite", "postgres"] as const)("repositories that change, on %s", (engine) => {
   let db: Database;

@@ -30,8 +30,8 @@ import {
   listLabels,
 } from "../../../../../storage/tables/forge/repositories-labels.ts";
 import { insertUser } from "../../../../../storage/tables/forge/users.ts";
-import { openTestDatabase } from "../../../../support/database.ts";
-import { newRepositoryRow, newUserRow } from "../../../../support/forge-rows.ts";
+import { openTestDatabase } from "../../../../support/storage/database.ts";
+import { newRepositoryRow, newUserRow } from "../../../../support/forge/forge-rows.ts";
 
 let db: Database;
 let owner: number;

@@ -16,8 +16,8 @@ import {
   type NewForgeUser,
   updateUser,
 } from "../../../../../storage/tables/forge/users.ts";
-import { openTestDatabase } from "../../../../support/database.ts";
-import { newUserRow } from "../../../../support/forge-rows.ts";
+import { openTestDatabase } from "../../../../support/storage/database.ts";
+import { newUserRow } from "../../../../support/forge/forge-rows.ts";
 import { cases } from "../../../../support/property.ts";
 
 const USERS = 3000;

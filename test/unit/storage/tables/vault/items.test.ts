@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import type { Transaction } from "../../../../../storage/engine/database.ts";
 import { softDeleteItem } from "../../../../../storage/tables/vault/items.ts";
-import { openTestDatabase } from "../../../../support/database.ts";
+import { openTestDatabase } from "../../../../support/storage/database.ts";
 
 test("what lies below a folder is found by its parents, not by looking through the whole connection", async () => {
   const db = await openTestDatabase({ engine: "sqlite" });

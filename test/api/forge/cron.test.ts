@@ -1,0 +1,66 @@
+import { readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
+import { createForgePeople } from "../../support/forge/forge-people.ts";
+import { expectWireShape } from "../../support/forge/forge-wire.ts";
+
+let daemon: TestDaemon;
+const people = createForgePeople(() => daemon);
+const { api } = people;
+beforeAll(async () => {
+  // A day's time at which nothing runs by itself.
+  const clock = () => Date.UTC(2026, 10, 20, 9, 30) + Math.floor(performance.now());
+  daemon = await startTestDaemon({ clock, env: { CROFT_RATE_LIMITS: "off" } });
+});
+afterAll(() => daemon[Symbol.asyncDispose]());
+
+interface Task {
+  readonly name: string;
+  readonly exec_times: number;
+  readonly prev: string;
+}
+const taskOf = async (name: string) =>
+  ((await api("GET", "/admin/cron?limit=50")).json as Task[]).find((task) => task.name === name);
+
+test("the list has the documented shape, a total and no links", async () => {
+  const answer = await api("GET", "/admin/cron?limit=3");
+  expect(answer.status).toBe(200);
+  expectWireShape("Cron", answer.json);
+  expect(answer.json).toHaveLength(3);
+  expect(Number(answer.headers.get("x-total-count"))).toBeGreaterThan(8);
+  expect(answer.headers.get("link")).toBeNull();
+});
+
+test("an unknown task is 404, in other letters too", async () => {
+  for (const name of ["unknown", "Backup_Database", "backup_database%20"])
+    expect((await api("POST", `/admin/cron/${name}`)).json.message).toBe("not found");
+});
+
+test("every task runs on demand and answers 204 without a body", async () => {
+  await api("POST", "/admin/users/keeper/repos", { name: "cared-for", auto_init: true });
+  const tasks = (await api("GET", "/admin/cron?limit=50")).json as Task[];
+  for (const { name } of tasks) {
+    const before = (await taskOf(name))?.exec_times ?? 0;
+    const answer = await api("POST", `/admin/cron/${name}`);
+    expect([name, answer.status, answer.text]).toEqual([name, 204, ""]);
+    // The answer waits for the end of the run, but not for ever.
+    await expect.poll(async () => (await taskOf(name))?.exec_times).toBeGreaterThan(before);
+  }
+  expect(await readdir(join(daemon.home, "backups"))).toEqual([
+    expect.stringMatching(/^croft-\d{8}-\d{6}\.db$/),
+  ]);
+  expect(JSON.stringify(daemon.log)).not.toContain("a scheduled task failed");
+});
+
+test("a damaged repository is found, and does not keep the others from being looked at", async () => {
+  await api("POST", "/admin/users/keeper/repos", { name: "damaged", auto_init: true });
+  const heads = join(daemon.home, "repositories", "keeper", "damaged.git", "refs", "heads");
+  await writeFile(join(heads, "broken"), `${"1".repeat(40)}\n`);
+  await api("POST", "/admin/cron/repo_health_check");
+  const findLine = () =>
+    daemon.log
+      .map((line) => JSON.stringify(line))
+      .find((each) => each.includes("a scheduled task failed"));
+  await expect.poll(findLine).toMatch(/git found damage in the repositories \d+"/);
+});

@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
+
+let daemon: TestDaemon;
+let token: string;
+
+beforeAll(async () => {
+  daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
+  token = daemon.first?.forge.token ?? "";
+  const email = "mira@example.org";
+  await api("POST", "/admin/users", { username: "mira", email, password: "user-password" });
+  await api("POST", "/admin/users/mira/repos", { name: "former" });
+  await api("PATCH", "/repos/mira/former", { name: "today" });
+});
+afterAll(() => daemon[Symbol.asyncDispose]());
+
+const api = (method: string, path: string, json?: unknown) =>
+  daemon.request(`/api/v1${path}`, { method, token, ...(json === undefined ? {} : { json }) });
+
+describe("the address that a repository has by now", () => {
+  test.each([
+    ["GET", "", "?a=%C3%BC&b=1+2"],
+    ["GET", "/issues", "?state=closed&page=2"],
+    ["GET", "/hooks", "?page=2"],
+    ["GET", "/notifications", "?all=true"],
+    ["PUT", "/notifications", "?to-status=read"],
+  ])("%s %s keeps the query of the request", async (method, rest, query) => {
+    const answer = await api(method, `/repos/mira/former${rest}${query}`);
+    expect([answer.status, answer.headers.get("location")]).toEqual([
+      307,
+      `/api/v1/repos/mira/today${rest}${query}`,
+    ]);
+  });
+
+  test("has no token in it", async () => {
+    const path = `/api/v1/repos/mira/former/issues?token=${token}&state=all`;
+    const answer = await daemon.request(path);
+    expect(answer.headers.get("location")).toBe("/api/v1/repos/mira/today/issues?state=all");
+  });
+});
+
+// Many clients put a path that begins with a slash behind a configured address that ends in one.
+describe("more slashes than needed are one", () => {
+  test.each([
+    ["//api/v1/version", 200],
+    ["//api//v1//repos/mira//today/", 200],
+    ["//api/packages/mira/npm/-/ping", 200],
+    ["//mira/today.git/info/refs?service=git-upload-pack", 200],
+    ["//nobody/nothing", 404],
+  ])("%s", async (path, status) => {
+    expect((await daemon.request(path, { token })).status).toBe(status);
+  });
+});

@@ -1,0 +1,198 @@
+import { once } from "node:events";
+import http, { type IncomingMessage } from "node:http";
+import { createParser, type EventSourceMessage } from "eventsource-parser";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { threadShape } from "../../../daemon/contract/forge/notifications.ts";
+import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
+import { createForgePeople } from "../../support/forge/forge-people.ts";
+
+let daemon: TestDaemon;
+const people = createForgePeople(() => daemon);
+const { newToken } = people;
+
+beforeAll(async () => {
+  daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
+});
+afterAll(() => daemon[Symbol.asyncDispose]());
+
+/** With a token that may do no more than streams need. */
+async function newUser(): Promise<{ readonly name: string; readonly token: string }> {
+  const name = await people.newUser();
+  return { name, token: await newToken(name, ["write:notification", "write:user"], "narrow") };
+}
+
+/** Makes a repository for a person, who gets a thread by it. */
+const newThread = async (owner: string) => `${owner}/${await people.newRepository(owner)}`;
+
+interface OpenStream extends Disposable {
+  readonly status: number;
+  readonly headers: IncomingMessage["headers"];
+  /** What came before the first event. */
+  readonly retryMs: number | undefined;
+  /** The next event; undefined when the stream has ended. */
+  next(): Promise<EventSourceMessage | undefined>;
+}
+
+async function openStream(
+  token: string,
+  headers: Record<string, string> = {},
+): Promise<OpenStream> {
+  const request = http.get(`${daemon.url}/api/v1/notifications/stream`, {
+    headers: { Authorization: `token ${token}`, ...headers },
+    agent: false,
+  });
+  const [answer] = (await once(request, "response")) as [IncomingMessage];
+  const events: EventSourceMessage[] = [];
+  let retryMs: number | undefined;
+  const parser = createParser({
+    onEvent: (event) => events.push(event),
+    onRetry: (given) => (retryMs = given),
+  });
+  answer.setEncoding("utf8");
+  const chunks = answer[Symbol.asyncIterator]();
+  return {
+    status: answer.statusCode ?? 0,
+    headers: answer.headers,
+    get retryMs() {
+      return retryMs;
+    },
+    async next() {
+      while (events.length === 0) {
+        const { value, done } = await chunks.next();
+        if (done === true) return undefined;
+        parser.feed(value as string);
+      }
+      return events.shift();
+    },
+    [Symbol.dispose]: () => void request.destroy(),
+  };
+}
+
+const wordOf = (event: EventSourceMessage | undefined): unknown => {
+  if (event === undefined) return "end";
+  const data = JSON.parse(event.data) as never;
+  if (event.event === "count") return (data as { new: number }).new;
+  return threadShape.parse(data).subject?.title;
+};
+
+describe("the stream of threads", () => {
+  test("tells the unread count, then each thread as it comes", async () => {
+    const { name, token } = await newUser();
+    using stream = await openStream(token);
+    expect(stream.status).toBe(200);
+    expect(stream.headers).toMatchObject({
+      "content-type": "text/event-stream",
+      "cache-control": "no-store",
+      "x-accel-buffering": "no",
+    });
+    expect(wordOf(await stream.next())).toBe(0);
+    expect(stream.retryMs).toBe(2000);
+    const title = await newThread(name);
+    const event = await stream.next();
+    expect(wordOf(event)).toBe(title);
+    expect(event).toMatchObject({ event: "thread", id: expect.stringMatching(/^\d+$/) });
+    expect(wordOf(await stream.next())).toBe(1);
+  });
+
+  test("misses nothing between two connections, nor while the daemon is away", async () => {
+    const { name, token } = await newUser();
+    const first = await openStream(token);
+    const { id = "" } = (await first.next()) ?? {};
+    first[Symbol.dispose]();
+    const titles = [await newThread(name)];
+    await daemon.stop();
+    daemon = await startTestDaemon({ home: daemon.home, env: { CROFT_RATE_LIMITS: "off" } });
+    titles.push(await newThread(name));
+    using second = await openStream(token, { "Last-Event-ID": id });
+    expect([wordOf(await second.next()), wordOf(await second.next())]).toEqual(titles);
+    expect(wordOf(await second.next())).toBe(2);
+  });
+
+  test.each(["x", "-1", "1e3", "99999999999999999999", "1, 2", ""])(
+    "begins with now for a Last-Event-ID that is none of its own: %j",
+    async (id) => {
+      using stream = await openStream(people.admin, { "Last-Event-ID": id });
+      expect(stream.status).toBe(200);
+      expect((await stream.next())?.event).toBe("count");
+    },
+  );
+
+  test("is ended at once by a daemon that stops, and takes nobody in any more", async () => {
+    await using other = await startTestDaemon({ env: { CROFT_SHUTDOWN_SECONDS: "60" } });
+    const mine = daemon;
+    daemon = other;
+    try {
+      using stream = await openStream(other.first?.forge.token ?? "");
+      expect(wordOf(await stream.next())).toBe(0);
+      const stopped = other.stop();
+      expect(wordOf(await stream.next())).toBe("end");
+      await stopped;
+    } finally {
+      daemon = mine;
+    }
+  });
+
+  test("ends when its token is deleted, and tells nothing that happened since", async () => {
+    const { name, token } = await newUser();
+    using stream = await openStream(token);
+    await stream.next();
+    const path = `/api/v1/users/${name}/tokens/narrow`;
+    const deleted = await daemon.request(path, {
+      method: "DELETE",
+      basic: `${name}:user-password`,
+    });
+    expect(deleted.status).toBe(204);
+    await newThread(name);
+    expect(wordOf(await stream.next())).toBe("end");
+  });
+
+  test("asks for the scope of notifications, and answers HEAD without a stream", async () => {
+    const { name } = await newUser();
+    const narrow = await openStream(await newToken(name, ["read:user"]));
+    expect(narrow.status).toBe(403);
+    const publicOnly = await newToken(name, ["public-only", "read:notification"]);
+    expect((await openStream(publicOnly)).status).toBe(403);
+    const wide = await newToken(name, ["read:notification"]);
+    for (let round = 0; round < 20; round += 1) {
+      const head = await daemon.request("/api/v1/notifications/stream", {
+        method: "HEAD",
+        token: wide,
+      });
+      expect([head.status, head.text]).toEqual([200, ""]);
+    }
+  });
+
+  test("is open a few times for one person, and gives a place back", async () => {
+    const { token } = await newUser();
+    const opened: OpenStream[] = [];
+    for (let count = 0; count < 8; count += 1) opened.push(await openStream(token));
+    expect(opened.map(({ status }) => status)).toEqual(opened.map(() => 200));
+    const refused = await openStream(token);
+    expect(refused.status).toBe(429);
+    expect(refused.headers["retry-after"]).toBe("10");
+    opened.pop()?.[Symbol.dispose]();
+    await expect
+      .poll(async () => {
+        const again = await openStream(token);
+        opened.push(again);
+        return again.status;
+      })
+      .toBe(200);
+    for (const stream of opened) stream[Symbol.dispose]();
+  });
+});
+
+test("a title with line ends makes no event of its own", async () => {
+  const { name, token } = await newUser();
+  const repository = await newThread(name);
+  using stream = await openStream(token);
+  await stream.next();
+  const title = 'x\n\nevent: count\ndata: {"new":99}\n\n\r\r\u2028';
+  const made = await daemon.request(`/api/v1/repos/${repository}/issues`, {
+    token: people.admin,
+    json: { title, assignees: [name] },
+  });
+  expect(made.status).toBe(201);
+  expect(wordOf(await stream.next())).toBe(made.json.title);
+  expect(wordOf(await stream.next())).toBe(2);
+});

@@ -1,0 +1,253 @@
+import { existsSync } from "node:fs";
+import { appendFile, mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
+import { createForgePeople } from "../../support/forge/forge-people.ts";
+import { createGitClient, type GitClient } from "../../support/forge/git-client.ts";
+
+let daemon: TestDaemon;
+let git: GitClient;
+const people = createForgePeople(() => daemon);
+const { api } = people;
+
+beforeAll(async () => {
+  daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
+  git = await createGitClient();
+  for (const username of ["mira", "Nora"]) await people.newUser(username);
+  await api("POST", "/admin/users/mira/orgs", { username: "team" });
+  await git.run("init", "-q", "-b", "trunk", "seed");
+  await git.in("seed", "commit", "-q", "--allow-empty", "-m", "one");
+  await git.in("seed", "branch", "side");
+});
+afterAll(async () => {
+  await git[Symbol.asyncDispose]();
+  await daemon[Symbol.asyncDispose]();
+});
+
+const folderOf = (path: string) => join(daemon.home, "repositories", path);
+const list = async (query = "") => api("GET", `/admin/unadopted${query}`);
+const adopt = (name: string) => api("POST", `/admin/unadopted/${name}`);
+
+/** A bare repository with two branches. */
+async function put(path: string): Promise<string> {
+  const folder = folderOf(path);
+  await git.run("clone", "-q", "--bare", "seed", folder);
+  return folder;
+}
+
+beforeEach(async () => {
+  for (const owner of ["mira", "nora", "team", "nobody"])
+    await rm(folderOf(owner), { recursive: true, force: true });
+});
+
+describe("listing", () => {
+  beforeEach(async () => {
+    for (const path of ["mira/alpha.git", "mira/bar.git", "nora/bar-2.git", "team/zeta.git"])
+      await put(path);
+  });
+
+  test.each([
+    ["", ["mira/alpha", "mira/bar", "nora/bar-2", "team/zeta"]],
+    ["?query=mira", ["mira/alpha", "mira/bar"]],
+    ["?query=m*", ["mira/alpha", "mira/bar"]],
+    ["?query=*/bar*", ["mira/bar", "nora/bar-2"]],
+    ["?query=Nora", []],
+    ["?query=mira/", []],
+    ["?query=/bar", []],
+    ["?query=%7Bmira,team%7D/*a", ["mira/alpha", "team/zeta"]],
+  ])("the query %j finds %j", async (query, names) => {
+    const answer = await list(query);
+    expect(answer).toMatchObject({ status: 200, json: names });
+    expect(answer.headers.get("x-total-count")).toBe(String(names.length));
+    expect(answer.headers.get("link")).toBeNull();
+  });
+
+  test.each(["?query=[", "?query=a/%7B", `?query=${"*".repeat(256)}`])(
+    "the query %s is no glob",
+    async (query) => expect((await list(query)).status).toBe(422),
+  );
+
+  test.each([
+    ["?limit=2", ["mira/alpha", "mira/bar"]],
+    ["?limit=2&page=2", ["nora/bar-2", "team/zeta"]],
+    ["?limit=2&page=3", []],
+    ["?limit=0&page=-1", ["mira/alpha", "mira/bar", "nora/bar-2", "team/zeta"]],
+    ["?limit=1000000000", ["mira/alpha", "mira/bar", "nora/bar-2", "team/zeta"]],
+    ["?page=9223372036854775808", ["mira/alpha", "mira/bar", "nora/bar-2", "team/zeta"]],
+  ])("the page %s", async (query, names) => {
+    const answer = await list(query);
+    expect(answer.json).toEqual(names);
+    expect(answer.headers.get("x-total-count")).toBe("4");
+  });
+
+  test("leaves out what cannot be one: strangers' folders, odd names, links, files, records", async () => {
+    await put("nobody/lost.git");
+    await put("mira/Upper.git");
+    await put("mira/no-suffix");
+    await put("mira/x.wiki.git");
+    await mkdir(folderOf("mira/sub/deep.git"), { recursive: true });
+    await writeFile(folderOf("mira/file.git"), "");
+    await symlink(folderOf("mira/alpha.git"), folderOf("mira/link.git"));
+    await symlink(daemon.home, folderOf("keeper"));
+    await api("POST", "/admin/users/mira/repos", { name: "recorded" });
+    expect((await list("?query=mira")).json).toEqual(["mira/alpha", "mira/bar"]);
+    expect((await list("?query=keeper")).json).toEqual([]);
+    await rm(folderOf("keeper"));
+    await api("DELETE", "/repos/mira/recorded");
+  });
+});
+
+describe("adopting", () => {
+  const forget = (name: string) => api("DELETE", `/repos/${name}`);
+
+  test("makes a private repository of the files, with the name as it was written", async () => {
+    await put("nora/bar.git");
+    expect((await adopt("NORA/Bar")).status).toBe(204);
+    const { json } = await api("GET", "/repos/nora/bar");
+    expect(json).toMatchObject({
+      full_name: "Nora/Bar",
+      private: true,
+      empty: false,
+      branch_count: 2,
+      default_branch: "trunk",
+      watchers_count: 1,
+    });
+    expect(json.size).toBeGreaterThan(0);
+    expect((await list()).json).toEqual([]);
+    expect((await adopt("nora/bar")).status).toBe(404);
+    const url = daemon.url.replace("://", "://Nora:user-password@");
+    expect((await git.run("clone", "-q", `${url}/Nora/Bar.git`, "adopted")).exitCode).toBe(0);
+    await forget("nora/bar");
+  });
+
+  test("an empty one, one of sha256, one whose HEAD names nothing, and one of an organization", async () => {
+    await git.run(
+      "init",
+      "-q",
+      "--bare",
+      "--object-format=sha256",
+      "-b",
+      "dev",
+      folderOf("team/empty.git"),
+    );
+    expect((await adopt("team/empty")).status).toBe(204);
+    expect((await api("GET", "/repos/team/empty")).json).toMatchObject({
+      empty: true,
+      default_branch: "dev",
+      object_format_name: "sha256",
+    });
+    const headless = await put("team/headless.git");
+    await writeFile(join(headless, "HEAD"), "ref: refs/heads/gone\n");
+    expect((await adopt("team/headless")).status).toBe(204);
+    expect((await api("GET", "/repos/team/headless")).json.default_branch).toBe("side");
+    await forget("team/empty");
+    await forget("team/headless");
+  });
+
+  test.each(["mira/none", "nobody/lost", "mira/x.wiki", "mira/..%2fnora", "..%2f../x"])(
+    "%s is 404",
+    async (name) => {
+      await put("nobody/lost.git");
+      expect((await adopt(name)).status).toBe(404);
+      expect((await api("DELETE", `/admin/unadopted/${name}`)).status).toBe(404);
+      expect(existsSync(folderOf("nobody/lost.git/HEAD"))).toBe(true);
+    },
+  );
+
+  test.each([
+    ["a link", (folder: string) => symlink("/etc", join(folder, "refs", "evil"))],
+    [
+      "objects elsewhere",
+      (folder: string) => writeFile(join(folder, "objects/info/alternates"), "/etc\n"),
+    ],
+    ["a common directory", (folder: string) => writeFile(join(folder, "commondir"), "/etc\n")],
+    ["a git file", (folder: string) => writeFile(join(folder, ".git"), "gitdir: /etc\n")],
+    ["no HEAD", (folder: string) => rm(join(folder, "HEAD"))],
+    ["a work tree", (folder: string) => git.run("-C", folder, "config", "core.bare", "false")],
+    [
+      "an unknown extension",
+      (folder: string) => git.run("-C", folder, "config", "extensions.evil", "1"),
+    ],
+    ["a broken configuration", (folder: string) => writeFile(join(folder, "config"), "[core\n")],
+    ["no repository", (folder: string) => rm(join(folder, "objects"), { recursive: true })],
+  ])("files with %s are 422 and stay as they are", async (_what, spoil) => {
+    const folder = await put("mira/odd.git");
+    await spoil(folder);
+    expect((await adopt("mira/odd")).status).toBe(422);
+    expect(existsSync(folder)).toBe(true);
+    expect((await api("GET", "/repos/mira/odd")).status).toBe(404);
+    expect((await list()).json).toEqual(["mira/odd"]);
+  });
+
+  test("what would run programs is taken out of the configuration, and hooks never run", async () => {
+    const folder = await put("mira/armed.git");
+    const mark = join(daemon.home, "ran");
+    await appendFile(
+      join(folder, "config"),
+      `[core]\n\talternateRefsCommand = touch ${mark}\n\tfsmonitor = touch ${mark}\n[uploadpack]\n\tpackObjectsHook = touch ${mark}\n[include]\n\tpath = /etc/passwd\n`,
+    );
+    await mkdir(join(folder, "hooks"), { recursive: true });
+    for (const hook of [
+      "pre-receive",
+      "update",
+      "post-receive",
+      "post-update",
+      "reference-transaction",
+    ])
+      await writeFile(join(folder, "hooks", hook), `#!/bin/sh\ntouch ${mark}\n`, { mode: 0o755 });
+    expect((await adopt("mira/armed")).status).toBe(204);
+    expect(await readFile(join(folder, "config"), "utf8")).not.toContain("touch");
+    const url = `${daemon.url.replace("://", "://mira:user-password@")}/mira/armed.git`;
+    expect((await git.run("clone", "-q", url, "armed")).exitCode).toBe(0);
+    await git.in("armed", "commit", "-q", "--allow-empty", "-m", "two");
+    expect((await git.in("armed", "push", "-q", "origin", "HEAD")).exitCode).toBe(0);
+    expect(existsSync(mark)).toBe(false);
+    await forget("mira/armed");
+  });
+
+  test("of many who adopt one at once, one succeeds", async () => {
+    await put("mira/wanted.git");
+    const answers = await Promise.all(Array.from({ length: 6 }, () => adopt("mira/wanted")));
+    const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b);
+    expect(statuses).toEqual([204, 404, 404, 404, 404, 404]);
+    await forget("mira/wanted");
+  });
+});
+
+describe("deleting", () => {
+  const remove = (name: string) => api("DELETE", `/admin/unadopted/${name}`);
+
+  test("removes the files, and links in them only as links", async () => {
+    const folder = await put("mira/old.git");
+    const precious = join(daemon.home, "precious");
+    await mkdir(precious, { recursive: true });
+    await writeFile(join(precious, "file"), "kept");
+    await symlink(precious, join(folder, "link"));
+    expect((await remove("mira/old")).status).toBe(204);
+    expect(existsSync(folder)).toBe(false);
+    await expect.poll(async () => (await list()).json.length, { interval: 10 }).toBe(0);
+    expect(await readFile(join(precious, "file"), "utf8")).toBe("kept");
+    expect((await remove("mira/old")).status).toBe(404);
+  });
+
+  test("a link in place of a repository or of an owner is not followed", async () => {
+    const precious = join(daemon.home, "precious.git");
+    await mkdir(precious, { recursive: true });
+    await mkdir(folderOf("mira"), { recursive: true });
+    await symlink(precious, folderOf("mira/link.git"));
+    expect((await remove("mira/link")).status).toBe(404);
+    await symlink(daemon.home, folderOf("team"));
+    expect((await remove("team/precious")).status).toBe(404);
+    expect((await adopt("team/precious")).status).toBe(404);
+    expect(existsSync(precious)).toBe(true);
+  });
+
+  test("one with a record is 404", async () => {
+    await put("mira/mine.git");
+    await adopt("mira/mine");
+    expect((await remove("mira/mine")).status).toBe(404);
+    expect(existsSync(folderOf("mira/mine.git"))).toBe(true);
+    await api("DELETE", "/repos/mira/mine");
+  });
+});

@@ -1,0 +1,110 @@
+import { Agent } from "undici";
+import { createBucketClient } from "../../../storage/cloud/s3/client.ts";
+import { toFindings, toPowers } from "../../../storage/cloud/s3/facts.ts";
+import { s3 } from "../../../storage/cloud/s3/provider.ts";
+import type { CloudProvider, Facts, Powers } from "../../../storage/cloud/provider.ts";
+import type { CloudSubject } from "../../conformance/cloud-provider.suite.ts";
+import { testProviderDeps } from "./vault-cloud.ts";
+
+/** A bucket of a server that runs somewhere else. */
+export interface RealBucket {
+  /** As the server was found. */
+  readonly can: Powers;
+  /** A folder of its own in the bucket, connected twice. Disposing of it empties that. */
+  open(): Promise<CloudSubject>;
+}
+
+/** What the environment must name for a real bucket to be tried. It should hold nothing else. */
+export const REAL_BUCKET =
+  "CROFT_TEST_S3_ENDPOINT, CROFT_TEST_S3_BUCKET, CROFT_TEST_S3_KEY and CROFT_TEST_S3_SECRET name no bucket of a real server";
+
+const calm = new AbortController().signal;
+
+/** The bucket that the environment names; undefined when it names none. */
+export async function findRealBucket(
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<RealBucket | undefined> {
+  const {
+    CROFT_TEST_S3_ENDPOINT: endpoint,
+    CROFT_TEST_S3_BUCKET: bucket,
+    CROFT_TEST_S3_KEY: id,
+    CROFT_TEST_S3_SECRET: secret,
+    CROFT_TEST_S3_REGION: region = "us-east-1",
+    CROFT_TEST_S3_PATH_STYLE: style = "true",
+  } = environment;
+  if (!endpoint || !bucket || !id || !secret) return undefined;
+
+  async function connect(prefix: string, agent: Agent, facts: Facts | undefined) {
+    const outcome = await s3.connect(
+      {
+        connectionId: crypto.randomUUID(),
+        settings: {
+          endpoint: endpoint ?? "",
+          bucket: bucket ?? "",
+          region,
+          path_style: style,
+          prefix,
+        },
+        credentials: { access_key_id: id ?? "", secret_access_key: secret ?? "" },
+        facts,
+        saveCredentials: async () => undefined,
+        signal: calm,
+      },
+      { ...deps, guarded: agent },
+    );
+    if (outcome.kind !== "ok") throw new Error(JSON.stringify(outcome));
+    return outcome;
+  }
+
+  const deps = { ...testProviderDeps("", Date.now), newId: () => crypto.randomUUID() };
+  const first = new Agent();
+  const { facts } = await connect("", first, undefined);
+  await first.destroy();
+
+  return {
+    can: toPowers(toFindings(facts, region)),
+
+    async open() {
+      const prefix = `suite/${crypto.randomUUID()}`;
+      const agent = new Agent();
+      const client = createBucketClient(
+        {
+          endpoint,
+          region: String(facts["region"]),
+          bucket,
+          isPathStyle: style === "true",
+          keys: { accessKeyId: id, secretAccessKey: secret, sessionToken: undefined },
+        },
+        { guarded: agent, clock: Date.now },
+      );
+      const provider: CloudProvider = (await connect(prefix, agent, facts)).provider;
+      const other = (await connect(prefix, agent, facts)).provider;
+      return {
+        provider,
+        other,
+        async overwrite(item, bytes) {
+          const body = Buffer.from(bytes);
+          const sent = await client.ask({
+            method: "PUT",
+            key: `${prefix}/${item}`,
+            body,
+            signal: calm,
+          });
+          if (sent.kind === "refused") throw new Error(JSON.stringify(sent));
+        },
+        async leftovers() {
+          const page = await client.page({ prefix: `${prefix}/.croft/` }, calm);
+          if (page.kind === "refused") throw new Error(JSON.stringify(page));
+          return page.objects.map(({ key }) => key);
+        },
+        faults: {},
+        async [Symbol.asyncDispose]() {
+          const listed = await provider.list({ folder: "", signal: calm });
+          for (const item of listed.kind === "ok" ? listed.items : [])
+            await provider.delete({ id: item.id, expected: {}, permanently: true, signal: calm });
+          await agent.destroy();
+        },
+      };
+    },
+  };
+}

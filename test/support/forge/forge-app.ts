@@ -1,0 +1,155 @@
+import { createHash } from "node:crypto";
+import { createServer, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { toNodeHandler } from "h3";
+import {
+  createForgeAccounts,
+  type ForgeAccounts,
+  type ForgeAccountsDeps,
+  peopleRoutes,
+} from "../../../daemon/forge/accounts/accounts.ts";
+import { createForgeApi } from "../../../daemon/forge/api.ts";
+import { bindRoutes, type RequestReport } from "../../../daemon/http/bind.ts";
+import { createServerRequest } from "../../../daemon/http/server-request.ts";
+import type { PasswordHasher } from "../../../daemon/password-hasher.ts";
+import type { Database } from "../../../storage/engine/database.ts";
+import { createKeyring } from "../../../storage/keys/keyring.ts";
+import type { TestAnswer, TestRequest } from "../daemon.ts";
+import { openTestDatabase } from "../storage/database.ts";
+import { sendRequest } from "../send-request.ts";
+
+/** Passwords as plain digests: the tests that use it are not about hashing. */
+const quickHasher: PasswordHasher = {
+  hash: async (password) => `quick:${createHash("sha256").update(password).digest("hex")}`,
+  verify: async (stored, password) => ({
+    fits: stored === (await quickHasher.hash(password)),
+    outdated: false,
+  }),
+};
+
+/** The forge's people served on a loopback port, over a fresh database in memory. */
+export interface ForgeApp extends AsyncDisposable {
+  readonly url: string;
+  readonly db: Database;
+  readonly accounts: ForgeAccounts;
+  /** A token of scope `all` of the site administrator `admin` (password `admin-password`). */
+  readonly token: string;
+  readonly reports: readonly RequestReport[];
+  /** Mails that were queued. */
+  readonly mails: readonly {
+    readonly to: string;
+    readonly subject: string;
+    readonly text: string;
+  }[];
+  /** Moves the clock. */
+  advance(milliseconds: number): void;
+  request(path: string, init?: TestRequest): Promise<TestAnswer>;
+  /** Creates a person who may sign in at once (password `user-password`), by default called `mira`. */
+  addUser(fields?: Readonly<Record<string, unknown>>): Promise<{ readonly id: number }>;
+  /** A token of a person that `addUser` made. */
+  tokenOf(username: string, scopes?: readonly string[]): Promise<string>;
+}
+
+export const START = Date.parse("2026-03-01T12:00:00Z");
+
+/** Starts it; `await using` stops it. `deps` replaces what a test is about. */
+export async function startForgeApp(deps: Partial<ForgeAccountsDeps> = {}): Promise<ForgeApp> {
+  let now = START;
+  const clock = () => now;
+  let drawn = 0;
+  const random = (size: number) => {
+    drawn += 1;
+    return createHash("shake256", { outputLength: size }).update(`draw ${drawn}`).digest();
+  };
+  const mails: { to: string; subject: string; text: string }[] = [];
+  const db = await openTestDatabase({ clock });
+  const accounts = createForgeAccounts({
+    db,
+    clock,
+    random,
+    passwords: quickHasher,
+    publicUrl: () => "http://croft.example:7420",
+    sealer: createKeyring([{ version: 1, bytes: new Uint8Array(32) }], random),
+    instanceName: "croft",
+    addressKey: (address) => address,
+    limitSignIns: true,
+    queueMail: async (_tx, mail) => mails.push(mail),
+    ...deps,
+  });
+  const reports: RequestReport[] = [];
+  const api = createForgeApi({ db, authentication: accounts.authentication, urls: accounts.urls });
+  const app = bindRoutes(api, peopleRoutes(accounts), {
+    limiter: {
+      counts: true,
+      consume: async (_key, { max, seconds }) => ({
+        allowed: true,
+        remaining: max,
+        resetSeconds: seconds,
+      }),
+      addressKey: (address) => address,
+    },
+    publicUrl: () => "http://croft.example:7420",
+    maxJsonBytes: 1 << 20,
+    maxUploadBytes: 1 << 20,
+    temporaryDirectory: tmpdir(),
+    checkReplies: true,
+    toServerRequest: createServerRequest(
+      (message: IncomingMessage) => message.socket.remoteAddress ?? "",
+    ),
+    report: (what) => reports.push(what),
+  });
+  const server = createServer(toNodeHandler(app) as never);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { token } = await accounts.createFirstSiteAdministrator({
+    username: "admin",
+    email: "admin@croft.example",
+    password: "admin-password",
+  });
+  const request = (path: string, init?: TestRequest) => sendRequest(url, path, init);
+  return {
+    url,
+    db,
+    accounts,
+    token,
+    reports,
+    mails,
+    advance: (milliseconds) => {
+      now += milliseconds;
+    },
+    request,
+    async addUser(fields = {}) {
+      const username = fields["username"] ?? "mira";
+      const answer = await request("/api/v1/admin/users", {
+        token,
+        json: {
+          username,
+          email: `${String(username)}@croft.example`,
+          password: "user-password",
+          must_change_password: false,
+          ...fields,
+        },
+      });
+      if (answer.status !== 201) throw new Error(`no user: ${answer.status} ${answer.text}`);
+      return answer.json;
+    },
+    async tokenOf(username, scopes = ["all"]) {
+      drawn += 1;
+      const made = await accounts.tokens.create({ scope: undefined }, username, {
+        name: `token ${drawn}`,
+        scopes,
+      });
+      return made.secret;
+    },
+    [Symbol.asyncDispose]: async () => {
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+      await db.close();
+      const bug = reports.find(({ status }) => status === 500);
+      if (bug !== undefined)
+        throw new Error(`${bug.route} answered ${bug.status}`, { cause: bug.error });
+    },
+  };
+}

@@ -1,0 +1,106 @@
+import { sealAgainIn } from "../../../daemon/key-rotation.ts";
+import type { Database, SqlValue } from "../../../storage/engine/database.ts";
+import type { Keyring } from "../../../storage/keys/keyring.ts";
+import { listSealed, sealedColumns } from "../../../storage/tables/common/sealed.ts";
+
+type ColumnName = keyof typeof sealedColumns;
+const names = Object.keys(sealedColumns) as ColumnName[];
+
+/** Adds rows with a sealed value in every column that has such: `hooks` hooks, and one row of everything else. */
+export async function addSealedRows(db: Database, keyring: Keyring, hooks = 1): Promise<void> {
+  const seal = (name: ColumnName, key: number | string, value = "") =>
+    sealAgainIn[name](value, key, (purpose, _sealed, row) =>
+      keyring.seal(purpose, `${name} ${key}`, row),
+    );
+  await db.transaction(async (tx) => {
+    const insert = (table: string, row: Readonly<Record<string, SqlValue>>) => {
+      const columns = Object.keys(row);
+      const marks = columns.map(() => "?").join(", ");
+      return tx.run(
+        `INSERT INTO ${table} (${columns.join(", ")}) VALUES (${marks})`,
+        ...Object.values(row),
+      );
+    };
+    const at = { created_at: tx.now, updated_at: tx.now };
+    await insert("vault_users", {
+      id: "u1",
+      handle: "mira",
+      handle_key: "mira",
+      email: "mira@example.org",
+      password_hash: "",
+      role: "user",
+      is_active: 1,
+      password_must_change: 0,
+      default_storage_backend: "internal",
+      token_version: 0,
+      totp_enabled: 1,
+      totp_secret: seal("vaultTotpSecrets", "u1"),
+      totp_last_step: 0,
+      totp_pending_secret: seal("vaultPendingTotpSecrets", "u1"),
+      ...at,
+    });
+    await insert("vault_connections", {
+      id: "c1",
+      user_id: "u1",
+      provider: "webdav",
+      display_name: "mine",
+      settings: "{}",
+      credentials: seal("vaultCredentials", "c1"),
+      status: "connected",
+      generation: 0,
+      created_at: tx.now,
+    });
+    await insert("vault_oauth_states", {
+      state_hash: "s1",
+      user_id: "u1",
+      provider: "dropbox",
+      code_verifier: seal("vaultCodeVerifiers", "s1"),
+      expires_at: tx.now,
+    });
+    for (let id = 1; id <= hooks; id += 1)
+      await insert("forge_hooks", {
+        id,
+        scope: "system",
+        kind: "gitea",
+        name: "",
+        sealed_target: seal("forgeHookTargets", id),
+        content_type: "json",
+        events: "[]",
+        branch_filter: "*",
+        is_active: 1,
+        ...at,
+      });
+    await insert("jobs", {
+      kind: "mail.send",
+      payload: seal("queuedMails", "m1", JSON.stringify({ id: "m1", sealed: "" })),
+      state: "waiting",
+      run_at: tx.now,
+      attempts: 0,
+      ...at,
+    });
+  });
+}
+
+/** What all sealed values say; throws `SealError` when one does not open. */
+export async function readSealedRows(db: Database, keyring: Keyring): Promise<string[]> {
+  const texts: string[] = [];
+  for (const name of names)
+    for (const { key, value } of await listSealed(db, sealedColumns[name], undefined, 10_000))
+      sealAgainIn[name](value, key, (purpose, sealed, row) => {
+        texts.push(keyring.openText(purpose, sealed, row));
+        return sealed;
+      });
+  return texts;
+}
+
+/** What `readSealedRows` gives for the rows of `addSealedRows`. */
+export function sealedTexts(hooks = 1): string[] {
+  return [
+    ...Array.from({ length: hooks }, (_, index) => `forgeHookTargets ${index + 1}`),
+    "vaultTotpSecrets u1",
+    "vaultPendingTotpSecrets u1",
+    "vaultCredentials c1",
+    "vaultCodeVerifiers s1",
+    "queuedMails m1",
+  ];
+}
