@@ -448,8 +448,7 @@ export async function startS3Server(options: S3ServerOptions = {}): Promise<S3Se
     const max = Math.min(Number(query.get("max-keys") ?? 1000), 1000, pageEntries);
     const all = store.versions(query.get("prefix") ?? "");
     const [key, id] = [query.get("key-marker"), query.get("version-id-marker")];
-    const from =
-      key === undefined ? 0 : all.findIndex((one) => one.key === key && one.version.id === id) + 1;
+    const from = key === undefined ? 0 : toPositionBehind(all, key, id);
     const page = all.slice(from, from + max);
     const last = page.at(-1);
     const isCut = from + page.length < all.length;
@@ -459,7 +458,7 @@ export async function startS3Server(options: S3ServerOptions = {}): Promise<S3Se
       isEncoded ? "<EncodingType>url</EncodingType>" : "",
       `<IsTruncated>${isCut}</IsTruncated>`,
       isCut && last !== undefined
-        ? `<NextKeyMarker>${escape(last.key)}</NextKeyMarker><NextVersionIdMarker>${last.version.id}</NextVersionIdMarker>`
+        ? `<NextKeyMarker>${spell(last.key)}</NextKeyMarker><NextVersionIdMarker>${last.version.id}</NextVersionIdMarker>`
         : "",
       ...page.map(({ key: name, version, isLatest }) => {
         const kind = version.isMarker ? "DeleteMarker" : "Version";
@@ -572,6 +571,22 @@ function unescape(text: string): string {
     .replaceAll("&lt;", "<")
     .replaceAll("&gt;", ">")
     .replaceAll("&amp;", "&");
+}
+
+/** Where a listing goes on behind a version, which may be gone by then. */
+function toPositionBehind(
+  all: readonly { readonly key: string; readonly version: S3Version }[],
+  key: string,
+  id: string | undefined,
+): number {
+  const at = all.findIndex((one) => one.key === key && one.version.id === id);
+  if (at >= 0) return at + 1;
+  const isBehind = (one: string) => {
+    const order = Buffer.compare(Buffer.from(one), Buffer.from(key));
+    return order > 0 || (order === 0 && id !== undefined);
+  };
+  const next = all.findIndex((one) => isBehind(one.key));
+  return next < 0 ? all.length : next;
 }
 
 function bare(etag: string): string {

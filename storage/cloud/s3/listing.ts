@@ -60,13 +60,24 @@ export async function* pagesOf(
     yield read;
     if (page.next === undefined) return;
     empty = read.entries.length + read.prefixes.length === 0 ? empty + 1 : 0;
-    next = page.next;
+    next = toNextQuery(page, page.next, store);
     const token = JSON.stringify(next);
     characters += token.length;
     const isEndless = empty > EMPTY_PAGES_MAX || characters > TOKEN_CHARACTERS_MAX;
     if (isEndless || seen.has(token)) return yield broken("listing_without_end");
     seen.add(token);
   }
+}
+
+/** Keys by which a listing goes on are spelled like all others; tokens are sent back as they came. */
+function toNextQuery(
+  { isEncoded }: ListedPage,
+  next: Readonly<Record<string, string>>,
+  { findings }: ListedBucket,
+): Readonly<Record<string, string>> {
+  const marker = next["key-marker"];
+  if (marker === undefined || !isEncoded) return next;
+  return { ...next, "key-marker": decodeKey(marker, findings.keySpelling) ?? marker };
 }
 
 /** What tells a page from the next one; empty when there is nothing in it. */

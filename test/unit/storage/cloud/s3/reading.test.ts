@@ -197,6 +197,25 @@ describe("deleting with versions", () => {
     expect(server.store.versions("").map(({ key }) => key)).toEqual(["file2"]);
   });
 
+  test.each(["form", "percent", "none"] as const)(
+    "for good takes all of a folder, page by page, however keys are spelled (%s)",
+    async (encoding) => {
+      const { provider, server } = await open({
+        server: { isVersioned: true, pageEntries: 3, encoding },
+      });
+      const all = ["a #1", "a #2", "a 3", "a$4", "a!5", "b+6", "ü 7", "日 8"];
+      for (const name of all) server.store.put(`old files/${name}`, Buffer.from("x"), {});
+      const gone = provider.delete({
+        id: "old files",
+        expected: {},
+        permanently: true,
+        signal: calm,
+      });
+      expect(await gone).toEqual({ kind: "ok", how: "permanent" });
+      expect(server.store.versions("")).toEqual([]);
+    },
+  );
+
   test("a rename leaves the old place as a deleted object, and the new one whole", async () => {
     const { provider, server } = await open({ server: { isVersioned: true } });
     const file = await put(provider, "", "file", "x");
