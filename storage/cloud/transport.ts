@@ -13,8 +13,10 @@ export interface ProviderRequest {
   /** A stream is consumed or destroyed in any case, and needs `content-length` among the headers unless sent in chunks. */
   readonly body?: string | Uint8Array | Readable | undefined;
   readonly signal: AbortSignal;
-  /** Until the answer's head is there, after the request was written; 60 s when absent. */
+  /** Until the answer's head is there, after the request was written; 60 s when absent, 5 minutes where `isLong`. */
   readonly headTimeoutMs?: number;
+  /** The other end has much to do first: until then a byte now and then tells that it is still at it. */
+  readonly isLong?: boolean;
 }
 
 /** What the provider said. The body must be taken by one of its functions. */
@@ -46,6 +48,7 @@ export interface Transport {
 export const ADDRESS_REFUSED = "address_refused";
 
 const HEAD_TIMEOUT_MS = 60_000;
+const LONG_HEAD_TIMEOUT_MS = 300_000;
 /** Between two pieces of a body. */
 const IDLE_TIMEOUT_MS = 60_000;
 const TEXT_BYTES_MAX = 1024 * 1024;
@@ -59,6 +62,9 @@ export interface Pace {
 
 /** Slower than any line: a server that sends a byte now and then would be waited for without an end. */
 const SLOWEST: Pace = { bytesMin: 1024, spanMs: 60_000 };
+
+/** Slower than that nobody is who says at all that he is still at it. */
+const SIGN_OF_LIFE: Pace = { bytesMin: 1, spanMs: 60_000 };
 
 /** For a whole answer that is read before anything is said: a listing may be long, and no line is that slow. */
 const WHOLE_MS = 15 * 60_000;
@@ -75,7 +81,8 @@ export function inTime(stream: Readable): Readable {
 /** The transport of all adapters that speak HTTP. The dispatcher decides which addresses may be called. */
 export function createTransport(dispatcher: Dispatcher, slowest: Pace = SLOWEST): Transport {
   return {
-    async send({ method, url, path, headers, body, signal, headTimeoutMs = HEAD_TIMEOUT_MS }) {
+    async send({ method, url, path, headers, body, signal, isLong = false, ...limits }) {
+      const { headTimeoutMs = isLong ? LONG_HEAD_TIMEOUT_MS : HEAD_TIMEOUT_MS } = limits;
       const stream = body instanceof Readable ? body : undefined;
       const source = stream && watchSource(stream);
       const late = watchHead(stream, headTimeoutMs);
@@ -91,7 +98,7 @@ export function createTransport(dispatcher: Dispatcher, slowest: Pace = SLOWEST)
           headersTimeout: headTimeoutMs,
           bodyTimeout: IDLE_TIMEOUT_MS,
         });
-        return toAnswer(answer, slowest);
+        return toAnswer(answer, isLong ? SIGN_OF_LIFE : slowest);
       } catch (error) {
         // The other end may close a connection while the source is still read: only its own error counts.
         const failed = source?.failure();

@@ -26,6 +26,8 @@ export interface BucketRequest {
   /** Lower-case names. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array;
+  /** Bytes are moved within the storage, which may take minutes. */
+  readonly isLong?: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -85,7 +87,7 @@ export function createBucketClient(
   let { region, endpoint } = address;
 
   async function sendOnce(request: BucketRequest): Promise<Answered | Refused> {
-    const { method, key, query = {}, headers = {}, body, signal } = request;
+    const { method, key, query = {}, headers = {}, body, signal, isLong = false } = request;
     // What lies in between may drop a range; the answer tells, and a refusal would look like a wrong key.
     const { range, ...signable } = headers;
     const base = new URL(endpoint);
@@ -120,6 +122,7 @@ export function createBucketClient(
       },
       body,
       signal,
+      isLong,
     });
     if (answer.kind === "offline")
       return { kind: "refused", status: 0, code: "", headers: {}, failure: answer };

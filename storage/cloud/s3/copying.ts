@@ -74,7 +74,10 @@ async function copyAtOnce(store: Store, { from, source, to, signal }: Copy): Pro
     ...(store.findings.guards.copyDestination ? NEW_COPY_HEADERS : {}),
   };
   const sent = await throughRaces(store, signal, () =>
-    store.client.askForBody({ method: "PUT", key: to, headers, signal }, "CopyObjectResult"),
+    store.client.askForBody(
+      { method: "PUT", key: to, headers, isLong: true, signal },
+      "CopyObjectResult",
+    ),
   );
   if (sent.kind === "refused") return toUncopied(sent);
   return {
@@ -109,6 +112,7 @@ async function copyInParts(store: Store, copy: Copy): Promise<Changed | Failure>
               ...toSourceHeaders(store, from, source.etag),
               "x-amz-copy-source-range": `bytes=${start}-${end}`,
             },
+            isLong: true,
             signal,
           },
           "CopyPartResult",

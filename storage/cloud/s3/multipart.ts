@@ -96,6 +96,7 @@ async function complete(
           ...(store.findings.guards.multipart ? { "if-none-match": "*" } : {}),
         },
         body,
+        isLong: true,
         signal,
       },
       "CompleteMultipartUploadResult",

@@ -37,6 +37,7 @@ export interface S3Subject extends CloudSubject {
     readonly connectionId?: string;
     /** Of another daemon. */
     readonly home?: string;
+    readonly deps?: ProviderDeps;
   }): Promise<CloudProvider>;
 }
 
@@ -72,6 +73,7 @@ export async function openS3Subject(options: S3SubjectOptions = {}): Promise<S3S
     facts: known,
     connectionId = "one",
     home,
+    deps: own = deps,
   } = {}) => {
     const outcome = await type.connect(
       {
@@ -93,7 +95,7 @@ export async function openS3Subject(options: S3SubjectOptions = {}): Promise<S3S
         saveCredentials: async () => undefined,
         signal: new AbortController().signal,
       },
-      home === undefined ? deps : { ...deps, home, turns: createTurns() },
+      home === undefined ? own : { ...own, home, turns: createTurns() },
     );
     if (outcome.kind !== "ok") throw new Error(JSON.stringify(outcome));
     facts = outcome.facts;

@@ -207,6 +207,31 @@ describe("an answer's body", () => {
     }
   });
 
+  test("of a long piece of work may come drop by drop, but must not stop coming", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    try {
+      let drip = () => undefined as unknown;
+      const { send } = await start((_request, response) => {
+        drip = () => response.write(" ");
+        response.write("<");
+      });
+      const stream = (await sendOk(send({ isLong: true }))).stream(undefined);
+      for (let minutes = 0; minutes < 3; minutes++) {
+        await once(stream, "readable");
+        stream.read();
+        vi.advanceTimersByTime(60_000);
+        expect(stream.errored).toBeNull();
+        drip();
+      }
+      await once(stream, "readable");
+      stream.read();
+      vi.advanceTimersByTime(120_000);
+      expect(stream.errored).toMatchObject({ failure: { kind: "offline", note: "too_slow" } });
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   test("that is needed as a whole is given up in the end, however fast it drips", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {

@@ -7,6 +7,7 @@ import {
   inChunks,
   mkdir,
   pattern,
+  rename,
   same,
   tree,
   tryUpload,
@@ -44,6 +45,28 @@ const steps = {
 const { "the beginning": _beginning, ...lossless } = steps;
 
 const DAY_MS = 86_400_000;
+
+test("a server has time to put parts together and to copy", async () => {
+  const { deps, connect } = await open();
+  const patience: { method: string; path: string; headersTimeout: unknown }[] = [];
+  const guarded = deps.guarded.compose((dispatch) => (request, handler) => {
+    const { method, path, headersTimeout } = request;
+    patience.push({ method, path, headersTimeout });
+    return dispatch(request, handler);
+  });
+  const provider = await connect({ deps: { ...deps, guarded } });
+  // What connecting tries is tiny.
+  patience.length = 0;
+  const file = await tryUpload(provider, "", "file.bin", pattern(500_000));
+  if (file.kind !== "ok") throw new Error(file.kind);
+  expect((await rename(provider, file.item, "other.bin")).kind).toBe("ok");
+  const isLong = ({ method, path }: { method: string; path: string }) =>
+    (method === "POST" && path.includes("?uploadId=")) ||
+    (method === "PUT" && path.endsWith("/other.bin"));
+  const [long, short] = [patience.filter(isLong), patience.filter((one) => !isLong(one))];
+  expect(long.map(({ headersTimeout }) => headersTimeout)).toEqual([300_000, 300_000]);
+  expect(new Set(short.map(({ headersTimeout }) => headersTimeout))).toEqual(new Set([60_000]));
+});
 
 /** Uploads `file.bin`, of which one part is there and the rest comes after `meanwhile`; it must succeed and be whole. */
 async function uploadDuring(provider: CloudProvider, meanwhile: () => Promise<void>) {
