@@ -13,8 +13,8 @@ import { sealSecretAgain } from "./forge/accounts/second-factors.service.ts";
 import { sealTargetAgain } from "./forge/hooks/targets.ts";
 import { sealMailAgain } from "./outbound/mail/mailer.ts";
 import { sealTotpSecretAgain } from "./vault/accounts/totp-secrets.ts";
-import { sealCredentialsAgain } from "./vault/cloud/adapters.ts";
-import { sealVerifierAgain } from "./vault/cloud/authorization.service.ts";
+import { sealCredentialsAgain } from "./vault/cloud/connections/credentials.ts";
+import { sealVerifierAgain } from "./vault/cloud/authorization/authorization.service.ts";
 
 /**
  * What came of a rotation. `rotated`: the old master key is out of use; `isResumed` when no key was made, because a new one

@@ -310,7 +310,7 @@ async function run(
         expect(result).toMatchObject({ kind: "moved", itemId: to });
         if (to !== path) model.relocate(path, to);
         const node = model.tree.get(to);
-        const etag = (await t.cloud.bytes.detail(mira, { connection_id: id, item_id: to })).item
+        const etag = (await t.cloud.items.detail(mira, { connection_id: id, item_id: to })).item
           .etag;
         if (node !== undefined) note(model, one.client, to, node, etag);
         for (const folder of [parentOf(path), destination])

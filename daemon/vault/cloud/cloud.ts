@@ -1,6 +1,7 @@
 // daemon/vault/cloud: connected storage: connections, their items, uploads and downloads through the byte cache.
 // May import: daemon/contract, daemon/errors.ts, daemon/vault/{caller,handle}.ts, storage. Never an adapter by name.
-// Start here (what it is made of), then items.routes.ts, then changes.service.ts or bytes.service.ts.
+// connections/ and authorization/ open storages; items/ keeps what was listed, bytes/ reads it, changes/ changes it, analysis/
+// looks into it. Start here (what it is made of), then changes/changes.service.ts or bytes/bytes.service.ts.
 import type { ByteCache } from "../../../storage/bytes/cache.ts";
 import type { CloudProviderType, ProviderDeps } from "../../../storage/cloud/provider.ts";
 import type { Database } from "../../../storage/engine/database.ts";
@@ -8,17 +9,26 @@ import type { Keyring } from "../../../storage/keys/keyring.ts";
 import type { Route } from "../../http/handle.ts";
 import type { JobQueue } from "../../jobs/queue.ts";
 import type { Log } from "../../logging.ts";
-import { createAdapters } from "./adapters.ts";
-import { analysisRoutes } from "./analysis.routes.ts";
-import { createAnalysis, type CloudAnalysis } from "./analysis.service.ts";
-import { createAuthorization, type CloudAuthorization } from "./authorization.service.ts";
-import { createBytes, type CloudBytes } from "./bytes.service.ts";
-import { createChanges, type CloudChanges } from "./changes.service.ts";
-import { connectionRoutes } from "./connections.routes.ts";
-import { createConnections, type CloudConnections } from "./connections.service.ts";
-import { itemRoutes } from "./items.routes.ts";
-import { createListings, type CloudListings } from "./listings.service.ts";
-import { createUploads, type CloudUploads } from "./uploads.service.ts";
+import { analysisRoutes } from "./analysis/analysis.routes.ts";
+import { createAnalysis, type CloudAnalysis } from "./analysis/analysis.service.ts";
+import { authorizationRoutes } from "./authorization/authorization.routes.ts";
+import {
+  createAuthorization,
+  type CloudAuthorization,
+} from "./authorization/authorization.service.ts";
+import { bytesRoutes } from "./bytes/bytes.routes.ts";
+import { createBytes, type CloudBytes } from "./bytes/bytes.service.ts";
+import { changeRoutes } from "./changes/changes.routes.ts";
+import { createChanges, type CloudChanges } from "./changes/changes.service.ts";
+import { createRecording } from "./changes/recording.ts";
+import { registerRelisting } from "./changes/relisting.ts";
+import { createUploads, type CloudUploads } from "./changes/uploads.service.ts";
+import { createAdapters } from "./connections/adapters.ts";
+import { connectionRoutes } from "./connections/connections.routes.ts";
+import { createConnections, type CloudConnections } from "./connections/connections.service.ts";
+import { itemRoutes } from "./items/items.routes.ts";
+import { createItems, type CloudItems } from "./items/items.service.ts";
+import { createListings, type CloudListings } from "./items/listings.service.ts";
 
 /** What the cloud side is made of. */
 export interface CloudDeps {
@@ -50,6 +60,7 @@ export interface CloudDeps {
 /** The cloud side of the vault. */
 export interface Cloud {
   readonly connections: CloudConnections;
+  readonly items: CloudItems;
   readonly listings: CloudListings;
   readonly bytes: CloudBytes;
   readonly changes: CloudChanges;
@@ -64,20 +75,31 @@ export interface Cloud {
 export function createCloud(deps: CloudDeps): Cloud {
   const adapters = createAdapters(deps);
   const connections = createConnections(deps, adapters);
+  const items = createItems(deps, adapters);
   const listings = createListings(deps, adapters);
+  const recording = createRecording(deps, listings);
+  registerRelisting(deps, listings);
   return {
     connections,
+    items,
     listings,
-    bytes: createBytes(deps, adapters),
-    changes: createChanges(deps, adapters, listings),
-    uploads: createUploads(deps, adapters, listings),
+    bytes: createBytes(deps, adapters, items),
+    changes: createChanges(deps, adapters, recording),
+    uploads: createUploads(deps, adapters, recording),
     authorization: createAuthorization(deps, adapters, connections),
-    analysis: createAnalysis(deps, adapters),
+    analysis: createAnalysis(deps, items),
     close: () => adapters.close(),
   };
 }
 
 /** The routes of the cloud side. */
 export function cloudRoutes(cloud: Cloud): Route[] {
-  return [...connectionRoutes(cloud.connections), ...itemRoutes(cloud), ...analysisRoutes(cloud)];
+  return [
+    ...connectionRoutes(cloud.connections),
+    ...itemRoutes(cloud),
+    ...bytesRoutes(cloud.bytes),
+    ...changeRoutes(cloud),
+    ...analysisRoutes(cloud.analysis),
+    ...authorizationRoutes(cloud.authorization),
+  ];
 }

@@ -55,7 +55,7 @@ describe("a folder of the server as storage", () => {
     expect(uploaded).toMatchObject({ kind: "uploaded", size: 5, parentRef: "Reports" });
     expect(await readFile(join(t.files, "Reports/a b.txt"), "utf8")).toBe("hello");
     expect(await download(t, mira, id, "Reports/a b.txt")).toEqual(small);
-    const opened = await t.cloud.bytes.open(mira, {
+    const opened = await t.cloud.items.open(mira, {
       connection_id: id,
       item_id: "Reports/a b.txt",
     });
@@ -85,7 +85,7 @@ describe("a folder of the server as storage", () => {
       { new_name: "ä" },
     );
     expect(renamed).toMatchObject({ kind: "renamed", item: { id: "ä" } });
-    const detail = await t.cloud.bytes.detail(mira, { connection_id: id, item_id: "ä/b/one.txt" });
+    const detail = await t.cloud.items.detail(mira, { connection_id: id, item_id: "ä/b/one.txt" });
     expect(detail.folders).toEqual(["ä", "b"]);
     const moved = await t.cloud.changes.move(
       mira,

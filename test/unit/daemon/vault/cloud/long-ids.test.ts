@@ -30,7 +30,7 @@ describe.each(["sqlite", "postgres"] as const)("paths of 3,000 bytes as ids, on 
       name: "new",
     });
     expect(made).toMatchObject({ kind: "folder", item: { id: `${deepest}/new` } });
-    const detail = (item_id: string) => t.cloud.bytes.detail(mira, { connection_id, item_id });
+    const detail = (item_id: string) => t.cloud.items.detail(mira, { connection_id, item_id });
     const before = await detail(`${deepest}/old`);
     expect(before.folders).toEqual(folders);
     expect(before.item).toMatchObject({ providerItemId: `${deepest}/old`, parentRef: deepest });

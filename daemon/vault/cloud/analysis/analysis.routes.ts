@@ -1,0 +1,22 @@
+import {
+  getAnalysisSettings,
+  updateAnalysisSettings,
+} from "../../../contract/vault/cloud-connections.ts";
+import { analyzeItem } from "../../../contract/vault/cloud-items.ts";
+import type { Route } from "../../../http/handle.ts";
+import { handle } from "../../handle.ts";
+import type { CloudAnalysis } from "./analysis.service.ts";
+import { toAnalyzeReply, toSettingsReply } from "./analysis.view.ts";
+
+/** Routes of the analysis of items and of what a user chooses for it. */
+export const analysisRoutes = (analysis: CloudAnalysis): Route[] => [
+  handle(analyzeItem, async ({ caller, params }) =>
+    toAnalyzeReply(await analysis.analyze(caller, params)),
+  ),
+  handle(getAnalysisSettings, async ({ caller }) =>
+    toSettingsReply(await analysis.getSettings(caller)),
+  ),
+  handle(updateAnalysisSettings, async ({ caller, body }) =>
+    toSettingsReply(await analysis.updateSettings(caller, body)),
+  ),
+];

@@ -1,0 +1,78 @@
+import {
+  findAnalysisSettings,
+  putAnalysisSettings,
+  type AnalysisSettings,
+} from "../../../../storage/tables/vault/analysis-settings.ts";
+import { markAnalysisPending } from "../../../../storage/tables/vault/item-analysis.ts";
+import { AppError } from "../../../errors.ts";
+import type { VaultCaller } from "../../caller.ts";
+import type { ItemPlace } from "../items/item-place.ts";
+import type { CloudItems } from "../items/items.service.ts";
+import type { CloudDeps } from "../cloud.ts";
+
+/** What a user chooses for the byte cache and the analysis, and asking for an analysis. */
+export interface CloudAnalysis {
+  getSettings(caller: VaultCaller): Promise<AnalysisSettings>;
+  /** A lower cache limit takes effect at once. */
+  updateSettings(
+    caller: VaultCaller,
+    changes: {
+      readonly byte_cache_limit_bytes?: number | undefined;
+      readonly auto_analyze?: boolean | undefined;
+      readonly max_analyze_bytes?: number | undefined;
+    },
+  ): Promise<AnalysisSettings>;
+  /** Queues the extraction of an item's text and its classification. */
+  analyze(caller: VaultCaller, place: ItemPlace): Promise<string>;
+}
+
+/** The kind of the job that extracts and classifies; its payload is `{ item_id }`, the id of the item's row. */
+const ANALYZE_JOB = "cloud.analyze";
+const MAX_ANALYZE_BYTES = 50 * 1024 * 1024;
+
+export function createAnalysis(deps: CloudDeps, items: Pick<CloudItems, "get">): CloudAnalysis {
+  const { db } = deps;
+
+  async function getSettings(caller: VaultCaller): Promise<AnalysisSettings> {
+    const chosen = await findAnalysisSettings(db, caller.userId);
+    return (
+      chosen ?? {
+        byteCacheLimitBytes: deps.defaultCacheBytes,
+        autoAnalyze: false,
+        maxAnalyzeBytes: MAX_ANALYZE_BYTES,
+      }
+    );
+  }
+
+  return {
+    getSettings,
+
+    async updateSettings(caller, changes) {
+      const before = await getSettings(caller);
+      const after: AnalysisSettings = {
+        byteCacheLimitBytes: changes.byte_cache_limit_bytes ?? before.byteCacheLimitBytes,
+        autoAnalyze: changes.auto_analyze ?? before.autoAnalyze,
+        maxAnalyzeBytes: changes.max_analyze_bytes ?? before.maxAnalyzeBytes,
+      };
+      await putAnalysisSettings(db, caller.userId, after);
+      if (after.byteCacheLimitBytes < before.byteCacheLimitBytes)
+        await deps.cache.fit(caller.userId);
+      return after;
+    },
+
+    async analyze(caller, place) {
+      const { item } = await items.get(caller, place);
+      if (item.kind === "folder")
+        throw new AppError("unprocessable", "A folder has no text to be analysed.");
+      await db.transaction(async (tx) => {
+        if (!(await markAnalysisPending(tx, item.id))) return;
+        await deps.jobs.enqueue(tx, {
+          kind: ANALYZE_JOB,
+          key: item.id,
+          payload: { item_id: item.id },
+        });
+      });
+      return item.providerItemId;
+    },
+  };
+}

@@ -1,0 +1,18 @@
+import { downloadItem, previewItem } from "../../../contract/vault/cloud-items.ts";
+import type { Route } from "../../../http/handle.ts";
+import { handle } from "../../handle.ts";
+import type { CloudBytes } from "./bytes.service.ts";
+import { createDownloadAnswers, toPreviewAnswer } from "./bytes.view.ts";
+
+/** Routes that send the bytes of items. */
+export const bytesRoutes = (
+  bytes: CloudBytes,
+  toDownloadAnswer = createDownloadAnswers(),
+): Route[] => [
+  handle(previewItem, async ({ caller, params }) =>
+    toPreviewAnswer(params, await bytes.preview(caller, params)),
+  ),
+  handle(downloadItem, async ({ caller, params }) =>
+    toDownloadAnswer(await bytes.download(caller, params)),
+  ),
+];

@@ -1,0 +1,234 @@
+import type { CachedBytes } from "../../../../storage/bytes/cache-hits.ts";
+import type { Fetched } from "../../../../storage/bytes/fill.ts";
+import { BrokenOff, type ReadFailure } from "../../../../storage/cloud/outcomes.ts";
+import type { ProviderItem } from "../../../../storage/cloud/provider.ts";
+import type { Connection } from "../../../../storage/tables/vault/connections.ts";
+import {
+  findLiveItem,
+  findOwnedItem,
+  recordItem,
+  type CloudItem,
+} from "../../../../storage/tables/vault/items.ts";
+import type { VaultCaller } from "../../caller.ts";
+import type { CloudDeps } from "../cloud.ts";
+import type { Adapters } from "../connections/adapters.ts";
+import { unlessDeleted } from "../connections/unless-deleted.ts";
+import { warnFolder } from "../items/folder-marks.ts";
+import type { ItemPlace } from "../items/item-place.ts";
+import { toItemOwner, toSeenItem } from "../items/item-records.ts";
+import type { CloudItems } from "../items/items.service.ts";
+import { isPreviewable } from "./previewable.ts";
+import { createVersionNames, type VersionNames } from "./version-key.ts";
+
+/** Bytes of an item, ready to be sent. */
+export interface ItemBytes {
+  readonly kind: "bytes";
+  readonly name: string;
+  readonly contentType: string | undefined;
+  /** Undefined where other bytes might come to have the same one. */
+  readonly entityTag: string | undefined;
+  /** Undefined, too, where it would not tell these bytes from the next ones. */
+  readonly modifiedAt: number | undefined;
+  readonly bytes: CachedBytes;
+}
+
+export type PreviewResult =
+  | ItemBytes
+  | {
+      readonly kind: "unsupported_preview";
+      readonly reason: "unsupported_format" | "provider_error";
+    };
+
+/** Reading items. */
+export interface CloudBytes {
+  /** The bytes of a type that may be shown in place; what cannot be shown says why. */
+  preview(caller: VaultCaller, place: ItemPlace): Promise<PreviewResult>;
+  /** The bytes, or the provider's failure. An item that was never listed is asked for all the same. */
+  download(caller: VaultCaller, place: ItemPlace): Promise<ItemBytes | ReadFailure>;
+}
+
+/** What the bytes that were fetched turned out to be. */
+interface FetchedItem {
+  readonly item: ProviderItem;
+  readonly contentType: string | undefined;
+  readonly names: VersionNames;
+}
+
+export function createBytes(
+  deps: CloudDeps,
+  adapters: Adapters,
+  items: Pick<CloudItems, "get">,
+): CloudBytes {
+  const { db, cache } = deps;
+  const toNames = createVersionNames();
+
+  /**
+   * What is in memory is answered after one look into the database: whose it is, that it is live, and that its
+   * connection is open with its present credentials.
+   */
+  async function readFromMemory(
+    caller: VaultCaller,
+    place: ItemPlace,
+    isWanted: (item: CloudItem) => boolean,
+  ): Promise<ItemBytes | undefined> {
+    const { connection_id: connectionId, item_id: itemId } = place;
+    const found = await findOwnedItem(db, caller.userId, connectionId, itemId);
+    if (found === undefined || !adapters.isOpen(connectionId, found.generation)) return undefined;
+    const { item } = found;
+    if (item.kind === "folder" || !isWanted(item)) return undefined;
+    const { cacheKey, entityTag } = toNames({ userId: caller.userId, connectionId }, item);
+    const bytes = cache.openFromMemory(cacheKey);
+    return bytes && toItemBytes(itemId, item, entityTag, bytes);
+  }
+
+  /** Through the cache; a miss asks the provider, and what it then sends may be a newer version than is recorded. */
+  async function read(
+    connection: Connection,
+    itemId: string,
+    item: CloudItem | undefined,
+  ): Promise<ItemBytes | ReadFailure> {
+    const { userId, id: connectionId } = connection;
+    const owner = { userId, connectionId };
+    const known = item && toNames(owner, item);
+    const key = known?.cacheKey;
+    let outcome;
+    try {
+      outcome = await cache.open<FetchedItem, ReadFailure>({
+        userId,
+        connectionId,
+        key,
+        flight: `${connectionId}/${key ?? ""}/${itemId}`,
+        fetch: (from, signal) => fetch(connection, itemId, item, from, signal),
+      });
+    } catch (error) {
+      if (error instanceof BrokenOff) return error.failure;
+      throw error;
+    }
+    if (outcome.kind !== "ok") {
+      if (outcome.kind === "not_found" && item !== undefined) await noteMissing(connection, item);
+      return outcome;
+    }
+    const { bytes, meta } = outcome;
+    if (meta === undefined) return toItemBytes(itemId, item, known?.entityTag, bytes);
+    const { contentType, names } = meta;
+    const { modifiedAt, unsettled } = meta.item;
+    const name = item?.name;
+    // A change within the same tick of the provider's clock would not be told from what was sent now.
+    if (unsettled === true)
+      return toItemBytes(itemId, { name, contentType, modifiedAt: undefined }, undefined, bytes);
+    return toItemBytes(itemId, { name, contentType, modifiedAt }, names.entityTag, bytes);
+  }
+
+  async function fetch(
+    connection: Connection,
+    itemId: string,
+    known: CloudItem | undefined,
+    from:
+      | { readonly start: number; readonly end: number | undefined; readonly meta: FetchedItem }
+      | undefined,
+    signal: AbortSignal,
+  ): Promise<Fetched<FetchedItem> | ReadFailure> {
+    const outcome = await adapters.call(connection, (provider) =>
+      provider.read({
+        id: itemId,
+        range: from && { start: from.start, end: from.end },
+        version: from?.meta.item.version,
+        signal,
+      }),
+    );
+    if (outcome.kind !== "ok") return outcome;
+    const { item, stream, length } = outcome;
+    // Whoever reads it hears of an error; a stream that is given up before it is read must not end the process.
+    stream.on("error", () => undefined);
+    const contentType = item.contentType ?? known?.contentType;
+    const owner = { userId: connection.userId, connectionId: connection.id };
+    const names = toNames(owner, { ...toSeenItem(item), providerItemId: itemId, contentType });
+    const isNewer = known !== undefined && names.cacheKey !== toNames(owner, known).cacheKey;
+    if (from === undefined && isNewer) {
+      // The recorded version is no more: these bytes go under their own key, never under the old one.
+      await updateItem(connection, { ...item, id: itemId }).catch((error: unknown) => {
+        stream.destroy();
+        throw error;
+      });
+    }
+    return {
+      kind: "ok",
+      key: item.unsettled === true ? undefined : names.cacheKey,
+      size: from === undefined ? (length ?? item.size) : undefined,
+      meta: { item, contentType, names },
+      stream,
+    };
+  }
+
+  async function updateItem(connection: Connection, item: ProviderItem): Promise<void> {
+    const owner = toItemOwner(connection, deps.newId);
+    await unlessDeleted(db, connection, () =>
+      db.transaction(async (tx) => {
+        // Renamed or deleted meanwhile through the service: then that is newer than what was read.
+        const still = await findLiveItem(tx, connection.id, item.id);
+        if (still === undefined || item.kind !== "file") return;
+        await recordItem(tx, owner, {
+          ...toSeenItem(item),
+          name: still.name,
+          parentRef: still.parentRef,
+        });
+      }),
+    );
+  }
+
+  async function noteMissing(connection: Connection, item: CloudItem): Promise<void> {
+    await unlessDeleted(db, connection, () =>
+      db.transaction((tx) => warnFolder(tx, connection, item.parentRef, "stale_listing")),
+    );
+  }
+
+  return {
+    async preview(caller, place) {
+      const isWanted = ({ contentType }: CloudItem) => isPreviewable(contentType);
+      const atHand = await readFromMemory(caller, place, isWanted);
+      if (atHand !== undefined) return atHand;
+      const { connection, item } = await items.get(caller, place);
+      if (item.kind === "folder" || !isPreviewable(item.contentType))
+        return { kind: "unsupported_preview", reason: "unsupported_format" };
+      // Credentials that cannot be read and missing adapters are refusals of their own.
+      await adapters.open(connection);
+      const result = await read(connection, item.providerItemId, item);
+      if (result.kind !== "bytes") return { kind: "unsupported_preview", reason: "provider_error" };
+      if (isPreviewable(result.contentType)) return result;
+      result.bytes.release();
+      return { kind: "unsupported_preview", reason: "unsupported_format" };
+    },
+
+    async download(caller, place) {
+      const atHand = await readFromMemory(caller, place, () => true);
+      if (atHand !== undefined) return atHand;
+      const connection = await adapters.own(caller.userId, place.connection_id);
+      const item = await findLiveItem(db, connection.id, place.item_id);
+      if (item?.kind === "folder") return { kind: "unsupported", reason: "folder" };
+      await adapters.open(connection);
+      return read(connection, place.item_id, item);
+    },
+  };
+}
+
+function toItemBytes(
+  itemId: string,
+  item:
+    | {
+        readonly name: string | undefined;
+        readonly contentType: string | undefined;
+        readonly modifiedAt: number | undefined;
+      }
+    | undefined,
+  entityTag: string | undefined,
+  bytes: CachedBytes,
+): ItemBytes {
+  return {
+    kind: "bytes",
+    name: item?.name ?? itemId,
+    contentType: item?.contentType,
+    entityTag,
+    modifiedAt: item?.modifiedAt,
+    bytes,
+  };
+}

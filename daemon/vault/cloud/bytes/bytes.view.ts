@@ -1,0 +1,125 @@
+import { Readable } from "node:stream";
+import { PartFailed } from "../../../../storage/bytes/pass-through.ts";
+import type { ReadFailure } from "../../../../storage/cloud/outcomes.ts";
+import { AppError } from "../../../errors.ts";
+import type { BytesAnswer } from "../../../http/handle.ts";
+import { toDownloadPath, type ItemPlace } from "../items/item-place.ts";
+import type { ItemBytes, PreviewResult } from "./bytes.service.ts";
+import { toContentDisposition } from "./content-disposition.ts";
+import { toEssence } from "./previewable.ts";
+
+const UNAVAILABLE = "The provider is temporarily unavailable. Try again later.";
+
+/** The bytes as a download, or the refusal of a failed one (vault API, download). */
+export type ToDownloadAnswer = (result: ItemBytes | ReadFailure) => BytesAnswer;
+
+/**
+ * Makes the view of downloads. Bytes that stay in memory are answered with the same object for as long as nothing else
+ * of their item changes: the transport writes its head once.
+ */
+export function createDownloadAnswers(): ToDownloadAnswer {
+  const latest = new WeakMap<
+    Uint8Array,
+    { readonly of: ItemBytes; readonly answer: BytesAnswer }
+  >();
+  return (result) => {
+    if (result.kind !== "bytes") throw toDownloadRefusal(result);
+    const { buffer } = result.bytes;
+    const known = buffer && latest.get(buffer);
+    if (known !== undefined && isSameHead(known.of, result)) return known.answer;
+    const disposition = toContentDisposition(result.name);
+    const answer = toBytesAnswer(result, safeType(result.contentType), disposition);
+    if (buffer !== undefined) latest.set(buffer, { of: result, answer });
+    return answer;
+  };
+}
+
+function isSameHead(one: ItemBytes, other: ItemBytes): boolean {
+  return (
+    one.entityTag === other.entityTag &&
+    one.name === other.name &&
+    one.contentType === other.contentType &&
+    one.modifiedAt === other.modifiedAt
+  );
+}
+
+function toDownloadRefusal(failure: ReadFailure): AppError {
+  switch (failure.kind) {
+    case "reauth":
+      return new AppError(
+        "reauth_required",
+        "The provider needs you to sign in again. Reconnect this connection.",
+      );
+    case "unsupported":
+      return new AppError("unprocessable", "This item has no bytes to download.");
+    case "rate_limited":
+      return new AppError("unavailable", UNAVAILABLE, {
+        headers: { "Retry-After": String(Math.ceil(failure.retryAfterSeconds ?? 30)) },
+      });
+    default:
+      return new AppError("unavailable", UNAVAILABLE);
+  }
+}
+
+/** The bytes to be shown in place, or the typed body that says why not. */
+export function toPreviewAnswer(place: ItemPlace, result: PreviewResult): BytesAnswer {
+  if (result.kind === "bytes") {
+    const type = toEssence(result.contentType);
+    return toBytesAnswer(
+      result,
+      type.startsWith("text/") ? `${type}; charset=utf-8` : type,
+      "inline",
+    );
+  }
+  const body = Buffer.from(
+    JSON.stringify({ kind: result.kind, reason: result.reason, url: toDownloadPath(place) }),
+  );
+  return {
+    status: 200,
+    bytes: {
+      size: undefined,
+      contentType: "application/json",
+      etag: undefined,
+      lastModified: undefined,
+      open: async () => Readable.from([body]),
+    },
+    headers: { "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff" },
+  };
+}
+
+function toBytesAnswer(item: ItemBytes, contentType: string, disposition: string): BytesAnswer {
+  const { bytes, entityTag, modifiedAt } = item;
+  return {
+    status: 200,
+    bytes: {
+      size: bytes.size,
+      contentType,
+      etag: entityTag,
+      lastModified: modifiedAt === undefined ? undefined : new Date(modifiedAt),
+      buffer: bytes.buffer,
+      send: bytes.send,
+      async open(range) {
+        try {
+          return await bytes.open(range);
+        } catch (error) {
+          if (error instanceof PartFailed) throw toDownloadRefusal(error.failure as ReadFailure);
+          throw error;
+        }
+      },
+      release: () => bytes.release(),
+    },
+    headers: {
+      "Content-Disposition": disposition,
+      "X-Content-Type-Options": "nosniff",
+      "Content-Security-Policy": "sandbox; default-src 'none'",
+      "Cache-Control": "private, no-cache",
+    },
+  };
+}
+
+/** A type that may stand in a header; what a provider calls it is not believed any further. */
+function safeType(contentType: string | undefined): string {
+  const isSound =
+    contentType !== undefined && /^[\w.+-]+\/[\w.+-]+(; *charset=[\w-]+)?$/.test(contentType);
+  return isSound ? contentType : "application/octet-stream";
+}

@@ -1,0 +1,38 @@
+import {
+  createFolder,
+  deleteItem,
+  moveItem,
+  renameItem,
+  uploadItem,
+} from "../../../contract/vault/cloud-items.ts";
+import type { Route } from "../../../http/handle.ts";
+import { handle } from "../../handle.ts";
+import type { Cloud } from "../cloud.ts";
+import {
+  toCreateFolderReply,
+  toDeleteReply,
+  toMoveReply,
+  toRenameReply,
+  toUploadReply,
+} from "./changes.view.ts";
+import { readUpload } from "./upload-form.ts";
+
+/** Routes that change what a storage holds. */
+export const changeRoutes = ({ changes, uploads }: Pick<Cloud, "changes" | "uploads">): Route[] => [
+  handle(createFolder, async ({ caller, params, body }) =>
+    toCreateFolderReply(await changes.createFolder(caller, params.connection_id, body)),
+  ),
+  handle(renameItem, async ({ caller, params, body }) =>
+    toRenameReply(await changes.rename(caller, params, body)),
+  ),
+  handle(moveItem, async ({ caller, params, body }) =>
+    toMoveReply(await changes.move(caller, params, body)),
+  ),
+  handle(deleteItem, async ({ caller, params }) =>
+    toDeleteReply(await changes.delete(caller, params)),
+  ),
+  handle(uploadItem, async ({ caller, params, body }) => {
+    const upload = readUpload(body);
+    return toUploadReply(await uploads.upload(caller, params.connection_id, upload), upload.name);
+  }),
+];

@@ -1,0 +1,81 @@
+import { toFailureReply } from "../outcome.view.ts";
+import type {
+  CreateFolderResult,
+  DeleteResult,
+  MoveResult,
+  RenameResult,
+} from "./changes.service.ts";
+import type { UploadResult } from "./uploads.service.ts";
+
+export function toCreateFolderReply(result: CreateFolderResult) {
+  if (result.kind === "folder")
+    return {
+      status: 201,
+      body: {
+        kind: "folder",
+        provider_item_id: result.item.id,
+        name: result.item.name,
+        parent_ref: result.parentRef,
+      },
+    } as const;
+  // The document keeps the route's success status for a provider that has no folders.
+  if (result.kind === "unsupported")
+    return {
+      status: 201,
+      body: { kind: "unsupported_operation", reason: "provider_unsupported" },
+    } as const;
+  return toFailureReply(result);
+}
+
+export function toRenameReply(result: RenameResult) {
+  if (result.kind !== "renamed") return toFailureReply(result);
+  const { id, name } = result.item;
+  return { status: 200, body: { kind: "renamed", provider_item_id: id, name } } as const;
+}
+
+export function toMoveReply(result: MoveResult) {
+  if (result.kind !== "moved") return toFailureReply(result);
+  const { itemId, parentRef } = result;
+  return {
+    status: 200,
+    body: { kind: "moved", provider_item_id: itemId, parent_ref: parentRef },
+  } as const;
+}
+
+export function toDeleteReply(result: DeleteResult) {
+  if (result.kind !== "deleted") return toFailureReply(result);
+  return {
+    status: 200,
+    body: {
+      kind: "deleted",
+      reason: result.how,
+      provider_item_id: result.itemId,
+      item_kind: result.itemKind,
+      is_folder: result.itemKind === "folder",
+    },
+  } as const;
+}
+
+export function toUploadReply(result: UploadResult, name: string) {
+  if (result.kind === "uploaded")
+    return {
+      status: 200,
+      body: {
+        kind: "uploaded",
+        provider_item_id: result.item.id,
+        name: result.item.name,
+        parent_ref: result.parentRef,
+        size: result.size,
+      },
+    } as const;
+  if (result.kind === "conflict")
+    return {
+      status: 200,
+      body: {
+        kind: "conflict",
+        reason: "name_collision",
+        existing_name: result.existingName ?? name,
+      },
+    } as const;
+  return toFailureReply(result);
+}

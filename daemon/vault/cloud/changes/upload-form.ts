@@ -1,0 +1,38 @@
+import { itemName } from "../../../contract/vault/cloud-shapes.ts";
+import type { MultipartForm } from "../../../http/handle.ts";
+import { toFieldError } from "../field-error.ts";
+import type { Upload } from "./uploads.service.ts";
+
+/**
+ * The file of an upload form. Its name is the field `filename`, else the file's own, else `upload` (vault API, upload).
+ * Refuses with `unprocessable` a form without a file in `file`, and a name that breaks the rules.
+ */
+export function readUpload(
+  form: MultipartForm<{
+    readonly parent_ref?: string | undefined;
+    readonly filename?: string | undefined;
+  }>,
+): Upload {
+  const { fields, file } = form;
+  if (file === undefined || file.field !== "file") {
+    file?.stream.resume();
+    throw toFieldError(["body", "file"], "The form needs a file in the field file.", "missing");
+  }
+  const given = fields.filename || file.filename || "upload";
+  const name = itemName.safeParse(given);
+  if (!name.success) {
+    file.stream.resume();
+    throw toFieldError(
+      ["body", "filename"],
+      name.error.issues[0]?.message ?? "Not a name",
+      "invalid_name",
+    );
+  }
+  return {
+    parentRef: fields.parent_ref,
+    name: name.data,
+    contentType: file.contentType,
+    content: file.stream,
+    size: file.size,
+  };
+}

@@ -1,0 +1,227 @@
+import type { ConnectFailure, Failure } from "../../../../storage/cloud/outcomes.ts";
+import type {
+  CloudProvider,
+  CloudProviderType,
+  ConnectOutcome,
+  Credentials,
+  Facts,
+} from "../../../../storage/cloud/provider.ts";
+import { withRetries } from "../../../../storage/cloud/retrying.ts";
+import { withSoundItems } from "../../../../storage/cloud/sound.ts";
+import { createTurns } from "../../../../storage/cloud/turns.ts";
+import {
+  findConnection,
+  findConnectionById,
+  noteConnectionStatus,
+  renewCredentials,
+  type Connection,
+} from "../../../../storage/tables/vault/connections.ts";
+import { AppError } from "../../../errors.ts";
+import type { CloudDeps } from "../cloud.ts";
+import { logLevelOf, statusAfter } from "./connection-status.ts";
+import { sealCredentials, unsealCredentials } from "./credentials.ts";
+
+/** Open storages of connections: one each, with its credentials unsealed. */
+export interface Adapters {
+  /** The caller's connection. Refuses with `not_found`: somebody else's is as good as none. */
+  own(userId: string, connectionId: string): Promise<Connection>;
+  /** Whether a connection is open with the credentials of this generation: then `open` has nothing to refuse. */
+  isOpen(connectionId: string, generation: number): boolean;
+  /** Refuses what cannot be opened at all (vault API, Adapter construction): 401 and 422. */
+  open(connection: Connection): Promise<CloudProvider>;
+  /**
+   * Opens a storage and makes one call on it; a connection whose credentials were refused before is not asked again. What
+   * the outcome tells of the connection is kept as its status.
+   */
+  call<T extends { readonly kind: string }>(
+    connection: Connection,
+    work: (provider: CloudProvider) => Promise<T>,
+  ): Promise<T | Extract<Failure, { kind: "reauth" }>>;
+  /** Tries settings and credentials for the first time, or anew. */
+  connect(input: {
+    readonly connectionId: string;
+    readonly type: CloudProviderType;
+    readonly settings: Readonly<Record<string, string>>;
+    readonly credentials: Credentials;
+    readonly saveCredentials: (credentials: Credentials) => Promise<void>;
+  }): Promise<ConnectOutcome>;
+  findType(type: string): CloudProviderType | undefined;
+  /** Closes what was opened with a connection's earlier credentials. */
+  forget(connectionId: string): Promise<void>;
+  /** Runs changes of one connection one after the other: outside the provider nothing else keeps them apart. */
+  inTurn<T>(connectionId: string, work: () => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+interface Opened {
+  generation: number;
+  readonly provider: Promise<CloudProvider>;
+  isReady: boolean;
+}
+
+export function createAdapters(deps: CloudDeps): Adapters {
+  const { db, keys, providerDeps } = deps;
+  const types = new Map(deps.providerTypes.map((type) => [type.type, type]));
+  const opened = new Map<string, Opened>();
+  const turns = createTurns();
+
+  async function open(connection: Connection): Promise<CloudProvider> {
+    const known = opened.get(connection.id);
+    // Who has waited long may still hold the earlier credentials.
+    if (known !== undefined && known.generation >= connection.generation) return known.provider;
+    const provider = findConnectionById(db, connection.id).then((current) => {
+      if (current === undefined) throw new AppError("not_found", "Connection not found");
+      entry.generation = current.generation;
+      return openNew(current);
+    });
+    const entry: Opened = { generation: connection.generation, provider, isReady: false };
+    opened.set(connection.id, entry);
+    provider.then(
+      () => {
+        entry.isReady = true;
+      },
+      () => {
+        if (opened.get(connection.id) === entry) opened.delete(connection.id);
+      },
+    );
+    if (known !== undefined) await closeQuietly(known.provider);
+    return provider;
+  }
+
+  async function openNew(connection: Connection): Promise<CloudProvider> {
+    const type = types.get(connection.provider);
+    if (type === undefined)
+      throw new AppError("unprocessable", `This server has no adapter for ${connection.provider}.`);
+    const outcome = await connect({
+      connectionId: connection.id,
+      type,
+      settings: connection.settings,
+      credentials: unsealCredentials(keys, connection),
+      facts: connection.facts,
+      saveCredentials: async (renewed) => {
+        const { id, generation } = connection;
+        await renewCredentials(db, {
+          id,
+          generation,
+          credentials: sealCredentials(keys, id, renewed),
+        });
+      },
+      loadCredentials: async () => {
+        const current = await findConnectionById(db, connection.id);
+        return current?.generation === connection.generation
+          ? unsealCredentials(keys, current)
+          : undefined;
+      },
+    });
+    if (outcome.kind === "ok") return outcome.provider;
+    throw toRefusal(outcome);
+  }
+
+  async function connect(
+    input: Parameters<Adapters["connect"]>[0] & {
+      readonly facts?: Facts | undefined;
+      readonly loadCredentials?: () => Promise<Credentials | undefined>;
+    },
+  ): Promise<ConnectOutcome> {
+    const { connectionId, settings, credentials, saveCredentials, loadCredentials } = input;
+    const outcome = await input.type.connect(
+      {
+        connectionId,
+        settings,
+        credentials,
+        facts: input.facts,
+        saveCredentials,
+        ...(loadCredentials === undefined ? {} : { loadCredentials }),
+        signal: new AbortController().signal,
+      },
+      providerDeps,
+    );
+    if (outcome.kind !== "ok") return outcome;
+    const retries = { sleep: providerDeps.sleep, random: deps.random };
+    return { ...outcome, provider: withRetries(withSoundItems(outcome.provider), retries) };
+  }
+
+  async function noteStatus(connection: Connection, outcome: string): Promise<void> {
+    const status = statusAfter(outcome);
+    if (status === undefined || status === connection.status) return;
+    const { id, generation } = connection;
+    await noteConnectionStatus(db, { id, generation, status });
+  }
+
+  /** Clients hear the kind only: what the provider gave as its reason is for the administrator. */
+  function logFailure(connection: Connection, outcome: { readonly kind: string }): void {
+    const level = logLevelOf(outcome.kind);
+    if (level === undefined) return;
+    const note = "note" in outcome ? outcome.note : undefined;
+    const { id, provider } = connection;
+    deps.log[level](
+      { connection_id: id, provider, outcome: outcome.kind, note },
+      "a storage did not do what it was asked",
+    );
+  }
+
+  return {
+    async own(userId, connectionId) {
+      const connection = await findConnection(db, userId, connectionId);
+      if (connection === undefined) throw new AppError("not_found", "Connection not found");
+      return connection;
+    },
+
+    open,
+
+    isOpen(connectionId, generation) {
+      const known = opened.get(connectionId);
+      return known?.isReady === true && known.generation === generation;
+    },
+
+    async call(connection, work) {
+      const provider = await open(connection);
+      if (connection.status === "reauth_required")
+        return { kind: "reauth", note: "not asked again" };
+      const outcome = await work(provider);
+      logFailure(connection, outcome);
+      await noteStatus(connection, outcome.kind);
+      return outcome;
+    },
+
+    connect,
+    findType: (type) => types.get(type),
+
+    async forget(connectionId) {
+      const known = opened.get(connectionId);
+      opened.delete(connectionId);
+      if (known !== undefined) await closeQuietly(known.provider);
+    },
+
+    inTurn: (connectionId, work) => turns.inTurn([connectionId], work),
+
+    async close() {
+      const all = [...opened.values()];
+      opened.clear();
+      for (const { provider } of all) await closeQuietly(provider);
+    },
+  };
+
+  async function closeQuietly(provider: Promise<CloudProvider>): Promise<void> {
+    try {
+      await (await provider).close();
+    } catch (error) {
+      deps.log.debug({ err: error }, "a storage was not closed cleanly");
+    }
+  }
+}
+
+/** A connection that cannot be opened any more, as a refusal of whatever was to be done with it. */
+function toRefusal(failure: ConnectFailure): AppError {
+  if (failure.kind === "reauth")
+    return new AppError(
+      "reauth_required",
+      "The provider needs you to sign in again. Reconnect this connection.",
+    );
+  if (failure.kind === "invalid_setting")
+    return new AppError(
+      "unprocessable",
+      `This connection's ${failure.setting} is no longer allowed on this server (${failure.reason}).`,
+    );
+  return new AppError("unavailable", "The provider is temporarily unavailable.");
+}

@@ -1,0 +1,44 @@
+import type { ConnectFailure, Failure, ReadFailure } from "../../../../storage/cloud/outcomes.ts";
+import type { ConnectionStatus } from "../../../../storage/tables/vault/connections.ts";
+
+/** What an outcome tells of the connection as a whole; undefined when nothing. */
+export function statusAfter(outcome: string): ConnectionStatus | undefined {
+  switch (outcome as (Failure | ReadFailure | { kind: "ok" })["kind"]) {
+    case "reauth":
+      return "reauth_required";
+    case "offline":
+      return "offline";
+    case "ok":
+    case "stale":
+    case "conflict":
+    case "not_found":
+      return "connected";
+    default:
+      return undefined;
+  }
+}
+
+/** What a look at the storage, made to learn just this, tells of the connection: what is not the credentials' fault is the storage's. */
+export function statusAfterCheck(
+  outcome: { readonly kind: "ok" } | ConnectFailure | Failure,
+): ConnectionStatus {
+  if (outcome.kind === "ok") return "connected";
+  return outcome.kind === "reauth" ? "reauth_required" : "offline";
+}
+
+/** How loud an outcome is; undefined for those that are no trouble of the storage's. */
+export function logLevelOf(outcome: string): "warn" | "info" | undefined {
+  switch (outcome as (Failure | ReadFailure | { kind: "ok" })["kind"]) {
+    case "forbidden":
+    case "unknown_outcome":
+      return "warn";
+    case "reauth":
+    case "offline":
+    case "rate_limited":
+    case "quota_exceeded":
+    case "locked":
+      return "info";
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,44 @@
+import type { Credentials } from "../../../../storage/cloud/provider.ts";
+import { SealError, type Keyring, type SealAgain } from "../../../../storage/keys/keyring.ts";
+import type { Connection } from "../../../../storage/tables/vault/connections.ts";
+import { AppError } from "../../../errors.ts";
+
+/** The text of 401 when credentials cannot be unsealed (vault API, Adapter construction). */
+const UNREADABLE_CREDENTIALS = "Credential decryption failed — reconnect this connection";
+const SEAL_PURPOSE = "cloud-credentials";
+
+/** Credentials as the row of their connection keeps them: sealed, and worthless in any other row. */
+export function sealCredentials(
+  keys: Pick<Keyring, "seal">,
+  connectionId: string,
+  credentials: Credentials,
+): string {
+  return keys.seal(SEAL_PURPOSE, JSON.stringify(credentials), rowOf(connectionId));
+}
+
+/** The credentials of a connection. Refuses with `reauth_required` what was sealed with another key or for another row. */
+export function unsealCredentials(
+  keys: Pick<Keyring, "openText">,
+  connection: Connection,
+): Credentials {
+  try {
+    const text = keys.openText(SEAL_PURPOSE, connection.credentials, rowOf(connection.id));
+    return JSON.parse(text) as Credentials;
+  } catch (error) {
+    if (!(error instanceof SealError)) throw error;
+    throw new AppError("reauth_required", UNREADABLE_CREDENTIALS, { cause: error });
+  }
+}
+
+/** The sealed credentials of a connection, sealed again. */
+export function sealCredentialsAgain(
+  sealed: string,
+  connectionId: number | string,
+  again: SealAgain,
+): string {
+  return again(SEAL_PURPOSE, sealed, rowOf(connectionId));
+}
+
+function rowOf(connectionId: number | string): string {
+  return `vault_connections/${connectionId}`;
+}

@@ -1,0 +1,71 @@
+import type { CloudProviderType, ServerSettings } from "../../../../storage/cloud/provider.ts";
+import { AppError } from "../../../errors.ts";
+import { toFieldError } from "../field-error.ts";
+
+/**
+ * The settings of one half (secret or not) as the provider declares them, defaults filled in. Refuses with `unprocessable`,
+ * naming the field, what it does not declare, what is missing and what is not among its choices.
+ */
+export function readSettings(
+  type: CloudProviderType,
+  given: Readonly<Record<string, string>>,
+  secret: boolean,
+): Record<string, string> {
+  const half = secret ? "credentials" : "settings";
+  const declared = type.settings.filter((spec) => spec.secret === secret);
+  const known = new Set(declared.map(({ name }) => name));
+  for (const name of Object.keys(given))
+    if (!known.has(name))
+      throw toFieldError(
+        ["body", half, name],
+        `${type.title} has no such setting.`,
+        "unknown_setting",
+      );
+  const read: Record<string, string> = {};
+  for (const spec of declared) {
+    const value = given[spec.name] ?? spec.default;
+    if (value === undefined || value === "") {
+      if (spec.required)
+        throw toFieldError(["body", half, spec.name], `${spec.help} is needed.`, "missing");
+      continue;
+    }
+    if (spec.choices !== undefined && !spec.choices.includes(value))
+      throw toFieldError(
+        ["body", half, spec.name],
+        `One of: ${spec.choices.join(", ")}.`,
+        "not_a_choice",
+      );
+    read[spec.name] = value;
+  }
+  return read;
+}
+
+/** The names of the server's settings that a kind of storage still needs. */
+export function listMissingSettings(type: CloudProviderType, server: ServerSettings): string[] {
+  return (type.oauth?.serverSettings ?? []).filter((name) => !server[name]).map(toVariable);
+}
+
+/** A kind of storage that this server is not set up for is refused with the settings that are missing. */
+export function assertAvailable(type: CloudProviderType, server: ServerSettings): void {
+  const missing = listMissingSettings(type, server);
+  if (missing.length === 0) return;
+  throw new AppError(
+    "invalid_argument",
+    `${type.title} is not set up on this server. The administrator has to set ${missing.join(" and ")}.`,
+  );
+}
+
+/** Credentials of what is connected at the provider's own page come from there only. */
+export function assertNoSignIn(type: CloudProviderType): void {
+  if (type.oauth === undefined) return;
+  throw toFieldError(
+    ["body", "provider"],
+    `${type.title} is connected by signing in at its own page: GET /api/cloud/authorize/${type.type}`,
+    "oauth_only",
+  );
+}
+
+/** `googleClientId` as the administrator knows it: `CROFT_GOOGLE_CLIENT_ID`. */
+function toVariable(name: string): string {
+  return `CROFT_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
+}

@@ -1,0 +1,14 @@
+/** Where a route's item is. */
+export interface ItemPlace {
+  readonly connection_id: string;
+  readonly item_id: string;
+}
+
+/** The service's own address of an item's bytes. */
+export function toDownloadPath({ connection_id, item_id }: ItemPlace): string {
+  const segments = item_id.split("/");
+  const isPlain = segments.every((one) => one !== "" && one !== "." && one !== "..");
+  // An empty or dot segment would not survive on its way: the slashes are encoded, too.
+  const item = isPlain ? segments.map(encodeURIComponent).join("/") : encodeURIComponent(item_id);
+  return `/api/cloud/connections/${connection_id}/items/${item}/download`;
+}

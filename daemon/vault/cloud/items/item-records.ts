@@ -1,0 +1,82 @@
+import type { ProviderItem } from "../../../../storage/cloud/provider.ts";
+import type { Queries, Transaction } from "../../../../storage/engine/database.ts";
+import type { Connection } from "../../../../storage/tables/vault/connections.ts";
+import { rekeyFolders } from "../../../../storage/tables/vault/folders.ts";
+import { rekeyItems } from "../../../../storage/tables/vault/item-paths.ts";
+import {
+  findLiveItem,
+  findLiveItemByRow,
+  recordItem,
+  type CloudItem,
+  type ItemOwner,
+  type SeenItem,
+} from "../../../../storage/tables/vault/items.ts";
+
+/** What a provider says of an item, as the tables take it. */
+export function toSeenItem(item: ProviderItem): SeenItem {
+  return {
+    providerItemId: item.id,
+    name: item.name,
+    kind: item.kind,
+    parentRef: item.parent,
+    contentType: item.contentType,
+    size: item.size,
+    modifiedAt: item.modifiedAt,
+    etag: item.etag,
+    version: item.version,
+  };
+}
+
+/** Whose the items of a connection are, as the tables take it. */
+export function toItemOwner(connection: Connection, newId: () => string): ItemOwner {
+  return { connectionId: connection.id, userId: connection.userId, newId };
+}
+
+/** The folder that something is made in, as it was known before; undefined for the root and for one that nobody listed. */
+export type KnownParent = CloudItem | undefined;
+
+/** What is known of a folder before something is made in it. */
+export async function findParent(
+  db: Queries,
+  connectionId: string,
+  parentRef: string,
+): Promise<KnownParent> {
+  return parentRef === "" ? undefined : findLiveItem(db, connectionId, parentRef);
+}
+
+/**
+ * Records what a provider has made in a folder. While it did, the folder may have been renamed or deleted through the
+ * service: then the item is recorded where it is by now, or not at all (undefined).
+ */
+export async function recordNewItem(
+  tx: Transaction,
+  owner: ItemOwner,
+  made: ProviderItem,
+  parent: KnownParent,
+): Promise<CloudItem | undefined> {
+  if (parent === undefined) return recordItem(tx, owner, toSeenItem(made));
+  const now = await findLiveItemByRow(tx, parent.id);
+  if (now === undefined) return undefined;
+  if (now.providerItemId === made.parent) return recordItem(tx, owner, toSeenItem(made));
+  // Only ids that are paths change with their folder.
+  const id = `${now.providerItemId}/${made.name}`;
+  return recordItem(tx, owner, {
+    ...toSeenItem(made),
+    providerItemId: id,
+    parentRef: now.providerItemId,
+  });
+}
+
+/** Brings the rows of an item and of what is below it to where the provider has put it. */
+export async function relocateItem(
+  tx: Transaction,
+  owner: ItemOwner,
+  itemId: string,
+  item: ProviderItem,
+): Promise<CloudItem> {
+  if (item.id !== itemId) {
+    await rekeyItems(tx, owner.connectionId, itemId, item.id);
+    await rekeyFolders(tx, owner.connectionId, itemId, item.id);
+  }
+  return recordItem(tx, owner, toSeenItem(item));
+}

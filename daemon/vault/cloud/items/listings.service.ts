@@ -1,0 +1,176 @@
+import type { Failure } from "../../../../storage/cloud/outcomes.ts";
+import type { Connection } from "../../../../storage/tables/vault/connections.ts";
+import {
+  getFolderState,
+  markFolder,
+  markListed,
+  type FolderState,
+} from "../../../../storage/tables/vault/folders.ts";
+import {
+  findItemByName,
+  listItems,
+  replaceFolderItems,
+  type CloudItem,
+  type ItemCursor,
+} from "../../../../storage/tables/vault/items.ts";
+import { AppError } from "../../../errors.ts";
+import type { VaultCaller } from "../../caller.ts";
+import type { Adapters } from "../connections/adapters.ts";
+import type { CloudDeps } from "../cloud.ts";
+import { warnFolder } from "./folder-marks.ts";
+import { findParent, toItemOwner, toSeenItem } from "./item-records.ts";
+import { unlessDeleted } from "../connections/unless-deleted.ts";
+
+/** One page of a folder. */
+export interface FolderPage {
+  readonly state: FolderState;
+  readonly items: readonly CloudItem[];
+  readonly next: ItemCursor | undefined;
+}
+
+export interface BrowseRequest {
+  readonly parentRef: string;
+  readonly after: ItemCursor | undefined;
+  readonly limit: number;
+  readonly refresh: boolean;
+  /** Only the item of exactly this name. */
+  readonly name: string | undefined;
+}
+
+/** Listings of folders: kept in the database, fetched again when they are due. */
+export interface CloudListings {
+  /**
+   * A page of a folder. The provider is asked when the folder was never listed, must be listed again, is older than the
+   * configured age, or `refresh` says so; never in the middle of a list. A listing that fails leaves what is known, and the
+   * state says why. Refuses with `not_found` a folder that nobody knows.
+   */
+  browse(caller: VaultCaller, connectionId: string, request: BrowseRequest): Promise<FolderPage>;
+  /** Lists a folder again now, for its connection's owner. False when the provider could not be asked. */
+  relist(connection: Connection, parentRef: string): Promise<boolean>;
+  /** Has a folder listed again by the next look at it: for what the database did not take down. */
+  distrust(connection: Connection, parentRef: string): void;
+}
+
+/** A listing that changes of ours have overtaken is made again so often. */
+const ATTEMPTS_MAX = 3;
+
+type ListingResult =
+  | { readonly kind: "ok" }
+  | { readonly kind: "unknown_folder" }
+  | { readonly kind: "failed" };
+
+export function createListings(deps: CloudDeps, adapters: Adapters): CloudListings {
+  const { db, clock } = deps;
+  const underWay = new Map<string, Promise<ListingResult>>();
+  const distrusted = new Set<string>();
+  const keyOf = (connectionId: string, parentRef: string) => `${connectionId}/${parentRef}`;
+
+  /** Many may open one folder at once: the provider is asked once for all of them. */
+  function listOnce(connection: Connection, parentRef: string): Promise<ListingResult> {
+    const key = keyOf(connection.id, parentRef);
+    const known = underWay.get(key);
+    if (known !== undefined) return known;
+    const listing = list(connection, parentRef).finally(() => underWay.delete(key));
+    underWay.set(key, listing);
+    return listing;
+  }
+
+  async function list(connection: Connection, parentRef: string): Promise<ListingResult> {
+    for (let attempt = 1; ; attempt++) {
+      const { mutations } = await getFolderState(db, connection.id, parentRef);
+      const folder = await findParent(db, connection.id, parentRef);
+      const signal = new AbortController().signal;
+      const outcome = await adapters.call(connection, (provider) =>
+        provider.list({ folder: parentRef, signal }),
+      );
+      if (outcome.kind !== "ok") return noteFailure(connection, parentRef, outcome);
+      const seen = outcome.items.map(toSeenItem);
+      const owner = toItemOwner(connection, deps.newId);
+      const isCurrent = await db.transaction(async (tx) => {
+        // A change that was recorded while the provider was listing may be missing in what it said.
+        const now = await getFolderState(tx, connection.id, parentRef);
+        if (now.mutations !== mutations) return false;
+        // Renamed or deleted through the service meanwhile: nothing lies under this id any more.
+        if (folder !== undefined && (await findParent(tx, connection.id, parentRef)) === undefined)
+          return false;
+        await replaceFolderItems(tx, owner, parentRef, seen);
+        await markListed(tx, { ...owner, parentRef });
+        return true;
+      });
+      if (isCurrent) distrusted.delete(keyOf(connection.id, parentRef));
+      if (isCurrent || attempt === ATTEMPTS_MAX) return { kind: "ok" };
+    }
+  }
+
+  async function noteFailure(
+    connection: Connection,
+    parentRef: string,
+    failure: Failure,
+  ): Promise<ListingResult> {
+    const { id: connectionId, userId } = connection;
+    const folder = await findParent(db, connection.id, parentRef);
+    if (failure.kind === "stale" && parentRef !== "" && folder === undefined)
+      return { kind: "unknown_folder" };
+    await db.transaction(async (tx) => {
+      const [code, text] = errorOf(failure);
+      await markFolder(tx, { connectionId, userId, parentRef }, "failed", code, text);
+      // The folder itself is gone or has changed: the one above it shows something that is no more.
+      if (failure.kind === "stale" && folder !== undefined)
+        await warnFolder(tx, connection, folder.parentRef, "stale_listing");
+    });
+    return { kind: "failed" };
+  }
+
+  function isDue(state: FolderState): boolean {
+    if (state.refreshState !== "fresh" || state.listedAt === undefined) return true;
+    const age = clock() - state.listedAt;
+    // A clock that was set back must not keep a listing for ever.
+    return age > deps.listingMaxAgeMs || age < 0;
+  }
+
+  return {
+    async browse(caller, connectionId, request) {
+      const { parentRef, after, limit, refresh, name } = request;
+      const connection = await adapters.own(caller.userId, connectionId);
+      let state = await getFolderState(db, connection.id, parentRef);
+      const isWanted = refresh || isDue(state) || distrusted.has(keyOf(connection.id, parentRef));
+      if (after === undefined && isWanted) {
+        await adapters.open(connection);
+        const result = await unlessDeleted(db, connection, () => listOnce(connection, parentRef));
+        if (result.kind === "unknown_folder")
+          throw new AppError("not_found", "Cloud item not found");
+        state = await getFolderState(db, connection.id, parentRef);
+      }
+      if (name !== undefined) {
+        const item = await findItemByName(db, connection.id, parentRef, name);
+        return { state, items: item === undefined ? [] : [item], next: undefined };
+      }
+      const found = await listItems(db, { connectionId, parentRef }, { after, limit: limit + 1 });
+      const items = found.slice(0, limit);
+      const last = items.at(-1);
+      return {
+        state,
+        items,
+        next: found.length > limit && last !== undefined ? last.cursor : undefined,
+      };
+    },
+
+    async relist(connection, parentRef) {
+      return (await listOnce(connection, parentRef)).kind !== "failed";
+    },
+
+    distrust: ({ id }, parentRef) => distrusted.add(keyOf(id, parentRef)),
+  };
+}
+
+/** What the state of a folder says of a failed listing (vault API, refresh_state). */
+function errorOf(failure: Failure): readonly [code: string, text: string] {
+  switch (failure.kind) {
+    case "offline":
+      return ["offline", "The storage cannot be reached at the moment."];
+    case "reauth":
+      return ["reauth_required", "The storage must be connected again."];
+    default:
+      return ["provider_error", "The storage could not list this folder."];
+  }
+}

@@ -1,0 +1,130 @@
+import { describe, expect, test } from "vitest";
+import type {
+  ConnectRequest,
+  CloudProviderType,
+} from "../../../../../../storage/cloud/provider.ts";
+import { createMemoryStorage } from "../../../../../support/cloud/memory-provider.ts";
+import { openTestCloud, testProviderDeps } from "../../../../../support/cloud/vault-cloud.ts";
+
+/** A storage in memory that is connected by signing in; the code tells what the sign-in gives. */
+function createSignedInType() {
+  const storage = createMemoryStorage();
+  const requests: ConnectRequest[] = [];
+  const exchanged: string[] = [];
+  const type: CloudProviderType = {
+    ...storage.type,
+    settings: [],
+    oauth: {
+      serverSettings: ["googleClientId", "googleClientSecret"],
+      clientIdSetting: "googleClientId",
+      clientSecretSetting: "googleClientSecret",
+      authorizationUrl: ({ state, codeChallenge }) =>
+        `https://vendor.example/?state=${state}&code_challenge=${codeChallenge}`,
+      async exchange({ code, codeVerifier }) {
+        exchanged.push(codeVerifier);
+        return { kind: "ok", credentials: { token: code } };
+      },
+    },
+    async connect(request) {
+      requests.push(request);
+      return { kind: "ok", provider: storage.connect(), facts: {} };
+    },
+  };
+  return { type, requests, exchanged };
+}
+
+async function open(
+  server: Record<string, string> = { googleClientId: "i", googleClientSecret: "s" },
+) {
+  const signedIn = createSignedInType();
+  const test = await openTestCloud({
+    providerTypes: [signedIn.type],
+    deps: { providerDeps: { ...testProviderDeps("", Date.now), server } },
+  });
+  const mira = await test.addUser("mira");
+  const states = () => test.db.all<{ code_verifier: string }>("SELECT * FROM vault_oauth_states");
+  async function signIn(code: string, connectionId?: string) {
+    const { url } = await test.cloud.authorization.start(mira, "memory", {
+      connection_id: connectionId,
+    });
+    const state = new URL(url).searchParams.get("state") ?? "";
+    return test.cloud.authorization.finish("memory", { state, code });
+  }
+  async function onlyConnection() {
+    const { connections } = await test.cloud.connections.list(mira, { page: 1, per_page: 10 });
+    const [connection] = connections;
+    if (connection === undefined) throw new Error("not connected");
+    return connection;
+  }
+  return {
+    ...signedIn,
+    test,
+    mira,
+    states,
+    signIn,
+    onlyConnection,
+    [Symbol.asyncDispose]: () => test[Symbol.asyncDispose](),
+  };
+}
+
+describe("a sign-in that begins", () => {
+  test("without the server's settings is refused with their names, and keeps nothing", async () => {
+    for (const [server, missing] of [
+      [{}, "CROFT_GOOGLE_CLIENT_ID and CROFT_GOOGLE_CLIENT_SECRET"],
+      [{ googleClientId: "i", googleClientSecret: "" }, "CROFT_GOOGLE_CLIENT_SECRET"],
+    ] as const) {
+      await using place = await open({ ...server });
+      await expect(
+        place.test.cloud.authorization.start(place.mira, "memory", {}),
+      ).rejects.toMatchObject({
+        code: "invalid_argument",
+        message: expect.stringContaining(`has to set ${missing}.`),
+      });
+      expect(await place.states()).toEqual([]);
+    }
+  });
+
+  test("keeps neither its state nor its verifier in the clear", async () => {
+    await using place = await open();
+    const { url } = await place.test.cloud.authorization.start(place.mira, "memory", {});
+    const kept = JSON.stringify(await place.states());
+    const state = new URL(url).searchParams.get("state") ?? "";
+    expect(state).toHaveLength(43);
+    expect(kept).not.toContain(state);
+    await place.test.cloud.authorization.finish("memory", { state, code: "c" });
+    const [verifier = ""] = place.exchanged;
+    expect(verifier).toMatch(/^[\w-]{43}$/);
+    expect(kept).not.toContain(verifier);
+    expect(url).not.toContain(verifier);
+    expect(await place.states()).toEqual([]);
+  });
+});
+
+describe("credentials that an adapter renews", () => {
+  test("are what it finds when it looks again, sealed in between", async () => {
+    await using place = await open();
+    expect((await place.signIn("first")).kind).toBe("connected");
+    const connection = await place.onlyConnection();
+    await place.test.cloud.connections.test(place.mira, connection.id);
+    const used = place.requests.at(-1);
+    expect(used?.credentials).toEqual({ token: "first" });
+    await used?.saveCredentials({ token: "renewed" });
+    expect((await place.onlyConnection()).credentials).not.toContain("renewed");
+    expect(await used?.loadCredentials?.()).toEqual({ token: "renewed" });
+  });
+
+  test("never take the place of those that the owner has given since then", async () => {
+    await using place = await open();
+    await place.signIn("first");
+    const connection = await place.onlyConnection();
+    await place.test.cloud.connections.test(place.mira, connection.id);
+    const before = place.requests.at(-1);
+    expect((await place.signIn("second", connection.id)).kind).toBe("connected");
+    await before?.saveCredentials({ token: "renewed of the first" });
+    expect(await before?.loadCredentials?.()).toBeUndefined();
+    await place.test.cloud.connections.test(place.mira, connection.id);
+    expect(place.requests.at(-1)?.credentials).toEqual({ token: "second" });
+    await place.test.cloud.connections.remove(place.mira, connection.id);
+    expect(await place.requests.at(-1)?.loadCredentials?.()).toBeUndefined();
+  });
+});
