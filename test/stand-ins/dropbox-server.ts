@@ -32,6 +32,10 @@ export interface DropboxServer extends Served {
   failSecondPage(isFailing: boolean): void;
   /** Items that were made a moment ago are not found when they are moved, so many times. */
   delayMoves(times: number): void;
+  /** So many finished uploads are refused with `too_many_write_operations` when their bytes are in the session already. */
+  refuseCommits(times: number): void;
+  /** So many pieces of an upload are taken by half only, and their answers are failures. */
+  halvePieces(times: number): void;
   /** No more than so many bytes are taken from here on; undefined lifts it. */
   fill(afterBytes: number | undefined): void;
 }
@@ -97,6 +101,8 @@ export async function startDropboxServer(
     isRefusingMeeting: false,
     isSecondPageFailing: false,
     movesToDelay: 0,
+    commitsToRefuse: 0,
+    piecesToHalve: 0,
     room: undefined as number | undefined,
   };
 
@@ -244,6 +250,10 @@ export async function startDropboxServer(
         return { value: toMetadata(taken, false) };
       return { tags: [...outer, "conflict", taken.kind] };
     }
+    if (state.commitsToRefuse > 0) {
+      state.commitsToRefuse -= 1;
+      return { tags: [...outer, "too_many_write_operations"] };
+    }
     if (bytes.length > room()) return { tags: [...outer, "insufficient_space"] };
     if (state.room !== undefined) state.room -= bytes.length;
     if (taken !== undefined) tree.overwrite(taken.id, bytes);
@@ -258,8 +268,13 @@ export async function startDropboxServer(
     if (session.isClosed) return { tags: ["closed"] };
     if (cursor["offset"] !== session.length)
       return { tags: ["incorrect_offset"], more: { correct_offset: session.length } };
-    session.parts.push(bytes);
-    session.length += bytes.length;
+    const taken = bytes.subarray(0, state.piecesToHalve > 0 ? bytes.length / 2 : undefined);
+    session.parts.push(taken);
+    session.length += taken.length;
+    if (state.piecesToHalve > 0) {
+      state.piecesToHalve -= 1;
+      throw new Unavailable();
+    }
     return session;
   }
 
@@ -293,12 +308,8 @@ export async function startDropboxServer(
           return "tags" in added ? { ...added, tags: ["lookup_failed", ...added.tags] } : added;
         const done = commit(argument["commit"] as Body, Buffer.concat(added.parts), ["path"]);
         const { session_id: id } = argument["cursor"] as Body;
-        // A session whose commit failed can be finished under another name.
+        // What has been added stays: a session whose commit failed is finished without any bytes.
         if ("value" in done) sessions.delete(String(id));
-        else {
-          added.parts.pop();
-          added.length -= bytes.length;
-        }
         return done;
       }
     }
@@ -442,6 +453,12 @@ export async function startDropboxServer(
     },
     delayMoves(times) {
       state.movesToDelay = times;
+    },
+    refuseCommits(times) {
+      state.commitsToRefuse = times;
+    },
+    halvePieces(times) {
+      state.piecesToHalve = times;
     },
     fill(afterBytes) {
       state.room = afterBytes;

@@ -107,28 +107,39 @@ async function begin(
   return session === undefined ? strange : { kind: "ok", session };
 }
 
-/** Adds a piece. When an answer was lost the service says where the session stands. */
+/** Adds a piece. When an answer was lost the service says where the session stands, and what it has is not sent again. */
 async function append(
   session: string,
   piece: Piece,
   signal: AbortSignal,
   deps: UploadDeps,
 ): Promise<DropboxFailure | undefined> {
+  let at = piece.start;
   const answer = await again(signal, deps, async () => {
-    const cursor = { session_id: session, offset: piece.start };
-    const argument = { cursor, close: false, content_hash: hashContent(piece.bytes) };
-    const said = await deps.api.send(
-      "files/upload_session/append_v2",
-      argument,
-      piece.bytes,
-      signal,
-    );
-    const isThere =
-      said.kind === "incorrect_offset" && said.offset === piece.start + piece.bytes.length;
-    return isThere ? ({ kind: "ok", value: {} } as const) : said;
+    const rest = piece.bytes.subarray(at - piece.start);
+    const cursor = { session_id: session, offset: at };
+    const argument = { cursor, close: false, content_hash: hashContent(rest) };
+    const said = await deps.api.send("files/upload_session/append_v2", argument, rest, signal);
+    const standing = standingWithin(said, piece, at);
+    if (standing === undefined) return said;
+    at = standing;
+    return at === piece.start + piece.bytes.length ? ({ kind: "ok", value: {} } as const) : lagging;
   });
   return answer.kind === "ok" ? undefined : answer;
 }
+
+/** Behind which byte of a piece the session stands when some of it had arrived before; undefined for any other answer. */
+function standingWithin(
+  said: ApiAnswer,
+  { start, bytes }: Piece,
+  sentFrom: number,
+): number | undefined {
+  if (said.kind !== "incorrect_offset" || said.offset === sentFrom) return undefined;
+  return said.offset >= start && said.offset <= start + bytes.length ? said.offset : undefined;
+}
+
+/** To be gone on with. */
+const lagging: Failure = { kind: "offline", sent: true, note: "incorrect_offset" };
 
 /** The last request: makes the file under its name, which must be free. */
 async function commit(
@@ -144,26 +155,27 @@ async function commit(
   if (folder.kind !== "ok") return toChangeFailure(folder);
   const path = `${folder.path}/${name}`;
   const commitInfo = { path, mode: "add", autorename: false, strict_conflict: true, mute: false };
-  const contentHash = { content_hash: hashContent(piece.bytes) };
-  const cursor = { session_id: session, offset: piece.start };
+  // The bytes of a request that could not make the file are in the session all the same.
+  let at = piece.start;
   let mayHaveLanded = false;
   const answer = await again(signal, deps, async () => {
+    const rest = piece.bytes.subarray(at - piece.start);
+    const contentHash = { content_hash: hashContent(rest) };
+    const cursor = { session_id: session, offset: at };
     const said =
       session === undefined
-        ? await deps.api.send(
-            "files/upload",
-            { ...commitInfo, ...contentHash },
-            piece.bytes,
-            signal,
-          )
+        ? await deps.api.send("files/upload", { ...commitInfo, ...contentHash }, rest, signal)
         : await deps.api.send(
             "files/upload_session/finish",
             { cursor, commit: commitInfo, ...contentHash },
-            piece.bytes,
+            rest,
             signal,
           );
     mayHaveLanded ||= said.kind === "offline" && said.sent;
-    return said;
+    const standing = standingWithin(said, piece, at);
+    if (standing === undefined) return said;
+    at = standing;
+    return lagging;
   });
   if (answer.kind === "ok") {
     const made = toDropboxItem(answer.value, "file");

@@ -409,6 +409,19 @@ describe("uploads", () => {
     expect(await names(opened.provider, "")).toEqual(["large.bin"]);
   });
 
+  test.each([
+    ["are refused once all of them are there", "refuseCommits"],
+    ["are taken by half", "halvePieces"],
+  ] as const)("go on where Dropbox says that it stands when pieces %s", async (_what, way) => {
+    await using opened = await open();
+    opened.server[way](2);
+    const item = done(await tryUpload(opened.provider, "", "large.bin", bytes));
+    same(await get(opened.provider, item.id), bytes);
+    opened.server[way](2);
+    const twice = done(await tryUpload(opened.provider, "", "two.bin", bytes.subarray(0, 150_000)));
+    same(await get(opened.provider, twice.id), bytes.subarray(0, 150_000));
+  });
+
   test("of a decomposed name are found again by its composed one", async () => {
     await using opened = await open();
     opened.proxy.loseNext(isRoute("upload_session/finish"));
