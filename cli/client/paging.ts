@@ -1,4 +1,5 @@
 import type { AnyEndpoint } from "../../daemon/contract/endpoint.ts";
+import { CliError } from "../errors.ts";
 import type { Page, PageSource } from "../output/pages.ts";
 import type { Answer, CallInput, CallOptions, Client, SuccessOf } from "./client.ts";
 import type { Operation } from "./operation.ts";
@@ -28,7 +29,7 @@ export function forgePages<E extends AnyEndpoint>(
       { ...input, query } as unknown as CallInput<E>,
       options,
     );
-    const items = (answer as { readonly body: readonly Item[] }).body;
+    const items = assertList((answer as { readonly body: readonly Item[] }).body);
     const total = totalOf(answer);
     const size = Math.min(limit ?? forgePageSize, forgeLargestPage);
     const seen = (page - 1) * size + items.length;
@@ -51,12 +52,21 @@ export function vaultPages<E extends AnyEndpoint>(
     const query = { ...input.query, page, per_page: limit };
     const answer = await client.call(operation, { ...input, query } as unknown as CallInput<E>);
     const { items, total, per_page: size } = (answer as { readonly body: VaultPage<Item> }).body;
+    assertList(items);
     return { items, page, limit: size, total, hasMore: page * size < total };
   };
   return {
     first: ({ page, limit, all }) => read(page ?? 1, limit ?? (all ? vaultLargestPage : undefined)),
     next: (last) => read((last.page ?? 1) + 1, last.limit ?? undefined),
   };
+}
+
+/** A server that is none of croft's may answer anything. @throws CliError `unexpected_answer` */
+function assertList<T extends readonly unknown[]>(items: T): T {
+  if (Array.isArray(items)) return items;
+  throw new CliError("unexpected_answer", "what answered does not speak croft's API", {
+    hint: 'see that the address is right: "croft config get url" and "croft profile list" show it',
+  });
 }
 
 interface VaultPage<T> {

@@ -34,6 +34,9 @@ export interface OutputDependencies {
   readonly endedBySignals: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
+/** Texts have a known form and no fields; bytes and what the server sends may be anything. */
+const hasKnownForm = ({ kind }: OutputSpec) => kind === "shape" || kind === "reply";
+
 export function createOutput({ io, flags, clock, endedBySignals }: OutputDependencies): Output {
   const fields = flags.json === true ? undefined : flags.json;
   const isMachine = isMachineOutput(flags);
@@ -55,8 +58,9 @@ export function createOutput({ io, flags, clock, endedBySignals }: OutputDepende
     if (fields === undefined && !isSeparated) return;
     const { toFieldNames } = await import("./schema.ts");
     const known = toFieldNames(spec);
+    if (fields !== undefined && (known.length > 0 || hasKnownForm(spec)))
+      assertKnownFields(fields, known);
     if (known.length === 0) return;
-    if (fields !== undefined) assertKnownFields(fields, known);
     columnNames ??= known;
   }
 

@@ -16,6 +16,9 @@ export function assertKnownFields(fields: readonly string[], known: readonly str
   if (unknown.length === 0) return;
   const names = unknown.map((field) => JSON.stringify(field)).join(", ");
   throw new CliError("unknown_field", `unknown field${unknown.length === 1 ? "" : "s"} ${names}`, {
-    hint: `the fields are: ${known.join(", ")}`,
+    hint:
+      known.length === 0
+        ? "this output has no fields: leave them out"
+        : `the fields are: ${known.join(", ")}`,
   });
 }

@@ -14,7 +14,7 @@ export interface Credentials {
   storeOf(profile: NamedProfile): Promise<CredentialStore>;
   /**
    * The store that a login shall use, after proving that it works. The choice is remembered with the profile; that
-   * secrets go to a file is said once. @throws CliError `credential_store_unavailable` when the keyring was demanded
+   * secrets go to a file for want of a keyring is said once, by the first `write`. @throws CliError `credential_store_unavailable` when the keyring was demanded
    */
   chooseStore(profile: NamedProfile): Promise<CredentialStore>;
   read(profile: NamedProfile, service: Service): Promise<unknown>;
@@ -33,6 +33,9 @@ export function createCredentials(cli: Needs): Credentials {
 
   const open = async (kind: StoreKind): Promise<CredentialStore> =>
     kind === "file" ? createFileStore(await folder()) : createMachineKeyring(cli);
+
+  /** Why the keyring was passed over; a sign-in that fails keeps nothing, and so has nothing to tell of it. */
+  let passedOver: string | undefined;
 
   const credentials: Credentials = {
     async storeOf(profile) {
@@ -57,6 +60,7 @@ export function createCredentials(cli: Needs): Credentials {
     async write(profile, service, value) {
       const store = await credentials.storeOf(profile);
       await store.set(key(profile, service), JSON.stringify(value));
+      if (passedOver !== undefined) await sayOnce(passedOver);
     },
     async remove(profile, service) {
       const store = await credentials.storeOf(profile);
@@ -77,14 +81,13 @@ export function createCredentials(cli: Needs): Credentials {
       return keyring;
     } catch (error) {
       if (wanted === "keyring") throw error;
-      await sayOnce(error);
+      passedOver = error instanceof Error ? error.message : String(error);
       return open("file");
     }
   }
 
-  async function sayOnce(error: unknown): Promise<void> {
+  async function sayOnce(reason: string): Promise<void> {
     if ((await cli.profiles.read()).fileStoreNoticeGiven) return;
-    const reason = error instanceof Error ? error.message : String(error);
     cli.io.note(`Credentials are kept in files of mode 0600 in ${await folder()}: ${reason}.`);
     await cli.profiles.update((file) => ({ ...file, fileStoreNoticeGiven: true }));
   }

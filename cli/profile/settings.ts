@@ -74,8 +74,11 @@ function orInvalid<Result>(read: () => Result): Result {
     return read();
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
+    const isOfFile = error.problems.some(({ origin }) => !/^(?:--|CROFT_)/.test(origin));
     throw new CliError("invalid_config", error.message, {
-      hint: 'mend it or take it out ("croft config path" names the file); "croft config list" shows all settings then',
+      hint: isOfFile
+        ? 'mend it or take it out ("croft config path" names the file); "croft config list" shows all settings then'
+        : 'mend it or leave it out; "croft config list" shows all settings then',
       cause: error,
     });
   }

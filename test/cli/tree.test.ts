@@ -40,12 +40,13 @@ describe.each(lines)("croft %s", (line) => {
 
   test("names unknown fields before it does anything", async () => {
     const names = toFieldNames(command.module.output);
-    if (names.length === 0) return;
+    const { kind } = command.module.output;
+    if (kind === "bytes" || kind === "any") return;
     expect(names).not.toContain("no_such_field");
     const ran = await runCli([...words, ...argumentsOf(line), "--json=no_such_field"], nowhere);
     expect(ran).toMatchObject({ code: 2, out: "" });
     expect(ran.error()).toMatchObject({ code: "unknown_field" });
-    expect(ran.error()["hint"]).toContain(names[0]);
+    expect(ran.error()["hint"]).toContain(names[0] ?? "no fields");
   });
 
   test("has a schema of its JSON, unless it prints bytes or whatever the server sends", () => {

@@ -1,4 +1,5 @@
 import { isSeq, parseDocument } from "yaml";
+import { SettingsError } from "../../../daemon/contract/resolve-settings.ts";
 import type { CliContext } from "../../context.ts";
 import { CliError, usageError } from "../../errors.ts";
 import { readTextFile } from "../../profile/config.ts";
@@ -46,11 +47,28 @@ export function editConfig(
     );
     return { text, printed: values.find((one) => one.key === key)?.value ?? null };
   };
-  const { text, printed } = read();
+  const { text, printed } = orRefused(read, path, key);
   if (value === undefined) return { text, printed: null };
   // A number or switch is written as one, without quotes.
   if (typeof printed !== "string" && String(printed) === value) document.set(key, printed);
   return read();
+}
+
+/** The file does not hold what was given: a mistake in that is told as one of the line, not of the file. */
+function orRefused<Result>(read: () => Result, path: string, key: string): Result {
+  try {
+    return read();
+  } catch (error) {
+    const cause = error instanceof CliError ? error.details.cause : undefined;
+    const found = cause instanceof SettingsError ? cause.problems : [];
+    const own = found.filter((problem) => problem.key === key && problem.origin === path);
+    if (own.length === 0) throw error;
+    const message = own.map((problem) => problem.message.replace(` in ${path}`, "")).join("\n");
+    throw new CliError("invalid_config", message, {
+      hint: '"croft config list" shows all settings; nothing was changed',
+      cause: error,
+    });
+  }
 }
 
 /** The environment without settings: a variable must not hide that the file's own value is wrong. */

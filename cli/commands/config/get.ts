@@ -30,7 +30,9 @@ async function runConfigGet(cli: CliContext, { key }: ConfigGetOptions): Promise
       key,
       values.map((value) => value.key),
     );
-    throw new CliError("not_found", `there is no setting ${JSON.stringify(key)}${near}`);
+    throw new CliError("not_found", `there is no setting ${JSON.stringify(key)}${near}`, {
+      hint: '"croft config list" shows all of them',
+    });
   }
   await cli.output.resource(found, settingColumns);
 }

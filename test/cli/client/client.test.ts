@@ -150,6 +150,23 @@ describe("a request", () => {
     expect(ran.err).toContain("request r-77");
   });
 
+  test("for a list that is answered with something else is an unexpected answer, and no bug of croft", async () => {
+    await using home = await temporaryHome();
+    await using daemon = await fakeDaemon({
+      "GET /api/v1/admin/users": { body: { hello: "world" } },
+      "GET /api/admin/users": { body: {} },
+    });
+    await signIn(home.path, { url: daemon.url, forgeToken: "t", vault: {} });
+    for (const words of [
+      ["admin", "user", "list"],
+      ["vault", "admin", "user", "list"],
+    ]) {
+      const ran = await runCli([...words, "--json"], { home: home.path });
+      expect(ran).toMatchObject({ code: 1, out: "" });
+      expect(ran.error()).toMatchObject({ code: "unexpected_answer" });
+    }
+  });
+
   test("answered by something else than croft is an unexpected answer", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({

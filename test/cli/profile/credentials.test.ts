@@ -26,6 +26,25 @@ describe("a login", () => {
     expect((await stat(join(home.path, "credentials", file))).mode & 0o777).toBe(0o600);
   });
 
+  test("that is refused says nothing of where credentials would be kept; the next one does", async () => {
+    await using home = await temporaryHome();
+    await using refusing = await fakeDaemon({ "GET /api/v1/user": { status: 401, body: {} } });
+    const refused = await runCli([...login, "--json"], {
+      home: home.path,
+      stdin: "t0ken",
+      env: auto(refusing.url),
+    });
+    expect(refused.error()).toMatchObject({ code: "invalid_credentials" });
+    expect(refused.err.trimEnd()).not.toContain("\n");
+    await using daemon = await fakeDaemon(user);
+    const taken = await runCli([...login, "--json"], {
+      home: home.path,
+      stdin: "t0ken",
+      env: auto(daemon.url),
+    });
+    expect(taken.err).toContain("Credentials are kept in files of mode 0600");
+  });
+
   test("with a keyring writes no secret to a file, and later commands read it there", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({ ...user, "GET /api/v1/admin/users": { body: [] } });

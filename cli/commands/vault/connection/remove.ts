@@ -33,7 +33,7 @@ async function runConnectionRemove(
   { connection }: ConnectionRemoveOptions,
 ): Promise<void> {
   const { id, display_name: name } = pickConnection(await readConnections(cli), connection);
-  await cli.prompts.confirm(`Forget the connection ${name}? Its files stay where they are.`);
+  await cli.prompts.confirm(`Forget the connection ${name} and leave its files where they are?`);
   await cli.client.call(deleteConnection, { params: { connection_id: id } });
   await cli.output.done(
     { deleted: true, id, display_name: name },

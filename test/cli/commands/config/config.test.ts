@@ -126,14 +126,15 @@ describe("set", () => {
   });
 
   test.each([
-    [["port", "many"], "port in"],
-    [["prot", "1"], 'unknown key "prot"'],
+    [["port", "many"], 'port takes a whole number from 0 to 65535, not "many"'],
+    [["prot", "1"], 'unknown key "prot"; did you mean port?'],
     [["home", "/x"], "home cannot be in the config file"],
   ])("refuses %j and writes nothing", async (words, message) => {
     await using home = await temporaryHome();
     const ran = await runCli(["config", "set", ...words, "--json"], { home: home.path });
     expect(ran.error()).toMatchObject({ code: "invalid_config", exit_code: 2 });
     expect(ran.error()["message"]).toContain(message);
+    expect(ran.error()["hint"]).toContain("nothing was changed");
     await expect(readFile(file(home.path))).rejects.toMatchObject({ code: "ENOENT" });
   });
 
