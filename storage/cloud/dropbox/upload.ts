@@ -114,16 +114,20 @@ async function append(
   signal: AbortSignal,
   deps: UploadDeps,
 ): Promise<DropboxFailure | undefined> {
-  let at = piece.start;
-  const answer = await again(signal, deps, async () => {
+  const end = piece.start + piece.bytes.length;
+  const send = (at: number) => {
     const rest = piece.bytes.subarray(at - piece.start);
     const cursor = { session_id: session, offset: at };
     const argument = { cursor, close: false, content_hash: hashContent(rest) };
-    const said = await deps.api.send("files/upload_session/append_v2", argument, rest, signal);
+    return deps.api.send("files/upload_session/append_v2", argument, rest, signal);
+  };
+  let at = piece.start;
+  const answer = await again(signal, deps, async () => {
+    const said = await send(at);
     const standing = standingWithin(said, piece, at);
     if (standing === undefined) return said;
     at = standing;
-    return at === piece.start + piece.bytes.length ? ({ kind: "ok", value: {} } as const) : lagging;
+    return at === end ? { kind: "ok", value: {} } : send(at);
   });
   return answer.kind === "ok" ? undefined : answer;
 }
@@ -137,9 +141,6 @@ function standingWithin(
   if (said.kind !== "incorrect_offset" || said.offset === sentFrom) return undefined;
   return said.offset >= start && said.offset <= start + bytes.length ? said.offset : undefined;
 }
-
-/** To be gone on with. */
-const lagging: Failure = { kind: "offline", sent: true, note: "incorrect_offset" };
 
 /** The last request: makes the file under its name, which must be free. */
 async function commit(
@@ -155,27 +156,31 @@ async function commit(
   if (folder.kind !== "ok") return toChangeFailure(folder);
   const path = `${folder.path}/${name}`;
   const commitInfo = { path, mode: "add", autorename: false, strict_conflict: true, mute: false };
-  // The bytes of a request that could not make the file are in the session all the same.
-  let at = piece.start;
   let mayHaveLanded = false;
-  const answer = await again(signal, deps, async () => {
+  const send = async (at: number) => {
     const rest = piece.bytes.subarray(at - piece.start);
-    const contentHash = { content_hash: hashContent(rest) };
+    const hash = { content_hash: hashContent(rest) };
     const cursor = { session_id: session, offset: at };
     const said =
       session === undefined
-        ? await deps.api.send("files/upload", { ...commitInfo, ...contentHash }, rest, signal)
+        ? await deps.api.send("files/upload", { ...commitInfo, ...hash }, rest, signal)
         : await deps.api.send(
             "files/upload_session/finish",
-            { cursor, commit: commitInfo, ...contentHash },
+            { cursor, commit: commitInfo, ...hash },
             rest,
             signal,
           );
     mayHaveLanded ||= said.kind === "offline" && said.sent;
+    return said;
+  };
+  // The bytes of a request that could not make the file are in the session all the same.
+  let at = piece.start;
+  const answer = await again(signal, deps, async () => {
+    const said = await send(at);
     const standing = standingWithin(said, piece, at);
     if (standing === undefined) return said;
     at = standing;
-    return lagging;
+    return send(at);
   });
   if (answer.kind === "ok") {
     const made = toDropboxItem(answer.value, "file");
