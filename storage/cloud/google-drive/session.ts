@@ -79,9 +79,14 @@ export async function createSession(
           const range = part.length === 0 ? "*" : `${offset}-${end - 1}`;
           const standing = await put(`bytes ${range}/${total}`, part);
           if (standing.kind === "stands") {
+            const isWithin = standing.offset >= start && standing.offset <= end;
+            // An answer without a range says nothing once something has arrived: the session is asked.
+            if (!isWithin && !isAsked && ++broken < TRIES_MAX) {
+              isAsked = true;
+              continue;
+            }
             // What was taken before this piece is not held any more.
-            if (standing.offset < start || standing.offset > end)
-              return { kind: "offline", sent: true, note: "strange_range" };
+            if (!isWithin) return { kind: "offline", sent: true, note: "strange_range" };
             if (standing.offset === end && !isLast) return { kind: "more" };
             if (standing.offset <= offset && !isAsked && ++broken === TRIES_MAX)
               return { kind: "offline", sent: true, note: "no_progress" };
@@ -111,7 +116,7 @@ async function toStanding(answer: ProviderAnswer): Promise<Standing> {
     const { range } = answer.headers;
     // Nothing has arrived yet: then there is no range.
     if (range === undefined) return { kind: "stands", offset: 0 };
-    const last = /^bytes=0-(\d{1,15})$/.exec(range)?.[1];
+    const last = /^(?:bytes=)?0-(\d{1,15})$/.exec(range)?.[1];
     return last === undefined
       ? { kind: "offline", sent: true, note: "strange_range" }
       : { kind: "stands", offset: Number(last) + 1 };

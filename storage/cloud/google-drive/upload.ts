@@ -75,7 +75,8 @@ async function send(what: Upload, item: NewItem, deps: UploadDeps): Promise<Item
       }
       const sent = await session.send(piece);
       if (sent.kind === "more") continue;
-      made = sent.kind === "done" ? toOutcome(sent.value, deps) : sent;
+      if (sent.kind === "done") made = toOutcome(sent.value, deps);
+      else made = sent.kind === "not_found" ? sessionGone : sent;
       break;
     }
   } finally {
@@ -85,12 +86,18 @@ async function send(what: Upload, item: NewItem, deps: UploadDeps): Promise<Item
   }
   if (made === undefined) return { kind: "offline", sent: true, note: "session_wants_more" };
   const verified = await verifyMade(drive, made, item, signal);
-  if (verified.kind === "not_there") return refuse(drive, verified.failure, parent, signal);
+  if (verified.kind === "not_there") {
+    const gone = { kind: "not_found", note: "session_gone" } as const;
+    return refuse(drive, made === sessionGone ? gone : verified.failure, parent, signal);
+  }
   if (verified.kind !== "ok") return refuse(drive, verified, parent, signal);
   if (!isWhole(verified.file, size, md5.digest("hex")))
     return takeBack(drive, item, { kind: "offline", sent: true, note: "other_bytes" });
   return finish(drive, names, verified.file, item, signal);
 }
+
+/** It may have come to its end, or was thrown away: whether the file is there tells. */
+const sessionGone: FileOutcome = { kind: "offline", sent: true, note: "session_gone" };
 
 const aborted = { kind: "offline", sent: true, note: "aborted" } as const;
 

@@ -321,6 +321,33 @@ describe("uploads", () => {
     expect(server.sessions()).toEqual([]);
   });
 
+  test("whose session is gone when it is asked about a lost last answer are found, too", async () => {
+    const { proxy, provider, names } = await open();
+    proxy.loseNext(
+      ({ method, headers }) =>
+        method === "PUT" && String(headers["content-range"]).startsWith(`bytes ${3 * PIECE}-`),
+    );
+    const gone = { error: { code: 404, errors: [{ reason: "notFound" }] } };
+    proxy.answerNext(
+      ({ method, headers }) =>
+        method === "PUT" && String(headers["content-range"]).startsWith("bytes */"),
+      404,
+      { "content-type": "application/json" },
+      JSON.stringify(gone),
+    );
+    expect((await upload(provider, "large", bytes)).kind).toBe("ok");
+    expect(await names()).toEqual(["large"]);
+  });
+
+  test("ask where the session stands when an answer does not tell", async () => {
+    const { proxy, provider, names } = await open();
+    const isSecond = ({ headers }: ProxiedRequest) =>
+      String(headers["content-range"]).startsWith(`bytes ${PIECE}-`);
+    proxy.answerNext(isSecond, 308);
+    expect((await upload(provider, "large", bytes)).kind).toBe("ok");
+    expect(await names()).toEqual(["large"]);
+  });
+
   test("whose last answer is lost are found by the id that they were given", async () => {
     const { proxy, provider, names } = await open();
     proxy.loseNext(
