@@ -4,8 +4,8 @@ import { CliError, usageError } from "../../../errors.ts";
 import { listConnections } from "../find-connection.ts";
 import { createItemFinder, listItems } from "../find-item.ts";
 import { toItemAddress } from "../item-address.ts";
-import { downloadItem } from "./save-item.ts";
-import { streamItem } from "./stream-item.ts";
+import { downloadItem } from "./receive/item-bytes.ts";
+import { streamItem } from "./receive/stream-item.ts";
 
 export const operations = [listConnections, listItems, downloadItem];
 export const output = { kind: "bytes" } as const;

@@ -9,12 +9,13 @@ import { finishBatch, resultFields, runTasks } from "../../batch.ts";
 import { listConnections } from "../find-connection.ts";
 import { createItemFinder, listItems } from "../find-item.ts";
 import { toItemAddress } from "../item-address.ts";
-import { createDownloads, type Downloaded } from "./downloads.ts";
-import { getItemDetail, findSource, openFile } from "./find-source.ts";
-import { openLocalFolder } from "./local-files.ts";
+import { createDownloads, type Downloaded } from "./receive/downloads.ts";
+import { getItemDetail, findSource } from "./find-source.ts";
+import { openLocalFolder } from "./receive/local-files.ts";
 import { toPatient } from "./patient.ts";
-import { downloadItem } from "./save-item.ts";
-import { streamItem } from "./stream-item.ts";
+import { openFile } from "./receive/file-source.ts";
+import { downloadItem } from "./receive/item-bytes.ts";
+import { streamItem } from "./receive/stream-item.ts";
 import {
   addTransferFlags,
   isSummedUp,

@@ -10,8 +10,8 @@ import { noSuchItem, toAddressText, toItemAddress } from "../item-address.ts";
 import { getItemDetail, findFolder } from "./find-source.ts";
 import { createFolder } from "./mkdir.ts";
 import { toPatient } from "./patient.ts";
-import { enterOrPlan, openRemoteFolder, type RemoteFolder } from "./remote-folder.ts";
-import { type Uploaded, uploadItem } from "./send-file.ts";
+import { enterOrPlan, openRemoteFolder, type RemoteFolder } from "./send/remote-folder.ts";
+import { type Uploaded, uploadItem } from "./send/send-file.ts";
 import {
   addTransferFlags,
   isSummedUp,
@@ -20,7 +20,7 @@ import {
   type TransferFlags,
   type TransferOptions,
 } from "./transfer.ts";
-import { createUploads, type UploadTarget } from "./uploads.ts";
+import { createUploads, type UploadTarget } from "./send/uploads.ts";
 
 const uploadFields: Readonly<Record<string, FieldType>> = {
   ...resultFields,

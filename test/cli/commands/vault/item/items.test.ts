@@ -6,7 +6,7 @@ import {
   define as defineDownload,
   type ItemDownloadOptions,
 } from "../../../../../cli/commands/vault/item/download.ts";
-import { toFileName } from "../../../../../cli/commands/vault/item/file-name.ts";
+import { toFileName } from "../../../../../cli/commands/vault/item/receive/file-name.ts";
 import {
   define as defineList,
   type ItemListOptions,

@@ -1,12 +1,15 @@
+// cli/commands/vault/item/send: files from here into a storage: which ones (uploads.ts), where to (remote-folder.ts), and one of
+// them on its way (local-source.ts, send-file.ts). What both ways have in common is in transfer.ts above.
 import { readdir, stat } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
-import type { CliContext } from "../../../context.ts";
-import { CliError, type DryRun, usageError } from "../../../errors.ts";
-import type { Progress } from "../../../output/progress.ts";
-import { failedTask, type Task } from "../../batch.ts";
+import type { CliContext } from "../../../../context.ts";
+import { CliError, type DryRun, usageError } from "../../../../errors.ts";
+import type { Progress } from "../../../../output/progress.ts";
+import { failedTask, type Task } from "../../../batch.ts";
 import { enterOrPlan, findIn, type RemoteFolder } from "./remote-folder.ts";
-import { openSource, sendFile, type Uploaded } from "./send-file.ts";
-import { isSameFile, showTransfer, type TransferOptions } from "./transfer.ts";
+import { openSource } from "./local-source.ts";
+import { sendFile, type Uploaded } from "./send-file.ts";
+import { isSameFile, showTransfer, type TransferOptions } from "../transfer.ts";
 
 /** What became of one file: what the vault says of it, or why it was passed over. */
 export type Sent = (Uploaded | LeftOut) & { readonly skipped: string | null };

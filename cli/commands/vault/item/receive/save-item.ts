@@ -2,29 +2,20 @@ import { constants } from "node:fs";
 import { open, rm, stat } from "node:fs/promises";
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import type { downloadItem as downloadItemEndpoint } from "../../../../daemon/contract/vault/cloud-items.ts";
-import type { ByteDownload } from "../../../client/bytes.ts";
-import { operation } from "../../../client/operation.ts";
-import type { CliContext } from "../../../context.ts";
-import { CliError, toCliError } from "../../../errors.ts";
-import type { CliErrorCode } from "../../../exit-codes.ts";
+import type { CliContext } from "../../../../context.ts";
+import { toCliError } from "../../../../errors.ts";
+import type { CliErrorCode } from "../../../../exit-codes.ts";
+import {
+  begin,
+  type Begun,
+  fruitlessMax,
+  type ItemSource,
+  pauseMs,
+  toBegun,
+  toBrokenOff,
+} from "./item-bytes.ts";
 import { assertFree, type LocalFiles } from "./local-files.ts";
-import { type Part, toPartPath, toTag } from "./part-file.ts";
-
-export const downloadItem = operation<typeof downloadItemEndpoint>(
-  "vault.cloud.items.download",
-  "GET",
-  "/api/cloud/connections/:connection_id/items/**:item_id/download",
-);
-
-/** An item whose bytes are wanted. */
-export interface ItemSource {
-  readonly params: { readonly connection_id: string; readonly item_id: string };
-  /** For messages. */
-  readonly name: string;
-  /** Its bytes, where they had to be asked for already. */
-  readonly opened?: ByteDownload;
-}
+import { type Part, toPartPath } from "./part-file.ts";
 
 /** Where the bytes of an item go. */
 export interface SaveTarget {
@@ -93,52 +84,6 @@ export async function saveItem(
   }
 }
 
-/** Attempts in a row that bring no further. */
-export const fruitlessMax = 3;
-/** Between an attempt that broke off and the next one. */
-export const pauseMs = 500;
-
-/** Bytes that are about to come. */
-export interface Begun {
-  readonly download: ByteDownload;
-  /** Where in the file the first of them belongs. */
-  readonly at: number;
-  /** Of the whole file. */
-  readonly total: number | undefined;
-  readonly tag: string | undefined;
-}
-
-/** Asks for what is missing behind the part, provided that it is of the same version; else for everything. */
-export async function begin(
-  cli: CliContext,
-  { params }: ItemSource,
-  part: Part | undefined,
-  signal: AbortSignal,
-): Promise<Begun> {
-  const ask = (headers: Readonly<Record<string, string>>) =>
-    cli.client.download(downloadItem, { params }, { headers, signal });
-  if (part?.tag === undefined || part.size === 0) return toBegun(await ask({}));
-  const headers = { Range: `bytes=${part.size}-`, "If-Range": `"${part.tag}"` };
-  try {
-    const begun = toBegun(await ask(headers));
-    const isRest = begun.at === part.size && begun.tag === part.tag;
-    if (begun.download.status !== 206 || isRest) return begun;
-    begun.download.stream.destroy();
-  } catch (error) {
-    // 416: there is nothing behind it.
-    if (!(error instanceof CliError) || error.details.httpStatus !== 416) throw error;
-  }
-  return toBegun(await ask({}));
-}
-
-/** Reads off an answer which bytes it brings. */
-export function toBegun(download: ByteDownload): Begun {
-  const tag = toTag(download.headers["etag"]);
-  if (download.status !== 206) return { download, at: 0, total: download.size, tag };
-  const range = /^bytes (\d+)-\d+\/(\d+)$/.exec(String(download.headers["content-range"] ?? ""));
-  return { download, at: Number(range?.[1] ?? -1), total: Number(range?.[2] ?? -1), tag };
-}
-
 /**
  * Writes the bytes where they belong, until they end or break off. Never cuts the file off first: two that write the
  * same version at one time write the same bytes to the same places.
@@ -191,14 +136,6 @@ async function leave(part: Part, files: LocalFiles, isUnwanted: boolean): Promis
   if (!isUnwanted && part.tag !== undefined && found.size >= worthKeepingBytes)
     files.kept.add(part.path);
   else await rm(part.path, { force: true });
-}
-
-/** A connection that breaks off again and again. */
-export function toBrokenOff(name: string, bytes: number, total: number | undefined): CliError {
-  const of = total === undefined ? "" : ` of ${total}`;
-  return new CliError("provider_failed", `${name}: it breaks off after ${bytes}${of} bytes`, {
-    service: "vault",
-  });
 }
 
 /** What no tag can be, and another one each time. */

@@ -1,13 +1,16 @@
+// cli/commands/vault/item/receive: items of a storage into files here: which ones (downloads.ts), where to (local-files.ts,
+// file-name.ts, part-file.ts), and one of them on its way (file-source.ts, item-bytes.ts, then save-item.ts or stream-item.ts).
 import { lstat, mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
-import type { CliContext } from "../../../context.ts";
-import { CliError, DryRun, usageError } from "../../../errors.ts";
-import type { Progress } from "../../../output/progress.ts";
-import { failedTask, type Outcome, type Task } from "../../batch.ts";
-import { createItemFinder, type WireItem } from "../find-item.ts";
-import { type ItemAddress, toAddressText, toItemAddress } from "../item-address.ts";
+import type { CliContext } from "../../../../context.ts";
+import { CliError, DryRun, usageError } from "../../../../errors.ts";
+import type { Progress } from "../../../../output/progress.ts";
+import { failedTask, type Outcome, type Task } from "../../../batch.ts";
+import { createItemFinder, type WireItem } from "../../find-item.ts";
+import { type ItemAddress, toAddressText, toItemAddress } from "../../item-address.ts";
 import { createFileNames } from "./file-name.ts";
-import { type FileSource, findSource, isFolder, toFile } from "./find-source.ts";
+import { type FileSource, toFile } from "./file-source.ts";
+import { findSource, isFolder } from "../find-source.ts";
 import {
   assertUnmoved,
   createLocalFiles,
@@ -15,10 +18,10 @@ import {
   makeLocalFolder,
   openLocalFolder,
 } from "./local-files.ts";
-import { readFolder } from "./read-folder.ts";
+import { readFolder } from "../read-folder.ts";
 import { saveItem } from "./save-item.ts";
 import { streamItem } from "./stream-item.ts";
-import { isSameFile, showTransfer, type TransferOptions } from "./transfer.ts";
+import { isSameFile, showTransfer, type TransferOptions } from "../transfer.ts";
 
 /** What became of one file. `skipped` says why it was left as it is. */
 export interface Downloaded {
@@ -53,7 +56,7 @@ export interface Downloads {
 }
 
 /** A folder of a connection that is walked through. */
-interface RemoteFolder {
+interface WalkedFolder {
   readonly connectionId: string;
   readonly id: string;
   /** As an address, without a slash at its end. */
@@ -126,7 +129,7 @@ export function createDownloads(
   }
 
   async function* walk(
-    place: RemoteFolder,
+    place: WalkedFolder,
     folder: LocalFolder,
     names: ReturnType<typeof createFileNames>,
   ): AsyncGenerator<Task<Downloaded>> {

@@ -1,5 +1,5 @@
-import type { CliContext } from "../../../context.ts";
-import { CliError, toCliError } from "../../../errors.ts";
+import type { CliContext } from "../../../../context.ts";
+import { CliError, toCliError } from "../../../../errors.ts";
 import {
   begin,
   type Begun,
@@ -8,8 +8,8 @@ import {
   pauseMs,
   toBegun,
   toBrokenOff,
-} from "./save-item.ts";
-import type { ShownTransfer } from "./transfer.ts";
+} from "./item-bytes.ts";
+import type { ShownTransfer } from "../transfer.ts";
 
 /**
  * Hands the bytes of an item on, chunk by chunk, and resolves to their number. A connection that breaks off is taken up

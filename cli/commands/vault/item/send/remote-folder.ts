@@ -1,8 +1,8 @@
-import type { CliContext } from "../../../context.ts";
-import { CliError, DryRun } from "../../../errors.ts";
-import type { WireItem } from "../find-item.ts";
-import { createFolder } from "./mkdir.ts";
-import { readFolder } from "./read-folder.ts";
+import type { CliContext } from "../../../../context.ts";
+import { CliError, DryRun } from "../../../../errors.ts";
+import type { WireItem } from "../../find-item.ts";
+import { createFolder } from "../mkdir.ts";
+import { readFolder } from "../read-folder.ts";
 
 /** A folder of a connection that a tree is put into. */
 export interface RemoteFolder {

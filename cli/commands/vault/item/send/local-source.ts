@@ -2,28 +2,11 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { Readable } from "node:stream";
-import type { uploadItem as uploadItemEndpoint } from "../../../../daemon/contract/vault/cloud-items.ts";
-import { operation } from "../../../client/operation.ts";
-import type { CliContext } from "../../../context.ts";
-import { CliError } from "../../../errors.ts";
-
-export const uploadItem = operation<typeof uploadItemEndpoint>(
-  "vault.cloud.items.upload",
-  "POST",
-  "/api/cloud/connections/:connection_id/items/upload",
-);
-
-/** What was uploaded, as the vault says it. */
-export interface Uploaded {
-  readonly kind: string;
-  readonly provider_item_id: string;
-  readonly name: string;
-  readonly parent_ref: string | null;
-  readonly size: number;
-}
+import type { CliContext } from "../../../../context.ts";
+import { CliError } from "../../../../errors.ts";
 
 /** A local file, or standard input, that can be sent. */
-export interface FileSource {
+export interface LocalSource {
   /** Undefined when nobody knows it before the end. */
   readonly size: number | undefined;
   readonly canRestart: boolean;
@@ -33,7 +16,7 @@ export interface FileSource {
 }
 
 /** Looks at a local file; `-` is standard input. @throws CliError `file_error` */
-export async function openSource(cli: CliContext, source: string): Promise<FileSource> {
+export async function openSource(cli: CliContext, source: string): Promise<LocalSource> {
   if (source === "-") {
     const { stdin } = cli.system;
     const close = () => void stdin.destroy();
@@ -64,42 +47,6 @@ function openExactly(path: string, source: string, length: number): Readable {
       throw new CliError("file_error", `${source} became shorter while it was read`);
   }
   return Readable.from(read(), { objectMode: false });
-}
-
-/** Where a file goes, and under which name. */
-export interface SendTarget {
-  readonly connectionId: string;
-  /** The folder's id; empty for the top. */
-  readonly folderId: string;
-  readonly filename: string;
-  /** Told how many bytes were sent in all. */
-  readonly onProgress: (bytes: number) => void;
-}
-
-/** Uploads one file. Nothing is ever overwritten: a taken name is `name_collision`. */
-export async function sendFile(
-  cli: CliContext,
-  file: FileSource,
-  { connectionId, folderId, filename, onProgress }: SendTarget,
-): Promise<Uploaded> {
-  const sending = cli.client.upload(
-    uploadItem,
-    { params: { connection_id: connectionId } },
-    {
-      fields: { parent_ref: folderId, filename },
-      fileField: "file",
-      filename,
-      contentType: "application/octet-stream",
-      size: file.size,
-      canRestart: file.canRestart,
-      open: file.open,
-      onProgress,
-    },
-  );
-  const { body } = await sending.finally(() => file.close?.());
-  if (body.kind !== "uploaded")
-    throw new CliError("unexpected_answer", "the daemon's answer is unknown");
-  return body;
 }
 
 function fileError(source: string, error: unknown): CliError {

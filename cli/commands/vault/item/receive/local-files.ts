@@ -1,7 +1,7 @@
 import type { BigIntStats } from "node:fs";
 import { link, lstat, mkdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { CliError } from "../../../errors.ts";
+import { CliError } from "../../../../errors.ts";
 import { createPartFinder, type PartFinder } from "./part-file.ts";
 
 /** A folder here that downloads go into. */
