@@ -30,7 +30,7 @@ export interface ForgeApiDeps {
 export function createForgeApi({ db, authentication, urls }: ForgeApiDeps): Api<ForgeCaller> {
   const toBody = (message: string) => ({ message, url: toUrl(urls, "/api/swagger") });
   // Read once: whoever asks for the body of such a request gets these bytes.
-  const forms = new WeakMap<ServerRequest, Buffer>();
+  const forms = new WeakMap<ServerRequest, { bytes: Buffer; fields: URLSearchParams }>();
   return {
     name: "forge",
     headers: {
@@ -39,7 +39,7 @@ export function createForgeApi({ db, authentication, urls }: ForgeApiDeps): Api<
       "X-Frame-Options": "SAMEORIGIN",
     },
     headersFor: (request) =>
-      hasQuery(request) && (request.query.has("token") || request.query.has("access_token"))
+      (hasQuery(request) && namesToken(request.query)) || namesToken(forms.get(request)?.fields)
         ? { "X-Gitea-Warning": queryTokenWarning }
         : undefined,
     // Credentials are looked at on every route: wrong ones are refused even where none are needed.
@@ -48,9 +48,10 @@ export function createForgeApi({ db, authentication, urls }: ForgeApiDeps): Api<
       if (request.target.includes("%00"))
         throw new AppError("invalid_argument", "the address contains a NUL character");
       if (!mayNameCaller(request)) return authentication.authenticate(request);
-      const form = await readForm(request);
-      forms.set(request, form);
-      return authentication.authenticate(request, await readFields(request, form));
+      const bytes = await readForm(request);
+      const fields = await readFields(request, bytes);
+      forms.set(request, { bytes, fields });
+      return authentication.authenticate(request, fields);
     },
     authorize: createAuthorization(db),
     accountKey: (caller) => caller && String(caller.actor.id),
@@ -76,9 +77,12 @@ export function createForgeApi({ db, authentication, urls }: ForgeApiDeps): Api<
   };
 
   async function bodyOf(request: ServerRequest, readBody: () => Promise<Buffer>): Promise<Buffer> {
-    return forms.get(request) ?? readBody();
+    return forms.get(request)?.bytes ?? readBody();
   }
 }
+
+const namesToken = (fields: URLSearchParams | undefined): boolean =>
+  fields?.has("token") === true || fields?.has("access_token") === true;
 
 const PAGE_NOT_FOUND = "404 page not found\n";
 

@@ -30,7 +30,7 @@ export function createAuthorization(db: Database) {
     return assertPathUser(name);
 
     async function assertPathUser(written: string): Promise<void> {
-      const user = await findPathUser(db, decodeURIComponent(written), written, caller, request);
+      const user = await findPathUser(db, decodeURIComponent(written), declared, caller, request);
       if (gate.who === "forge_basic") assertBasicSelfOrAdmin(caller, user, scope);
     }
   };
@@ -65,7 +65,7 @@ function assertScope(
 async function findPathUser(
   db: Database,
   name: string,
-  written: string,
+  { path }: Endpoint,
   caller: ForgeCaller | undefined,
   request: ServerRequest,
 ): Promise<ForgeUser> {
@@ -76,14 +76,20 @@ async function findPathUser(
   const current = await findUserById(db, formerId);
   if (current === undefined || (caller === undefined && current.visibility !== "public"))
     throw formerUserGone();
-  throw movedTo(toMovedPath(request.target, written, current.name) + keptQuery(request.target));
+  throw movedTo(toMovedPath(request.target, path, current.name) + keptQuery(request.target));
 }
 
-/** The path of a target with the first occurrence of the old name replaced. */
-function toMovedPath(target: string, oldName: string, newName: string): string {
+/**
+ * The path of a target with today's name in the old one's place: found by its position, since the old name may be encoded
+ * there, or be a word of the route besides.
+ */
+function toMovedPath(target: string, route: string, name: string): string {
   const [path = ""] = target.split("?");
-  // As a whole segment, so that a name such as "api" within the prefix is left alone.
-  return path.replace(`/${oldName}`, () => `/${newName}`);
+  const position = route.split("/").indexOf(":username");
+  return path
+    .split("/")
+    .map((segment, index) => (index === position ? name : segment))
+    .join("/");
 }
 
 function assertBasicSelfOrAdmin(

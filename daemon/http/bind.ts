@@ -96,21 +96,27 @@ export function bindRoutes<Caller>(
     const request = options.toServerRequest(req, res);
     const declared = route.endpoint as Endpoint;
     const extra: Record<string, string> = {};
-    const more = api.headersFor?.(request);
-    if (more !== undefined) Object.assign(extra, more);
     let status: number;
     let cause: unknown;
     try {
       const answer = await answerOf(route, declared, request, event, req, extra);
+      addOwnHeaders(request, extra);
       await turnEnd();
       const sent = send(declared, answer, request, res, extra);
       status = typeof sent === "number" ? sent : await sent;
     } catch (error) {
       cause = error;
+      addOwnHeaders(request, extra);
       status = sendError(error, res, request, extra);
     }
     options.report({ request, route: declared.name, status, error: cause });
     return HANDLED;
+  }
+
+  /** Asked for at the end: what they tell of may be in the body. */
+  function addOwnHeaders(request: ServerRequest, extra: Record<string, string>): void {
+    const more = api.headersFor?.(request);
+    if (more !== undefined) Object.assign(extra, more);
   }
 
   async function answerOf(

@@ -50,7 +50,7 @@ function userRoutes({ users, urls }: AccountServices): Route[] {
     })),
     handle(getUser, async ({ caller, params }) => ({
       status: 200,
-      body: toUserView(await users.get(params.username, caller?.user), caller?.user, urls),
+      body: toUserView(await users.get(params.username, caller), caller?.user, urls),
     })),
   ];
 }

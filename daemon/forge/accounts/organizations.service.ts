@@ -10,9 +10,11 @@ import {
   insertUser,
 } from "../../../storage/tables/forge/users.ts";
 import { AppError } from "../../errors.ts";
+import type { ForgeCaller } from "../caller.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
 import { nameTakenText, notFound, targetIsOrganization, userNotFound } from "../refusals.ts";
 import { assertUsableName } from "./names.ts";
+import { isPublicOnly } from "./scopes.ts";
 import { isVisibleTo } from "./visibility.ts";
 
 /** What an organization begins with; texts are empty when they were not given. */
@@ -34,8 +36,8 @@ export interface Organizations {
    * that is an organization, an unusable name and a taken one, `forbidden` for a person who may not create any.
    */
   create(ownerName: string, wanted: WantedOrganization): Promise<ForgeUser>;
-  /** The organization of this name as far as the viewer may know of it. Refuses with `not_found`. */
-  get(name: string, viewer: ForgeUser | undefined): Promise<ForgeUser>;
+  /** The organization of this name as far as the caller may know of it. Refuses with `not_found`, and `forbidden` for a token's sake. */
+  get(name: string, caller: ForgeCaller | undefined): Promise<ForgeUser>;
 }
 
 export interface OrganizationsDeps {
@@ -89,12 +91,15 @@ export function createOrganizations({
       }
     },
 
-    async get(name, viewer) {
+    async get(name, caller) {
+      const viewer = caller?.user;
       const found = await findUserByName(db, name);
       if (found?.kind !== "organization") throw notFound();
       const isMemberOf = async () =>
         viewer !== undefined && (await isMember(db, found.id, viewer.id));
       if (!isVisibleTo(found, viewer) && !(await isMemberOf())) throw notFound();
+      if (isPublicOnly(caller) && found.visibility !== "public")
+        throw new AppError("forbidden", "token scope is limited to public orgs");
       return found;
     },
   };

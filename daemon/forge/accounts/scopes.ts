@@ -1,4 +1,5 @@
 import type { ScopeCategory } from "../../contract/endpoint.ts";
+import type { ForgeCaller } from "../caller.ts";
 
 /** A parsed scope list. */
 export interface TokenScope {
@@ -67,6 +68,11 @@ export function allows(
 ): boolean {
   const granted = scope.levels.get(category);
   return granted === "write" || (granted === "read" && level === "read");
+}
+
+/** Whether the caller came with a token that is for public things only. */
+export function isPublicOnly(caller: ForgeCaller | undefined): boolean {
+  return caller?.scope?.split(",").includes("public-only") === true;
 }
 
 /** Whether everything that `inner` grants is granted by `outer`. */

@@ -164,7 +164,8 @@ export function createTokens({ db, clock, random }: TokensDeps): Tokens {
 }
 
 function toScopeFor(maker: TokenMaker, words: readonly string[]): TokenScope {
-  const parsed = parseScope(words);
+  // Each word may be a list itself, as a scope is one when it is stored (forge behaviour, 2.4).
+  const parsed = parseScope(words.flatMap((word) => word.split(",")));
   if (parsed.kind === "invalid")
     throw new AppError(
       "invalid_argument",

@@ -21,6 +21,7 @@ import {
 } from "../../../storage/tables/forge/users.ts";
 import { AppError } from "../../errors.ts";
 import type { PasswordHasher } from "../../password-hasher.ts";
+import type { ForgeCaller } from "../caller.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
 import { emailTaken, nameTaken, userNotFound } from "../refusals.ts";
 import type { AccountDependents } from "./dependents.ts";
@@ -28,6 +29,7 @@ import { editUser, type UserEdit } from "./edit-user.ts";
 import { assertUsableName, findEmailFault } from "./names.ts";
 import { removeUser } from "./remove-user.ts";
 import { renameUser } from "./rename-user.ts";
+import { isPublicOnly } from "./scopes.ts";
 import { toAvatarHash } from "./user.view.ts";
 import { isVisibleTo } from "./visibility.ts";
 
@@ -73,8 +75,8 @@ export interface Users {
     term: string,
     window: PageWindow,
   ): Promise<{ readonly emails: readonly OwnedEmail[]; readonly total: number }>;
-  /** The account of this name, as far as the viewer may know of it. Refuses with `not_found`. */
-  get(username: string, viewer: ForgeUser | undefined): Promise<ForgeUser>;
+  /** The account of this name, as far as the caller may know of it. Refuses with `not_found`, and `forbidden` for a token's sake. */
+  get(username: string, caller: ForgeCaller | undefined): Promise<ForgeUser>;
   /** Whether nobody has an account yet. */
   isEmpty(): Promise<boolean>;
 }
@@ -131,9 +133,11 @@ export function createUsers(deps: UsersDeps): Users {
 
     searchEmails: (term, window) => listEmails(db, term, toRows(window)),
 
-    async get(username, viewer) {
+    async get(username, caller) {
       const user = await findUserByName(db, username);
-      if (user === undefined || !isVisibleTo(user, viewer)) throw userNotFound(username);
+      if (user === undefined || !isVisibleTo(user, caller?.user)) throw userNotFound(username);
+      if (isPublicOnly(caller) && user.visibility !== "public")
+        throw new AppError("forbidden", "token scope is limited to public users");
       return user;
     },
 

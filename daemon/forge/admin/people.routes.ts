@@ -70,7 +70,7 @@ function organizationRoutes({ organizations, urls }: PeopleServices): Route[] {
     })),
     handle(getOrganization, async ({ caller, params }) => ({
       status: 200,
-      body: toOrganizationView(await organizations.get(params.org, caller?.user), urls),
+      body: toOrganizationView(await organizations.get(params.org, caller), urls),
     })),
   ];
 }

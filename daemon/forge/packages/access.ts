@@ -7,6 +7,7 @@ import {
   type ForgeUser,
 } from "../../../storage/tables/forge/users.ts";
 import { AppError } from "../../errors.ts";
+import { isPublicOnly } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { notFound } from "../refusals.ts";
 
@@ -64,8 +65,7 @@ async function getOwner(db: Queries, name: string, caller: ForgeCaller | undefin
   if (owner === undefined) throw notFound();
   const access = await findPackageAccess(db, owner, caller?.user);
   if (access === "none") throw notFound();
-  const isPublicOnly = caller?.scope?.split(",").includes("public-only") === true;
-  if (isPublicOnly && owner.visibility !== "public")
+  if (isPublicOnly(caller) && owner.visibility !== "public")
     throw new AppError("forbidden", "token scope is limited to public packages");
   return { owner, access };
 }

@@ -17,6 +17,7 @@ import {
   listUsersByIds,
 } from "../../../storage/tables/forge/users.ts";
 import { AppError } from "../../errors.ts";
+import { isPublicOnly } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
 import { movedTo, notFound } from "../refusals.ts";
@@ -87,10 +88,9 @@ export function createRepositoriesService(deps: RepositoriesDeps): Repositories 
 
     async listOwn(caller, window) {
       const { user } = caller;
-      const isPublicOnly = caller.scope?.split(",").includes("public-only") === true;
       const found = await listRepositoriesOfMember(db, user.id, {
         ...toRows(window),
-        isPublicOnly,
+        isPublicOnly: isPublicOnly(caller),
       });
       const owners = new Map(
         (

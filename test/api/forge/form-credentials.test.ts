@@ -47,6 +47,14 @@ describe("the form of a request says who calls", () => {
     },
   );
 
+  test("which is deprecated, as it is in the query: the answer says so", async () => {
+    const of = async (answer: ReturnType<typeof post>) =>
+      (await answer).headers.get("x-gitea-warning");
+    expect(await of(post({ access_token: mira }))).toContain("deprecated");
+    expect(await of(post({ token: "0".repeat(40) }))).toContain("deprecated");
+    expect(await of(post({}, "", mira))).toBeNull();
+  });
+
   test("rather than the query", async () => {
     const answer = await post({ token: mira }, `?token=${admin}`);
     expect(answer.json.user.login).toBe("mira");

@@ -39,6 +39,30 @@ describe("the address that a repository has by now", () => {
   });
 });
 
+describe("the address that a renamed person has by now", () => {
+  test("replaces the name, not a word of the route that is the same", async () => {
+    for (const [username, now] of [
+      ["admin", "boss"],
+      ["users", "people"],
+    ]) {
+      const email = `${username}@example.org`;
+      await api("POST", "/admin/users", { username, email, password: "user-password" });
+      await api("POST", `/admin/users/${username}/rename`, { new_username: now });
+      const badges = await api("GET", `/admin/users/${username}/badges?a=${username}`);
+      expect(badges.headers.get("location")).toBe(
+        `/api/v1/admin/users/${now}/badges?a=${username}`,
+      );
+      const profile = await api("GET", `/users/${username}`);
+      expect(profile.headers.get("location")).toBe(`/api/v1/users/${now}`);
+    }
+  });
+
+  test("leads on from an encoded name, too", async () => {
+    const answer = await api("GET", "/users/%61dmi%6E");
+    expect([answer.status, answer.headers.get("location")]).toEqual([307, "/api/v1/users/boss"]);
+  });
+});
+
 // Many clients put a path that begins with a slash behind a configured address that ends in one.
 describe("more slashes than needed are one", () => {
   test.each([

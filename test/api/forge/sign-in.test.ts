@@ -416,6 +416,42 @@ describe("tokens", () => {
     });
   });
 
+  test("one that is for public things only reads no profile and no organization that is not public", async () => {
+    const admin = { token: app.token, method: "POST" };
+    for (const [username, visibility] of [
+      ["choir", "limited"],
+      ["band", "public"],
+    ])
+      await app.request("/api/v1/admin/users/hermit/orgs", {
+        ...admin,
+        json: { username, visibility },
+      });
+    const narrow = await app.tokenOf("hermit", ["public-only", "read:user", "read:organization"]);
+    const read = (path: string) => app.request(`/api/v1${path}`, { token: narrow });
+    expect(await read("/users/hermit")).toMatchObject({
+      status: 403,
+      json: { message: "token scope is limited to public users" },
+    });
+    expect(await read("/orgs/choir")).toMatchObject({
+      status: 403,
+      json: { message: "token scope is limited to public orgs" },
+    });
+    expect([(await read("/users/mira")).status, (await read("/orgs/band")).status]).toEqual([
+      200, 200,
+    ]);
+  });
+
+  test("a scope may be a list, as it is where it is stored", async () => {
+    const made = await create({ name: "list", scopes: ["read:issue,write:user", "read:user"] });
+    expect(made.json.scopes).toEqual(["read:issue", "write:user"]);
+    expect(await create({ name: "bad", scopes: ["read:issue,nothing"] })).toMatchObject({
+      status: 400,
+      json: {
+        message: "invalid access token scope provided: invalid access token scope: nothing",
+      },
+    });
+  });
+
   test("one is deleted by name or id, and only one's own", async () => {
     const remove = (what: string | number) =>
       app.request(`${of("mira")}/${what}`, { basic, method: "DELETE" });
