@@ -155,7 +155,7 @@ function toImage(
   const page = resolveLink(context, "page", source);
   attributes.set("src", resolveLink(context, "media", source));
   const image = toTag("img", attributes);
-  if (isInLink || /^\s*data:/i.test(source)) return image;
+  if (isInLink || /^\s*(?:data:|$)/i.test(source)) return image;
   return `${toTag(
     "a",
     new Map([

@@ -67,9 +67,10 @@ export function findMentions(text: string, max: number): Set<string> {
   return names;
 }
 
-const boundaryAfter = `(?=$|[\\s'")\\]]|[:,;.?!](?:\\s|$))`;
+/** What ends a name or a number: also one of `marks`, and a sentence's punctuation when nothing follows it at once. */
+const endsBefore = (marks: string): string => `(?=$|[\\s)\\]${marks}]|[:,;.?!](?:\\s|$))`;
 const mention = new RegExp(
-  `(?<=^|[\\s(\\[])@([0-9A-Za-z](?:[-._]?[0-9A-Za-z]){0,99})${boundaryAfter}`,
+  `(?<=^|[\\s(\\[])@([0-9A-Za-z](?:[-._]?[0-9A-Za-z]){0,99})${endsBefore("'")}`,
   "g",
 );
 
@@ -137,35 +138,51 @@ function codeLink(url: string, text: string): string {
 
 function shortLinkRule(options: TextRuleOptions): Rule {
   return fromPattern(/\[\[([^[\]\n]{1,1000})\]\](\w{0,100})/g, ([, content = "", tail = ""]) => {
-    const [first = "", ...others] = content.split("|").map((part) => part.trim());
-    const named = new Map<string, string>();
-    let target = first;
-    for (const part of others) {
-      const [, key, value = ""] = /^(alt|title)=(.*)$/.exec(part) ?? [];
-      if (key === undefined) target = part;
-      else named.set(key, value.replace(/^(["'])(.*)\1$/, "$2"));
-    }
-    if (target === "") return undefined;
-    return toShortLink(options, { name: first + tail, target, named });
+    const short = readShortLink(content);
+    return short.target === ""
+      ? undefined
+      : toShortLink(options, { ...short, name: short.name + tail });
   });
 }
 
-function toShortLink(
-  options: TextRuleOptions,
-  short: {
-    readonly name: string;
-    readonly target: string;
-    readonly named: ReadonlyMap<string, string>;
-  },
-): string {
+interface ShortLink {
+  readonly name: string;
+  readonly target: string;
+  readonly alt: string;
+  readonly title: string;
+}
+
+/** `name|link`, as GitHub has it; an address that comes first is the link, as MediaWiki has it. */
+function readShortLink(content: string): ShortLink {
+  const named = new Map<string, string>();
+  let name = "";
+  let target = "";
+  for (const part of content.split("|").map((each) => each.trim())) {
+    const [, key, value = ""] = /^([^=/?]*)=(.*)$/.exec(part) ?? [];
+    if (key !== undefined) named.set(key.trim(), value.replace(/^(["'])(.*)\1$/, "$2"));
+    else if (name !== "") target = part;
+    else if (!isAddress(part)) name = part;
+    else {
+      name = target;
+      target = part;
+    }
+  }
+  if (target === "") target = name;
+  const title = named.get("title") ?? "";
+  const alt = named.get("alt") ?? "";
+  return { name: title || name || target, target, alt, title };
+}
+
+const isAddress = (text: string): boolean => /^(?:[a-z][a-z0-9+.-]*:|\/\/)/i.test(text);
+
+function toShortLink(options: TextRuleOptions, short: ShortLink): string {
   const { context, decorates } = options;
   const isImage = /\.(?:jpe?g|jp2|png|gif|bmp|tiff?|webp|svg|avif|ico)$/i.test(short.target);
-  const isAbsolute = /^(?:[a-z][a-z0-9+.-]*:|\/\/)/i.test(short.target);
-  const target = isAbsolute ? short.target : toTarget(short.target, isImage);
+  const target = isAddress(short.target) ? short.target : toTarget(short.target, isImage);
   const href = resolveLink(context, "page", target);
   if (!isImage) return link({ ...options, decorates: false }, href, escapeText(short.name));
-  const title = short.named.get("title") ?? short.target.slice(short.target.lastIndexOf("/") + 1);
-  const alt = short.named.get("alt") ?? short.name;
+  const title = short.title || short.alt || short.name.slice(short.name.lastIndexOf("/") + 1);
+  const alt = short.alt || short.name;
   const image =
     `<img src="${escapeAttribute(resolveLink(context, "media", target))}" title="${escapeAttribute(title)}"` +
     ` alt="${escapeAttribute(alt)}"${decorates ? ' loading="lazy"' : ""}>`;
@@ -182,44 +199,60 @@ function toTarget(target: string, isImage: boolean): string {
 }
 
 function bareUrlRule(options: TextRuleOptions): Rule {
-  const pattern = /(?<![A-Za-z0-9])https?:\/\/[^\s<>"`{}|\\^]+/gi;
+  const begin = /(?<![A-Za-z0-9])https?:\/\/(?=(?:[^\s/?#@]*@)?[\p{L}\p{N}[])/giu;
+  const findEnd = createUrlEnds();
+  let paired = { text: "", closers: new Map<number, number>() };
   return (text, from) => {
-    pattern.lastIndex = from;
-    for (let found = pattern.exec(text); found !== null; found = pattern.exec(text)) {
-      const url = trimUrl(found[0]);
-      if (/^https?:\/\/(?:[^\s/?#@]*@)?[\p{L}\p{N}[]/iu.test(url))
-        return {
-          start: found.index,
-          end: found.index + url.length,
-          html: link(options, url, escapeText(url)),
-        };
+    if (paired.text !== text) paired = { text, closers: pairBrackets(text) };
+    begin.lastIndex = from;
+    for (let found = begin.exec(text); found !== null; found = begin.exec(text)) {
+      const start = found.index;
+      const end = findEnd(text, begin.lastIndex, paired.closers);
+      if (end === begin.lastIndex) continue;
+      const url = text.slice(start, end);
+      return { start, end, html: link(options, url, escapeText(url)) };
     }
     return undefined;
   };
 }
 
-/** Without the punctuation of the sentence around it; brackets stay as long as they are in balance. */
-function trimUrl(url: string): string {
-  const surplus = new Map([
-    [")", count(url, ")") - count(url, "(")],
-    ["]", count(url, "]") - count(url, "[")],
-  ]);
-  let end = url.length;
-  for (; end > 0; end -= 1) {
-    const last = url.charAt(end - 1);
-    if (/[.,;:!?'*_~&]/.test(last)) continue;
-    const extra = surplus.get(last);
-    if (extra === undefined || extra <= 0) break;
-    surplus.set(last, extra - 1);
-  }
-  return url.slice(0, end);
+/** What an address may end with; the rest of what it may have in it is punctuation, but no double quotes. */
+const urlEnds = "\\p{L}\\p{M}\\p{N}\\p{Sc}\\p{So}\\/\\-_+&~%=#";
+const urlParts = `[[${urlEnds}\\p{Po}]--["]]`;
+
+/** Finds where an address ends: before a bracket without its other half, and before the end of a sentence. */
+function createUrlEnds() {
+  const part = new RegExp(`${urlParts}*`, "vy");
+  const lastEnd = new RegExp(`[${urlEnds}](?=[^${urlEnds}]*$)`, "v");
+  return (text: string, from: number, closers: ReadonlyMap<number, number>): number => {
+    let end = from;
+    for (let at = from; ;) {
+      part.lastIndex = at;
+      const plain = part.exec(text)?.[0] ?? "";
+      const found = lastEnd.exec(plain);
+      if (found !== null) end = at + found.index + found[0].length;
+      const closer = closers.get(at + plain.length);
+      if (closer === undefined) return end;
+      at = end = closer + 1;
+    }
+  };
 }
 
-function count(text: string, mark: string): number {
-  let times = 0;
-  for (let at = text.indexOf(mark); at !== -1; at = text.indexOf(mark, at + 1)) times += 1;
-  return times;
+/** Where the brackets of each address are closed, by where they are opened; those without another half are left out. */
+function pairBrackets(text: string): Map<number, number> {
+  const closers = new Map<number, number>();
+  if (!/[([{]/.test(text)) return closers;
+  let open: number[] = [];
+  for (const { 0: mark, index } of text.matchAll(
+    new RegExp(`[\\(\\)\\[\\]\\{\\}]|[^${urlParts}]`, "gv"),
+  ))
+    if ("([{".includes(mark)) open.push(index);
+    else if (text.charAt(open.at(-1) ?? -1) === opening[mark]) closers.set(open.pop() ?? -1, index);
+    else open = [];
+  return closers;
 }
+
+const opening: Readonly<Record<string, string>> = { ")": "(", "]": "[", "}": "{" };
 
 function mentionRule(options: TextRuleOptions): Rule {
   const { root } = options.context;
@@ -234,7 +267,7 @@ function issueRule(options: TextRuleOptions): Rule {
   const { root, repository } = options.context;
   const keyword = "(clos(?:e[sd]?)|fix(?:e[sd])?|resolve[sd]?|reopen(?:s|ed)?)(:?\\s{1,8})";
   const pattern = new RegExp(
-    `(?<=^|[\\s(\\["'])(?:${keyword})?(?:([\\w.-]{1,100})/([\\w.-]{1,100}))?([#!])(\\d{1,18})${boundaryAfter}`,
+    `(?<=^|[\\s(\\["'])(?:${keyword})?(?:([\\w.-]{1,100})/([\\w.-]{1,100}))?([#!])(\\d{1,18})${endsBefore("'\"")}`,
     "gi",
   );
   return fromPattern(pattern, ([, word, gap = "", owner, repo, mark = "", index = ""]) => {
@@ -253,8 +286,10 @@ function issueRule(options: TextRuleOptions): Rule {
 }
 
 function commitRule(options: TextRuleOptions): Rule {
-  const pattern =
-    /(?<=^|[\s([])([\w.-]{1,100})\/([\w.-]{1,100})@([0-9a-f]{7,64})(?=$|[\s)\].,;:!?'"])/g;
+  const pattern = new RegExp(
+    `(?<=^|[\\s([])([\\w.-]{1,100})/([\\w.-]{1,100})@([0-9a-f]{7,64})${endsBefore("")}`,
+    "g",
+  );
   return fromPattern(pattern, ([, owner = "", repo = "", id = ""]) =>
     link(
       options,

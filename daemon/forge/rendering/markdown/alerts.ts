@@ -12,7 +12,7 @@ const icons = {
 
 type Alert = keyof typeof icons;
 
-/** Quotes that begin with `[!NOTE]` and the like, or with the word as strong emphasis, become alerts (18.4). */
+/** Quotes that begin with `[!NOTE]` and the like, or with the word emphasised, become alerts (18.4). */
 export function alerts(engine: MarkdownIt): void {
   engine.core.ruler.before("inline", "alerts", markAlerts);
 
@@ -35,7 +35,7 @@ export function alerts(engine: MarkdownIt): void {
 
 const words = Object.keys(icons).join("|");
 const marker = new RegExp(
-  `^(?:\\\\?\\[!(${words})\\\\?\\][ \\t]*(?:\\n|$)|(\\*\\*|__)(${words})\\2(?:[ \\t]*(?:\\n|$)|(?=[\\s:.,])))`,
+  `^(?:\\\\?\\[!(${words})\\\\?\\][ \\t]*(?:\\n|$)|(\\*{1,2}|_{1,2})(${words})\\2(?:[ \\t]*(?:\\n|$)|(?=[\\s:.,])))`,
   "i",
 );
 

@@ -34,6 +34,17 @@ export function blocks(engine: MarkdownIt): void {
   rules["td_open"] = withAlign;
 }
 
+/** Blocks whose rules write them themselves: a line of their own below the text of a tight list, as all others have. */
+export function ownLines(engine: MarkdownIt): void {
+  const { rules } = engine.renderer;
+  for (const name of ["blockquote_open", "code_block", "fence", "html_block", "math_block"]) {
+    const rule = rules[name];
+    if (rule === undefined) continue;
+    rules[name] = (tokens, index, ...rest) =>
+      (tokens[index - 1]?.hidden === true ? "\n" : "") + rule(tokens, index, ...rest);
+  }
+}
+
 /** Lists that are in no other list, and what a quote begins with, have a direction, as in the reference. */
 function direct(tokens: readonly Token[]): void {
   let lists = 0;

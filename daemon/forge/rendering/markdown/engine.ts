@@ -3,7 +3,7 @@ import deflist from "markdown-it-deflist";
 import { RenderLimitError, HTML_LENGTH_MAX } from "../limits.ts";
 import { alerts } from "./alerts.ts";
 import { bareUrls } from "./bare-urls.ts";
-import { blocks } from "./blocks.ts";
+import { blocks, ownLines } from "./blocks.ts";
 import { code } from "./code.ts";
 import { footnotes } from "./footnotes.ts";
 import { headingAttributes } from "./heading-attributes.ts";
@@ -35,6 +35,7 @@ export function createEngine(options: { readonly breaks: boolean }): MarkdownIt 
     tasks,
     alerts,
     bareUrls,
+    ownLines,
   ])
     engine.use(rules);
   engine.core.ruler.push("expansion_limit", limitExpansion);

@@ -73,6 +73,8 @@ describe("references in running text", () => {
       ["@mira, hello", `${linked}, hello`],
       ["@mira.", `${linked}.`],
       ["@mira's", `${linked}&#39;s`],
+      ['"@mira"', "&#34;@mira&#34;"],
+      ['(@mira")', "(@mira&#34;)"],
       ["@Mira", `<a href="${root}Mira" rel="nofollow">@Mira</a>`],
       ["@the-team", `<a href="${root}the-team" rel="nofollow">@the-team</a>`],
       ["@nobody", "@nobody"],
@@ -106,7 +108,45 @@ describe("references in running text", () => {
     expect(await render(`${root}o/r/issues/3`, comment)).toContain(">#3</a>");
   });
 
+  test("bare addresses end before an odd bracket and before the punctuation of a sentence", async () => {
+    for (const [text, url, rest] of [
+      ["https://e.org/wiki/a_(b).", "https://e.org/wiki/a_(b)", "."],
+      ["https://e.org/a)b", "https://e.org/a", ")b"],
+      ["https://e.org/a(b", "https://e.org/a", "(b"],
+      ["https://e.org/([)]", "https://e.org/", "([)]"],
+      ["http://[::1]:3000/x", "http://[::1]:3000/x", ""],
+      ["https://e.org/a_", "https://e.org/a_", ""],
+      ["https://e.org/~/?a=1&", "https://e.org/~/?a=1&amp;", ""],
+      ["https://e.org/中文。", "https://e.org/中文", "。"],
+      ["https://e.org/a。b", "https://e.org/a。b", ""],
+      ["https://e.org/q”", "https://e.org/q", "”"],
+      ["https://e.org/a...", "https://e.org/a", "..."],
+    ])
+      expect(await render(text ?? "")).toBe(
+        `<p><a href="${url}" rel="nofollow">${url}</a>${rest}</p>\n`,
+      );
+    for (const text of ["https://.", "http://", "http://["])
+      expect(await render(text)).toBe(`<p>${text}</p>\n`);
+  });
+
+  test("short links are called and described by their title, else by their name", async () => {
+    const picture = (title: string, alt: string) =>
+      `<a href="${root}o/r/b.png" rel="nofollow"><img src="${root}o/r/b.png" title="${title}" alt="${alt}"/></a>`;
+    const page = (href: string, name: string) => `<a href="${href}" rel="nofollow">${name}</a>`;
+    for (const [text, html] of [
+      ["[[Name|b.png]]", picture("Name", "Name")],
+      ["[[Name|b.png|alt=A]]", picture("A", "A")],
+      ["[[Name|b.png|title=T]]", picture("T", "T")],
+      ["[[Name|b|title=T]]", page(`${root}o/r/b`, "T")],
+      ["[[https://e.org|text]]", page("https://e.org", "text")],
+      ["[[text|https://e.org]]", page("https://e.org", "text")],
+      ["[[https://e.org]]", page("https://e.org", "https://e.org")],
+    ])
+      expect(await render(text ?? "", comment)).toBe(`<p>${html}</p>\n`);
+  });
+
   test("commits of a repository by name", async () => {
+    expect(await render("o/r@0123456.x")).toBe("<p>o/r@0123456.x</p>\n");
     expect(await render("o/r@0123456789abcdef01")).toBe(
       `<p><a href="${root}o/r/commit/0123456789abcdef01" class="commit" rel="nofollow">o/r@0123456789</a></p>\n`,
     );
@@ -203,6 +243,10 @@ describe("extensions", () => {
           `^<blockquote class="attention-header attention-${kind}"><p><svg class="attention-icon attention-${kind} svg octicon-`,
         ),
       );
+    for (const word of ["**Tip**", "__tip__", "*TIP*", "_tip_"])
+      expect(await render(`> ${word}\n> x`)).toMatch(
+        /^<blockquote class="attention-header attention-tip">/,
+      );
     expect(await render("> [!other]\n> x")).toBe(
       "<blockquote>\n<p>[!other]\nx</p>\n</blockquote>\n",
     );
@@ -223,6 +267,26 @@ describe("extensions", () => {
     );
     expect(html).toContain("c[^c]");
     expect(html).not.toContain(">U<");
+  });
+
+  test("a block below the text of a tight list begins a line", async () => {
+    for (const [text, html] of [
+      ["> b", "<blockquote>\n<p>b</p>\n</blockquote>"],
+      [
+        "```\n  b\n  ```",
+        '<div class="code-block-container code-overflow-scroll"><pre class="code-block"><code class="chroma language-text display">b\n</code></pre></div>',
+      ],
+      [
+        "$$\n  b\n  $$",
+        '<pre class="code-block is-loading"><code class="language-math display">\nb\n</code></pre>',
+      ],
+      ["<div>b</div>", "<div>b</div>"],
+    ])
+      expect(await render(`- a\n  ${text}\n`)).toBe(`<ul>\n<li>a\n${html}\n</li>\n</ul>\n`);
+  });
+
+  test("an image without an address does not open by itself", async () => {
+    expect(await render("![a]()")).toBe('<p><img src="" alt="a"/></p>\n');
   });
 
   test("tables carry their alignment", async () => {
