@@ -4,7 +4,7 @@ import type { Failure } from "../../../../storage/cloud/outcomes.ts";
 import type { ProviderItem } from "../../../../storage/cloud/provider.ts";
 import { insertAudit } from "../../../../storage/tables/vault/audit.ts";
 import type { Connection } from "../../../../storage/tables/vault/connections.ts";
-import { findItemByName } from "../../../../storage/tables/vault/items.ts";
+import { findItemByName, findLiveItem } from "../../../../storage/tables/vault/items.ts";
 import type { VaultCaller } from "../../caller.ts";
 import type { CloudDeps } from "../cloud.ts";
 import type { Adapters } from "../connections/adapters.ts";
@@ -140,9 +140,21 @@ export function createUploads(
     });
     if (recorded.kind !== "recorded") return recorded;
     const row = recorded.value;
-    // The folder was deleted while the bytes came, and the file with it.
-    if (row === undefined) return { kind: "stale" };
+    if (row === undefined) return withItsFolder(connection, item);
     const uploaded = { ...item, id: row.providerItemId, parent: row.parentRef };
     return { kind: "uploaded", item: uploaded, parentRef: upload.parentRef ?? null, size };
+  }
+
+  /**
+   * The folder was deleted while the bytes came, and the file with it: unless, where ids are paths, another folder had got
+   * its name by then, which is known once the changes before have been recorded.
+   */
+  async function withItsFolder(connection: Connection, item: ProviderItem): Promise<Failure> {
+    const successor = await adapters.inTurn(connection.id, () =>
+      findLiveItem(db, connection.id, item.parent),
+    );
+    const failure: Failure = { kind: successor === undefined ? "stale" : "unknown_outcome" };
+    await recording.noteFailure(connection, failure, item.parent);
+    return failure;
   }
 }

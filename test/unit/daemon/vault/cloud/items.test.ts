@@ -170,6 +170,16 @@ describe("an upload whose folder changes while the bytes come", () => {
     expect(result.kind).toBe("stale");
     expect(ids).toEqual([]);
   });
+
+  test("deleted, and another got its name: which of the two has the file is to be looked up", async () => {
+    const { result, ids } = await uploadWhile(async (t, mira, id) => {
+      await t.cloud.changes.delete(mira, { connection_id: id, item_id: "a" });
+      await t.cloud.changes.createFolder(mira, id, { parent_ref: "", name: "a" });
+      await t.cloud.changes.createFolder(mira, id, { parent_ref: "a", name: "b" });
+    });
+    expect(result.kind).toBe("unknown_outcome");
+    expect(ids).toEqual(["a", "a/b"]);
+  });
 });
 
 test("an upload that has to wait on the server's disk, which is full, says so and leaves nothing", async () => {
