@@ -395,6 +395,9 @@ export async function startS3Server(options: S3ServerOptions = {}): Promise<S3Se
       key: unescape(/<Key>(.*?)<\/Key>/s.exec(object ?? "")?.[1] ?? ""),
       versionId: /<VersionId>(.*?)<\/VersionId>/s.exec(object ?? "")?.[1],
     }));
+    // Nothing that XML 1.0 has no way to spell.
+    if (wanted.some(({ key }) => /(?![\t\r\n])\p{Cc}/u.test(key)))
+      throw new Refused({ status: 400, code: "MalformedXML" });
     if (wanted.length > 1000) throw new Refused({ status: 400, code: "MalformedXML" });
     const isQuiet = body.toString().includes("<Quiet>true</Quiet>");
     const lines = wanted.map(({ key, versionId }) => {

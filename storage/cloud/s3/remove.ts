@@ -166,7 +166,8 @@ async function sendBatch(
     signal,
   });
   if (sent.kind === "refused") {
-    if (sent.failure.kind === "unsupported") {
+    // Names with control characters are no XML to strict servers.
+    if (sent.failure.kind === "unsupported" || sent.code === "MalformedXML") {
       const single = await removeOneByOne(store, targets, signal);
       if (single === undefined) return undefined;
       const left = targets.slice(single.removed);
@@ -182,10 +183,12 @@ async function sendBatch(
     const failure = toChangeFailure(toFailure(500, read.code, {}, now));
     return { failure, left: targets, isUnknown: true };
   }
-  const [first] = read.failed;
+  // What is gone already is as good as deleted, whatever a server calls it.
+  const refused = read.failed.filter(({ code }) => !/^NoSuch(Key|Version)$/.test(code));
+  const [first] = refused;
   if (first === undefined) return undefined;
   const status = first.code === "AccessDenied" ? 403 : 500;
-  const failed = new Set(read.failed.map(({ key }) => key));
+  const failed = new Set(refused.map(({ key }) => key));
   return {
     failure: toChangeFailure(toFailure(status, first.code, {}, now)),
     left: targets.filter(({ key }) => failed.has(key)),

@@ -184,6 +184,31 @@ describe("deleting a folder", () => {
   });
 });
 
+test.each(["NoSuchKey", "NoSuchVersion"])(
+  "a folder is deleted although a server misses what is gone already (%s)",
+  async (code) => {
+    const { provider, server } = await open();
+    for (const name of ["a", "b", "c"]) server.store.put(`folder/${name}`, Buffer.from("x"), {});
+    const goesFirst = ({ method, key }: { method: string; key: string | undefined }) => {
+      const isIt = method === "DELETE" && key === "folder/b";
+      if (isIt) server.store.remove("folder/b");
+      return isIt;
+    };
+    server.refuse(goesFirst, { status: 404, code });
+    const gone = await provider.delete({ id: "folder", expected: {}, signal: calm });
+    expect(gone).toEqual({ kind: "ok", how: "permanent" });
+  },
+);
+
+test("a folder is deleted with names in it that a batch has no way to spell", async () => {
+  const { provider, server } = await open();
+  for (const name of ["a", "b\u0001", "c\r\n", "d"])
+    server.store.put(`folder/${name}`, Buffer.from("x"), {});
+  const gone = await provider.delete({ id: "folder", expected: {}, signal: calm });
+  expect(gone).toEqual({ kind: "ok", how: "permanent" });
+  expect(server.store.versions("")).toEqual([]);
+});
+
 describe("deleting with versions", () => {
   test("for good takes all versions of one key, and no other's", async () => {
     const { provider, server } = await open({ server: { isVersioned: true, pageEntries: 3 } });
