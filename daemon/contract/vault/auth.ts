@@ -1,6 +1,18 @@
 import { z } from "zod";
 import { anyone, endpoint, perAddress, vaultAccount, type AnyEndpoint } from "../endpoint.ts";
-import { detail, email, handleName, message, oneOf, password, text, time, uuid } from "./common.ts";
+import {
+  detail,
+  email,
+  handleName,
+  message,
+  oneOf,
+  pageOf,
+  paging,
+  password,
+  text,
+  time,
+  uuid,
+} from "./common.ts";
 
 /** The account routes' limit per client address (vault API, Limits). */
 const tenPerMinute = perAddress(10, 60);
@@ -238,9 +250,10 @@ export const listSessions = endpoint({
   name: "vault.auth.session.list",
   method: "GET",
   path: "/api/auth/sessions",
-  summary: "The caller's sessions that can still be refreshed",
+  summary: "The caller's sessions that can still be refreshed, the one used last first",
   gate: vaultAccount,
-  replies: { 200: z.array(session), 401: detail },
+  query: z.object(paging),
+  replies: { 200: pageOf(session), 401: detail, 422: detail },
 });
 
 export const deleteSession = endpoint({

@@ -28,9 +28,10 @@ export const MISSING = "Field required";
 export const email = z
   .string()
   .trim()
-  .toLowerCase()
   .max(254)
-  .check(z.email({ error: "This is not an e-mail address" }));
+  // Before the case goes: in lower case the Kelvin sign is a plain k, and so another address.
+  .check(z.email({ error: "This is not an e-mail address" }))
+  .toLowerCase();
 
 /** A handle: 3 to 32 letters of ASCII, digits, `_` and `-`, a letter first. Compared without case. */
 export const handleName = z

@@ -1,6 +1,7 @@
 import * as contract from "../../contract/vault/auth.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
+import { toPage, toPageRequest } from "../page.ts";
 import type { VaultAccounts } from "./accounts.ts";
 import * as view from "./accounts.view.ts";
 import { toClient } from "./client.ts";
@@ -70,10 +71,12 @@ export function accountRoutes(accounts: VaultAccounts): Route[] {
       status: 200,
       body: view.toPreferences(await profile.setPdfOpenMode(caller, body.pdf_open_mode)),
     })),
-    handle(contract.listSessions, async ({ caller }) => ({
-      status: 200,
-      body: (await sessions.list(caller)).map((each) => view.toSession(each, caller.sessionId)),
-    })),
+    handle(contract.listSessions, async ({ caller, query }) => {
+      const page = toPageRequest(query);
+      const found = await sessions.list(caller, page);
+      const items = found.sessions.map((each) => view.toSession(each, caller.sessionId));
+      return { status: 200, body: toPage(items, found.total, page) };
+    }),
     handle(contract.deleteSession, async ({ caller, params }) => {
       await sessions.end(caller, params.id);
       return view.sessionEndedAnswer();

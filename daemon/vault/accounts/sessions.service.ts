@@ -12,6 +12,7 @@ import {
 import { findVaultUser } from "../../../storage/tables/vault/users.ts";
 import { AppError, assertNever } from "../../errors.ts";
 import type { VaultCaller } from "../caller.ts";
+import type { PageRequest } from "../page.ts";
 import type { Client } from "./client.ts";
 import { REFRESH_SECONDS } from "./refresh-cookie.ts";
 import { badCredentials } from "./refusals.ts";
@@ -37,8 +38,11 @@ export interface Sessions {
   signOut(client: Client): Promise<void>;
   /** Ends all sessions of the caller and tells how many could still have been used. */
   signOutAll(caller: VaultCaller): Promise<number>;
-  /** The caller's sessions that can still be refreshed, the one used last first. */
-  list(caller: VaultCaller): Promise<VaultSession[]>;
+  /** One page of the caller's sessions that can still be refreshed, the one used last first. */
+  list(
+    caller: VaultCaller,
+    page: PageRequest,
+  ): Promise<{ readonly sessions: readonly VaultSession[]; readonly total: number }>;
   /** Ends one of the caller's sessions. Throws `not_found` when it is none of theirs or has ended. */
   end(caller: VaultCaller, sessionId: string): Promise<void>;
   /** Deletes what is left of sessions that ran out long ago, and tells how many. For a schedule. */
@@ -109,7 +113,8 @@ export function createSessions({ db, clock, sessions }: SessionsDeps): Sessions 
         return ended;
       }),
 
-    list: ({ userId }) => listLiveSessions(db, userId, clock()),
+    list: ({ userId }, { page, perPage }) =>
+      listLiveSessions(db, userId, clock(), { limit: perPage, offset: (page - 1) * perPage }),
 
     async end({ userId, address }, sessionId) {
       const ended = await db.transaction(async (tx) => {

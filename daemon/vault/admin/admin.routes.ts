@@ -2,10 +2,10 @@ import * as contract from "../../contract/vault/admin.ts";
 import type { Route } from "../../http/handle.ts";
 import { toQuota } from "../accounts/accounts.view.ts";
 import { handle } from "../handle.ts";
+import { toPage, toPageRequest } from "../page.ts";
 import * as view from "./admin.view.ts";
 import type { VaultAdministration } from "./admin.ts";
 import type { AuditConditions } from "./audit.service.ts";
-import type { PageRequest } from "./users.service.ts";
 
 /** The administration of accounts and the audit trail. */
 export function adminRoutes({
@@ -21,7 +21,7 @@ export function adminRoutes({
       const found = await users.list(filter, page);
       return {
         status: 200,
-        body: view.toPage(found.users.map(view.toManagedUser), found.total, page),
+        body: toPage(found.users.map(view.toManagedUser), found.total, page),
       };
     }),
     handle(contract.createUser, async ({ caller, body }) => ({
@@ -53,7 +53,7 @@ export function adminRoutes({
       const found = await audit.list(toConditions(query), page);
       return {
         status: 200,
-        body: view.toPage(found.records.map(view.toAuditEntry), found.total, page),
+        body: toPage(found.records.map(view.toAuditEntry), found.total, page),
       };
     }),
     handle(contract.exportAudit, async ({ query }) =>
@@ -64,7 +64,7 @@ export function adminRoutes({
       const found = await dailyExports.list(page);
       return {
         status: 200,
-        body: view.toPage(found.exports.map(view.toDailyExport), found.total, page),
+        body: toPage(found.exports.map(view.toDailyExport), found.total, page),
       };
     }),
     handle(contract.downloadDailyExport, async ({ params }) =>
@@ -85,8 +85,4 @@ function toConditions(query: {
 }): AuditConditions {
   const { user_handle: userHandle, event_type: eventPrefix, from, to } = query;
   return { userHandle, eventPrefix, from, to };
-}
-
-function toPageRequest(query: { readonly page: number; readonly per_page: number }): PageRequest {
-  return { page: query.page, perPage: query.per_page };
 }

@@ -7,7 +7,6 @@ import type { BytesAnswer } from "../../http/handle.ts";
 import { toTime, toUser } from "../accounts/accounts.view.ts";
 import type { DailyExport, OpenExport } from "./daily-exports.ts";
 import type { Overview } from "./overview.service.ts";
-import type { PageRequest } from "./users.service.ts";
 
 /** A user as administrators see it. */
 export function toManagedUser(user: VaultUser): z.output<typeof managedUser> {
@@ -88,9 +87,4 @@ function toFileHeaders(name: string) {
     "Content-Disposition": `attachment; filename="${name}"`,
     "Content-Security-Policy": "sandbox; default-src 'none'",
   };
-}
-
-/** One page of a list, in the vault's form. */
-export function toPage<Item>(items: Item[], total: number, { page, perPage }: PageRequest) {
-  return { items, total, page, per_page: perPage };
 }

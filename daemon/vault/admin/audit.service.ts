@@ -5,8 +5,8 @@ import {
   listAudit,
 } from "../../../storage/tables/vault/audit.ts";
 import { findVaultUserByHandle } from "../../../storage/tables/vault/users.ts";
+import type { PageRequest } from "../page.ts";
 import { toAuditCsv } from "./audit-csv.ts";
-import type { PageRequest } from "./users.service.ts";
 
 /** What narrows the audit trail. Times are epoch milliseconds, `from` included and `to` not. */
 export interface AuditConditions {

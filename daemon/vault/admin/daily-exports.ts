@@ -5,8 +5,8 @@ import { syncFolder } from "../../../storage/sync.ts";
 import type { Database } from "../../../storage/engine/database.ts";
 import { findFirstAuditTime } from "../../../storage/tables/vault/audit.ts";
 import { AppError } from "../../errors.ts";
+import type { PageRequest } from "../page.ts";
 import { toAuditCsv } from "./audit-csv.ts";
-import type { PageRequest } from "./users.service.ts";
 
 /** Files with the audit records of one day each, in UTC: `audit-YYYY-MM-DD.csv`. */
 export interface DailyExports {

@@ -20,12 +20,7 @@ import { AppError } from "../../errors.ts";
 import { insertAccount } from "../accounts/registration.service.ts";
 import type { ResetMails } from "../accounts/reset-mails.ts";
 import type { VaultCaller, VaultRole } from "../caller.ts";
-
-/** Which part of a list is asked for; pages count from 1. */
-export interface PageRequest {
-  readonly page: number;
-  readonly perPage: number;
-}
+import type { PageRequest } from "../page.ts";
 
 /** Managing accounts. Every method that names a user throws `not_found` when there is none. */
 export interface UserAdministration {

@@ -140,20 +140,28 @@ export async function endSessions(
   return ended.filter((session) => session.expires_at > tx.now).length;
 }
 
-/** The sessions of a user that can still be used, the one used last first. */
+/** One page of a user's sessions that can still be used, the one used last first, and how many there are in all. */
 export async function listLiveSessions(
   db: Queries,
   userId: string,
   now: number,
-): Promise<VaultSession[]> {
+  page: { readonly limit: number; readonly offset: number },
+): Promise<{ readonly sessions: VaultSession[]; readonly total: number }> {
   const rows = await db.all(
     `SELECT id, user_id, created_at, last_used_at, expires_at, ended_at, user_agent, ip_address
      FROM vault_sessions WHERE user_id = ? AND ended_at IS NULL AND expires_at > ?
-     ORDER BY last_used_at DESC, id DESC`,
+     ORDER BY last_used_at DESC, id DESC LIMIT ? OFFSET ?`,
+    userId,
+    now,
+    page.limit,
+    page.offset,
+  );
+  const count = await db.get<{ total: number }>(
+    "SELECT count(*) AS total FROM vault_sessions WHERE user_id = ? AND ended_at IS NULL AND expires_at > ?",
     userId,
     now,
   );
-  return rows.map(toSession);
+  return { sessions: rows.map(toSession), total: Number(count?.total ?? 0) };
 }
 
 /** Deletes the sessions, with all their tokens, that ran out before `time`, and tells how many. */

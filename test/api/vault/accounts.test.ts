@@ -404,12 +404,16 @@ describe("the sessions", () => {
     const other = await signedIn();
     const phone = createPerson(daemon, person.handle, "198.51.100.251");
     await phone.signIn();
-    const { json: sessions } = await person.request("/api/auth/sessions");
-    expect(sessions).toHaveLength(2);
-    const mine = sessions.find((session: { current: boolean }) => session.current);
-    const theirs = sessions.find((session: { current: boolean }) => !session.current);
+    const { json: list } = await person.request("/api/auth/sessions");
+    expect(list).toMatchObject({ total: 2, page: 1, per_page: 30 });
+    const mine = list.items.find((session: { current: boolean }) => session.current);
+    const theirs = list.items.find((session: { current: boolean }) => !session.current);
     expect(mine).toMatchObject({ user_agent: "croft-test", ip_address: expect.any(String) });
     expect(theirs).toMatchObject({ ip_address: "198.51.100.251" });
+    expect(await person.request("/api/auth/sessions?page=2&per_page=1")).toMatchObject({
+      json: { items: [list.items[1]], total: 2, page: 2, per_page: 1 },
+    });
+    expect(await person.request("/api/auth/sessions?per_page=101")).toMatchObject({ status: 422 });
     const end = (who: VaultPerson, id: string) =>
       who.request(`/api/auth/sessions/${id}`, { method: "DELETE" });
     expect(await end(other, theirs.id)).toMatchObject({ status: 404 });

@@ -123,6 +123,8 @@ describe("names", () => {
     "mira\r\nBcc: x@example.org",
     "мира@example.org",
     "mira@exаmple.org",
+    // The Kelvin sign: in lower case it is a k.
+    "ni\u212ao@example.org",
     "mira@example.org,x@example.org",
     "<mira@example.org>",
     "mira@[127.0.0.1]",

@@ -5,9 +5,9 @@ import type {
   session,
 } from "../../../../daemon/contract/vault/auth.ts";
 import { operation } from "../../../client/operation.ts";
+import { vaultPages } from "../../../client/paging.ts";
 import type { CliContext } from "../../../context.ts";
 import { type Column, time } from "../../../output/cells.ts";
-import { wholeList } from "../../../output/pages.ts";
 import { listOf } from "../../../output/spec.ts";
 
 const listSessions = operation<typeof listSessionsEndpoint>(
@@ -17,7 +17,7 @@ const listSessions = operation<typeof listSessionsEndpoint>(
 );
 
 export const operations = [listSessions];
-export const output = listOf(listSessions);
+export const output = listOf(listSessions, "items");
 
 export function define(command: Command, cli: CliContext, run = runSessionList): void {
   command.action(() => run(cli));
@@ -25,8 +25,7 @@ export function define(command: Command, cli: CliContext, run = runSessionList):
 
 /** Prints the caller's sessions, the one used last first. */
 async function runSessionList(cli: CliContext): Promise<void> {
-  const { body } = await cli.client.call(listSessions);
-  await cli.output.list(wholeList(body), columns);
+  await cli.output.list(vaultPages(cli.client, listSessions, {}), columns);
 }
 
 const columns: readonly Column<z.output<typeof session>>[] = [

@@ -34,7 +34,9 @@ test("the lines become options", async () => {
 describe("the caller's sessions", () => {
   test("are listed", async () => {
     await using home = await temporaryHome();
-    await using daemon = await fakeDaemon({ "GET /api/auth/sessions": { body: [session] } });
+    await using daemon = await fakeDaemon({
+      "GET /api/auth/sessions": { body: { items: [session], total: 1, page: 1, per_page: 30 } },
+    });
     await signIn(home.path, { url: daemon.url, vault: {} });
     const ran = await runCli(["vault", "session", "list"], { home: home.path });
     expect(ran.out).toBe(

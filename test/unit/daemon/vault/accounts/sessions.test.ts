@@ -214,11 +214,14 @@ describe("the list of sessions", () => {
       client({ refreshToken: phone.refreshToken, userAgent: "phone", address: "198.51.100.10" }),
     );
     const caller = await identify(accounts, laptop);
-    const sessions = await accounts.sessions.list(caller);
-    expect(sessions).toMatchObject([
+    const all = await accounts.sessions.list(caller, { page: 1, perPage: 30 });
+    expect(all).toMatchObject({ total: 2 });
+    expect(all.sessions).toMatchObject([
       { userAgent: "phone", ipAddress: "198.51.100.10", lastUsedAt: accounts.now },
       { id: caller.sessionId, userAgent: "croft-test" },
     ]);
+    const second = await accounts.sessions.list(caller, { page: 2, perPage: 1 });
+    expect(second).toMatchObject({ total: 2, sessions: [{ id: caller.sessionId }] });
   });
 
   test("lets one be ended, but nobody else's and none twice", async () => {
