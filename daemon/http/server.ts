@@ -47,12 +47,12 @@ export function createNodeHandler(options: HandlerOptions): NodeHandler {
     const mine = mounted.find((each) => each.owns(pathname));
     const refusal = options.checkHost(message);
     if (refusal !== undefined) {
-      refuse(response, refusal.status, refusal.message, mine?.api.name);
+      refuse(response, refusal.status, refusal.message, mine?.api);
       return;
     }
     if (mine !== undefined) {
       if (isMalformed(pathname)) {
-        refuse(response, 400, `unable to unescape path ${pathname}`, mine.api.name);
+        refuse(response, 400, `unable to unescape path ${pathname}`, mine.api);
         return;
       }
       if (hasDotSegment(pathname)) {
@@ -98,12 +98,12 @@ function refuse(
   response: ServerResponse,
   status: number,
   message: string,
-  api: "forge" | "vault" | undefined,
+  api: MountedApi["api"] | undefined,
 ): void {
-  const headers = { "X-Content-Type-Options": "nosniff", Connection: "close" };
-  if (api === "forge" && status === 400)
+  const headers = { "X-Content-Type-Options": "nosniff", ...api?.headers, Connection: "close" };
+  if (api?.name === "forge" && status === 400)
     writeAnswer(response, status, { ...headers, ...TEXT }, `400 Bad Request: ${message}`, "");
-  else if (api === "forge")
+  else if (api?.name === "forge")
     writeAnswer(response, status, headers, { message }, "application/json;charset=utf-8");
   else writeAnswer(response, status, headers, { detail: message }, "application/json");
 }

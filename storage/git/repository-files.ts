@@ -5,6 +5,7 @@ import { createPrivateFolder } from "../data-directory.ts";
 import { syncFile, syncFolder } from "../sync.ts";
 import type { Git } from "./git.ts";
 import { type InitialCommit, writeInitialCommit } from "./initial-commit.ts";
+import { readSizeKib } from "./refs.ts";
 
 /** What a new repository on disk is made from. */
 export interface NewFiles {
@@ -24,8 +25,8 @@ export type PlaceOutcome = "placed" | "missing" | "taken";
  * being made and what is to be thrown away. No link is ever followed below the folder.
  */
 export interface RepositoryFiles {
-  /** Makes a repository aside, whole and synced; returns its path. @throws GitError */
-  create(wanted: NewFiles): Promise<string>;
+  /** Makes a repository aside, whole and synced; returns its path, and what its objects take. @throws GitError */
+  create(wanted: NewFiles): Promise<{ readonly path: string; readonly sizeKib: number }>;
   /** Moves a folder, making the one above its target. */
   place(path: string, target: string): Promise<PlaceOutcome>;
   /** Puts a folder or link aside to be thrown away; whether there was one. It is out of the way at once. */
@@ -81,12 +82,13 @@ export async function openRepositoryFiles({
           { directory },
         );
         if (firstCommit !== undefined) await writeInitialCommit(git, directory, firstCommit);
+        const sizeKib = firstCommit === undefined ? 0 : await readSizeKib(git, directory);
         await syncTree(directory);
+        return { path, sizeKib };
       } catch (error) {
         await rm(directory, { recursive: true, force: true });
         throw error;
       }
-      return path;
     },
 
     async place(path, target) {

@@ -98,6 +98,7 @@ describe("two APIs that share nothing", () => {
       `GET /api/v1/users/%zz HTTP/1.1\r\nHost: ${new URL(daemon.url).host}\r\n\r\n`,
     );
     expect(forge).toContain("400 Bad Request: unable to unescape path");
+    expect(forge).toMatch(/^X-Frame-Options: SAMEORIGIN\r$/im);
     const vault = await sendRaw(
       `GET /api/auth/%zz HTTP/1.1\r\nHost: ${new URL(daemon.url).host}\r\n\r\n`,
     );

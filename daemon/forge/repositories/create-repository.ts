@@ -85,7 +85,7 @@ export async function createRepository(
   if (await files.exists(place)) throw filesExist(owner, wanted.name);
 
   const defaultBranch = wanted.defaultBranch === "" ? DEFAULT_BRANCH : wanted.defaultBranch;
-  const path = await refusing(() =>
+  const { path, sizeKib } = await refusing(() =>
     createFiles(deps, { owner, actor, wanted, objectFormat, defaultBranch }),
   );
   const made = await record();
@@ -120,7 +120,7 @@ export async function createRepository(
               objectFormat,
               trustModel: toTrustModel(wanted.trustModel),
               licenses: wanted.autoInit && wanted.license !== "" ? [wanted.license] : [],
-              sizeKib: 0,
+              sizeKib,
               path,
               needsMove: true,
             },
@@ -150,7 +150,7 @@ async function createFiles(
     readonly objectFormat: ObjectFormat;
     readonly defaultBranch: string;
   },
-): Promise<string> {
+): Promise<{ readonly path: string; readonly sizeKib: number }> {
   const key = newId();
   if (!wanted.autoInit) return files.create({ key, objectFormat, defaultBranch });
   const at = clock();

@@ -77,6 +77,7 @@ describe("creating", () => {
       private: true,
       template: true,
       branch_count: 1,
+      size: expect.toSatisfy((kib: number) => kib > 0, "what the first commit takes"),
       default_branch: "trunk",
       object_format_name: "sha256",
       licenses: ["MIT"],
