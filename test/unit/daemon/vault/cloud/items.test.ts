@@ -173,9 +173,9 @@ describe("an upload whose folder changes while the bytes come", () => {
 
   test("deleted, and another got its name: which of the two has the file is to be looked up", async () => {
     const { result, ids } = await uploadWhile(async (t, mira, id) => {
-      await t.cloud.changes.delete(mira, { connection_id: id, item_id: "a" });
-      await t.cloud.changes.createFolder(mira, id, { parent_ref: "", name: "a" });
-      await t.cloud.changes.createFolder(mira, id, { parent_ref: "a", name: "b" });
+      await t.cloud.changes.createFolder(mira, id, { parent_ref: "a", name: "c" });
+      await t.cloud.changes.delete(mira, { connection_id: id, item_id: "a/b" });
+      await t.cloud.changes.rename(mira, { connection_id: id, item_id: "a/c" }, { new_name: "b" });
     });
     expect(result.kind).toBe("unknown_outcome");
     expect(ids).toEqual(["a", "a/b"]);
