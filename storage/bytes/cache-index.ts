@@ -26,7 +26,7 @@ export interface CacheIndex {
    * Gives a written and synced temporary file its place, then its row, and evicts until the user's entries fit. False, and no
    * file, when the user or the connection is gone.
    */
-  publish(temporaryId: string, entry: CacheEntry): Promise<boolean>;
+  publish(temporaryId: string, entry: NewCacheEntry): Promise<boolean>;
   /** Evicts the least recently used entries of a user until the rest fits the limit; pinned ones stay. */
   fit(userId: string): Promise<void>;
   /** Removes entries whose files are not what they were. */
@@ -38,6 +38,9 @@ export interface CacheIndex {
   /** Makes rows and files agree, until `mayGoOn` says no. */
   reconcile(mayGoOn: () => boolean): Promise<void>;
 }
+
+/** An entry whose first use is its being made. */
+export type NewCacheEntry = Omit<CacheEntry, "lastUsedAt">;
 
 export interface CacheIndexOptions {
   readonly db: Database;
@@ -184,7 +187,7 @@ export function createCacheIndex(options: CacheIndexOptions): CacheIndex {
       try {
         await files.publish(temporaryId, entry.key);
         try {
-          await fit(entry.userId, entry);
+          await fit(entry.userId, { ...entry, lastUsedAt: clock() });
           return true;
         } catch (error) {
           await removeFiles([entry.key]);

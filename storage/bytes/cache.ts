@@ -1,7 +1,7 @@
 // storage/bytes: bytes that croft keeps itself: the byte cache of cloud files, and the objects of packages.
 // May import: storage/engine, storage/tables, node; bucket*.ts speak to a bucket through storage/cloud/s3. Knows no rule of the vault.
-// Start here (the cache's promises), then transfers.ts (one fetch for many), fill.ts (a file that grows while it is read),
-// cache-hits.ts (what is at hand and how it is checked), cache-index.ts (limits and rows), cache-files.ts; object-store.ts.
+// Start here (the cache's promises), then transfers.ts (one fetch for many), followed-transfers.ts and fill.ts (a file that grows
+// while it is read), cache-hits.ts (what is at hand, how it is checked), cache-index.ts (limits and rows); object-store.ts.
 import type { Database } from "../engine/database.ts";
 import { listCacheKeysOf } from "../tables/vault/cache.ts";
 import { createBlocks } from "./blocks.ts";
@@ -74,7 +74,6 @@ export async function createByteCache(options: ByteCacheOptions): Promise<ByteCa
     hits,
     memory,
     blocks,
-    clock,
     newId,
     limitOf,
     onError,

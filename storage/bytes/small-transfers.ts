@@ -1,0 +1,72 @@
+import { hashSmall } from "./block-hash.ts";
+import type { Background } from "./background.ts";
+import type { CacheFiles } from "./cache-files.ts";
+import type { CacheHits } from "./cache-hits.ts";
+import type { CacheIndex, NewCacheEntry } from "./cache-index.ts";
+import type { CacheRequest } from "./cache-request.ts";
+import type { Fetched } from "./fill.ts";
+import type { MemoryCache } from "./memory-cache.ts";
+import { readSmall } from "./read-small.ts";
+import { fetchRest, type Started, type Transfer } from "./transfer.ts";
+
+/** Transfers of files that are answered from memory. */
+export interface SmallTransfers {
+  /** Takes a file into memory, gives it to all at once, and writes it down behind their backs. */
+  begin<Meta, Failure extends { readonly kind: string }>(
+    request: CacheRequest<Meta, Failure>,
+    fetched: Fetched<Meta>,
+    size: number,
+    transfer: Transfer<Meta, Failure>,
+  ): Promise<Started<Meta>>;
+}
+
+export interface SmallTransfersOptions {
+  readonly files: CacheFiles;
+  readonly index: CacheIndex;
+  readonly hits: CacheHits;
+  readonly memory: MemoryCache;
+  readonly background: Background;
+  readonly newId: () => string;
+}
+
+export function createSmallTransfers(options: SmallTransfersOptions): SmallTransfers {
+  const { files, index, hits, memory, background, newId } = options;
+
+  async function store(entry: NewCacheEntry, buffer: Buffer): Promise<void> {
+    const id = newId();
+    try {
+      const file = await files.createTemporary(id);
+      try {
+        await file.writeFile(buffer);
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      if (!(await index.publish(id, entry))) hits.forget(entry.key);
+    } finally {
+      await files.removeTemporary(id);
+    }
+  }
+
+  return {
+    async begin(request, fetched, size, transfer) {
+      const { key, meta } = fetched;
+      const buffer = await readSmall(fetched.stream, size, () =>
+        fetchRest(request, transfer, meta, 0),
+      );
+      if (key === undefined) {
+        transfer.leave();
+      } else {
+        memory.put(key, buffer);
+        const { userId, connectionId } = request;
+        const entry = { key, userId, connectionId, size, hash: hashSmall(buffer) };
+        const written = store(entry, buffer);
+        background.add(
+          written.finally(() => transfer.leave()),
+          "writing a small file",
+        );
+      }
+      return { kind: "buffer", meta, buffer };
+    },
+  };
+}
