@@ -60,7 +60,7 @@ const ENDS = ["", "-wal", "-shm"] as const;
 
 async function prepare(path: string, copy: string, clock: () => number): Promise<void> {
   if ((await stat(path)).size === 0) throw new StorageError("corrupt", `${copy} is empty`);
-  const db = openSqlite({ path, clock });
+  const db = open(path, copy, clock);
   try {
     const [problem] = await db.integrityCheck();
     if (problem !== undefined)
@@ -70,6 +70,17 @@ async function prepare(path: string, copy: string, clock: () => number): Promise
       throw new StorageError("corrupt", `${copy} holds no accounts; take another copy`);
   } finally {
     await db.close();
+  }
+}
+
+/** The file that is opened is croft's own; what is wrong with it is wrong with the copy that it was made of. */
+function open(path: string, copy: string, clock: () => number): ReturnType<typeof openSqlite> {
+  try {
+    return openSqlite({ path, clock });
+  } catch (error) {
+    if (!(error instanceof StorageError) || error.code !== "corrupt") throw error;
+    const words = `${copy} is damaged or no SQLite database; take another copy`;
+    throw new StorageError("corrupt", words, { cause: error });
   }
 }
 

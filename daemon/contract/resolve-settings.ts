@@ -155,7 +155,8 @@ function candidates(
     return variable;
   }
   const given = Object.hasOwn(fromFile, key) ? fromFile[key] : undefined;
-  if (given === undefined || given === null) {
+  // One that cannot be in the file has been refused already; what it holds is beside the point.
+  if (given === undefined || given === null || settingDeclarations[name].outsideFile) {
     return undefined;
   }
   const { dirname } = pathsOf(input.platform);

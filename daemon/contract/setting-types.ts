@@ -40,11 +40,19 @@ export interface BucketSetting {
 /** Any text on one line that is not empty. */
 export const text: SettingType<string> = {
   takes: "a text on one line",
-  read: (given) =>
-    // oxlint-disable-next-line no-control-regex -- control characters are what is refused
-    typeof given === "string" && given.trim() !== "" && !/[\u0000-\u001f\u007f]/.test(given)
-      ? given
-      : undefined,
+  read: readLine,
+};
+
+/** Master keys, newest first. They stay text: who opens them makes bytes of it. */
+export const masterKeys: SettingType<string> = {
+  takes: "32 bytes as 64 hex digits or as base64, or several, separated by commas",
+  read(given) {
+    const line = readLine(given);
+    const parts = line?.split(/[\s,]+/).filter((part) => part !== "") ?? [];
+    return parts.length > 0 && parts.every((part) => /^(?:[0-9a-f]{64}|[\w+/-]{43}=?)$/i.test(part))
+      ? line
+      : undefined;
+  },
 };
 
 /** A whole number from `min` to `max`; `unit` is for the message only. */
@@ -305,3 +313,10 @@ export const tlsMode: SettingType<TlsSetting> = {
   show: (value) =>
     value.kind === "files" ? `${value.certificateFile},${value.keyFile}` : value.kind,
 };
+
+function readLine(given: unknown): string | undefined {
+  // oxlint-disable-next-line no-control-regex -- control characters are what is refused
+  return typeof given === "string" && given.trim() !== "" && !/[\u0000-\u001f\u007f]/.test(given)
+    ? given
+    : undefined;
+}

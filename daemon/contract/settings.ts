@@ -9,6 +9,7 @@ import {
   hostAddress,
   hostNames,
   integer,
+  masterKeys,
   onOff,
   oneOf,
   origins,
@@ -197,8 +198,8 @@ export const settingDeclarations = {
   keySource: setting("Accounts and keys", oneOf("auto", "keyring", "file"), "auto", {
     help: "Where a new master key is kept; auto takes the keyring when it works, else a file",
   }),
-  masterKey: optional("Accounts and keys", text, "kept by key_source", {
-    help: "The master key, for servers: 32 bytes as 64 hex digits or base64; several, newest first, by commas",
+  masterKey: optional("Accounts and keys", masterKeys, "kept by key_source", {
+    help: "The master key, for servers; of several the newest first",
     secret: true,
     outsideFile: true,
   }),

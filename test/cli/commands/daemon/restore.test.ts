@@ -76,6 +76,20 @@ describe("daemon restore", () => {
     expect(await readdir(join(home.path, "backups"))).toEqual([copyName]);
   });
 
+  test("of a file that is no database names that file, and leaves everything as it was", async () => {
+    await using home = await homeWithCopy();
+    const before = await readFile(join(home.path, "croft.db"));
+    const given = join(home.path, "notes.txt");
+    await writeFile(given, "no database".repeat(900));
+    const ran = await restore(home.path, given);
+    expect(ran.error()).toMatchObject({ code: "storage_unusable", exit_code: 17 });
+    expect(ran.error()["message"]).toBe(
+      `${given} is damaged or no SQLite database; take another copy`,
+    );
+    expect((await readFile(join(home.path, "croft.db"))).equals(before)).toBe(true);
+    expect(await readdir(join(home.path, "tmp"))).toEqual([]);
+  });
+
   test("of a copy that is not there names those that are", async () => {
     await using home = await homeWithCopy();
     const ran = await restore(home.path, "croft-20200101-000000.db");

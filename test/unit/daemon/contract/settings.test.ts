@@ -202,6 +202,18 @@ describe("mistakes", () => {
       expect(problemsOf({ fileText: `${key}: 1` }).join()).toContain("did you mean port?");
   });
 
+  test("a master key that is none is a mistake of its variable, and is not repeated", () => {
+    const mistake = (key: string) => problemsOf({ env: { CROFT_MASTER_KEY: key } });
+    expect(mistake("s3cret")).toEqual([
+      "CROFT_MASTER_KEY takes 32 bytes as 64 hex digits or as base64, or several, separated by commas",
+    ]);
+    for (const key of [",", "07".repeat(31), `${"07".repeat(32)},x`])
+      expect(mistake(key)).toHaveLength(1);
+    const base64 = Buffer.alloc(32, 7).toString("base64");
+    for (const key of ["07".repeat(32), base64, `${"0A".repeat(32)}, ${base64}`])
+      expect(mistake(key)).toEqual([]);
+  });
+
   test("what decides where the config file is cannot be in it", () => {
     expect(problemsOf({ fileText: "home: /x\nmaster_key: abc\n" })).toEqual([
       "home cannot be in the config file; use CROFT_HOME",
