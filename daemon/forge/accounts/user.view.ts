@@ -29,6 +29,36 @@ export function toEmbeddedUserView(
   return toView(user, { seesAll: false, seesEmail: isSignedIn && !user.keepEmailPrivate }, urls);
 }
 
+/** Stands for an account that is gone. Nobody else can have the name. */
+export function toGhostView(urls: ForgeUrls): WireUser {
+  const email = `ghost@noreply.${toDomain(urls)}`;
+  return {
+    id: -1,
+    login: "Ghost",
+    login_name: "",
+    source_id: 0,
+    full_name: "",
+    email,
+    avatar_url: toUrl(urls, `/avatars/${toAvatarHash(email)}`),
+    html_url: toUrl(urls, "/Ghost"),
+    language: "",
+    is_admin: false,
+    last_login: unfilledTime,
+    created: neverTime,
+    restricted: false,
+    active: false,
+    prohibit_login: false,
+    location: "",
+    website: "",
+    description: "",
+    visibility: "public",
+    followers_count: 0,
+    following_count: 0,
+    starred_repos_count: 0,
+    username: "Ghost",
+  };
+}
+
 /** Names the picture of an address, as it is known by default. */
 export function toAvatarHash(email: string): string {
   return createHash("md5").update(email.trim().toLowerCase()).digest("hex");

@@ -6,7 +6,7 @@ import type {
   WireIssue,
   WireWatch,
 } from "../../contract/forge/issues.ts";
-import { toEmbeddedUserView, toUserView } from "../accounts/user.view.ts";
+import { toEmbeddedUserView, toGhostView, toUserView } from "../accounts/user.view.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import { type ForgeUrls, toApiUrl, toUrl, toWireTime } from "../urls.ts";
 import type { IssueEdit, NewIssue, SeenComment } from "./issues.service.ts";
@@ -27,7 +27,7 @@ export function toIssueView(seen: SeenIssue, urls: ForgeUrls): WireIssue {
     url: `${api}/issues/${issue.number}`,
     html_url: `${html}/issues/${issue.number}`,
     number: issue.number,
-    user: author === undefined ? null : toUserView(author, viewer, urls),
+    user: author === undefined ? toGhostView(urls) : toUserView(author, viewer, urls),
     original_author: "",
     original_author_id: 0,
     title: issue.title,
@@ -75,7 +75,7 @@ export function toCommentView(
     html_url: `${issueUrl}#issuecomment-${comment.id}`,
     pull_request_url: "",
     issue_url: issueUrl,
-    user: author === undefined ? null : toEmbeddedUserView(author, false, urls),
+    user: author === undefined ? toGhostView(urls) : toEmbeddedUserView(author, false, urls),
     original_author: "",
     original_author_id: 0,
     body: comment.body,

@@ -1,10 +1,9 @@
 import type { ForgePackageFile } from "../../../storage/tables/forge/packages.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
 import type { WirePackage, WirePackageFile } from "../../contract/forge/admin-packages.ts";
-import type { WireUser } from "../../contract/forge/users.ts";
-import { toUserView } from "../accounts/user.view.ts";
+import { toGhostView, toUserView } from "../accounts/user.view.ts";
 import { type SeenRepository, toRepositoryView } from "../repositories/repository.view.ts";
-import { type ForgeUrls, neverTime, toDomain, toUrl, toWireTime, unfilledTime } from "../urls.ts";
+import { type ForgeUrls, toUrl, toWireTime } from "../urls.ts";
 import type { OwnedVersion } from "./events.ts";
 
 /** A version with who published it. */
@@ -39,33 +38,4 @@ export function toPackageView(
 export function toPackageFileView(file: ForgePackageFile): WirePackageFile {
   const { id, size, name, md5, sha1, sha256, sha512 } = file;
   return { id, size, name, md5, sha1, sha256, sha512 };
-}
-
-/** Stands for an account that is gone. Nobody else can have the name. */
-function toGhostView(urls: ForgeUrls): WireUser {
-  return {
-    id: -1,
-    login: "Ghost",
-    login_name: "",
-    source_id: 0,
-    full_name: "",
-    email: `ghost@noreply.${toDomain(urls)}`,
-    avatar_url: toUrl(urls, "/avatars/ghost"),
-    html_url: toUrl(urls, "/Ghost"),
-    language: "",
-    is_admin: false,
-    last_login: unfilledTime,
-    created: neverTime,
-    restricted: false,
-    active: false,
-    prohibit_login: false,
-    location: "",
-    website: "",
-    description: "",
-    visibility: "public",
-    followers_count: 0,
-    following_count: 0,
-    starred_repos_count: 0,
-    username: "Ghost",
-  };
 }

@@ -102,6 +102,22 @@ describe("an issue", () => {
     expect((await by(mira, "POST", `${repo}/issues`, { title: "Next" })).json.number).toBe(3);
   });
 
+  test("stays when its author is deleted, and so do comments: a ghost stands for who is gone", async () => {
+    const [mira, nora] = [await newUser(), await newUser()];
+    const repo = await newRepository(mira);
+    await by(nora, "POST", `${repo}/issues`, { title: "Left behind" });
+    await by(nora, "POST", `${repo}/issues/1/comments`, { body: "Bye" });
+    const token = daemon.first?.forge.token ?? "";
+    await daemon.request(`/api/v1/admin/users/${nora}`, { method: "DELETE", token });
+    const ghost = { id: -1, login: "Ghost", username: "Ghost", is_admin: false };
+    const issue = await by(mira, "GET", `${repo}/issues/1`);
+    expect(issue.json).toMatchObject({ title: "Left behind", comments: 1, user: ghost });
+    const comments = await by(mira, "GET", `${repo}/issues/1/comments`);
+    expect(comments.json).toMatchObject([{ body: "Bye", user: ghost }]);
+    const picture = new URL(issue.json.user.avatar_url).pathname;
+    expect((await daemon.request(picture)).status).toBe(200);
+  });
+
   test("is found by every filter, and by all at once", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const repo = await newRepository(mira, { issue_labels: "Default" });
