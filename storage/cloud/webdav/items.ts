@@ -110,8 +110,11 @@ export function toCount(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
-function toTime(text: string | undefined): number | undefined {
-  const time = Date.parse(text ?? "");
+/** Epoch milliseconds of a date in any of the spellings that servers use; without a zone it is one of Greenwich. */
+export function toTime(text: string | undefined): number | undefined {
+  const date = text?.trim() ?? "";
+  const lacksZone = /:\d{2}(?:\.\d+)?(?: \d{4})?$/.test(date) && !/[+-]\d{2}:\d{2}$/.test(date);
+  const time = Date.parse(lacksZone ? `${date}${/^\d{4}-/.test(date) ? "Z" : " GMT"}` : date);
   return Number.isNaN(time) ? undefined : time;
 }
 

@@ -6,7 +6,7 @@ import type { ProviderItem, ReadOutcome, ReadRequest } from "../provider.ts";
 import type { ProviderAnswer } from "../transport.ts";
 import { toPlaceOf } from "./address.ts";
 import type { DavCore } from "./core.ts";
-import { plainTag, toCount } from "./items.ts";
+import { plainTag, toCount, toTime } from "./items.ts";
 
 /** How often a file is looked at again when it changes between the look and the bytes. */
 const ATTEMPTS_MAX = 3;
@@ -48,9 +48,11 @@ export async function readFile(core: DavCore, input: ReadRequest): Promise<ReadO
         ? { kind: "not_found", note: failure.note ?? "gone" }
         : failure;
     }
+    const isDoubtful = tellsOther(answer, item, strongTag);
     if (
-      isOther(answer, item, strongTag) ||
-      (tellsOtherTag(answer, strongTag) && (await hasChanged(core, place.segments, item, signal)))
+      hasOtherLength(answer, item) ||
+      ((isDoubtful || tellsOtherTag(answer, strongTag)) &&
+        (await hasChanged(core, place.segments, item, signal)))
     ) {
       answer.discard();
       continue;
@@ -60,7 +62,8 @@ export async function readFile(core: DavCore, input: ReadRequest): Promise<ReadO
       case "ok":
         return {
           kind: "ok",
-          item,
+          // A server that tells otherwise for good is read, but nothing of it is kept.
+          item: isDoubtful ? { ...item, unsettled: true } : item,
           length: bytes.length,
           stream:
             bytes.length === undefined || bytes.length > LOOKS_AGAIN_BYTES
@@ -120,19 +123,28 @@ function endingWith(source: Readable, refuse: () => Promise<ReadFailure | undefi
   return stream;
 }
 
-/** Whether an answer's own time and length are those of another version than the one that was looked at. */
-function isOther(
+/** Whether an answer's own length is that of another version than the one that was looked at. */
+function hasOtherLength(answer: ProviderAnswer, { size }: ProviderItem): boolean {
+  const whole = toWholeLength(answer);
+  return size !== undefined && whole !== undefined && size !== whole;
+}
+
+/**
+ * Whether an answer's own time is another one, or its tag where it tells no time. Some servers tell another time here than in
+ * a listing, such as that of the answer: only a further look tells which it is. Headers know no parts of seconds.
+ */
+function tellsOther(
   answer: ProviderAnswer,
-  { modifiedAt, size }: ProviderItem,
+  { modifiedAt }: ProviderItem,
   strongTag: string | undefined,
 ): boolean {
-  const time = Date.parse(answer.headers["last-modified"] ?? "");
-  const whole = toWholeLength(answer);
-  return (
-    (modifiedAt !== undefined && !Number.isNaN(time) && time !== modifiedAt) ||
-    (size !== undefined && whole !== undefined && size !== whole) ||
-    (tellsOtherTag(answer, strongTag) && Number.isNaN(time))
-  );
+  const time = toTime(answer.headers["last-modified"]);
+  if (time === undefined) return tellsOtherTag(answer, strongTag);
+  return modifiedAt !== undefined && toSeconds(time) !== toSeconds(modifiedAt);
+}
+
+function toSeconds(ms: number): number {
+  return Math.floor(ms / 1000);
 }
 
 /** Some servers tell another tag here than in a listing: with an equal time only a further look tells which it is. */

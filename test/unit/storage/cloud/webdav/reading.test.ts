@@ -16,6 +16,7 @@ const signal = new AbortController().signal;
 const LAST_MODIFIED = "Sat, 21 Nov 2026 15:16:14 GMT";
 
 interface Shown {
+  readonly time?: string;
   readonly tag: string | undefined;
   readonly size: number | undefined;
 }
@@ -33,10 +34,10 @@ async function open(
       get(response, request.headers.range);
       return;
     }
-    const { tag, size } = shown();
+    const { tag, size, time = LAST_MODIFIED } = shown();
     const props = [
       "<D:resourcetype/>",
-      `<D:getlastmodified>${LAST_MODIFIED}</D:getlastmodified>`,
+      `<D:getlastmodified>${time}</D:getlastmodified>`,
       tag === undefined ? "" : `<D:getetag>"${tag}"</D:getetag>`,
       size === undefined ? "" : `<D:getcontentlength>${size}</D:getcontentlength>`,
     ].join("");
@@ -70,11 +71,15 @@ async function open(
   );
   if (outcome.kind !== "ok") throw new Error(outcome.kind);
   const { provider } = outcome;
+  let isKept: boolean | undefined;
   return {
     requests,
+    /** Whether what was read last may be kept. */
+    isKept: () => isKept,
     async read(range?: { start: number; end: number }) {
       const answer = await provider.read({ id: "a", range, signal });
       if (answer.kind !== "ok") return answer.kind;
+      isKept = answer.item.unsettled !== true;
       return [answer.item.version, String(await buffer(answer.stream))];
     },
   };
@@ -107,6 +112,47 @@ describe("bytes of another version than was looked at", () => {
     );
     expect(await read()).toEqual([version("listed", 5), "11111"]);
     expect(requests).toEqual(["PROPFIND", "GET", "PROPFIND"]);
+  });
+
+  test.each([
+    ["the time of the answer", { "last-modified": "Sat, 21 Nov 2026 15:59:59 GMT" }],
+    ["a tag of its own and no time", { etag: '"sent"' }],
+  ])("a server that always tells %s is read, and nothing of it kept", async (_what, headers) => {
+    const { read, isKept } = await open(
+      () => ({ tag: "listed", size: 5 }),
+      (response) => response.writeHead(200, headers).end("11111"),
+    );
+    expect(await read()).toEqual([version("listed", 5), "11111"]);
+    expect(isKept()).toBe(false);
+  });
+
+  test("at another time are told by that", async () => {
+    let time = LAST_MODIFIED;
+    const { read, isKept } = await open(
+      () => ({ tag: undefined, size: 5, time }),
+      (response) => {
+        time = "Sat, 21 Nov 2026 15:17:00 GMT";
+        response.writeHead(200, { "last-modified": time }).end("22222");
+      },
+    );
+    const at = Date.parse("2026-11-21T15:17:00Z");
+    expect(await read()).toEqual([`:5-${at}:5:${at}`, "22222"]);
+    expect(isKept()).toBe(true);
+  });
+
+  test.each([
+    "2026-11-21T15:16:14.250Z",
+    "2026-11-21T16:16:14+01:00",
+    "Sat, 21 Nov 2026 15:16:14",
+    "Sat Nov 21 15:16:14 2026",
+    "2026-11-21 15:16:14",
+  ])("is not told by another spelling of the same time: %s", async (time) => {
+    const { read, requests, isKept } = await open(
+      () => ({ tag: "one", size: 5, time }),
+      (response) => response.writeHead(200, { "last-modified": LAST_MODIFIED }).end("11111"),
+    );
+    expect((await read())[1]).toBe("11111");
+    expect([requests, isKept()]).toEqual([["PROPFIND", "GET"], true]);
   });
 
   test("of another length are not taken for what was listed", async () => {
