@@ -289,6 +289,31 @@ describe("extensions", () => {
     expect(await render("![a]()")).toBe('<p><img src="" alt="a"/></p>\n');
   });
 
+  test("definition lists have terms of several lines, several texts each, and end at a line", async () => {
+    const dl = (html: string) => `<dl>\n${html}</dl>\n`;
+    for (const [text, html] of [
+      ["a\nb\n: c\n: d", dl("<dt>a</dt>\n<dt>b</dt>\n<dd>c</dd>\n<dd>d</dd>\n")],
+      ["a\n: b\n---", `${dl("<dt>a</dt>\n<dd>b</dd>\n")}<hr/>\n`],
+      ["a\n\n: b\n\nc", `${dl("<dt>a</dt>\n<dd>\n<p>b</p>\n</dd>\n")}<p>c</p>\n`],
+      ["a\n: b\nlazy\n\nc\n: d", dl("<dt>a</dt>\n<dd>b\nlazy</dd>\n<dt>c</dt>\n<dd>d</dd>\n")],
+      ["a\n: b\n\n  c", dl("<dt>a</dt>\n<dd>b\n<p>c</p>\n</dd>\n")],
+      ["a\n: b\n  : c", dl(`<dt>a</dt>\n<dd>\n${dl("<dt>b</dt>\n<dd>c</dd>\n")}</dd>\n`)],
+      ["> a\n> : b", `<blockquote>\n${dl("<dt>a</dt>\n<dd>b</dd>\n")}</blockquote>\n`],
+      ["a\n:b", "<p>a\n:b</p>\n"],
+      ["a\n~ b", "<p>a\n~ b</p>\n"],
+      ["# a\n: b", '<h1 id="user-content-a">a</h1>\n<p>: b</p>\n'],
+    ])
+      expect(await render(text ?? "")).toBe(html);
+  });
+
+  test("what begins a quote, a list or a heading, or is underlined, is no head of a table", async () => {
+    expect(await render("> a|\n---")).toBe("<blockquote>\n<p>a|</p>\n</blockquote>\n<hr/>\n");
+    expect(await render("# a | b\n--- | ---")).toMatch(/^<h1/);
+    expect(await render("- a | b\n--- | ---")).toMatch(/^<ul>/);
+    expect(await render("a|\n---")).toBe('<h2 id="user-content-a">a|</h2>\n');
+    expect(await render("|a|\n|-|")).toMatch(/^<table>/);
+  });
+
   test("tables carry their alignment", async () => {
     expect(await render("a | b\n:-: | -:\nc | d")).toContain(
       '<th align="center">a</th>\n<th align="right">b</th>',
