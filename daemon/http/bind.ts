@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 import { H3, type H3Event } from "h3";
 import { addRoute, createRouter, findRoute } from "rou3";
-import type { z } from "zod";
+import { z } from "zod";
 import { schemaOf, type AnyEndpoint, type BodySpec, type Endpoint } from "../contract/endpoint.ts";
 import { AppError } from "../errors.ts";
 import { createByteSender } from "./bytes.ts";
@@ -208,6 +208,11 @@ export function bindRoutes<Caller>(
       const form = await readMultipart(req, {
         maxFileBytes: options.maxUploadBytes,
         temporaryDirectory: options.temporaryDirectory,
+        fieldNames: Object.keys(spec.fields.shape),
+        toMalformed: (message) => {
+          const error = new z.ZodError([{ code: "custom", path: [], message, input: undefined }]);
+          return api.toValidationError("body", error, declared);
+        },
         signal: request.signal,
       });
       return { fields: parse(declared, spec.fields, form.fields, "body"), file: form.file };

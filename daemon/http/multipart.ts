@@ -17,6 +17,10 @@ const HEADER_PAIRS_MAX = 32;
 export interface MultipartOptions {
   readonly maxFileBytes: number;
   readonly temporaryDirectory: string;
+  /** The names of the fields that matter: any other one may stand anywhere. */
+  readonly fieldNames: readonly string[];
+  /** Makes the refusal of what is no form, in the words of the API. */
+  readonly toMalformed: (text: string) => AppError;
   readonly signal: AbortSignal;
 }
 
@@ -24,7 +28,7 @@ export interface MultipartOptions {
 const REFUSED_BYTES_MAX = 1024 * 1024;
 
 /**
- * Reads a form up to its file. After a field the file is handed on as it arrives and never touches the disk; a file
+ * Reads a form up to its file. After one of its fields the file is handed on as it arrives and never touches the disk; a file
  * that comes first waits for the fields in a temporary file that is removed after it was read or given up.
  * Refusals, also while streaming, as the stream's error: `unprocessable` for what is no form, has more than one file, or
  * has a field behind a file that was handed on already (where it belongs cannot be told any more); `too_large`.
@@ -42,15 +46,17 @@ export function readMultipart(
   let isHandedOn = false;
   const rest = Promise.withResolvers<void>();
   rest.promise.catch(() => undefined);
+  const { toMalformed } = options;
 
-  const parser = openParser(message.headers, options.maxFileBytes);
+  const parser = openParser(message.headers, options);
   parser.on("field", (name, value, nameTruncated, valueTruncated) => {
-    if (nameTruncated || valueTruncated) fail(malformed("A form field is too long."));
-    else if (isHandedOn) fail(malformed("The form's fields must come before its file."));
-    else fields[name] = value;
+    if (nameTruncated || valueTruncated) fail(toMalformed("A form field is too long."));
+    else if (!isHandedOn) fields[name] = value;
+    else if (options.fieldNames.includes(name))
+      fail(toMalformed("The form's fields must come before its file."));
   });
-  parser.on("fieldsLimit", () => fail(malformed("The form has too many fields.")));
-  parser.on("filesLimit", () => fail(malformed("The form has more than one file.")));
+  parser.on("fieldsLimit", () => fail(toMalformed("The form has too many fields.")));
+  parser.on("filesLimit", () => fail(toMalformed("The form has more than one file.")));
   parser.on("file", (field, stream, filename, _encoding, contentType) => {
     // The parser may report the same break a second time, after whoever read the stream has left.
     stream.on("error", fail);
@@ -61,11 +67,11 @@ export function readMultipart(
         stream.destroy(new AppError("invalid_argument", "The upload broke off."));
     });
     const part = { field, filename: filename || undefined, contentType: contentType || undefined };
-    if (Object.keys(fields).length > 0) {
+    if (options.fieldNames.some((name) => name in fields)) {
       settled = true;
       resolve({
         fields,
-        file: { ...part, stream: endWith(stream, rest.promise), size: undefined },
+        file: { ...part, stream: endWith(stream, rest.promise, toRefusal), size: undefined },
       });
       // What came along with the file's beginning still counts: nobody has looked at the fields yet.
       queueMicrotask(() => {
@@ -85,20 +91,27 @@ export function readMultipart(
     if (file === undefined) finish({ fields, file: undefined });
     else file.then((part) => finish({ fields, file: part }), fail);
   });
-  parser.on("error", (error) => fail(malformed("The form is malformed.", error)));
-  message.on("error", (error) => fail(malformed("The form did not arrive whole.", error)));
+  parser.on("error", fail);
+  message.on("error", () => fail(toMalformed("The form did not arrive whole.")));
   message.once("close", () => {
-    if (!message.complete) fail(malformed("The form did not arrive whole."));
+    if (!message.complete) fail(toMalformed("The form did not arrive whole."));
   });
   message.pipe(parser);
   return promise;
+
+  /** What the parser says of a form is its sender's fault; what the system says of the disk is not. */
+  function toRefusal(error: unknown): Error {
+    const isOwn = error instanceof AppError || (error instanceof Error && "syscall" in error);
+    return isOwn ? error : toMalformed("The form is malformed.");
+  }
 
   function finish(form: MultipartForm<Record<string, string>>): void {
     settled = true;
     resolve(form);
   }
 
-  function fail(error: unknown): void {
+  function fail(cause: unknown): void {
+    const error = toRefusal(cause);
     rest.reject(error);
     if (settled) return;
     settled = true;
@@ -110,14 +123,18 @@ export function readMultipart(
 }
 
 /** The file's stream, which ends only once the rest of the form has come, and fails with it. */
-function endWith(file: Readable, rest: Promise<void>): Readable {
+function endWith(
+  file: Readable,
+  rest: Promise<void>,
+  toRefusal: (error: Error) => Error,
+): Readable {
   const stream = new Transform({
     transform: (chunk, _encoding, done) => done(null, chunk),
     flush: (done) => {
       rest.then(() => done(), done);
     },
   });
-  file.once("error", (error) => stream.destroy(error));
+  file.once("error", (error) => stream.destroy(toRefusal(error)));
   // Its reader may have left.
   stream.on("error", () => undefined);
   return file.pipe(stream);
@@ -138,9 +155,12 @@ function readOn(message: IncomingMessage): Promise<void> {
   });
 }
 
-function openParser(headers: IncomingMessage["headers"], maxFileBytes: number) {
+function openParser(
+  headers: IncomingMessage["headers"],
+  { maxFileBytes, toMalformed }: MultipartOptions,
+) {
   if (!headers["content-type"]?.toLowerCase().startsWith("multipart/form-data"))
-    throw malformed("Send the file as multipart/form-data.");
+    throw toMalformed("Send the file as multipart/form-data.");
   try {
     return new Busboy({
       headers: headers as BusboyHeaders,
@@ -153,8 +173,8 @@ function openParser(headers: IncomingMessage["headers"], maxFileBytes: number) {
         fileSize: maxFileBytes,
       },
     });
-  } catch (error) {
-    throw malformed("The form is malformed.", error);
+  } catch {
+    throw toMalformed("The form is malformed.");
   }
 }
 
@@ -176,10 +196,6 @@ async function spool(
     await unlink(path).catch(() => undefined);
     throw error;
   }
-}
-
-function malformed(text: string, cause?: unknown): AppError {
-  return new AppError("unprocessable", text, { cause });
 }
 
 function tooLarge(maxBytes: number): AppError {

@@ -185,7 +185,13 @@ export const lookRefusals = {
   429: detail,
 } as const;
 /** Settings or credentials by name. */
-export const settingsMap = z.record(z.string().max(64), z.string().max(8192));
+export const settingsMap = z.record(
+  z.string().max(64),
+  z
+    .string()
+    .max(8192)
+    .refine((value) => value.isWellFormed() && !value.includes("\0"), "This is not text"),
+);
 /** The name of a connection. */
 export const displayName = line(100).refine(
   (value) => value.trim() !== "",
