@@ -1,5 +1,6 @@
 import type { AnyEndpoint } from "../../daemon/contract/endpoint.ts";
 import { CliError } from "../errors.ts";
+import { usageError } from "../errors.ts";
 import type { Page, PageSource } from "../output/pages.ts";
 import type { Answer, CallInput, CallOptions, Client, SuccessOf } from "./client.ts";
 import type { Operation } from "./operation.ts";
@@ -49,6 +50,9 @@ export function vaultPages<E extends AnyEndpoint>(
 ): PageSource<ItemsField<BodyOf200<E>>> {
   type Item = ItemsField<BodyOf200<E>>;
   const read = async (page: number, limit: number | undefined): Promise<Page<Item>> => {
+    // The daemon would refuse it too, by a name that the command line does not use.
+    if (limit !== undefined && limit > vaultLargestPage)
+      throw usageError(`--limit takes at most ${vaultLargestPage} here`, "--all lists everything");
     const query = { ...input.query, page, per_page: limit };
     const answer = await client.call(operation, { ...input, query } as unknown as CallInput<E>);
     const { items, total, per_page: size } = (answer as { readonly body: VaultPage<Item> }).body;

@@ -14,13 +14,21 @@ export const vaultHints: Readonly<Record<string, string>> = {
   "Invalid or expired reset link":
     'a link works once and for an hour; "croft vault password reset --email ADDRESS" mails another one',
   "Email or handle already in use":
-    'choose others, or sign in to the account that has them: "croft login vault"',
+    'choose others; whose account it is signs in to it: "croft login vault"',
   "This server does not take registrations":
     'an administrator of the vault makes accounts: "croft vault admin user create"',
   "TOTP is already enabled": '"croft vault totp disable" turns it off',
   "Begin with the setup: no secret is waiting":
     '"croft vault totp setup" gives a secret, which waits 15 minutes for its first code',
   "Session not found": '"croft vault session list" shows where you are signed in',
+  "You cannot deactivate your own account": "another administrator of the vault can",
+  "You cannot delete your own account": "another administrator of the vault can",
+  "The last active administrator cannot be deactivated":
+    'make another one first: "croft vault admin user create" with --role admin',
+  "The last active administrator cannot be deleted":
+    'make another one first: "croft vault admin user create" with --role admin',
+  "There is no export of this day":
+    '"croft vault admin audit daily list" shows the days that have one',
   "Administrator access required":
     'sign in as an administrator of the vault: "croft login vault"; profiles keep several accounts',
   "Administrators cannot use this route":

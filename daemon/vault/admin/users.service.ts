@@ -151,12 +151,22 @@ async function assertDispensable(
   user: VaultUser,
   verb: "deactivate" | "delete",
 ): Promise<void> {
-  if (user.id === caller.userId)
-    throw new AppError("conflict", `You cannot ${verb} your own account`);
+  if (user.id === caller.userId) throw new AppError("conflict", indispensable[verb].oneself);
   const isLast =
     user.role === "admin" && user.isActive && (await countActiveAdministrators(tx)) <= 1;
-  if (isLast) throw new AppError("conflict", `The last active administrator cannot be ${verb}d`);
+  if (isLast) throw new AppError("conflict", indispensable[verb].last);
 }
+
+const indispensable = {
+  deactivate: {
+    oneself: "You cannot deactivate your own account",
+    last: "The last active administrator cannot be deactivated",
+  },
+  delete: {
+    oneself: "You cannot delete your own account",
+    last: "The last active administrator cannot be deleted",
+  },
+} as const;
 
 function record(
   tx: Transaction,

@@ -154,7 +154,24 @@ describe("users of the vault", () => {
     const line = ["vault", "admin", "user", "deactivate", mira.id, "--json"];
     const ran = await runCli(line, { home: home.path });
     expect(ran.code).toBe(7);
-    expect(ran.error()).toMatchObject({ message: detail });
+    expect(ran.error()).toMatchObject({
+      message: detail,
+      hint: expect.stringMatching(/--role admin/),
+    });
+  });
+});
+
+test("a page larger than the vault gives is refused by the name of the flag", async () => {
+  await using home = await temporaryHome();
+  await using daemon = await fakeDaemon(found);
+  await signIn(home.path, { url: daemon.url, vault: {} });
+  const line = ["vault", "admin", "user", "list", "--limit", "101", "--json"];
+  const ran = await runCli(line, { home: home.path });
+  expect(ran.code).toBe(2);
+  expect(ran.error()).toMatchObject({
+    code: "usage",
+    message: "--limit takes at most 100 here",
+    hint: "--all lists everything",
   });
 });
 
