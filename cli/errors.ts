@@ -85,10 +85,16 @@ export function toCliError(error: unknown): CliError {
       },
     );
   if (systemCode !== undefined && fileErrors.has(systemCode))
-    return new CliError("file_error", message, { cause: error });
+    return new CliError("file_error", toFileWords(message), { cause: error });
   return new CliError("unexpected", message === "" ? "unexpected error" : message, {
     cause: error,
   });
+}
+
+/** `ENOENT: no such file or directory, open '/x'` begins with what a person looks for last. */
+function toFileWords(message: string): string {
+  const parts = /^E[A-Z0-9]+: ([^,]+), \w+ '(.+?)'(?: -> '.+')?$/s.exec(message);
+  return parts === null ? message : `${parts[2]}: ${parts[1]}`;
 }
 
 const fileErrors: ReadonlySet<string> = new Set([

@@ -144,7 +144,7 @@ describe("a line", () => {
         exit_code: 6,
         http_status: null,
         message: 'there is no setting "nothing"',
-        hint: null,
+        hint: '"croft config list" shows all of them',
         service: null,
         kind: null,
         reason: null,

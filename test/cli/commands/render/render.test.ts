@@ -55,6 +55,13 @@ describe("rendering", () => {
     return { ran, sent: daemon.seen[0]?.json(), headers: daemon.seen[0]?.headers };
   };
 
+  test("of a file that is not there says so in words, and first of all which", async () => {
+    const { ran, sent } = await ask(["markdown", "no's.md", "--json"], html(""));
+    expect(ran.error()).toMatchObject({ code: "file_error", exit_code: 17 });
+    expect(ran.error()["message"]).toMatch(/^\/.*no's\.md: no such file or directory$/);
+    expect(sent).toBeUndefined();
+  });
+
   test("standard input becomes HTML, for anybody", async () => {
     const { ran, sent, headers } = await ask(
       ["markdown", "--mode", "gfm", "--context", "/o/r"],
