@@ -62,7 +62,7 @@ export function createDrive(graph: Graph, driveId: string, rootId: string): Driv
       for (const entry of entries) {
         const raw = asObject(entry);
         if (raw?.["deleted"] !== undefined) continue;
-        const found = raw && toDriveItem(raw, rootId);
+        const found = raw && toDriveItem(raw, rootId, folder);
         if (found === undefined) return strange("strange_item");
         const failure = gathered.add(found.item, { ...found.item, parent: folder });
         if (failure !== undefined) return failure;

@@ -17,13 +17,17 @@ export interface DriveItem {
 
 /**
  * A `driveItem` of Microsoft Graph, or undefined when it is none that can be kept. Notebooks, albums and shortcuts to
- * other people's drives are files without bytes.
+ * other people's drives are files without bytes; some of them do not tell their folder, which is `listedIn` then.
  */
-export function toDriveItem(raw: JsonObject, rootId: string): DriveItem | undefined {
+export function toDriveItem(
+  raw: JsonObject,
+  rootId: string,
+  listedIn?: string,
+): DriveItem | undefined {
   const id = toItemId(raw["id"]);
   const name = asText(raw["name"]);
   const reference = asObject(raw["parentReference"]);
-  const holder = toItemId(reference?.["id"]);
+  const holder = toItemId(reference?.["id"]) ?? listedIn;
   if (id === undefined || name === undefined || holder === undefined) return undefined;
   if (!isPossibleId(id) || name.includes("\0") || raw["deleted"] !== undefined) return undefined;
   const isElsewhere = [raw["package"], raw["bundle"], raw["remoteItem"]].some(

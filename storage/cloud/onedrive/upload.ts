@@ -40,6 +40,8 @@ export interface UploadDeps {
 /** How often a fragment goes out, the first time included. */
 const TRIES_MAX = 4;
 const FIRST_WAIT_MS = 500;
+/** Until a new file can be seen. */
+const SEEN_AFTER_MS = 5_000;
 /** Giving up a session must not take longer than this. */
 const CANCEL_MS = 10_000;
 
@@ -312,7 +314,12 @@ async function settle(
   const mayHaveLanded =
     (failure.kind === "offline" && failure.sent) || failure.kind === "unknown_outcome";
   if (!mayHaveLanded || signal.aborted) return toChangeFailure(failure);
-  const found = await deps.drive.lookAtChild(parent, name, signal);
+  let found = await deps.drive.lookAtChild(parent, name, signal);
+  if (found.kind === "not_found" && failure === sessionGone) {
+    // A session that has come to its end is gone before its file is to be seen everywhere.
+    await deps.sleep(SEEN_AFTER_MS, signal);
+    found = await deps.drive.lookAtChild(parent, name, signal);
+  }
   if (found.kind === "ok")
     return isSame(found.found, sent) && isAsSent(found.found.item.name, name)
       ? { kind: "ok", item: found.found.item }

@@ -229,6 +229,13 @@ describe("an item", () => {
     expect(toDriveItem(strange, "root")).toBeUndefined();
   });
 
+  test("that does not tell its folder lies in the one that was listed", () => {
+    const { parentReference: _untold, ...shared } = { ...raw, remoteItem: { id: "B!2" } };
+    expect(toDriveItem(shared, "root", "folder")?.item).toMatchObject({ parent: "folder" });
+    expect(toDriveItem(shared, "root", "")?.item).toMatchObject({ parent: "", kind: "file" });
+    expect(toDriveItem(raw, "other", "folder")?.item.parent).toBe("root");
+  });
+
   test("whose members are of other types has none of them", () => {
     const strange = { ...raw, size: "3", eTag: {}, cTag: 4, lastModifiedDateTime: "soon" };
     expect(toDriveItem(strange, "root")?.item).toMatchObject({
@@ -312,6 +319,14 @@ describe("attack: answers that a vendor would not give", () => {
       expect(outcome).toEqual({ kind: "offline", sent: true, note: "strange_next_page" });
     }
     expect(seen).toEqual([]);
+  });
+
+  test("an entry that does not tell its folder fails no listing", async () => {
+    await using vendor = await against((response) =>
+      json(response, { value: [{ id: "x", name: "shared", remoteItem: { id: "B!2" } }] }),
+    );
+    const outcome = await vendor.provider.list({ folder: "", signal: calm });
+    expect(outcome).toMatchObject({ kind: "ok", items: [{ id: "x", parent: "" }] });
   });
 
   test.each([
@@ -410,6 +425,23 @@ describe("upload sessions", () => {
     same(await get(provider, item.id), bytes);
     expect(server.sessions()).toEqual([]);
     expect(proxy.log.some((line) => line.startsWith("GET /signed/upload/"))).toBe(true);
+  });
+
+  test("whose last answer is lost are looked for until the file can be seen", async () => {
+    await using opened = await open();
+    const { provider, proxy } = opened;
+    let fragments = 0;
+    proxy.loseNext((request) => isFragment(request) && ++fragments === 4);
+    const notYet = JSON.stringify({ error: { code: "itemNotFound" } });
+    proxy.answerNext(
+      ({ method, path }) => method === "GET" && path.includes("large.bin") && fragments === 4,
+      404,
+      { "content-type": "application/json" },
+      notYet,
+    );
+    const item = done(await tryUpload(provider, "", "large.bin", bytes));
+    same(await get(provider, item.id), bytes);
+    expect(proxy.log.filter((line) => /^GET .*large\.bin/.test(line))).toHaveLength(3);
   });
 
   test("are given up when the storage fails for good", async () => {
