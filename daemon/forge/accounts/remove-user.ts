@@ -1,4 +1,5 @@
 import type { Database, Transaction } from "../../../storage/engine/database.ts";
+import { deleteCommentsOf } from "../../../storage/tables/forge/issue-comments.ts";
 import {
   countOrganizationsOf,
   listOrganizationsOnlyOwnedBy,
@@ -22,7 +23,8 @@ export interface RemoveUserDeps {
 /**
  * Deletes a person and everything that is the person's own (forge behaviour, 8.4), in one transaction. Refuses with
  * `unprocessable`, in this order: an organization, the caller, the last administrator, and unless `purge` owned
- * repositories, memberships, owned packages. A purge takes those along, and organizations left without an owner.
+ * repositories, memberships, owned packages. A purge takes those along, organizations left without an owner, and what
+ * the person commented.
  */
 export async function removeUser(
   deps: RemoveUserDeps,
@@ -64,6 +66,7 @@ async function removeBelongings(
   tx: Transaction,
   user: ForgeUser,
 ): Promise<void> {
+  await deleteCommentsOf(tx, user.id);
   const orphaned = await listOrganizationsOnlyOwnedBy(tx, user.id);
   for (const owner of [user, ...orphaned]) {
     await repositories?.removeAll(tx, owner);

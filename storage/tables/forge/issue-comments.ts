@@ -49,6 +49,18 @@ export async function updateComment(
   return row && toComment(row);
 }
 
+/** Deletes everything that somebody commented, wherever; the issues' counts follow. */
+export async function deleteCommentsOf(tx: Transaction, authorId: number): Promise<void> {
+  await tx.run(
+    `UPDATE forge_issues SET comment_count = comment_count -
+       (SELECT COUNT(*) FROM forge_issue_comments c WHERE c.issue_id = forge_issues.id AND c.author_id = ?)
+     WHERE id IN (SELECT o.issue_id FROM forge_issue_comments o WHERE o.author_id = ?)`,
+    authorId,
+    authorId,
+  );
+  await tx.run("DELETE FROM forge_issue_comments WHERE author_id = ?", authorId);
+}
+
 /** A comment of a repository: one of another repository counts as missing. */
 export async function findComment(
   db: Queries,

@@ -118,6 +118,29 @@ describe("an issue", () => {
     expect((await daemon.request(picture)).status).toBe(200);
   });
 
+  test("loses the comments of somebody who is purged, and its count follows", async () => {
+    const [mira, nora] = [await newUser(), await newUser()];
+    const repo = await newRepository(mira);
+    for (const title of ["First", "Second"]) await by(nora, "POST", `${repo}/issues`, { title });
+    for (const [name, issue] of [
+      [nora, 1],
+      [mira, 1],
+      [nora, 1],
+      [nora, 2],
+    ] as const)
+      await by(name, "POST", `${repo}/issues/${issue}/comments`, { body: `by ${name}` });
+    const token = daemon.first?.forge.token ?? "";
+    const path = `/api/v1/admin/users/${nora}?purge=true`;
+    expect((await daemon.request(path, { method: "DELETE", token })).status).toBe(204);
+    const issues = await by(mira, "GET", `${repo}/issues`);
+    expect(issues.json).toMatchObject([
+      { number: 2, comments: 0, user: { login: "Ghost" } },
+      { number: 1, comments: 1, user: { login: "Ghost" } },
+    ]);
+    const comments = await by(mira, "GET", `${repo}/issues/1/comments`);
+    expect(comments.json.map(({ body }: { body: string }) => body)).toEqual([`by ${mira}`]);
+  });
+
   test("is found by every filter, and by all at once", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const repo = await newRepository(mira, { issue_labels: "Default" });
