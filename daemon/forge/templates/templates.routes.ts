@@ -31,10 +31,13 @@ export function templateRoutes({
       status: 200,
       body: [...(await templates.listIgnoreFiles())],
     })),
-    handle(getGitignoreTemplate, async ({ params: { name } }) => ({
-      status: 200,
-      body: toGitignoreView(name, orNotFound(await templates.findIgnoreFile(name))),
-    })),
+    handle(getGitignoreTemplate, async ({ params }) => {
+      const name = toPlainName(params.name);
+      return {
+        status: 200,
+        body: toGitignoreView(name, orNotFound(await templates.findIgnoreFile(name))),
+      };
+    }),
     handle(listLabelTemplates, async () => ({
       status: 200,
       body: [...(await templates.listLabelSets())],
@@ -52,6 +55,12 @@ export function templateRoutes({
       body: toLicenseView(urls, name, orNotFound(await templates.findLicense(name))),
     })),
   ];
+}
+
+/** A path without what changes nothing: `/Go` and `.\\Go` are `Go`. What leads upwards stays, and is no name. */
+function toPlainName(path: string): string {
+  const parts = path.replaceAll("\\", "/").split("/");
+  return parts.filter((part) => part !== "" && part !== ".").join("/");
 }
 
 function orNotFound<T>(found: T | undefined): T {

@@ -64,6 +64,9 @@ describe("ignore files", () => {
     });
     for (const path of ["C%2B%2B", "C++"])
       expect((await get(`/gitignore/templates/${path}`)).json.name).toBe("C++");
+    for (const path of ["%2FNode", ".%2FNode", ".%5CNode", "Node%2F"])
+      expect((await get(`/gitignore/templates/${path}`)).json.name).toBe("Node");
+    expect((await get("/gitignore/templates/x%2F..%2FNode")).status).toBe(404);
     expect((await get(`/gitignore/templates/${name("C# & more")}`)).json).toEqual({
       name: "C# & more",
       source: "*.obj\n",
