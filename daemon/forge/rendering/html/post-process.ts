@@ -166,7 +166,7 @@ function toImage(
 }
 
 function toHref(context: RenderContext, href: string): string {
-  return href.startsWith("#") && href.length > 1
+  return href.startsWith("#")
     ? `#${toFragment(href.slice(1))}`
     : resolveLink(context, "page", href);
 }

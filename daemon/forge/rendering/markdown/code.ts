@@ -9,7 +9,9 @@ export function code(engine: MarkdownIt): void {
   rules["fence"] = (tokens, index, _options, env) => {
     const token = tokens[index];
     const info = engine.utils.unescapeAll(token?.info ?? "").trim();
-    return toCodeBlock(dialectOf(env), token?.content ?? "", info);
+    // The text may end before the block, and before the end of its last line.
+    const content = (token?.content ?? "").replace(/[^\n]$/, "$&\n");
+    return toCodeBlock(dialectOf(env), content, info);
   };
   rules["code_block"] = (tokens, index, _options, env) => {
     const { className } = dialectOf(env);

@@ -182,6 +182,16 @@ describe("links", () => {
       expect(await hrefOf(link, file), link).toBe(href);
   });
 
+  test("to a place of the page stay on it", async () => {
+    for (const [link, href] of [
+      ["#a", "#user-content-a"],
+      ["#user-content-a", "#user-content-a"],
+      ["#fn:user-content-1", "#fn:user-content-1"],
+      ["#", "#user-content-"],
+    ])
+      expect(await hrefOf(link ?? "", at("/o/r"))).toBe(href);
+  });
+
   test("of a context that names no repository are resolved below the instance", async () => {
     for (const context of [
       "",
@@ -287,6 +297,12 @@ describe("extensions", () => {
 
   test("an image without an address does not open by itself", async () => {
     expect(await render("![a]()")).toBe('<p><img src="" alt="a"/></p>\n');
+  });
+
+  test("a fence that the text ends in has whole lines", async () => {
+    for (const text of ["```\na", "```\na\n", "> ```\n> a"])
+      expect(await render(text)).toContain('language-text display">a\n</code>');
+    expect(await render("```")).toContain('language-text display"></code>');
   });
 
   test("definition lists have terms of several lines, several texts each, and end at a line", async () => {
