@@ -8,7 +8,10 @@ import { AppError } from "../../errors.ts";
 import type { PageRequest } from "../page.ts";
 import { toAuditCsv } from "./audit-csv.ts";
 
-/** Files with the audit records of one day each, in UTC: `audit-YYYY-MM-DD.csv`. */
+/**
+ * Files with the audit records of one day each, in UTC: `audit-YYYY-MM-DD.csv`. Of several daemons on one database one
+ * writes them by the clock, each in a folder of its own; the others write what is asked of them.
+ */
 export interface DailyExports {
   /**
    * Writes the files of all days that are over and have none, and removes those that are older than is kept. A file
@@ -49,30 +52,18 @@ export interface DailyExportsDeps {
 }
 
 const DAY_MS = 86_400_000;
+/** How long after its end a day is asked for at the earliest: what was begun in it is in the database by then. */
+const SETTLED_MS = 5 * 60_000;
 const NAME = /^audit-(\d{4}-\d{2}-\d{2})\.csv$/;
 
 export function createDailyExports(deps: DailyExportsDeps): DailyExports {
   const { db, clock, folder, temporaryFolder, keptDays } = deps;
+  let begun = 0;
   return {
-    async writeMissing(signal) {
-      const today = Math.floor(clock() / DAY_MS);
-      const oldest = today - keptDays;
-      const present = await listDays(folder);
-      for (const day of present)
-        if (day < toName(oldest)) await rm(join(folder, toFile(day)), { force: true });
-      const firstTime = await findFirstAuditTime(db);
-      const first = firstTime === undefined ? today - 1 : Math.floor(firstTime / DAY_MS);
-      const written: string[] = [];
-      for (let day = Math.max(oldest, Math.min(first, today - 1)); day < today; day += 1) {
-        if (present.has(toName(day))) continue;
-        signal.throwIfAborted();
-        await writeDay(day, signal);
-        written.push(toName(day));
-      }
-      return written;
-    },
+    writeMissing: (signal) => writeMissing(clock(), signal),
 
     async list({ page, perPage }) {
+      await writeMissing(clock() - SETTLED_MS);
       const days = [...(await listDays(folder))].toSorted().toReversed();
       const exports: DailyExport[] = [];
       for (const day of days.slice((page - 1) * perPage, page * perPage)) {
@@ -84,7 +75,12 @@ export function createDailyExports(deps: DailyExportsDeps): DailyExports {
 
     async open(day) {
       const isDay = NAME.test(toFile(day));
-      const file = isDay ? await open(join(folder, toFile(day))).catch(ignoreMissing) : undefined;
+      const openDay = () => open(join(folder, toFile(day))).catch(ignoreMissing);
+      let file = isDay ? await openDay() : undefined;
+      if (isDay && file === undefined) {
+        await writeMissing(clock() - SETTLED_MS);
+        file = await openDay();
+      }
       if (file === undefined) throw new AppError("not_found", "There is no export of this day");
       const { size, mtime } = await file.stat();
       return {
@@ -97,19 +93,43 @@ export function createDailyExports(deps: DailyExportsDeps): DailyExports {
     },
   };
 
-  async function writeDay(day: number, signal: AbortSignal): Promise<void> {
-    const half = join(temporaryFolder, toFile(toName(day)));
-    const file = await open(half, "w", 0o600);
-    try {
-      for await (const lines of toAuditCsv(db, { from: day * DAY_MS, to: (day + 1) * DAY_MS })) {
-        signal.throwIfAborted();
-        await file.write(lines);
-      }
-      await file.sync();
-    } finally {
-      await file.close();
+  async function writeMissing(now: number, signal?: AbortSignal): Promise<readonly string[]> {
+    const today = Math.floor(now / DAY_MS);
+    const oldest = today - keptDays;
+    const present = await listDays(folder);
+    for (const day of present)
+      if (day < toName(oldest)) await rm(join(folder, toFile(day)), { force: true });
+    const firstTime = await findFirstAuditTime(db);
+    const first = firstTime === undefined ? today - 1 : Math.floor(firstTime / DAY_MS);
+    const written: string[] = [];
+    for (let day = Math.max(oldest, Math.min(first, today - 1)); day < today; day += 1) {
+      if (present.has(toName(day))) continue;
+      signal?.throwIfAborted();
+      await writeDay(day, signal);
+      written.push(toName(day));
     }
-    await rename(half, join(folder, toFile(toName(day))));
+    return written;
+  }
+
+  async function writeDay(day: number, signal: AbortSignal | undefined): Promise<void> {
+    begun += 1;
+    // A name of its own: the clock and somebody who asks may have the same day written at one time.
+    const half = join(temporaryFolder, `${begun}-${toFile(toName(day))}`);
+    try {
+      const file = await open(half, "w", 0o600);
+      try {
+        for await (const lines of toAuditCsv(db, { from: day * DAY_MS, to: (day + 1) * DAY_MS })) {
+          signal?.throwIfAborted();
+          await file.write(lines);
+        }
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      await rename(half, join(folder, toFile(toName(day))));
+    } finally {
+      await rm(half, { force: true });
+    }
     await syncFolder(folder);
   }
 }

@@ -76,6 +76,27 @@ test("what a spreadsheet would run is defused", async () => {
   await db.close();
 });
 
+test("of several daemons, those that the clock did not choose have the days too, once they are settled", async () => {
+  const db = await openTestDatabase({ engine: "sqlite", clock: () => now });
+  await db.transaction((tx) => insertAudit(tx, { eventType: "auth.x" }));
+  now += 60_000;
+  const page = { page: 1, perPage: 30 };
+  await expect(exportsOf(db).open("2026-03-01")).rejects.toMatchObject({ code: "not_found" });
+  now += 5 * 60_000;
+  const exports = exportsOf(db);
+  const [file, other, listed] = await Promise.all([
+    exports.open("2026-03-01"),
+    exports.open("2026-03-01"),
+    exports.list(page),
+  ]);
+  await Promise.all([file.close(), other.close()]);
+  expect(listed.exports[0]).toMatchObject({ day: "2026-03-01" });
+  expect((await read("2026-03-01")).split("\r\n")).toHaveLength(3);
+  expect(await readdir(join(home, "tmp"))).toEqual([]);
+  await expect(exports.open("2026-03-02")).rejects.toMatchObject({ code: "not_found" });
+  await db.close();
+});
+
 test("old files go, others stay, and what is missing in between is written", async () => {
   const db = await openTestDatabase({ engine: "sqlite", clock: () => now });
   await db.transaction((tx) => insertAudit(tx, { eventType: "auth.x" }));
