@@ -311,6 +311,7 @@ describe("connections", () => {
         422,
         { detail: [{ loc: ["body", "settings", "more"] }] },
       ],
+      [{ settings: { root: "a\0b" } }, 422, { detail: [{ loc: ["body", "settings", "root"] }] }],
       [
         { settings: { root: "/etc" } },
         422,
@@ -670,6 +671,23 @@ describe("uploads", () => {
       kind: "stale",
       reason: "item_changed",
     });
+  });
+
+  const part = (rest: string) => `--b\r\nContent-Disposition: form-data; ${rest}\r\n\r\nx\r\n`;
+  test.each([
+    ["has a second file", `${part('name="file"; filename="b"')}--b--\r\n`],
+    ["is cut off in the next part", '--b\r\nContent-Disposition: form-data; name="more"\r\n\r\n'],
+    ["has no end", ""],
+  ])("a form that %s is refused, and nothing is left", async (_what, rest) => {
+    const place = await connect();
+    const answer = await place.get("/items/upload", {
+      method: "POST",
+      headers: { "Content-Type": "multipart/form-data; boundary=b" },
+      body: `${part('name="parent_ref"').replace("x\r\n", "\r\n")}${part('name="file"; filename="a"')}${rest}`,
+    });
+    expect([answer.status, answer.json]).toMatchObject([422, { detail: [{ loc: ["body"] }] }]);
+    await expect.poll(() => readdir(join(place.folder, ".croft/tmp"))).toEqual([]);
+    expect(await readdir(place.folder)).toEqual([".croft"]);
   });
 });
 

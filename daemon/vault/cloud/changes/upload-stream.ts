@@ -20,18 +20,20 @@ export function passOn(content: Readable): {
       done(null, chunk);
     },
   });
-  const fail = (error: Error) => stream.destroy(error);
-  content.once("error", fail);
-  content.once("close", () => {
-    if (!content.readableEnded) fail(new Error("the upload broke off"));
-  });
+  const breakOff = () => {
+    if (!content.readableEnded)
+      stream.destroy(content.errored ?? new Error("the upload broke off"));
+  };
+  content.once("close", breakOff);
   stream.once("close", () => {
     content.unpipe(stream);
     content.resume();
   });
   // Its reader hears of an error; without one there is nobody to tell.
   stream.on("error", () => undefined);
-  content.pipe(stream);
+  // It may have broken off while its connection was looked up: then nothing more is heard of it.
+  if (content.destroyed) breakOff();
+  else content.pipe(stream);
   return { stream, bytes: () => bytes };
 }
 
