@@ -17,6 +17,8 @@ export interface S3ServerOptions {
   /** Copies and deletes of objects made of parts compare with a tag that is never told, as OpenStack Swift's do. */
   readonly hidesPartTags?: boolean;
   readonly isVersioned?: boolean;
+  /** Bytes are taken with `Content-MD5` only, as by buckets that lock what is written. */
+  readonly wantsChecksums?: boolean;
   /** Entries of a page at most, whatever is asked for. */
   readonly pageEntries?: number;
   /** Smallest part but the last one. */
@@ -250,7 +252,17 @@ export async function startS3Server(options: S3ServerOptions = {}): Promise<S3Se
     return { status: 206, headers: { ...common, ...headersOfPart }, body: part };
   }
 
-  function putObject(key: string, { headers }: S3Request, body: Buffer): Answer {
+  function assertChecksum({ headers }: S3Request, body: Buffer): void {
+    const said = headers["content-md5"];
+    if (said === undefined && options.wantsChecksums === true)
+      throw new Refused({ status: 400, code: "InvalidRequest" });
+    if (said !== undefined && said !== createHash("md5").update(body).digest("base64"))
+      throw new Refused({ status: 400, code: "BadDigest" });
+  }
+
+  function putObject(key: string, request: S3Request, body: Buffer): Answer {
+    const { headers } = request;
+    assertChecksum(request, body);
     if (headers["content-length"] === undefined)
       throw new Refused({ status: 411, code: "MissingContentLength" });
     assertFree(key, headers);
@@ -307,6 +319,7 @@ export async function startS3Server(options: S3ServerOptions = {}): Promise<S3Se
     if (!(number >= 1 && number <= 10_000))
       throw new Refused({ status: 400, code: "InvalidArgument" });
     if (headers["x-amz-copy-source"] === undefined) {
+      assertChecksum(request, body);
       upload.parts.set(number, { bytes: body, etag: md5(body) });
       return { status: 200, headers: { etag: `"${md5(body)}"` } };
     }

@@ -48,7 +48,10 @@ export interface ObjectHead {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Signed requests to one bucket. Nothing is sent twice, but once more when the server names the bucket's region. */
+/**
+ * Signed requests to one bucket. Nothing is sent twice, but once more when the server names the bucket's region, or wants a
+ * checksum besides the signed one, as buckets do that lock what is written.
+ */
 export interface BucketClient {
   /** The region that the bucket is known to be in by now. */
   region(): string;
@@ -85,11 +88,16 @@ export function createBucketClient(
 ): BucketClient {
   const transport = createTransport(deps.guarded);
   let { region, endpoint } = address;
+  let wantsMd5 = false;
 
-  async function sendOnce(request: BucketRequest): Promise<Answered | Refused> {
+  async function sendOnce(request: BucketRequest, withMd5: boolean): Promise<Answered | Refused> {
     const { method, key, query = {}, headers = {}, body, signal, isLong = false } = request;
     // What lies in between may drop a range; the answer tells, and a refusal would look like a wrong key.
-    const { range, ...signable } = headers;
+    const { range, ...others } = headers;
+    const signable =
+      withMd5 && method === "PUT" && body !== undefined
+        ? { ...others, "content-md5": contentMd5(body) }
+        : others;
     const base = new URL(endpoint);
     const host = address.isPathStyle ? base.host : `${address.bucket}.${base.host}`;
     const inPath = address.isPathStyle ? `/${address.bucket}` : "";
@@ -148,15 +156,27 @@ export function createBucketClient(
     };
   }
 
+  /** That a checksum is missing has no code of its own. */
+  async function sendWithChecksum(request: BucketRequest): Promise<Answered | Refused> {
+    const withMd5 = wantsMd5;
+    const first = await sendOnce(request, withMd5);
+    const isMissing = first.kind === "refused" && first.code === "InvalidRequest";
+    const isWritten = request.method === "PUT" && request.body !== undefined;
+    if (!isMissing || withMd5 || !isWritten) return first;
+    const again = await sendOnce(request, true);
+    wantsMd5 ||= again.kind === "answered";
+    return again;
+  }
+
   const send: BucketClient["send"] = async (request) => {
-    const first = await sendOnce(request);
+    const first = await sendWithChecksum(request);
     if (first.kind === "answered" || !isElsewhere(first)) return first;
     const said = first.headers["x-amz-bucket-region"] ?? "";
     const there = toRegionalEndpoint(endpoint, said);
     if (!REGION.test(said) || (said === region && there === endpoint)) return first;
     region = said;
     endpoint = there;
-    return sendOnce(request);
+    return sendWithChecksum(request);
   };
 
   const client: BucketClient = {

@@ -6,6 +6,7 @@ import {
   get,
   inChunks,
   mkdir,
+  names,
   pattern,
   rename,
   same,
@@ -45,6 +46,20 @@ const steps = {
 const { "the beginning": _beginning, ...lossless } = steps;
 
 const DAY_MS = 86_400_000;
+
+test("a bucket that wants checksums with what is written gets them", async () => {
+  const { provider, server, connect, facts } = await open({ server: { wantsChecksums: true } });
+  const made = await tryUpload(provider, "", "small.txt", "small");
+  if (made.kind !== "ok") throw new Error(made.kind);
+  const large = pattern(900_000);
+  const again = await connect({ facts });
+  expect((await tryUpload(again, "", "large.bin", large)).kind).toBe("ok");
+  expect((await rename(again, made.item, "renamed.txt")).kind).toBe("ok");
+  await mkdir(again, "", "folder");
+  same(await get(again, "large.bin"), large);
+  expect(await names(again, "")).toEqual(["folder", "large.bin", "renamed.txt"]);
+  expect(server.store.versions(".croft/")).toEqual([]);
+});
 
 test("a server has time to put parts together and to copy", async () => {
   const { deps, connect } = await open();
