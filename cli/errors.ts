@@ -93,13 +93,18 @@ export function toCliError(error: unknown): CliError {
 
 /** `ENOENT: no such file or directory, open '/x'` begins with what a person looks for last. */
 function toFileWords(message: string): string {
-  const parts = /^E[A-Z0-9]+: ([^,]+), \w+ '(.+?)'(?: -> '.+')?$/s.exec(message);
-  return parts === null ? message : `${parts[2]}: ${parts[1]}`;
+  const [, words, path] =
+    /^E[A-Z0-9]+: ([^,]+), \w+(?: '(.+?)'(?: -> '.+')?)?$/s.exec(message) ?? [];
+  if (words === undefined) return message;
+  return path === undefined ? words : `${path}: ${words}`;
 }
 
 const fileErrors: ReadonlySet<string> = new Set([
   "EACCES",
+  "EBUSY",
   "EEXIST",
+  "EFBIG",
+  "EIO",
   "EISDIR",
   "ELOOP",
   "ENOENT",
@@ -108,5 +113,7 @@ const fileErrors: ReadonlySet<string> = new Set([
   "EPERM",
   "EROFS",
   "EMFILE",
+  "ENFILE",
   "ENAMETOOLONG",
+  "ETXTBSY",
 ]);

@@ -1,9 +1,10 @@
 import { constants } from "node:fs";
 import { open, rm, stat } from "node:fs/promises";
+import { dirname } from "node:path";
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { CliContext } from "../../../../context.ts";
-import { toCliError } from "../../../../errors.ts";
+import { CliError, toCliError } from "../../../../errors.ts";
 import type { CliErrorCode } from "../../../../exit-codes.ts";
 import {
   begin,
@@ -105,7 +106,12 @@ async function write(
   const flags = constants.O_WRONLY | constants.O_CREAT | (constants.O_NOFOLLOW ?? 0);
   const file = await open(path, flags, 0o666).catch((error: unknown) => {
     download.stream.destroy();
-    throw error;
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    // The part's own name would tell nobody anything.
+    throw new CliError("file_error", `${dirname(path)}: there is no such folder`, {
+      hint: "make it first, or name another one",
+      cause: error,
+    });
   });
   const sink = file.createWriteStream({ start: at });
   const closed = new Promise((resolve) => sink.once("close", resolve));

@@ -634,6 +634,17 @@ describe("a word that is no item", () => {
   });
 });
 
+test("a folder that is not there is named, and not croft's own file in it", async () => {
+  await inWork(toItems(papers), async ({ work, go }) => {
+    const ran = await go("home:/top.txt -o missing/top.txt --json");
+    expect(ran.error()).toMatchObject({
+      code: "file_error",
+      exit_code: 17,
+      message: `${join(work, "missing")}: there is no such folder`,
+    });
+  });
+});
+
 test("a pipe as the target is written to and not replaced", async () => {
   await inWork(toItems(papers), async ({ work, go }) => {
     const pipe = join(work, "pipe");
