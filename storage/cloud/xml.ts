@@ -154,8 +154,12 @@ function createReader(handlers: XmlHandlers, limits: XmlLimits) {
       throw new Refusal("not_xml");
     }
   };
+  let hasBegun = false;
   return {
-    write(text: string): void {
+    write(given: string): void {
+      // Servers print empty lines in front of the declaration, where the standard has no room for them.
+      const text = hasBegun ? given : given.replace(/^[ \t\r\n]+/, "");
+      hasBegun ||= text !== "";
       for (let at = 0; at < text.length; at += PIECE_CHARACTERS) {
         const piece = text.slice(at, at + PIECE_CHARACTERS);
         silent += piece.length;

@@ -37,6 +37,14 @@ test("prefixes are resolved, whatever the server calls them", async () => {
   }
 });
 
+test.each([1, 64 * 1024])(
+  "empty lines in front are passed over (%i bytes at once)",
+  async (piece) => {
+    const { outcome, seen } = await read('\n \t\r\n<?xml version="1.0"?>\n<a>1</a>', { piece });
+    expect([outcome, seen]).toEqual([{ kind: "ok" }, ["{}a=1"]]);
+  },
+);
+
 test("texts are whole, cut into single bytes on the way, too", async () => {
   const { outcome, seen } = await read(
     "<a>caf\u00e9 &amp; &#x1F600; <![CDATA[<raw>]]><!-- passed over --><?php echo 1 ?></a>",
