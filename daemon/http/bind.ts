@@ -213,7 +213,6 @@ export function bindRoutes<Caller>(
           const error = new z.ZodError([{ code: "custom", path: [], message, input: undefined }]);
           return api.toValidationError("body", error, declared);
         },
-        signal: request.signal,
       });
       return { fields: parse(declared, spec.fields, form.fields, "body"), file: form.file };
     }

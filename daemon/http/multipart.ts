@@ -21,7 +21,6 @@ export interface MultipartOptions {
   readonly fieldNames: readonly string[];
   /** Makes the refusal of what is no form, in the words of the API. */
   readonly toMalformed: (text: string) => AppError;
-  readonly signal: AbortSignal;
 }
 
 /** So much of a form that is refused is still read, so that its sender gets to read why. */

@@ -8,7 +8,6 @@ export interface VaultSession {
   readonly lastUsedAt: number;
   /** When its newest refresh token runs out. */
   readonly expiresAt: number;
-  readonly endedAt: number | undefined;
   readonly userAgent: string;
   readonly ipAddress: string;
 }
@@ -21,13 +20,12 @@ export interface RefreshToken {
   readonly expiresAt: number;
   /** Whether it was exchanged, or its session ended. */
   readonly isRevoked: boolean;
-  readonly isSessionEnded: boolean;
 }
 
 /** Begins a session whose first refresh token has the given hash. */
 export async function insertSession(
   tx: Transaction,
-  session: Omit<VaultSession, "createdAt" | "lastUsedAt" | "endedAt">,
+  session: Omit<VaultSession, "createdAt" | "lastUsedAt">,
   tokenHash: string,
 ): Promise<void> {
   await tx.run(
@@ -68,7 +66,6 @@ export async function findRefreshToken(
       userId: row.user_id,
       expiresAt: row.expires_at,
       isRevoked: row.revoked_at !== null || row.ended_at !== null,
-      isSessionEnded: row.ended_at !== null,
     }
   );
 }
@@ -148,7 +145,7 @@ export async function listLiveSessions(
   page: { readonly limit: number; readonly offset: number },
 ): Promise<{ readonly sessions: VaultSession[]; readonly total: number }> {
   const rows = await db.all(
-    `SELECT id, user_id, created_at, last_used_at, expires_at, ended_at, user_agent, ip_address
+    `SELECT id, user_id, created_at, last_used_at, expires_at, user_agent, ip_address
      FROM vault_sessions WHERE user_id = ? AND ended_at IS NULL AND expires_at > ?
      ORDER BY last_used_at DESC, id DESC LIMIT ? OFFSET ?`,
     userId,
@@ -197,7 +194,6 @@ function toSession(row: Row): VaultSession {
     createdAt: row["created_at"] as number,
     lastUsedAt: row["last_used_at"] as number,
     expiresAt: row["expires_at"] as number,
-    endedAt: (row["ended_at"] ?? undefined) as number | undefined,
     userAgent: row["user_agent"] as string,
     ipAddress: row["ip_address"] as string,
   };
