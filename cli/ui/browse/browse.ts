@@ -1,15 +1,15 @@
 // cli/ui/browse: the browser of connected storages. This file is what the keys do, browse-actions.ts what they change,
-// folder-view.ts a folder page by page, transfers.ts what runs meanwhile, browse-view.ts how it looks, and the command
-// (cli/commands/vault/item/browse.ts) how the daemon and the disk are asked. May import: cli/ui, output, errors and the
-// types of commands. Start here.
+// whereabouts.ts the folder and the row they are about, folder-view.ts a folder page by page, transfers.ts what runs meanwhile,
+// browse-view.ts how it looks, and the command (cli/commands/vault/item/browse-deps.ts) how the daemon and the disk are asked.
+// May import: cli/ui, output, errors and the types of commands. Start here.
 import type { WireConnection } from "../../commands/vault/connection/connection-columns.ts";
 import type { WireItem } from "../../commands/vault/find-item.ts";
-import { type CliError, toCliError } from "../../errors.ts";
+import { toCliError } from "../../errors.ts";
 import type { Style } from "../../io.ts";
 import { createChanges } from "../changes.ts";
 import { createErrands } from "../errands.ts";
 import type { Key } from "../keys.ts";
-import { atTop, type ListWindow, moveOf, moveTo } from "../list-window.ts";
+import { moveOf } from "../list-window.ts";
 import { createOverlays } from "../overlays.ts";
 import type { ScreenModel, Size } from "../screen.tsx";
 import { createBrowseActions } from "./browse-actions.ts";
@@ -21,14 +21,9 @@ import {
   listHeight,
   type Preview,
 } from "./browse-view.ts";
-import {
-  createFolderView,
-  type FolderPage,
-  type FolderView,
-  type PageRequest,
-  type Place,
-} from "./folder-view.ts";
+import type { FolderPage, FolderView, PageRequest, Place } from "./folder-view.ts";
 import { createTransfers, type TransferReport } from "./transfers.ts";
+import { createWhereabouts } from "./whereabouts.ts";
 
 /** How the browser reaches the daemon and the disk. */
 export interface BrowseDeps {
@@ -81,25 +76,15 @@ export interface Browse extends ScreenModel {
   tick(): void;
 }
 
-/** The next page is asked for when the cursor is so near to the end. */
-const loadAheadRows = 50;
-/** Items that a name is looked for in; the vault answers a hundred requests a minute. */
-const lookThroughMax = 20_000;
-
 export function createBrowse(deps: BrowseDeps): Browse {
   const { clock, style } = deps;
   const changes = createChanges();
   const errands = createErrands(changes.announce);
   const overlays = createOverlays(changes.announce);
   const transfers = createTransfers({ clock, pause: deps.pause, announce: changes.announce });
+  const at = createWhereabouts(deps, changes.announce);
   const { promise: left, resolve: leave, reject: fail } = Promise.withResolvers<void>();
-  let stack: readonly FolderView[] = deps.start.map(toView);
-  let connections: readonly WireConnection[] | undefined;
-  let connectionsFailure: CliError | undefined;
-  let connectionsWindow: ListWindow = atTop;
-  let selected: ReadonlySet<string> = new Set();
   let picked: { readonly place: Place; readonly items: readonly WireItem[] } | undefined;
-  let words = "";
   let preview: Preview | undefined;
   let height = 10;
   let wasShown = false;
@@ -108,10 +93,8 @@ export function createBrowse(deps: BrowseDeps): Browse {
     errands,
     overlays,
     transfers,
-    stack: () => stack,
-    unselect: () => {
-      selected = new Set();
-    },
+    stack: () => at.stack,
+    unselect: () => at.unselect(),
   });
 
   return {
@@ -119,48 +102,29 @@ export function createBrowse(deps: BrowseDeps): Browse {
     subscribe: changes.subscribe,
     tick: changes.announce,
     stop: transfers.stop,
-    async reload() {
-      const view = stack.at(-1);
-      if (view === undefined) return loadConnections();
-      await view.load(false);
-      if (deps.startItem !== undefined) view.choose(deps.startItem);
-      changes.announce();
-    },
+    reload: () => at.loadFirst(),
     draw(size: Size) {
       const state = stateOf();
       height = listHeight(state, size);
-      placeCursor(cursorWindow().cursor);
+      at.fitInto(height);
       if (preview !== undefined) preview = layOutPreview(preview, size, style, clock());
       overlays.limitHelp(help.lines(size, style).length - height);
       const { helpTop } = overlays;
-      return drawBrowse(
-        { ...state, window: cursorWindow(), preview, helpTop },
-        size,
-        style,
-        clock(),
-      );
+      return drawBrowse({ ...state, window: at.window, preview, helpTop }, size, style, clock());
     },
     press,
   };
 
-  function toView(place: Place): FolderView {
-    return createFolderView(place, deps.list, () => {
-      lookFurther();
-      changes.announce();
-    });
-  }
-
   function stateOf(): BrowseState {
-    const view = stack.at(-1);
     return {
-      connections,
-      connectionsFailure,
-      folder: view,
-      rows: rows(),
-      window: cursorWindow(),
-      selected,
+      connections: at.connections,
+      connectionsFailure: at.connectionsFailure,
+      folder: at.folder,
+      rows: at.rows,
+      window: at.window,
+      selected: at.selected,
       picked: picked?.items.length ?? 0,
-      words,
+      words: at.words,
       transfers: transfers.list,
       message: errands.message,
       question: overlays.question,
@@ -169,41 +133,8 @@ export function createBrowse(deps: BrowseDeps): Browse {
     };
   }
 
-  /** The items that have every word of the filter in their names. */
-  function rows(): readonly WireItem[] {
-    const items = stack.at(-1)?.items ?? [];
-    const wanted = words
-      .toLowerCase()
-      .split(/\s+/)
-      .filter((word) => word !== "");
-    if (wanted.length === 0) return items;
-    return items.filter(({ name }) => wanted.every((word) => name.toLowerCase().includes(word)));
-  }
-
-  function cursorWindow(): ListWindow {
-    return stack.at(-1)?.window ?? connectionsWindow;
-  }
-
-  function placeCursor(at: number): void {
-    const view = stack.at(-1);
-    const count = view === undefined ? (connections?.length ?? 0) : rows().length;
-    const window = moveTo(cursorWindow(), at, count, height);
-    if (view === undefined) connectionsWindow = window;
-    else view.window = window;
-  }
-
-  async function loadConnections(): Promise<void> {
-    try {
-      connections = await deps.connections();
-      connectionsFailure = undefined;
-    } catch (error) {
-      connectionsFailure = toCliError(error);
-    }
-    changes.announce();
-  }
-
   function press(key: Key): void {
-    wasShown ||= stack.at(-1)?.wasLoaded === true || connections !== undefined;
+    wasShown ||= at.folder?.wasLoaded === true || at.connections !== undefined;
     if (!overlays.take(key, height)) {
       if (preview !== undefined) pressInPreview(key, preview);
       else pressInList(key);
@@ -231,27 +162,24 @@ export function createBrowse(deps: BrowseDeps): Browse {
   function pressInList(key: Key): void {
     errands.hush();
     const name = key.kind === "key" ? key.name : key.text;
-    const moved = moveOf(key, cursorWindow(), height);
-    if (moved !== undefined) moveCursor(moved);
+    const moved = moveOf(key, at.window, height);
+    if (moved !== undefined) at.moveCursor(moved);
     else if (name === "q") askToLeave();
     else if (name === "?") overlays.openHelp();
     else if (name === "enter" || name === "right" || name === "l") enter();
-    else if (name === "R" || name === "refresh") refresh();
+    else if (name === "R" || name === "refresh") at.refresh();
     else if (name === "c") actions.stopTransfers();
-    else {
-      const view = stack.at(-1);
-      if (view !== undefined) pressInFolder(name, view);
-    }
+    else if (at.folder !== undefined) pressInFolder(name, at.folder);
   }
 
   function pressInFolder(name: string, view: FolderView): void {
     const { place } = view;
-    const current = rows()[view.window.cursor];
-    const marked = view.items.filter(({ provider_item_id: id }) => selected.has(id));
+    const current = at.rows[view.window.cursor];
+    const marked = view.items.filter(({ provider_item_id: id }) => at.selected.has(id));
     const chosen = marked.length > 0 ? marked : current === undefined ? [] : [current];
-    if (name === "left" || name === "h" || name === "backspace") goUp();
+    if (name === "left" || name === "h" || name === "backspace") at.goUp();
     else if (name === "escape") stepBack();
-    else if (name === " ") toggle(current);
+    else if (name === " ") at.toggle(current);
     else if (name === "/") find();
     else if (name === "n") actions.makeFolder(view);
     else if (name === "u") actions.upload(view);
@@ -265,102 +193,32 @@ export function createBrowse(deps: BrowseDeps): Browse {
   /** The first time it picks items up, the second time it puts them into the folder that is shown. */
   function pickOrMove(place: Place, chosen: readonly WireItem[]): void {
     const moving = picked;
-    selected = new Set();
+    at.unselect();
     picked = moving === undefined && chosen.length > 0 ? { place, items: chosen } : undefined;
     if (moving !== undefined) actions.move(moving.items, moving.place, place);
   }
 
-  function moveCursor(to: number): void {
-    placeCursor(to);
-    const view = stack.at(-1);
-    if (view !== undefined && cursorWindow().cursor >= rows().length - loadAheadRows)
-      void view.loadMore();
-  }
-
   function enter(): void {
-    const view = stack.at(-1);
-    if (view === undefined) {
-      const connection = connections?.[connectionsWindow.cursor];
-      if (connection !== undefined) open({ connection, ref: "", path: [] });
-      return;
-    }
-    const item = rows()[view.window.cursor];
-    if (item?.kind === "folder")
-      open({
-        connection: view.place.connection,
-        ref: item.provider_item_id,
-        path: [...view.place.path, item.name],
-      });
-    else if (item !== undefined) show(view.place, item);
-  }
-
-  function open(place: Place): void {
-    const view = toView(place);
-    stack = [...stack, view];
-    narrowNothing();
-    void view.load(false);
-  }
-
-  function goUp(): void {
-    stack = stack.slice(0, -1);
-    narrowNothing();
-    const above = stack.at(-1);
-    if (above === undefined && connections === undefined) void loadConnections();
-    if (above?.wasLoaded === false) {
-      const below = deps.start[stack.length];
-      void above.load(false).then(() => {
-        if (below !== undefined) above.choose(below.ref);
-        changes.announce();
-      });
-    }
-  }
-
-  function narrowNothing(): void {
-    selected = new Set();
-    words = "";
+    const { folder } = at;
+    const file = at.enter();
+    if (folder !== undefined && file !== undefined) show(folder.place, file);
   }
 
   function stepBack(): void {
     if (picked !== undefined) picked = undefined;
-    else if (selected.size > 0) selected = new Set();
-    else if (words !== "") words = "";
-    else goUp();
-  }
-
-  function toggle(item: WireItem | undefined): void {
-    if (item === undefined) return;
-    const next = new Set(selected);
-    if (!next.delete(item.provider_item_id)) next.add(item.provider_item_id);
-    selected = next;
-    moveCursor(cursorWindow().cursor + 1);
+    else if (at.selected.size > 0) at.unselect();
+    else if (at.words !== "") at.showAll();
+    else at.goUp();
   }
 
   function find(): void {
-    const onChange = (text: string) => {
-      words = text.trim();
-      placeCursor(0);
-      lookFurther();
-    };
+    const onChange = (text: string) => at.narrow(text.trim());
     const onEscape = () => onChange("");
-    overlays.ask({ label: "Find:", text: words, onEnter: onChange, onChange, onEscape });
-  }
-
-  /** Names are looked for in what is loaded: more is, until the screen is full or enough has been looked through. */
-  function lookFurther(): void {
-    const view = stack.at(-1);
-    if (words === "" || view === undefined || view.isLoading) return;
-    if (view.failure === undefined && rows().length < height && view.items.length < lookThroughMax)
-      void view.loadMore();
-  }
-
-  function refresh(): void {
-    const view = stack.at(-1);
-    if (view === undefined) void loadConnections();
-    else void view.load(true);
+    overlays.ask({ label: "Find:", text: at.words, onEnter: onChange, onChange, onEscape });
   }
 
   function askToLeave(): void {
-    const { failure } = stack.at(-1) ?? { failure: connectionsFailure };
+    const failure = at.folder === undefined ? at.connectionsFailure : at.folder.failure;
     const running = transfers.list.length;
     if (running > 0)
       overlays.confirm(

@@ -1,0 +1,211 @@
+import type { WireConnection } from "../../commands/vault/connection/connection-columns.ts";
+import type { WireItem } from "../../commands/vault/find-item.ts";
+import { type CliError, toCliError } from "../../errors.ts";
+import { atTop, type ListWindow, moveTo } from "../list-window.ts";
+import type { BrowseDeps } from "./browse.ts";
+import { createFolderView, type FolderView, type Place } from "./folder-view.ts";
+
+/** Where in the storages the person is: in the list of connections or in a folder, what is shown of it, and on which row. */
+export interface Whereabouts {
+  readonly connections: readonly WireConnection[] | undefined;
+  readonly connectionsFailure: CliError | undefined;
+  /** The folders from the top to the one that is shown; empty in the list of connections. */
+  readonly stack: readonly FolderView[];
+  /** The folder that is shown; undefined in the list of connections. */
+  readonly folder: FolderView | undefined;
+  /** The items of the folder that have every word of the filter in their names. */
+  readonly rows: readonly WireItem[];
+  readonly window: ListWindow;
+  /** The filter. */
+  readonly words: string;
+  /** Ids of items of the folder. */
+  readonly selected: ReadonlySet<string>;
+  /** How many rows there is room for. Moves the window no more than that needs. */
+  fitInto(height: number): void;
+  /** Loads what is shown first; resolves when that is over, well or not. */
+  loadFirst(): Promise<void>;
+  /** Asks the storage, or for the connections, anew. */
+  refresh(): void;
+  moveCursor(to: number): void;
+  /** Goes into the connection or folder under the cursor. Gives the file there instead, if it is one. */
+  enter(): WireItem | undefined;
+  goUp(): void;
+  /** Shows the items with these words in their names only. */
+  narrow(words: string): void;
+  /** Selects the item, or no longer, and goes on to the next one. */
+  toggle(item: WireItem | undefined): void;
+  unselect(): void;
+  /** Shows all items, none of them selected; the cursor stays on its row. */
+  showAll(): void;
+}
+
+/** The next page is asked for when the cursor is so near to the end. */
+const loadAheadRows = 50;
+/** Items that a name is looked for in; the vault answers a hundred requests a minute. */
+const lookThroughMax = 20_000;
+
+/** @param announce is called when there is something else to show */
+export function createWhereabouts(
+  deps: Pick<BrowseDeps, "connections" | "list" | "start" | "startItem">,
+  announce: () => void,
+): Whereabouts {
+  let stack: readonly FolderView[] = deps.start.map(toView);
+  let connections: readonly WireConnection[] | undefined;
+  let connectionsFailure: CliError | undefined;
+  let connectionsWindow: ListWindow = atTop;
+  let selected: ReadonlySet<string> = new Set();
+  let words = "";
+  let height = 10;
+
+  return {
+    get connections() {
+      return connections;
+    },
+    get connectionsFailure() {
+      return connectionsFailure;
+    },
+    get stack() {
+      return stack;
+    },
+    get folder() {
+      return stack.at(-1);
+    },
+    get rows() {
+      return rows();
+    },
+    get window() {
+      return cursorWindow();
+    },
+    get words() {
+      return words;
+    },
+    get selected() {
+      return selected;
+    },
+    fitInto(rowsMax) {
+      height = rowsMax;
+      placeCursor(cursorWindow().cursor);
+    },
+    async loadFirst() {
+      const view = stack.at(-1);
+      if (view === undefined) return loadConnections();
+      await view.load(false);
+      if (deps.startItem !== undefined) view.choose(deps.startItem);
+      announce();
+    },
+    refresh() {
+      const view = stack.at(-1);
+      if (view === undefined) void loadConnections();
+      else void view.load(true);
+    },
+    moveCursor,
+    enter() {
+      const view = stack.at(-1);
+      if (view === undefined) {
+        const connection = connections?.[connectionsWindow.cursor];
+        if (connection !== undefined) open({ connection, ref: "", path: [] });
+        return undefined;
+      }
+      const item = rows()[view.window.cursor];
+      if (item?.kind !== "folder") return item;
+      const { connection, path } = view.place;
+      open({ connection, ref: item.provider_item_id, path: [...path, item.name] });
+      return undefined;
+    },
+    goUp() {
+      stack = stack.slice(0, -1);
+      showAll();
+      const above = stack.at(-1);
+      if (above === undefined && connections === undefined) void loadConnections();
+      if (above?.wasLoaded === false) {
+        const below = deps.start[stack.length];
+        void above.load(false).then(() => {
+          if (below !== undefined) above.choose(below.ref);
+          announce();
+        });
+      }
+    },
+    narrow(text) {
+      words = text;
+      placeCursor(0);
+      lookFurther();
+    },
+    toggle(item) {
+      if (item === undefined) return;
+      const next = new Set(selected);
+      if (!next.delete(item.provider_item_id)) next.add(item.provider_item_id);
+      selected = next;
+      moveCursor(cursorWindow().cursor + 1);
+    },
+    unselect() {
+      selected = new Set();
+    },
+    showAll,
+  };
+
+  function toView(place: Place): FolderView {
+    return createFolderView(place, deps.list, () => {
+      lookFurther();
+      announce();
+    });
+  }
+
+  function open(place: Place): void {
+    const view = toView(place);
+    stack = [...stack, view];
+    showAll();
+    void view.load(false);
+  }
+
+  function showAll(): void {
+    selected = new Set();
+    words = "";
+  }
+
+  function rows(): readonly WireItem[] {
+    const items = stack.at(-1)?.items ?? [];
+    const wanted = words
+      .toLowerCase()
+      .split(/\s+/)
+      .filter((word) => word !== "");
+    if (wanted.length === 0) return items;
+    return items.filter(({ name }) => wanted.every((word) => name.toLowerCase().includes(word)));
+  }
+
+  function cursorWindow(): ListWindow {
+    return stack.at(-1)?.window ?? connectionsWindow;
+  }
+
+  function placeCursor(at: number): void {
+    const view = stack.at(-1);
+    const count = view === undefined ? (connections?.length ?? 0) : rows().length;
+    const window = moveTo(cursorWindow(), at, count, height);
+    if (view === undefined) connectionsWindow = window;
+    else view.window = window;
+  }
+
+  function moveCursor(to: number): void {
+    placeCursor(to);
+    const view = stack.at(-1);
+    if (view !== undefined && cursorWindow().cursor >= rows().length - loadAheadRows)
+      void view.loadMore();
+  }
+
+  /** Names are looked for in what is loaded: more is, until the screen is full or enough has been looked through. */
+  function lookFurther(): void {
+    const view = stack.at(-1);
+    if (words === "" || view === undefined || view.isLoading) return;
+    if (view.failure === undefined && rows().length < height && view.items.length < lookThroughMax)
+      void view.loadMore();
+  }
+
+  async function loadConnections(): Promise<void> {
+    try {
+      connections = await deps.connections();
+      connectionsFailure = undefined;
+    } catch (error) {
+      connectionsFailure = toCliError(error);
+    }
+    announce();
+  }
+}
