@@ -9,6 +9,8 @@ export const vaultHints: Readonly<Record<string, string>> = {
     "a code works once and for half a minute: give the next one, and check the clocks of both devices",
   "Invalid or already used code": "each backup code works once: give another one, or --totp CODE",
   "Account deactivated": "an administrator of the vault can activate it again",
+  "User not found or deactivated":
+    'an administrator of the vault can activate it again; then "croft login vault" signs in',
   "Current password is incorrect":
     'forgotten? "croft vault password reset --email ADDRESS" mails a link to choose another one',
   "Invalid or expired reset link":

@@ -98,7 +98,10 @@ export function createVaultSession(
     stored: StoredSession,
     answer: IncomingAnswer,
   ): Promise<never> {
-    const { toFailure } = await import("./outcomes.ts");
+    const [{ toFailure }, { vaultHints }] = await Promise.all([
+      import("./outcomes.ts"),
+      import("./vault-hints.ts"),
+    ]);
     const failure = toFailure({
       service: "vault",
       status: answer.status,
@@ -112,7 +115,7 @@ export function createVaultSession(
     throw new CliError("session_revoked", failure?.message ?? "the session has ended", {
       httpStatus: 401,
       service: "vault",
-      hint: '"croft login vault" signs in again',
+      hint: vaultHints[failure?.message ?? ""] ?? '"croft login vault" signs in again',
     });
   }
 }

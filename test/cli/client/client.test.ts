@@ -318,6 +318,19 @@ describe("a vault session", () => {
     expect(await readEntry(home.path, "vault")).toBeUndefined();
   });
 
+  test("of an account that was deactivated says who can help, not to sign in again", async () => {
+    await using home = await temporaryHome();
+    await using daemon = await fakeDaemon({
+      "POST /api/auth/refresh": { status: 401, body: { detail: "User not found or deactivated" } },
+    });
+    await signIn(home.path, { url: daemon.url, vault: { access_expires_at: 0 } });
+    const ran = await runCli(["vault", "me", "--json"], { home: home.path });
+    expect(ran.error()).toMatchObject({
+      exit_code: 4,
+      hint: expect.stringMatching(/^an administrator of the vault can activate it/),
+    });
+  });
+
   test("that another daemon of this machine does not know is kept for its own", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
