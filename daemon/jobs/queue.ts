@@ -1,22 +1,21 @@
 // daemon/jobs: work that outlives a request, kept as rows: a queue, and schedules that put jobs into it.
 // May import: storage, daemon/errors.ts, daemon/logging.ts. Features register their kinds; main.ts starts and stops it.
-// Start here: the queue. A schedule needs no more of it than `enqueue` with `key` and `runAt`.
+// Start here: the queue; job-kind.ts is what features say of their jobs, settling.ts how jobs end. A schedule needs no more of
+// the queue than `enqueue` with `key` and `runAt`.
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Database, Transaction } from "../../storage/engine/database.ts";
 import { isConflict } from "../../storage/engine/database.ts";
 import {
-  buryClaimed,
   claimJobs,
-  deleteClaimed,
   insertJob,
   type JobRecord,
   listDueTimes,
   listLapsedClaims,
-  releaseClaimed,
   renewLeases,
 } from "../../storage/tables/common/jobs.ts";
 import type { Log } from "../logging.ts";
-import { createScrubber } from "../scrub.ts";
+import { type JobKind, kindDefaults, type WholeJobKind } from "./job-kind.ts";
+import { createSettling } from "./settling.ts";
 
 /** A job to be done after the transaction that enqueues it has committed. */
 export interface EnqueuedJob {
@@ -35,39 +34,6 @@ export interface EnqueuedJob {
 
 /** Adds a job in the caller's transaction: it exists if and only if the transaction commits. Returns its id. */
 export type Enqueue = (tx: Transaction, job: EnqueuedJob) => Promise<number>;
-
-/** What a job's work is told besides its payload. */
-export interface JobContext {
-  readonly id: number;
-  /** 1 on the first try. */
-  readonly attempt: number;
-  /** Aborted when the daemon stops, and what then throws is tried again without counting; or when the try takes too long. */
-  readonly signal: AbortSignal;
-}
-
-/** A kind of job. Its work may be run more than once for one job, so it must come to the same end each time. */
-export interface JobKind {
-  readonly kind: string;
-  /** How many run at one time in this process; 1. */
-  readonly concurrency?: number;
-  /** Tries before the job is put aside as dead; 8. */
-  readonly attemptsMax?: number;
-  /** The wait before the second try, doubled for each further one up to `retryMaxMs`; 5 s, 1 h. */
-  readonly retryFirstMs?: number;
-  readonly retryMaxMs?: number;
-  /** How long one try may take before its signal is aborted; 15 min. */
-  readonly timeoutMs?: number;
-  /** Resolves when the job is done. A `PermanentJobError` puts it aside at once, any other error has it tried again. */
-  run(payload: unknown, context: JobContext): Promise<void>;
-}
-
-/** Trying again would not help. */
-export class PermanentJobError extends Error {
-  constructor(message: string, cause?: unknown) {
-    super(message, cause === undefined ? undefined : { cause });
-    this.name = "PermanentJobError";
-  }
-}
 
 export interface JobQueueOptions {
   readonly db: Database;
@@ -107,17 +73,7 @@ export interface JobQueue {
 
 /** The longest payload, in characters of JSON: bytes belong in files. */
 export const PAYLOAD_CHARACTERS_MAX = 262_144;
-const ERROR_CHARACTERS_MAX = 500;
 const COMMIT_MS = 50;
-const DEFAULTS = {
-  concurrency: 1,
-  attemptsMax: 8,
-  retryFirstMs: 5_000,
-  retryMaxMs: 3_600_000,
-  timeoutMs: 900_000,
-} as const;
-
-type Kind = Required<JobKind>;
 
 interface Running {
   readonly job: JobRecord;
@@ -130,8 +86,9 @@ interface Running {
  * run again, which counts as a try so that a job which kills its process ends as dead.
  */
 export function createJobQueue(options: JobQueueOptions): JobQueue {
-  const { db, clock, random, log, owner, alone, pollMs = 1_000, leaseMs = 60_000 } = options;
-  const kinds = new Map<string, Kind>();
+  const { db, clock, log, owner, alone, pollMs = 1_000, leaseMs = 60_000 } = options;
+  const settling = createSettling(options);
+  const kinds = new Map<string, WholeJobKind>();
   const running = new Map<number, Running>();
   // A transaction's callback must not use the database itself, and what it starts would count as part of it.
   const outside = AsyncLocalStorage.snapshot();
@@ -216,7 +173,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
     return nextAt;
   }
 
-  async function claim(kind: Kind, limit: number): Promise<JobRecord[]> {
+  async function claim(kind: WholeJobKind, limit: number): Promise<JobRecord[]> {
     try {
       return await db.transaction((tx) =>
         claimJobs(tx, { kind: kind.kind, owner, leasedUntil: clock() + leaseMs, limit }),
@@ -230,9 +187,10 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
     }
   }
 
-  function begin(kind: Kind, job: JobRecord): void {
+  function begin(kind: WholeJobKind, job: JobRecord): void {
     const abort = new AbortController();
-    const ended = perform(kind, job, abort.signal)
+    const ended = settling
+      .attempt(kind, job, abort.signal)
       .catch((error: unknown) => {
         // The lease runs out, and the job is tried again. One that outlived the stop was given back already.
         if (state !== "stopping") {
@@ -246,42 +204,6 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
         }
       });
     running.set(job.id, { job, abort, ended });
-  }
-
-  async function perform(kind: Kind, job: JobRecord, stopped: AbortSignal): Promise<void> {
-    const signal = AbortSignal.any([stopped, AbortSignal.timeout(kind.timeoutMs)]);
-    try {
-      await kind.run(job.payload, { id: job.id, attempt: job.attempts, signal });
-    } catch (error) {
-      await settleFailure(kind, job, error, stopped.aborted);
-      return;
-    }
-    await deleteClaimed(db, { id: job.id, owner, attempts: job.attempts });
-  }
-
-  async function settleFailure(
-    kind: Kind,
-    job: JobRecord,
-    error: unknown,
-    stopped: boolean,
-  ): Promise<void> {
-    const claimed = { id: job.id, owner, attempts: job.attempts };
-    const text = textOf(error);
-    const facts = { err: error, job_id: job.id, job_kind: job.kind, attempt: job.attempts };
-    if (stopped) {
-      await db.transaction((tx) =>
-        releaseClaimed(tx, claimed, { runAt: job.runAt, error: undefined, countAttempt: false }),
-      );
-    } else if (error instanceof PermanentJobError || job.attempts >= kind.attemptsMax) {
-      await db.transaction((tx) => buryClaimed(tx, claimed, text));
-      log.error(facts, "a job failed for good");
-    } else {
-      const runAt = clock() + retryDelay(kind, job.attempts, random());
-      await db.transaction((tx) =>
-        releaseClaimed(tx, claimed, { runAt, error: text, countAttempt: true }),
-      );
-      log.warn({ ...facts, retry_at: runAt }, "a job failed and is tried again");
-    }
   }
 
   /** Renews our leases and takes lapsed ones back, a few times per lease. */
@@ -299,14 +221,8 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
 
   async function recover(until: number): Promise<void> {
     for (const claimed of await listLapsedClaims(db, until)) {
-      const attemptsMax = kinds.get(claimed.kind)?.attemptsMax ?? DEFAULTS.attemptsMax;
-      const error = "the process ended in the middle of it";
-      await db.transaction((tx) =>
-        claimed.attempts >= attemptsMax
-          ? buryClaimed(tx, claimed, error)
-          : releaseClaimed(tx, claimed, { runAt: clock(), error, countAttempt: true }),
-      );
-      log.warn({ job_id: claimed.id, job_kind: claimed.kind }, "took back an interrupted job");
+      const attemptsMax = kinds.get(claimed.kind)?.attemptsMax ?? kindDefaults.attemptsMax;
+      await settling.takeBack(claimed, attemptsMax);
     }
   }
 
@@ -324,7 +240,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
         throw new Error(`two kinds of job are called ${kind.kind}`);
       }
       const run: JobKind["run"] = (payload, context) => kind.run(payload, context);
-      kinds.set(kind.kind, { ...DEFAULTS, ...kind, run });
+      kinds.set(kind.kind, { ...kindDefaults, ...kind, run });
     },
     async start() {
       await recover(alone ? Number.MAX_SAFE_INTEGER : clock());
@@ -355,29 +271,10 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
       }
       await withinMs(graceMs, Promise.all(rest.map(({ ended }) => ended)));
       for (const { job } of running.values()) {
-        await db.transaction((tx) =>
-          releaseClaimed(
-            tx,
-            { id: job.id, owner, attempts: job.attempts },
-            { runAt: job.runAt, error: undefined, countAttempt: false },
-          ),
-        );
+        await settling.giveBack(job);
       }
     },
   };
-}
-
-/** The wait before the try after `attempt`: doubling, bounded, and up to half of it taken off at random. */
-function retryDelay(kind: Kind, attempt: number, random: number): number {
-  const full = Math.min(kind.retryMaxMs, kind.retryFirstMs * 2 ** Math.min(attempt - 1, 30));
-  return Math.round(full * (1 - random / 2));
-}
-
-const scrub = createScrubber([]);
-
-function textOf(error: unknown): string {
-  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  return scrub(text).slice(0, ERROR_CHARACTERS_MAX);
 }
 
 /** Waits for `work`, but not longer than `ms`. */

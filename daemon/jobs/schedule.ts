@@ -1,5 +1,6 @@
 import type { Database } from "../../storage/engine/database.ts";
-import type { JobContext, JobQueue } from "./queue.ts";
+import type { JobQueue } from "./queue.ts";
+import type { JobContext } from "./job-kind.ts";
 
 /** Something that is done again and again. */
 export interface Schedule {

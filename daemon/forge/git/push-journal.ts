@@ -15,7 +15,8 @@ import {
   renewPush,
 } from "../../../storage/tables/forge/repositories-pushes.ts";
 import { findUserById } from "../../../storage/tables/forge/users.ts";
-import type { Enqueue, JobKind } from "../../jobs/queue.ts";
+import type { Enqueue } from "../../jobs/queue.ts";
+import type { JobKind } from "../../jobs/job-kind.ts";
 import type { Log } from "../../logging.ts";
 import type { RefChange } from "../repositories/events.ts";
 import type { FollowPush } from "./following.ts";

@@ -8,7 +8,8 @@ import {
 } from "../../../storage/tables/forge/hook-deliveries.ts";
 import { findHook, type ForgeHook } from "../../../storage/tables/forge/hooks.ts";
 import { assertNever } from "../../errors.ts";
-import type { Enqueue, JobKind } from "../../jobs/queue.ts";
+import type { Enqueue } from "../../jobs/queue.ts";
+import type { JobKind } from "../../jobs/job-kind.ts";
 import type { GuardedRequest, OutboundOutcome } from "../../outbound/guarded-request.ts";
 import { toOutgoing } from "./outgoing.ts";
 import type { Targets } from "./targets.ts";

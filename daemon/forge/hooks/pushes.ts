@@ -6,7 +6,8 @@ import {
   type ForgeRepository,
 } from "../../../storage/tables/forge/repositories.ts";
 import { findUserById, type ForgeUser } from "../../../storage/tables/forge/users.ts";
-import type { Enqueue, JobKind } from "../../jobs/queue.ts";
+import type { Enqueue } from "../../jobs/queue.ts";
+import type { JobKind } from "../../jobs/job-kind.ts";
 import type { OwnedRepository, RefChange } from "../repositories/events.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { Announcements } from "./announcements.ts";

@@ -7,7 +7,8 @@ import {
   listSubscriptions,
 } from "../../../storage/tables/forge/issues.ts";
 import { listWatchers } from "../../../storage/tables/forge/repositories-watches.ts";
-import type { Enqueue, JobKind } from "../../jobs/queue.ts";
+import type { Enqueue } from "../../jobs/queue.ts";
+import type { JobKind } from "../../jobs/job-kind.ts";
 import { findOwned } from "./pushed.ts";
 import { findMentioned, findMentionedNames, tellPeople, TOLD_AT_ONCE } from "./telling.ts";
 

@@ -5,7 +5,8 @@ import {
 } from "../../../storage/tables/forge/repositories.ts";
 import { listWatchers } from "../../../storage/tables/forge/repositories-watches.ts";
 import { findUserById } from "../../../storage/tables/forge/users.ts";
-import type { Enqueue, JobKind } from "../../jobs/queue.ts";
+import type { Enqueue } from "../../jobs/queue.ts";
+import type { JobKind } from "../../jobs/job-kind.ts";
 import type { OwnedRepository, RefChange } from "../repositories/events.ts";
 import { findMentioned, tellPeople, TOLD_AT_ONCE } from "./telling.ts";
 

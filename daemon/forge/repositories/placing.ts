@@ -19,7 +19,8 @@ import {
   type RepositoryChore,
 } from "../../../storage/tables/forge/repositories-moving.ts";
 import { findUserByName } from "../../../storage/tables/forge/users.ts";
-import type { Enqueue, JobKind } from "../../jobs/queue.ts";
+import type { Enqueue } from "../../jobs/queue.ts";
+import type { JobKind } from "../../jobs/job-kind.ts";
 import type { Log } from "../../logging.ts";
 
 /**

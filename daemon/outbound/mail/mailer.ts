@@ -3,7 +3,8 @@
 // Start here; compose.ts makes the message, outbox.ts keeps it as a file where there is no server.
 import type { Transaction } from "../../../storage/engine/database.ts";
 import type { Keyring, SealAgain } from "../../../storage/keys/keyring.ts";
-import { type Enqueue, type JobKind, PermanentJobError } from "../../jobs/queue.ts";
+import { type Enqueue } from "../../jobs/queue.ts";
+import { type JobKind, PermanentJobError } from "../../jobs/job-kind.ts";
 import { type ComposedMail, composeMail, type MailMessage } from "./compose.ts";
 import { writeMail } from "./outbox.ts";
 

@@ -1,7 +1,8 @@
 import { hash } from "node:crypto";
 import type { Database, Transaction } from "../../../storage/engine/database.ts";
 import { findVaultUserByEmail, type VaultUser } from "../../../storage/tables/vault/users.ts";
-import type { Enqueue, JobKind } from "../../jobs/queue.ts";
+import type { Enqueue } from "../../jobs/queue.ts";
+import type { JobKind } from "../../jobs/job-kind.ts";
 import { fingerprintOfHash, type ResetTokens } from "./reset-tokens.ts";
 
 /** A mail as the queue of mails takes it. */

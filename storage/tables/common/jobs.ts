@@ -161,11 +161,11 @@ export async function renewLeases(db: Queries, owner: string, leasedUntil: numbe
   );
 }
 
+/** A claim whose lease has ended. */
+export type LapsedClaim = Claim & { readonly kind: string };
+
 /** Claims whose lease ended at or before `until`: their process is gone, or hangs. */
-export async function listLapsedClaims(
-  db: Queries,
-  until: number,
-): Promise<(Claim & { readonly kind: string })[]> {
+export async function listLapsedClaims(db: Queries, until: number): Promise<LapsedClaim[]> {
   const rows = await db.all<{ id: number; kind: string; lease_owner: string; attempts: number }>(
     "SELECT id, kind, lease_owner, attempts FROM jobs WHERE state = 'running' AND leased_until <= ?",
     until,

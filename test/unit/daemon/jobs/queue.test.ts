@@ -5,13 +5,15 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import {
   createJobQueue,
   type EnqueuedJob,
-  type JobContext,
-  type JobKind,
   type JobQueue,
   type JobQueueOptions,
   PAYLOAD_CHARACTERS_MAX,
-  PermanentJobError,
 } from "../../../../daemon/jobs/queue.ts";
+import {
+  type JobContext,
+  type JobKind,
+  PermanentJobError,
+} from "../../../../daemon/jobs/job-kind.ts";
 import { createSchedules, everyMs } from "../../../../daemon/jobs/schedule.ts";
 import type { Log } from "../../../../daemon/logging.ts";
 import type { Database } from "../../../../storage/engine/database.ts";
