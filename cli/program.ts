@@ -19,7 +19,7 @@
 // The walk over the tree (test/cli/tree.test.ts) checks help, the JSON and the error contract of every command, and
 // `npx vitest run test/cli/reference.test.ts -u` writes docs/cli.
 import { type Command, CommanderError } from "commander";
-import type { Noun } from "./command.ts";
+import type { Noun, Verb } from "./command.ts";
 import { commands } from "./commands.ts";
 import { type CliRun, createContext } from "./context.ts";
 import { CliError, usageError } from "./errors.ts";
@@ -88,7 +88,23 @@ async function runLine(
     onFlags(readCommonFlags(leaf));
     await cli.output.prepare(module.output);
   });
-  await parse(leaf, markPlainJson(rest, leaf), cli);
+  try {
+    await parse(leaf, markPlainJson(rest, leaf), cli);
+  } catch (error) {
+    throw await withListHint(error, path, verb);
+  }
+}
+
+/** What is not there is looked for in the list beside the command, unless the failure itself says what to do. */
+async function withListHint(error: unknown, path: readonly Noun[], verb: Verb): Promise<unknown> {
+  if (!(error instanceof CliError) || error.code !== "not_found" || verb.name === "list")
+    return error;
+  const { entries = [] } = (await path.at(-1)?.load()) ?? {};
+  const hasList = entries.some(({ kind, name }) => kind === "verb" && name === "list");
+  if (error.details.hint !== undefined || !hasList) return error;
+  const line = ["croft", ...path.map(({ name }) => name), "list"].join(" ");
+  const hint = `"${line}" shows what there is`;
+  return new CliError(error.code, error.message, { ...error.details, hint });
 }
 
 /** A line that names a group: help when asked for it, else the command is missing. */
@@ -103,13 +119,17 @@ async function runGroup(
   if (asksForHelp || (path.length === 0 && rest.length === 0)) {
     for (const entry of (await path.at(-1)?.load())?.entries ?? commands)
       if (entry.kind === "noun" || !entry.hidden) attach(group, createGroup(entry));
-    return cli.io.write(group.helpInformation());
+    const after = path.length === 0 ? helpEnd : "";
+    return cli.io.write(group.helpInformation() + after);
   }
   const flag = rest.find((word) => word.startsWith("-") && !isCommonFlag(word));
   if (flag !== undefined)
     throw usageError(`unknown flag ${flag}`, "flags of a command come after it");
   throw usageError(`"${lineOf(group)}" takes a command`, `"${lineOf(group)} --help" lists them`);
 }
+
+const helpEnd =
+  '\n"croft COMMAND --help" explains a command, "croft help exit-codes" the exit codes.\n';
 
 /** The groups on the way to a command, so that its help names them. */
 function attachGroups(path: readonly Noun[], cli: CliRun): Command {

@@ -28,11 +28,7 @@ export function createRoot(cli: CliRun): Command {
     .configureHelp({
       commandUsage: (command) => `${lineOf(command)} ${command.usage()}`,
       optionTerm: ({ flags }) => toFlagTerm(flags),
-    })
-    .addHelpText(
-      "after",
-      '\n"croft COMMAND --help" explains a command, "croft help exit-codes" the exit codes.',
-    );
+    });
 }
 
 /** A group as its name: enough to stand in a help page and above its commands. */

@@ -220,3 +220,31 @@ describe("ends", () => {
     await running;
   });
 });
+
+test("the first help page says how to go on", async () => {
+  for (const line of [[], ["--help"], ["help"]]) {
+    const ran = await runCli(line, { home: "/nowhere" });
+    expect(ran).toMatchObject({ code: 0, err: "" });
+    expect(ran.out).toMatch(/explains a command, "croft help exit-codes" the exit codes\.\n$/);
+  }
+  const group = await runCli(["admin", "--help"], { home: "/nowhere" });
+  expect(group.out).not.toContain("explains a command");
+});
+
+test("what is not there is looked for in the list beside the command", async () => {
+  await using home = await temporaryHome();
+  await using daemon = await fakeDaemon({
+    "GET /api/v1/admin/hooks/9": { status: 404, body: { message: "not found", url: "" } },
+    "GET /api/v1/admin/hooks": { status: 404, body: { message: "not found", url: "" } },
+  });
+  await signIn(home.path, { url: daemon.url, forgeToken: "t" });
+  const view = await runCli(["admin", "hook", "view", "9", "--json"], { home: home.path });
+  expect(view.error()).toMatchObject({
+    code: "not_found",
+    http_status: 404,
+    message: "not found",
+    hint: '"croft admin hook list" shows what there is',
+  });
+  const list = await runCli(["admin", "hook", "list", "--json"], { home: home.path });
+  expect(list.error()).toMatchObject({ code: "not_found", hint: null });
+});
