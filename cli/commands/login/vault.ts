@@ -3,7 +3,7 @@ import type { login as loginEndpoint } from "../../../daemon/contract/vault/auth
 import { operation } from "../../client/operation.ts";
 import { toStoredSession } from "../../client/vault-session.ts";
 import type { CliContext } from "../../context.ts";
-import { CliError } from "../../errors.ts";
+import { CliError, usageError } from "../../errors.ts";
 import { shape } from "../../output/spec.ts";
 import type { SecondFactor } from "./second-factor.ts";
 
@@ -47,6 +47,8 @@ export function define(command: Command, cli: CliContext, run = runLoginVault): 
     .option("--backup-code <code>", "a backup code in place of it")
     .option("--remember", "stay signed in for 30 days instead of 16 hours")
     .action(({ email, passwordStdin, totp, backupCode, remember }: Flags) => {
+      if (totp !== undefined && backupCode !== undefined)
+        throw usageError("--totp and --backup-code exclude each other");
       const factor =
         totp !== undefined ? { totp } : backupCode === undefined ? undefined : { backupCode };
       return run(cli, {

@@ -89,6 +89,12 @@ describe("a sign-in", () => {
     });
   });
 
+  test("with two second factors is refused before anything is sent", async () => {
+    const { ran, sent } = await login(signedIn, ["--totp", "123456", "--backup-code", "x-y"]);
+    expect(ran.code).toBe(2);
+    expect(sent).toBeUndefined();
+  });
+
   test("that wants a code exits 16 when nobody can be asked", async () => {
     const { ran, kept } = await login({ body: { requires_totp: true } });
     expect(ran.code).toBe(16);
