@@ -1,6 +1,6 @@
-// cli/ui/inbox: the notification inbox. thread-store.ts knows the threads, this file what the keys do, inbox-view.ts
-// how it looks, and the command (cli/commands/notification/inbox.ts) how the daemon is asked. May import: cli/ui,
-// output, errors and the types of commands. Start here.
+// cli/ui/inbox: the notification inbox. thread-store.ts knows the threads, this file what the keys do, inbox-actions.ts what they
+// change, inbox-view.ts how it looks, and the command (cli/commands/notification/inbox.ts) how the daemon is asked. May import:
+// cli/ui, output, errors and the types of commands. Start here.
 import type { WireThread } from "../../../daemon/contract/forge/notifications.ts";
 import type { ThreadStatusName } from "../../commands/notification/thread-columns.ts";
 import { toCliError } from "../../errors.ts";
@@ -11,6 +11,7 @@ import type { Key } from "../keys.ts";
 import { atTop, type ListWindow, moveOf, moveTo } from "../list-window.ts";
 import { createOverlays } from "../overlays.ts";
 import type { ScreenModel, Size } from "../screen.tsx";
+import { createInboxActions } from "./inbox-actions.ts";
 import {
   drawInbox,
   help,
@@ -58,9 +59,9 @@ export function createInbox(deps: InboxDeps): Inbox {
   const { clock, style } = deps;
   const changes = createChanges();
   const errands = createErrands(changes.announce);
-  const { attempt, say } = errands;
   const overlays = createOverlays(changes.announce);
   const store = createThreadStore(deps.source);
+  const actions = createInboxActions({ store, errands, overlays, repository: deps.repository });
   const { promise: left, resolve: leave, reject: fail } = Promise.withResolvers<void>();
   let view: InboxView = "open";
   let window: ListWindow = atTop;
@@ -183,7 +184,7 @@ export function createInbox(deps: InboxDeps): Inbox {
     } else if (name === " ") toggle(current);
     else if (name === "f") setView(views[(views.indexOf(view) + 1) % views.length] ?? "open");
     else if (name === "/") find();
-    else if (name === "a") askForAll();
+    else if (name === "a") actions.markAllRead();
     else {
       const chosen = rows().filter(({ id }) => selected.has(id));
       pressOnThreads(name, chosen.length > 0 ? chosen : current === undefined ? [] : [current]);
@@ -196,7 +197,7 @@ export function createInbox(deps: InboxDeps): Inbox {
     else if (name === "u") mark(threads, "unread");
     else if (name === "p")
       mark(threads, threads.every((thread) => statusOf(thread) === "pinned") ? "read" : "pinned");
-    else if (name === "z") undo();
+    else if (name === "z") actions.undo();
     else if (name === "R" || name === "refresh") void store.load(view);
     else if (name === "?") overlays.openHelp();
   }
@@ -245,45 +246,13 @@ export function createInbox(deps: InboxDeps): Inbox {
     void store.load(view);
   }
 
-  function askForAll(): void {
-    if (!store.wasLoaded) return;
-    if (deps.repository === undefined && store.unread === 0) {
-      say("There is nothing unread.");
-      return;
-    }
-    const where = deps.repository === undefined ? "" : ` of ${deps.repository}`;
-    const count = deps.repository === undefined ? `${store.unread ?? "all"} unread` : "all unread";
-    overlays.confirm(`Mark ${count} threads${where} as read?`, () =>
-      attempt(async () => {
-        const total = await store.markAllRead();
-        return total === 0
-          ? "There was nothing unread."
-          : `Marked ${toThreads(total)} as read. z takes it back.`;
-      }),
-    );
-  }
-
   function mark(threads: readonly WireThread[], status: ThreadStatusName): void {
     const ids = threads.map(({ id }) => id);
     if (ids.length === 0) return;
     selected = new Set();
     // On one thread the work goes on with the next.
     if (ids.length === 1 && open === undefined && status === "read") moveCursor(window.cursor + 1);
-    attempt(async () => {
-      const count = await store.mark(ids, status);
-      if (count === 0)
-        return ids.length === 1 ? `It is ${status} already.` : `They are ${status} already.`;
-      return `Marked ${toThreads(count)} as ${status}. z takes it back.`;
-    });
-  }
-
-  function undo(): void {
-    attempt(async () => {
-      const count = await store.undo();
-      return count === undefined
-        ? "There is nothing to take back."
-        : `Took it back for ${toThreads(count)}.`;
-    });
+    actions.mark(ids, status);
   }
 
   function show(thread: WireThread): void {
@@ -298,8 +267,7 @@ export function createInbox(deps: InboxDeps): Inbox {
       (text) => update({ text }),
       (error: unknown) => update({ problem: toCliError(error) }),
     );
-    if (statusOf(thread) === "unread")
-      attempt(async () => void (await store.mark([thread.id], "read")));
+    if (statusOf(thread) === "unread") actions.noteOpened(thread.id);
   }
 
   function openNext(step: number): void {
@@ -307,8 +275,4 @@ export function createInbox(deps: InboxDeps): Inbox {
     const next = rows()[window.cursor];
     if (next !== undefined && next.id !== open?.thread.id) show(next);
   }
-}
-
-function toThreads(count: number): string {
-  return `${count} ${count === 1 ? "thread" : "threads"}`;
 }

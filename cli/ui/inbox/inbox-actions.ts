@@ -1,0 +1,76 @@
+import type { ThreadStatusName } from "../../commands/notification/thread-columns.ts";
+import type { Errands } from "../errands.ts";
+import type { Overlays } from "../overlays.ts";
+import type { ThreadStore } from "./thread-store.ts";
+
+/** What the inbox changes at the daemon. Each says by itself how it ended. */
+export interface InboxActions {
+  mark(ids: readonly number[], status: ThreadStatusName): void;
+  /** Marks a thread that was opened as read, without a word. */
+  noteOpened(id: number): void;
+  /** Asks first. */
+  markAllRead(): void;
+  /** Takes the last mark back. */
+  undo(): void;
+}
+
+interface ActionsDeps {
+  readonly store: ThreadStore;
+  readonly errands: Errands;
+  readonly overlays: Overlays;
+  /** The only one that the inbox is about. */
+  readonly repository: string | undefined;
+}
+
+export function createInboxActions({
+  store,
+  errands: { attempt, say },
+  overlays,
+  repository,
+}: ActionsDeps): InboxActions {
+  return {
+    mark(ids, status) {
+      attempt(async () => {
+        const count = await store.mark(ids, status);
+        if (count === 0)
+          return ids.length === 1 ? `It is ${status} already.` : `They are ${status} already.`;
+        return `Marked ${toThreads(count)} as ${status}. z takes it back.`;
+      });
+    },
+
+    noteOpened(id) {
+      attempt(async () => void (await store.mark([id], "read")));
+    },
+
+    markAllRead() {
+      if (!store.wasLoaded) return;
+      if (repository === undefined && store.unread === 0) {
+        say("There is nothing unread.");
+        return;
+      }
+      const where = repository === undefined ? "" : ` of ${repository}`;
+      const count = repository === undefined ? `${store.unread ?? "all"} unread` : "all unread";
+      overlays.confirm(`Mark ${count} threads${where} as read?`, () =>
+        attempt(async () => {
+          const total = await store.markAllRead();
+          return total === 0
+            ? "There was nothing unread."
+            : `Marked ${toThreads(total)} as read. z takes it back.`;
+        }),
+      );
+    },
+
+    undo() {
+      attempt(async () => {
+        const count = await store.undo();
+        return count === undefined
+          ? "There is nothing to take back."
+          : `Took it back for ${toThreads(count)}.`;
+      });
+    },
+  };
+}
+
+function toThreads(count: number): string {
+  return `${count} ${count === 1 ? "thread" : "threads"}`;
+}
