@@ -38,8 +38,8 @@ interface IssueJob {
 const KIND = "forge.notifications.issue";
 
 /**
- * Recipients (forge behaviour, 19.8): who asked for it, who watches the repository, who takes part, who is mentioned;
- * without the actor and those who asked not to be told.
+ * Recipients (forge behaviour, 19.8): who asked for it, who watches the repository, who takes part, without
+ * those who asked not to be told; and who is mentioned by name, whatever they asked. Never the actor.
  */
 export function createIssueNews({
   db,
@@ -67,10 +67,8 @@ export function createIssueNews({
         const job = payload as IssueJob;
         const issue = await findIssueById(db, job.issueId);
         if (issue === undefined) return;
-        const wishes = await listSubscriptions(db, issue.id);
-        const userIds = (job.onlyTo ?? (await findRecipients(issue, wishes, job.names))).filter(
-          (id) => id !== job.actorId && (job.onlyTo !== undefined || wishes.get(id) !== false),
-        );
+        const recipients = job.onlyTo ?? (await findRecipients(issue, job.names));
+        const userIds = recipients.filter((id) => id !== job.actorId);
         for (let at = 0; at < userIds.length; at += TOLD_AT_ONCE)
           await db.transaction(async (tx) => {
             const what = await findOwned(tx, issue.repositoryId);
@@ -84,18 +82,20 @@ export function createIssueNews({
 
   async function findRecipients(
     issue: ForgeIssue,
-    wishes: ReadonlyMap<number, boolean>,
     names: readonly string[],
-  ): Promise<number[]> {
-    const wanting = [...wishes].filter(([, wants]) => wants).map(([id]) => id);
+  ): Promise<readonly number[]> {
+    const wishes = await listSubscriptions(db, issue.id);
+    const concerned = [
+      ...[...wishes].filter(([, wants]) => wants).map(([id]) => id),
+      ...(await listWatchers(db, issue.repositoryId)),
+      ...(issue.authorId === undefined ? [] : [issue.authorId]),
+      ...(await listAssignees(db, issue.id)),
+      ...(await listCommenters(db, issue.id)),
+    ];
     const mentioned = await findMentioned(db, names.map((name) => `@${name}`).join(" "));
     return [
       ...new Set([
-        ...wanting,
-        ...(await listWatchers(db, issue.repositoryId)),
-        ...(issue.authorId === undefined ? [] : [issue.authorId]),
-        ...(await listAssignees(db, issue.id)),
-        ...(await listCommenters(db, issue.id)),
+        ...concerned.filter((id) => wishes.get(id) !== false),
         ...mentioned.map(({ id }) => id),
       ]),
     ];

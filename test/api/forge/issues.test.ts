@@ -318,13 +318,14 @@ describe("threads", () => {
     await threadsOf(olga, 0);
   });
 
-  test("tell new assignees, and leave out who asked for it", async () => {
+  test("tell new assignees, and who asked not to be told only when somebody names them", async () => {
     const [mira, nora, olga] = [await newUser(), await newUser(), await newUser()];
     const repo = await newRepository(mira);
     await by(mira, "POST", `${repo}/issues`, { title: "Work" });
     await by(mira, "PATCH", `${repo}/issues/1`, { assignees: [nora] });
     await threadsOf(nora, 1);
     const path = `${repo}/issues/1/subscriptions`;
+    await by(olga, "PUT", `${repo}/subscription`);
     expect((await by(olga, "PUT", `${path}/${olga}`)).status).toBe(201);
     expect((await by(olga, "PUT", `${path}/${olga}`)).status).toBe(200);
     expect((await by(olga, "GET", path)).headers.get("x-total-count")).toBe("2");
@@ -332,9 +333,12 @@ describe("threads", () => {
     const check = await by(olga, "GET", `${path}/check`);
     expectWireShape("WatchInfo", check.json);
     expect(check.json).toMatchObject({ subscribed: false, ignored: true });
-    await by(mira, "POST", `${repo}/issues/1/comments`, { body: `@${olga}?` });
+    await by(mira, "POST", `${repo}/issues/1/comments`, { body: "Anybody?" });
     await settle(repo, mira, nora);
-    await threadsOf(olga, 0);
+    const told = async () => (await by(olga, "GET", "/notifications?subject-type=issue")).text;
+    expect(await told()).not.toContain('/issues/1"');
+    await by(mira, "POST", `${repo}/issues/1/comments`, { body: `@${olga}?` });
+    await expect.poll(told).toContain('/issues/1"');
   });
 
   test("tell watchers of a push, and whom its commits mention", async () => {
