@@ -190,6 +190,8 @@ async function spool(
     const reader = createReadStream(path);
     // Once it is open the name is not needed any more, and nothing can be left behind.
     reader.once("open", () => unlink(path).catch(() => undefined));
+    // Whoever reads it later hears of an error; until then it must not end the process.
+    reader.on("error", () => undefined);
     return { stream: reader, size };
   } catch (error) {
     await unlink(path).catch(() => undefined);

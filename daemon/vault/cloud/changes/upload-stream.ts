@@ -24,6 +24,7 @@ export function passOn(content: Readable): {
     if (!content.readableEnded)
       stream.destroy(content.errored ?? new Error("the upload broke off"));
   };
+  content.once("error", breakOff);
   content.once("close", breakOff);
   stream.once("close", () => {
     content.unpipe(stream);

@@ -57,6 +57,8 @@ const ATTEMPTS_MAX = 3;
 type ListingResult =
   | { readonly kind: "ok" }
   | { readonly kind: "unknown_folder" }
+  /** Known, and no folder any more. */
+  | { readonly kind: "gone" }
   | { readonly kind: "failed" };
 
 export function createListings(deps: CloudDeps, adapters: Adapters): CloudListings {
@@ -118,7 +120,7 @@ export function createListings(deps: CloudDeps, adapters: Adapters): CloudListin
       if (failure.kind === "stale" && folder !== undefined)
         await warnFolder(tx, connection, folder.parentRef, "stale_listing");
     });
-    return { kind: "failed" };
+    return { kind: failure.kind === "stale" ? "gone" : "failed" };
   }
 
   function isDue(state: FolderState): boolean {

@@ -28,6 +28,25 @@ async function download(
 }
 
 describe("a folder of the server as storage", () => {
+  test("an upload into what turns out to be a file leaves no job that fails again and again", async () => {
+    await using t = await openTestCloud();
+    const mira = await t.addUser("mira");
+    await writeFile(join(t.files, "file.txt"), "a file");
+    const id = await t.connectFolder(mira);
+    await t.cloud.listings.browse(mira, id, all);
+    const uploaded = await t.cloud.uploads.upload(mira, id, {
+      parentRef: "file.txt",
+      name: "a.txt",
+      contentType: undefined,
+      content: Readable.from([Buffer.from("hello")]),
+      size: undefined,
+    });
+    expect(uploaded.kind).toBe("stale");
+    t.now += 16 * 60 * 1000;
+    expect(await t.queue.runDue()).toBe(1);
+    expect(await t.db.all("SELECT key FROM jobs WHERE last_error IS NOT NULL")).toEqual([]);
+  });
+
   test("is browsed, uploaded to and downloaded from through the cache, with audit records", async () => {
     await using t = await openTestCloud();
     const mira = await t.addUser("mira");
