@@ -105,12 +105,17 @@ async function announce(cli: CliContext, { urls, firstStart }: RunningDaemon): P
     cli.flags.jq === undefined
   )
     return cli.io.write(`${JSON.stringify(ready)}\n`);
-  await cli.output.text(toText(urls, firstStart, nameToType(cli.system.env)), ready);
+  await cli.output.text(toText(urls, firstStart, whatToType(cli)), ready);
 }
 
-/** Started by `npm start` croft is no command of the shell's, but one that npx finds. */
-function nameToType(env: Readonly<Record<string, string | undefined>>): string {
-  return env["npm_lifecycle_event"] === "start" ? "npx croft" : "croft";
+/** Started by `npm start` croft is no command of the shell's, but one that npx finds. A home that was named is named again. */
+function whatToType({ system, flags }: CliContext): string {
+  const croft = system.env["npm_lifecycle_event"] === "start" ? "npx croft" : "croft";
+  if (flags.home === undefined) return croft;
+  const home = /^[\w./-]+$/.test(flags.home)
+    ? flags.home
+    : `'${flags.home.replaceAll("'", "'\\''")}'`;
+  return `${croft} --home ${home}`;
 }
 
 function toText(

@@ -105,6 +105,18 @@ describe("serve", () => {
     );
   });
 
+  test("of a new home that was named names it in what to try next", async () => {
+    await using home = await temporaryHome();
+    const named = join(home.path, "Mira's home");
+    const quoted = `'${home.path}/Mira'\\''s home'`;
+    await served(
+      ["--home", named],
+      async (system) =>
+        expect(system.written.out()).toContain(`  croft --home ${quoted} admin user list\n`),
+      home.path,
+    );
+  });
+
   test.each([
     [["--port", "many"], 2, "invalid_config", "--port takes a whole number"],
     [["--tls", "/no/such.crt,/no/such.key"], 2, "invalid_config", "/no/such.crt cannot be read"],
