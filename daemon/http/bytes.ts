@@ -164,7 +164,7 @@ function rangeOf(
   const { range, "if-range": ifRange } = request.headers;
   if (range === undefined || request.method === "HEAD") return undefined;
   if (typeof ifRange === "string" && !isSameVersion(ifRange, etag, lastModified)) return undefined;
-  const match = /^bytes=(\d*)-(\d*)$/.exec(range.trim());
+  const match = /^bytes=(\d*)-(\d*)$/i.exec(range.trim());
   if (match === null) return undefined;
   const [, first = "", last = ""] = match;
   if (first === "" && last === "") return undefined;

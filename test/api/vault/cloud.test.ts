@@ -402,7 +402,7 @@ describe("connections", () => {
 
   test("signing in at a page is refused for a storage that has none", async () => {
     expect((await mira.request("/api/cloud/authorize/local_folder")).status).toBe(422);
-    expect((await mira.request("/api/cloud/authorize/nothing")).status).toBe(404);
+    expect((await mira.request("/api/cloud/authorize/nothing")).status).toBe(422);
   });
 });
 

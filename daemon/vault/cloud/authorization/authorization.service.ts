@@ -53,7 +53,7 @@ export function createAuthorization(
   function findOAuth(provider: string) {
     const type = adapters.findType(provider);
     if (type === undefined)
-      throw new AppError("not_found", `This server has no adapter for ${provider}.`);
+      throw new AppError("unprocessable", `This server has no adapter for ${provider}.`);
     if (type.oauth === undefined)
       throw new AppError(
         "unprocessable",

@@ -63,6 +63,7 @@ describe.each([
   });
 
   test.each([
+    ["Bytes=0-3", 206, "0123", "bytes 0-3/16"],
     ["bytes=0-3", 206, "0123", "bytes 0-3/16"],
     ["bytes=4-", 206, "456789abcdef", "bytes 4-15/16"],
     ["bytes=-4", 206, "cdef", "bytes 12-15/16"],
