@@ -1,4 +1,4 @@
-import { constants } from "node:fs";
+import { constants, type BigIntStats } from "node:fs";
 import { lstat, open, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -13,6 +13,8 @@ export interface Folder {
   readonly self: string;
   readonly dev: bigint;
   readonly ino: bigint;
+  /** When it was made, in nanoseconds, where its file system remembers. */
+  readonly born: bigint;
   /** Throws ENOTDIR when the way to this folder is no longer made of the folders that were opened. */
   verify(): Promise<void>;
   /** Makes changes of its entries durable, where the file system can. */
@@ -65,13 +67,14 @@ async function openByHandle(path: string): Promise<Folder> {
     constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW,
   );
   try {
-    const { dev, ino } = await handle.stat({ bigint: true });
+    const { dev, ino, birthtimeNs: born } = await handle.stat({ bigint: true });
     const self = `/proc/self/fd/${handle.fd}`;
     return {
       at: (name) => `${self}/${name}`,
       self: `${self}/.`,
       dev,
       ino,
+      born,
       verify: async () => undefined,
       sync: () => syncFolder(handle),
       close: () => handle.close(),
@@ -83,13 +86,14 @@ async function openByHandle(path: string): Promise<Folder> {
 }
 
 async function openByPath(path: string, above: readonly Step[]): Promise<PathFolder> {
-  const { dev, ino } = await lstatFolder(path);
+  const { dev, ino, birthtimeNs: born } = await lstatFolder(path);
   const way = [...above, { path, dev, ino }];
   return {
     at: (name) => (name === "." ? path : join(path, name)),
     self: path,
     dev,
     ino,
+    born,
     way,
     verify: async () => {
       for (const step of way) {
@@ -103,7 +107,7 @@ async function openByPath(path: string, above: readonly Step[]): Promise<PathFol
   };
 }
 
-async function lstatFolder(path: string): Promise<{ dev: bigint; ino: bigint }> {
+async function lstatFolder(path: string): Promise<BigIntStats> {
   const found = await lstat(path, { bigint: true });
   if (!found.isDirectory()) throw notFolder();
   return found;

@@ -5,7 +5,14 @@ import type { ProviderDeps } from "../provider.ts";
 import { openBelow, type Folder } from "./anchor.ts";
 import { unless } from "./errno.ts";
 import { toPlace } from "./paths.ts";
-import { lstatOf, putBack, removeOwnName, type OnItsWay, type Place } from "./relocate.ts";
+import {
+  lstatOf,
+  putBack,
+  removeOwnName,
+  waitingBeside,
+  type OnItsWay,
+  type Place,
+} from "./relocate.ts";
 import { openOwn } from "./root.ts";
 import { removeTree } from "./trash.ts";
 import { isSame } from "./versions.ts";
@@ -109,9 +116,11 @@ async function undo(
   if (record !== undefined && destination !== undefined)
     await atPlace(root, record.path, (from) =>
       atPlace(root, destination, async (to) => {
+        const waiting = { folder: staging, name: name.slice(0, -RECORD.length) };
+        await endWaiting(from, to, waiting.name);
+        await endWaiting(to, from, waiting.name);
         const [before, after] = [await lstatOf(from), await lstatOf(to)];
         if (before === undefined || after === undefined) return false;
-        const waiting = { folder: staging, name: name.slice(0, -RECORD.length) };
         if (!before.isDirectory() && before.nlink > 1n && isSame(before, after))
           return removeOwnName(to, after, waiting);
         const isClaim =
@@ -125,6 +134,17 @@ async function undo(
       }),
     );
   await unless(["ENOENT"], unlink(staging.at(name)));
+}
+
+/** Ends what waited beside `place` when the daemon died: one name of a file that has another, or somebody else's item. */
+async function endWaiting(place: Place, other: Place, name: string): Promise<void> {
+  const waiting = waitingBeside(place, name);
+  const stats = await lstatOf(waiting);
+  if (stats === undefined) return;
+  const second = await lstatOf(other);
+  if (second !== undefined && isSame(second, stats) && !stats.isDirectory())
+    await unlink(waiting.folder.at(waiting.name));
+  else await putBack(waiting, place, stats);
 }
 
 /** Puts an item back to where it was. Where that is not possible it goes to the trash, and is not lost. */

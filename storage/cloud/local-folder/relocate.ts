@@ -184,16 +184,27 @@ export async function removeOwnName(
   mine: BigIntStats,
   waiting: Place,
 ): Promise<boolean> {
-  const path = waiting.folder.at(waiting.name);
-  const claimed = await unless(["ENOENT"], rename(place.folder.at(place.name), path));
+  const source = place.folder.at(place.name);
+  let hidden = waiting;
+  let claimed = await unless(["ENOENT", "EXDEV"], rename(source, hidden.folder.at(hidden.name)));
+  if (!claimed.ok && claimed.code === "EXDEV") {
+    hidden = waitingBeside(place, waiting.name);
+    claimed = await unless(["ENOENT"], rename(source, hidden.folder.at(hidden.name)));
+  }
   if (!claimed.ok) return false;
+  const path = hidden.folder.at(hidden.name);
   const stats = await lstat(path, { bigint: true });
   if (isSame(stats, mine)) {
     await unlink(path);
     return true;
   }
-  await putBack(waiting, place, stats);
+  await putBack(hidden, place, stats);
   return false;
+}
+
+/** Where a name below another mounted file system waits: nothing of it can come to the staging folder. */
+export function waitingBeside({ folder }: Place, name: string): Place {
+  return { folder, name: `.croft-${name}` };
 }
 
 /** Two hops, because the file system takes the two spellings for one name and would change nothing. */

@@ -74,7 +74,7 @@ export async function openRoot(place: RootPlace, facts: Facts | undefined): Prom
     throw error;
   }
   // A restored backup has other numbers but the marker; an empty mount point has neither.
-  if (facts !== undefined && facts["ino"] !== String(root.ino)) {
+  if (facts !== undefined && !hasIdentity(root, facts)) {
     const marker = await readMarker(root);
     if (marker === undefined || marker !== facts["marker"]) {
       await root.close();
@@ -109,7 +109,8 @@ export async function probeRoot(root: Folder, newId: () => string): Promise<Fact
     try {
       const marker = await writeMarker(root, newId());
       const compared = await compareNames(tmp, newId());
-      return { ...facts, ...compared, marker, writable: true };
+      const born = compared.birth_times ? { born: String(root.born) } : {};
+      return { ...facts, ...compared, ...born, marker, writable: true };
     } finally {
       await tmp.close();
     }
@@ -118,6 +119,11 @@ export async function probeRoot(root: Folder, newId: () => string): Promise<Fact
     if (!["EACCES", "EPERM", "EROFS"].includes(errnoOf(error) ?? "")) throw error;
     return { ...facts, writable: false };
   }
+}
+
+/** The top folder of every disk of a kind has one number: only when it was made tells two disks apart. */
+function hasIdentity(root: Folder, { ino, born }: Facts): boolean {
+  return ino === String(root.ino) && (born === undefined || born === String(root.born));
 }
 
 async function compareNames(tmp: Folder, id: string) {

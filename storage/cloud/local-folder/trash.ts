@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { BigIntStats } from "node:fs";
 import { lstat, mkdir, readdir, rename, rmdir, unlink, writeFile } from "node:fs/promises";
 import type { DeleteOutcome } from "../provider.ts";
@@ -27,10 +28,7 @@ export async function discard(
   await from.folder.verify();
   const before = await lstat(from.folder.at(from.name), { bigint: true });
   if (!isExpected(before)) return { kind: "stale" };
-  if (record !== "permanently")
-    await writeFile(trash.at(`${id}.json`), JSON.stringify(record), { flag: "wx", mode: 0o600 });
-  await mkdir(trash.at(id), { mode: 0o700 });
-  const bin = await openBelow(trash, [id]);
+  const bin = await openBin(trash, id, record);
   try {
     const taken = await take(from, { folder: bin, name: from.name }, isExpected);
     if (taken.kind === "ok" && record !== "permanently") {
@@ -50,6 +48,23 @@ export async function discard(
     throw error;
   } finally {
     await bin.close();
+  }
+}
+
+/** A folder for one item, with the record of where it was beside it. Neither remains when a disk is too full for both. */
+async function openBin(
+  trash: Folder,
+  id: string,
+  record: TrashRecord | "permanently",
+): Promise<Folder> {
+  try {
+    if (record !== "permanently")
+      await writeFile(trash.at(`${id}.json`), JSON.stringify(record), { flag: "wx", mode: 0o600 });
+    await mkdir(trash.at(id), { mode: 0o700 });
+    return await openBelow(trash, [id]);
+  } catch (error) {
+    await forget(trash, id);
+    throw error;
   }
 }
 
@@ -96,7 +111,8 @@ export async function removeTree(folder: Folder, name: string, stats: BigIntStat
   }
   const inner = await openBelow(folder, [name]);
   try {
-    for (const entry of await readdir(inner.self)) {
+    for (const bytes of await readdir(inner.self, { encoding: "buffer" })) {
+      const entry = await spellable(inner, bytes);
       const found = await unless(["ENOENT"], lstat(inner.at(entry), { bigint: true }));
       if (found.ok) await removeTree(inner, entry, found.value);
     }
@@ -104,6 +120,16 @@ export async function removeTree(folder: Folder, name: string, stats: BigIntStat
     await inner.close();
   }
   await rmdir(folder.at(name));
+}
+
+/** A name of an entry that is to go; one that is no Unicode, which no call could be given, is replaced first. */
+async function spellable(folder: Folder, bytes: Buffer): Promise<string> {
+  const name = bytes.toString();
+  if (bytes.equals(Buffer.from(name))) return name;
+  const other = `croft-${createHash("sha256").update(bytes).digest("hex")}`;
+  const path = Buffer.concat([Buffer.from(`${folder.self}/`), bytes]);
+  await unless(["ENOENT"], rename(path, folder.at(other)));
+  return other;
 }
 
 /** Removes the record and the bin, unless something had to stay in it. */

@@ -6,6 +6,8 @@ import { toId } from "./paths.ts";
 
 const COARSE_NS = 1_000_000n;
 const COARSE_SETTLES_MS = 2_000;
+const YEAR_0_MS = -62_167_219_200_000;
+const YEAR_10000_MS = 253_402_300_800_000;
 
 /** How the items of one root are described. */
 export interface Looks {
@@ -40,7 +42,7 @@ export function createLooks(hasBirthTimes: boolean, clock: () => number): Looks 
         parent: parentId,
         contentType: isFile ? contentTypeOf(name) : undefined,
         size: isFile ? Number(stats.size) : undefined,
-        modifiedAt: Number(stats.mtimeNs / 1_000_000n),
+        modifiedAt: toTime(stats.mtimeNs),
         etag: toEtag(stats),
         version: isFile ? toVersion(stats) : undefined,
         ...(isFile && isUnsettled(stats, clock()) ? { unsettled: true } : {}),
@@ -53,6 +55,12 @@ export function createLooks(hasBirthTimes: boolean, clock: () => number): Looks 
       return kindFits && (expected.etag === undefined || expected.etag === toEtag(stats));
     },
   };
+}
+
+/** Epoch milliseconds; undefined outside the years that a date is written with, where a slip of a tool has put it. */
+function toTime(ns: bigint): number | undefined {
+  const ms = Number(ns / 1_000_000n);
+  return ms >= YEAR_0_MS && ms < YEAR_10000_MS ? ms : undefined;
 }
 
 /** Changes whenever the bytes may have: an inode number alone is used again at once after a removal. */

@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { existsSync, statSync } from "node:fs";
 import {
   chmod,
   link,
@@ -19,8 +20,9 @@ import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openBelow, openTrusted } from "../../../../storage/cloud/local-folder/anchor.ts";
-import { respell } from "../../../../storage/cloud/local-folder/relocate.ts";
+import { relocate, respell } from "../../../../storage/cloud/local-folder/relocate.ts";
 import { localFolder } from "../../../../storage/cloud/local-folder/provider.ts";
+import { createLooks } from "../../../../storage/cloud/local-folder/versions.ts";
 import type { CloudProvider, Facts, ProviderDeps } from "../../../../storage/cloud/provider.ts";
 import { tickAfter } from "../../../support/storage/file-clock.ts";
 import { skipUnless } from "../../../support/skip.ts";
@@ -28,6 +30,9 @@ import { testProviderDeps } from "../../../support/cloud/vault-cloud.ts";
 
 const signal = new AbortController().signal;
 const isRoot = process.getuid?.() === 0;
+const hasOtherDisk =
+  statSync("/dev/shm", { throwIfNoEntry: false })?.dev !== statSync(tmpdir()).dev &&
+  existsSync("/dev/shm");
 
 let outside: string;
 let root: string;
@@ -332,6 +337,13 @@ describe("where a root may lie", () => {
     });
   });
 
+  test("another disk in the place of the root is offline: the top folders of both have one number", async () => {
+    const other = { ...facts, born: "1", marker: "another" };
+    const again = await connect("root", {}, other);
+    if (again.kind !== "ok") throw new Error(again.kind);
+    expect((await again.provider.list({ folder: "", signal })).kind).toBe("offline");
+  });
+
   test("a root that was restored from a backup is known by its mark", async () => {
     execFileSync("cp", ["-a", root, `${root}-copy`]);
     await rm(root, { recursive: true });
@@ -414,6 +426,27 @@ describe("what else happens on disks", () => {
     expect(await readFile(join(root, "file.txt"), "utf8")).toBe("x");
     expect(await readdir(join(root, "folder"))).toEqual([]);
     expect(await readdir(staging)).toEqual([]);
+  });
+
+  test("a name that waited beside its place on another disk when the daemon died is gone", async () => {
+    const claim = "claim-home-999999999-x";
+    await writeFile(join(root, "new.txt"), "x");
+    await link(join(root, "new.txt"), join(root, `.croft-${claim}`));
+    const record = join(root, ".croft", "staging", `${claim}.json`);
+    await writeFile(record, JSON.stringify({ path: "old.txt", to: "new.txt" }));
+    await list(await restart());
+    expect((await readdir(root)).sort()).toEqual([".croft", "new.txt"]);
+  });
+
+  test("somebody else's file that waited beside its place on another disk gets its name back", async () => {
+    const claim = "claim-home-999999999-x";
+    await writeFile(join(root, "new.txt"), "mine");
+    await writeFile(join(root, `.croft-${claim}`), "theirs");
+    const record = join(root, ".croft", "staging", `${claim}.json`);
+    await writeFile(record, JSON.stringify({ path: "old.txt", to: "new.txt" }));
+    await list(await restart());
+    expect((await readdir(root)).sort()).toEqual([".croft", "new.txt", "old.txt"]);
+    expect(await readFile(join(root, "old.txt"), "utf8")).toBe("theirs");
   });
 
   test.each([
@@ -531,6 +564,79 @@ describe("what else happens on disks", () => {
     expect(moved.kind).toBe("ok");
     expect((await readdir(root)).sort()).toEqual([".croft", "NAME.txt"]);
     expect(await readdir(join(root, ".croft", "staging"))).toEqual([]);
+  });
+
+  skipUnless(hasOtherDisk, "/dev/shm is no file system of its own")(
+    "a file below another mounted file system is renamed there, and has one name",
+    async () => {
+      await writeFile(join(root, "file.txt"), "x");
+      const elsewhere = await mkdtemp("/dev/shm/croft-local-");
+      const [opened, staging] = [
+        await openTrusted(root, "handle"),
+        await openTrusted(elsewhere, "handle"),
+      ];
+      try {
+        const moved = await relocate(
+          { folder: opened, name: "file.txt" },
+          { folder: opened, name: "other.txt" },
+          () => true,
+          {
+            folder: staging,
+            newName: () => "claim-1-x",
+            origin: "file.txt",
+            destination: "other.txt",
+          },
+        );
+        expect(moved.kind).toBe("ok");
+        expect((await readdir(root)).sort()).toEqual([".croft", "other.txt"]);
+        expect(await readdir(elsewhere)).toEqual([]);
+      } finally {
+        await staging.close();
+        await opened.close();
+        await rm(elsewhere, { recursive: true });
+      }
+    },
+  );
+
+  test("a folder with names that are no Unicode goes for good like any other", async () => {
+    const bad = Buffer.from([0x62, 0xff]);
+    await mkdir(join(root, "folder"));
+    await mkdir(Buffer.concat([Buffer.from(`${root}/folder/`), bad]));
+    await writeFile(
+      Buffer.concat([Buffer.from(`${root}/folder/`), bad, Buffer.from("/"), bad]),
+      "",
+    );
+    const gone = await provider.delete({
+      id: "folder",
+      expected: {},
+      permanently: true,
+      signal,
+    });
+    expect(gone).toEqual({ kind: "ok", how: "permanent" });
+    expect(await readdir(join(root, ".croft", "trash"))).toEqual([]);
+  });
+
+  test("a time of change that no date can tell is unknown", async () => {
+    const looks = createLooks(true, Date.now);
+    const stats = await lstat(root, { bigint: true });
+    for (const seconds of [99_999_999_999_999n, 300_000_000_000n, -100_000_000_000n]) {
+      const mtimeNs = seconds * 1_000_000_000n;
+      const odd = new Proxy(stats, {
+        get: (of, key) => (key === "mtimeNs" ? mtimeNs : Reflect.get(of, key)),
+      });
+      expect(looks.toItem("", "odd", odd).modifiedAt, String(seconds)).toBeUndefined();
+    }
+  });
+
+  test("a delete that finds no room in the trash leaves the item, and no record of it", async () => {
+    await writeFile(join(root, "file.txt"), "x");
+    const trash = join(root, ".croft", "trash");
+    await mkdir(join(trash, "no-room"));
+    const storage = await restart({ newId: () => "no-room" });
+    const gone = await storage.delete({ id: "file.txt", expected: {}, signal });
+    expect(gone.kind).not.toBe("ok");
+    expect((await readdir(root)).sort()).toEqual([".croft", "file.txt"]);
+    expect(await readdir(trash)).toEqual([]);
   });
 
   test("a folder that got the number of one that is gone is not taken for it", async () => {
