@@ -91,12 +91,16 @@ export function toCliError(error: unknown): CliError {
   });
 }
 
-/** `ENOENT: no such file or directory, open '/x'` begins with what a person looks for last. */
+/**
+ * `ENOENT: no such file or directory, open '/x'` begins with what a person looks for last. Of two paths either may be the
+ * one that it is about.
+ */
 function toFileWords(message: string): string {
-  const [, words, path] =
-    /^E[A-Z0-9]+: ([^,]+), \w+(?: '(.+?)'(?: -> '.+')?)?$/s.exec(message) ?? [];
+  const [, words, path, target] =
+    /^E[A-Z0-9]+: ([^,]+), \w+(?: '(.+?)'(?: -> '(.+)')?)?$/s.exec(message) ?? [];
   if (words === undefined) return message;
-  return path === undefined ? words : `${path}: ${words}`;
+  if (path === undefined) return words;
+  return target === undefined ? `${path}: ${words}` : `${path} to ${target}: ${words}`;
 }
 
 const fileErrors: ReadonlySet<string> = new Set([
