@@ -59,11 +59,12 @@ const NAME = /^audit-(\d{4}-\d{2}-\d{2})\.csv$/;
 export function createDailyExports(deps: DailyExportsDeps): DailyExports {
   const { db, clock, folder, temporaryFolder, keptDays } = deps;
   let begun = 0;
+  let asked: Promise<unknown> | undefined;
   return {
     writeMissing: (signal) => writeMissing(clock(), signal),
 
     async list({ page, perPage }) {
-      await writeMissing(clock() - SETTLED_MS);
+      await writeSettled();
       const days = [...(await listDays(folder))].toSorted().toReversed();
       const exports: DailyExport[] = [];
       for (const day of days.slice((page - 1) * perPage, page * perPage)) {
@@ -78,7 +79,7 @@ export function createDailyExports(deps: DailyExportsDeps): DailyExports {
       const openDay = () => open(join(folder, toFile(day))).catch(ignoreMissing);
       let file = isDay ? await openDay() : undefined;
       if (isDay && file === undefined) {
-        await writeMissing(clock() - SETTLED_MS);
+        await writeSettled();
         file = await openDay();
       }
       if (file === undefined) throw new AppError("not_found", "There is no export of this day");
@@ -92,6 +93,14 @@ export function createDailyExports(deps: DailyExportsDeps): DailyExports {
       };
     },
   };
+
+  /** Those who ask at one time wait for the same files. */
+  function writeSettled(): Promise<unknown> {
+    asked ??= writeMissing(clock() - SETTLED_MS).finally(() => {
+      asked = undefined;
+    });
+    return asked;
+  }
 
   async function writeMissing(now: number, signal?: AbortSignal): Promise<readonly string[]> {
     const today = Math.floor(now / DAY_MS);
