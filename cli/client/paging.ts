@@ -1,6 +1,5 @@
 import type { AnyEndpoint } from "../../daemon/contract/endpoint.ts";
-import { CliError } from "../errors.ts";
-import { usageError } from "../errors.ts";
+import { CliError, usageError } from "../errors.ts";
 import type { Page, PageSource } from "../output/pages.ts";
 import type { Answer, CallInput, CallOptions, Client, SuccessOf } from "./client.ts";
 import type { Operation } from "./operation.ts";

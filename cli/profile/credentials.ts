@@ -14,7 +14,8 @@ export interface Credentials {
   storeOf(profile: NamedProfile): Promise<CredentialStore>;
   /**
    * The store that a login shall use, after proving that it works. The choice is remembered with the profile; that
-   * secrets go to a file for want of a keyring is said once, by the first `write`. @throws CliError `credential_store_unavailable` when the keyring was demanded
+   * secrets go to a file for want of a keyring is said once, by the first `write`.
+   * @throws CliError `credential_store_unavailable` when the keyring was demanded
    */
   chooseStore(profile: NamedProfile): Promise<CredentialStore>;
   read(profile: NamedProfile, service: Service): Promise<unknown>;

@@ -36,7 +36,10 @@ export interface Organizations {
    * that is an organization, an unusable name and a taken one, `forbidden` for a person who may not create any.
    */
   create(ownerName: string, wanted: WantedOrganization): Promise<ForgeUser>;
-  /** The organization of this name as far as the caller may know of it. Refuses with `not_found`, and `forbidden` for a token's sake. */
+  /**
+   * The organization of this name as far as the caller may know of it. Refuses with `not_found`, and with `forbidden` where
+   * the caller's token is for public things only.
+   */
   get(name: string, caller: ForgeCaller | undefined): Promise<ForgeUser>;
 }
 

@@ -75,7 +75,10 @@ export interface Users {
     term: string,
     window: PageWindow,
   ): Promise<{ readonly emails: readonly OwnedEmail[]; readonly total: number }>;
-  /** The account of this name, as far as the caller may know of it. Refuses with `not_found`, and `forbidden` for a token's sake. */
+  /**
+   * The account of this name, as far as the caller may know of it. Refuses with `not_found`, and with `forbidden` where the
+   * caller's token is for public things only.
+   */
   get(username: string, caller: ForgeCaller | undefined): Promise<ForgeUser>;
   /** Whether nobody has an account yet. */
   isEmpty(): Promise<boolean>;

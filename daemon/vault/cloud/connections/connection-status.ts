@@ -18,7 +18,10 @@ export function statusAfter(outcome: string): ConnectionStatus | undefined {
   }
 }
 
-/** What a look at the storage, made to learn just this, tells of the connection: what is not the credentials' fault is the storage's. */
+/**
+ * What a look at the storage, made to learn just this, tells of the connection: what is not the credentials' fault is the
+ * storage's.
+ */
 export function statusAfterCheck(
   outcome: { readonly kind: "ok" } | ConnectFailure | Failure,
 ): ConnectionStatus {
