@@ -214,7 +214,13 @@ export function bindRoutes<Caller>(
           return api.toValidationError("body", error, declared);
         },
       });
-      return { fields: parse(declared, spec.fields, form.fields, "body"), file: form.file };
+      try {
+        return { fields: parse(declared, spec.fields, form.fields, "body"), file: form.file };
+      } catch (error) {
+        // A file that waited for its fields stays on the disk for as long as nobody reads it.
+        form.file?.stream.resume();
+        throw error;
+      }
     }
     const maxBytes = declared.maxBodyBytes ?? options.maxJsonBytes;
     const value = await api.decodeBody(declared, request, () => readWholeBody(req, maxBytes));

@@ -221,6 +221,20 @@ describe("attack: malformed forms", () => {
     await expect.poll(() => openFilesBelow(temporaryDirectory)).toEqual([]);
   });
 
+  test("a field behind the file that is no value of its kind leaves no file open", async () => {
+    const body = multipart(z.object({ folder: z.enum(["a", "b"]).optional() }));
+    await using app = await serveRoutes([{ ...route, endpoint: { ...upload, body } }], {
+      temporaryDirectory,
+    });
+    const form = new FormData();
+    form.append("file", new File(["hello"], "a"));
+    form.append("folder", "nowhere");
+    const response = await fetch(`${app.url}/api/upload`, { method: "POST", body: form });
+    expect(response.status).toBe(422);
+    await expect.poll(() => openFilesBelow(temporaryDirectory)).toEqual([]);
+    await expect.poll(() => readdir(temporaryDirectory)).toEqual([]);
+  });
+
   test("a connection that breaks off fails the file's stream, never ends it early", async () => {
     await using app = await serve();
     const { port } = new URL(app.url);
