@@ -15,6 +15,8 @@ export interface NextcloudOptions {
   readonly hasTrash?: boolean;
   /** `X-NC-Skip-Trashbin` is known (current versions). */
   readonly skipsTrash?: boolean;
+  /** `X-OC-MTime` counts; it does on most storages. */
+  readonly keepsTimes?: boolean;
   readonly clock?: () => number;
 }
 
@@ -103,6 +105,7 @@ export async function startNextcloud(
     path: readonly string[],
   ): Promise<boolean> {
     const below = path.slice(base.length);
+    if (options.keepsTimes === false) delete request.headers["x-oc-mtime"];
     if (below.join("/") === "status.php") {
       sendJson(response, 200, {
         installed: true,

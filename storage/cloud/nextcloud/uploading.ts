@@ -1,4 +1,5 @@
-import type { Failure } from "../outcomes.ts";
+import { createHash, type Hash } from "node:crypto";
+import { BrokenOff, type Failure } from "../outcomes.ts";
 import { inPieces, type Piece } from "../pieces.ts";
 import type { ItemOutcome } from "../provider.ts";
 import type { ProviderAnswer } from "../transport.ts";
@@ -7,6 +8,7 @@ import type { DavClient } from "../webdav/client.ts";
 import { pause, type DavCore } from "../webdav/core.ts";
 import { isPlain } from "../webdav/failures.ts";
 import type { Seen } from "../webdav/items.ts";
+import { readFile } from "../webdav/reading.ts";
 import { judge, refusedName, undone, type Answered } from "../webdav/relocate.ts";
 import { exactly, isOther, prepare, typeOf, type Upload } from "../webdav/uploading.ts";
 
@@ -37,7 +39,8 @@ export async function uploadToCloud(uploads: CloudUploads, upload: Upload): Prom
     const size = upload.size ?? 0;
     // Told to the server and looked for after a lost answer: with the size it tells our file from another's.
     const seconds = Math.floor(core.deps.clock() / 1000);
-    const wanted: Wanted = { parent: place.parent, segments: place.segments, size, seconds };
+    const { parent, segments } = place;
+    const wanted: Wanted = { parent, segments, size, seconds, sent: createHash("sha256") };
     return uploads.chunks && size > uploads.pieceBytes
       ? await uploadPieces(uploads, upload, wanted)
       : await uploadWhole(uploads, upload, wanted);
@@ -52,6 +55,8 @@ interface Wanted {
   readonly size: number;
   /** Time of change that the file is given, in epoch seconds. */
   readonly seconds: number;
+  /** Of the bytes that went out. */
+  readonly sent: Hash;
 }
 
 async function uploadWhole(
@@ -68,7 +73,7 @@ async function uploadWhole(
       "if-none-match": "*",
       "x-oc-mtime": String(wanted.seconds),
     },
-    body: exactly(upload.content, wanted.size),
+    body: exactly(upload.content, wanted.size, (chunk) => wanted.sent.update(chunk)),
     signal: upload.signal,
   });
   return settle(core, wanted, await judgeAnswer(core, answer), upload.signal);
@@ -101,6 +106,7 @@ async function uploadPieces(
     const pieceBytes = Math.max(uploads.pieceBytes, Math.ceil(wanted.size / PIECES_MAX));
     let number = 0;
     for await (const piece of inPieces(upload.content, pieceBytes, wanted.size)) {
+      wanted.sent.update(piece.bytes);
       const name = String(++number).padStart(5, "0");
       const refused = await putPiece(client, [folder, name], piece, headers, upload, core);
       if (refused !== undefined) {
@@ -171,7 +177,8 @@ async function assemble(
     const isUnderWay =
       (answered.kind === "lost" && answered.failure.sent) ||
       (answered.kind === "refused" && answered.status === 423);
-    if (!isUnderWay) return settle(core, wanted, answered, signal);
+    // Whoever is asked twice refuses what the first time has done.
+    if (!isUnderWay) return settle(core, wanted, answered, signal, attempt > 1);
     const waited = await waitForFile(core, client, folder, wanted, signal);
     if (waited !== "still_not_there") return waited;
     if (attempt >= 2)
@@ -194,7 +201,7 @@ async function waitForFile(
       return { kind: "unknown_outcome", note: "aborted" };
     const found = await core.look(wanted.segments, signal);
     if (found.kind === "ok")
-      return isOurs(found.seen, wanted)
+      return (await isOurs(core, found.seen, wanted, signal))
         ? { kind: "ok", item: found.seen.item }
         : { kind: "conflict", existingName: found.seen.item.name };
     if (found.kind === "reauth") return found;
@@ -208,7 +215,7 @@ async function waitForFile(
     if (pieces.kind === "refused" && pieces.answer.status === 404) {
       // They go away the moment the file appears.
       const last = await core.look(wanted.segments, signal);
-      return last.kind === "ok" && isOurs(last.seen, wanted)
+      return last.kind === "ok" && (await isOurs(core, last.seen, wanted, signal))
         ? { kind: "ok", item: last.seen.item }
         : { kind: "unknown_outcome", note: "pieces_gone" };
     }
@@ -221,15 +228,18 @@ async function settle(
   wanted: Wanted,
   answered: Answered,
   signal: AbortSignal,
+  wasAskedBefore = false,
 ): Promise<ItemOutcome> {
   if (answered.kind === "refused" && isPlain(answered.failure)) return answered.failure;
   if (answered.kind === "lost" && !answered.failure.sent) return answered.failure;
   const found = await core.lookAfter(wanted.segments, signal);
   if (found.kind === "ok") {
     const { item } = found.seen;
-    const isMade = answered.kind === "accepted" || isOurs(found.seen, wanted);
-    if (!isMade || answered.kind === "refused")
-      return { kind: "conflict", existingName: item.name };
+    const mayBeOurs = answered.kind !== "refused" || wasAskedBefore;
+    const isMade =
+      answered.kind === "accepted" ||
+      (mayBeOurs && (await isOurs(core, found.seen, wanted, signal)));
+    if (!isMade) return { kind: "conflict", existingName: item.name };
     return isOther(found.seen, { name: item.name, size: wanted.size })
       ? { kind: "unknown_outcome", note: "other_bytes" }
       : { kind: "ok", item };
@@ -242,10 +252,25 @@ async function settle(
   return answered.kind === "lost" ? answered.failure : undone(answered);
 }
 
-function isOurs({ item }: Seen, wanted: Wanted): boolean {
-  return (
-    item.kind === "file" && item.size === wanted.size && item.modifiedAt === wanted.seconds * 1000
-  );
+/** Whether a file is the one that was sent: by its size and time or, on servers that keep no times, by its bytes. */
+async function isOurs(
+  core: DavCore,
+  { item }: Seen,
+  wanted: Wanted,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (item.kind !== "file" || item.size !== wanted.size) return false;
+  if (item.modifiedAt === wanted.seconds * 1000) return true;
+  const read = await readFile(core, { id: item.id, version: item.version, signal });
+  if (read.kind !== "ok") return false;
+  const held = createHash("sha256");
+  try {
+    for await (const chunk of read.stream as AsyncIterable<Uint8Array>) held.update(chunk);
+  } catch (error) {
+    if (error instanceof BrokenOff || signal.aborted) return false;
+    throw error;
+  }
+  return held.digest().equals(wanted.sent.copy().digest());
 }
 
 async function judgeAnswer(

@@ -177,9 +177,13 @@ async function discard(core: DavCore, segments: readonly string[], isLate: boole
 
 /**
  * The same bytes, of which the last are given when the source has kept its word: a server never has a whole file of a
- * source that is shorter or longer than declared. The source is destroyed with it.
+ * source that is shorter or longer than declared. The source is destroyed with it. `see` is shown every chunk.
  */
-export function exactly(content: Readable, size: number): Readable {
+export function exactly(
+  content: Readable,
+  size: number,
+  see?: (chunk: Uint8Array) => void,
+): Readable {
   async function* bytes() {
     let held: Uint8Array | undefined;
     let total = 0;
@@ -187,6 +191,7 @@ export function exactly(content: Readable, size: number): Readable {
       if (chunk.byteLength === 0) continue;
       total += chunk.byteLength;
       if (total > size) throw new WrongLength("longer than declared");
+      see?.(chunk);
       if (held !== undefined) yield held;
       held = chunk;
     }

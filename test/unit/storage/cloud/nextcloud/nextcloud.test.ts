@@ -166,7 +166,44 @@ test("maintenance is offline for every call, and no empty folder", async () => {
   expect((await provider.createFolder({ parent: "", name: "a", signal })).kind).toBe("offline");
 });
 
+describe("a lost answer on a server that keeps no times", () => {
+  test.each([50, 250])("is no conflict with the own file (%i bytes)", async (size) => {
+    const { proxy, upload, names } = await start({ keepsTimes: false, clock: () => 1e12 });
+    proxy.loseNext(
+      ({ method, path }) =>
+        path.endsWith(size === 50 ? "/a.bin" : "/.file") && (method === "PUT" || method === "MOVE"),
+    );
+    expect(await upload("a.bin", size)).toMatchObject({ kind: "ok", item: { size } });
+    expect(names()).toEqual(["a.bin"]);
+  });
+
+  test("is a conflict with another's file of the same size", async () => {
+    const { proxy, put, upload } = await start({ keepsTimes: false, clock: () => 1e12 });
+    proxy.after(
+      ({ method, path }) => method === "PROPFIND" && path.endsWith("/a.bin"),
+      async () => void put("a.bin", "y".repeat(50)),
+    );
+    proxy.answerNext(({ method }) => method === "PUT", 502);
+    expect((await upload("a.bin", 50)).kind).toBe("conflict");
+  });
+});
+
 describe("an upload in pieces", () => {
+  test("that is done when it is asked for again is no conflict with itself", async () => {
+    const { server, proxy, put, upload, names } = await start();
+    proxy.answerNext(({ method }) => method === "MOVE", 504);
+    let looks = 0;
+    const isLastLook = ({ method, path }: ProxiedRequest) =>
+      method === "PROPFIND" && path.includes("/uploads/") && ++looks === 10;
+    proxy.after(isLastLook, async () => {
+      put("big", "x".repeat(250));
+      server.uploads.children.clear();
+    });
+    expect(await upload("big", 250)).toMatchObject({ kind: "ok", item: { size: 250 } });
+    expect(proxy.log.filter((line) => line.startsWith("MOVE"))).toHaveLength(2);
+    expect(names()).toEqual(["big"]);
+  });
+
   test("goes out in numbered pieces that know where they will end", async () => {
     const { proxy, upload, names, pieces } = await start();
     const before = proxy.log.length;
