@@ -18,6 +18,8 @@ export interface PostgresPool {
   readonly isSingle?: boolean;
   /** Waits for a free connection. */
   connect(): Promise<PostgresClient & { release(broken: boolean): void }>;
+  /** While `work` runs, an answer may take as long as it takes: what is asked then waits for another daemon's migration. */
+  withoutLimit?(work: () => Promise<void>): Promise<void>;
   /** Closes all; none is lent any more. */
   end(): Promise<void>;
 }
@@ -42,13 +44,25 @@ export const CONNECTIONS_MAX = 10;
 const CONNECT_TIMEOUT_MS = 10_000;
 const IDLE_TIMEOUT_MS = 60_000;
 /** A statement that takes longer has no plan; migrations lift the limit. */
-const STATEMENT_TIMEOUT_MS = 30_000;
+const STATEMENT_TIMEOUT_MS = 20_000;
+/**
+ * A server that works has given the statement up by then: this one is frozen or cut off, and would be waited for without
+ * end. Less than a transaction may take, so that it ends with the loss of its connection.
+ */
+const ANSWER_TIMEOUT_MS = 25_000;
 const LOCK_TIMEOUT_MS = 10_000;
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 60_000;
 
-/** A pool of connections to the server at `url`. Opens none yet. The driver is loaded by those who use it. */
-export async function createPool(url: string): Promise<PostgresPool> {
+/**
+ * A pool of connections to the server at `url`. Opens none yet. The driver is loaded by those who use it.
+ * @param answerTimeoutMs how long a query waits for its answer before the connection counts as lost
+ */
+export async function createPool(
+  url: string,
+  answerTimeoutMs = ANSWER_TIMEOUT_MS,
+): Promise<PostgresPool> {
   const { default: pg } = await import("pg");
+  let isLimited = true;
   const pool = new pg.Pool({
     ...toConfig(url, pg.types),
     max: CONNECTIONS_MAX,
@@ -70,11 +84,21 @@ export async function createPool(url: string): Promise<PostgresPool> {
       const client = await pool.connect();
       return {
         async query(text, values) {
-          const { rows, command, rowCount } = await client.query<object>(text, values);
+          const limit = isLimited ? { query_timeout: answerTimeoutMs } : {};
+          const asked = { text, ...(values === undefined ? {} : { values }), ...limit };
+          const { rows, command, rowCount } = await client.query<object>(asked);
           return { rows, changes: CHANGING.has(command) ? (rowCount ?? 0) : 0 };
         },
         release: (broken) => client.release(broken),
       };
+    },
+    async withoutLimit(work) {
+      isLimited = false;
+      try {
+        await work();
+      } finally {
+        isLimited = true;
+      }
     },
     end: () => pool.end(),
   };

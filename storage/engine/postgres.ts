@@ -112,6 +112,9 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresDa
   const write = <T>(use: (client: PostgresClient) => Promise<T>): Promise<T> =>
     guarded(() => untilDone(() => inTurn(() => withClient(use))));
 
+  const whilePatient = (work: () => Promise<void>): Promise<void> =>
+    pool.withoutLimit?.(work) ?? work();
+
   async function loadUniqueIndexes(): Promise<void> {
     uniqueIndexes = await withClient(readUniqueIndexes);
   }
@@ -135,7 +138,7 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresDa
     async whileMigrating(work) {
       const unlimited = (): Promise<void> => scopes.withoutLimit(work);
       if (pool.isSingle === true) await unlimited();
-      else await withClient((client) => withMigrationLock(client, unlimited));
+      else await whilePatient(() => withClient((client) => withMigrationLock(client, unlimited)));
       await loadUniqueIndexes();
     },
     close: () => (closing ??= running.none().then(() => pool.end())),

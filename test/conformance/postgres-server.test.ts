@@ -1,5 +1,8 @@
+import { once } from "node:events";
+import { connect, createServer } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import pg from "pg";
-import { afterAll, beforeAll, expect, onTestFinished } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, vi } from "vitest";
 import { migrate, readMigrations } from "../../storage/engine/migrate.ts";
 import { openDatabase } from "../../storage/engine/open.ts";
 import { openPostgres } from "../../storage/engine/postgres.ts";
@@ -97,6 +100,31 @@ onServer.describe("a PostgreSQL server", () => {
     await admin.end();
   });
 
+  onServer(
+    "what a frozen connection leaves without an answer fails, and the next has another",
+    async () => {
+      const asks: ((db: PostgresDatabase) => Promise<unknown>)[] = [
+        (db) => read(db, "a"),
+        (db) => db.run(bump, "a"),
+        (db) => db.transaction((tx) => tx.run(bump, "a")),
+      ];
+      onTestFinished(() => void vi.useRealTimers());
+      for (const ask of asks) {
+        await using line = await openLine(url);
+        const db = await openPostgres({ url: line.url, clock: Date.now });
+        line.freeze();
+        vi.useFakeTimers({ toFake: ["setTimeout"] });
+        const asked = ask(db).catch((error: unknown) => error);
+        await line.swallowed;
+        vi.advanceTimersByTime(25_000);
+        vi.useRealTimers();
+        expect(await asked).toMatchObject({ name: "StorageError", code: "busy" });
+        await ask(db);
+        await db.close();
+      }
+    },
+  );
+
   onServer("a wrong password or an absent database is refused without the password", async () => {
     const wrong = new URL(url);
     wrong.password = "hunter2";
@@ -120,3 +148,49 @@ onServer.describe("a PostgreSQL server", () => {
     await Promise.all(started.map((db) => db.close()));
   });
 });
+
+/** A way to a server whose connections can be cut off without being closed. */
+interface Line extends AsyncDisposable {
+  readonly url: string;
+  /** From now on nothing passes on the connections that there are; new ones pass. */
+  freeze(): void;
+  /** Resolves when something was sent on a frozen connection. */
+  readonly swallowed: Promise<void>;
+}
+
+async function openLine(serverUrl: string): Promise<Line> {
+  const { hostname, port } = new URL(serverUrl);
+  const sockets = new Set<Socket>();
+  const frozen = new Set<Socket>();
+  const swallowed = Promise.withResolvers<void>();
+  const server = createServer((near) => {
+    const far = connect(Number(port || 5432), hostname);
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(from);
+      from.on("data", (data) => {
+        if (frozen.has(from)) swallowed.resolve();
+        else to.write(data);
+      });
+      from.on("close", () => to.destroy()).on("error", () => to.destroy());
+    }
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const url = new URL(serverUrl);
+  url.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    url: url.href,
+    freeze: () => {
+      for (const socket of sockets) frozen.add(socket);
+    },
+    swallowed: swallowed.promise,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
