@@ -29,7 +29,12 @@ const CLAIMED_NS = 5_000_000_000n;
 
 /** A new name of something temporary, which tells whose it is. */
 export function toTemporaryName(kind: Temporary, deps: Pick<ProviderDeps, "newId" | "home">) {
-  return `${kind}-${deps.home}-${process.pid}-${deps.newId()}`;
+  return `${kind}-${deps.home}-${process.pid}-${toRun()}-${deps.newId()}`;
+}
+
+/** Tells this run of the process from an earlier one with its number; it stays when the clock is set back. */
+function toRun(): string {
+  return `t${Math.floor(performance.timeOrigin).toString(36)}`;
 }
 
 /**
@@ -80,13 +85,14 @@ async function inOwn(
 async function listAbandoned(folder: Folder, kind: Temporary, deps: Deps): Promise<Abandoned[]> {
   const found: Abandoned[] = [];
   for (const name of await readdir(folder.self)) {
-    const [, home, pid] = new RegExp(`^${kind}-([a-z0-9]+)-(\\d+)-`).exec(name) ?? [];
+    const [, home, pid, run] =
+      new RegExp(`^${kind}-([a-z0-9]+)-(\\d+)-(t[a-z0-9]+(?=-))?`).exec(name) ?? [];
     if (home === undefined) continue;
     const stats = await unless(["ENOENT"], lstat(folder.at(name), { bigint: true }));
     if (!stats.ok) continue;
     const isAbandoned =
       home === deps.home
-        ? isOver(Number(pid), stats.value)
+        ? isOver(Number(pid), run, stats.value)
         : deps.clock() - Number(stats.value.ctimeNs / 1_000_000n) > FOREIGN_MS;
     if (isAbandoned) found.push({ name, stats: stats.value });
   }
@@ -94,7 +100,8 @@ async function listAbandoned(folder: Folder, kind: Temporary, deps: Deps): Promi
 }
 
 /** A process id may be this process' by now; what it has touched last before it began is not its own. */
-function isOver(pid: number, stats: BigIntStats): boolean {
+function isOver(pid: number, run: string | undefined, stats: BigIntStats): boolean {
+  if (pid === process.pid && run !== undefined) return run !== toRun();
   if (pid === process.pid) return Number(stats.ctimeNs / 1_000_000n) < performance.timeOrigin;
   try {
     process.kill(pid, 0);

@@ -16,9 +16,9 @@ import {
 } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Readable } from "node:stream";
+import { PassThrough, Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { openBelow, openTrusted } from "../../../../storage/cloud/local-folder/anchor.ts";
 import { relocate, respell } from "../../../../storage/cloud/local-folder/relocate.ts";
 import { localFolder } from "../../../../storage/cloud/local-folder/provider.ts";
@@ -412,6 +412,38 @@ describe("what else happens on disks", () => {
     expect((await readdir(tmp)).sort()).toEqual(rest);
     await list(await restart({ clock: () => Date.now() + 8 * 86_400_000 }));
     expect((await readdir(tmp)).sort()).toEqual([rest[0], rest[2]]);
+  });
+
+  test("an upload under way is not taken for abandoned when the clock was set back since the start", async () => {
+    const { timeOrigin } = performance;
+    const later = { value: timeOrigin + 3_600_000, configurable: true };
+    Object.defineProperty(performance, "timeOrigin", later);
+    try {
+      const content = new PassThrough();
+      const uploading = provider.upload({
+        parent: "",
+        name: "file.bin",
+        content,
+        size: undefined,
+        contentType: undefined,
+        signal,
+      });
+      content.write("half");
+      const tmp = join(root, ".croft", "tmp");
+      await vi.waitFor(async () => expect(await readdir(tmp)).toHaveLength(1), 60_000);
+      await list(await restart());
+      content.end("whole");
+      expect(await uploading).toMatchObject({ kind: "ok", item: { size: 9 } });
+    } finally {
+      Reflect.deleteProperty(performance, "timeOrigin");
+    }
+  });
+
+  test("a half-written upload of an earlier process with the number of this one is cleared away", async () => {
+    const tmp = join(root, ".croft", "tmp");
+    await writeFile(join(tmp, `upload-home-${process.pid}-t1-x`), "half");
+    await list(await restart());
+    expect(await readdir(tmp)).toEqual([]);
   });
 
   test("a file that a crash has left with both names keeps the old one", async () => {
