@@ -134,7 +134,7 @@ test("own repositories are paged by name", async () => {
   expect(open.repositories.map(({ name }) => name)).toEqual(["A", "c"]);
 });
 
-test("a page anywhere in a long list is the part that it says, and nothing is sorted for it", async () => {
+test("a page anywhere in a long list is the part that it says", async () => {
   for (let index = 0; index < 25; index += 1) await add(`r${String(index).padStart(2, "0")}`);
   for (const offset of [0, 7, 14, 20, 30]) {
     const page = await listRepositoriesOfMember(db, owner, {
@@ -146,12 +146,19 @@ test("a page anywhere in a long list is the part that it says, and nothing is so
       Array.from({ length: Math.max(0, Math.min(7, 25 - offset)) }, (_, index) => offset + index),
     );
   }
-  for (const isBackwards of [false, true]) {
+});
+
+// Only one engine tells its plan in these words.
+test.each([false, true])("for a page (backwards: %s) nothing is sorted", async (isBackwards) => {
+  const sqlite = await openTestDatabase({ engine: "sqlite" });
+  try {
     const page = { isPublicOnly: false, isBackwards, limit: 7, offset: 3 };
     const { sql, values } = toOwnedStatement([owner, owner + 1], page);
-    const plan = await db.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, ...values);
+    const plan = await sqlite.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, ...values);
     const details = plan.map(({ detail }) => detail);
     expect(details.filter((detail) => detail.includes("COVERING INDEX"))).toHaveLength(2);
     expect(details.filter((detail) => detail.includes("TEMP B-TREE"))).toEqual([]);
+  } finally {
+    await sqlite.close();
   }
 });
