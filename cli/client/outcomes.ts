@@ -142,6 +142,8 @@ function hintOf(
     case "session_revoked":
       return `"croft login ${service}" signs in`;
     case "rate_limited":
+    case "provider_offline":
+    case "provider_failed":
       return seconds === undefined ? undefined : `try again in ${seconds} s`;
     case "reauth_required":
       return '"croft vault connection reconnect" renews the connection\'s credentials';

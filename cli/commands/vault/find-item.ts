@@ -1,11 +1,12 @@
 import type { z } from "zod";
 import type { listItems as listItemsEndpoint } from "../../../daemon/contract/vault/cloud-items.ts";
-import type { item } from "../../../daemon/contract/vault/cloud-shapes.ts";
+import type { item, listing } from "../../../daemon/contract/vault/cloud-shapes.ts";
 import { operation } from "../../client/operation.ts";
 import type { CliContext } from "../../context.ts";
 import type { WireConnection } from "./connection/connection-columns.ts";
 import { pickConnection, readConnections } from "./find-connection.ts";
-import { usageError } from "../../errors.ts";
+import { CliError, usageError } from "../../errors.ts";
+import type { CliErrorCode } from "../../exit-codes.ts";
 import { type ItemAddress, noSuchItem, toItemAddress } from "./item-address.ts";
 
 export const listItems = operation<typeof listItemsEndpoint>(
@@ -26,7 +27,10 @@ export interface FoundItem {
 
 /** Looks items up, each folder and connection once for the whole run. */
 export interface ItemFinder {
-  /** @throws CliError `not_found` */
+  /**
+   * @throws CliError `not_found`; `usage` where several items have one name; what failed where the provider could not
+   * be asked
+   */
   find(address: ItemAddress): Promise<FoundItem>;
   /** The item, or undefined when its folder has none of that name. */
   findIfThere(address: ItemAddress): Promise<FoundItem | undefined>;
@@ -58,7 +62,7 @@ export function createItemFinder(cli: CliContext): ItemFinder {
       let found: FoundItem = { connection, id: "", item: undefined };
       for (const name of address.path) {
         if (found.item?.kind === "file") return undefined;
-        const item = await look(connection.id, found.id, name);
+        const item = await look(connection, found.id, name);
         if (item === undefined) return undefined;
         found = { connection, id: item.provider_item_id, item };
       }
@@ -68,23 +72,65 @@ export function createItemFinder(cli: CliContext): ItemFinder {
   };
   return finder;
 
-  function look(connectionId: string, parent: string, name: string) {
-    const key = JSON.stringify([connectionId, parent, name]);
-    const known = looked.get(key) ?? lookUp(connectionId, parent, name);
+  function look(connection: WireConnection, parent: string, name: string) {
+    const key = JSON.stringify([connection.id, parent, name]);
+    const known = looked.get(key) ?? lookUp(connection, parent, name);
     looked.set(key, known);
     return known;
   }
 
   /** A listing may be some minutes old, so what it does not have is looked for once more at the provider. */
-  async function lookUp(connectionId: string, parent: string, name: string) {
+  async function lookUp(connection: WireConnection, parent: string, name: string) {
     for (const refresh of ["false", "true"] as const) {
       const { body } = await cli.client.call(listItems, {
-        params: { connection_id: connectionId },
-        query: { parent_ref: parent, name, limit: 1, refresh },
+        params: { connection_id: connection.id },
+        query: { parent_ref: parent, name, limit: namesakesShown, refresh },
       });
-      const [found] = body.items;
+      const [found, ...others] = body.items;
+      if (others.length > 0) throw severalItems(connection, name, body.items);
       if (found !== undefined) return found;
+      // What could not be looked for may well be there.
+      const failure = findListingFailure(body);
+      if (failure !== undefined) throw failure;
     }
     return undefined;
   }
+}
+
+/** Why the provider could not list a folder, of an answer with what is known of it; undefined when it could. */
+export function findListingFailure(
+  body: Pick<z.output<typeof listing>, "refresh_state" | "error_code" | "error_message">,
+): CliError | undefined {
+  if (body.refresh_state !== "failed") return undefined;
+  const { code, hint } = failures[body.error_code ?? ""] ?? fallback;
+  const message = body.error_message ?? "the provider could not list this folder";
+  return new CliError(code, message, { service: "vault", hint });
+}
+
+const later = 'try again later; "croft vault connection test" tells how the storage is';
+const fallback: { readonly code: CliErrorCode; readonly hint: string } = {
+  code: "provider_failed",
+  hint: later,
+};
+const failures: Readonly<Record<string, typeof fallback>> = {
+  offline: { code: "provider_offline", hint: later },
+  reauth_required: {
+    code: "reauth_required",
+    hint: '"croft vault connection reconnect" renews the connection\'s credentials',
+  },
+};
+
+const namesakesShown = 5;
+
+/** A name that some providers let several items have: which of them is meant, nobody but the person knows. */
+function severalItems(
+  { display_name: connection }: WireConnection,
+  name: string,
+  items: readonly WireItem[],
+): CliError {
+  const ids = items.map(({ provider_item_id: id }) => `${connection}:${id}`);
+  return new CliError("usage", `several items are called ${JSON.stringify(name)}`, {
+    service: "vault",
+    hint: `name the one that is meant by its id: ${ids.join(", ")}`,
+  });
 }

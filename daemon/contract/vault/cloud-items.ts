@@ -69,7 +69,7 @@ export const listItems = endpoint({
     cursor: z.string().max(8192).optional(),
     limit: z.coerce.number<string | number>().int().min(1).max(1000).default(100),
     refresh: queryFlag.default(false),
-    /** Only the item of exactly this name. */
+    /** Only what has exactly this name: one item, or several where the provider lets names repeat. */
     name: z.string().max(1024).optional(),
   }),
   replies: { 200: listing, ...lookRefusals },

@@ -103,17 +103,29 @@ export async function findItemByName(
   parentRef: string,
   name: string,
 ): Promise<CloudItem | undefined> {
-  const row = await db.get<ItemRow>(
+  const [item] = await listItemsByName(db, { connectionId, parentRef }, name, 1);
+  return item;
+}
+
+/** The live items of a folder with exactly this name, the oldest first: some providers let names repeat. */
+export async function listItemsByName(
+  db: Queries,
+  { connectionId, parentRef }: { readonly connectionId: string; readonly parentRef: string },
+  name: string,
+  limit: number,
+): Promise<CloudItem[]> {
+  const rows = await db.all<ItemRow>(
     `SELECT ${columnList} FROM vault_items
      WHERE connection_id = ? AND parent_ref = ? AND name = ? AND deleted_at IS NULL
-     AND sort_key IN (?, ?) ORDER BY id LIMIT 1`,
+     AND sort_key IN (?, ?) ORDER BY id LIMIT ?`,
     connectionId,
     toRefKey(parentRef),
     name,
     toSortKey("folder", name),
     toSortKey("file", name),
+    limit,
   );
-  return row && toItem(row);
+  return rows.map(toItem);
 }
 
 /** Where a page of a folder begins: behind the item with this key. */

@@ -75,3 +75,35 @@ describe.each(Object.entries(vendors))("%s", (type, { start, variables, client }
     expect([got.status, got.text]).toEqual([200, "twelve bytes"]);
   });
 });
+
+test("google_drive: a listing by name holds all that have it", async () => {
+  await using vendor = await startGoogleDriveServer();
+  await using daemon = await startTestDaemon({
+    env: {
+      CROFT_GOOGLE_CLIENT_ID: googleClient.id,
+      CROFT_GOOGLE_CLIENT_SECRET: googleClient.secret,
+      CROFT_GOOGLE_BASE_URL: vendor.origin,
+    },
+  });
+  const mira = createPerson(daemon, "mira", "192.0.2.1");
+  await mira.register();
+  await mira.signIn();
+  const back = await agree(
+    (await mira.request("/api/cloud/authorize/google_drive")).json.authorization_url,
+  );
+  await daemon.request(back.pathname + back.search);
+  const owner = "ann@example.org";
+  const { id: parent } = vendor.store.rootOf(owner);
+  for (const text of ["first", "second"])
+    vendor.store.add(
+      { owner, name: "twin.txt", mimeType: "text/plain", parent },
+      Buffer.from(text),
+    );
+  const [connection] = (await mira.request("/api/cloud/connections")).json.items;
+  const base = `/api/cloud/connections/${connection.id}`;
+  const { items, next_cursor: next } = (await mira.request(`${base}/items?name=twin.txt`)).json;
+  expect([items.map(({ name }: { name: string }) => name), next]).toEqual([
+    ["twin.txt", "twin.txt"],
+    null,
+  ]);
+});

@@ -147,14 +147,19 @@ test("failed validation names each place", () => {
 });
 
 describe("what a storage made of a change", () => {
-  const refuse = (kind: string, reason: string) =>
+  const refuse = (kind: string, reason: string, retryAfter?: string) =>
     toFailure({
       service: "vault",
       status: 503,
       body: { kind, reason },
       requestId: undefined,
-      retryAfter: undefined,
+      retryAfter,
     });
+
+  test("names the moment to try again where the daemon does", () => {
+    expect(refuse("offline", "rate_limited", "7")?.details.hint).toBe("try again in 7 s");
+    expect(refuse("offline", "rate_limited")?.details.hint).toBe("try again later");
+  });
 
   test("is told in words; kind and reason stay for scripts", () => {
     const full = refuse("failed", "quota_exceeded");

@@ -4,7 +4,7 @@ import { type Column, size, time } from "../../../output/cells.ts";
 import { type Page, type PageSource, wholeList } from "../../../output/pages.ts";
 import { listOf } from "../../../output/spec.ts";
 import { listConnections } from "../find-connection.ts";
-import { createItemFinder, listItems, type WireItem } from "../find-item.ts";
+import { createItemFinder, findListingFailure, listItems, type WireItem } from "../find-item.ts";
 import { toItemAddress } from "../item-address.ts";
 import { getItemDetail, findSource, refusingClearly } from "./find-source.ts";
 
@@ -59,7 +59,10 @@ function folderPages(
         refresh: refresh && isFirst ? "true" : undefined,
       },
     });
-    if (isFirst && body.refresh_state === "failed")
+    const failure = isFirst ? findListingFailure(body) : undefined;
+    // A folder that was never listed is not an empty one.
+    if (failure !== undefined && body.listed_at === null) throw failure;
+    if (failure !== undefined)
       cli.io.note(
         `The provider could not list this folder; these are the last known items (${body.error_code ?? "failed"}).`,
       );

@@ -1,7 +1,6 @@
 import type { CliContext } from "../../../context.ts";
-import { CliError } from "../../../errors.ts";
-import type { CliErrorCode } from "../../../exit-codes.ts";
-import { listItems, type WireItem } from "../find-item.ts";
+import type { CliError } from "../../../errors.ts";
+import { findListingFailure, listItems, type WireItem } from "../find-item.ts";
 
 /** Everything in a folder. */
 export interface FolderContent {
@@ -31,23 +30,10 @@ export async function readFolder(
       },
     });
     items.push(...body.items);
-    if (body.refresh_state === "failed") failure = toFailure(body.error_code, body.error_message);
+    failure = findListingFailure(body) ?? failure;
     cursor = body.next_cursor ?? undefined;
   } while (cursor !== undefined);
   return { items, failure };
 }
 
 const largestPage = 1000;
-
-const codes: Readonly<Record<string, CliErrorCode>> = {
-  offline: "provider_offline",
-  reauth_required: "reauth_required",
-};
-
-function toFailure(code: string | null | undefined, message: string | null | undefined): CliError {
-  return new CliError(
-    codes[code ?? ""] ?? "provider_failed",
-    message ?? "the provider could not list this folder",
-    { service: "vault" },
-  );
-}

@@ -7,8 +7,8 @@ import {
   type FolderState,
 } from "../../../../storage/tables/vault/folders.ts";
 import {
-  findItemByName,
   listItems,
+  listItemsByName,
   replaceFolderItems,
   type CloudItem,
   type ItemCursor,
@@ -33,7 +33,7 @@ export interface BrowseRequest {
   readonly after: ItemCursor | undefined;
   readonly limit: number;
   readonly refresh: boolean;
-  /** Only the item of exactly this name. */
+  /** Only what has exactly this name. */
   readonly name: string | undefined;
 }
 
@@ -144,8 +144,8 @@ export function createListings(deps: CloudDeps, adapters: Adapters): CloudListin
         state = await getFolderState(db, connection.id, parentRef);
       }
       if (name !== undefined) {
-        const item = await findItemByName(db, connection.id, parentRef, name);
-        return { state, items: item === undefined ? [] : [item], next: undefined };
+        const items = await listItemsByName(db, { connectionId, parentRef }, name, limit);
+        return { state, items, next: undefined };
       }
       const found = await listItems(db, { connectionId, parentRef }, { after, limit: limit + 1 });
       const items = found.slice(0, limit);

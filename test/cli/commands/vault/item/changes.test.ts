@@ -246,6 +246,39 @@ describe("item addresses", () => {
     ]);
   });
 
+  test("that several items have are refused with the ids, so that none is deleted by chance", async () => {
+    const twins = [
+      { provider_item_id: "one", name: "twin.txt", kind: "file" },
+      { provider_item_id: "two", name: "twin.txt", kind: "file" },
+    ];
+    const listed = { refresh_state: "fresh", items: twins, next_cursor: null };
+    const { ran, sent } = await go(["rm", "home:/twin.txt", "--yes", "--json"], {
+      [`GET ${base}/items`]: { body: listed },
+    });
+    expect(ran.code).toBe(2);
+    expect(ran.error()).toMatchObject({
+      message: 'several items are called "twin.txt"',
+      hint: "name the one that is meant by its id: home:one, home:two",
+    });
+    expect(sent?.method).toBe("GET");
+  });
+
+  test.each([
+    ["offline", 11, "connection test"],
+    ["reauth_required", 13, "connection reconnect"],
+    ["provider_error", 11, "connection test"],
+  ])(
+    "that cannot be looked up at the provider (%s) are not said to be gone",
+    async (code, exit, hint) => {
+      const failed = { refresh_state: "failed", error_code: code, error_message: "No.", items: [] };
+      const { ran } = await go(["cat", "home:/a.txt"], {
+        [`GET ${base}/items`]: { body: { ...failed, next_cursor: null } },
+      });
+      expect([ran.code, ran.err]).toEqual([exit, expect.stringContaining(hint)]);
+      expect(ran.err).toContain("No.");
+    },
+  );
+
   test("name folders by their ids, too", async () => {
     const detail = {
       [`GET ${base}/items/docs/detail`]: {

@@ -162,6 +162,20 @@ describe("item list", () => {
     });
   });
 
+  test("a folder that could never be listed is a failure; one that was listed before is shown", async () => {
+    const failed = { refresh_state: "failed", error_code: "offline", error_message: "No way." };
+    const listed = { ...failed, items: [item("a")], listed_at: "2026-01-01T00:00:00Z" };
+    const pages = [{ ...failed, items: [], listed_at: null }, listed].map((body) => ({
+      body: { ...body, next_cursor: null },
+    }));
+    await inHome({ "GET /api/cloud/connections/c1/items": pages }, async (_home, go) => {
+      const never = await go(["list", "home:/", "--json"]);
+      expect(never.error()).toMatchObject({ code: "provider_offline", message: "No way." });
+      const before = await go(["list", "home:/", "--jq", ".[].name"]);
+      expect([before.code, before.out]).toEqual([0, "a\n"]);
+    });
+  });
+
   test("follows the cursor with --all", async () => {
     const pages = [
       { items: [item("a")], next_cursor: "n1", refresh_state: "fresh" },
