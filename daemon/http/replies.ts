@@ -1,4 +1,5 @@
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
+import { isDiskFull } from "../../storage/disk-full.ts";
 import { StorageError } from "../../storage/engine/database.ts";
 import { AppError, type ErrorCode } from "../errors.ts";
 import type { AnswerHeaders, RenderedError } from "./handle.ts";
@@ -20,12 +21,12 @@ export const statusOfCode: Readonly<Record<ErrorCode, number>> = {
   storage_full: 507,
 };
 
-/** The refusal that a failed statement amounts to, or undefined when it is a bug. */
+/** The refusal that a failed statement, or a disk without room, amounts to; undefined when it is a bug. */
 export function toRefusal(error: unknown): AppError | undefined {
   if (error instanceof AppError) return error;
-  if (!(error instanceof StorageError)) return undefined;
-  if (error.code === "full")
+  if (isDiskFull(error) || (error instanceof StorageError && error.code === "full"))
     return new AppError("storage_full", "The server's disk is full.", { cause: error });
+  if (!(error instanceof StorageError)) return undefined;
   if (error.code === "busy" || error.code === "closed")
     return new AppError("unavailable", "The server is busy. Try again in a moment.", {
       cause: error,

@@ -195,9 +195,14 @@ describe("failures", () => {
   });
 
   test("a full disk is 507, a busy database 503, both without details", async () => {
-    expect(await outcome(new StorageError("full", "SQLITE_FULL at /x"))).toMatchObject({
-      status: 507,
-    });
+    for (const full of [
+      new StorageError("full", "SQLITE_FULL at /x"),
+      Object.assign(new Error("ENOSPC: no space left on device, write '/x'"), { code: "ENOSPC" }),
+    ])
+      expect(await outcome(full)).toMatchObject({
+        status: 507,
+        body: '{"detail":"The server\'s disk is full."}',
+      });
     const busy = await outcome(new StorageError("busy", "locked /x"));
     expect(busy.status).toBe(503);
     expect(busy.body).not.toContain("/x");
