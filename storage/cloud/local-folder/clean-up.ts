@@ -3,7 +3,7 @@ import { lstat, mkdir, readdir, readFile, rmdir, unlink, writeFile } from "node:
 import { parseJsonObject } from "../json.ts";
 import type { ProviderDeps } from "../provider.ts";
 import { openBelow, type Folder } from "./anchor.ts";
-import { unless } from "./errno.ts";
+import { toFailure, unless } from "./errno.ts";
 import { toPlace } from "./paths.ts";
 import {
   lstatOf,
@@ -62,6 +62,18 @@ export async function cleanUp(root: Folder, deps: Deps): Promise<void> {
   });
 }
 
+/** The same in a folder on another disk, from which nothing can come to the adapter's own folder. What cannot go stays. */
+export async function cleanUpBeside(folder: Folder, deps: Deps): Promise<void> {
+  try {
+    for (const kind of ["upload", "removal"] as const)
+      for (const { name, stats } of await listAbandoned(folder, kind, deps, ".croft-"))
+        await unless(["ENOENT"], removeTree(folder, name, stats));
+  } catch (error) {
+    // A failed system call is no reason not to list the rest; anything else is thrown on.
+    toFailure(error);
+  }
+}
+
 const RECORD = ".json";
 
 interface Abandoned {
@@ -82,11 +94,18 @@ async function inOwn(
   }
 }
 
-async function listAbandoned(folder: Folder, kind: Temporary, deps: Deps): Promise<Abandoned[]> {
+async function listAbandoned(
+  folder: Folder,
+  kind: Temporary,
+  deps: Deps,
+  prefix: "" | ".croft-" = "",
+): Promise<Abandoned[]> {
   const found: Abandoned[] = [];
   for (const name of await readdir(folder.self)) {
+    if (!name.startsWith(prefix)) continue;
+    const unprefixed = name.slice(prefix.length);
     const [, home, pid, run] =
-      new RegExp(`^${kind}-([a-z0-9]+)-(\\d+)-(t[a-z0-9]+(?=-))?`).exec(name) ?? [];
+      new RegExp(`^${kind}-([a-z0-9]+)-(\\d+)-(t[a-z0-9]+(?=-))?`).exec(unprefixed) ?? [];
     if (home === undefined) continue;
     const stats = await unless(["ENOENT"], lstat(folder.at(name), { bigint: true }));
     if (!stats.ok) continue;

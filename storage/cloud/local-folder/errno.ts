@@ -7,6 +7,13 @@ export function errnoOf(error: unknown): string | undefined {
     : undefined;
 }
 
+/** Calls that give something a name. */
+const NAMING = ["open", "mkdir", "link", "rename"];
+
+function syscallOf(error: unknown): string {
+  return error instanceof Error && "syscall" in error ? String(error.syscall) : "";
+}
+
 /** The outcome that a failed system call amounts to. What is no failed system call is a bug and thrown on. */
 export function toFailure(error: unknown): Failure {
   const note = errnoOf(error);
@@ -31,6 +38,11 @@ export function toFailure(error: unknown): Failure {
     case "ENAMETOOLONG":
     case "EILSEQ":
       return { kind: "invalid_name", rule: note === "EILSEQ" ? "not_unicode" : "too_long", note };
+    case "EINVAL":
+      // File systems of other systems refuse letters such as a colon with it.
+      return NAMING.includes(syscallOf(error))
+        ? { kind: "invalid_name", rule: "refused_by_provider", note }
+        : { kind: "offline", sent: true, note };
     case "ETXTBSY":
       return { kind: "locked", note };
     case "EXDEV":

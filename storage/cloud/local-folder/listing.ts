@@ -2,32 +2,35 @@ import { lstat, readdir } from "node:fs/promises";
 import { LISTING_ITEMS_MAX, type ListOutcome, type ProviderItem } from "../provider.ts";
 import type { Folder } from "./anchor.ts";
 import { unless } from "./errno.ts";
-import { isOwn } from "./paths.ts";
+import { isBeside, isOwn } from "./paths.ts";
 import type { Looks } from "./versions.ts";
 
 /** How many entries of a folder are looked at side by side. */
 const LOOKS_AT_ONCE = 64;
 
-/** Everything in a folder that is open. */
+/** Everything in a folder that is open. `clear` is called when something temporary lies there, which is left out. */
 export async function listFolder(
   folder: Folder,
   id: string,
   looks: Looks,
   signal: AbortSignal,
+  clear: () => Promise<void>,
 ): Promise<ListOutcome> {
   await folder.verify();
-  const names = (await readdir(folder.self, { encoding: "buffer" }))
+  const found = (await readdir(folder.self, { encoding: "buffer" }))
     .map(decodeName)
     .filter((name) => name !== undefined && !(id === "" && isOwn(name)));
+  const names = found.filter((name) => name !== undefined && !isBeside(name));
+  if (names.length < found.length) await clear();
   if (names.length > LISTING_ITEMS_MAX) return { kind: "unsupported", reason: "folder_too_large" };
   const items: ProviderItem[] = [];
   for (let at = 0; at < names.length; at += LOOKS_AT_ONCE) {
     if (signal.aborted) return { kind: "offline", sent: false, note: "aborted" };
     const seen = names.slice(at, at + LOOKS_AT_ONCE).map(async (name) => {
       if (name === undefined) return undefined;
-      const found = await unless(["ENOENT"], lstat(folder.at(name), { bigint: true }));
+      const looked = await unless(["ENOENT"], lstat(folder.at(name), { bigint: true }));
       // What vanishes between reading the folder and looking at it was not there.
-      return found.ok ? looks.toItem(id, name, found.value) : undefined;
+      return looked.ok ? looks.toItem(id, name, looked.value) : undefined;
     });
     for (const item of await Promise.all(seen)) if (item !== undefined) items.push(item);
   }

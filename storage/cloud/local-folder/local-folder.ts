@@ -11,9 +11,9 @@ import {
 } from "../provider.ts";
 import { openBelow, type Folder } from "./anchor.ts";
 import { toFailure, unless } from "./errno.ts";
-import { cleanUp, toTemporaryName } from "./clean-up.ts";
+import { cleanUp, cleanUpBeside, toTemporaryName } from "./clean-up.ts";
 import { listFolder } from "./listing.ts";
-import { isOwn, toId, toPlace, toSegments } from "./paths.ts";
+import { isBeside, isOwn, toId, toPlace, toSegments } from "./paths.ts";
 import { relocate, type Staging } from "./relocate.ts";
 import { openOwn, openRoot, placeRoot, probeRoot, RootGone, type RootPlace } from "./root.ts";
 import { openForReading, publishAnywhere, streamOf, writeTemporary } from "./transfer.ts";
@@ -133,7 +133,9 @@ function createLocalFolder(
     can,
 
     list: ({ folder, signal }) =>
-      inFolder(folder, (opened) => listFolder(opened, folder, looks, signal)),
+      inFolder(folder, (opened) =>
+        listFolder(opened, folder, looks, signal, () => cleanUpBeside(opened, deps)),
+      ),
 
     async stat({ id }) {
       const where = toPlace(id);
@@ -306,7 +308,11 @@ function createLocalFolder(
     const path = await writeTemporary(upload, tmp, toTemporaryName("upload", deps));
     try {
       return await using(openBelow(root, toSegments(parent) ?? []), async (folder) => {
-        const published = await publishAnywhere(path, { folder, name }, deps.newId());
+        const published = await publishAnywhere(
+          path,
+          { folder, name },
+          toTemporaryName("upload", deps),
+        );
         if (published.kind !== "ok") return published;
         await folder.sync();
         const stats = await lstat(folder.at(name), { bigint: true });
@@ -354,7 +360,8 @@ async function lookAt(place: RootPlace, facts: Facts | undefined, deps: Provider
 }
 
 function refuseName(parent: string, name: string): Failure | undefined {
-  const rule = brokenNameRule(name) ?? (parent === "" && isOwn(name) ? "reserved_name" : undefined);
+  const isReserved = isBeside(name) || (parent === "" && isOwn(name));
+  const rule = brokenNameRule(name) ?? (isReserved ? "reserved_name" : undefined);
   return rule === undefined ? undefined : { kind: "invalid_name", rule };
 }
 

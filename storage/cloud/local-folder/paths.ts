@@ -32,6 +32,11 @@ export function toId(parentId: string, name: string): string {
   return parentId === "" ? name : `${parentId}/${name}`;
 }
 
+/** Whether a name is a temporary one of the adapter's in a folder that lies on another disk than its own folder. */
+export function isBeside(name: string): boolean {
+  return /^\.croft-(upload|removal)-[a-z0-9]+-\d+-/.test(name);
+}
+
 /** Whether a first segment names the adapter's own folder; a file system that ignores case must not open it either. */
 export function isOwn(segment: string | undefined): boolean {
   return segment?.toLowerCase() === OWN_FOLDER;

@@ -143,7 +143,7 @@ async function writeAll(
 export async function publishAnywhere(
   path: string,
   to: Place,
-  id: string,
+  temporaryName: string,
 ): Promise<{ readonly kind: "ok" } | Failure> {
   await to.folder.verify();
   try {
@@ -153,7 +153,7 @@ export async function publishAnywhere(
     if (errnoOf(error) !== "EXDEV") throw error;
   }
   // Another file system is mounted below the root: the bytes have to be whole over there first.
-  const near = to.folder.at(`.croft-${id}`);
+  const near = to.folder.at(`.croft-${temporaryName}`);
   try {
     await copyFile(path, near, constants.COPYFILE_EXCL);
     const copy = await open(near, "r+");

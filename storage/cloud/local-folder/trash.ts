@@ -42,7 +42,7 @@ export async function discard(
     }
     await forget(trash, id);
     if (taken.kind === "ok") return { kind: "ok", how: "permanent" };
-    return taken.kind === "elsewhere" ? await removeInPlace(from, isExpected, id) : taken;
+    return taken.kind === "elsewhere" ? await removeInPlace(from, isExpected, id, removal) : taken;
   } catch (error) {
     await forget(trash, id);
     throw error;
@@ -94,11 +94,14 @@ async function removeInPlace(
   from: Place,
   isExpected: (stats: BigIntStats) => boolean,
   id: string,
+  removal: string,
 ): Promise<DeleteOutcome> {
   const hidden: Place = { folder: from.folder, name: `.croft-${id}` };
   const taken = await take(from, hidden, isExpected);
   if (taken.kind !== "ok") return { kind: "stale" };
-  await removeTree(hidden.folder, hidden.name, taken.stats);
+  const gone = `.croft-${removal}`;
+  await rename(hidden.folder.at(hidden.name), hidden.folder.at(gone));
+  await removeTree(hidden.folder, gone, taken.stats);
   await from.folder.sync();
   return { kind: "ok", how: "permanent" };
 }

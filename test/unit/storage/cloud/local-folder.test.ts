@@ -20,6 +20,7 @@ import { PassThrough, Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { openBelow, openTrusted } from "../../../../storage/cloud/local-folder/anchor.ts";
+import { toFailure } from "../../../../storage/cloud/local-folder/errno.ts";
 import { relocate, respell } from "../../../../storage/cloud/local-folder/relocate.ts";
 import { localFolder } from "../../../../storage/cloud/local-folder/provider.ts";
 import { createLooks } from "../../../../storage/cloud/local-folder/versions.ts";
@@ -444,6 +445,30 @@ describe("what else happens on disks", () => {
     await writeFile(join(tmp, `upload-home-${process.pid}-t1-x`), "half");
     await list(await restart());
     expect(await readdir(tmp)).toEqual([]);
+  });
+
+  test("what a crash has left in a folder on another disk is not shown, and goes with the next look", async () => {
+    const names = {
+      copy: ".croft-upload-home-999999999-t1-x",
+      rest: ".croft-removal-home-999999999-t1-x",
+      running: ".croft-upload-elsewhere-999999999-t1-x",
+    };
+    await writeFile(join(root, names.copy), "half");
+    await mkdir(join(root, names.rest));
+    await writeFile(join(root, names.rest, "inner"), "x");
+    await writeFile(join(root, names.running), "another daemon's");
+    expect(await provider.list({ folder: "", signal })).toEqual({ kind: "ok", items: [] });
+    expect((await readdir(root)).sort()).toEqual([".croft", names.running]);
+    expect(await upload("", names.running, "x")).toMatchObject({ rule: "reserved_name" });
+  });
+
+  test("a name that a disk of another system refuses is an invalid name", () => {
+    const refused = (syscall: string) =>
+      toFailure(Object.assign(new Error("EINVAL"), { code: "EINVAL", syscall })).kind;
+    expect(["open", "mkdir", "link", "rename"].map(refused)).toEqual(
+      Array.from({ length: 4 }, () => "invalid_name"),
+    );
+    expect(refused("read")).toBe("offline");
   });
 
   test("a file that a crash has left with both names keeps the old one", async () => {
