@@ -5,8 +5,11 @@ import { existsSync } from "node:fs";
 import { devNull } from "node:os";
 import type { Readable, Writable } from "node:stream";
 
-/** Why git could not do what it was asked to. `missing`: there is no git; `failed`: it ended with a failure; `too_long`: more output or time than allowed. */
-export type GitErrorCode = "missing" | "failed" | "too_long";
+/**
+ * Why git could not do what it was asked to. `missing`: there is no git; `busy`: this process has too many files open to
+ * start one; `failed`: it ended with a failure; `too_long`: more output or time than allowed.
+ */
+export type GitErrorCode = "missing" | "busy" | "failed" | "too_long";
 
 /** A run of git that failed. The message is for the log: it may hold paths and what git said. */
 export class GitError extends Error {
@@ -54,7 +57,7 @@ export interface GitRunOptions {
 export interface Git {
   /** Runs a command of git to its end and returns what it printed. @throws GitError */
   run(args: readonly string[], options: GitRunOptions): Promise<Buffer>;
-  /** Starts a command of git for streaming. */
+  /** Starts a command of git for streaming. @throws GitError `busy` */
   start(
     args: readonly string[],
     options: Pick<GitRunOptions, "directory" | "env" | "config">,
@@ -100,6 +103,11 @@ export function createGit({ searchPath }: { readonly searchPath: string }): Git 
       stdio: ["pipe", "pipe", "pipe"],
       windowsHide: true,
     });
+    // Without descriptors for the pipes there are none, whatever the types say, and an error follows that somebody must hear.
+    if ((child.stdin as Writable | undefined) === undefined) {
+      child.once("error", () => undefined);
+      throw new GitError("busy", `git ${args[0] ?? ""} cannot be started: too many open files`);
+    }
     return toProcess(child);
   };
 

@@ -56,6 +56,8 @@ export function feedGit(
   body.once("close", () => {
     if (!body.readableEnded) child.stop();
   });
+  // It may have broken off while git was started: then nothing more is heard of it.
+  if (body.destroyed && !body.readableEnded) child.stop();
   void child.ended.then(() => {
     body.unpipe();
     body.resume();

@@ -131,10 +131,10 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
       const { repository } = await getAllowed(transfer, service);
       const release = await takeTurn(transfer);
       try {
-        const child = git.start([...toCommand(service), "."], {
-          directory: await locate(repository),
-          env: toProtocol(transfer),
-        });
+        const directory = await locate(repository);
+        const child = await refusing(async () =>
+          git.start([...toCommand(service), "."], { directory, env: toProtocol(transfer) }),
+        );
         const timer = setTimeout(child.stop, limits.transferMs);
         transfer.signal.addEventListener("abort", child.stop, { once: true });
         feedGit(transfer, child, { bytesMax: limits.fetchBytes });
@@ -165,11 +165,14 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
       if (pusher === undefined) throw needsCredentials();
       const release = await takeTurn(transfer);
       try {
-        const child = git.start([...toCommand(service), "."], {
-          directory: await locate(owned.repository),
-          env: toProtocol(transfer),
-          config: { "receive.maxInputSize": String(pushBytesMax) },
-        });
+        const directory = await locate(owned.repository);
+        const child = await refusing(async () =>
+          git.start([...toCommand(service), "."], {
+            directory,
+            env: toProtocol(transfer),
+            config: { "receive.maxInputSize": String(pushBytesMax) },
+          }),
+        );
         const timer = setTimeout(child.stop, limits.transferMs);
         const stream = pushes.run(child, transfer, { ...owned, pusher });
         void child.ended.then(() => {

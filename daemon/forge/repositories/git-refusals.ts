@@ -9,6 +9,11 @@ export async function refusing<T>(work: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (error instanceof GitError && error.code === "missing")
       throw new AppError("unavailable", "git is not installed on the server", { cause: error });
+    if (error instanceof GitError && error.code === "busy")
+      throw new AppError("unavailable", "too much is going on at once, try again in a moment", {
+        headers: { "Retry-After": "5" },
+        cause: error,
+      });
     if (isFull(error))
       throw new AppError("storage_full", "The server's disk is full.", { cause: error });
     throw error;

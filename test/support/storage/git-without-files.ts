@@ -1,0 +1,21 @@
+// Run with few file descriptors: starts git when none are left, and prints what became of it and of the next run.
+import { closeSync, openSync } from "node:fs";
+import { devNull, tmpdir } from "node:os";
+import { createGit, GitError } from "../../../storage/git/git.ts";
+
+const git = createGit({ searchPath: process.env["PATH"] ?? "" });
+const run = () =>
+  git.run(["version"], { directory: tmpdir() }).then(
+    () => "done",
+    (error: unknown) => (error instanceof GitError ? error.code : String(error)),
+  );
+
+const held: number[] = [];
+try {
+  for (;;) held.push(openSync(devNull, "r"));
+} catch {
+  // None is left.
+}
+const without = await run();
+for (const each of held) closeSync(each);
+process.stdout.write(JSON.stringify([without, await run()]));
