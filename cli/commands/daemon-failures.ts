@@ -103,6 +103,10 @@ const serverHints: readonly (readonly [RegExp, string])[] = [
     /SQLSTATE 42501/,
     "give the user of database_url (CROFT_DATABASE_URL) the rights, or the database itself",
   ],
+  [
+    /SQLSTATE 42(?:703|P07)/,
+    "give croft a database of its own: the one of database_url (CROFT_DATABASE_URL) holds tables of another program",
+  ],
   [/SQLSTATE 53300/, "let the server have more connections (max_connections), or end others"],
   [/no answer/, "start the server, or mend its address in database_url (CROFT_DATABASE_URL)"],
 ];

@@ -60,7 +60,7 @@ export function migrate(db: MigratableDatabase, migrations: readonly Migration[]
 async function applyMissing(db: Database, migrations: readonly Migration[]): Promise<void> {
   for (const statement of toDialectStatements(HISTORY, db.dialect)) await db.run(statement);
   const applied = await listApplied(db);
-  for (const row of applied) assertKnown(row, migrations);
+  for (const row of applied) assertKnown(row, migrations, db.dialect);
   const versions = new Set(applied.map((row) => row.version));
   for (const migration of migrations)
     if (!versions.has(migration.version)) await apply(db, migration);
@@ -83,20 +83,26 @@ function listApplied(db: Queries): Promise<Applied[]> {
   return db.all<Applied>("SELECT version, name, hash FROM schema_migrations ORDER BY version");
 }
 
-function assertKnown(row: Applied, migrations: readonly Migration[]): void {
+function assertKnown(
+  row: Applied,
+  migrations: readonly Migration[],
+  dialect: Database["dialect"],
+): void {
   const known = migrations.find((migration) => migration.version === row.version);
+  // A server's database is restored by who runs the server.
+  const tool = dialect === "sqlite" ? "`croft daemon restore`" : "the server's own tools";
   const step = `${String(row.version).padStart(4, "0")}_${row.name}`;
   if (known === undefined)
     throw new StorageError(
       "failed",
       `the database was made by a later croft (it has ${step}, which this one does not know): ` +
-        "upgrade croft, or restore a backup with `croft daemon restore`",
+        `upgrade croft, or restore a backup with ${tool}`,
     );
   if (known.hash !== row.hash)
     throw new StorageError(
       "failed",
       `migration ${step} is not the one that made this database: ` +
-        "run the croft that made it, or restore a backup with `croft daemon restore`",
+        `run the croft that made it, or restore a backup with ${tool}`,
     );
 }
 

@@ -137,6 +137,16 @@ onServer.describe("a PostgreSQL server", () => {
     await expect(openPostgres({ url: absent.href, clock: Date.now })).rejects.toThrow("3D000");
   });
 
+  onServer("a database of a later croft is refused with what helps there", async () => {
+    const db = await openPostgres({ url: await databases.create(), clock: Date.now });
+    const later = { version: 9999, name: "later", script: "SELECT 1", hash: "" };
+    await migrate(db, [later]);
+    const refused = migrate(db, readMigrations());
+    await expect(refused).rejects.toThrow("9999_later");
+    await expect(refused).rejects.toThrow("restore a backup with the server's own tools");
+    await db.close();
+  });
+
   onServer("two daemons that start together on an empty database migrate it once", async () => {
     const empty = await databases.create();
     const options = { dataDirectory: "/nowhere", clock: Date.now };

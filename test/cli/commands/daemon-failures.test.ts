@@ -35,6 +35,7 @@ test.each([
     /sslmode=disable/,
   ],
   ["permission denied for schema public (SQLSTATE 42501) in: CREATE TABLE t (n)", /the rights/],
+  ['relation "jobs" already exists (SQLSTATE 42P07) in: CREATE TABLE jobs (n)', /another program/],
 ])("of a server comes with what helps, and without statements: %s", (words, hint) => {
   const failure = toDaemonFailure(new StorageError("failed", words), {}) as CliError;
   expect(failure.details.hint).toMatch(hint);
