@@ -52,9 +52,13 @@ export async function openCacheFiles(folder: string, newId: () => string): Promi
         if (["ENOENT", "ENOTDIR", "ELOOP", "ENXIO"].includes(codeOf(error))) return undefined;
         throw error;
       }
-      if ((await handle.stat()).isFile()) return handle;
-      await handle.close();
-      return undefined;
+      let isFile = false;
+      try {
+        isFile = (await handle.stat()).isFile();
+        return isFile ? handle : undefined;
+      } finally {
+        if (!isFile) await handle.close();
+      }
     },
 
     async createTemporary(id) {

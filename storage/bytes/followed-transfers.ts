@@ -87,8 +87,11 @@ export function createFollowedTransfers(options: FollowedTransfersOptions): Foll
         } finally {
           transfer.leave();
           isOver = true;
-          await files.removeTemporary(id);
-          if (transfer.users === 0) await shut();
+          try {
+            await files.removeTemporary(id);
+          } finally {
+            if (transfer.users === 0) await shut();
+          }
         }
       }
 

@@ -33,10 +33,10 @@ async function copy(
   sha256: string,
   size: number,
 ): Promise<boolean> {
-  const source = await from.open(sha256, size);
-  if (source === undefined) return false;
   const writer = await to.create();
   try {
+    const source = await from.open(sha256, size);
+    if (source === undefined) return false;
     await pipeline(source, async (chunks: AsyncIterable<Buffer>) => {
       for await (const chunk of chunks) await writer.write(chunk);
     });

@@ -91,12 +91,14 @@ export function createObjectStore({ folder, tmp, newId }: ObjectStoreDeps): File
       if (!OBJECT_NAME.test(sha256)) return undefined;
       const handle = await openFile(pathOf(sha256));
       if (handle === undefined) return undefined;
-      const found = await handle.stat();
-      if (!found.isFile() || found.size !== size) {
-        await handle.close();
-        return undefined;
+      let stream: Readable | undefined;
+      try {
+        const found = await handle.stat();
+        if (found.isFile() && found.size === size) stream = handle.createReadStream(range);
+        return stream;
+      } finally {
+        if (stream === undefined) await handle.close();
       }
-      return handle.createReadStream(range);
     },
 
     async sweep({ before, isInUse, signal }) {

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readlink } from "node:fs/promises";
+import { mkdtemp, readdir } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,6 +10,7 @@ import { anyone, endpoint, multipart } from "../../../../daemon/contract/endpoin
 import { AppError } from "../../../../daemon/errors.ts";
 import type { MultipartForm, Route } from "../../../../daemon/http/handle.ts";
 import { serveRoutes } from "../../../support/http-app.ts";
+import { openFilesBelow } from "../../../support/open-files.ts";
 
 const upload = endpoint({
   name: "test.upload",
@@ -249,10 +250,3 @@ describe("attack: malformed forms", () => {
     await expect.poll(() => outcomes).toEqual(["started", "invalid_argument"]);
   });
 });
-
-/** The files below a folder that this process holds open; none where the system does not tell. */
-async function openFilesBelow(folder: string): Promise<string[]> {
-  const open = await readdir("/proc/self/fd").catch(() => []);
-  const targets = open.map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => ""));
-  return (await Promise.all(targets)).filter((target) => target.startsWith(folder));
-}

@@ -22,6 +22,7 @@ import type { CacheRequest, FetchFrom } from "../../../../storage/bytes/cache-re
 import type { Database } from "../../../../storage/engine/database.ts";
 import { insertConnection } from "../../../../storage/tables/vault/connections.ts";
 import { insertVaultUser } from "../../../../storage/tables/vault/users.ts";
+import { openFilesBelow } from "../../../support/open-files.ts";
 import { openTestDatabase } from "../../../support/storage/database.ts";
 import { tickAfter } from "../../../support/storage/file-clock.ts";
 
@@ -309,6 +310,33 @@ describe("many want the same at once", () => {
     await t.cache.close();
     expect(await readdir(join(t.folder, "tmp"))).toEqual([]);
     expect(t.errors).toEqual([]);
+  });
+
+  test("a file that can neither be kept nor removed is not left open", async () => {
+    await using t = await openTestCache();
+    const left = Promise.withResolvers<void>();
+    const outcome = await t.cache.open<string, Failure>({
+      userId: "u",
+      connectionId: "c",
+      key: keyOf("a"),
+      flight: "a",
+      fetch: async () => {
+        const bytes = async function* () {
+          yield randomBytes(MIB);
+          await left.promise;
+        };
+        return fetched("a", Readable.from(bytes()), MIB);
+      },
+    });
+    if (outcome.kind !== "ok") throw new Error("not opened");
+    const tmp = join(t.folder, "tmp");
+    await rm(tmp, { recursive: true });
+    await symlink(tmp, tmp);
+    outcome.bytes.release();
+    left.resolve();
+    await t.settle();
+    expect(t.errors).toEqual([expect.stringContaining("keeping a file: Error: ELOOP")]);
+    expect(await openFilesBelow(t.folder)).toEqual([]);
   });
 
   test("a failed fetch is told to all who waited and poisons nobody after", async () => {

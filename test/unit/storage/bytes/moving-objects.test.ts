@@ -1,0 +1,22 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { createMovingObjects } from "../../../../storage/bytes/moving-objects.ts";
+import { createObjectStore } from "../../../../storage/bytes/object-store.ts";
+import { StorageError } from "../../../../storage/engine/database.ts";
+import { openFilesBelow } from "../../../support/open-files.ts";
+
+test("a file whose new place takes nothing at the moment is not left open", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "croft-moving-"));
+  const from = createObjectStore({ folder: join(folder, "old"), tmp: folder, newId: () => "1" });
+  const writer = await from.create();
+  await writer.write(Buffer.from("hello"));
+  await writer.seal();
+  await writer.publish();
+  const to = { ...from, create: () => Promise.reject(new StorageError("full", "no room")) };
+  const sweeping = createMovingObjects(from, to).sweep({ before: 0, isInUse: async () => true });
+  await expect(sweeping).rejects.toThrow("no room");
+  expect(await openFilesBelow(folder)).toEqual([]);
+  await rm(folder, { recursive: true });
+});
