@@ -28,6 +28,12 @@ const codeOfKind: Readonly<Record<string, CliErrorCode>> = {
   recording_failed: "provider_failed",
 };
 
+/** Where the reason says more than the kind. */
+const codeOfReason: Readonly<Record<string, CliErrorCode>> = {
+  "conflict/name_collision": "name_collision",
+  "failed/quota_exceeded": "quota_exceeded",
+};
+
 const codeOfStatus: Readonly<Record<number, CliErrorCode>> = {
   400: "invalid",
   401: "invalid_credentials",
@@ -58,8 +64,7 @@ export function toFailure(facts: AnswerFacts): CliError | undefined {
   const kind = textOf(fields["kind"]);
   const reason = textOf(fields["reason"]);
   const byKind = facts.service === "vault" && kind !== undefined ? codeOfKind[kind] : undefined;
-  if (byKind !== undefined)
-    return toError(byKind === "conflict" && reason === "name_collision" ? reason : byKind);
+  if (byKind !== undefined) return toError(codeOfReason[`${kind}/${reason}`] ?? byKind);
   if (isSuccess) {
     if (fields["success"] === false) return toError("provider_failed");
     if (fields["requires_totp"] === true || fields["requires_password_change"] === true)

@@ -164,6 +164,7 @@ describe("what a storage made of a change", () => {
   test("is told in words; kind and reason stay for scripts", () => {
     const full = refuse("failed", "quota_exceeded");
     expect(full?.message).toBe("there is no room left in the storage");
+    expect(full?.code).toBe("quota_exceeded");
     expect(full?.details).toMatchObject({ kind: "failed", reason: "quota_exceeded" });
     expect(full?.details.hint).toBe("make room there and repeat");
   });
