@@ -83,7 +83,10 @@ export function createDailyExports(deps: DailyExportsDeps): DailyExports {
         file = await openDay();
       }
       if (file === undefined) throw new AppError("not_found", "There is no export of this day");
-      const { size, mtime } = await file.stat();
+      const { size, mtime } = await file.stat().catch(async (error: unknown) => {
+        await file.close();
+        throw error;
+      });
       return {
         day,
         sizeBytes: size,
