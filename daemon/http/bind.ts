@@ -209,9 +209,11 @@ export function bindRoutes<Caller>(
         maxFileBytes: options.maxUploadBytes,
         temporaryDirectory: options.temporaryDirectory,
         fieldNames: Object.keys(spec.fields.shape),
-        toMalformed: (message) => {
+        toMalformed: (message, cause) => {
           const error = new z.ZodError([{ code: "custom", path: [], message, input: undefined }]);
-          return api.toValidationError("body", error, declared);
+          const refusal = api.toValidationError("body", error, declared);
+          refusal.cause = cause;
+          return refusal;
         },
       });
       try {

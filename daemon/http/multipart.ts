@@ -19,8 +19,8 @@ export interface MultipartOptions {
   readonly temporaryDirectory: string;
   /** The names of the fields that matter: any other one may stand anywhere. */
   readonly fieldNames: readonly string[];
-  /** Makes the refusal of what is no form, in the words of the API. */
-  readonly toMalformed: (text: string) => AppError;
+  /** Makes the refusal of what is no form, in the words of the API; `cause` is for the log. */
+  readonly toMalformed: (text: string, cause?: unknown) => AppError;
 }
 
 /** So much of a form that is refused is still read, so that its sender gets to read why. */
@@ -91,7 +91,7 @@ export function readMultipart(
     else file.then((part) => finish({ fields, file: part }), fail);
   });
   parser.on("error", fail);
-  message.on("error", () => fail(toMalformed("The form did not arrive whole.")));
+  message.on("error", (error) => fail(toMalformed("The form did not arrive whole.", error)));
   message.once("close", () => {
     if (!message.complete) fail(toMalformed("The form did not arrive whole."));
   });
@@ -101,7 +101,7 @@ export function readMultipart(
   /** What the parser says of a form is its sender's fault; what the system says of the disk is not. */
   function toRefusal(error: unknown): Error {
     const isOwn = error instanceof AppError || (error instanceof Error && "syscall" in error);
-    return isOwn ? error : toMalformed("The form is malformed.");
+    return isOwn ? error : toMalformed("The form is malformed.", error);
   }
 
   function finish(form: MultipartForm<Record<string, string>>): void {
@@ -172,8 +172,8 @@ function openParser(
         fileSize: maxFileBytes,
       },
     });
-  } catch {
-    throw toMalformed("The form is malformed.");
+  } catch (error) {
+    throw toMalformed("The form is malformed.", error);
   }
 }
 
