@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import type { RunningDaemon } from "../../daemon/main.ts";
 import { listSettings, type SettingName } from "../../daemon/contract/settings.ts";
 import type { CliContext } from "../context.ts";
+import { toShellWord } from "../output/shell-word.ts";
 import { shape, toObjectSchema } from "../output/spec.ts";
 import { openDaemonLog } from "../profile/daemon-log.ts";
 import type { SettingFlags } from "../profile/settings.ts";
@@ -112,9 +113,7 @@ async function announce(cli: CliContext, { urls, firstStart }: RunningDaemon): P
 function whatToType({ system, flags }: CliContext): string {
   const croft = system.env["npm_lifecycle_event"] === "start" ? "npx croft" : "croft";
   if (flags.home === undefined) return croft;
-  const home = /^[\w./-]+$/.test(flags.home)
-    ? flags.home
-    : `'${flags.home.replaceAll("'", "'\\''")}'`;
+  const home = /^[\w./-]+$/.test(flags.home) ? flags.home : toShellWord(flags.home);
   return `${croft} --home ${home}`;
 }
 

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { CliContext } from "../../context.ts";
+import { toShellWord } from "../../output/shell-word.ts";
 import { defineScript, scriptOutput } from "./define.ts";
 import { type CompletionRow, flagValues, toFreeFlags } from "./table.ts";
 
@@ -13,15 +14,15 @@ export function define(command: Command, cli: CliContext): void {
 
 /** A script that completes words without starting croft; it asks croft for values that change. */
 function toBashScript(rows: readonly CompletionRow[]): string {
-  const paths = rows.filter(({ path }) => path !== "").map(({ path }) => quote(path));
+  const paths = rows.filter(({ path }) => path !== "").map(({ path }) => toShellWord(path));
   const cases = rows.map(
     ({ path, words, flags, values }) =>
-      `    ${quote(path)}) words=${quote(words.map(({ word }) => word).join(" "))}` +
-      ` flags=${quote(flags.map(({ word }) => word).join(" "))} kind=${quote(values ?? "")} ;;`,
+      `    ${toShellWord(path)}) words=${toShellWord(words.map(({ word }) => word).join(" "))}` +
+      ` flags=${toShellWord(flags.map(({ word }) => word).join(" "))} kind=${toShellWord(values ?? "")} ;;`,
   );
   const fixed = Object.entries(flagValues).map(
     ([flag, values]) =>
-      `    ${flag}) COMPREPLY=($(compgen -W ${quote(values.join(" "))} -- "$cur")); return ;;`,
+      `    ${flag}) COMPREPLY=($(compgen -W ${toShellWord(values.join(" "))} -- "$cur")); return ;;`,
   );
   const free = toFreeFlags(rows).join("|");
   return `# bash completion for croft
@@ -76,10 +77,6 @@ ${cases.join("\n")}
 }
 complete -o default -F _croft croft
 `;
-}
-
-function quote(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /** As bash reads it, but with `@{` for its `${` and `@'` for its backtick. */

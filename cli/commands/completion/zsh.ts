@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { CliContext } from "../../context.ts";
+import { toShellWord } from "../../output/shell-word.ts";
 import { defineScript, scriptOutput } from "./define.ts";
 import { type CompletionRow, type Described, flagValues, toFreeFlags } from "./table.ts";
 
@@ -16,11 +17,11 @@ export function define(command: Command, cli: CliContext): void {
 
 /** A script that completes words with their descriptions. */
 function toZshScript(rows: readonly CompletionRow[]): string {
-  const paths = rows.filter(({ path }) => path !== "").map(({ path }) => quote(path));
+  const paths = rows.filter(({ path }) => path !== "").map(({ path }) => toShellWord(path));
   const cases = rows.map(
     ({ path, words, flags, values }) =>
-      `    ${quote(path)}) words_here=(${words.map(describe).join(" ")});` +
-      ` flags_here=(${flags.map(describe).join(" ")}); kind=${quote(values ?? "")} ;;`,
+      `    ${toShellWord(path)}) words_here=(${words.map(describe).join(" ")});` +
+      ` flags_here=(${flags.map(describe).join(" ")}); kind=${toShellWord(values ?? "")} ;;`,
   );
   const fixed = Object.entries(flagValues).map(
     ([flag, values]) => `    ${flag}) compadd -- ${values.join(" ")}; return ;;`,
@@ -74,9 +75,5 @@ if [[ $funcstack[1] == _croft ]]; then _croft "$@"; else compdef _croft croft; f
 }
 
 function describe({ word, description }: Described): string {
-  return quote(`${word.replaceAll(":", "\\:")}:${description}`);
-}
-
-function quote(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
+  return toShellWord(`${word.replaceAll(":", "\\:")}:${description}`);
 }
