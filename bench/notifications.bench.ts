@@ -4,7 +4,7 @@ import {
   markThreads,
   type ThreadFilter,
 } from "../storage/tables/forge/notifications.ts";
-import { insertRepository } from "../storage/tables/forge/repositories.ts";
+import { insertRepository } from "../storage/tables/forge/repositories/repositories.ts";
 import { startForgeApp } from "../test/support/forge/forge-app.ts";
 import { atMost, report } from "./measure.ts";
 import { newRepositoryRow } from "../test/support/forge/forge-rows.ts";

@@ -1,4 +1,4 @@
-import { readByteSize } from "../daemon/contract/byte-size.ts";
+import { readByteSize } from "../daemon/settings/byte-size.ts";
 import { usageError } from "./errors.ts";
 
 /** The bytes that a flag's value means, spelled as in settings. @throws CliError `usage` */

@@ -1,4 +1,4 @@
-import { suggest } from "../daemon/contract/suggest.ts";
+import { suggest } from "../daemon/settings/suggest.ts";
 import type { Entry, Noun, Verb } from "./command.ts";
 import { CliError } from "./errors.ts";
 import { valueFlags } from "./flags.ts";

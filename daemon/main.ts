@@ -7,27 +7,27 @@ import { hasMasterKey } from "../storage/keys/master-key.ts";
 import { addKey, retireOldKeys } from "../storage/keys/open.ts";
 import type { RestoredDatabase } from "../storage/restore-database.ts";
 import { writePrivately } from "../storage/keys/private-file.ts";
-import { createAddresses } from "./addresses.ts";
-import { compose, type Composed } from "./compose.ts";
-import type { SettingPaths } from "./contract/setting-paths.ts";
-import { listSettings, type Settings } from "./contract/settings.ts";
+import { createAddresses } from "./composition/addresses.ts";
+import { compose, type Composed } from "./composition/compose.ts";
+import type { SettingPaths } from "./settings/paths.ts";
+import { listSettings, type Settings } from "./settings/settings.ts";
 import { AppError } from "./errors.ts";
 import {
   createAdministrators,
   generatePassword,
   type Initialised,
   isInitialised,
-} from "./first-start.ts";
-import { listenEverywhere, type ListeningEverywhere } from "./listening.ts";
+} from "./composition/first-start.ts";
+import { listenEverywhere, type ListeningEverywhere } from "./composition/listening.ts";
 import type { NodeHandler } from "./http/server.ts";
 import { openCertificate } from "./http/tls.ts";
 import { createJobQueue } from "./jobs/queue.ts";
-import { type KeyRotation, rotateMasterKey } from "./key-rotation.ts";
-import { createLogger, type Log } from "./logging.ts";
+import { type KeyRotation, rotateMasterKey } from "./composition/key-rotation.ts";
+import { createLogger, type Log } from "./utilities/logging.ts";
 import { listMails, type OutboxMail, readMail } from "./outbound/mail/outbox.ts";
-import { restoreCopy } from "./restore.ts";
-import { createHasher, type ServiceDeps } from "./services.ts";
-import { openStores, type Stores, toKeyringOptions } from "./stores.ts";
+import { restoreCopy } from "./composition/restore.ts";
+import { createHasher, type ServiceDeps } from "./composition/services.ts";
+import { openStores, type Stores, toKeyringOptions } from "./composition/stores.ts";
 
 /** What a daemon is made of: resolved settings and the process' surroundings. */
 export interface DaemonInput {

@@ -56,7 +56,7 @@ async function find(cli: CliContext, kind: string, word: string): Promise<readon
       }));
     }
     case "settings": {
-      const { listSettings, toKey } = await import("../../daemon/contract/settings.ts");
+      const { listSettings, toKey } = await import("../../daemon/settings/settings.ts");
       return listSettings().map(([name, { help }]) => ({ value: toKey(name), description: help }));
     }
     case "commands": {

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { deleteToken as deleteTokenEndpoint } from "../../daemon/contract/forge/tokens.ts";
+import type { deleteToken as deleteTokenEndpoint } from "../../daemon/contract/forge/accounts/tokens.ts";
 import type { logout as logoutEndpoint } from "../../daemon/contract/vault/auth.ts";
 import { toBasic } from "../client/basic.ts";
 import { operation } from "../client/operation.ts";

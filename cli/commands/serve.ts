@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { RunningDaemon } from "../../daemon/main.ts";
-import { listSettings, type SettingName } from "../../daemon/contract/settings.ts";
+import { listSettings, type SettingName } from "../../daemon/settings/settings.ts";
 import type { CliContext } from "../context.ts";
 import { toShellWord } from "../output/shell-word.ts";
 import { shape, toObjectSchema } from "../output/spec.ts";

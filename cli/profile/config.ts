@@ -7,7 +7,7 @@ import {
   type Surroundings,
   toAbsolutePath,
   toSettingPaths,
-} from "../../daemon/contract/setting-paths.ts";
+} from "../../daemon/settings/paths.ts";
 import { CliError } from "../errors.ts";
 import type { CommonFlags } from "../flags.ts";
 import { isSet } from "../io.ts";

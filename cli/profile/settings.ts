@@ -1,12 +1,8 @@
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
-import {
-  resolvePaths,
-  resolveSettings,
-  SettingsError,
-} from "../../daemon/contract/resolve-settings.ts";
-import type { SettingPaths } from "../../daemon/contract/setting-paths.ts";
-import type { SettingName } from "../../daemon/contract/settings.ts";
+import { resolvePaths, resolveSettings, SettingsError } from "../../daemon/settings/resolve.ts";
+import type { SettingPaths } from "../../daemon/settings/paths.ts";
+import type { SettingName } from "../../daemon/settings/settings.ts";
 import { CliError } from "../errors.ts";
 import type { CommonFlags } from "../flags.ts";
 import { isSet } from "../io.ts";

@@ -1,6 +1,10 @@
 import type { Database } from "../../storage/engine/database.ts";
-import { findRedirect } from "../../storage/tables/forge/redirects.ts";
-import { findUserById, findUserByName, type ForgeUser } from "../../storage/tables/forge/users.ts";
+import { findRedirect } from "../../storage/tables/forge/accounts/redirects.ts";
+import {
+  findUserById,
+  findUserByName,
+  type ForgeUser,
+} from "../../storage/tables/forge/accounts/users.ts";
 import type { Endpoint, Gate, ScopeCategory } from "../contract/endpoint.ts";
 import { AppError } from "../errors.ts";
 import type { ServerRequest } from "../http/handle.ts";

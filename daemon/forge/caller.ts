@@ -1,6 +1,6 @@
 // daemon/forge: the forge API's features. May import: daemon/contract, daemon/errors.ts, daemon/http/handle.ts (types), storage.
 // Never imports daemon/vault. Start in api.ts (who calls, how errors look), then admin/, templates/ or rendering/.
-import type { ForgeUser } from "../../storage/tables/forge/users.ts";
+import type { ForgeUser } from "../../storage/tables/forge/accounts/users.ts";
 
 /** Who calls a forge route (forge behaviour, 2.1 to 2.4). */
 export interface ForgeCaller {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Database } from "../../storage/engine/database.ts";
-import { listPublicNames } from "../../storage/tables/forge/mentionable.ts";
+import { listPublicNames } from "../../storage/tables/forge/issues/mentionable.ts";
 import type { Route } from "../http/handle.ts";
 import { createRenderingWithThreads } from "./rendering/rendering.ts";
 import type { Rendering } from "./rendering/rendering.service.ts";

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { join } from "node:path";
 import { createSecureContext } from "node:tls";
-import type { TlsSetting } from "../contract/setting-types.ts";
+import type { TlsSetting } from "../settings/types.ts";
 
 /** The files that https is served with; checked, and the key fits the certificate. */
 export interface CertificateFiles {

@@ -1,5 +1,5 @@
 // daemon/jobs: work that outlives a request, kept as rows: a queue, and schedules that put jobs into it.
-// May import: storage, daemon/errors.ts, daemon/logging.ts. Features register their kinds; main.ts starts and stops it.
+// May import: storage, daemon/errors.ts, daemon/utilities/logging.ts. Features register their kinds; main.ts starts and stops it.
 // Start here: the queue; job-kind.ts is what features say of their jobs, settling.ts how jobs end. A schedule needs no more of
 // the queue than `enqueue` with `key` and `runAt`.
 import { AsyncLocalStorage } from "node:async_hooks";
@@ -13,7 +13,7 @@ import {
   listLapsedClaims,
   renewLeases,
 } from "../../storage/tables/common/jobs.ts";
-import type { Log } from "../logging.ts";
+import type { Log } from "../utilities/logging.ts";
 import { type JobKind, kindDefaults, type WholeJobKind } from "./job-kind.ts";
 import { createSettling } from "./settling.ts";
 

@@ -6,8 +6,8 @@ import {
   type LapsedClaim,
   releaseClaimed,
 } from "../../storage/tables/common/jobs.ts";
-import type { Log } from "../logging.ts";
-import { createScrubber } from "../scrub.ts";
+import type { Log } from "../utilities/logging.ts";
+import { createScrubber } from "../utilities/redaction.ts";
 import { PermanentJobError, type WholeJobKind } from "./job-kind.ts";
 
 /** How claimed jobs end. A job that somebody else has claimed meanwhile is left alone. */

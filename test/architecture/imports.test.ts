@@ -23,10 +23,16 @@ const rules: readonly Rule[] = [
   {
     name: "the contract is pure",
     of: /^daemon\/contract\//,
-    refuses: ({ target }) =>
-      target !== "zod" && target !== "node:path" && !target.startsWith("daemon/contract/"),
+    refuses: ({ target }) => target !== "zod" && !/^daemon\/(contract|settings)\//.test(target),
     because:
       "both ends of the wire load it; I/O or a feature in it would end up in the command line too",
+  },
+  {
+    name: "settings are pure",
+    of: /^daemon\/settings\//,
+    refuses: ({ target }) =>
+      target !== "zod" && target !== "node:path" && !target.startsWith("daemon/settings/"),
+    because: "the command line loads them too; what they read is handed to them",
   },
   {
     name: "the transport knows endpoints, not features",
@@ -70,12 +76,12 @@ const rules: readonly Rule[] = [
   },
   {
     name: "adapters are chosen in one place",
-    of: /^daemon\/.+\//,
+    of: /^daemon\/(?!composition\/).+\//,
     refuses: ({ target, typeOnly }) =>
       !typeOnly &&
       /^storage\/(engine\/(sqlite|postgres|open)|cloud\/registry|keys\/open)/.test(target),
     because:
-      "only the composition root (daemon/*.ts) names engines, providers and key sources; the rest is handed them",
+      "only the composition root (daemon/main.ts and daemon/composition) names engines, providers and key sources; the rest is handed them",
   },
   {
     name: "rows do not know which engine keeps them",
@@ -92,11 +98,11 @@ const rules: readonly Rule[] = [
     because: "the daemon runs without it",
   },
   {
-    name: "the command line knows the contract only",
+    name: "the command line knows the contract and the settings only",
     of: /^cli\//,
     refuses: ({ target, dynamic, typeOnly }) =>
       isOurs(target) &&
-      !/^(cli\/|daemon\/contract\/|package\.json$)/.test(target) &&
+      !/^(cli\/|daemon\/(contract|settings)\/|package\.json$)/.test(target) &&
       !(target === "daemon/main.ts" && (dynamic || typeOnly)),
     because:
       "it talks to daemons over the wire, of other versions too; serve and init load daemon/main.ts when they run",

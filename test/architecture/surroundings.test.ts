@@ -5,7 +5,7 @@ import type { SourceFile } from "./source-tree.ts";
 /** The only files that see the process, the clock and chance; everything below them is handed what it needs. */
 const entryFiles = new Set([
   "daemon/main.ts",
-  "daemon/compose.ts",
+  "daemon/composition/compose.ts",
   "cli/main.ts",
   "cli/context.ts",
   "cli/system.ts",

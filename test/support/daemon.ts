@@ -3,7 +3,7 @@ import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { Writable } from "node:stream";
 import { parse as parseYaml } from "yaml";
-import { resolvePaths, resolveSettings } from "../../daemon/contract/resolve-settings.ts";
+import { resolvePaths, resolveSettings } from "../../daemon/settings/resolve.ts";
 import { startDaemon, type DaemonInput, type RunningDaemon } from "../../daemon/main.ts";
 import { sendRequest } from "./send-request.ts";
 

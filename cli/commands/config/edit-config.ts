@@ -1,5 +1,5 @@
 import { isSeq, parseDocument } from "yaml";
-import { SettingsError } from "../../../daemon/contract/resolve-settings.ts";
+import { SettingsError } from "../../../daemon/settings/resolve.ts";
 import type { CliContext } from "../../context.ts";
 import { CliError, usageError } from "../../errors.ts";
 import { readTextFile } from "../../profile/config.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { suggest } from "../../../daemon/contract/suggest.ts";
+import { suggest } from "../../../daemon/settings/suggest.ts";
 import type { CliContext } from "../../context.ts";
 import { CliError } from "../../errors.ts";
 import { shape } from "../../output/spec.ts";

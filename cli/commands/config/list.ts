@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { ResolvedSetting } from "../../../daemon/contract/resolve-settings.ts";
+import type { ResolvedSetting } from "../../../daemon/settings/resolve.ts";
 import type { CliContext } from "../../context.ts";
 import type { Column } from "../../output/cells.ts";
 import { wholeList } from "../../output/pages.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { addOwnEmails as addOwnEmailsEndpoint } from "../../../daemon/contract/forge/user-emails.ts";
+import type { addOwnEmails as addOwnEmailsEndpoint } from "../../../daemon/contract/forge/accounts/emails.ts";
 import { operation } from "../../client/operation.ts";
 import type { CliContext } from "../../context.ts";
 import { wholeList } from "../../output/pages.ts";

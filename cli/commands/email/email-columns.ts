@@ -1,4 +1,4 @@
-import type { WireEmail } from "../../../daemon/contract/forge/admin-emails.ts";
+import type { WireEmail } from "../../../daemon/contract/forge/accounts/admin-emails.ts";
 import type { Column } from "../../output/cells.ts";
 
 /** An address of one's own in a table. */

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { createToken as createTokenEndpoint } from "../../../daemon/contract/forge/tokens.ts";
+import type { createToken as createTokenEndpoint } from "../../../daemon/contract/forge/accounts/tokens.ts";
 import { toBasic } from "../../client/basic.ts";
 import { operation } from "../../client/operation.ts";
 import type { CliContext } from "../../context.ts";

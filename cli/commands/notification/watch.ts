@@ -5,7 +5,7 @@ import type {
   unwatchRepository as unwatchRepositoryEndpoint,
   watchRepository as watchRepositoryEndpoint,
 } from "../../../daemon/contract/forge/issues.ts";
-import type { getCurrentUser as getCurrentUserEndpoint } from "../../../daemon/contract/forge/users.ts";
+import type { getCurrentUser as getCurrentUserEndpoint } from "../../../daemon/contract/forge/accounts/users.ts";
 import { operation } from "../../client/operation.ts";
 import type { CliContext } from "../../context.ts";
 import { shape } from "../../output/spec.ts";

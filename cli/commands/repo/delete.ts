@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { deleteRepository as deleteRepositoryEndpoint } from "../../../daemon/contract/forge/repositories.ts";
+import type { deleteRepository as deleteRepositoryEndpoint } from "../../../daemon/contract/forge/repositories/repositories.ts";
 import { operation } from "../../client/operation.ts";
 import type { CliContext } from "../../context.ts";
 import { shape } from "../../output/spec.ts";

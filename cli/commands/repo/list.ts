@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { listOwnRepositories as listOwnRepositoriesEndpoint } from "../../../daemon/contract/forge/repositories.ts";
+import type { listOwnRepositories as listOwnRepositoriesEndpoint } from "../../../daemon/contract/forge/repositories/repositories.ts";
 import { operation } from "../../client/operation.ts";
 import { forgePages } from "../../client/paging.ts";
 import type { CliContext } from "../../context.ts";

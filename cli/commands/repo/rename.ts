@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { editRepository as editRepositoryEndpoint } from "../../../daemon/contract/forge/repositories.ts";
+import type { editRepository as editRepositoryEndpoint } from "../../../daemon/contract/forge/repositories/repositories.ts";
 import { operation } from "../../client/operation.ts";
 import type { CliContext } from "../../context.ts";
 import { resourceOf } from "../../output/spec.ts";

@@ -1,4 +1,4 @@
-import type { WireRepository } from "../../../daemon/contract/forge/repositories.ts";
+import type { WireRepository } from "../../../daemon/contract/forge/repositories/repositories.ts";
 import { type Column, size, time } from "../../output/cells.ts";
 
 /** A repository in a table. */

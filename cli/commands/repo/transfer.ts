@@ -3,7 +3,7 @@ import type {
   acceptTransfer as acceptTransferEndpoint,
   rejectTransfer as rejectTransferEndpoint,
   transferRepository as transferRepositoryEndpoint,
-} from "../../../daemon/contract/forge/transfers.ts";
+} from "../../../daemon/contract/forge/repositories/transfers.ts";
 import { operation } from "../../client/operation.ts";
 import type { CliContext } from "../../context.ts";
 import { CliError, usageError } from "../../errors.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { getRepository as getRepositoryEndpoint } from "../../../daemon/contract/forge/repositories.ts";
+import type { getRepository as getRepositoryEndpoint } from "../../../daemon/contract/forge/repositories/repositories.ts";
 import { operation } from "../../client/operation.ts";
 import type { CliContext } from "../../context.ts";
 import { resourceOf } from "../../output/spec.ts";

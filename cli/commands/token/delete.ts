@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { deleteToken as deleteTokenEndpoint } from "../../../daemon/contract/forge/tokens.ts";
+import type { deleteToken as deleteTokenEndpoint } from "../../../daemon/contract/forge/accounts/tokens.ts";
 import { operation } from "../../client/operation.ts";
 import type { CliContext } from "../../context.ts";
 import { shape } from "../../output/spec.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { listTokens as listTokensEndpoint } from "../../../daemon/contract/forge/tokens.ts";
+import type { listTokens as listTokensEndpoint } from "../../../daemon/contract/forge/accounts/tokens.ts";
 import { operation } from "../../client/operation.ts";
 import { forgePages } from "../../client/paging.ts";
 import type { CliContext } from "../../context.ts";

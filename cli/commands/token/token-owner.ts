@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import type { getCurrentUser as getCurrentUserEndpoint } from "../../../daemon/contract/forge/users.ts";
-import type { WireToken } from "../../../daemon/contract/forge/tokens.ts";
+import type { getCurrentUser as getCurrentUserEndpoint } from "../../../daemon/contract/forge/accounts/users.ts";
+import type { WireToken } from "../../../daemon/contract/forge/accounts/tokens.ts";
 import { toBasic } from "../../client/basic.ts";
 import { operation } from "../../client/operation.ts";
 import type { CliContext } from "../../context.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { confirmTwoFactor as confirmTwoFactorEndpoint } from "../../../daemon/contract/forge/two-factor.ts";
+import type { confirmTwoFactor as confirmTwoFactorEndpoint } from "../../../daemon/contract/forge/accounts/two-factor.ts";
 import { operation } from "../../client/operation.ts";
 import type { CliContext } from "../../context.ts";
 import { shape } from "../../output/spec.ts";

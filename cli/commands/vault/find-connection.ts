@@ -1,4 +1,4 @@
-import type { listConnections as listConnectionsEndpoint } from "../../../daemon/contract/vault/cloud-connections.ts";
+import type { listConnections as listConnectionsEndpoint } from "../../../daemon/contract/vault/cloud/connections.ts";
 import { operation } from "../../client/operation.ts";
 import { vaultPages } from "../../client/paging.ts";
 import type { CliContext } from "../../context.ts";

@@ -1,6 +1,6 @@
 import type { z } from "zod";
-import type { listItems as listItemsEndpoint } from "../../../daemon/contract/vault/cloud-items.ts";
-import type { item, listing } from "../../../daemon/contract/vault/cloud-shapes.ts";
+import type { listItems as listItemsEndpoint } from "../../../daemon/contract/vault/cloud/items.ts";
+import type { item, listing } from "../../../daemon/contract/vault/cloud/shapes.ts";
 import { operation } from "../../client/operation.ts";
 import type { CliContext } from "../../context.ts";
 import type { WireConnection } from "./connection/connection-columns.ts";

@@ -18,8 +18,8 @@ import {
   wireId,
   wireTime,
 } from "./common.ts";
-import { repositoryParams } from "./repositories.ts";
-import { userShape } from "./users.ts";
+import { repositoryParams } from "./repositories/repositories.ts";
+import { userShape } from "./accounts/users.ts";
 
 /** Characters of a title, as in the reference. */
 const TITLE_MAX = 255;

@@ -10,7 +10,7 @@ import {
   wireId,
   wireTime,
 } from "./common.ts";
-import { repositoryParams, repositoryShape } from "./repositories.ts";
+import { repositoryParams, repositoryShape } from "./repositories/repositories.ts";
 
 const threadStatusWords = ["unread", "read", "pinned"] as const;
 const subjectWords = ["issue", "pull", "commit", "repository"] as const;

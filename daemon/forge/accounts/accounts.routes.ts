@@ -1,13 +1,17 @@
-import { createToken, deleteToken, listTokens } from "../../contract/forge/tokens.ts";
+import { createToken, deleteToken, listTokens } from "../../contract/forge/accounts/tokens.ts";
 import {
   confirmTwoFactor,
   disableTwoFactor,
   getTwoFactor,
   resetUserTwoFactor,
   startTwoFactor,
-} from "../../contract/forge/two-factor.ts";
-import { addOwnEmails, deleteOwnEmails, listOwnEmails } from "../../contract/forge/user-emails.ts";
-import { getCurrentUser, getUser } from "../../contract/forge/users.ts";
+} from "../../contract/forge/accounts/two-factor.ts";
+import {
+  addOwnEmails,
+  deleteOwnEmails,
+  listOwnEmails,
+} from "../../contract/forge/accounts/emails.ts";
+import { getCurrentUser, getUser } from "../../contract/forge/accounts/users.ts";
 import { forgeVersion } from "../../contract/forge/version.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";

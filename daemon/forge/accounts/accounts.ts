@@ -4,10 +4,10 @@
 import type { Database, Transaction } from "../../../storage/engine/database.ts";
 import type { Sealer } from "../../../storage/keys/keyring.ts";
 import { createListMarks } from "../../../storage/tables/forge/list-marks.ts";
-import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import type { Route } from "../../http/handle.ts";
-import type { PasswordHasher } from "../../password-hasher.ts";
+import type { PasswordHasher } from "../../utilities/password-hasher.ts";
 import { adminPeopleRoutes } from "../admin/people.routes.ts";
 import { adminUserRoutes } from "../admin/users.routes.ts";
 import { avatarRoutes } from "../avatars/avatars.routes.ts";

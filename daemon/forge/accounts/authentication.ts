@@ -1,15 +1,15 @@
 import { type Database, StorageError } from "../../../storage/engine/database.ts";
-import { findEmail } from "../../../storage/tables/forge/emails.ts";
+import { findEmail } from "../../../storage/tables/forge/accounts/emails.ts";
 import {
   findUserById,
   findUserByName,
   type ForgeUser,
   replacePasswordHash,
   touchLastLogin,
-} from "../../../storage/tables/forge/users.ts";
+} from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import { hasQuery, type ServerRequest } from "../../http/handle.ts";
-import type { PasswordHasher } from "../../password-hasher.ts";
+import type { PasswordHasher } from "../../utilities/password-hasher.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { bareRefusal, notFound } from "../refusals.ts";
 import { type ForgeUrls, toUrl } from "../urls.ts";

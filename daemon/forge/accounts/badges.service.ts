@@ -8,8 +8,8 @@ import {
   listBadges,
   listBadgesOfUser,
   takeBadge,
-} from "../../../storage/tables/forge/badges.ts";
-import { findUserByName } from "../../../storage/tables/forge/users.ts";
+} from "../../../storage/tables/forge/accounts/badges.ts";
+import { findUserByName } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
 import { userNotFound } from "../refusals.ts";

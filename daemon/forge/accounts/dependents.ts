@@ -1,5 +1,5 @@
 import type { Transaction } from "../../../storage/engine/database.ts";
-import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 
 /**
  * What hangs on an account and belongs to another part of the forge: its repositories, its packages. Each function runs

@@ -1,5 +1,5 @@
 import { type Database, isConflict, type Transaction } from "../../../storage/engine/database.ts";
-import { findEmail, replacePrimaryEmail } from "../../../storage/tables/forge/emails.ts";
+import { findEmail, replacePrimaryEmail } from "../../../storage/tables/forge/accounts/emails.ts";
 import {
   findUserByName,
   type ForgeUser,
@@ -7,9 +7,9 @@ import {
   type ForgeVisibility,
   hasOtherSiteAdmin,
   updateUser,
-} from "../../../storage/tables/forge/users.ts";
+} from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
-import type { PasswordHasher } from "../../password-hasher.ts";
+import type { PasswordHasher } from "../../utilities/password-hasher.ts";
 import { emailTaken, lastAdmin, targetIsOrganization, userNotFound } from "../refusals.ts";
 import { findEmailFault } from "./names.ts";
 import { toAvatarHash } from "./user.view.ts";

@@ -1,6 +1,6 @@
-import type { ForgeEmail } from "../../../storage/tables/forge/emails.ts";
-import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
-import type { WireEmail } from "../../contract/forge/admin-emails.ts";
+import type { ForgeEmail } from "../../../storage/tables/forge/accounts/emails.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import type { WireEmail } from "../../contract/forge/accounts/admin-emails.ts";
 
 /** A person's own address (forge behaviour, 7.3). */
 export function toOwnEmailView(email: ForgeEmail, owner: Pick<ForgeUser, "name">): WireEmail {

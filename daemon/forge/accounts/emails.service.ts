@@ -5,7 +5,7 @@ import {
   type ForgeEmail,
   insertEmail,
   listEmailsOf,
-} from "../../../storage/tables/forge/emails.ts";
+} from "../../../storage/tables/forge/accounts/emails.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { findEmailFault } from "./names.ts";

@@ -6,8 +6,8 @@ import {
   hasFingerprint,
   hasKeyTitle,
   insertPublicKey,
-} from "../../../storage/tables/forge/keys.ts";
-import { findUserByName, type ForgeUser } from "../../../storage/tables/forge/users.ts";
+} from "../../../storage/tables/forge/accounts/keys.ts";
+import { findUserByName, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import { notFound, userNotFound } from "../refusals.ts";
 

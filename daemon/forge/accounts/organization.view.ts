@@ -1,10 +1,10 @@
-import type { ForgeTeam } from "../../../storage/tables/forge/orgs.ts";
-import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
+import type { ForgeTeam } from "../../../storage/tables/forge/accounts/orgs.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import {
   teamPermissions,
   type WireOrganization,
   type WireTeam,
-} from "../../contract/forge/admin-orgs.ts";
+} from "../../contract/forge/accounts/orgs.ts";
 import { type ForgeUrls, toUrl } from "../urls.ts";
 
 /** An organization (forge behaviour, 7.2). */

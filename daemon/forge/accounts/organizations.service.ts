@@ -1,14 +1,14 @@
 import { type Database, isConflict, type Transaction } from "../../../storage/engine/database.ts";
 import type { ListMarks } from "../../../storage/tables/forge/list-marks.ts";
-import { insertOwnersTeam, isMember } from "../../../storage/tables/forge/orgs.ts";
-import { deleteRedirect } from "../../../storage/tables/forge/redirects.ts";
-import { listUsers, type UserPage } from "../../../storage/tables/forge/user-lists.ts";
+import { insertOwnersTeam, isMember } from "../../../storage/tables/forge/accounts/orgs.ts";
+import { deleteRedirect } from "../../../storage/tables/forge/accounts/redirects.ts";
+import { listUsers, type UserPage } from "../../../storage/tables/forge/accounts/user-lists.ts";
 import {
   findUserByName,
   type ForgeUser,
   type ForgeVisibility,
   insertUser,
-} from "../../../storage/tables/forge/users.ts";
+} from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { toRows, type PageWindow } from "../page-window.ts";

@@ -1,15 +1,15 @@
 import type { Database, Transaction } from "../../../storage/engine/database.ts";
-import { deleteCommentsOf } from "../../../storage/tables/forge/issue-comments.ts";
+import { deleteCommentsOf } from "../../../storage/tables/forge/issues/comments.ts";
 import {
   countOrganizationsOf,
   listOrganizationsOnlyOwnedBy,
-} from "../../../storage/tables/forge/orgs.ts";
+} from "../../../storage/tables/forge/accounts/orgs.ts";
 import {
   deleteUser,
   findUserByName,
   type ForgeUser,
   hasOtherSiteAdmin,
-} from "../../../storage/tables/forge/users.ts";
+} from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import { lastAdmin, targetIsOrganization, userNotFound } from "../refusals.ts";
 import type { AccountDependents } from "./dependents.ts";

@@ -1,6 +1,10 @@
 import { type Database, isConflict, type Transaction } from "../../../storage/engine/database.ts";
-import { deleteRedirect, putRedirect } from "../../../storage/tables/forge/redirects.ts";
-import { findUserByName, type ForgeUser, updateUser } from "../../../storage/tables/forge/users.ts";
+import { deleteRedirect, putRedirect } from "../../../storage/tables/forge/accounts/redirects.ts";
+import {
+  findUserByName,
+  type ForgeUser,
+  updateUser,
+} from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import { nameTakenText, targetIsOrganization, userNotFound } from "../refusals.ts";
 import type { AccountDependents } from "./dependents.ts";

@@ -7,13 +7,13 @@ import {
   type ForgeTwoFactor,
   startTwoFactor,
   useStep,
-} from "../../../storage/tables/forge/two-factors.ts";
+} from "../../../storage/tables/forge/accounts/two-factors.ts";
 import {
   findUserById,
   findUserByName,
   type ForgeUser,
   updateUser,
-} from "../../../storage/tables/forge/users.ts";
+} from "../../../storage/tables/forge/accounts/users.ts";
 import type { SealAgain, Sealer } from "../../../storage/keys/keyring.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";

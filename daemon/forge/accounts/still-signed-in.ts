@@ -1,6 +1,6 @@
 import type { Queries } from "../../../storage/engine/database.ts";
-import { findTokenById } from "../../../storage/tables/forge/tokens.ts";
-import { findUserById, type ForgeUser } from "../../../storage/tables/forge/users.ts";
+import { findTokenById } from "../../../storage/tables/forge/accounts/tokens.ts";
+import { findUserById, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import type { ForgeCaller } from "../caller.ts";
 
 /**

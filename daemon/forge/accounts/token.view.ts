@@ -1,5 +1,5 @@
-import type { ForgeToken } from "../../../storage/tables/forge/tokens.ts";
-import type { WireToken } from "../../contract/forge/tokens.ts";
+import type { ForgeToken } from "../../../storage/tables/forge/accounts/tokens.ts";
+import type { WireToken } from "../../contract/forge/accounts/tokens.ts";
 import { toWireTime, unfilledTime } from "../urls.ts";
 import type { MadeToken } from "./tokens.service.ts";
 

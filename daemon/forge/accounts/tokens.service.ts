@@ -10,12 +10,12 @@ import {
   listTokensByLastEight,
   listTokensOfUser,
   touchToken,
-} from "../../../storage/tables/forge/tokens.ts";
+} from "../../../storage/tables/forge/accounts/tokens.ts";
 import {
   findUserById,
   findUserByName,
   type ForgeUser,
-} from "../../../storage/tables/forge/users.ts";
+} from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
 import { notFound, userNotFound } from "../refusals.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
-import type { WireUser } from "../../contract/forge/users.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import type { WireUser } from "../../contract/forge/accounts/users.ts";
 import { type ForgeUrls, neverTime, toDomain, toUrl, toWireTime, unfilledTime } from "../urls.ts";
 
 /**

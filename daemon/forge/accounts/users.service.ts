@@ -4,23 +4,23 @@ import {
   insertEmail,
   listEmails,
   type OwnedEmail,
-} from "../../../storage/tables/forge/emails.ts";
+} from "../../../storage/tables/forge/accounts/emails.ts";
 import type { ListMarks } from "../../../storage/tables/forge/list-marks.ts";
-import { deleteRedirect } from "../../../storage/tables/forge/redirects.ts";
+import { deleteRedirect } from "../../../storage/tables/forge/accounts/redirects.ts";
 import {
   listUsers,
   type UserListQuery,
   type UserPage,
-} from "../../../storage/tables/forge/user-lists.ts";
+} from "../../../storage/tables/forge/accounts/user-lists.ts";
 import {
   findUserByName,
   type ForgeUser,
   type ForgeVisibility,
   hasAnyIndividual,
   insertUser,
-} from "../../../storage/tables/forge/users.ts";
+} from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
-import type { PasswordHasher } from "../../password-hasher.ts";
+import type { PasswordHasher } from "../../utilities/password-hasher.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
 import { emailTaken, nameTaken, userNotFound } from "../refusals.ts";

@@ -1,4 +1,4 @@
-import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 
 /**
  * Whether a viewer may know of an account by its visibility alone: strangers of public ones, people who are signed in

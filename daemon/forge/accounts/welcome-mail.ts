@@ -1,5 +1,5 @@
 import type { Transaction } from "../../../storage/engine/database.ts";
-import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { type ForgeUrls, toUrl } from "../urls.ts";
 
 /** Adds a mail to the queue in the caller's transaction. */

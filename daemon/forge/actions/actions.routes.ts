@@ -9,7 +9,7 @@ import {
   listJobs,
   listRunners,
   listRuns,
-} from "../../contract/forge/admin-actions.ts";
+} from "../../contract/forge/actions/actions.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import type { Actions } from "./actions.service.ts";

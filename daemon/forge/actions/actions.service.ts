@@ -1,7 +1,7 @@
 import type { Database } from "../../../storage/engine/database.ts";
 import { claimInstanceValue } from "../../../storage/tables/common/instance.ts";
-import { findUserByName } from "../../../storage/tables/forge/users.ts";
-import { workflowStatusWords } from "../../contract/forge/admin-actions.ts";
+import { findUserByName } from "../../../storage/tables/forge/accounts/users.ts";
+import { workflowStatusWords } from "../../contract/forge/actions/actions.ts";
 import { AppError } from "../../errors.ts";
 import { userNotFound } from "../refusals.ts";
 

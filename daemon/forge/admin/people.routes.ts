@@ -5,14 +5,14 @@ import {
   listBadges,
   listUserBadges,
   removeUserBadges,
-} from "../../contract/forge/admin-badges.ts";
-import { listEmails, searchEmails } from "../../contract/forge/admin-emails.ts";
-import { addUserKey, deleteUserKey } from "../../contract/forge/admin-keys.ts";
+} from "../../contract/forge/accounts/badges.ts";
+import { listEmails, searchEmails } from "../../contract/forge/accounts/admin-emails.ts";
+import { addUserKey, deleteUserKey } from "../../contract/forge/accounts/keys.ts";
 import {
   createOrganization,
   getOrganization,
   listOrganizations,
-} from "../../contract/forge/admin-orgs.ts";
+} from "../../contract/forge/accounts/orgs.ts";
 import type { Route } from "../../http/handle.ts";
 import type { Badges } from "../accounts/badges.service.ts";
 import type { PublicKeys } from "../accounts/keys.service.ts";

@@ -1,9 +1,9 @@
-import type { ForgeBadge } from "../../../storage/tables/forge/badges.ts";
-import type { OwnedEmail } from "../../../storage/tables/forge/emails.ts";
-import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
-import type { WireBadge } from "../../contract/forge/admin-badges.ts";
-import type { WireEmail } from "../../contract/forge/admin-emails.ts";
-import type { WirePublicKey } from "../../contract/forge/admin-keys.ts";
+import type { ForgeBadge } from "../../../storage/tables/forge/accounts/badges.ts";
+import type { OwnedEmail } from "../../../storage/tables/forge/accounts/emails.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import type { WireBadge } from "../../contract/forge/accounts/badges.ts";
+import type { WireEmail } from "../../contract/forge/accounts/admin-emails.ts";
+import type { WirePublicKey } from "../../contract/forge/accounts/keys.ts";
 import type { OwnedKey } from "../accounts/keys.service.ts";
 import { toUserView } from "../accounts/user.view.ts";
 import { type ForgeUrls, toApiUrl, toWireTime } from "../urls.ts";

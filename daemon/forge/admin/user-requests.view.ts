@@ -1,11 +1,11 @@
 // daemon/forge/admin: what site administrators do with accounts, organizations, addresses, keys and badges.
 // May import: ../accounts, daemon/contract, daemon/errors.ts, daemon/http/handle.ts (types), storage.
 // Start in users.routes.ts; rules of an account itself live in ../accounts.
-import type { UserListQuery, UserSort } from "../../../storage/tables/forge/user-lists.ts";
-import type { ForgeVisibility } from "../../../storage/tables/forge/users.ts";
+import type { UserListQuery, UserSort } from "../../../storage/tables/forge/accounts/user-lists.ts";
+import type { ForgeVisibility } from "../../../storage/tables/forge/accounts/users.ts";
 import type { BodyOf, QueryOf } from "../../contract/endpoint.ts";
-import type { createOrganization } from "../../contract/forge/admin-orgs.ts";
-import type { createUser, editUser, listUsers } from "../../contract/forge/admin-users.ts";
+import type { createOrganization } from "../../contract/forge/accounts/orgs.ts";
+import type { createUser, editUser, listUsers } from "../../contract/forge/accounts/admin-users.ts";
 import { isVisibility } from "../../contract/forge/common.ts";
 import type { UserEdit } from "../accounts/edit-user.ts";
 import type { WantedOrganization } from "../accounts/organizations.service.ts";

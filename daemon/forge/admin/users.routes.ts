@@ -4,7 +4,7 @@ import {
   editUser,
   listUsers,
   renameUser,
-} from "../../contract/forge/admin-users.ts";
+} from "../../contract/forge/accounts/admin-users.ts";
 import type { Route } from "../../http/handle.ts";
 import { toUserView } from "../accounts/user.view.ts";
 import type { Users } from "../accounts/users.service.ts";

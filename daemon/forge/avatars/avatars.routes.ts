@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import { getAvatar } from "../../contract/forge/avatars.ts";
+import { getAvatar } from "../../contract/forge/accounts/avatars.ts";
 import type { ByteSource, Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 

@@ -1,4 +1,4 @@
-import { listCronTasks, runCronTask } from "../../contract/forge/admin-cron.ts";
+import { listCronTasks, runCronTask } from "../../contract/forge/cron.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import type { CronTasks } from "./cron.service.ts";

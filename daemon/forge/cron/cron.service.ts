@@ -8,7 +8,7 @@ import {
 } from "../../../storage/tables/forge/cron.ts";
 import type { JobQueue } from "../../jobs/queue.ts";
 import { createSchedules, type Schedules, toScheduleKind } from "../../jobs/schedule.ts";
-import type { Log } from "../../logging.ts";
+import type { Log } from "../../utilities/logging.ts";
 import type { PageWindow } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import { type CronTask, toNext } from "./cron.ts";

@@ -1,7 +1,7 @@
 // daemon/forge/cron: tasks that run by the clock, and on demand of operators.
 // May import: daemon/contract, daemon/errors.ts, daemon/jobs, other rooms of the forge, storage, croner.
 // Start here (what a task is and when it runs), then cron.service.ts. The tasks themselves are listed in
-// daemon/scheduled-tasks.ts: a new one is an entry there.
+// daemon/composition/scheduled-tasks.ts: a new one is an entry there.
 import { Cron } from "croner";
 
 /** Something that is done by the clock. */

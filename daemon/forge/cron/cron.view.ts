@@ -1,4 +1,4 @@
-import type { WireCron } from "../../contract/forge/admin-cron.ts";
+import type { WireCron } from "../../contract/forge/cron.ts";
 import { toWireTime, unfilledTime } from "../urls.ts";
 import type { SeenTask } from "./cron.service.ts";
 

@@ -10,9 +10,9 @@ import {
   findRepositoryById,
   type ForgeRepository,
   updateRepository,
-} from "../../../storage/tables/forge/repositories.ts";
-import { deletePush } from "../../../storage/tables/forge/repositories-pushes.ts";
-import { findUserById, type ForgeUser } from "../../../storage/tables/forge/users.ts";
+} from "../../../storage/tables/forge/repositories/repositories.ts";
+import { deletePush } from "../../../storage/tables/forge/repositories/pushes.ts";
+import { findUserById, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { findAccess, reaches } from "../repositories/access.ts";
 import type { OwnedRepository, RefChange, RepositoryEvents } from "../repositories/events.ts";
 

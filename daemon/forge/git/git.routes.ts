@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import { advertiseRefs, receivePack, uploadPack } from "../../contract/forge/git.ts";
+import { advertiseRefs, receivePack, uploadPack } from "../../contract/forge/repositories/git.ts";
 import type { BytesAnswer, Route, ServerRequest } from "../../http/handle.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { handle } from "../handle.ts";

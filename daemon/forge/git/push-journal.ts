@@ -4,7 +4,7 @@ import { readRefs } from "../../../storage/git/refs.ts";
 import {
   findRepositoryById,
   type ForgeRepository,
-} from "../../../storage/tables/forge/repositories.ts";
+} from "../../../storage/tables/forge/repositories/repositories.ts";
 import {
   type AskedChange,
   deletePush,
@@ -13,11 +13,11 @@ import {
   listPushes,
   releasePushes,
   renewPush,
-} from "../../../storage/tables/forge/repositories-pushes.ts";
-import { findUserById } from "../../../storage/tables/forge/users.ts";
+} from "../../../storage/tables/forge/repositories/pushes.ts";
+import { findUserById } from "../../../storage/tables/forge/accounts/users.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import type { JobKind } from "../../jobs/job-kind.ts";
-import type { Log } from "../../logging.ts";
+import type { Log } from "../../utilities/logging.ts";
 import type { RefChange } from "../repositories/events.ts";
 import type { FollowPush } from "./following.ts";
 

@@ -1,9 +1,9 @@
 import { PassThrough, type Readable } from "node:stream";
 import type { Git, GitProcess } from "../../../storage/git/git.ts";
 import { readRefs } from "../../../storage/git/refs.ts";
-import type { ForgeRepository } from "../../../storage/tables/forge/repositories.ts";
-import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
-import type { Log } from "../../logging.ts";
+import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import type { Log } from "../../utilities/logging.ts";
 import type { OwnedRepository, RefChange } from "../repositories/events.ts";
 import { feedGit } from "./feed.ts";
 import type { FollowPush, PushWishes } from "./following.ts";

@@ -1,12 +1,12 @@
 // daemon/forge/git: what git clients ask for: clone, fetch and push over HTTP.
-// May import: daemon/contract, daemon/errors.ts, daemon/http/handle.ts (types, in routes), daemon/logging.ts (types), storage, ../repositories.
+// May import: daemon/contract, daemon/errors.ts, daemon/http/handle.ts (types, in routes), daemon/utilities/logging.ts (types), storage, ../repositories.
 // Start here (who may do what, and how git is run for it); framing is in pkt-line.ts, the routes in git.routes.ts.
 import type { Readable } from "node:stream";
 import type { Database } from "../../../storage/engine/database.ts";
 import type { Git } from "../../../storage/git/git.ts";
-import type { ForgeRepository } from "../../../storage/tables/forge/repositories.ts";
+import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { AppError } from "../../errors.ts";
-import type { Log } from "../../logging.ts";
+import type { Log } from "../../utilities/logging.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { notFound } from "../refusals.ts";
 import { assertScope, findAccess, reaches } from "../repositories/access.ts";

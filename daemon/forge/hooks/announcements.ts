@@ -1,8 +1,8 @@
 import type { Transaction } from "../../../storage/engine/database.ts";
-import { insertDelivery } from "../../../storage/tables/forge/hook-deliveries.ts";
-import { type ForgeHook, listFiringHooks } from "../../../storage/tables/forge/hooks.ts";
-import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
-import type { HookEvent } from "../../contract/forge/hook-words.ts";
+import { insertDelivery } from "../../../storage/tables/forge/hooks/deliveries.ts";
+import { type ForgeHook, listFiringHooks } from "../../../storage/tables/forge/hooks/hooks.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import type { HookEvent } from "../../contract/forge/hooks/fields.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import type { ForgeUrls } from "../urls.ts";

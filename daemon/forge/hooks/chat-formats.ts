@@ -1,4 +1,4 @@
-import type { SlackFacts } from "../../../storage/tables/forge/hooks.ts";
+import type { SlackFacts } from "../../../storage/tables/forge/hooks/hooks.ts";
 import type { ChatLine, ChatMessage } from "./chat-message.ts";
 
 /**

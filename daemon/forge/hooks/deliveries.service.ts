@@ -7,9 +7,9 @@ import {
   type HookDeliveryDetails,
   insertDelivery,
   listDeliveries,
-} from "../../../storage/tables/forge/hook-deliveries.ts";
-import { deleteOrphanedHooks, findHook } from "../../../storage/tables/forge/hooks.ts";
-import { deliveryStates } from "../../contract/forge/admin-hooks.ts";
+} from "../../../storage/tables/forge/hooks/deliveries.ts";
+import { deleteOrphanedHooks, findHook } from "../../../storage/tables/forge/hooks/hooks.ts";
+import { deliveryStates } from "../../contract/forge/hooks/admin-hooks.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
 import { notFound } from "../refusals.ts";

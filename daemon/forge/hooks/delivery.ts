@@ -5,8 +5,8 @@ import {
   findDelivery,
   type HookDeliveryDetails,
   recordTry,
-} from "../../../storage/tables/forge/hook-deliveries.ts";
-import { findHook, type ForgeHook } from "../../../storage/tables/forge/hooks.ts";
+} from "../../../storage/tables/forge/hooks/deliveries.ts";
+import { findHook, type ForgeHook } from "../../../storage/tables/forge/hooks/hooks.ts";
 import { assertNever } from "../../errors.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import type { JobKind } from "../../jobs/job-kind.ts";

@@ -1,5 +1,5 @@
-import type { SlackFacts } from "../../../storage/tables/forge/hooks.ts";
-import { hookTypes } from "../../contract/forge/hook-words.ts";
+import type { SlackFacts } from "../../../storage/tables/forge/hooks/hooks.ts";
+import { hookTypes } from "../../contract/forge/hooks/fields.ts";
 import { isWebUrl } from "../../contract/forge/rules.ts";
 import { AppError } from "../../errors.ts";
 import { compileGlob } from "../repositories/glob.ts";

@@ -7,7 +7,7 @@ import {
   listDeliveries,
   listHooks,
   redeliver,
-} from "../../contract/forge/admin-hooks.ts";
+} from "../../contract/forge/hooks/admin-hooks.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import type { DeliveryLog } from "./deliveries.service.ts";

@@ -10,8 +10,8 @@ import {
   listHooks,
   listHooksOfRepository,
   updateHook,
-} from "../../../storage/tables/forge/hooks.ts";
-import { toHookEvents } from "../../contract/forge/hook-words.ts";
+} from "../../../storage/tables/forge/hooks/hooks.ts";
+import { toHookEvents } from "../../contract/forge/hooks/fields.ts";
 import { AppError } from "../../errors.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
 import { notFound } from "../refusals.ts";

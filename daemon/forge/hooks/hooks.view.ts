@@ -1,14 +1,14 @@
 import type {
   HookDelivery,
   HookDeliveryDetails,
-} from "../../../storage/tables/forge/hook-deliveries.ts";
+} from "../../../storage/tables/forge/hooks/deliveries.ts";
 import type {
   createHook,
   editHook,
   WireDelivery,
   WireDeliveryDetails,
   WireHook,
-} from "../../contract/forge/admin-hooks.ts";
+} from "../../contract/forge/hooks/admin-hooks.ts";
 import type { BodyOf } from "../../contract/endpoint.ts";
 import { toWireTime } from "../urls.ts";
 import type { HookChanges, SeenHook, WantedHook } from "./hooks.service.ts";

@@ -1,5 +1,5 @@
 import { createHash, createHmac } from "node:crypto";
-import type { ForgeHook } from "../../../storage/tables/forge/hooks.ts";
+import type { ForgeHook } from "../../../storage/tables/forge/hooks/hooks.ts";
 import { toChatBody } from "./chat-formats.ts";
 import { toChatMessage } from "./chat-message.ts";
 import type { HookTarget } from "./targets.ts";

@@ -1,7 +1,7 @@
 import type { Queries } from "../../../storage/engine/database.ts";
 import type { CommitFacts, CommitSignature } from "../../../storage/git/commits.ts";
-import { countWatchers } from "../../../storage/tables/forge/repositories-watches.ts";
-import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
+import { countWatchers } from "../../../storage/tables/forge/repositories/watches.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { toOrganizationView } from "../accounts/organization.view.ts";
 import { toEmbeddedUserView } from "../accounts/user.view.ts";
 import type { AccessLevel } from "../repositories/access.ts";

@@ -1,11 +1,11 @@
 import type { Database, Transaction } from "../../../storage/engine/database.ts";
 import type { CommitFacts } from "../../../storage/git/commits.ts";
-import { findEmail } from "../../../storage/tables/forge/emails.ts";
+import { findEmail } from "../../../storage/tables/forge/accounts/emails.ts";
 import {
   findRepositoryById,
   type ForgeRepository,
-} from "../../../storage/tables/forge/repositories.ts";
-import { findUserById, type ForgeUser } from "../../../storage/tables/forge/users.ts";
+} from "../../../storage/tables/forge/repositories/repositories.ts";
+import { findUserById, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import type { JobKind } from "../../jobs/job-kind.ts";
 import type { OwnedRepository, RefChange } from "../repositories/events.ts";

@@ -8,7 +8,7 @@ import {
   listRepositoryHooks,
   redeliverOfRepository,
   testRepositoryHook,
-} from "../../contract/forge/repository-hooks.ts";
+} from "../../contract/forge/hooks/repository-hooks.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import type { ForgeHooks } from "./hooks.ts";

@@ -1,7 +1,7 @@
 import type { Database } from "../../../storage/engine/database.ts";
-import { insertDelivery } from "../../../storage/tables/forge/hook-deliveries.ts";
-import { findHook } from "../../../storage/tables/forge/hooks.ts";
-import { isRefName } from "../../contract/forge/repository-rules.ts";
+import { insertDelivery } from "../../../storage/tables/forge/hooks/deliveries.ts";
+import { findHook } from "../../../storage/tables/forge/hooks/hooks.ts";
+import { isRefName } from "../../contract/forge/repositories/rules.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { notFound } from "../refusals.ts";

@@ -1,6 +1,6 @@
 import type { Database, Queries } from "../../../storage/engine/database.ts";
-import { findIssue, type ForgeIssue } from "../../../storage/tables/forge/issues.ts";
-import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
+import { findIssue, type ForgeIssue } from "../../../storage/tables/forge/issues/issues.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { isArchived, notFound } from "../refusals.ts";

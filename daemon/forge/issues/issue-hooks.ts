@@ -1,9 +1,9 @@
 import type { Transaction } from "../../../storage/engine/database.ts";
-import type { ForgeComment } from "../../../storage/tables/forge/issue-comments.ts";
-import type { ForgeIssue } from "../../../storage/tables/forge/issues.ts";
-import { countWatchers } from "../../../storage/tables/forge/repositories-watches.ts";
-import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
-import type { HookEvent } from "../../contract/forge/hook-words.ts";
+import type { ForgeComment } from "../../../storage/tables/forge/issues/comments.ts";
+import type { ForgeIssue } from "../../../storage/tables/forge/issues/issues.ts";
+import { countWatchers } from "../../../storage/tables/forge/repositories/watches.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import type { HookEvent } from "../../contract/forge/hooks/fields.ts";
 import { toEmbeddedUserView } from "../accounts/user.view.ts";
 import type { Announcements } from "../hooks/announcements.ts";
 import type { OwnedRepository } from "../repositories/events.ts";

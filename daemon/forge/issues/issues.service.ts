@@ -5,7 +5,7 @@ import {
   insertComment,
   listComments,
   updateComment,
-} from "../../../storage/tables/forge/issue-comments.ts";
+} from "../../../storage/tables/forge/issues/comments.ts";
 import {
   findIssueById,
   type ForgeIssue,
@@ -17,8 +17,8 @@ import {
   replaceAssignees,
   setSubscription,
   updateIssue,
-} from "../../../storage/tables/forge/issues.ts";
-import { findUserByName, type ForgeUser } from "../../../storage/tables/forge/users.ts";
+} from "../../../storage/tables/forge/issues/issues.ts";
+import { findUserByName, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import type { AnnounceIssue } from "../notifications/issue-news.ts";

@@ -3,8 +3,8 @@ import {
   type IssueFilter,
   listIssues,
   listLabelIds,
-} from "../../../storage/tables/forge/issues-lists.ts";
-import { findUserByName } from "../../../storage/tables/forge/users.ts";
+} from "../../../storage/tables/forge/issues/lists.ts";
+import { findUserByName } from "../../../storage/tables/forge/accounts/users.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { toQueryRange } from "../notifications/query-time.ts";
 import { toRows, type PageWindow } from "../page-window.ts";

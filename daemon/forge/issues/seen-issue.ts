@@ -3,9 +3,9 @@ import {
   type ForgeIssue,
   listAssignees,
   listIssueLabels,
-} from "../../../storage/tables/forge/issues.ts";
-import type { ForgeLabel } from "../../../storage/tables/forge/repositories-labels.ts";
-import { type ForgeUser, listUsersByIds } from "../../../storage/tables/forge/users.ts";
+} from "../../../storage/tables/forge/issues/issues.ts";
+import type { ForgeLabel } from "../../../storage/tables/forge/repositories/labels.ts";
+import { type ForgeUser, listUsersByIds } from "../../../storage/tables/forge/accounts/users.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 
 /** An issue with what its view shows. */

@@ -1,12 +1,12 @@
 import type { Database } from "../../../storage/engine/database.ts";
-import { listSubscriptions, setSubscription } from "../../../storage/tables/forge/issues.ts";
+import { listSubscriptions, setSubscription } from "../../../storage/tables/forge/issues/issues.ts";
 import { deleteWatch, findWatch } from "../../../storage/tables/forge/notifications.ts";
-import { insertWatch, listWatchers } from "../../../storage/tables/forge/repositories-watches.ts";
+import { insertWatch, listWatchers } from "../../../storage/tables/forge/repositories/watches.ts";
 import {
   findUserByName,
   type ForgeUser,
   listUsersByIds,
-} from "../../../storage/tables/forge/users.ts";
+} from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import type { PageWindow } from "../page-window.ts";

@@ -1,12 +1,12 @@
 import type { Database, Transaction } from "../../../storage/engine/database.ts";
-import { listCommenters } from "../../../storage/tables/forge/issue-comments.ts";
+import { listCommenters } from "../../../storage/tables/forge/issues/comments.ts";
 import {
   findIssueById,
   type ForgeIssue,
   listAssignees,
   listSubscriptions,
-} from "../../../storage/tables/forge/issues.ts";
-import { listWatchers } from "../../../storage/tables/forge/repositories-watches.ts";
+} from "../../../storage/tables/forge/issues/issues.ts";
+import { listWatchers } from "../../../storage/tables/forge/repositories/watches.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import type { JobKind } from "../../jobs/job-kind.ts";
 import { findOwned } from "./pushed.ts";

@@ -1,5 +1,5 @@
 import type { Database } from "../../../storage/engine/database.ts";
-import { findMailbox } from "../../../storage/tables/forge/mailboxes.ts";
+import { findMailbox } from "../../../storage/tables/forge/accounts/mailboxes.ts";
 import {
   countThreads,
   findThread,
@@ -11,7 +11,7 @@ import {
   type ThreadKind,
   type ThreadStatus,
 } from "../../../storage/tables/forge/notifications.ts";
-import { findUserById } from "../../../storage/tables/forge/users.ts";
+import { findUserById } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { toRows, type PageWindow } from "../page-window.ts";

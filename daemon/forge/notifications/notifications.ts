@@ -3,10 +3,10 @@
 // Start here: one factory that joins this folder. notifications.service.ts is the mailbox; telling.ts fills it, for
 // pushed.ts and issue-news.ts; subjects.ts authorizes again what is read.
 import type { Database, Transaction } from "../../../storage/engine/database.ts";
-import { touchMailboxesOf } from "../../../storage/tables/forge/mailboxes.ts";
+import { touchMailboxesOf } from "../../../storage/tables/forge/accounts/mailboxes.ts";
 import { listOrganizationOwners } from "../../../storage/tables/forge/notifications.ts";
-import { listRepositoryMakers } from "../../../storage/tables/forge/repositories-transfers.ts";
-import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
+import { listRepositoryMakers } from "../../../storage/tables/forge/repositories/transfers.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import type { JobQueue } from "../../jobs/queue.ts";
 import type { OwnedRepository, RepositoryEvents } from "../repositories/events.ts";
 import { type AnnounceIssue, createIssueNews } from "./issue-news.ts";

@@ -2,9 +2,9 @@ import type { Database, Transaction } from "../../../storage/engine/database.ts"
 import {
   findRepositoryById,
   type ForgeRepository,
-} from "../../../storage/tables/forge/repositories.ts";
-import { listWatchers } from "../../../storage/tables/forge/repositories-watches.ts";
-import { findUserById } from "../../../storage/tables/forge/users.ts";
+} from "../../../storage/tables/forge/repositories/repositories.ts";
+import { listWatchers } from "../../../storage/tables/forge/repositories/watches.ts";
+import { findUserById } from "../../../storage/tables/forge/accounts/users.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import type { JobKind } from "../../jobs/job-kind.ts";
 import type { OwnedRepository, RefChange } from "../repositories/events.ts";

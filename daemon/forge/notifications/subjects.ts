@@ -1,10 +1,10 @@
 import type { Queries } from "../../../storage/engine/database.ts";
-import { findLastCommentId } from "../../../storage/tables/forge/issue-comments.ts";
-import { findIssueById, type ForgeIssue } from "../../../storage/tables/forge/issues.ts";
+import { findLastCommentId } from "../../../storage/tables/forge/issues/comments.ts";
+import { findIssueById, type ForgeIssue } from "../../../storage/tables/forge/issues/issues.ts";
 import type { ForgeThread } from "../../../storage/tables/forge/notifications.ts";
-import { findRepositoryById } from "../../../storage/tables/forge/repositories.ts";
-import { countWatchers } from "../../../storage/tables/forge/repositories-watches.ts";
-import { findUserById, type ForgeUser } from "../../../storage/tables/forge/users.ts";
+import { findRepositoryById } from "../../../storage/tables/forge/repositories/repositories.ts";
+import { countWatchers } from "../../../storage/tables/forge/repositories/watches.ts";
+import { findUserById, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { type AccessLevel, findAccess, reaches } from "../repositories/access.ts";
 import type { SeenRepository } from "../repositories/repository.view.ts";
 

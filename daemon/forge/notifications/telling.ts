@@ -4,7 +4,7 @@ import {
   findUserById,
   findUserByName,
   type ForgeUser,
-} from "../../../storage/tables/forge/users.ts";
+} from "../../../storage/tables/forge/accounts/users.ts";
 import { findMentions } from "../rendering/html/text-rules.ts";
 import { findAccess, reaches } from "../repositories/access.ts";
 import type { OwnedRepository } from "../repositories/events.ts";

@@ -1,6 +1,9 @@
 import { setImmediate as turn } from "node:timers/promises";
 import type { Database } from "../../../storage/engine/database.ts";
-import { findMailbox, listMailboxRevisions } from "../../../storage/tables/forge/mailboxes.ts";
+import {
+  findMailbox,
+  listMailboxRevisions,
+} from "../../../storage/tables/forge/accounts/mailboxes.ts";
 import { listNews } from "../../../storage/tables/forge/notifications.ts";
 import { AppError } from "../../errors.ts";
 import { findStillSignedIn } from "../accounts/still-signed-in.ts";

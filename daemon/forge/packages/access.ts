@@ -1,11 +1,11 @@
 import type { Queries } from "../../../storage/engine/database.ts";
-import { getTeamAccess, isMember } from "../../../storage/tables/forge/orgs.ts";
-import { findRedirect } from "../../../storage/tables/forge/redirects.ts";
+import { getTeamAccess, isMember } from "../../../storage/tables/forge/accounts/orgs.ts";
+import { findRedirect } from "../../../storage/tables/forge/accounts/redirects.ts";
 import {
   findUserById,
   findUserByName,
   type ForgeUser,
-} from "../../../storage/tables/forge/users.ts";
+} from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import { isPublicOnly } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";

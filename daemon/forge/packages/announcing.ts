@@ -1,6 +1,6 @@
 import type { Transaction } from "../../../storage/engine/database.ts";
-import { findRepositoryById } from "../../../storage/tables/forge/repositories.ts";
-import { findUserById, type ForgeUser } from "../../../storage/tables/forge/users.ts";
+import { findRepositoryById } from "../../../storage/tables/forge/repositories/repositories.ts";
+import { findUserById, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { OwnedVersion, PackageEvents } from "./events.ts";
 import type { OwnedRepository } from "../repositories/events.ts";

@@ -1,4 +1,4 @@
-import { deletePackagesOf, ownsPackage } from "../../../storage/tables/forge/packages.ts";
+import { deletePackagesOf, ownsPackage } from "../../../storage/tables/forge/packages/packages.ts";
 import { AppError } from "../../errors.ts";
 import type { AccountDependents } from "../accounts/dependents.ts";
 

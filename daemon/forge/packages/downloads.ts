@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 import type { ObjectStore } from "../../../storage/bytes/object-store.ts";
-import type { ForgePackageFile } from "../../../storage/tables/forge/packages.ts";
+import type { ForgePackageFile } from "../../../storage/tables/forge/packages/packages.ts";
 import { AppError } from "../../errors.ts";
 
 /** A file that may be read. */

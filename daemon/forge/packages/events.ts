@@ -1,6 +1,9 @@
 import type { Transaction } from "../../../storage/engine/database.ts";
-import type { ForgePackage, ForgePackageVersion } from "../../../storage/tables/forge/packages.ts";
-import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
+import type {
+  ForgePackage,
+  ForgePackageVersion,
+} from "../../../storage/tables/forge/packages/packages.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 
 /** A version with its package and its owner as of the transaction. */
 export interface OwnedVersion {

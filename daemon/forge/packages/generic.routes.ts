@@ -3,7 +3,7 @@ import {
   deleteGenericVersion,
   downloadGenericFile,
   uploadGenericFile,
-} from "../../contract/forge/packages-generic.ts";
+} from "../../contract/forge/packages/generic.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import { toDownloadAnswer } from "./download.view.ts";

@@ -9,7 +9,7 @@ import {
   findVersion,
   listFiles,
   touchPackage,
-} from "../../../storage/tables/forge/packages.ts";
+} from "../../../storage/tables/forge/packages/packages.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { notFound } from "../refusals.ts";
 import { getReadableOwner, getWritableOwner } from "./access.ts";

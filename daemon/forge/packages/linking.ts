@@ -3,9 +3,9 @@ import {
   findRepositoriesByIds,
   findRepositoryByName,
   type ForgeRepository,
-} from "../../../storage/tables/forge/repositories.ts";
-import { countWatchers } from "../../../storage/tables/forge/repositories-watches.ts";
-import { type ForgeUser, listUsersByIds } from "../../../storage/tables/forge/users.ts";
+} from "../../../storage/tables/forge/repositories/repositories.ts";
+import { countWatchers } from "../../../storage/tables/forge/repositories/watches.ts";
+import { type ForgeUser, listUsersByIds } from "../../../storage/tables/forge/accounts/users.ts";
 import { findAccess, reaches } from "../repositories/access.ts";
 import type { SeenRepository } from "../repositories/repository.view.ts";
 import { type ForgeUrls, toUrl } from "../urls.ts";

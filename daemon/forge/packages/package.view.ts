@@ -1,6 +1,6 @@
-import type { ForgePackageFile } from "../../../storage/tables/forge/packages.ts";
-import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
-import type { WirePackage, WirePackageFile } from "../../contract/forge/admin-packages.ts";
+import type { ForgePackageFile } from "../../../storage/tables/forge/packages/packages.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import type { WirePackage, WirePackageFile } from "../../contract/forge/packages/admin-packages.ts";
 import { toGhostView, toUserView } from "../accounts/user.view.ts";
 import { type SeenRepository, toRepositoryView } from "../repositories/repository.view.ts";
 import { type ForgeUrls, toUrl, toWireTime } from "../urls.ts";

@@ -5,7 +5,7 @@ import {
   listPackageFiles,
   listPackages,
   unlinkPackage,
-} from "../../contract/forge/admin-packages.ts";
+} from "../../contract/forge/packages/admin-packages.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";

@@ -7,16 +7,16 @@ import {
   linkPackage,
   listFiles,
   touchPackage,
-} from "../../../storage/tables/forge/packages.ts";
+} from "../../../storage/tables/forge/packages/packages.ts";
 import {
   listAllVersions,
   type VersionFilter,
-} from "../../../storage/tables/forge/packages-lists.ts";
+} from "../../../storage/tables/forge/packages/lists.ts";
 import {
   findUserById,
   type ForgeUser,
   listUsersByIds,
-} from "../../../storage/tables/forge/users.ts";
+} from "../../../storage/tables/forge/accounts/users.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
 import { notFound } from "../refusals.ts";

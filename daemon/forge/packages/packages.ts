@@ -3,7 +3,7 @@
 // Start here: one factory that joins the services of this folder. A version and its files are recorded in versions.ts.
 import type { ObjectStore } from "../../../storage/bytes/object-store.ts";
 import type { Database } from "../../../storage/engine/database.ts";
-import { isObjectInUse } from "../../../storage/tables/forge/packages.ts";
+import { isObjectInUse } from "../../../storage/tables/forge/packages/packages.ts";
 import type { Route } from "../../http/handle.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { PackageEvents } from "./events.ts";

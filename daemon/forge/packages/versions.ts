@@ -8,9 +8,9 @@ import {
   insertVersion,
   linkPackage,
   openPackage,
-} from "../../../storage/tables/forge/packages.ts";
+} from "../../../storage/tables/forge/packages/packages.ts";
 import type { ObjectFacts } from "../../../storage/bytes/object-store.ts";
-import { findUserById, type ForgeUser } from "../../../storage/tables/forge/users.ts";
+import { findUserById, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import { notFound } from "../refusals.ts";
 import { findLinkable } from "./linking.ts";

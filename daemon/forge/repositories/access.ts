@@ -1,8 +1,8 @@
 import type { Queries } from "../../../storage/engine/database.ts";
-import { getTeamAccess, isMember } from "../../../storage/tables/forge/orgs.ts";
-import { isOfferedTo } from "../../../storage/tables/forge/repositories-transfers.ts";
-import type { ForgeRepository } from "../../../storage/tables/forge/repositories.ts";
-import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
+import { getTeamAccess, isMember } from "../../../storage/tables/forge/accounts/orgs.ts";
+import { isOfferedTo } from "../../../storage/tables/forge/repositories/transfers.ts";
+import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import { allows, parseScope } from "../accounts/scopes.ts";
 

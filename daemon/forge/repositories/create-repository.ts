@@ -7,12 +7,12 @@ import {
   findRepositoryByName,
   type ForgeRepository,
   type ObjectFormat,
-} from "../../../storage/tables/forge/repositories.ts";
+} from "../../../storage/tables/forge/repositories/repositories.ts";
 import {
   findUserById,
   findUserByName,
   type ForgeUser,
-} from "../../../storage/tables/forge/users.ts";
+} from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import { userNotFound } from "../refusals.ts";
 import type { OwnedRepository, RepositoryEvents } from "./events.ts";

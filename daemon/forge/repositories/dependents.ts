@@ -2,8 +2,8 @@ import {
   deleteRepository,
   listRepositoriesOf,
   ownsRepository,
-} from "../../../storage/tables/forge/repositories.ts";
-import { insertChore, markForMove } from "../../../storage/tables/forge/repositories-moving.ts";
+} from "../../../storage/tables/forge/repositories/repositories.ts";
+import { insertChore, markForMove } from "../../../storage/tables/forge/repositories/moves.ts";
 import { AppError } from "../../errors.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import type { AccountDependents } from "../accounts/dependents.ts";

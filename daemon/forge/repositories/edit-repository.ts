@@ -7,14 +7,14 @@ import {
   findRepositoryByName,
   type ForgeRepository,
   updateRepository,
-} from "../../../storage/tables/forge/repositories.ts";
-import { insertChore } from "../../../storage/tables/forge/repositories-moving.ts";
+} from "../../../storage/tables/forge/repositories/repositories.ts";
+import { insertChore } from "../../../storage/tables/forge/repositories/moves.ts";
 import {
   deleteRepositoryRedirect,
   putRepositoryRedirect,
-} from "../../../storage/tables/forge/repositories-redirects.ts";
-import { findUserById, type ForgeUser } from "../../../storage/tables/forge/users.ts";
-import type { SettingsEdit } from "../../contract/forge/repository-settings.ts";
+} from "../../../storage/tables/forge/repositories/redirects.ts";
+import { findUserById, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import type { SettingsEdit } from "../../contract/forge/repositories/settings.ts";
 import { AppError } from "../../errors.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import { notFound } from "../refusals.ts";

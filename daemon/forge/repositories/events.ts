@@ -1,6 +1,6 @@
 import type { Transaction } from "../../../storage/engine/database.ts";
-import type { ForgeRepository } from "../../../storage/tables/forge/repositories.ts";
-import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
+import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 
 /** A repository with its owner as of the transaction. */
 export interface OwnedRepository {

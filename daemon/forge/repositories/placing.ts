@@ -5,7 +5,7 @@ import { writeHead } from "../../../storage/git/refs.ts";
 import {
   findRepositoryById,
   updateRepository,
-} from "../../../storage/tables/forge/repositories.ts";
+} from "../../../storage/tables/forge/repositories/repositories.ts";
 import {
   deleteChore,
   findMovingRepository,
@@ -17,11 +17,11 @@ import {
   listPathsIn,
   type MovingRepository,
   type RepositoryChore,
-} from "../../../storage/tables/forge/repositories-moving.ts";
-import { findUserByName } from "../../../storage/tables/forge/users.ts";
+} from "../../../storage/tables/forge/repositories/moves.ts";
+import { findUserByName } from "../../../storage/tables/forge/accounts/users.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import type { JobKind } from "../../jobs/job-kind.ts";
-import type { Log } from "../../logging.ts";
+import type { Log } from "../../utilities/logging.ts";
 
 /**
  * Brings the files to where the rows say they belong. The rows decide: a change commits first, and what is left to do

@@ -1,14 +1,14 @@
 import type { Transaction } from "../../../storage/engine/database.ts";
-import { listTeamMembers } from "../../../storage/tables/forge/orgs.ts";
+import { listTeamMembers } from "../../../storage/tables/forge/accounts/orgs.ts";
 import {
   type ForgeRepository,
   insertRepository,
   type NewForgeRepository,
-} from "../../../storage/tables/forge/repositories.ts";
-import { deleteRepositoryRedirect } from "../../../storage/tables/forge/repositories-redirects.ts";
-import { insertLabels } from "../../../storage/tables/forge/repositories-labels.ts";
-import { insertWatch } from "../../../storage/tables/forge/repositories-watches.ts";
-import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
+} from "../../../storage/tables/forge/repositories/repositories.ts";
+import { deleteRepositoryRedirect } from "../../../storage/tables/forge/repositories/redirects.ts";
+import { insertLabels } from "../../../storage/tables/forge/repositories/labels.ts";
+import { insertWatch } from "../../../storage/tables/forge/repositories/watches.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import type { RepositoryEvents } from "./events.ts";
 import type { TemplateLabel } from "./first-files.ts";
 

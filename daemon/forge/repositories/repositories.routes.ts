@@ -1,11 +1,15 @@
-import { createRepository } from "../../contract/forge/admin-repositories.ts";
+import { createRepository } from "../../contract/forge/repositories/admin-repositories.ts";
 import {
   deleteRepository,
   editRepository,
   getRepository,
   listOwnRepositories,
-} from "../../contract/forge/repositories.ts";
-import { adoptRepository, deleteUnadopted, listUnadopted } from "../../contract/forge/unadopted.ts";
+} from "../../contract/forge/repositories/repositories.ts";
+import {
+  adoptRepository,
+  deleteUnadopted,
+  listUnadopted,
+} from "../../contract/forge/repositories/unadopted.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";

@@ -3,19 +3,19 @@ import {
   deleteRepository,
   findRepositoryById,
   findRepositoryByName,
-} from "../../../storage/tables/forge/repositories.ts";
-import { listRepositoriesOfMember } from "../../../storage/tables/forge/repositories-lists.ts";
-import { insertChore } from "../../../storage/tables/forge/repositories-moving.ts";
-import { countWatchers } from "../../../storage/tables/forge/repositories-watches.ts";
-import { findRepositoryRedirect } from "../../../storage/tables/forge/repositories-redirects.ts";
-import { isOfferedTo } from "../../../storage/tables/forge/repositories-transfers.ts";
-import { findRedirect } from "../../../storage/tables/forge/redirects.ts";
+} from "../../../storage/tables/forge/repositories/repositories.ts";
+import { listRepositoriesOfMember } from "../../../storage/tables/forge/repositories/lists.ts";
+import { insertChore } from "../../../storage/tables/forge/repositories/moves.ts";
+import { countWatchers } from "../../../storage/tables/forge/repositories/watches.ts";
+import { findRepositoryRedirect } from "../../../storage/tables/forge/repositories/redirects.ts";
+import { isOfferedTo } from "../../../storage/tables/forge/repositories/transfers.ts";
+import { findRedirect } from "../../../storage/tables/forge/accounts/redirects.ts";
 import {
   findUserById,
   findUserByName,
   type ForgeUser,
   listUsersByIds,
-} from "../../../storage/tables/forge/users.ts";
+} from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import { isPublicOnly } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";

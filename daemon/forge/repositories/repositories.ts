@@ -1,5 +1,5 @@
 // daemon/forge/repositories: repositories as things with an owner, a name, a record and a folder on disk.
-// May import: daemon/contract, daemon/errors.ts, daemon/http/handle.ts (types), daemon/jobs and daemon/logging.ts (types), storage.
+// May import: daemon/contract, daemon/errors.ts, daemon/http/handle.ts (types), daemon/jobs and daemon/utilities/logging.ts (types), storage.
 // Start here: one factory that joins the services of this folder. What git itself asks for is in ../git.
 import type { Database } from "../../../storage/engine/database.ts";
 import type { Git } from "../../../storage/git/git.ts";
@@ -7,11 +7,11 @@ import type { RepositoryFiles } from "../../../storage/git/repository-files.ts";
 import {
   findRepositoryById,
   type ForgeRepository,
-} from "../../../storage/tables/forge/repositories.ts";
-import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
+} from "../../../storage/tables/forge/repositories/repositories.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import type { JobQueue } from "../../jobs/queue.ts";
-import type { Log } from "../../logging.ts";
+import type { Log } from "../../utilities/logging.ts";
 import { toEmbeddedUserView } from "../accounts/user.view.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { RepositoryEvents } from "./events.ts";

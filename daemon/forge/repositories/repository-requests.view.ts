@@ -1,6 +1,6 @@
-import type { createRepository } from "../../contract/forge/admin-repositories.ts";
+import type { createRepository } from "../../contract/forge/repositories/admin-repositories.ts";
 import type { BodyOf } from "../../contract/endpoint.ts";
-import type { editRepository } from "../../contract/forge/repositories.ts";
+import type { editRepository } from "../../contract/forge/repositories/repositories.ts";
 import type { WantedRepository } from "./create-repository.ts";
 import type { RepositoryEdits } from "./edit-repository.ts";
 

@@ -1,10 +1,10 @@
-import type { RepositorySettings } from "../../../storage/tables/forge/repositories.ts";
-import type { WireRepository } from "../../contract/forge/repositories.ts";
+import type { RepositorySettings } from "../../../storage/tables/forge/repositories/repositories.ts";
+import type { WireRepository } from "../../contract/forge/repositories/repositories.ts";
 import {
   featureMembers,
   mergingMembers,
   type SettingsEdit,
-} from "../../contract/forge/repository-settings.ts";
+} from "../../contract/forge/repositories/settings.ts";
 import { isWebUrl } from "../../contract/forge/rules.ts";
 import { AppError } from "../../errors.ts";
 

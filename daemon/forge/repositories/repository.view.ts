@@ -1,6 +1,6 @@
-import type { ForgeTeam } from "../../../storage/tables/forge/orgs.ts";
-import type { ForgeUser } from "../../../storage/tables/forge/users.ts";
-import type { WireRepository } from "../../contract/forge/repositories.ts";
+import type { ForgeTeam } from "../../../storage/tables/forge/accounts/orgs.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import type { WireRepository } from "../../contract/forge/repositories/repositories.ts";
 import { toTeamView } from "../accounts/organization.view.ts";
 import { toEmbeddedUserView } from "../accounts/user.view.ts";
 import {

@@ -1,7 +1,7 @@
 import type { Queries } from "../../../storage/engine/database.ts";
-import { listTeamsByIds } from "../../../storage/tables/forge/orgs.ts";
-import { findTransfer } from "../../../storage/tables/forge/repositories-transfers.ts";
-import { findUserById } from "../../../storage/tables/forge/users.ts";
+import { listTeamsByIds } from "../../../storage/tables/forge/accounts/orgs.ts";
+import { findTransfer } from "../../../storage/tables/forge/repositories/transfers.ts";
+import { findUserById } from "../../../storage/tables/forge/accounts/users.ts";
 import type { SeenRepository } from "./repository.view.ts";
 
 /** Who offers a repository to whom; undefined while nobody does. */

@@ -2,7 +2,7 @@ import {
   acceptTransfer,
   rejectTransfer,
   transferRepository,
-} from "../../contract/forge/transfers.ts";
+} from "../../contract/forge/repositories/transfers.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";

@@ -1,16 +1,16 @@
 import { type Database, isConflict, type Transaction } from "../../../storage/engine/database.ts";
 import type { RepositoryFiles } from "../../../storage/git/repository-files.ts";
-import { isMember, listTeamsByIds } from "../../../storage/tables/forge/orgs.ts";
-import { unlinkPackagesOf } from "../../../storage/tables/forge/packages.ts";
+import { isMember, listTeamsByIds } from "../../../storage/tables/forge/accounts/orgs.ts";
+import { unlinkPackagesOf } from "../../../storage/tables/forge/packages/packages.ts";
 import {
   findRepositoryById,
   findRepositoryByName,
   updateRepository,
-} from "../../../storage/tables/forge/repositories.ts";
+} from "../../../storage/tables/forge/repositories/repositories.ts";
 import {
   deleteRepositoryRedirect,
   putRepositoryRedirect,
-} from "../../../storage/tables/forge/repositories-redirects.ts";
+} from "../../../storage/tables/forge/repositories/redirects.ts";
 import {
   countRepositoriesOf,
   deleteTransfer,
@@ -18,13 +18,13 @@ import {
   insertTransfer,
   isOfferedTo,
   listRepositoryMakers,
-} from "../../../storage/tables/forge/repositories-transfers.ts";
-import { countWatchers, insertWatch } from "../../../storage/tables/forge/repositories-watches.ts";
+} from "../../../storage/tables/forge/repositories/transfers.ts";
+import { countWatchers, insertWatch } from "../../../storage/tables/forge/repositories/watches.ts";
 import {
   findUserById,
   findUserByName,
   type ForgeUser,
-} from "../../../storage/tables/forge/users.ts";
+} from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import { isVisibleTo } from "../accounts/visibility.ts";

@@ -6,13 +6,13 @@ import type { RepositoryFiles } from "../../../storage/git/repository-files.ts";
 import {
   findRepositoryByName,
   listRepositoryNames,
-} from "../../../storage/tables/forge/repositories.ts";
-import { isPathInUse, listPathsIn } from "../../../storage/tables/forge/repositories-moving.ts";
+} from "../../../storage/tables/forge/repositories/repositories.ts";
+import { isPathInUse, listPathsIn } from "../../../storage/tables/forge/repositories/moves.ts";
 import {
   findUserById,
   findUserByName,
   type ForgeUser,
-} from "../../../storage/tables/forge/users.ts";
+} from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import type { PageWindow } from "../page-window.ts";
 import { notFound } from "../refusals.ts";

@@ -1,4 +1,4 @@
-import { countWatchers } from "../../../storage/tables/forge/repositories-watches.ts";
+import { countWatchers } from "../../../storage/tables/forge/repositories/watches.ts";
 import { toEmbeddedUserView } from "../accounts/user.view.ts";
 import type { Announcements } from "../hooks/announcements.ts";
 import { toCommitView } from "../hooks/payloads.view.ts";

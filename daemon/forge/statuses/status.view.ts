@@ -5,8 +5,8 @@ import {
   type createCommitStatus,
   statusStates,
   type WireCommitStatus,
-} from "../../contract/forge/statuses.ts";
-import type { CommitStatus } from "../../../storage/tables/forge/commit-statuses.ts";
+} from "../../contract/forge/repositories/statuses.ts";
+import type { CommitStatus } from "../../../storage/tables/forge/repositories/statuses.ts";
 import { toEmbeddedUserView } from "../accounts/user.view.ts";
 import { toRepositoryView } from "../repositories/repository.view.ts";
 import { type ForgeUrls, toApiUrl, toWireTime } from "../urls.ts";

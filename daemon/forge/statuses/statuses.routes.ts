@@ -6,7 +6,7 @@ import {
   getCombinedStatus,
   listCommitStatuses,
   listRefStatuses,
-} from "../../contract/forge/statuses.ts";
+} from "../../contract/forge/repositories/statuses.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";

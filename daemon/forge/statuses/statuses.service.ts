@@ -8,14 +8,14 @@ import {
   insertCommitStatus,
   listCommitStatuses,
   listLatestStatuses,
-} from "../../../storage/tables/forge/commit-statuses.ts";
-import { findEmail } from "../../../storage/tables/forge/emails.ts";
-import { countWatchers } from "../../../storage/tables/forge/repositories-watches.ts";
+} from "../../../storage/tables/forge/repositories/statuses.ts";
+import { findEmail } from "../../../storage/tables/forge/accounts/emails.ts";
+import { countWatchers } from "../../../storage/tables/forge/repositories/watches.ts";
 import {
   findUserById,
   type ForgeUser,
   listUsersByIds,
-} from "../../../storage/tables/forge/users.ts";
+} from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError, assertNever } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { openRepository, type OpenedRepository } from "../issues/issue-access.ts";

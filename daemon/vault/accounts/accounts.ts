@@ -1,12 +1,12 @@
 // daemon/vault/accounts: registration, sign-in, sessions, passwords, second factor (vault API, /api/auth).
-// May import: daemon/contract/vault, daemon/errors.ts, daemon/password-hasher.ts, storage/engine, storage/tables/vault.
+// May import: daemon/contract/vault, daemon/errors.ts, daemon/utilities/password-hasher.ts, storage/engine, storage/tables/vault.
 // Services never see HTTP; only *.routes.ts, *.view.ts and client.ts know the wire.
 // Start here (what accounts consist of), then sign-in.service.ts, which reads in the order of the document.
 import type { Database } from "../../../storage/engine/database.ts";
 import type { Sealer } from "../../../storage/keys/keyring.ts";
 import type { BreachLookup } from "../../outbound/breach/lookup.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
-import type { PasswordHasher } from "../../password-hasher.ts";
+import type { PasswordHasher } from "../../utilities/password-hasher.ts";
 import { createAccessTokens } from "./access-tokens.ts";
 import { type Authentication, createAuthentication } from "./authentication.ts";
 import type { AttemptCounter } from "./attempts.ts";

@@ -4,7 +4,7 @@ import { endSessions } from "../../../storage/tables/vault/sessions.ts";
 import { changePassword, findVaultUser } from "../../../storage/tables/vault/users.ts";
 import { AppError } from "../../errors.ts";
 import type { BreachLookup } from "../../outbound/breach/lookup.ts";
-import type { PasswordHasher } from "../../password-hasher.ts";
+import type { PasswordHasher } from "../../utilities/password-hasher.ts";
 import type { VaultCaller } from "../caller.ts";
 import { type AttemptCounter, countPasswordCheck } from "./attempts.ts";
 import type { Client } from "./client.ts";

@@ -9,7 +9,7 @@ import {
 import * as shapes from "../../contract/vault/common.ts";
 import { AppError } from "../../errors.ts";
 import type { BreachLookup } from "../../outbound/breach/lookup.ts";
-import type { PasswordHasher } from "../../password-hasher.ts";
+import type { PasswordHasher } from "../../utilities/password-hasher.ts";
 import type { VaultRole } from "../caller.ts";
 import { assertNotBreached, assertStrong } from "./password-rules.ts";
 

@@ -10,7 +10,7 @@ import {
   type VaultUser,
 } from "../../../storage/tables/vault/users.ts";
 import { assertNever } from "../../errors.ts";
-import type { PasswordHasher } from "../../password-hasher.ts";
+import type { PasswordHasher } from "../../utilities/password-hasher.ts";
 import { type AttemptCounter, countSignIn } from "./attempts.ts";
 import { hashBackupCode } from "./backup-codes.ts";
 import type { Client } from "./client.ts";

@@ -8,7 +8,7 @@ import type { Database } from "../../../storage/engine/database.ts";
 import type { Keyring } from "../../../storage/keys/keyring.ts";
 import type { Route } from "../../http/handle.ts";
 import type { JobQueue } from "../../jobs/queue.ts";
-import type { Log } from "../../logging.ts";
+import type { Log } from "../../utilities/logging.ts";
 import { analysisRoutes } from "./analysis/analysis.routes.ts";
 import { createAnalysis, type CloudAnalysis } from "./analysis/analysis.service.ts";
 import { authorizationRoutes } from "./authorization/authorization.routes.ts";

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { failure as failureSchema } from "../../contract/vault/cloud-shapes.ts";
+import type { failure as failureSchema } from "../../contract/vault/cloud/shapes.ts";
 import type { Failure } from "../../../storage/cloud/outcomes.ts";
 import { assertNever } from "../../errors.ts";
 

@@ -2,7 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type AnswerFacts, toFailure } from "../../../cli/client/outcomes.ts";
-import { failure } from "../../../daemon/contract/vault/cloud-shapes.ts";
+import { failure } from "../../../daemon/contract/vault/cloud/shapes.ts";
 import { vaultHints } from "../../../cli/client/vault-hints.ts";
 import { exitCodeOf } from "../../../cli/errors.ts";
 import { runCli } from "../support/run-cli.ts";

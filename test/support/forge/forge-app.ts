@@ -12,7 +12,7 @@ import {
 import { createForgeApi } from "../../../daemon/forge/api.ts";
 import { bindRoutes, type RequestReport } from "../../../daemon/http/bind.ts";
 import { createServerRequest } from "../../../daemon/http/server-request.ts";
-import type { PasswordHasher } from "../../../daemon/password-hasher.ts";
+import type { PasswordHasher } from "../../../daemon/utilities/password-hasher.ts";
 import type { Database } from "../../../storage/engine/database.ts";
 import { createKeyring } from "../../../storage/keys/keyring.ts";
 import type { TestAnswer, TestRequest } from "../daemon.ts";

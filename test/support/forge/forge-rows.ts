@@ -1,5 +1,5 @@
-import type { NewForgeRepository } from "../../../storage/tables/forge/repositories.ts";
-import type { NewForgeUser } from "../../../storage/tables/forge/users.ts";
+import type { NewForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
+import type { NewForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 
 /** The row of a person of whom nothing is known but the name. */
 export function newUserRow(name: string, more: Partial<NewForgeUser> = {}): NewForgeUser {

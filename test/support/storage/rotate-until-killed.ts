@@ -1,5 +1,5 @@
 // Replaces the master key of a home again and again and prints a line for each time; the test kills it.
-import { rotateMasterKey } from "../../../daemon/key-rotation.ts";
+import { rotateMasterKey } from "../../../daemon/composition/key-rotation.ts";
 import { openSqlite } from "../../../storage/engine/sqlite.ts";
 import {
   addKey,

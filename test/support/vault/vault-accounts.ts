@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { EnqueuedJob } from "../../../daemon/jobs/queue.ts";
 import { generateSync } from "otplib";
-import { createUuid7 } from "../../../daemon/uuid7.ts";
+import { createUuid7 } from "../../../daemon/utilities/uuid7.ts";
 import {
   createVaultAccounts,
   type VaultAccounts,

@@ -1,4 +1,4 @@
-import type { WireBadge } from "../../../../daemon/contract/forge/admin-badges.ts";
+import type { WireBadge } from "../../../../daemon/contract/forge/accounts/badges.ts";
 import type { Column } from "../../../output/cells.ts";
 
 /** A badge in a table. */

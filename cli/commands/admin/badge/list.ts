@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { listBadges as listBadgesEndpoint } from "../../../../daemon/contract/forge/admin-badges.ts";
+import type { listBadges as listBadgesEndpoint } from "../../../../daemon/contract/forge/accounts/badges.ts";
 import { operation } from "../../../client/operation.ts";
 import { forgePages } from "../../../client/paging.ts";
 import type { CliContext } from "../../../context.ts";

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type {
   listCronTasks as listCronTasksEndpoint,
   WireCron,
-} from "../../../../daemon/contract/forge/admin-cron.ts";
+} from "../../../../daemon/contract/forge/cron.ts";
 import { operation } from "../../../client/operation.ts";
 import { forgePages } from "../../../client/paging.ts";
 import type { CliContext } from "../../../context.ts";

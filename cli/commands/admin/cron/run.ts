@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { runCronTask as runCronTaskEndpoint } from "../../../../daemon/contract/forge/admin-cron.ts";
+import type { runCronTask as runCronTaskEndpoint } from "../../../../daemon/contract/forge/cron.ts";
 import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { shape } from "../../../output/spec.ts";

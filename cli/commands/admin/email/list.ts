@@ -3,7 +3,7 @@ import type {
   listEmails as listEmailsEndpoint,
   searchEmails as searchEmailsEndpoint,
   WireEmail,
-} from "../../../../daemon/contract/forge/admin-emails.ts";
+} from "../../../../daemon/contract/forge/accounts/admin-emails.ts";
 import { operation } from "../../../client/operation.ts";
 import { forgePages } from "../../../client/paging.ts";
 import type { CliContext } from "../../../context.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { deleteHook as deleteHookEndpoint } from "../../../../daemon/contract/forge/admin-hooks.ts";
+import type { deleteHook as deleteHookEndpoint } from "../../../../daemon/contract/forge/hooks/admin-hooks.ts";
 import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { shape } from "../../../output/spec.ts";

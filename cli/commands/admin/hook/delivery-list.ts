@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { listDeliveries as listDeliveriesEndpoint } from "../../../../daemon/contract/forge/admin-hooks.ts";
+import type { listDeliveries as listDeliveriesEndpoint } from "../../../../daemon/contract/forge/hooks/admin-hooks.ts";
 import { operation } from "../../../client/operation.ts";
 import { forgePages } from "../../../client/paging.ts";
 import type { CliContext } from "../../../context.ts";

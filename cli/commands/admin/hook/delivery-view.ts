@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { getDelivery as getDeliveryEndpoint } from "../../../../daemon/contract/forge/admin-hooks.ts";
+import type { getDelivery as getDeliveryEndpoint } from "../../../../daemon/contract/forge/hooks/admin-hooks.ts";
 import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { resourceOf } from "../../../output/spec.ts";

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type {
   editHook as editHookEndpoint,
   getHook as getHookEndpoint,
-} from "../../../../daemon/contract/forge/admin-hooks.ts";
+} from "../../../../daemon/contract/forge/hooks/admin-hooks.ts";
 import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { resourceOf } from "../../../output/spec.ts";

@@ -2,7 +2,7 @@ import type {
   WireDelivery,
   WireDeliveryDetails,
   WireHook,
-} from "../../../../daemon/contract/forge/admin-hooks.ts";
+} from "../../../../daemon/contract/forge/hooks/admin-hooks.ts";
 import { type Column, time } from "../../../output/cells.ts";
 
 /** A hook in a table. */

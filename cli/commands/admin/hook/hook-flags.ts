@@ -4,7 +4,7 @@ import type {
   createHook,
   editHook,
   WireHook,
-} from "../../../../daemon/contract/forge/admin-hooks.ts";
+} from "../../../../daemon/contract/forge/hooks/admin-hooks.ts";
 import type { CliContext } from "../../../context.ts";
 import { usageError } from "../../../errors.ts";
 import { readSecret } from "../../secret-input.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { createOrganization as createOrganizationEndpoint } from "../../../../daemon/contract/forge/admin-orgs.ts";
+import type { createOrganization as createOrganizationEndpoint } from "../../../../daemon/contract/forge/accounts/orgs.ts";
 import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { resourceOf } from "../../../output/spec.ts";

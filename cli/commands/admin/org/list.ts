@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { listOrganizations as listOrganizationsEndpoint } from "../../../../daemon/contract/forge/admin-orgs.ts";
+import type { listOrganizations as listOrganizationsEndpoint } from "../../../../daemon/contract/forge/accounts/orgs.ts";
 import { operation } from "../../../client/operation.ts";
 import { forgePages } from "../../../client/paging.ts";
 import type { CliContext } from "../../../context.ts";

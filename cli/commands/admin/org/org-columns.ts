@@ -1,4 +1,4 @@
-import type { WireOrganization } from "../../../../daemon/contract/forge/admin-orgs.ts";
+import type { WireOrganization } from "../../../../daemon/contract/forge/accounts/orgs.ts";
 import type { Column } from "../../../output/cells.ts";
 
 /** An organization in a table. */

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { linkPackage as linkPackageEndpoint } from "../../../../daemon/contract/forge/admin-packages.ts";
+import type { linkPackage as linkPackageEndpoint } from "../../../../daemon/contract/forge/packages/admin-packages.ts";
 import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { shape } from "../../../output/spec.ts";

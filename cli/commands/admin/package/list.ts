@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { listPackages as listPackagesEndpoint } from "../../../../daemon/contract/forge/admin-packages.ts";
+import type { listPackages as listPackagesEndpoint } from "../../../../daemon/contract/forge/packages/admin-packages.ts";
 import { operation } from "../../../client/operation.ts";
 import { forgePages } from "../../../client/paging.ts";
 import type { CliContext } from "../../../context.ts";

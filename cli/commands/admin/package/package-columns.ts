@@ -1,4 +1,4 @@
-import type { WirePackage } from "../../../../daemon/contract/forge/admin-packages.ts";
+import type { WirePackage } from "../../../../daemon/contract/forge/packages/admin-packages.ts";
 import type { Column } from "../../../output/cells.ts";
 
 /** A version of a package in a table. */

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { createRepository as createRepositoryEndpoint } from "../../../../daemon/contract/forge/admin-repositories.ts";
+import type { createRepository as createRepositoryEndpoint } from "../../../../daemon/contract/forge/repositories/admin-repositories.ts";
 import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { resourceOf } from "../../../output/spec.ts";

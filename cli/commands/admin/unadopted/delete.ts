@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { deleteUnadopted as deleteUnadoptedEndpoint } from "../../../../daemon/contract/forge/unadopted.ts";
+import type { deleteUnadopted as deleteUnadoptedEndpoint } from "../../../../daemon/contract/forge/repositories/unadopted.ts";
 import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { shapeList } from "../../../output/spec.ts";

@@ -1,4 +1,4 @@
-import type { listUnadopted as listUnadoptedEndpoint } from "../../../../daemon/contract/forge/unadopted.ts";
+import type { listUnadopted as listUnadoptedEndpoint } from "../../../../daemon/contract/forge/repositories/unadopted.ts";
 import { operation } from "../../../client/operation.ts";
 import { forgePages } from "../../../client/paging.ts";
 import type { CliContext } from "../../../context.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { removeUserBadges as removeUserBadgesEndpoint } from "../../../../daemon/contract/forge/admin-badges.ts";
+import type { removeUserBadges as removeUserBadgesEndpoint } from "../../../../daemon/contract/forge/accounts/badges.ts";
 import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { shape } from "../../../output/spec.ts";

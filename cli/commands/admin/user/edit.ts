@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { InputOf } from "../../../../daemon/contract/endpoint.ts";
-import type { editUser as editUserEndpoint } from "../../../../daemon/contract/forge/admin-users.ts";
-import type { getUser as getUserEndpoint } from "../../../../daemon/contract/forge/users.ts";
+import type { editUser as editUserEndpoint } from "../../../../daemon/contract/forge/accounts/admin-users.ts";
+import type { getUser as getUserEndpoint } from "../../../../daemon/contract/forge/accounts/users.ts";
 import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { usageError } from "../../../errors.ts";

@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import type {
   addUserKey as addUserKeyEndpoint,
   WirePublicKey,
-} from "../../../../daemon/contract/forge/admin-keys.ts";
+} from "../../../../daemon/contract/forge/accounts/keys.ts";
 import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { type Column, time } from "../../../output/cells.ts";

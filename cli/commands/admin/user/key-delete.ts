@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { deleteUserKey as deleteUserKeyEndpoint } from "../../../../daemon/contract/forge/admin-keys.ts";
+import type { deleteUserKey as deleteUserKeyEndpoint } from "../../../../daemon/contract/forge/accounts/keys.ts";
 import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { shape } from "../../../output/spec.ts";

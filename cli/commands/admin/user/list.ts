@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { listUsers as listUsersEndpoint } from "../../../../daemon/contract/forge/admin-users.ts";
+import type { listUsers as listUsersEndpoint } from "../../../../daemon/contract/forge/accounts/admin-users.ts";
 import type { InputOf } from "../../../../daemon/contract/endpoint.ts";
 import { operation } from "../../../client/operation.ts";
 import { forgePages } from "../../../client/paging.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { renameUser as renameUserEndpoint } from "../../../../daemon/contract/forge/admin-users.ts";
+import type { renameUser as renameUserEndpoint } from "../../../../daemon/contract/forge/accounts/admin-users.ts";
 import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { shape } from "../../../output/spec.ts";

@@ -1,4 +1,4 @@
-import type { WireUser } from "../../../../daemon/contract/forge/users.ts";
+import type { WireUser } from "../../../../daemon/contract/forge/accounts/users.ts";
 import { type Column, time } from "../../../output/cells.ts";
 
 /** A forge user in a table. */

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { getUser as getUserEndpoint } from "../../../../daemon/contract/forge/users.ts";
+import type { getUser as getUserEndpoint } from "../../../../daemon/contract/forge/accounts/users.ts";
 import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { resourceOf } from "../../../output/spec.ts";

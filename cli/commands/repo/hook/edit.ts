@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type {
   editRepositoryHook as editRepositoryHookEndpoint,
   getRepositoryHook as getRepositoryHookEndpoint,
-} from "../../../../daemon/contract/forge/repository-hooks.ts";
+} from "../../../../daemon/contract/forge/hooks/repository-hooks.ts";
 import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { resourceOf } from "../../../output/spec.ts";

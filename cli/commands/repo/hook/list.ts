@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { listRepositoryHooks as listRepositoryHooksEndpoint } from "../../../../daemon/contract/forge/repository-hooks.ts";
+import type { listRepositoryHooks as listRepositoryHooksEndpoint } from "../../../../daemon/contract/forge/hooks/repository-hooks.ts";
 import { operation } from "../../../client/operation.ts";
 import { forgePages } from "../../../client/paging.ts";
 import type { CliContext } from "../../../context.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { getRepositoryHook as getRepositoryHookEndpoint } from "../../../../daemon/contract/forge/repository-hooks.ts";
+import type { getRepositoryHook as getRepositoryHookEndpoint } from "../../../../daemon/contract/forge/hooks/repository-hooks.ts";
 import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { resourceOf } from "../../../output/spec.ts";

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { analysisSettings } from "../../../../daemon/contract/vault/cloud-shapes.ts";
+import type { analysisSettings } from "../../../../daemon/contract/vault/cloud/shapes.ts";
 import { type Column, size } from "../../../output/cells.ts";
 
 /** A user's choices as lines. */

@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import type { updateAnalysisSettings as updateAnalysisSettingsEndpoint } from "../../../../daemon/contract/vault/cloud-connections.ts";
+import type { updateAnalysisSettings as updateAnalysisSettingsEndpoint } from "../../../../daemon/contract/vault/cloud/connections.ts";
 import { toByteSize } from "../../../byte-size.ts";
 import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";

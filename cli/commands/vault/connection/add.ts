@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import type { createConnection as createConnectionEndpoint } from "../../../../daemon/contract/vault/cloud-connections.ts";
-import { suggest } from "../../../../daemon/contract/suggest.ts";
+import type { createConnection as createConnectionEndpoint } from "../../../../daemon/contract/vault/cloud/connections.ts";
+import { suggest } from "../../../../daemon/settings/suggest.ts";
 import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError, usageError } from "../../../errors.ts";

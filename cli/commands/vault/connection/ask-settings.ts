@@ -1,8 +1,8 @@
 import { join, resolve } from "node:path";
 import type { z } from "zod";
-import type { listProviders as listProvidersEndpoint } from "../../../../daemon/contract/vault/cloud-connections.ts";
-import type { provider } from "../../../../daemon/contract/vault/cloud-shapes.ts";
-import { suggest } from "../../../../daemon/contract/suggest.ts";
+import type { listProviders as listProvidersEndpoint } from "../../../../daemon/contract/vault/cloud/connections.ts";
+import type { provider } from "../../../../daemon/contract/vault/cloud/shapes.ts";
+import { suggest } from "../../../../daemon/settings/suggest.ts";
 import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { usageError } from "../../../errors.ts";

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { connection } from "../../../../daemon/contract/vault/cloud-shapes.ts";
+import type { connection } from "../../../../daemon/contract/vault/cloud/shapes.ts";
 import { type Column, size, time } from "../../../output/cells.ts";
 
 export type WireConnection = z.output<typeof connection>;

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { updateConnection as updateConnectionEndpoint } from "../../../../daemon/contract/vault/cloud-connections.ts";
+import type { updateConnection as updateConnectionEndpoint } from "../../../../daemon/contract/vault/cloud/connections.ts";
 import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { usageError } from "../../../errors.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { deleteConnection as deleteConnectionEndpoint } from "../../../../daemon/contract/vault/cloud-connections.ts";
+import type { deleteConnection as deleteConnectionEndpoint } from "../../../../daemon/contract/vault/cloud/connections.ts";
 import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { shape } from "../../../output/spec.ts";

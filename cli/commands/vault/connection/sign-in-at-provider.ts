@@ -1,4 +1,4 @@
-import type { authorize as authorizeEndpoint } from "../../../../daemon/contract/vault/cloud-connections.ts";
+import type { authorize as authorizeEndpoint } from "../../../../daemon/contract/vault/cloud/connections.ts";
 import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError, DryRun } from "../../../errors.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { testConnection as testConnectionEndpoint } from "../../../../daemon/contract/vault/cloud-connections.ts";
+import type { testConnection as testConnectionEndpoint } from "../../../../daemon/contract/vault/cloud/connections.ts";
 import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError, exitCodeOf } from "../../../errors.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { analyzeItem as analyzeItemEndpoint } from "../../../../daemon/contract/vault/cloud-items.ts";
+import type { analyzeItem as analyzeItemEndpoint } from "../../../../daemon/contract/vault/cloud/items.ts";
 import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { resourceOf } from "../../../output/spec.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { deleteItem as deleteItemEndpoint } from "../../../../daemon/contract/vault/cloud-items.ts";
+import type { deleteItem as deleteItemEndpoint } from "../../../../daemon/contract/vault/cloud/items.ts";
 import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { shapeList } from "../../../output/spec.ts";

@@ -1,4 +1,4 @@
-import type { getItemDetail as getItemDetailEndpoint } from "../../../../daemon/contract/vault/cloud-items.ts";
+import type { getItemDetail as getItemDetailEndpoint } from "../../../../daemon/contract/vault/cloud/items.ts";
 import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError } from "../../../errors.ts";

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { z } from "zod";
-import type { itemDetail } from "../../../../daemon/contract/vault/cloud-shapes.ts";
+import type { itemDetail } from "../../../../daemon/contract/vault/cloud/shapes.ts";
 import type { CliContext } from "../../../context.ts";
 import { type Column, size, time } from "../../../output/cells.ts";
 import { resourceOf } from "../../../output/spec.ts";

@@ -4,8 +4,8 @@ import {
   type ForgePackageVersion,
   listVersions,
   updateVersionMetadata,
-} from "../../../../storage/tables/forge/packages.ts";
-import { deleteTag, listTags, setTag } from "../../../../storage/tables/forge/packages-tags.ts";
+} from "../../../../storage/tables/forge/packages/packages.ts";
+import { deleteTag, listTags, setTag } from "../../../../storage/tables/forge/packages/tags.ts";
 import { AppError } from "../../../errors.ts";
 import { listDocumentTags, type NpmDocument } from "./manifest.ts";
 import { toMetadata } from "./packument.ts";

@@ -11,7 +11,7 @@ import {
   setNpmTag,
   unpublishNpmPackage,
   viewNpmPackage,
-} from "../../../contract/forge/packages-npm.ts";
+} from "../../../contract/forge/packages/npm.ts";
 import type { Route, ServerRequest } from "../../../http/handle.ts";
 import { handle } from "../../handle.ts";
 import type { ForgeUrls } from "../../urls.ts";

@@ -10,10 +10,10 @@ import {
   type ForgePackageVersion,
   listVersions,
   touchPackage,
-} from "../../../../storage/tables/forge/packages.ts";
-import { searchPackages } from "../../../../storage/tables/forge/packages-lists.ts";
-import { deleteTag, listTags, setTag } from "../../../../storage/tables/forge/packages-tags.ts";
-import type { ForgeUser } from "../../../../storage/tables/forge/users.ts";
+} from "../../../../storage/tables/forge/packages/packages.ts";
+import { searchPackages } from "../../../../storage/tables/forge/packages/lists.ts";
+import { deleteTag, listTags, setTag } from "../../../../storage/tables/forge/packages/tags.ts";
+import type { ForgeUser } from "../../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../../errors.ts";
 import type { ForgeCaller } from "../../caller.ts";
 import { notFound } from "../../refusals.ts";

@@ -5,8 +5,8 @@ import {
   type ForgePackageVersion,
   listFilesOfPackage,
   listVersions,
-} from "../../../../storage/tables/forge/packages.ts";
-import { listTags } from "../../../../storage/tables/forge/packages-tags.ts";
+} from "../../../../storage/tables/forge/packages/packages.ts";
+import { listTags } from "../../../../storage/tables/forge/packages/tags.ts";
 import type { NpmMetadata } from "./manifest.ts";
 
 /** A package with everything that npm reads of it. */

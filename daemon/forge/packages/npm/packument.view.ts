@@ -1,7 +1,7 @@
 import type {
   WireAbbreviatedPackument,
   WirePackument,
-} from "../../../contract/forge/packages-npm.ts";
+} from "../../../contract/forge/packages/npm.ts";
 import { type ForgeUrls, toUrl } from "../../urls.ts";
 import { toIntegrity } from "./manifest.ts";
 import { findLatest, type NpmPackage, type NpmVersion, toRevision } from "./packument.ts";

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { searchResultShape } from "../../../contract/forge/packages-npm.ts";
+import type { searchResultShape } from "../../../contract/forge/packages/npm.ts";
 import { type ForgeUrls, toUrl } from "../../urls.ts";
 import { findLatest, type NpmPackage } from "./packument.ts";
 

@@ -1,8 +1,8 @@
 import {
   getAnalysisSettings,
   updateAnalysisSettings,
-} from "../../../contract/vault/cloud-connections.ts";
-import { analyzeItem } from "../../../contract/vault/cloud-items.ts";
+} from "../../../contract/vault/cloud/connections.ts";
+import { analyzeItem } from "../../../contract/vault/cloud/items.ts";
 import type { Route } from "../../../http/handle.ts";
 import { handle } from "../../handle.ts";
 import type { CloudAnalysis } from "./analysis.service.ts";

@@ -1,4 +1,4 @@
-import { authorize, finishAuthorization } from "../../../contract/vault/cloud-connections.ts";
+import { authorize, finishAuthorization } from "../../../contract/vault/cloud/connections.ts";
 import type { Route } from "../../../http/handle.ts";
 import { handle } from "../../handle.ts";
 import type { CloudAuthorization } from "./authorization.service.ts";

@@ -1,4 +1,4 @@
-import { downloadItem, previewItem } from "../../../contract/vault/cloud-items.ts";
+import { downloadItem, previewItem } from "../../../contract/vault/cloud/items.ts";
 import type { Route } from "../../../http/handle.ts";
 import { handle } from "../../handle.ts";
 import type { CloudBytes } from "./bytes.service.ts";

@@ -4,7 +4,7 @@ import {
   moveItem,
   renameItem,
   uploadItem,
-} from "../../../contract/vault/cloud-items.ts";
+} from "../../../contract/vault/cloud/items.ts";
 import type { Route } from "../../../http/handle.ts";
 import { handle } from "../../handle.ts";
 import type { Cloud } from "../cloud.ts";

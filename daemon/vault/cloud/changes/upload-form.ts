@@ -1,4 +1,4 @@
-import { itemName } from "../../../contract/vault/cloud-shapes.ts";
+import { itemName } from "../../../contract/vault/cloud/shapes.ts";
 import type { MultipartForm } from "../../../http/handle.ts";
 import { toFieldError } from "../field-error.ts";
 import type { Upload } from "./uploads.service.ts";

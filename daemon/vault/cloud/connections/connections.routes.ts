@@ -6,7 +6,7 @@ import {
   listProviders,
   testConnection,
   updateConnection,
-} from "../../../contract/vault/cloud-connections.ts";
+} from "../../../contract/vault/cloud/connections.ts";
 import type { Route } from "../../../http/handle.ts";
 import { handle } from "../../handle.ts";
 import type { CloudConnections } from "./connections.service.ts";

@@ -3,7 +3,7 @@ import type {
   connectFailure,
   connection as connectionSchema,
   provider as providerSchema,
-} from "../../../contract/vault/cloud-shapes.ts";
+} from "../../../contract/vault/cloud/shapes.ts";
 import type { ConnectFailure } from "../../../../storage/cloud/outcomes.ts";
 import type { Powers } from "../../../../storage/cloud/provider.ts";
 import type { Connection } from "../../../../storage/tables/vault/connections.ts";

@@ -1,4 +1,4 @@
-import { getItemDetail, listItems, openItem } from "../../../contract/vault/cloud-items.ts";
+import { getItemDetail, listItems, openItem } from "../../../contract/vault/cloud/items.ts";
 import type { Route } from "../../../http/handle.ts";
 import { handle } from "../../handle.ts";
 import type { Cloud } from "../cloud.ts";

@@ -3,7 +3,7 @@ import type {
   item as itemSchema,
   itemDetail as detailSchema,
   listing as listingSchema,
-} from "../../../contract/vault/cloud-shapes.ts";
+} from "../../../contract/vault/cloud/shapes.ts";
 import type { CloudItem, ItemCursor } from "../../../../storage/tables/vault/items.ts";
 import { toFieldError } from "../field-error.ts";
 import { toDownloadPath, type ItemPlace } from "./item-place.ts";

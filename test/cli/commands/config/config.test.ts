@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { define as defineGet, type ConfigGetOptions } from "../../../../cli/commands/config/get.ts";
 import { define as defineSet, type ConfigSetOptions } from "../../../../cli/commands/config/set.ts";
-import { listSettings } from "../../../../daemon/contract/settings.ts";
+import { listSettings } from "../../../../daemon/settings/settings.ts";
 import { skipUnless } from "../../../support/skip.ts";
 import { optionsOf } from "../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";

@@ -15,7 +15,7 @@ import {
   PermanentJobError,
 } from "../../../../daemon/jobs/job-kind.ts";
 import { createSchedules, everyMs } from "../../../../daemon/jobs/schedule.ts";
-import type { Log } from "../../../../daemon/logging.ts";
+import type { Log } from "../../../../daemon/utilities/logging.ts";
 import type { Database } from "../../../../storage/engine/database.ts";
 import { countJobs, deleteDeadJobs, listJobs } from "../../../../storage/tables/common/jobs.ts";
 import { migrate, readMigrations } from "../../../../storage/engine/migrate.ts";

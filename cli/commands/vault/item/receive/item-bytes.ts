@@ -1,4 +1,4 @@
-import type { downloadItem as downloadItemEndpoint } from "../../../../../daemon/contract/vault/cloud-items.ts";
+import type { downloadItem as downloadItemEndpoint } from "../../../../../daemon/contract/vault/cloud/items.ts";
 import type { ByteDownload } from "../../../../client/bytes.ts";
 import { operation } from "../../../../client/operation.ts";
 import type { CliContext } from "../../../../context.ts";

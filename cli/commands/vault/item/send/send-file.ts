@@ -1,4 +1,4 @@
-import type { uploadItem as uploadItemEndpoint } from "../../../../../daemon/contract/vault/cloud-items.ts";
+import type { uploadItem as uploadItemEndpoint } from "../../../../../daemon/contract/vault/cloud/items.ts";
 import { operation } from "../../../../client/operation.ts";
 import type { CliContext } from "../../../../context.ts";
 import { CliError } from "../../../../errors.ts";

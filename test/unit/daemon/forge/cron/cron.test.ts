@@ -4,7 +4,7 @@ import { type CronTask, toNext } from "../../../../../daemon/forge/cron/cron.ts"
 import { createCronTasks, type CronTasks } from "../../../../../daemon/forge/cron/cron.service.ts";
 import { toCronView } from "../../../../../daemon/forge/cron/cron.view.ts";
 import { createJobQueue, type JobQueue } from "../../../../../daemon/jobs/queue.ts";
-import type { Log } from "../../../../../daemon/logging.ts";
+import type { Log } from "../../../../../daemon/utilities/logging.ts";
 import type { Database } from "../../../../../storage/engine/database.ts";
 import { openTestDatabase } from "../../../../support/storage/database.ts";
 

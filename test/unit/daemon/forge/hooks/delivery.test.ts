@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createForgeHooks, type ForgeHooks } from "../../../../../daemon/forge/hooks/hooks.ts";
 import { createJobQueue, type JobQueue } from "../../../../../daemon/jobs/queue.ts";
-import type { Log } from "../../../../../daemon/logging.ts";
+import type { Log } from "../../../../../daemon/utilities/logging.ts";
 import type {
   GuardedRequest,
   OutboundOutcome,

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { toOutgoing } from "../../../../../daemon/forge/hooks/outgoing.ts";
-import { hookTypes } from "../../../../../daemon/contract/forge/hook-words.ts";
-import type { ForgeHook } from "../../../../../storage/tables/forge/hooks.ts";
+import { hookTypes } from "../../../../../daemon/contract/forge/hooks/fields.ts";
+import type { ForgeHook } from "../../../../../storage/tables/forge/hooks/hooks.ts";
 
 const sender = {
   login: "mira",

@@ -8,10 +8,10 @@ import {
 } from "../../../../../daemon/forge/notifications/thread-streams.ts";
 import type { ForgeCaller } from "../../../../../daemon/forge/caller.ts";
 import { StorageError } from "../../../../../storage/engine/database.ts";
-import { findMailbox } from "../../../../../storage/tables/forge/mailboxes.ts";
+import { findMailbox } from "../../../../../storage/tables/forge/accounts/mailboxes.ts";
 import { markThreads, tellThread } from "../../../../../storage/tables/forge/notifications.ts";
-import { insertRepository } from "../../../../../storage/tables/forge/repositories.ts";
-import { deleteToken } from "../../../../../storage/tables/forge/tokens.ts";
+import { insertRepository } from "../../../../../storage/tables/forge/repositories/repositories.ts";
+import { deleteToken } from "../../../../../storage/tables/forge/accounts/tokens.ts";
 import { startForgeApp, type ForgeApp } from "../../../../support/forge/forge-app.ts";
 import { newRepositoryRow } from "../../../../support/forge/forge-rows.ts";
 

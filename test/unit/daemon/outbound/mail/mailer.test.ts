@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { SMTPServer, type SMTPServerOptions } from "smtp-server";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createJobQueue, type JobQueue } from "../../../../../daemon/jobs/queue.ts";
-import type { Log } from "../../../../../daemon/logging.ts";
+import type { Log } from "../../../../../daemon/utilities/logging.ts";
 import { composeMail, type MailMessage } from "../../../../../daemon/outbound/mail/compose.ts";
 import { createMailer, type Mailer } from "../../../../../daemon/outbound/mail/mailer.ts";
 import {

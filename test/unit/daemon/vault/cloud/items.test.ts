@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
-import { listItems } from "../../../../../daemon/contract/vault/cloud-items.ts";
+import { listItems } from "../../../../../daemon/contract/vault/cloud/items.ts";
 import type { VaultCaller } from "../../../../../daemon/vault/caller.ts";
 import { cloudRoutes } from "../../../../../daemon/vault/cloud/cloud.ts";
 import { localFolder } from "../../../../../storage/cloud/local-folder/provider.ts";

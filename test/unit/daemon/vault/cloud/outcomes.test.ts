@@ -10,7 +10,7 @@ import {
   previewItem,
   renameItem,
   uploadItem,
-} from "../../../../../daemon/contract/vault/cloud-items.ts";
+} from "../../../../../daemon/contract/vault/cloud/items.ts";
 import type { AnyEndpoint } from "../../../../../daemon/contract/endpoint.ts";
 import { cloudRoutes } from "../../../../../daemon/vault/cloud/cloud.ts";
 import type { VaultCaller } from "../../../../../daemon/vault/caller.ts";

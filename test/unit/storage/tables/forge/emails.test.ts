@@ -8,8 +8,8 @@ import {
   listEmailsOf,
   replacePrimaryEmail,
   toMatches,
-} from "../../../../../storage/tables/forge/emails.ts";
-import { deleteUser, insertUser } from "../../../../../storage/tables/forge/users.ts";
+} from "../../../../../storage/tables/forge/accounts/emails.ts";
+import { deleteUser, insertUser } from "../../../../../storage/tables/forge/accounts/users.ts";
 import { openTestDatabase } from "../../../../support/storage/database.ts";
 import { newUserRow } from "../../../../support/forge/forge-rows.ts";
 

@@ -6,8 +6,8 @@ import {
   insertDelivery,
   listDeliveries,
   recordTry,
-} from "../../../../../storage/tables/forge/hook-deliveries.ts";
-import { deleteHook, insertHook } from "../../../../../storage/tables/forge/hooks.ts";
+} from "../../../../../storage/tables/forge/hooks/deliveries.ts";
+import { deleteHook, insertHook } from "../../../../../storage/tables/forge/hooks/hooks.ts";
 import { openTestDatabase } from "../../../../support/storage/database.ts";
 
 const COUNT = 23;

@@ -6,27 +6,30 @@ import {
   insertCommitStatus,
   listCommitStatuses,
   listLatestStatuses,
-} from "../../../../../storage/tables/forge/commit-statuses.ts";
-import { insertComment, listComments } from "../../../../../storage/tables/forge/issue-comments.ts";
+} from "../../../../../storage/tables/forge/repositories/statuses.ts";
+import {
+  insertComment,
+  listComments,
+} from "../../../../../storage/tables/forge/issues/comments.ts";
 import {
   insertIssue,
   insertIssueLabels,
   insertMentions,
   replaceAssignees,
   updateIssue,
-} from "../../../../../storage/tables/forge/issues.ts";
+} from "../../../../../storage/tables/forge/issues/issues.ts";
 import {
   type IssueFilter,
   listIssues,
   listLabelIds,
-} from "../../../../../storage/tables/forge/issues-lists.ts";
-import { insertOwnersTeam } from "../../../../../storage/tables/forge/orgs.ts";
+} from "../../../../../storage/tables/forge/issues/lists.ts";
+import { insertOwnersTeam } from "../../../../../storage/tables/forge/accounts/orgs.ts";
 import {
   deleteRepository,
   findRepositoryById,
   insertRepository,
-} from "../../../../../storage/tables/forge/repositories.ts";
-import { insertLabels } from "../../../../../storage/tables/forge/repositories-labels.ts";
+} from "../../../../../storage/tables/forge/repositories/repositories.ts";
+import { insertLabels } from "../../../../../storage/tables/forge/repositories/labels.ts";
 import {
   countRepositoriesOf,
   deleteTransfer,
@@ -34,8 +37,8 @@ import {
   insertTransfer,
   isOfferedTo,
   listRepositoryMakers,
-} from "../../../../../storage/tables/forge/repositories-transfers.ts";
-import { insertUser } from "../../../../../storage/tables/forge/users.ts";
+} from "../../../../../storage/tables/forge/repositories/transfers.ts";
+import { insertUser } from "../../../../../storage/tables/forge/accounts/users.ts";
 import { openTestDatabase } from "../../../../support/storage/database.ts";
 import { newRepositoryRow, newUserRow } from "../../../../support/forge/forge-rows.ts";
 

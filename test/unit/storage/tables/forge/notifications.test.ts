@@ -1,6 +1,9 @@
 import { beforeAll, afterAll, describe, expect, test } from "vitest";
 import type { Database } from "../../../../../storage/engine/database.ts";
-import { emptyMailboxesOf, findMailbox } from "../../../../../storage/tables/forge/mailboxes.ts";
+import {
+  emptyMailboxesOf,
+  findMailbox,
+} from "../../../../../storage/tables/forge/accounts/mailboxes.ts";
 import {
   countThreads,
   findThread,

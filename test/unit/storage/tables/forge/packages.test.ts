@@ -12,16 +12,16 @@ import {
   openPackage,
   ownsPackage,
   touchPackage,
-} from "../../../../../storage/tables/forge/packages.ts";
+} from "../../../../../storage/tables/forge/packages/packages.ts";
 import { createListMarks } from "../../../../../storage/tables/forge/list-marks.ts";
 import {
   listAllVersions,
   searchPackages,
   toVersionsStatement,
-} from "../../../../../storage/tables/forge/packages-lists.ts";
-import { countVersions } from "../../../../../storage/tables/forge/packages-totals.ts";
-import { deleteTag, listTags, setTag } from "../../../../../storage/tables/forge/packages-tags.ts";
-import { insertUser } from "../../../../../storage/tables/forge/users.ts";
+} from "../../../../../storage/tables/forge/packages/lists.ts";
+import { countVersions } from "../../../../../storage/tables/forge/packages/totals.ts";
+import { deleteTag, listTags, setTag } from "../../../../../storage/tables/forge/packages/tags.ts";
+import { insertUser } from "../../../../../storage/tables/forge/accounts/users.ts";
 import { openTestDatabase } from "../../../../support/storage/database.ts";
 import { newUserRow } from "../../../../support/forge/forge-rows.ts";
 

@@ -5,21 +5,21 @@ import {
   findRepositoryById,
   insertRepository,
   updateRepository,
-} from "../../../../../storage/tables/forge/repositories.ts";
-import { listRepositoriesOfMember } from "../../../../../storage/tables/forge/repositories-lists.ts";
+} from "../../../../../storage/tables/forge/repositories/repositories.ts";
+import { listRepositoriesOfMember } from "../../../../../storage/tables/forge/repositories/lists.ts";
 import {
   deletePush,
   insertPush,
   listPushes,
   releasePushes,
   renewPush,
-} from "../../../../../storage/tables/forge/repositories-pushes.ts";
+} from "../../../../../storage/tables/forge/repositories/pushes.ts";
 import {
   deleteRepositoryRedirect,
   findRepositoryRedirect,
   putRepositoryRedirect,
-} from "../../../../../storage/tables/forge/repositories-redirects.ts";
-import { insertUser } from "../../../../../storage/tables/forge/users.ts";
+} from "../../../../../storage/tables/forge/repositories/redirects.ts";
+import { insertUser } from "../../../../../storage/tables/forge/accounts/users.ts";
 import { openTestDatabase } from "../../../../support/storage/database.ts";
 import { newRepositoryRow, newUserRow } from "../../../../support/forge/forge-rows.ts";
 

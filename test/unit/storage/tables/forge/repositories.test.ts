@@ -8,28 +8,28 @@ import {
   type NewForgeRepository,
   ownsRepository,
   updateRepository,
-} from "../../../../../storage/tables/forge/repositories.ts";
+} from "../../../../../storage/tables/forge/repositories/repositories.ts";
 import {
   listRepositoriesOfMember,
   toOwnedStatement,
-} from "../../../../../storage/tables/forge/repositories-lists.ts";
+} from "../../../../../storage/tables/forge/repositories/lists.ts";
 import {
   insertChore,
   listChoresAt,
   listMovingRepositories,
   listPathsIn,
   markForMove,
-} from "../../../../../storage/tables/forge/repositories-moving.ts";
+} from "../../../../../storage/tables/forge/repositories/moves.ts";
 import {
   countWatchers,
   insertWatch,
   listWatchers,
-} from "../../../../../storage/tables/forge/repositories-watches.ts";
+} from "../../../../../storage/tables/forge/repositories/watches.ts";
 import {
   insertLabels,
   listLabels,
-} from "../../../../../storage/tables/forge/repositories-labels.ts";
-import { insertUser } from "../../../../../storage/tables/forge/users.ts";
+} from "../../../../../storage/tables/forge/repositories/labels.ts";
+import { insertUser } from "../../../../../storage/tables/forge/accounts/users.ts";
 import { openTestDatabase } from "../../../../support/storage/database.ts";
 import { newRepositoryRow, newUserRow } from "../../../../support/forge/forge-rows.ts";
 

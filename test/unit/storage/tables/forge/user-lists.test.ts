@@ -2,12 +2,12 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Database } from "../../../../../storage/engine/database.ts";
 import { createListMarks } from "../../../../../storage/tables/forge/list-marks.ts";
-import { selectFacets } from "../../../../../storage/tables/forge/user-facets.ts";
+import { selectFacets } from "../../../../../storage/tables/forge/accounts/user-facets.ts";
 import {
   listUsers,
   toPageStatement,
   type UserListQuery,
-} from "../../../../../storage/tables/forge/user-lists.ts";
+} from "../../../../../storage/tables/forge/accounts/user-lists.ts";
 import {
   deleteUser,
   findUserByName,
@@ -15,7 +15,7 @@ import {
   insertUser,
   type NewForgeUser,
   updateUser,
-} from "../../../../../storage/tables/forge/users.ts";
+} from "../../../../../storage/tables/forge/accounts/users.ts";
 import { openTestDatabase } from "../../../../support/storage/database.ts";
 import { newUserRow } from "../../../../support/forge/forge-rows.ts";
 import { cases } from "../../../../support/property.ts";

@@ -1,0 +1,142 @@
+import type { Database, Queries } from "../../storage/engine/database.ts";
+import { type Keyring, type SealAgain, SealError } from "../../storage/keys/keyring.ts";
+import type { KeySource } from "../../storage/keys/master-key.ts";
+import { assertKeyOfDatabase, type OpenedKeyring } from "../../storage/keys/open.ts";
+import {
+  listSealed,
+  replaceSealed,
+  type SealedColumn,
+  sealedColumns,
+  type SealedRow,
+} from "../../storage/tables/common/sealed.ts";
+import { sealSecretAgain } from "../forge/accounts/second-factors.service.ts";
+import { sealTargetAgain } from "../forge/hooks/targets.ts";
+import { sealMailAgain } from "../outbound/mail/mailer.ts";
+import { sealTotpSecretAgain } from "../vault/accounts/totp-secrets.ts";
+import { sealCredentialsAgain } from "../vault/cloud/connections/credentials.ts";
+import { sealVerifierAgain } from "../vault/cloud/authorization/authorization.service.ts";
+
+/**
+ * What came of a rotation. `rotated`: the old master key is out of use; `isResumed` when no key was made, because a new one
+ * was there already: a rotation that was cut off, or one that the environment began. `key_needed`: the key comes from the
+ * environment, which has no new one yet. `unreadable`: some values do not open, and nothing was changed.
+ * Values are named `table key`.
+ */
+export type KeyRotation =
+  | {
+      readonly kind: "rotated";
+      readonly source: KeySource;
+      readonly isResumed: boolean;
+      readonly sealedAgain: number;
+      readonly leftUnreadable: readonly string[];
+    }
+  | { readonly kind: "key_needed" }
+  | { readonly kind: "unreadable"; readonly values: readonly string[] };
+
+export interface KeyRotationDeps {
+  /** Nobody else uses it. */
+  readonly db: Database;
+  /** With all known master keys. */
+  readonly keyring: OpenedKeyring;
+  /** Makes a new master key that is kept beside the known ones. */
+  readonly addKey: () => Promise<OpenedKeyring>;
+  /** Takes all but the newest out of use. */
+  readonly retireOldKeys: () => Promise<void>;
+  /** Leaves values that do not open as they are, instead of refusing. */
+  readonly skipUnreadable: boolean;
+}
+
+const BATCH = 500;
+
+/**
+ * Puts a new master key in the place of the old one: keeps both, seals everything again in one transaction, takes the
+ * old one out of use. Cut off at any point, both are still there or the work is done; another call ends what was begun.
+ */
+export async function rotateMasterKey(deps: KeyRotationDeps): Promise<KeyRotation> {
+  const { db, keyring } = deps;
+  const unreadable = await listUnreadable(db, keyring);
+  if (unreadable.length > 0 && !deps.skipUnreadable)
+    return { kind: "unreadable", values: unreadable };
+  const isResumed = keyring.isRotating;
+  if (!isResumed && keyring.source === "environment") return { kind: "key_needed" };
+  const both = isResumed ? keyring : await deps.addKey();
+  const sealedAgain = await db.transaction(async (tx) => {
+    await assertKeyOfDatabase(tx, both.checks, tx.now);
+    let count = 0;
+    for (const place of places)
+      for await (const row of rowsOf(tx, place.column)) {
+        const value = sealedWithNewest(both, place, row);
+        if (value === undefined) continue;
+        await replaceSealed(tx, place.column, { key: row.key, value });
+        count += 1;
+      }
+    return count;
+  });
+  await deps.retireOldKeys();
+  return {
+    kind: "rotated",
+    source: both.source,
+    isResumed,
+    sealedAgain,
+    leftUnreadable: unreadable,
+  };
+}
+
+/** A column, and how the room that owns it seals its values. */
+interface SealedPlace {
+  readonly column: SealedColumn;
+  readonly sealAgain: (value: string, key: number | string, again: SealAgain) => string;
+}
+
+/** How the room that owns a column seals its values again. */
+export const sealAgainIn: Readonly<Record<keyof typeof sealedColumns, SealedPlace["sealAgain"]>> = {
+  forgeSecondFactors: sealSecretAgain,
+  forgeHookTargets: sealTargetAgain,
+  vaultTotpSecrets: sealTotpSecretAgain("totp_secret"),
+  vaultPendingTotpSecrets: sealTotpSecretAgain("totp_pending_secret"),
+  vaultCredentials: sealCredentialsAgain,
+  vaultCodeVerifiers: sealVerifierAgain,
+  queuedMails: sealMailAgain,
+};
+
+const names = Object.keys(sealedColumns) as (keyof typeof sealedColumns)[];
+const places: readonly SealedPlace[] = names.map((name) => ({
+  column: sealedColumns[name],
+  sealAgain: sealAgainIn[name],
+}));
+
+async function listUnreadable(db: Queries, keyring: Keyring): Promise<string[]> {
+  const unreadable: string[] = [];
+  for (const place of places)
+    for await (const row of rowsOf(db, place.column))
+      if (sealedWithNewest(keyring, place, row) === undefined)
+        unreadable.push(`${place.column.table} ${row.key}`);
+  return unreadable;
+}
+
+/** The value sealed with the newest key; undefined when it does not open. */
+function sealedWithNewest(
+  keyring: Keyring,
+  { sealAgain }: SealedPlace,
+  { key, value }: SealedRow,
+): string | undefined {
+  try {
+    return sealAgain(value, key, (purpose, sealed, associatedData) =>
+      keyring.seal(purpose, keyring.open(purpose, sealed, associatedData), associatedData),
+    );
+  } catch (error) {
+    if (error instanceof SealError) return undefined;
+    throw error;
+  }
+}
+
+/** All rows of a column, a batch at a time. */
+async function* rowsOf(db: Queries, column: SealedColumn): AsyncGenerator<SealedRow> {
+  let last: SealedRow | undefined;
+  for (;;) {
+    const rows = await listSealed(db, column, last?.key, BATCH);
+    yield* rows;
+    last = rows.at(-1);
+    if (rows.length < BATCH) return;
+  }
+}

@@ -1,0 +1,184 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { Agent } from "undici";
+import {
+  BUCKET_LIMITS,
+  createBucketObjects,
+  type BucketObjects,
+} from "../../storage/bytes/bucket-objects.ts";
+import { createMovingObjects } from "../../storage/bytes/moving-objects.ts";
+import { createObjectStore, type ObjectStore } from "../../storage/bytes/object-store.ts";
+import type { Refused } from "../../storage/cloud/s3/refusals.ts";
+import type { DataDirectory } from "../../storage/data-directory.ts";
+import type { Database } from "../../storage/engine/database.ts";
+import { claimInstanceValue } from "../../storage/tables/common/instance.ts";
+import type { BucketSetting } from "../settings/types.ts";
+import type { Settings } from "../settings/settings.ts";
+import { AppError } from "../errors.ts";
+import type { Log } from "../utilities/logging.ts";
+
+/** What the objects need of the daemon. */
+export interface ObjectSurroundings {
+  readonly db: Database;
+  readonly settings: Settings;
+  readonly directory: DataDirectory;
+  readonly log: Log;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  /** From 0 up to 1. */
+  readonly random: () => number;
+  readonly newId: () => string;
+}
+
+/** The store of objects, wherever it is. */
+export interface OpenObjects {
+  readonly store: ObjectStore;
+  /** Whether the bucket can be read at the moment; absent where objects are files. */
+  readonly isReachable?: () => Promise<boolean>;
+  close(): Promise<void>;
+}
+
+/** Connections are kept for the next object. */
+const KEEP_ALIVE_MS = 30_000;
+/** Whoever watches the daemon may ask every second. */
+const ASK_AGAIN_MS = 5_000;
+/** Names this database among all that might share a bucket. */
+const OWNER = "objects_owner";
+const ID = "objects_access_key_id (CROFT_OBJECTS_ACCESS_KEY_ID)";
+const SECRET = "objects_secret_access_key (CROFT_OBJECTS_SECRET_ACCESS_KEY)";
+const URL_SETTING = "objects_url (CROFT_OBJECTS_URL)";
+
+/**
+ * Opens the folder of objects, or the bucket that `objects_url` names: that is written to and read from before anything
+ * relies on it. Refuses with `AppError` `invalid_argument` what only other settings can mend, and with `provider_failed`
+ * a server that does not answer as one.
+ */
+export async function openObjects(around: ObjectSurroundings): Promise<OpenObjects> {
+  const { settings, directory, newId } = around;
+  const { tmp } = directory;
+  const place = settings.objectsUrl;
+  const files = createObjectStore({ folder: directory.packages, tmp, newId });
+  if (place === undefined) return { store: files, close: async () => undefined };
+  // The administrator's own setting: the policy for addresses that users give does not bind it.
+  const dispatcher = new Agent({ keepAliveTimeout: KEEP_ALIVE_MS });
+  const store = createBucketObjects({
+    address: { ...place, keys: { ...toKeys(settings), sessionToken: undefined } },
+    root: place.folder === "" ? "" : `${place.folder}/`,
+    limits: BUCKET_LIMITS,
+    dispatcher,
+    retries: {
+      random: around.random,
+      sleep: (ms, signal) => sleep(ms, undefined, signal === undefined ? {} : { signal }),
+    },
+    clock: around.clock,
+    tmp,
+    newId,
+  });
+  const close = async () => {
+    store.close();
+    await dispatcher.destroy();
+  };
+  try {
+    await assertUsable(store, place, around);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  const { bucket, folder, endpoint } = place;
+  around.log.info({ bucket, folder, endpoint }, "objects are kept in a bucket");
+  const isReachable = watch(store, around);
+  if (await isEmpty(files.list())) return { store, isReachable, close };
+  around.log.info({}, "objects from before are moved into the bucket by cleanup_packages");
+  return { store: createMovingObjects(files, store), isReachable, close };
+}
+
+async function isEmpty(items: AsyncIterable<unknown>): Promise<boolean> {
+  for await (const _item of items) return false;
+  return true;
+}
+
+/** Asks the bucket once in a while, however often it is asked, and tells the log when it goes away and comes back. */
+function watch({ reach }: BucketObjects, { clock, log }: ObjectSurroundings) {
+  let asked: { readonly at: number; readonly answer: Promise<boolean> } | undefined;
+  let wasReachable = true;
+  const ask = async () => {
+    const failure = await reach();
+    if (failure !== undefined && wasReachable)
+      log.warn({ failure }, "the bucket of objects cannot be reached");
+    if (failure === undefined && !wasReachable) log.info({}, "the bucket of objects is back");
+    return (wasReachable = failure === undefined);
+  };
+  return () => {
+    if (asked === undefined || clock() - asked.at > ASK_AGAIN_MS)
+      asked = { at: clock(), answer: ask() };
+    return asked.answer;
+  };
+}
+
+function toKeys({ objectsAccessKeyId, objectsSecretAccessKey }: Settings) {
+  if (objectsAccessKeyId === undefined || objectsSecretAccessKey === undefined)
+    throw new AppError(
+      "invalid_argument",
+      `objects_url names a bucket: give its key with ${ID} and ${SECRET}, or unset it to keep objects as files.`,
+    );
+  return { accessKeyId: objectsAccessKeyId, secretAccessKey: objectsSecretAccessKey };
+}
+
+async function assertUsable(
+  store: BucketObjects,
+  place: BucketSetting,
+  { db, newId, clock }: ObjectSurroundings,
+): Promise<void> {
+  const refused = await store.prove();
+  if (refused !== undefined) throw toRefusal(refused, place);
+  const owner = await claimInstanceValue(db, OWNER, newId(), clock());
+  const claimed = await store.claim(owner);
+  if (claimed.kind === "refused") throw toRefusal(claimed, place);
+  if (claimed.by !== owner)
+    throw new AppError(
+      "invalid_argument",
+      `The bucket of ${URL_SETTING} holds the objects of another database, which would be swept away. ` +
+        "Name another bucket, or another folder of it: s3://BUCKET/FOLDER?…",
+    );
+}
+
+/** What the server said, as what helps. */
+function toRefusal(refused: Refused, { bucket, endpoint }: BucketSetting): AppError {
+  const { failure, code, headers } = refused;
+  const why = code === "" ? (failure.note ?? failure.kind) : code;
+  const wrong = (text: string) => new AppError("invalid_argument", text, { cause: refused });
+  if (code === "SignatureDoesNotMatch")
+    return wrong(`${SECRET} is not the secret of the key that ${ID} names (${why}).`);
+  if (failure.kind === "reauth")
+    return wrong(`The server of the bucket does not take the key of ${ID} (${why}).`);
+  if (failure.note === "clock_skew")
+    return wrong(
+      `The clocks of this machine and of the server of ${URL_SETTING} are too far apart: set this machine's (${why}).`,
+    );
+  if (failure.note === "bucket_missing" || failure.kind === "not_found")
+    return wrong(
+      `There is no bucket ${bucket} at ${endpoint}: make it, or correct ${URL_SETTING} (${why}).`,
+    );
+  if (isElsewhere(refused)) {
+    const region = headers["x-amz-bucket-region"];
+    const where = region === undefined ? "in another region" : `in the region ${region}`;
+    return wrong(`The bucket ${bucket} is ${where}: say so in ${URL_SETTING} (${why}).`);
+  }
+  if (failure.kind === "forbidden")
+    return wrong(
+      `The key of ${ID} may not do in the bucket ${bucket} what objects need: s3:ListBucket, s3:GetObject, ` +
+        `s3:PutObject, s3:DeleteObject, s3:AbortMultipartUpload (${why}).`,
+    );
+  return new AppError(
+    "provider_failed",
+    `The bucket of ${URL_SETTING} cannot be used: ${endpoint} does not answer as it should (${why}).`,
+    { cause: refused },
+  );
+}
+
+function isElsewhere({ status, code }: Refused): boolean {
+  return (
+    status === 301 ||
+    status === 307 ||
+    ["AuthorizationHeaderMalformed", "IllegalLocationConstraintException"].includes(code)
+  );
+}

@@ -1,0 +1,150 @@
+import type { ServerResponse } from "node:http";
+import type { Database } from "../../storage/engine/database.ts";
+import { findInstanceValue } from "../../storage/tables/common/instance.ts";
+import { apiOf } from "../contract/endpoint.ts";
+import { allEndpoints } from "../contract/all.ts";
+import { isLoopback, type PlainRoute } from "../http/server.ts";
+import type { ServerRequest } from "../http/handle.ts";
+import type { Metrics } from "../http/metrics.ts";
+import { writeAnswer } from "../http/replies.ts";
+import { createResetPage, RESET_PAGE_PATH } from "../vault/pages/reset-page.ts";
+
+const NO_STORE = { "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff" } as const;
+const TEXT = { ...NO_STORE, "Content-Type": "text/plain; charset=utf-8" } as const;
+const JSON_TYPE = "application/json";
+
+export interface PageDeps {
+  readonly db: Database;
+  readonly metrics: Metrics;
+  readonly version: string;
+  readonly instanceName: string;
+  /** False from the moment that the daemon stops. */
+  readonly accepts: () => boolean;
+  /** Whether the bucket of objects can be read at the moment; absent where there is none. */
+  readonly isBucketReachable?: () => Promise<boolean>;
+}
+
+/** The pages outside both APIs: what watches the daemon, what describes its APIs, and what reset links open. */
+export function createPages({
+  db,
+  metrics,
+  version,
+  instanceName,
+  accepts,
+  isBucketReachable,
+}: PageDeps): Map<string, PlainRoute> {
+  const resetPage = createResetPage(instanceName);
+  const documents = createDocuments(version);
+  return new Map<string, PlainRoute>([
+    [
+      "/",
+      (_request, response) =>
+        writeAnswer(
+          response,
+          200,
+          TEXT,
+          `croft ${version}\n\nThis daemon is used by its command line: croft --help\nIts APIs are described at /openapi/forge.json and /openapi/vault.json.\n`,
+          "",
+        ),
+    ],
+    [
+      "/healthz",
+      (_request, response) => writeAnswer(response, 200, NO_STORE, { status: "ok" }, JSON_TYPE),
+    ],
+    [
+      "/readyz",
+      async (_request, response) => {
+        const ready = accepts() && (await canRead(db));
+        writeAnswer(
+          response,
+          ready ? 200 : 503,
+          NO_STORE,
+          {
+            status: ready ? "ready" : "not ready",
+            // All but packages works without it: every daemon saying no would end that, too.
+            ...(isBucketReachable === undefined
+              ? {}
+              : { objects: (await isBucketReachable()) ? "reachable" : "unreachable" }),
+          },
+          JSON_TYPE,
+        );
+      },
+    ],
+    [
+      "/metrics",
+      async (request, response) => {
+        if (!isLocal(request, response)) {
+          writeAnswer(response, 403, TEXT, "metrics are for this machine only\n", "");
+          return;
+        }
+        const { contentType, text } = await metrics.render();
+        writeAnswer(response, 200, { ...NO_STORE, "Content-Type": contentType }, text, "");
+      },
+    ],
+    [
+      "/openapi/forge.json",
+      async (_request, response) =>
+        writeAnswer(response, 200, NO_STORE, await documents.forge(), JSON_TYPE),
+    ],
+    [
+      "/openapi/vault.json",
+      async (_request, response) =>
+        writeAnswer(response, 200, NO_STORE, await documents.vault(), JSON_TYPE),
+    ],
+    [
+      RESET_PAGE_PATH,
+      (_request, response) => writeAnswer(response, 200, resetPage.headers, resetPage.html, ""),
+    ],
+    [
+      // The address that every error of the forge names.
+      "/api/swagger",
+      (_request, response) =>
+        writeAnswer(response, 302, { ...NO_STORE, Location: "/openapi/forge.json" }, undefined, ""),
+    ],
+  ]);
+}
+
+/** Both the peer and whoever it speaks for: from another machine no header makes a request one of this machine. */
+function isLocal({ address }: ServerRequest, response: ServerResponse): boolean {
+  const peer = response.req.socket.remoteAddress?.replace(/^::ffff:(?=\d)/, "");
+  return peer !== undefined && isLoopback(peer) && isLoopback(address);
+}
+
+async function canRead(db: Database): Promise<boolean> {
+  return findInstanceValue(db, "initialised_at").then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Made on first use: most daemons are never asked. */
+function createDocuments(version: string) {
+  const make = async (
+    api: "forge" | "vault",
+    info: { title: string; version: string; description: string },
+  ) => {
+    const { toOpenApi } = await import("../http/openapi.ts");
+    return toOpenApi(
+      info,
+      allEndpoints.filter((declared) => apiOf(declared) === api),
+    );
+  };
+  let forge: Promise<unknown> | undefined;
+  let vault: Promise<unknown> | undefined;
+  return {
+    forge: () =>
+      (forge ??= make("forge", {
+        title: "croft forge API",
+        version: "28.2.0",
+        description:
+          "People, repositories, packages, issues, hooks, notifications, templates and rendering, as Gitea's clients know them.",
+      })),
+    vault: () =>
+      (vault ??= make("vault", {
+        title: "croft vault API",
+        version,
+        description:
+          "Accounts with a second factor, cloud storage behind a byte cache, an audit trail.",
+      })),
+  };
+}

@@ -1,0 +1,128 @@
+import type { Database } from "../../storage/engine/database.ts";
+import type { SqliteDatabase } from "../../storage/engine/sqlite.ts";
+import type { ByteCache } from "../../storage/bytes/cache.ts";
+import type { DataDirectory } from "../../storage/data-directory.ts";
+import type { Git } from "../../storage/git/git.ts";
+import { backUpDatabase } from "../../storage/engine/rotating-backup.ts";
+import { deleteDeadJobs } from "../../storage/tables/common/jobs.ts";
+import { analyseTables } from "../../storage/tables/common/statistics.ts";
+import type { ForgeRepository } from "../../storage/tables/forge/repositories/repositories.ts";
+import type { CronTask } from "../forge/cron/cron.ts";
+import { createRepositoryCare } from "../forge/repositories/maintenance.ts";
+
+/** What scheduled tasks work on. */
+export interface TaskSurroundings {
+  readonly db: Database;
+  readonly directory: DataDirectory;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  readonly limiter: { prune(): Promise<number> };
+  readonly sessions: { deleteExpired(): Promise<number> };
+  readonly hookLog: { prune(before: number): Promise<number> };
+  readonly cache: Pick<ByteCache, "reconcile">;
+  readonly auditExports: { writeMissing(signal: AbortSignal): Promise<unknown> };
+  readonly packages: { cleanUp(signal: AbortSignal): Promise<unknown> };
+  readonly git: Git;
+  /** The folder of a repository's files. Refuses when they are gone. */
+  readonly locate: (repository: ForgeRepository) => Promise<string>;
+}
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const DEAD_JOBS_KEPT_MS = 30 * DAY_MS;
+const DELIVERIES_KEPT_MS = 7 * DAY_MS;
+const BACKUPS_KEPT = 7;
+/** Git goes through every repository, one after the other. */
+const ALL_REPOSITORIES_MS = 12 * HOUR_MS;
+
+/** Everything that the daemon does by the clock, in the order in which it is listed. A new task is one more entry. */
+export function scheduledTasks(around: TaskSurroundings): readonly CronTask[] {
+  const { db, directory, clock, limiter, sessions, hookLog, cache, packages, auditExports } =
+    around;
+  const care = createRepositoryCare(around);
+  return [
+    {
+      name: "repo_health_check",
+      schedule: "@weekly",
+      timeoutMs: ALL_REPOSITORIES_MS,
+      run: (signal) => care.checkAll(signal),
+    },
+    {
+      name: "check_repo_stats",
+      schedule: "@midnight",
+      timeoutMs: ALL_REPOSITORIES_MS,
+      run: (signal) => care.countAll(signal),
+    },
+    {
+      name: "git_gc_repos",
+      schedule: "@every 72h",
+      timeoutMs: ALL_REPOSITORIES_MS,
+      run: (signal) => care.collectAll(signal),
+    },
+    {
+      name: "cleanup_hook_task_table",
+      schedule: "@midnight",
+      run: async () => void (await hookLog.prune(clock() - DELIVERIES_KEPT_MS)),
+    },
+    {
+      name: "cleanup_packages",
+      schedule: "@midnight",
+      atStart: true,
+      run: async (signal) => void (await packages.cleanUp(signal)),
+    },
+    {
+      name: "delete_expired_sessions",
+      schedule: "@every 1h",
+      run: async () => void (await sessions.deleteExpired()),
+    },
+    {
+      name: "delete_ended_rate_windows",
+      schedule: "@every 1h",
+      atStart: true,
+      run: async () => void (await limiter.prune()),
+    },
+    {
+      name: "delete_dead_jobs",
+      schedule: "@midnight",
+      atStart: true,
+      run: async () => void (await deleteDeadJobs(db, clock() - DEAD_JOBS_KEPT_MS)),
+    },
+    {
+      name: "reconcile_byte_cache",
+      schedule: "@midnight",
+      run: () => cache.reconcile(),
+    },
+    {
+      // Days end in UTC, whatever the server's zone is; what is there already costs a look.
+      name: "export_audit",
+      schedule: "10 * * * *",
+      atStart: true,
+      run: async (signal) => void (await auditExports.writeMissing(signal)),
+    },
+    {
+      name: "optimize_database",
+      schedule: "0 3 * * *",
+      run: () => analyseTables(db),
+    },
+    ...(isSqlite(db)
+      ? [
+          {
+            name: "backup_database",
+            schedule: "30 3 * * *",
+            run: async () =>
+              void (await backUpDatabase(db, {
+                folder: directory.backups,
+                temporaryFolder: directory.tmp,
+                kept: BACKUPS_KEPT,
+                now: clock(),
+              })),
+          },
+        ]
+      : []),
+  ];
+}
+
+/** A server's database is backed up by who runs the server. */
+function isSqlite(db: Database): db is SqliteDatabase {
+  return db.dialect === "sqlite" && "backup" in db;
+}

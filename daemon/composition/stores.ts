@@ -1,0 +1,102 @@
+import type { Database } from "../../storage/engine/database.ts";
+import { openDatabase } from "../../storage/engine/open.ts";
+import {
+  createPrivateFolder,
+  emptyTemporaryFolder,
+  holdsDatabase,
+  openDataDirectory,
+  type DataDirectory,
+} from "../../storage/data-directory.ts";
+import {
+  acquireInstanceLock,
+  type InstanceHolder,
+  type InstanceLock,
+  type InstanceProcess,
+} from "../../storage/instance-lock.ts";
+import {
+  assertKeyOfDatabase,
+  type OpenedKeyring,
+  openKeyring,
+  type OpenKeyringOptions,
+} from "../../storage/keys/open.ts";
+import { AppError } from "../errors.ts";
+import type { Log } from "../utilities/logging.ts";
+import type { DaemonInput } from "../main.ts";
+
+/** Everything that keeps rows, bytes or keys, held by this process alone. */
+export interface Stores {
+  readonly directory: DataDirectory;
+  readonly lock: InstanceLock;
+  readonly db: Database;
+  readonly keyring: OpenedKeyring;
+  /** Closes in reverse order; the lock goes last. */
+  close(): Promise<void>;
+}
+
+/**
+ * Takes the data directory, opens the database and brings its schema up to date, finds the master key.
+ * Refuses with `AppError` `conflict` when another daemon holds the directory; whatever was opened before a
+ * failure is closed again.
+ */
+export async function openStores(
+  { settings, paths, clock, process }: DaemonInput,
+  log: Log,
+): Promise<Stores> {
+  const opened: (() => Promise<void>)[] = [];
+  const close = async () => {
+    for (const closeOne of opened.splice(0).reverse()) await closeOne();
+  };
+  try {
+    const directory = await openDataDirectory(paths.dataDirectory, {
+      userId: process.userId,
+      createParents: paths.home === undefined,
+    });
+    const { pid, mark } = process;
+    const lock = await takeLock(directory, { pid, mark, startedAt: clock() });
+    opened.push(() => lock.release());
+    await emptyTemporaryFolder(directory);
+    for (const root of settings.localRoots)
+      if (root.startsWith(directory.root)) await createPrivateFolder(root);
+    // Before the database is made: with a database already there, a missing master key is a lost one.
+    const mayCreate = !(await holdsDatabase(directory));
+    const keyring = await openKeyring(toKeyringOptions(settings, directory, mayCreate));
+    const db = await openDatabase(settings.databaseUrl, {
+      dataDirectory: directory.root,
+      clock,
+      // Whoever else wants to write needs the lock that is held here.
+      isSoleWriter: true,
+      onStuck: (message) => log.error({}, message),
+    });
+    opened.push(() => db.close());
+    await assertKeyOfDatabase(db, keyring.checks, clock());
+    return { directory, lock, db, keyring, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Where the master key of a data directory is kept, and whether one may be made. */
+export function toKeyringOptions(
+  { keySource, masterKey }: DaemonInput["settings"],
+  { keys }: Pick<DataDirectory, "keys">,
+  mayCreate: boolean,
+): OpenKeyringOptions {
+  return { directory: keys, source: keySource, masterKey, mayCreate };
+}
+
+/** Takes the data directory for this process. Refuses with `AppError` `conflict` when another one holds it. */
+export async function takeLock(
+  directory: DataDirectory,
+  self: InstanceProcess,
+): Promise<InstanceLock> {
+  const outcome = await acquireInstanceLock(directory.root, self);
+  if (outcome.kind === "acquired") return outcome.lock;
+  throw new AppError("conflict", takenText(directory.root, outcome.holder));
+}
+
+function takenText(root: string, holder: InstanceHolder | undefined): string {
+  const who = holder === undefined ? "Another process" : `A croft daemon (process ${holder.pid})`;
+  const where = holder?.urls.length ? ` and serves ${holder.urls.join(" and ")}` : "";
+  return `${who} already uses ${root}${where}. Stop it with \`croft daemon stop\`, or choose another folder with CROFT_HOME.`;
+}

@@ -1,0 +1,59 @@
+import { z } from "zod";
+import { anyoneWithin, endpoint, forgeUser } from "../../endpoint.ts";
+import {
+  apiError,
+  signedInReplies,
+  usernameParams,
+  visibilityWords,
+  wireId,
+  wireTime,
+} from "../common.ts";
+
+/** A user as the viewer may see it (forge behaviour, 7.1). No member is ever left out. */
+export const userShape = z.object({
+  id: wireId,
+  login: z.string(),
+  login_name: z.string(),
+  source_id: wireId,
+  full_name: z.string(),
+  email: z.string(),
+  avatar_url: z.string(),
+  html_url: z.string(),
+  language: z.string(),
+  is_admin: z.boolean(),
+  last_login: wireTime,
+  created: wireTime,
+  restricted: z.boolean(),
+  active: z.boolean(),
+  prohibit_login: z.boolean(),
+  location: z.string(),
+  website: z.string(),
+  description: z.string(),
+  visibility: z.enum(visibilityWords),
+  followers_count: z.int(),
+  following_count: z.int(),
+  starred_repos_count: z.int(),
+  username: z.string(),
+});
+export type WireUser = z.output<typeof userShape>;
+
+export const getCurrentUser = endpoint({
+  name: "forge.user.get",
+  method: "GET",
+  path: "/api/v1/user",
+  summary: "The signed-in user",
+  gate: forgeUser("user"),
+  replies: { 200: userShape, ...signedInReplies, 404: apiError },
+});
+
+export const getUser = endpoint({
+  name: "forge.users.get",
+  method: "GET",
+  path: "/api/v1/users/:username",
+  summary: "A user by name",
+  gate: anyoneWithin("user"),
+  params: usernameParams,
+  replies: { 200: userShape, ...signedInReplies, 404: apiError },
+});
+
+export const userEndpoints = [getCurrentUser, getUser];

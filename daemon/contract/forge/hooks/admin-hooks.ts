@@ -1,0 +1,187 @@
+import { z } from "zod";
+import { empty, endpoint, siteAdmin } from "../../endpoint.ts";
+import {
+  apiError,
+  optionalFlag,
+  optionalTextMap,
+  optionalText,
+  optionalWords,
+  paging,
+  pathInteger,
+  queryFlag,
+  queryWord,
+  requiredText,
+  requiredTextMap,
+  signedInReplies,
+  wireId,
+  wireTime,
+} from "../common.ts";
+import { hookTypes } from "./fields.ts";
+
+/** A hook (forge behaviour, 7.5). Neither secret nor authorization header is ever in it. */
+export const hookShape = z.object({
+  id: wireId,
+  name: z.string(),
+  type: z.string(),
+  branch_filter: z.string(),
+  config: z.record(z.string(), z.string()),
+  events: z.array(z.string()),
+  authorization_header: z.literal(""),
+  active: z.boolean(),
+  updated_at: wireTime,
+  created_at: wireTime,
+});
+export type WireHook = z.output<typeof hookShape>;
+
+export const deliveryStates = ["waiting", "delivered", "failed"] as const;
+
+/** An entry of the delivery log: croft's own, beside the document. */
+export const deliveryShape = z.object({
+  id: wireId,
+  hook_id: wireId,
+  /** In `X-Gitea-Delivery`, the same for every try. */
+  uuid: z.string(),
+  event: z.string(),
+  state: z.enum(deliveryStates),
+  attempts: z.int(),
+  redelivery: z.boolean(),
+  created_at: wireTime,
+  /** Of the newest try. */
+  attempted_at: wireTime.nullable(),
+  next_attempt_at: wireTime.nullable(),
+  duration_ms: z.int().nullable(),
+  response_status: z.int().nullable(),
+  error: z.string().nullable(),
+});
+export type WireDelivery = z.output<typeof deliveryShape>;
+
+/** An entry with what was sent and what came back, as far as it is kept. */
+export const deliveryDetailsShape = deliveryShape.extend({
+  request: z.object({ headers: z.record(z.string(), z.string()), body: z.string() }),
+  response: z.object({ headers: z.record(z.string(), z.string()), body: z.string() }).nullable(),
+});
+export type WireDeliveryDetails = z.output<typeof deliveryDetailsShape>;
+
+/** A hook that shall be (forge behaviour, 13.1). */
+export const newHookShape = z.object({
+  type: requiredText().meta({ enum: hookTypes }),
+  config: requiredTextMap,
+  events: optionalWords,
+  branch_filter: optionalText(),
+  authorization_header: optionalText(),
+  active: optionalFlag,
+  name: optionalText({ max: 255 }),
+});
+
+/** What shall be changed about a hook. */
+export const hookEditShape = z.object({
+  config: optionalTextMap,
+  events: optionalWords,
+  branch_filter: optionalText(),
+  authorization_header: optionalText(),
+  active: optionalFlag,
+  name: optionalText({ max: 255 }),
+});
+
+/** Croft's own: nobody can read the header back, so a client that changes something else could only lose it. */
+export const hookEditQuery = z.object({ keep_authorization_header: queryFlag });
+
+const hookParams = z.object({ id: pathInteger });
+const deliveryParams = z.object({ id: pathInteger, delivery_id: pathInteger });
+
+export const listHooks = endpoint({
+  name: "forge.admin.hooks.list",
+  method: "GET",
+  path: "/api/v1/admin/hooks",
+  summary: "System hooks, default hooks or both",
+  gate: siteAdmin,
+  query: z.object({ ...paging, type: queryWord(["system", "default", "all"]) }),
+  paging: "link_and_total",
+  replies: { 200: z.array(hookShape), ...signedInReplies },
+});
+
+export const createHook = endpoint({
+  name: "forge.admin.hooks.create",
+  method: "POST",
+  path: "/api/v1/admin/hooks",
+  summary: "Create a system or default hook; active only when asked for",
+  gate: siteAdmin,
+  body: newHookShape,
+  replies: { 201: hookShape, 400: apiError, ...signedInReplies, 422: apiError },
+});
+
+export const getHook = endpoint({
+  name: "forge.admin.hooks.get",
+  method: "GET",
+  path: "/api/v1/admin/hooks/:id",
+  summary: "A system or default hook",
+  gate: siteAdmin,
+  params: hookParams,
+  replies: { 200: hookShape, ...signedInReplies, 404: apiError },
+});
+
+export const editHook = endpoint({
+  name: "forge.admin.hooks.edit",
+  method: "PATCH",
+  path: "/api/v1/admin/hooks/:id",
+  summary:
+    "Change a hook; events, branch filter and authorization header are replaced even when absent",
+  gate: siteAdmin,
+  params: hookParams,
+  query: hookEditQuery,
+  body: hookEditShape,
+  replies: { 200: hookShape, 400: apiError, ...signedInReplies, 404: apiError, 422: apiError },
+});
+
+export const deleteHook = endpoint({
+  name: "forge.admin.hooks.delete",
+  method: "DELETE",
+  path: "/api/v1/admin/hooks/:id",
+  summary: "Delete a system or default hook with its deliveries",
+  gate: siteAdmin,
+  params: hookParams,
+  replies: { 204: empty, ...signedInReplies, 404: apiError },
+});
+
+export const listDeliveries = endpoint({
+  name: "forge.admin.hooks.deliveries.list",
+  method: "GET",
+  path: "/api/v1/admin/hooks/:id/deliveries",
+  summary: "What a hook delivered, newest first",
+  gate: siteAdmin,
+  params: hookParams,
+  query: z.object({ ...paging, state: queryWord(deliveryStates) }),
+  paging: "link_and_total",
+  replies: { 200: z.array(deliveryShape), ...signedInReplies, 404: apiError },
+});
+
+export const getDelivery = endpoint({
+  name: "forge.admin.hooks.deliveries.get",
+  method: "GET",
+  path: "/api/v1/admin/hooks/:id/deliveries/:delivery_id",
+  summary: "A delivery with what was sent and what came back",
+  gate: siteAdmin,
+  params: deliveryParams,
+  replies: { 200: deliveryDetailsShape, ...signedInReplies, 404: apiError },
+});
+
+export const redeliver = endpoint({
+  name: "forge.admin.hooks.deliveries.redeliver",
+  method: "POST",
+  path: "/api/v1/admin/hooks/:id/deliveries/:delivery_id/redeliver",
+  summary: "Deliver the same payload once more, as a delivery of its own",
+  gate: siteAdmin,
+  params: deliveryParams,
+  replies: { 201: deliveryShape, ...signedInReplies, 404: apiError },
+});
+
+export const adminHookEndpoints = [
+  listHooks,
+  createHook,
+  getHook,
+  editHook,
+  deleteHook,
+  listDeliveries,
+  getDelivery,
+  redeliver,
+];

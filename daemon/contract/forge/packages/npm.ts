@@ -1,0 +1,245 @@
+import { z } from "zod";
+import { anyoneWithin, bytes, endpoint, forgeUser, stream } from "../../endpoint.ts";
+import { apiError, queryInteger, queryText, signedInReplies } from "../common.ts";
+
+// Members here are in npm's own spelling: it is npm that reads and writes them.
+
+const spokenByNpm = "npm itself speaks it";
+const read = anyoneWithin("package");
+const write = forgeUser("package");
+
+const root = "/api/packages/:owner/npm";
+const jsonBody = stream("application/json");
+const done = z.object({ ok: z.literal(true) });
+
+const readReplies = { 400: apiError, ...signedInReplies, 404: apiError } as const;
+const writeReplies = { ...readReplies, 409: apiError, 413: apiError, 507: apiError } as const;
+
+/** A name, and with a scope before it when that is a segment of its own. */
+const packageParams = z.object({
+  owner: z.string(),
+  scope: z.string().optional(),
+  name: z.string(),
+});
+const tarballParams = packageParams.extend({ filename: z.string() });
+const revisionParams = packageParams.extend({ revision: z.string() });
+const tarballRevisionParams = tarballParams.extend({ revision: z.string() });
+const tagParams = packageParams.extend({ tag: z.string() });
+
+/** Clients write `@scope%2fname`, which is one segment, and `@scope/name`, which is two. */
+const inBothForms = <E>(
+  declare: (form: { readonly label: string; readonly at: ":name" | ":scope/:name" }) => E,
+): readonly [E, E] => [
+  declare({ label: "", at: ":name" }),
+  declare({ label: "scoped.", at: ":scope/:name" }),
+];
+
+/** What npm reads of a package; the versions are the manifests as they were published. */
+const packumentShape = z.looseObject({
+  _id: z.string(),
+  _rev: z.string(),
+  name: z.string(),
+  "dist-tags": z.record(z.string(), z.string()),
+  versions: z.record(z.string(), z.looseObject({ name: z.string(), version: z.string() })),
+  time: z.record(z.string(), z.string()),
+});
+/** The least that installing takes. */
+const abbreviatedPackumentShape = z.object({
+  name: z.string(),
+  modified: z.string(),
+  "dist-tags": z.record(z.string(), z.string()),
+  versions: z.record(z.string(), z.looseObject({ name: z.string(), version: z.string() })),
+});
+export type WirePackument = z.output<typeof packumentShape>;
+export type WireAbbreviatedPackument = z.output<typeof abbreviatedPackumentShape>;
+
+export const viewNpmPackage = inBothForms(({ label, at }) =>
+  endpoint({
+    name: `forge.packages.npm.${label}view`,
+    method: "GET",
+    path: `${root}/${at}`,
+    summary: "A package with its versions; abbreviated when the client asks for that type",
+    gate: read,
+    params: packageParams,
+    replies: { 200: z.union([packumentShape, abbreviatedPackumentShape]), ...readReplies },
+    apiOnly: spokenByNpm,
+  }),
+);
+
+export const publishNpmPackage = inBothForms(({ label, at }) =>
+  endpoint({
+    name: `forge.packages.npm.${label}publish`,
+    method: "PUT",
+    path: `${root}/${at}`,
+    summary: "Publish a version, or change the deprecation of versions",
+    gate: write,
+    params: packageParams,
+    body: jsonBody,
+    replies: { 201: done, ...writeReplies },
+    apiOnly: spokenByNpm,
+  }),
+);
+
+export const downloadNpmTarball = inBothForms(({ label, at }) =>
+  endpoint({
+    name: `forge.packages.npm.${label}download`,
+    method: "GET",
+    path: `${root}/${at}/-/:filename`,
+    summary: "The tarball of a version",
+    gate: read,
+    params: tarballParams,
+    replies: { 200: bytes, ...readReplies, 503: apiError },
+    apiOnly: spokenByNpm,
+  }),
+);
+
+export const reviseNpmPackage = inBothForms(({ label, at }) =>
+  endpoint({
+    name: `forge.packages.npm.${label}revise`,
+    method: "PUT",
+    path: `${root}/${at}/-rev/:revision`,
+    summary: "Unpublish the versions that the document no longer has",
+    gate: write,
+    params: revisionParams,
+    body: jsonBody,
+    replies: { 200: done, ...writeReplies },
+    apiOnly: spokenByNpm,
+  }),
+);
+
+export const unpublishNpmPackage = inBothForms(({ label, at }) =>
+  endpoint({
+    name: `forge.packages.npm.${label}unpublish`,
+    method: "DELETE",
+    path: `${root}/${at}/-rev/:revision`,
+    summary: "Unpublish a package with all its versions",
+    gate: write,
+    params: revisionParams,
+    replies: { 200: done, ...writeReplies },
+    apiOnly: spokenByNpm,
+  }),
+);
+
+export const deleteNpmTarball = inBothForms(({ label, at }) =>
+  endpoint({
+    name: `forge.packages.npm.${label}delete_tarball`,
+    method: "DELETE",
+    path: `${root}/${at}/-/:filename/-rev/:revision`,
+    summary: "Unpublish the version of a tarball",
+    gate: write,
+    params: tarballRevisionParams,
+    replies: { 200: done, ...writeReplies },
+    apiOnly: spokenByNpm,
+  }),
+);
+
+export const listNpmTags = inBothForms(({ label, at }) =>
+  endpoint({
+    name: `forge.packages.npm.${label}tags.list`,
+    method: "GET",
+    path: `${root}/-/package/${at}/dist-tags`,
+    summary: "The names that versions go by",
+    gate: read,
+    params: packageParams,
+    replies: { 200: z.record(z.string(), z.string()), ...readReplies },
+    apiOnly: spokenByNpm,
+  }),
+);
+
+export const setNpmTag = inBothForms(({ label, at }) =>
+  endpoint({
+    name: `forge.packages.npm.${label}tags.set`,
+    method: "PUT",
+    path: `${root}/-/package/${at}/dist-tags/:tag`,
+    summary: "Give a version a name",
+    gate: write,
+    params: tagParams,
+    body: jsonBody,
+    replies: { 200: done, ...writeReplies },
+    apiOnly: spokenByNpm,
+  }),
+);
+
+export const deleteNpmTag = inBothForms(({ label, at }) =>
+  endpoint({
+    name: `forge.packages.npm.${label}tags.delete`,
+    method: "DELETE",
+    path: `${root}/-/package/${at}/dist-tags/:tag`,
+    summary: "Take a name from a version",
+    gate: write,
+    params: tagParams,
+    replies: { 200: done, ...writeReplies },
+    apiOnly: spokenByNpm,
+  }),
+);
+
+const person = z.object({ username: z.string() });
+
+/** What a search tells of a package: its newest version. */
+export const searchResultShape = z.object({
+  objects: z.array(
+    z.object({
+      package: z.object({
+        name: z.string(),
+        version: z.string(),
+        description: z.string(),
+        keywords: z.array(z.string()),
+        date: z.string(),
+        links: z.object({ registry: z.string() }),
+        publisher: person,
+        maintainers: z.array(person),
+      }),
+    }),
+  ),
+  total: z.int(),
+  time: z.string(),
+});
+
+export const searchNpmPackages = endpoint({
+  name: "forge.packages.npm.search",
+  method: "GET",
+  path: `${root}/-/v1/search`,
+  summary: "The packages whose name has a text in it",
+  gate: read,
+  params: z.object({ owner: z.string() }),
+  query: z.object({ text: queryText, size: queryInteger, from: queryInteger }),
+  replies: { 200: searchResultShape, ...readReplies },
+  apiOnly: spokenByNpm,
+});
+
+export const npmWhoami = endpoint({
+  name: "forge.packages.npm.whoami",
+  method: "GET",
+  path: `${root}/-/whoami`,
+  summary: "Whose credentials these are",
+  gate: write,
+  params: z.object({ owner: z.string() }),
+  replies: { 200: person, ...readReplies },
+  apiOnly: spokenByNpm,
+});
+
+export const npmPing = endpoint({
+  name: "forge.packages.npm.ping",
+  method: "GET",
+  path: `${root}/-/ping`,
+  summary: "Whether the registry answers",
+  gate: read,
+  params: z.object({ owner: z.string() }),
+  replies: { 200: z.object({}), ...readReplies },
+  apiOnly: spokenByNpm,
+});
+
+export const npmPackageEndpoints = [
+  ...viewNpmPackage,
+  ...publishNpmPackage,
+  ...downloadNpmTarball,
+  ...reviseNpmPackage,
+  ...unpublishNpmPackage,
+  ...deleteNpmTarball,
+  ...listNpmTags,
+  ...setNpmTag,
+  ...deleteNpmTag,
+  searchNpmPackages,
+  npmWhoami,
+  npmPing,
+];

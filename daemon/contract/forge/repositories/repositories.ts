@@ -1,0 +1,168 @@
+import { z } from "zod";
+import { anyoneWithin, empty, endpoint, forgeUser } from "../../endpoint.ts";
+import {
+  apiError,
+  optionalFlag,
+  optionalText,
+  paging,
+  signedInReplies,
+  wireId,
+  wireTime,
+} from "../common.ts";
+import { teamShape } from "../accounts/orgs.ts";
+import { isAlphaDashDot, isRefName } from "./rules.ts";
+import {
+  externalTrackerShape,
+  externalWikiShape,
+  internalTrackerShape,
+  settingMembers,
+} from "./settings.ts";
+import { isWebUrl } from "../rules.ts";
+import { userShape } from "../accounts/users.ts";
+
+/** What the caller may do with a repository. */
+const permissionShape = z.object({
+  admin: z.boolean(),
+  push: z.boolean(),
+  pull: z.boolean(),
+});
+
+/** A repository (forge behaviour, 7.9). Members that this server never fills are left out, as that page says. */
+export const repositoryShape = z.object({
+  id: wireId,
+  owner: userShape,
+  name: z.string(),
+  full_name: z.string(),
+  description: z.string(),
+  empty: z.boolean(),
+  private: z.boolean(),
+  fork: z.boolean(),
+  template: z.boolean(),
+  mirror: z.boolean(),
+  size: z.int(),
+  language: z.string(),
+  languages_url: z.string(),
+  html_url: z.string(),
+  url: z.string(),
+  link: z.string(),
+  ssh_url: z.string(),
+  clone_url: z.string(),
+  original_url: z.string(),
+  website: z.string(),
+  stars_count: z.int(),
+  forks_count: z.int(),
+  watchers_count: z.int(),
+  branch_count: z.int(),
+  open_issues_count: z.int(),
+  open_pr_counter: z.int(),
+  release_counter: z.int(),
+  default_branch: z.string(),
+  archived: z.boolean(),
+  created_at: wireTime,
+  updated_at: wireTime,
+  archived_at: wireTime,
+  /** Left out where a repository stands for a subject only, as in notifications. */
+  permissions: permissionShape.optional(),
+  has_code: z.boolean(),
+  has_issues: z.boolean(),
+  /** Left out where issues are off or kept elsewhere. */
+  internal_tracker: internalTrackerShape.optional(),
+  external_tracker: externalTrackerShape.optional(),
+  has_wiki: z.boolean(),
+  external_wiki: externalWikiShape.optional(),
+  has_pull_requests: z.boolean(),
+  has_projects: z.boolean(),
+  projects_mode: z.string(),
+  has_releases: z.boolean(),
+  has_packages: z.boolean(),
+  has_actions: z.boolean(),
+  ignore_whitespace_conflicts: z.boolean(),
+  allow_merge_commits: z.boolean(),
+  allow_rebase: z.boolean(),
+  allow_rebase_explicit: z.boolean(),
+  allow_squash_merge: z.boolean(),
+  allow_fast_forward_only_merge: z.boolean(),
+  allow_merge_update: z.boolean(),
+  allow_rebase_update: z.boolean(),
+  allow_manual_merge: z.boolean(),
+  autodetect_manual_merge: z.boolean(),
+  default_delete_branch_after_merge: z.boolean(),
+  default_merge_style: z.string(),
+  default_update_style: z.string(),
+  default_allow_maintainer_edit: z.boolean(),
+  avatar_url: z.string(),
+  internal: z.boolean(),
+  mirror_interval: z.string(),
+  object_format_name: z.enum(["sha1", "sha256"]),
+  mirror_updated: wireTime,
+  mirror_last_sync_at: wireTime,
+  /** Left out while it is not offered to anybody. */
+  repo_transfer: z
+    .object({ doer: userShape, recipient: userShape, teams: z.array(teamShape) })
+    .optional(),
+  topics: z.array(z.string()),
+  licenses: z.array(z.string()),
+});
+export type WireRepository = z.output<typeof repositoryShape>;
+
+/** The path of a route below a repository. */
+export const repositoryParams = z.object({ owner: z.string(), repo: z.string() });
+
+export const getRepository = endpoint({
+  name: "forge.repos.get",
+  method: "GET",
+  path: "/api/v1/repos/:owner/:repo",
+  summary: "A repository by owner and name",
+  gate: anyoneWithin("repository"),
+  params: repositoryParams,
+  replies: { 200: repositoryShape, ...signedInReplies, 404: apiError },
+});
+
+export const editRepository = endpoint({
+  name: "forge.repos.edit",
+  method: "PATCH",
+  path: "/api/v1/repos/:owner/:repo",
+  summary:
+    "Change or rename a repository; members that are absent stay, and a former name leads on",
+  gate: forgeUser("repository"),
+  params: repositoryParams,
+  body: z.object({
+    name: optionalText({ max: 100, rules: [["AlphaDashDot", isAlphaDashDot]] }),
+    description: optionalText({ max: 2048 }),
+    website: optionalText({ max: 1024, rules: [["Url", isWebUrl]] }),
+    private: optionalFlag,
+    template: optionalFlag,
+    default_branch: optionalText({ max: 100, rules: [["GitRefName", isRefName]] }),
+    archived: optionalFlag,
+    ...settingMembers,
+  }),
+  replies: { 200: repositoryShape, ...signedInReplies, 404: apiError, 422: apiError },
+});
+
+export const deleteRepository = endpoint({
+  name: "forge.repos.delete",
+  method: "DELETE",
+  path: "/api/v1/repos/:owner/:repo",
+  summary: "Delete a repository with everything in it",
+  gate: forgeUser("repository"),
+  params: repositoryParams,
+  replies: { 204: empty, ...signedInReplies, 404: apiError },
+});
+
+export const listOwnRepositories = endpoint({
+  name: "forge.user.repos.list",
+  method: "GET",
+  path: "/api/v1/user/repos",
+  summary: "The repositories that the signed-in user owns or reaches through a team, by name",
+  gate: forgeUser("repository"),
+  query: z.object(paging),
+  paging: "link_and_total",
+  replies: { 200: z.array(repositoryShape), ...signedInReplies },
+});
+
+export const repositoryEndpoints = [
+  getRepository,
+  editRepository,
+  deleteRepository,
+  listOwnRepositories,
+];

@@ -1,0 +1,76 @@
+import { z } from "zod";
+import { optionalFlag, optionalMembers, optionalText } from "../common.ts";
+
+// What clients switch about a repository besides its name and texts. Most of it belongs to features that this server
+// does not have: it is kept and returned, so that tools that look after repositories find what they left.
+
+const TRACKER_TEXT_MAX = 2048;
+const WORD_MAX = 64;
+
+export const internalTrackerShape = z.object({
+  enable_time_tracker: z.boolean(),
+  allow_only_contributors_to_track_time: z.boolean(),
+  enable_issue_dependencies: z.boolean(),
+});
+
+export const externalTrackerShape = z.object({
+  external_tracker_url: z.string(),
+  external_tracker_format: z.string(),
+  external_tracker_style: z.string(),
+  external_tracker_regexp_pattern: z.string(),
+});
+
+export const externalWikiShape = z.object({ external_wiki_url: z.string() });
+
+/** What counts only while there are pull requests (forge behaviour, 7.9). */
+export const mergingMembers = {
+  ignore_whitespace_conflicts: optionalFlag,
+  allow_merge_commits: optionalFlag,
+  allow_rebase: optionalFlag,
+  allow_rebase_explicit: optionalFlag,
+  allow_squash_merge: optionalFlag,
+  allow_fast_forward_only_merge: optionalFlag,
+  allow_merge_update: optionalFlag,
+  allow_rebase_update: optionalFlag,
+  allow_manual_merge: optionalFlag,
+  autodetect_manual_merge: optionalFlag,
+  default_delete_branch_after_merge: optionalFlag,
+  default_merge_style: optionalText({ max: WORD_MAX }),
+  default_update_style: optionalText({ max: WORD_MAX }),
+  default_allow_maintainer_edit: optionalFlag,
+};
+
+/** What stands for itself. */
+export const featureMembers = {
+  has_code: optionalFlag,
+  has_pull_requests: optionalFlag,
+  has_projects: optionalFlag,
+  projects_mode: optionalText({ max: WORD_MAX }),
+  has_releases: optionalFlag,
+  has_packages: optionalFlag,
+  has_actions: optionalFlag,
+};
+
+/** The members of an edit that are settings; a tracker or wiki elsewhere counts together with its switch only. */
+export const settingMembers = {
+  ...featureMembers,
+  ...mergingMembers,
+  has_issues: optionalFlag,
+  internal_tracker: optionalMembers({
+    enable_time_tracker: optionalFlag,
+    allow_only_contributors_to_track_time: optionalFlag,
+    enable_issue_dependencies: optionalFlag,
+  }),
+  external_tracker: optionalMembers({
+    external_tracker_url: optionalText({ max: TRACKER_TEXT_MAX }),
+    external_tracker_format: optionalText({ max: TRACKER_TEXT_MAX }),
+    external_tracker_style: optionalText({ max: TRACKER_TEXT_MAX }),
+    external_tracker_regexp_pattern: optionalText({ max: TRACKER_TEXT_MAX }),
+  }),
+  has_wiki: optionalFlag,
+  external_wiki: optionalMembers({ external_wiki_url: optionalText({ max: TRACKER_TEXT_MAX }) }),
+};
+
+const settingsEdit = z.object(settingMembers);
+/** The settings that an edit names; what is absent or null stays. */
+export type SettingsEdit = z.output<typeof settingsEdit>;

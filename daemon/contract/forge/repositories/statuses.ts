@@ -1,0 +1,128 @@
+import { z } from "zod";
+import { anyoneWithin, endpoint, forgeUser, perAccount } from "../../endpoint.ts";
+import {
+  apiError,
+  optionalText,
+  paging,
+  queryWord,
+  requiredText,
+  signedInReplies,
+  wireId,
+  wireTime,
+} from "../common.ts";
+import { repositoryParams, repositoryShape } from "./repositories.ts";
+import { isWebUrl } from "../rules.ts";
+import { userShape } from "../accounts/users.ts";
+
+export const statusStates = [
+  "pending",
+  "success",
+  "error",
+  "failure",
+  "warning",
+  "skipped",
+] as const;
+
+/** What somebody, such as a build server, has to say of a commit. Its creator is null once the account is gone. */
+const commitStatusShape = z.object({
+  id: wireId,
+  status: z.enum(statusStates),
+  target_url: z.string(),
+  description: z.string(),
+  url: z.string(),
+  context: z.string(),
+  creator: userShape.nullable(),
+  created_at: wireTime,
+  updated_at: wireTime,
+});
+export type WireCommitStatus = z.output<typeof commitStatusShape>;
+
+/** What the last status of each context amounts to. */
+export const combinedStatusShape = z.object({
+  state: z.enum(["pending", "success", "failure"]),
+  sha: z.string(),
+  total_count: z.int(),
+  statuses: z.array(commitStatusShape),
+  repository: repositoryShape,
+  commit_url: z.string(),
+  url: z.string(),
+});
+
+/** Each request has git look the commit up. */
+const limit = perAccount(600, 60);
+const isState = (word: string) => (statusStates as readonly string[]).includes(word);
+const seen = { ...signedInReplies, 404: apiError, 429: apiError } as const;
+const commitParams = repositoryParams.extend({ sha: z.string() });
+const refParams = repositoryParams.extend({ ref: z.string() });
+const listQuery = z.object({
+  sort: queryWord(["oldest", "recentupdate", "leastupdate", "leastindex", "highestindex"]),
+  state: queryWord(statusStates),
+  ...paging,
+});
+
+export const createCommitStatus = endpoint({
+  name: "forge.repos.statuses.create",
+  method: "POST",
+  path: "/api/v1/repos/:owner/:repo/statuses/:sha",
+  summary: "Report what became of a commit, as build servers do",
+  gate: forgeUser("repository"),
+  limit,
+  params: commitParams,
+  body: z.object({
+    state: requiredText({ rules: [["In", isState]] }),
+    target_url: optionalText({ max: 2048, rules: [["Url", isWebUrl]] }),
+    description: optionalText({ max: 1024 }),
+    context: optionalText({ max: 255 }),
+  }),
+  replies: { 201: commitStatusShape, ...seen, 422: apiError },
+  apiOnly: "build servers report what became of a commit",
+});
+
+export const listCommitStatuses = endpoint({
+  name: "forge.repos.statuses.list",
+  method: "GET",
+  path: "/api/v1/repos/:owner/:repo/statuses/:sha",
+  summary: "What was reported of a commit, the last report first",
+  gate: anyoneWithin("repository"),
+  limit,
+  params: commitParams,
+  query: listQuery,
+  paging: "link_and_total",
+  replies: { 200: z.array(commitStatusShape), ...seen },
+  apiOnly: "tools read what they reported; a person sees it at the build server",
+});
+
+export const listRefStatuses = endpoint({
+  name: "forge.repos.commits.statuses",
+  method: "GET",
+  path: "/api/v1/repos/:owner/:repo/commits/**:ref/statuses",
+  summary: "What was reported of the commit at a branch or tag, the last report first",
+  gate: anyoneWithin("repository"),
+  limit,
+  params: refParams,
+  query: listQuery,
+  paging: "link_and_total",
+  replies: { 200: z.array(commitStatusShape), ...seen },
+  apiOnly: "tools read what they reported; a person sees it at the build server",
+});
+
+export const getCombinedStatus = endpoint({
+  name: "forge.repos.commits.status",
+  method: "GET",
+  path: "/api/v1/repos/:owner/:repo/commits/**:ref/status",
+  summary: "What the last report of each context amounts to",
+  gate: anyoneWithin("repository"),
+  limit,
+  params: refParams,
+  query: z.object(paging),
+  paging: "link_and_total",
+  replies: { 200: combinedStatusShape, ...seen },
+  apiOnly: "deployment tools ask it before they go on",
+});
+
+export const statusEndpoints = [
+  createCommitStatus,
+  listCommitStatuses,
+  listRefStatuses,
+  getCombinedStatus,
+];

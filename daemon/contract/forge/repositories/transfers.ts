@@ -1,0 +1,44 @@
+import { z } from "zod";
+import { endpoint, forgeUser } from "../../endpoint.ts";
+import { apiError, optionalIds, requiredText, signedInReplies } from "../common.ts";
+import { repositoryParams, repositoryShape } from "./repositories.ts";
+
+const TEAMS_MAX = 50;
+const seen = { ...signedInReplies, 404: apiError } as const;
+
+/** 202: it belongs to the new owner. 201: it is offered, and waits for an answer. */
+export const transferRepository = endpoint({
+  name: "forge.repos.transfer.start",
+  method: "POST",
+  path: "/api/v1/repos/:owner/:repo/transfer",
+  summary: "Give a repository to another owner, or offer it where you may not decide",
+  gate: forgeUser("repository"),
+  params: repositoryParams,
+  body: z.object({
+    new_owner: requiredText(),
+    team_ids: optionalIds(TEAMS_MAX),
+  }),
+  replies: { 201: repositoryShape, 202: repositoryShape, ...seen, 409: apiError, 422: apiError },
+});
+
+export const acceptTransfer = endpoint({
+  name: "forge.repos.transfer.accept",
+  method: "POST",
+  path: "/api/v1/repos/:owner/:repo/transfer/accept",
+  summary: "Accept a repository that is offered to you",
+  gate: forgeUser("repository"),
+  params: repositoryParams,
+  replies: { 202: repositoryShape, ...seen, 422: apiError },
+});
+
+export const rejectTransfer = endpoint({
+  name: "forge.repos.transfer.reject",
+  method: "POST",
+  path: "/api/v1/repos/:owner/:repo/transfer/reject",
+  summary: "Reject a repository that is offered to you, or take your own offer back",
+  gate: forgeUser("repository"),
+  params: repositoryParams,
+  replies: { 200: repositoryShape, ...seen },
+});
+
+export const transferEndpoints = [transferRepository, acceptTransfer, rejectTransfer];

@@ -1,0 +1,192 @@
+import { z } from "zod";
+import { anyone, endpoint, perAddress, text, vaultUser, type AnyEndpoint } from "../../endpoint.ts";
+import {
+  analysisSettings,
+  connectFailure,
+  connection,
+  connectionParams,
+  displayName,
+  lookRefusals,
+  perMinute,
+  provider,
+  settingsMap,
+} from "./shapes.ts";
+import { detail, pageOf, paging, time, uuid } from "../common.ts";
+
+export const listProviders = endpoint({
+  name: "vault.cloud.providers.list",
+  method: "GET",
+  path: "/api/cloud/providers",
+  summary: "The kinds of storage, what each needs and can do",
+  gate: vaultUser,
+  limit: perMinute,
+  query: z.object(paging),
+  replies: { 200: pageOf(provider), 401: detail, 403: detail, 422: detail, 429: detail },
+});
+
+export const createConnection = endpoint({
+  name: "vault.cloud.connections.create",
+  method: "POST",
+  path: "/api/cloud/connections",
+  summary: "Connect a storage; it is looked at before it is kept",
+  gate: vaultUser,
+  limit: perMinute,
+  body: z.object({
+    provider: z.string().max(64),
+    display_name: displayName,
+    settings: settingsMap.default({}),
+    credentials: settingsMap.default({}),
+  }),
+  replies: {
+    201: connection,
+    401: z.union([connectFailure, detail]),
+    403: detail,
+    422: z.union([connectFailure, detail]),
+    429: detail,
+    503: z.union([connectFailure, detail]),
+  },
+});
+
+export const listConnections = endpoint({
+  name: "vault.cloud.connections.list",
+  method: "GET",
+  path: "/api/cloud/connections",
+  summary: "The caller's connections, oldest first",
+  gate: vaultUser,
+  limit: perMinute,
+  query: z.object(paging),
+  replies: { 200: pageOf(connection), 401: detail, 403: detail, 422: detail, 429: detail },
+});
+
+export const getConnection = endpoint({
+  name: "vault.cloud.connections.view",
+  method: "GET",
+  path: "/api/cloud/connections/:connection_id",
+  summary: "One connection",
+  gate: vaultUser,
+  limit: perMinute,
+  params: connectionParams,
+  replies: { 200: connection, ...lookRefusals },
+});
+
+export const updateConnection = endpoint({
+  name: "vault.cloud.connections.edit",
+  method: "PATCH",
+  path: "/api/cloud/connections/:connection_id",
+  summary: "Give a connection another name or other credentials; new credentials are tried first",
+  gate: vaultUser,
+  limit: perMinute,
+  params: connectionParams,
+  body: z.object({ display_name: displayName.optional(), credentials: settingsMap.optional() }),
+  replies: {
+    200: connection,
+    401: z.union([connectFailure, detail]),
+    403: detail,
+    404: detail,
+    422: z.union([connectFailure, detail]),
+    429: detail,
+    503: z.union([connectFailure, detail]),
+  },
+});
+
+export const deleteConnection = endpoint({
+  name: "vault.cloud.connections.delete",
+  method: "DELETE",
+  path: "/api/cloud/connections/:connection_id",
+  summary:
+    "Forget a connection with its credentials, items and cached bytes; the storage's files stay",
+  gate: vaultUser,
+  limit: perMinute,
+  params: connectionParams,
+  replies: { 200: z.object({ kind: z.literal("deleted"), id: uuid }), ...lookRefusals },
+});
+
+export const testConnection = endpoint({
+  name: "vault.cloud.connections.test",
+  method: "POST",
+  path: "/api/cloud/connections/:connection_id/test",
+  summary: "Look at the storage now; the answer's status tells how it went",
+  gate: vaultUser,
+  limit: perMinute,
+  params: connectionParams,
+  replies: { 200: connection, ...lookRefusals },
+});
+
+export const authorize = endpoint({
+  name: "vault.cloud.authorize.start",
+  method: "GET",
+  path: "/api/cloud/authorize/:provider",
+  summary: "Begin to sign in at a provider's own page; the address is good for ten minutes, once",
+  gate: vaultUser,
+  limit: perMinute,
+  params: z.object({ provider: z.string().max(64) }),
+  query: z.object({
+    /** Name of the connection that will be made. */
+    display_name: displayName.optional(),
+    /** The connection whose credentials will be replaced instead. */
+    connection_id: uuid.optional(),
+  }),
+  replies: {
+    200: z.object({ authorization_url: z.url(), expires_at: time }),
+    400: detail,
+    ...lookRefusals,
+  },
+});
+
+export const finishAuthorization = endpoint({
+  name: "vault.cloud.authorize.finish",
+  method: "GET",
+  path: "/api/cloud/authorize/:provider/callback",
+  summary: "Where the provider sends the browser back to: a page that says what to do next",
+  gate: anyone,
+  limit: perAddress(30, 60),
+  params: z.object({ provider: z.string().max(64) }),
+  query: z.object({
+    state: z.string().max(4096).default(""),
+    code: z.string().max(4096).optional(),
+    error: z.string().max(4096).optional(),
+  }),
+  replies: {
+    200: text("text/html; charset=utf-8"),
+    400: text("text/html; charset=utf-8"),
+    422: detail,
+    429: detail,
+  },
+  apiOnly: "the browser calls it at the end of signing in at a provider",
+});
+
+export const getAnalysisSettings = endpoint({
+  name: "vault.cloud.analysis_settings.view",
+  method: "GET",
+  path: "/api/cloud/analysis-settings",
+  summary: "The caller's choices for the byte cache and the analysis",
+  gate: vaultUser,
+  limit: perMinute,
+  replies: { 200: analysisSettings, 401: detail, 403: detail, 429: detail },
+});
+
+export const updateAnalysisSettings = endpoint({
+  name: "vault.cloud.analysis_settings.edit",
+  method: "PATCH",
+  path: "/api/cloud/analysis-settings",
+  summary: "Change some of them; a lower cache limit takes effect at once",
+  gate: vaultUser,
+  limit: perMinute,
+  body: analysisSettings.partial(),
+  replies: { 200: analysisSettings, 401: detail, 403: detail, 422: detail, 429: detail },
+});
+
+/** Operations on connections, in the order of the document. */
+export const cloudConnectionEndpoints: readonly AnyEndpoint[] = [
+  listProviders,
+  createConnection,
+  listConnections,
+  getConnection,
+  updateConnection,
+  deleteConnection,
+  testConnection,
+  authorize,
+  finishAuthorization,
+  getAnalysisSettings,
+  updateAnalysisSettings,
+];

@@ -1,0 +1,225 @@
+import { z } from "zod";
+import { bytes, endpoint, multipart, vaultUser, type AnyEndpoint } from "../../endpoint.ts";
+import {
+  connectionParams,
+  detailPerMinute,
+  folderRef,
+  itemDetail,
+  itemName,
+  itemParams,
+  listing,
+  lookRefusals,
+  perMinute,
+  refusals,
+} from "./shapes.ts";
+import { detail, queryFlag, uuid } from "../common.ts";
+
+const opened = z.object({
+  kind: z.literal("open"),
+  url: z.string(),
+  reason: z.literal("authorized"),
+});
+const createdFolder = z.object({
+  kind: z.literal("folder"),
+  provider_item_id: z.string(),
+  name: z.string(),
+  parent_ref: z.string().nullable(),
+});
+const renamed = z.object({
+  kind: z.literal("renamed"),
+  provider_item_id: z.string(),
+  name: z.string(),
+});
+const moved = z.object({
+  kind: z.literal("moved"),
+  provider_item_id: z.string(),
+  parent_ref: z.string(),
+});
+const deleted = z.object({
+  kind: z.literal("deleted"),
+  reason: z.enum(["trashed", "permanent"]),
+  provider_item_id: z.string(),
+  item_kind: z.enum(["file", "folder"]),
+  is_folder: z.boolean(),
+});
+const uploaded = z.object({
+  kind: z.literal("uploaded"),
+  provider_item_id: z.string(),
+  name: z.string(),
+  parent_ref: z.string().nullable(),
+  size: z.int().min(0),
+});
+const nameTaken = z.object({
+  kind: z.literal("conflict"),
+  reason: z.literal("name_collision"),
+  existing_name: z.string(),
+});
+
+export const listItems = endpoint({
+  name: "vault.cloud.items.list",
+  method: "GET",
+  path: "/api/cloud/connections/:connection_id/items",
+  summary: "One page of a folder: folders first, then by name; listed anew when it is due",
+  gate: vaultUser,
+  limit: perMinute,
+  params: connectionParams,
+  query: z.object({
+    parent_ref: folderRef.default(""),
+    /** As `next_cursor` gave it. */
+    cursor: z.string().max(8192).optional(),
+    limit: z.coerce.number<string | number>().int().min(1).max(1000).default(100),
+    refresh: queryFlag.default(false),
+    /** Only what has exactly this name: one item, or several where the provider lets names repeat. */
+    name: z.string().max(1024).optional(),
+  }),
+  replies: { 200: listing, ...lookRefusals },
+});
+
+export const openItem = endpoint({
+  name: "vault.cloud.items.open",
+  method: "GET",
+  path: "/api/cloud/connections/:connection_id/items/**:item_id/open",
+  summary: "The address of the item's bytes",
+  gate: vaultUser,
+  limit: perMinute,
+  params: itemParams,
+  replies: { 200: opened, ...lookRefusals },
+});
+
+export const getItemDetail = endpoint({
+  name: "vault.cloud.items.view",
+  method: "GET",
+  path: "/api/cloud/connections/:connection_id/items/**:item_id/detail",
+  summary: "What is known of an item; the provider is not asked",
+  gate: vaultUser,
+  limit: detailPerMinute,
+  params: itemParams,
+  replies: { 200: itemDetail, ...lookRefusals },
+});
+
+export const previewItem = endpoint({
+  name: "vault.cloud.items.preview",
+  method: "GET",
+  path: "/api/cloud/connections/:connection_id/items/**:item_id/preview",
+  summary: "The bytes for showing in place; a typed body where that is not possible",
+  gate: vaultUser,
+  limit: perMinute,
+  params: itemParams,
+  replies: { 200: bytes, ...lookRefusals },
+  apiOnly: "pages show it in place; the command line writes the same bytes with cat and download",
+});
+
+export const downloadItem = endpoint({
+  name: "vault.cloud.items.download",
+  method: "GET",
+  path: "/api/cloud/connections/:connection_id/items/**:item_id/download",
+  summary: "The bytes for keeping; ranges and conditional requests are answered",
+  gate: vaultUser,
+  limit: perMinute,
+  params: itemParams,
+  replies: { 200: bytes, ...lookRefusals, 503: detail },
+});
+
+export const createFolder = endpoint({
+  name: "vault.cloud.items.mkdir",
+  method: "POST",
+  path: "/api/cloud/connections/:connection_id/folders",
+  summary: "Make a folder; a taken name gets a counter",
+  gate: vaultUser,
+  limit: perMinute,
+  params: connectionParams,
+  body: z.object({ parent_ref: folderRef.nullish(), name: itemName }),
+  replies: {
+    201: z.union([
+      createdFolder,
+      z.object({
+        kind: z.literal("unsupported_operation"),
+        reason: z.literal("provider_unsupported"),
+      }),
+    ]),
+    ...refusals,
+  },
+});
+
+export const renameItem = endpoint({
+  name: "vault.cloud.items.rename",
+  method: "PATCH",
+  path: "/api/cloud/connections/:connection_id/items/**:item_id/rename",
+  summary: "Give an item another name; without an etag the last one seen is the precondition",
+  gate: vaultUser,
+  limit: perMinute,
+  params: itemParams,
+  body: z.object({ new_name: itemName, etag: z.string().max(1024).nullish() }),
+  replies: { 200: renamed, ...refusals },
+});
+
+export const moveItem = endpoint({
+  name: "vault.cloud.items.move",
+  method: "POST",
+  path: "/api/cloud/connections/:connection_id/items/**:item_id/move",
+  summary: "Put an item into another folder of the same connection",
+  gate: vaultUser,
+  limit: perMinute,
+  params: itemParams,
+  body: z.object({
+    destination_parent_ref: folderRef,
+    /** Empty counts as absent. */
+    destination_connection_id: z.union([uuid, z.literal("")]).nullish(),
+    etag: z.string().max(1024).nullish(),
+  }),
+  replies: { 200: moved, ...refusals },
+});
+
+export const deleteItem = endpoint({
+  name: "vault.cloud.items.delete",
+  method: "DELETE",
+  path: "/api/cloud/connections/:connection_id/items/**:item_id",
+  summary: "Delete an item at once, into the provider's trash where it has one",
+  gate: vaultUser,
+  limit: perMinute,
+  params: itemParams,
+  replies: { 200: deleted, ...refusals },
+});
+
+export const uploadItem = endpoint({
+  name: "vault.cloud.items.upload",
+  method: "POST",
+  path: "/api/cloud/connections/:connection_id/items/upload",
+  summary: "Upload a file as a form: file, parent_ref, filename; nothing is ever overwritten",
+  gate: vaultUser,
+  limit: perMinute,
+  params: connectionParams,
+  body: multipart(
+    z.object({ parent_ref: folderRef.optional(), filename: z.string().max(4096).optional() }),
+  ),
+  replies: { 200: z.union([uploaded, nameTaken]), ...refusals },
+});
+
+export const analyzeItem = endpoint({
+  name: "vault.cloud.items.analyze",
+  method: "POST",
+  path: "/api/cloud/connections/:connection_id/items/**:item_id/analyze",
+  summary: "Have an item's text extracted and classified",
+  gate: vaultUser,
+  limit: perMinute,
+  params: itemParams,
+  replies: {
+    202: z.object({ provider_item_id: z.string(), analysis_status: z.literal("pending") }),
+    ...lookRefusals,
+  },
+});
+
+/** Operations on items, in the order of the document. */
+export const cloudItemEndpoints: readonly AnyEndpoint[] = [
+  listItems,
+  openItem,
+  getItemDetail,
+  previewItem,
+  downloadItem,
+  createFolder,
+  renameItem,
+  moveItem,
+  deleteItem,
+  uploadItem,
+  analyzeItem,
+];

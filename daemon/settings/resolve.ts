@@ -1,0 +1,326 @@
+import {
+  pathsOf,
+  type SettingPaths,
+  type Surroundings,
+  toAbsolutePath,
+  toSettingPaths,
+} from "./paths.ts";
+import type { ReadContext } from "./types.ts";
+import {
+  listSettings,
+  otherVariables,
+  type Setting,
+  settingDeclarations,
+  type SettingName,
+  type Settings,
+  toKey,
+  toVariable,
+} from "./settings.ts";
+import { suggest } from "./suggest.ts";
+
+/** Where a value came from, weakest last. `environment_file` is the `_FILE` twin of a variable. */
+export type SettingSource = "flag" | "environment" | "environment_file" | "file" | "default";
+
+/** One resolved value as `croft config list` prints it. */
+export interface ResolvedSetting {
+  readonly key: string;
+  /** The value, `null` when there is none, a row of stars when it is secret. */
+  readonly value: unknown;
+  readonly source: SettingSource;
+  /** The flag, variable or file that gave it; null for a default. */
+  readonly origin: string | null;
+  readonly secret: boolean;
+}
+
+export interface SettingsInput extends Surroundings {
+  /** Values of flags by setting name; undefined ones and names that are no settings are passed over. */
+  readonly flags: Readonly<Record<string, unknown>>;
+  /** The text of the config file, undefined when there is none. */
+  readonly fileText: string | undefined;
+  /** Its path, for messages and for the relative paths in it. */
+  readonly filePath: string;
+  /** Reads a `_FILE` twin; throws when it cannot. */
+  readFile(path: string): string;
+  /** Parses the config file's YAML; throws with a message for people when it cannot. */
+  parseFile(text: string): unknown;
+}
+
+/** One thing that is wrong. `message` is a whole sentence and never holds a secret. */
+export interface SettingProblem {
+  readonly key: string;
+  readonly origin: string;
+  readonly message: string;
+}
+
+/** The settings cannot be used. All problems at once; the message lists them a line each. */
+export class SettingsError extends Error {
+  readonly problems: readonly SettingProblem[];
+
+  constructor(problems: readonly SettingProblem[]) {
+    super(problems.map((problem) => problem.message).join("\n"));
+    this.name = "SettingsError";
+    this.problems = problems;
+  }
+}
+
+/**
+ * Where the folders and the config file lie: the first step, since it tells which file to read for the second.
+ * @throws SettingsError when CROFT_HOME or CROFT_CONFIG cannot be used.
+ */
+export function resolvePaths(
+  input: Omit<SettingsInput, "fileText" | "filePath" | "parseFile">,
+): SettingPaths {
+  const problems: SettingProblem[] = [];
+  const outside = { ...input, fileText: undefined, filePath: "", parseFile: () => ({}) };
+  const find = (name: "home" | "config") =>
+    readOne(
+      name,
+      settingDeclarations[name],
+      candidates(name, outside, {}, problems),
+      outside,
+      problems,
+    )?.value as string | undefined;
+  const chosen = { home: find("home"), config: find("config") };
+  if (problems.length > 0) {
+    throw new SettingsError(problems);
+  }
+  return toSettingPaths(chosen, input);
+}
+
+/**
+ * All settings, frozen: flag over variable (or its `_FILE` twin) over config file over default. An empty variable
+ * counts as unset. Pure but for the two functions that it is given.
+ * @throws SettingsError with every problem: unknown keys and variables, wrong types, unreadable twins, bad YAML.
+ */
+export function resolveSettings(input: SettingsInput): {
+  readonly settings: Settings;
+  readonly values: readonly ResolvedSetting[];
+  readonly paths: SettingPaths;
+} {
+  const paths = resolvePaths(input);
+  const problems: SettingProblem[] = [];
+  const fromFile = parseConfigFile(input, problems);
+  reportUnknownVariables(input.env, problems);
+  const settings: Record<string, unknown> = {};
+  const values: ResolvedSetting[] = [];
+  for (const [name, declared] of listSettings()) {
+    const read = readOne(
+      name,
+      declared,
+      candidates(name, input, fromFile, problems),
+      input,
+      problems,
+    );
+    const value = read ? read.value : declared.default({ paths, platform: input.platform });
+    settings[name] = deepFreeze(value);
+    values.push({
+      key: toKey(name),
+      value: toPrinted(declared, value),
+      source: read?.source ?? "default",
+      origin: read?.origin ?? null,
+      secret: declared.secret,
+    });
+  }
+  if (problems.length > 0) {
+    throw new SettingsError(problems);
+  }
+  return { settings: Object.freeze(settings) as Settings, values, paths };
+}
+
+interface Candidate {
+  readonly given: unknown;
+  readonly source: SettingSource;
+  readonly origin: string;
+  /** Where its relative paths start. */
+  readonly from: string;
+}
+
+/** The strongest value that was given, if any. */
+function candidates(
+  name: SettingName,
+  input: SettingsInput,
+  fromFile: Readonly<Record<string, unknown>>,
+  problems: SettingProblem[],
+): Candidate | undefined {
+  const key = toKey(name);
+  const from = input.workingDirectory;
+  const flag = input.flags[name];
+  // Read even when a flag is stronger, so that a broken variable is reported at the first start, not at a later one.
+  const variable = readVariable(name, input, problems);
+  if (flag !== undefined) {
+    const origin = settingDeclarations[name].flag?.split(" ")[0] ?? key;
+    return { given: flag, source: "flag", origin, from };
+  }
+  if (variable !== undefined) {
+    return variable;
+  }
+  const given = Object.hasOwn(fromFile, key) ? fromFile[key] : undefined;
+  // One that cannot be in the file has been refused already; what it holds is beside the point.
+  if (given === undefined || given === null || settingDeclarations[name].outsideFile) {
+    return undefined;
+  }
+  const { dirname } = pathsOf(input.platform);
+  return { given, source: "file", origin: input.filePath, from: dirname(input.filePath) };
+}
+
+function readVariable(
+  name: SettingName,
+  input: SettingsInput,
+  problems: SettingProblem[],
+): Candidate | undefined {
+  const variable = toVariable(name);
+  const twin = `${variable}_FILE`;
+  const given = input.env[variable];
+  const path = input.env[twin];
+  const from = input.workingDirectory;
+  if (path === undefined || path === "") {
+    return given === undefined || given === ""
+      ? undefined
+      : { given, source: "environment", origin: variable, from };
+  }
+  if (given !== undefined && given !== "") {
+    problems.push({
+      key: toKey(name),
+      origin: twin,
+      message: `${variable} and ${twin} are both set; unset one of them`,
+    });
+    return undefined;
+  }
+  try {
+    const text = input
+      .readFile(toAbsolutePath(path, from, input))
+      .replace(/^\uFEFF/, "")
+      .replace(/\r?\n$/, "");
+    return { given: text, source: "environment_file", origin: twin, from };
+  } catch (error) {
+    problems.push({
+      key: toKey(name),
+      origin: twin,
+      message: `${twin} names ${path}, which cannot be read: ${reasonOf(error)}`,
+    });
+    return undefined;
+  }
+}
+
+function readOne<T>(
+  name: SettingName,
+  declared: Setting<T>,
+  candidate: Candidate | undefined,
+  around: Surroundings,
+  problems: SettingProblem[],
+): { readonly value: T; readonly source: SettingSource; readonly origin: string } | undefined {
+  if (candidate === undefined) {
+    return undefined;
+  }
+  const context: ReadContext = {
+    resolvePath: (path) => toAbsolutePath(path, candidate.from, around),
+    pathSeparator: pathsOf(around.platform).delimiter,
+  };
+  const value = declared.type.read(candidate.given, context);
+  if (value === undefined) {
+    const key = toKey(name);
+    // What a `_FILE` twin holds is not repeated either: a slip could name any file.
+    const quiet = declared.secret || candidate.source === "environment_file";
+    const got = quiet ? "" : `, not ${quote(candidate.given)}`;
+    problems.push({
+      key,
+      origin: candidate.origin,
+      message: `${whereOf(key, candidate)} takes ${declared.type.takes}${got}`,
+    });
+    return undefined;
+  }
+  return { value, source: candidate.source, origin: candidate.origin };
+}
+
+function whereOf(key: string, { source, origin }: Candidate): string {
+  if (source === "file") return `${key} in ${origin}`;
+  return source === "environment_file" ? `the file that ${origin} names` : origin;
+}
+
+function parseConfigFile(
+  input: SettingsInput,
+  problems: SettingProblem[],
+): Readonly<Record<string, unknown>> {
+  if (input.fileText === undefined || input.fileText.trim() === "") {
+    return {};
+  }
+  const origin = input.filePath;
+  let parsed: unknown;
+  try {
+    parsed = input.parseFile(input.fileText) ?? {};
+  } catch (error) {
+    problems.push({ key: "", origin, message: `${origin} is not valid YAML: ${reasonOf(error)}` });
+    return {};
+  }
+  if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) {
+    problems.push({
+      key: "",
+      origin,
+      message: `${origin} must hold lines of the form "key: value"`,
+    });
+    return {};
+  }
+  const known = new Map(listSettings().map(([name, declared]) => [toKey(name), declared]));
+  for (const key of Object.keys(parsed)) {
+    const declared = known.get(key);
+    if (declared === undefined) {
+      // Variables and keys are easily taken for each other.
+      const hint = suggest(key.toLowerCase().replace(/^croft_/, ""), [...known.keys()]);
+      problems.push({ key, origin, message: `unknown key ${quote(key)} in ${origin}${hint}` });
+    } else if (declared.outsideFile) {
+      problems.push({
+        key,
+        origin,
+        message: `${key} cannot be in the config file; use CROFT_${key.toUpperCase()}`,
+      });
+    }
+  }
+  return parsed as Record<string, unknown>;
+}
+
+function reportUnknownVariables(env: SettingsInput["env"], problems: SettingProblem[]): void {
+  const known = new Set<string>();
+  for (const [name] of listSettings()) {
+    known.add(toVariable(name)).add(`${toVariable(name)}_FILE`);
+  }
+  for (const variable of Object.keys(env)) {
+    if (variable.startsWith("CROFT_") && !known.has(variable) && !isOtherVariable(variable)) {
+      const hint = suggest(variable, [...known]);
+      problems.push({
+        key: variable,
+        origin: variable,
+        message: `unknown environment variable ${variable}${hint}`,
+      });
+    }
+  }
+}
+
+function isOtherVariable(variable: string): boolean {
+  return Object.keys(otherVariables).some((other) =>
+    other.endsWith("*") ? variable.startsWith(other.slice(0, -1)) : variable === other,
+  );
+}
+
+function toPrinted(declared: Setting<unknown>, value: unknown): unknown {
+  if (value === undefined) {
+    return null;
+  }
+  return declared.secret ? "********" : declared.type.show ? declared.type.show(value) : value;
+}
+
+function quote(given: unknown): string {
+  const text = JSON.stringify(given) ?? String(given);
+  return text.length > 80 ? `${text.slice(0, 79)}…` : text;
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === "object" && value !== null) {
+    Object.values(value).forEach(deepFreeze);
+    Object.freeze(value);
+  }
+  return value;
+}

@@ -1,0 +1,380 @@
+import { pathsOf, type SettingPaths } from "./paths.ts";
+import {
+  address,
+  addressRanges,
+  bucketUrl,
+  byteSize,
+  filePath,
+  filePaths,
+  hostAddress,
+  hostNames,
+  integer,
+  masterKeys,
+  onOff,
+  oneOf,
+  origins,
+  orWord,
+  type SettingType,
+  text,
+  tlsMode,
+} from "./types.ts";
+
+/** What a default may be made of. */
+export interface DefaultContext {
+  readonly paths: SettingPaths;
+  readonly platform: string;
+}
+
+/** One setting, declared once: reading, `croft config list`, the flags and the reference page all follow from it. */
+export interface Setting<T> {
+  readonly type: SettingType<T>;
+  readonly help: string;
+  readonly group: SettingGroup;
+  /** The value when nobody gives one; undefined where the daemon does without. */
+  default(context: DefaultContext): T;
+  /** The default in words for the reference, where the value alone does not say it. */
+  readonly defaultText: string | undefined;
+  /** The flag as commander takes it. A secret never has one. */
+  readonly flag: string | undefined;
+  /** Its value is never printed. */
+  readonly secret: boolean;
+  /** It cannot be in the config file: it decides where that file is, or must not lie in it. */
+  readonly outsideFile: boolean;
+}
+
+export type SettingGroup =
+  | "Places"
+  | "Listening"
+  | "Storage"
+  | "Limits"
+  | "Accounts and keys"
+  | "Other services"
+  | "Logs"
+  | "Command line";
+
+const kibibyte = 1024;
+const mebibyte = 1024 * kibibyte;
+const gibibyte = 1024 * mebibyte;
+const day = 86_400;
+
+/**
+ * Every setting by its name in code. `toKey` makes the key of the config file of it, `toVariable` the environment
+ * variable. Values are validated once at start; nothing below the entry files reads the environment.
+ */
+export const settingDeclarations = {
+  home: optional("Places", filePath, "platform folders", {
+    help: "One folder for configuration, data, state and cache",
+    flag: "--home <folder>",
+    outsideFile: true,
+  }),
+  config: optional("Places", filePath, "config.yaml in the configuration folder", {
+    help: "The config file",
+    flag: "--config <file>",
+    outsideFile: true,
+  }),
+
+  host: setting("Listening", hostAddress, "127.0.0.1", {
+    help: "Address to listen on; off loopback it takes TLS or insecure_http",
+    flag: "--host <address>",
+  }),
+  port: setting("Listening", integer(0, 65_535), 7420, {
+    help: "Port for http; 0 takes a free one",
+    flag: "--port <number>",
+  }),
+  tls: setting(
+    "Listening",
+    tlsMode,
+    { kind: "off" },
+    {
+      help: "Serve https as well: with an own certificate (self) or with CERT,KEY",
+      flag: "--tls <self|CERT,KEY>",
+    },
+  ),
+  tlsPort: optional(
+    "Listening",
+    integer(0, 65_535),
+    "the port after port; a free one when that is 0",
+    {
+      help: "Port for https",
+      flag: "--tls-port <number>",
+    },
+  ),
+  insecureHttp: setting("Listening", onOff, false, {
+    help: "Allow plain http off loopback",
+    flag: "--insecure-http",
+  }),
+  publicUrl: optional("Listening", address("http", "https"), "the listening address", {
+    help: "Base of every link that the forge API hands out",
+    flag: "--public-url <url>",
+  }),
+  frontendUrl: optional("Listening", address("http", "https"), "public_url", {
+    help: "Base of the password-reset link",
+  }),
+  allowedHosts: setting("Listening", hostNames, [], {
+    help: "Host names that requests may name besides the loopback names, the listening address and public_url",
+    defaultText: "none",
+  }),
+  allowedOrigins: setting("Listening", origins, [], {
+    help: "Origins of other web pages that may call the APIs (CORS)",
+    defaultText: "none",
+  }),
+  trustedProxies: setting(
+    "Listening",
+    addressRanges,
+    ["127.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "::1/128"],
+    { help: "Peers whose X-Forwarded-For header is believed; none turns the header off" },
+  ),
+  headersTimeoutSeconds: setting("Listening", integer(1, 3600, "seconds"), 15, {
+    help: "Time for the head of a request to arrive",
+  }),
+  idleTimeoutSeconds: setting("Listening", integer(1, 3600, "seconds"), 60, {
+    help: "Time without any byte after which a connection is closed",
+  }),
+  requestTimeoutSeconds: setting("Listening", integer(0, 7 * day, "seconds"), 6 * 3600, {
+    help: "Time for a whole request to arrive, uploads included; 0 is no limit",
+  }),
+  shutdownSeconds: setting("Listening", integer(0, 600, "seconds"), 10, {
+    help: "Time that running requests get to finish when the daemon stops",
+  }),
+
+  databaseUrl: optional("Storage", address("postgres", "postgresql"), "SQLite in the data folder", {
+    help: "PostgreSQL instead of SQLite",
+    secret: true,
+  }),
+  // Whoever puts keys into it nevertheless shall not read them in a message.
+  objectsUrl: optional("Storage", bucketUrl, "files in the data folder", {
+    help: "Bucket for the bytes of packages, of Amazon S3 or a server that speaks like it",
+    secret: true,
+  }),
+  objectsAccessKeyId: optional("Storage", text, "none", {
+    help: "Id of the access key for the bucket of objects_url",
+    secret: true,
+  }),
+  objectsSecretAccessKey: optional("Storage", text, "none", {
+    help: "Its secret",
+    secret: true,
+  }),
+  repositoriesDir: setting("Storage", filePath, inData("repositories"), {
+    help: "Bare repositories, OWNER/NAME.git",
+    defaultText: "repositories in the data folder",
+  }),
+  localRoots: setting("Storage", filePaths, (context) => [inData("files")(context)], {
+    help: "Folders below which local_folder connections may lie",
+    defaultText: "files in the data folder",
+  }),
+  byteCacheBytes: setting("Storage", byteSize(0), 512 * mebibyte, {
+    help: "Byte cache of a user who has not set an own limit",
+  }),
+  listingMaxAgeSeconds: setting("Storage", integer(0, 365 * day, "seconds"), 300, {
+    help: "Age at which the listing of a cloud folder is fetched again",
+  }),
+  auditExportDays: setting("Storage", integer(1, 36_500, "days"), 400, {
+    help: "How long daily audit exports are kept",
+  }),
+
+  rateLimits: setting("Limits", onOff, true, {
+    help: "Request limits per address and account; off is for measurements only",
+  }),
+  maxBodyBytes: setting("Limits", byteSize(kibibyte), mebibyte, {
+    help: "Largest JSON body of a request",
+  }),
+  maxUploadBytes: setting("Limits", byteSize(0), 5 * gibibyte, { help: "Largest upload" }),
+  defaultQuotaBytes: setting("Limits", byteSize(0), 100 * mebibyte, {
+    help: "Storage of a newly registered vault user",
+  }),
+  addressPolicy: setting("Limits", oneOf("home", "public", "open"), "home", {
+    help:
+      "Addresses that user-given servers and hooks may have: home (private and loopback too, " +
+      "never link-local, metadata or the daemon itself), public (no private ones), open",
+  }),
+
+  allowRegistration: setting("Accounts and keys", onOff, true, { help: "Vault self-registration" }),
+  accessTokenSeconds: setting("Accounts and keys", integer(1, day, "seconds"), 900, {
+    help: "Life of a vault access token",
+  }),
+  instanceName: setting("Accounts and keys", text, "croft", {
+    help: "Name of this instance in authenticator apps and mails",
+  }),
+  keySource: setting("Accounts and keys", oneOf("auto", "keyring", "file"), "auto", {
+    help: "Where a new master key is kept; auto takes the keyring when it works, else a file",
+  }),
+  masterKey: optional("Accounts and keys", masterKeys, "kept by key_source", {
+    help: "The master key, for servers; of several the newest first",
+    secret: true,
+    outsideFile: true,
+  }),
+
+  breachUrl: setting(
+    "Other services",
+    orWord(address("http", "https"), "off"),
+    "https://api.pwnedpasswords.com",
+    { help: "Pwned Passwords range protocol (/range/XXXXX); off uses the bundled list only" },
+  ),
+  smtpUrl: optional(
+    "Other services",
+    address("smtp", "smtps"),
+    "mails become files in the outbox",
+    {
+      help: "Mail server: smtp://user:pass@host:port",
+      secret: true,
+    },
+  ),
+  mailFrom: setting("Other services", text, "croft <croft@localhost>", {
+    help: "Sender of every mail",
+  }),
+  googleClientId: optional("Other services", text, "none", {
+    help: "Google Drive OAuth application",
+  }),
+  googleClientSecret: optional("Other services", text, "none", {
+    help: "Its secret",
+    secret: true,
+  }),
+  googleBaseUrl: optional("Other services", address("http", "https"), "the public service", {
+    help: "One origin in place of Google's, for stand-ins",
+  }),
+  onedriveClientId: optional("Other services", text, "none", {
+    help: "OneDrive OAuth application",
+  }),
+  onedriveClientSecret: optional("Other services", text, "none", {
+    help: "Its secret",
+    secret: true,
+  }),
+  onedriveTenantId: optional("Other services", text, "none", {
+    help: "Its tenant: an organization's id, or `common`, `consumers`, `organizations`",
+  }),
+  onedriveBaseUrl: optional("Other services", address("http", "https"), "the public service", {
+    help: "One origin in place of Microsoft's, for stand-ins",
+  }),
+  dropboxClientId: optional("Other services", text, "none", { help: "Dropbox OAuth application" }),
+  dropboxClientSecret: optional("Other services", text, "none", {
+    help: "Its secret",
+    secret: true,
+  }),
+  dropboxBaseUrl: optional("Other services", address("http", "https"), "the public service", {
+    help: "One origin in place of Dropbox's, for stand-ins",
+  }),
+
+  logLevel: setting(
+    "Logs",
+    oneOf("trace", "debug", "info", "warn", "error", "fatal", "silent"),
+    "info",
+    { help: "Least level that is logged", flag: "--log-level <level>" },
+  ),
+  logFormat: setting("Logs", oneOf("auto", "pretty", "json"), "auto", {
+    help: "auto is pretty on a terminal and JSON otherwise",
+    flag: "--log-format <format>",
+  }),
+
+  url: optional(
+    "Command line",
+    address("http", "https"),
+    "the running daemon, else host and port",
+    {
+      help: "The daemon that commands talk to",
+      flag: "--url <url>",
+    },
+  ),
+  profile: optional("Command line", text, "the profile in use", {
+    help: "Profile of addresses and credentials",
+    flag: "--profile <name>",
+  }),
+  forgeToken: optional("Command line", text, "the stored credentials", {
+    help: "Token for the forge API",
+    secret: true,
+  }),
+  vaultToken: optional("Command line", text, "the stored credentials", {
+    help: "Access token for the vault API",
+    secret: true,
+  }),
+  tokenCommand: optional("Command line", text, "none", {
+    help: "Command that prints the forge token",
+  }),
+  credentialStore: setting("Command line", oneOf("auto", "keyring", "file"), "auto", {
+    help: "Where login keeps credentials; auto takes the keyring when it works, else a file of mode 0600",
+    flag: "--credential-store <store>",
+  }),
+  noInput: setting("Command line", onOff, false, {
+    help: "Never ask; name the missing flag instead",
+  }),
+};
+
+/** Variables that other programs of croft read, and which are therefore no mistakes. A `*` stands for any ending. */
+export const otherVariables: Readonly<Record<string, string>> = {
+  CROFT_NODE: "the Node that the launcher runs croft on when its own is too old",
+  CROFT_CACHE_DIR: "where the launcher keeps what it compiles and unpacks",
+  "CROFT_TEST_*": "the tests'",
+};
+
+export type SettingName = keyof typeof settingDeclarations;
+
+/** All settings, resolved and frozen. */
+export type Settings = {
+  readonly [N in SettingName]: (typeof settingDeclarations)[N] extends Setting<infer T> ? T : never;
+};
+
+/** All declarations with their names, in the order of the reference. */
+export function listSettings(): readonly (readonly [SettingName, Setting<unknown>])[] {
+  return Object.entries(settingDeclarations) as [SettingName, Setting<unknown>][];
+}
+
+/** The key in the config file: `publicUrl` is `public_url`. */
+export function toKey(name: SettingName): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+/** The environment variable: `publicUrl` is `CROFT_PUBLIC_URL`. */
+export function toVariable(name: SettingName): string {
+  return `CROFT_${toKey(name).toUpperCase()}`;
+}
+
+interface Details {
+  readonly help: string;
+  readonly flag?: string;
+  readonly secret?: true;
+  readonly outsideFile?: true;
+}
+
+function setting<T>(
+  group: SettingGroup,
+  type: SettingType<T>,
+  byDefault: NoInfer<T> | ((context: DefaultContext) => NoInfer<T>),
+  details: Details & { readonly defaultText?: string },
+): Setting<T> {
+  return {
+    ...complete(group, details),
+    type,
+    default: (context) =>
+      typeof byDefault === "function"
+        ? (byDefault as (context: DefaultContext) => T)(context)
+        : byDefault,
+    defaultText: details.defaultText,
+  };
+}
+
+function optional<T>(
+  group: SettingGroup,
+  type: SettingType<T>,
+  defaultText: string,
+  details: Details,
+): Setting<T | undefined> {
+  return {
+    ...complete(group, details),
+    type: {
+      takes: type.takes,
+      read: (given, context) => type.read(given, context),
+      ...(type.show && {
+        show: (value: T | undefined) => (value === undefined ? value : type.show?.(value)),
+      }),
+    },
+    default: () => undefined,
+    defaultText,
+  };
+}
+
+function complete(group: SettingGroup, { help, flag, secret, outsideFile }: Details) {
+  return { group, help, flag, secret: secret ?? false, outsideFile: outsideFile ?? false };
+}
+
+function inData(folder: string): (context: DefaultContext) => string {
+  return ({ paths, platform }) => pathsOf(platform).join(paths.dataDirectory, folder);
+}

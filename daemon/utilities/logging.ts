@@ -1,0 +1,83 @@
+import { type LogFn, type Logger, pino } from "pino";
+import { createScrubber, redactDeep, showControls } from "./redaction.ts";
+
+/** What the daemon's parts log to. Facts first, then a fixed sentence; values belong in the facts. */
+export interface Log {
+  readonly debug: LogFn;
+  readonly info: LogFn;
+  readonly warn: LogFn;
+  readonly error: LogFn;
+  readonly fatal: LogFn;
+  /** A log whose lines all carry `facts`, such as `{ request_id }`. */
+  child(facts: Record<string, unknown>): Log;
+  isLevelEnabled(level: string): boolean;
+}
+
+export interface LoggerOptions {
+  readonly level: "trace" | "debug" | "info" | "warn" | "error" | "fatal" | "silent";
+  /** `auto` is pretty on a terminal and JSON otherwise. */
+  readonly format: "auto" | "pretty" | "json";
+  readonly to: { write(line: string): unknown; readonly isTTY?: boolean };
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  /** Secrets of the settings: they are blotted out wherever they turn up. */
+  readonly secrets?: readonly string[];
+}
+
+/**
+ * The log of a process: one line per event. Values under names such as `password` or `authorization`, credentials in
+ * addresses and known secrets never get out, and no value can begin a line of its own or move the cursor.
+ * Everything happens in this thread: a worker could lose the last lines of a process that dies.
+ */
+export async function createLogger(options: LoggerOptions): Promise<Log> {
+  const { to, clock } = options;
+  const scrub = createScrubber(options.secrets ?? []);
+  const isPretty = options.format === "pretty" || (options.format === "auto" && to.isTTY === true);
+  const print = isPretty ? await createPrinter(to.isTTY === true) : undefined;
+  const write = (line: string) => {
+    const clean = scrub(line);
+    to.write(print === undefined ? clean : print(clean));
+  };
+  const logger = pino<never>(
+    {
+      level: options.level,
+      base: null,
+      messageKey: "message",
+      timestamp: () => `,"time":"${new Date(clock()).toISOString()}"`,
+      formatters: {
+        level: (label) => ({ level: label }),
+        log: redactDeep,
+      },
+      // redactDeep has made plain objects of errors by then.
+      serializers: { err: (value: unknown) => value },
+    },
+    { write },
+  );
+  return toLog(logger);
+}
+
+/** pino's own children do not format what they are given, so that is done before. */
+function toLog(logger: Logger<never>): Log {
+  return {
+    debug: logger.debug.bind(logger),
+    info: logger.info.bind(logger),
+    warn: logger.warn.bind(logger),
+    error: logger.error.bind(logger),
+    fatal: logger.fatal.bind(logger),
+    child: (facts) => toLog(logger.child(redactDeep(facts))),
+    isLevelEnabled: (level) => logger.isLevelEnabled(level),
+  };
+}
+
+/** Loaded only where it is used: most processes log JSON or nothing. */
+async function createPrinter(colorize: boolean): Promise<(line: string) => string> {
+  const { prettyFactory } = await import("pino-pretty");
+  const print = prettyFactory({
+    colorize,
+    messageKey: "message",
+    translateTime: "SYS:HH:MM:ss.l",
+    singleLine: true,
+    errorLikeObjectKeys: ["err"],
+  });
+  return (line) => print(showControls(JSON.parse(line))) ?? "";
+}

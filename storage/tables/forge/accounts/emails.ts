@@ -1,0 +1,162 @@
+import type { Database, Queries, Transaction } from "../../../engine/database.ts";
+import { isHopelessTerm, toGramTerm, toLikePattern } from "./user-search.ts";
+
+/** An address of a person. */
+export interface ForgeEmail {
+  readonly id: number;
+  readonly userId: number;
+  /** As written; unique over all people when case is ignored. */
+  readonly email: string;
+  readonly isVerified: boolean;
+  readonly isPrimary: boolean;
+}
+
+/** Adds an address; returns its record. Throws `conflict` when anybody has it. */
+export async function insertEmail(
+  tx: Transaction,
+  email: Omit<ForgeEmail, "id">,
+): Promise<ForgeEmail> {
+  const lower = email.email.toLowerCase();
+  const row = await tx.get<EmailRow>(
+    `INSERT INTO forge_emails (user_id, email, lower_email, is_verified, is_primary) VALUES (?, ?, ?, ?, ?)
+     RETURNING ${columns}`,
+    email.userId,
+    email.email,
+    lower,
+    Number(email.isVerified),
+    Number(email.isPrimary),
+  );
+  if (row === undefined) throw new Error("an inserted address came back as no row");
+  if (tx.dialect === "sqlite")
+    await tx.run("INSERT INTO forge_email_grams (rowid, lower_email) VALUES (?, ?)", row.id, lower);
+  return toEmail(row);
+}
+
+/** Removes an address. */
+export async function deleteEmail(
+  tx: Transaction,
+  { id, email }: Pick<ForgeEmail, "id" | "email">,
+): Promise<void> {
+  await tx.run("DELETE FROM forge_emails WHERE id = ?", id);
+  // The index keeps no text of its own, so it has to be told what to forget.
+  if (tx.dialect === "sqlite")
+    await tx.run(
+      "INSERT INTO forge_email_grams (forge_email_grams, rowid, lower_email) VALUES ('delete', ?, ?)",
+      id,
+      email.toLowerCase(),
+    );
+}
+
+/** All addresses of a person, the primary one first, then in the order in which they came. */
+export async function listEmailsOf(db: Queries, userId: number): Promise<ForgeEmail[]> {
+  const rows = await db.all<EmailRow>(
+    `SELECT ${columns} FROM forge_emails WHERE user_id = ? ORDER BY is_primary DESC, id`,
+    userId,
+  );
+  return rows.map(toEmail);
+}
+
+/** Removes all addresses of a person. */
+export async function deleteEmailsOf(tx: Transaction, userId: number): Promise<void> {
+  for (const email of await listEmailsOf(tx, userId)) await deleteEmail(tx, email);
+}
+
+/** Finds the address, whoever has it; case is ignored. */
+export async function findEmail(db: Queries, email: string): Promise<ForgeEmail | undefined> {
+  const row = await db.get<EmailRow>(
+    `SELECT ${columns} FROM forge_emails WHERE lower_email = ?`,
+    email.toLowerCase(),
+  );
+  return row && toEmail(row);
+}
+
+/** Replaces a person's primary address by a verified one. Throws `conflict` when anybody has the new one. */
+export async function replacePrimaryEmail(
+  tx: Transaction,
+  userId: number,
+  email: string,
+): Promise<void> {
+  const former = (await listEmailsOf(tx, userId)).find(({ isPrimary }) => isPrimary);
+  if (former !== undefined) await deleteEmail(tx, former);
+  await insertEmail(tx, { userId, email, isVerified: true, isPrimary: true });
+}
+
+/** An address with the name of its owner. */
+export interface OwnedEmail extends ForgeEmail {
+  readonly userName: string;
+}
+
+/**
+ * A page of all addresses, by address, and the count of all matches. A term is looked for in the owner's names and
+ * the address whatever the case; `%` and `_` are wildcards; empty is everything. A term costs what it finds, and reads
+ * every text where no index serves, as with `toSearchCondition`.
+ */
+export async function listEmails(
+  db: Database,
+  term: string,
+  window: { readonly limit: number; readonly offset: number },
+): Promise<{ readonly emails: readonly OwnedEmail[]; readonly total: number }> {
+  if (isHopelessTerm(term)) return { emails: [], total: 0 };
+  const { from, values } = toMatches(db.dialect, term);
+  const counted = await db.get<{ total: number }>(`SELECT COUNT(*) AS total ${from}`, ...values);
+  const total = counted?.total ?? 0;
+  const limit = Math.min(window.limit, total - window.offset);
+  if (limit <= 0) return { emails: [], total };
+  // The second half of the list is read from its end.
+  const fromEnd = total - window.offset - limit;
+  const backwards = fromEnd < window.offset;
+  const direction = backwards ? "DESC" : "ASC";
+  const rows = await db.all<EmailRow & { user_name: string }>(
+    `SELECT ${columns.replaceAll(/\w+/g, "e.$&")}, u.name AS user_name
+     FROM (SELECT e.id ${from} ORDER BY e.lower_email ${direction} LIMIT ? OFFSET ?) page
+     JOIN forge_emails e ON e.id = page.id JOIN forge_users u ON u.id = e.user_id
+     ORDER BY e.lower_email`,
+    ...values,
+    limit,
+    backwards ? fromEnd : window.offset,
+  );
+  return { emails: rows.map((row) => ({ ...toEmail(row), userName: row.user_name })), total };
+}
+
+/** The addresses that a term selects, as a FROM with what follows it; also for tests of its plan. */
+export function toMatches(
+  dialect: Database["dialect"],
+  term: string,
+): { readonly from: string; readonly values: readonly string[] } {
+  if (term === "") return { from: "FROM forge_emails e", values: [] };
+  const gram = toGramTerm(dialect, term);
+  if (gram !== undefined)
+    return {
+      from: `FROM forge_emails e WHERE e.id IN (
+        SELECT rowid FROM forge_email_grams WHERE forge_email_grams MATCH ?
+        UNION SELECT o.id FROM forge_emails o WHERE o.user_id IN (
+          SELECT rowid FROM forge_user_grams WHERE forge_user_grams MATCH ?))`,
+      values: [gram, `names : ${gram}`],
+    };
+  const pattern = toLikePattern(term);
+  return {
+    from: String.raw`FROM forge_emails e WHERE e.lower_email LIKE ? ESCAPE '\' OR e.user_id IN
+    (SELECT user_id FROM forge_user_search WHERE names LIKE ? ESCAPE '\')`,
+    values: [pattern, pattern],
+  };
+}
+
+interface EmailRow {
+  id: number;
+  user_id: number;
+  email: string;
+  is_verified: number;
+  is_primary: number;
+}
+
+const columns = "id, user_id, email, is_verified, is_primary";
+
+function toEmail(row: EmailRow): ForgeEmail {
+  return {
+    id: row.id,
+    userId: row.user_id,
+    email: row.email,
+    isVerified: row.is_verified === 1,
+    isPrimary: row.is_primary === 1,
+  };
+}

@@ -1,0 +1,125 @@
+import type { Queries, Transaction } from "../../../engine/database.ts";
+
+/** What a person's mailbox says of itself; zeros while there never was a thread. */
+export interface Mailbox {
+  /** Grows with each change of a thread. */
+  readonly revision: number;
+  /** Epoch milliseconds. */
+  readonly changedAt: number;
+  readonly unread: number;
+}
+
+export async function findMailbox(db: Queries, userId: number): Promise<Mailbox> {
+  const row = await db.get<MailboxRow>(
+    "SELECT revision, changed_at, unread_count FROM forge_mailboxes WHERE user_id = ?",
+    userId,
+  );
+  return {
+    revision: row?.revision ?? 0,
+    changedAt: row?.changed_at ?? 0,
+    unread: row?.unread_count ?? 0,
+  };
+}
+
+/** The revisions of these people's mailboxes, by their ids; who never had a thread is left out. */
+export async function listMailboxRevisions(
+  db: Queries,
+  userIds: readonly number[],
+): Promise<ReadonlyMap<number, number>> {
+  const revisions = new Map<number, number>();
+  for (let at = 0; at < userIds.length; at += LIST_SIZES.at(-1) ?? 1) {
+    const ids = toFullList(userIds.slice(at, at + (LIST_SIZES.at(-1) ?? 1)));
+    const rows = await db.all<{ id: number; revision: number }>(
+      `SELECT user_id AS id, revision FROM forge_mailboxes WHERE user_id IN (${ids.map(() => "?").join(", ")})`,
+      ...ids,
+    );
+    for (const { id, revision } of rows) revisions.set(id, revision);
+  }
+  return revisions;
+}
+
+/** Holds a person's mailbox to the end of the transaction, so that its counts change together with what they count. */
+export async function holdMailbox(
+  tx: Transaction,
+  userId: number,
+): Promise<{ readonly revision: number }> {
+  const row = await tx.get<{ revision: number }>(
+    `INSERT INTO forge_mailboxes (user_id, revision, changed_at, unread_count, read_count, pinned_count)
+     VALUES (?, 0, 0, 0, 0, 0)
+     ON CONFLICT (user_id) DO UPDATE SET revision = forge_mailboxes.revision RETURNING revision`,
+    userId,
+  );
+  if (row === undefined) throw new Error("a mailbox came back as no row");
+  return row;
+}
+
+/** Threads that come into a status, or with a negative number leave it. */
+export interface StatusMove {
+  /** As the column has it: 0 unread, 1 read, 2 pinned. */
+  readonly status: number;
+  readonly by: number;
+}
+
+/** Counts threads in and out of statuses, and moves the revision, of a mailbox that is held. */
+export async function changeMailbox(
+  tx: Transaction,
+  userId: number,
+  moves: readonly StatusMove[],
+): Promise<void> {
+  const by = countColumns.map((_, status) =>
+    moves.reduce((sum, move) => (move.status === status ? sum + move.by : sum), 0),
+  );
+  await tx.run(
+    `UPDATE forge_mailboxes SET revision = revision + 1, changed_at = ?,
+       ${countColumns.map((column) => `${column} = ${column} + ?`).join(", ")}
+     WHERE user_id = ?`,
+    tx.now,
+    ...by,
+    userId,
+  );
+}
+
+/** Has everybody who has threads of a repository look again: its name or who may read it has changed. */
+export async function touchMailboxesOf(tx: Transaction, repositoryId: number): Promise<void> {
+  await tx.run(
+    `UPDATE forge_mailboxes SET revision = revision + 1, changed_at = ?
+     WHERE user_id IN (SELECT n.user_id FROM forge_notifications n WHERE n.repository_id = ?)`,
+    tx.now,
+    repositoryId,
+  );
+}
+
+/** Takes a repository's threads out of everybody's counts, and has them look again: it goes, and the threads with it. */
+export async function emptyMailboxesOf(tx: Transaction, repositoryId: number): Promise<void> {
+  const leaving = countColumns.map(
+    (column, status) =>
+      `${column} = ${column} - (SELECT COUNT(*) FROM forge_notifications n
+         WHERE n.repository_id = ? AND n.user_id = forge_mailboxes.user_id AND n.status = ${status})`,
+  );
+  await tx.run(
+    `UPDATE forge_mailboxes SET revision = revision + 1, changed_at = ?, ${leaving.join(", ")}
+     WHERE user_id IN (SELECT n.user_id FROM forge_notifications n WHERE n.repository_id = ?)`,
+    tx.now,
+    ...countColumns.map(() => repositoryId),
+    repositoryId,
+  );
+  await tx.run("DELETE FROM forge_notifications WHERE repository_id = ?", repositoryId);
+}
+
+/** Few lengths of lists make few statements, which are prepared once. */
+const LIST_SIZES = [1, 8, 64, 512] as const;
+
+/** The list with its last member repeated up to the next of the sizes. */
+function toFullList(ids: readonly number[]): readonly number[] {
+  const size = LIST_SIZES.find((each) => each >= ids.length) ?? ids.length;
+  return [...ids, ...Array<number>(size - ids.length).fill(ids.at(-1) ?? 0)];
+}
+
+/** By the status that they count. */
+const countColumns = ["unread_count", "read_count", "pinned_count"] as const;
+
+interface MailboxRow {
+  revision: number;
+  changed_at: number;
+  unread_count: number;
+}

@@ -1,0 +1,29 @@
+import type { Queries, Transaction } from "../../../engine/database.ts";
+
+/** Remembers a former name of an account; a former owner of the name is forgotten. */
+export async function putRedirect(
+  tx: Transaction,
+  formerName: string,
+  userId: number,
+): Promise<void> {
+  await tx.run(
+    `INSERT INTO forge_user_redirects (lower_name, user_id) VALUES (?, ?)
+     ON CONFLICT (lower_name) DO UPDATE SET user_id = excluded.user_id`,
+    formerName.toLowerCase(),
+    userId,
+  );
+}
+
+/** Forgets a former name, because somebody has it again. */
+export async function deleteRedirect(tx: Transaction, name: string): Promise<void> {
+  await tx.run("DELETE FROM forge_user_redirects WHERE lower_name = ?", name.toLowerCase());
+}
+
+/** The account that once had this name. */
+export async function findRedirect(db: Queries, name: string): Promise<number | undefined> {
+  const row = await db.get<{ user_id: number }>(
+    "SELECT user_id FROM forge_user_redirects WHERE lower_name = ?",
+    name.toLowerCase(),
+  );
+  return row?.user_id;
+}

@@ -1,0 +1,230 @@
+import type { Database, Queries, SqlValue } from "../../../engine/database.ts";
+import { type ListMarks, type Mark, MARK_DISTANCE } from "../list-marks.ts";
+import {
+  type FacetFilter,
+  type FacetSelection,
+  getPeopleGeneration,
+  selectFacets,
+} from "./user-facets.ts";
+import { toSearchCondition } from "./user-search.ts";
+import { type ForgeUser, toUser, toUserColumns, type UserRow } from "./users.ts";
+
+export type UserSort = "name" | "created" | "updated" | "id";
+
+/** What a list of accounts shows. */
+export interface UserListQuery extends FacetFilter {
+  /** Found in name, full name or address whatever the case; `%` and `_` are wildcards. Empty: everything. */
+  readonly term: string;
+  /** Exact external name; empty: everything. */
+  readonly loginName: string;
+  readonly sort: UserSort;
+  readonly descending: boolean;
+}
+
+export interface UserPage {
+  readonly users: readonly ForgeUser[];
+  /** All matches. */
+  readonly total: number;
+}
+
+/** A part of a list, in rows. */
+export interface Window {
+  readonly limit: number;
+  readonly offset: number;
+}
+
+/** One statement's text and values. */
+export interface Statement {
+  readonly sql: string;
+  readonly values: readonly SqlValue[];
+}
+
+/**
+ * One page of accounts and the exact count of all matches, at a cost that does not grow with the accounts: totals come
+ * from the facets' counts, filters and sorting from indexes, far pages from `marks`. A search term costs what it
+ * finds, and reads every account's text where no index serves (see `toSearchCondition`).
+ */
+export async function listUsers(
+  db: Database,
+  query: UserListQuery,
+  window: Window,
+  marks: ListMarks,
+): Promise<UserPage> {
+  const generation = await getPeopleGeneration(db);
+  const selection = await selectFacets(db, query);
+  if (selection.selected === 0) return { users: [], total: 0 };
+  const isWhole = query.term === "" && query.loginName === "";
+  const total = isWhole ? selection.selected : await countMatches(db, query, selection);
+  const limit = Math.min(window.limit, total - window.offset);
+  if (limit <= 0) return { users: [], total };
+  // The second half of a list is read from its end: no page is further away than half of the rows.
+  const fromEnd = total - window.offset - limit;
+  const backwards = fromEnd < window.offset;
+  const order = { ...query, descending: query.descending !== backwards };
+  const offset = backwards ? fromEnd : window.offset;
+  const found = isWhole
+    ? await findMark(db, order, selection, offset, generation, marks)
+    : undefined;
+  const page = toPageStatement(
+    db.dialect,
+    order,
+    selection,
+    { limit, offset: offset - (found?.place ?? 0) },
+    found?.mark,
+  );
+  const rows = await db.all<UserRow>(page.sql, ...page.values);
+  return { users: rows.map(toUser).sort(toComparison(query)), total };
+}
+
+/**
+ * The statement that `listUsers` reads a page with, counted from the mark if there is one; also for tests of its plan.
+ * The page's rows come in no order: to sort the few of them is cheaper here than in the database.
+ */
+export function toPageStatement(
+  dialect: Database["dialect"],
+  query: UserListQuery,
+  selection: FacetSelection,
+  window: Window,
+  from?: Mark,
+): Statement {
+  const ids = toIdsStatement(dialect, query, selection, from);
+  return {
+    sql:
+      `SELECT ${toUserColumns("u.")} FROM (${ids.sql} ORDER BY ${toOrder(query)} LIMIT ? OFFSET ?) page ` +
+      "JOIN forge_users u ON u.id = page.id",
+    values: [...ids.values, window.limit, window.offset],
+  };
+}
+
+function findMark(
+  db: Database,
+  query: UserListQuery,
+  selection: FacetSelection,
+  offset: number,
+  generation: number,
+  marks: ListMarks,
+): ReturnType<ListMarks["find"]> {
+  const key = JSON.stringify([query.kind, query.sort, query.descending, selection.facets]);
+  return marks.find(key, generation, offset, async (after) => {
+    const ids = toIdsStatement(db.dialect, query, selection, after);
+    const row = await db.get<{ id: number; sort_value: SqlValue }>(
+      `${ids.sql} ORDER BY ${toOrder(query)} LIMIT 1 OFFSET ?`,
+      ...ids.values,
+      MARK_DISTANCE,
+    );
+    return row && { id: row.id, value: row.sort_value };
+  });
+}
+
+/** Below this part of all accounts, ranges per facet beat reading the whole order and dropping rows. */
+const SMALL_PART = 1 / 4;
+/** More ranges than this are not merged. */
+const RANGES_MAX = 64;
+
+/** Ids and sort values of the selected accounts from a mark on, without their order. */
+function toIdsStatement(
+  dialect: Database["dialect"],
+  query: UserListQuery,
+  selection: FacetSelection,
+  from: Mark | undefined,
+): Statement {
+  const column = sortColumns[query.sort];
+  const select = `SELECT id, ${column} AS sort_value FROM forge_users WHERE`;
+  const kind = query.kind === "individual" ? 0 : 1;
+  if (query.term !== "" || query.loginName !== "") {
+    const matches = toMatchCondition(dialect, query, selection);
+    return { sql: `${select} ${matches.sql}`, values: matches.values };
+  }
+  const comparison = query.descending ? "<=" : ">=";
+  const [after, mark]: [string, SqlValue[]] =
+    from === undefined
+      ? ["", []]
+      : query.sort === "id"
+        ? [` AND id ${comparison} ?`, [from.id]]
+        : [` AND (${column}, id) ${comparison} (?, ?)`, [from.value, from.id]];
+  if (selection.selected === selection.ofKind)
+    return { sql: `${select} kind = ?${after}`, values: [kind, ...mark] };
+  const facets = padded(selection.facets);
+  if (selection.selected > selection.ofKind * SMALL_PART || facets.length > RANGES_MAX)
+    return {
+      // The sign keeps the facet from being taken for the way in: the order is.
+      sql: `${select} kind = ?${after} AND +facet IN (${marksOf(facets)})`,
+      values: [kind, ...mark, ...facets],
+    };
+  return {
+    sql: facets.map(() => `${select} facet = ?${after}`).join(" UNION ALL "),
+    values: facets.flatMap((facet) => [facet, ...mark]),
+  };
+}
+
+function toMatchCondition(
+  dialect: Database["dialect"],
+  query: UserListQuery,
+  selection: FacetSelection,
+): Statement {
+  const facets = padded(selection.facets);
+  const conditions = [`+facet IN (${marksOf(facets)})`];
+  const values: SqlValue[] = [...facets];
+  if (query.loginName !== "") {
+    conditions.push("login_name = ?", "login_name <> ''");
+    values.push(query.loginName);
+  }
+  if (query.term !== "") {
+    const found = toSearchCondition(dialect, query.term);
+    conditions.push(`id IN (${found.sql})`);
+    values.push(...found.values);
+  }
+  return { sql: conditions.join(" AND "), values };
+}
+
+async function countMatches(
+  db: Database,
+  query: UserListQuery,
+  selection: FacetSelection,
+): Promise<number> {
+  const matches = toMatchCondition(db.dialect, query, selection);
+  const row = await (db satisfies Queries).get<{ total: number }>(
+    `SELECT COUNT(*) AS total FROM forge_users WHERE ${matches.sql}`,
+    ...matches.values,
+  );
+  return row?.total ?? 0;
+}
+
+const sortColumns: Readonly<Record<UserSort, string>> = {
+  name: "name",
+  created: "created_at",
+  updated: "updated_at",
+  id: "id",
+};
+
+const sortMembers = {
+  name: "name",
+  created: "createdAt",
+  updated: "updatedAt",
+  id: "id",
+} as const satisfies Readonly<Record<UserSort, keyof ForgeUser>>;
+
+/** The order inside a page's statement, where the sort column has one name in all branches of a union. */
+function toOrder(query: UserListQuery): string {
+  const direction = query.descending ? "DESC" : "ASC";
+  return query.sort === "id" ? `id ${direction}` : `sort_value ${direction}, id ${direction}`;
+}
+
+/** The same order on records. Names are ASCII, so code units compare as the database's bytes do. */
+function toComparison({ sort, descending }: UserListQuery) {
+  const sign = descending ? -1 : 1;
+  const member = sortMembers[sort];
+  return (one: ForgeUser, other: ForgeUser): number => {
+    const [a, b] = [one[member], other[member]];
+    if (a !== b) return a < b ? -sign : sign;
+    return (one.id - other.id) * sign;
+  };
+}
+
+/** Facets made up to a power of two with one that no account has, so that few distinct statements exist. */
+function padded(facets: readonly number[]): number[] {
+  const size = 2 ** Math.ceil(Math.log2(Math.max(facets.length, 1)));
+  return [...facets, ...Array<number>(size - facets.length).fill(-1)];
+}
+
+const marksOf = (values: readonly unknown[]): string => values.map(() => "?").join(", ");

@@ -1,0 +1,212 @@
+import type { Queries, Row, Transaction } from "../../../engine/database.ts";
+
+export type HookScope = "system" | "default" | "repository";
+
+/** What a hook of the kind slack says about its messages. */
+export interface SlackFacts {
+  readonly channel: string;
+  readonly username: string;
+  readonly iconUrl: string;
+  readonly color: string;
+}
+
+/** A hook. Times are epoch milliseconds. */
+export interface ForgeHook {
+  readonly id: number;
+  readonly scope: HookScope;
+  /** Undefined for system and default hooks, and for a copy whose repository is gone. */
+  readonly repositoryId: number | undefined;
+  readonly kind: string;
+  readonly name: string;
+  /** Address, secret and authorization header, sealed with the hook's id as the context. */
+  readonly sealedTarget: string;
+  readonly contentType: "json" | "form";
+  readonly events: readonly string[];
+  readonly branchFilter: string;
+  readonly slack: SlackFacts | undefined;
+  readonly isActive: boolean;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+export type NewForgeHook = Omit<ForgeHook, "id" | "sealedTarget" | "createdAt" | "updatedAt">;
+export type ForgeHookChanges = Pick<
+  ForgeHook,
+  "name" | "sealedTarget" | "contentType" | "events" | "branchFilter" | "slack" | "isActive"
+>;
+
+/** Adds a hook; `seal` is told its id and returns the sealed target. */
+export async function insertHook(
+  tx: Transaction,
+  hook: NewForgeHook,
+  seal: (id: number) => string,
+): Promise<ForgeHook> {
+  const row = await tx.get<{ id: number }>(
+    `INSERT INTO forge_hooks
+       (scope, repository_id, kind, name, sealed_target, content_type, events, branch_filter, slack, is_active,
+        created_at, updated_at)
+     VALUES (?, ?, ?, ?, '', ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
+    hook.scope,
+    hook.repositoryId ?? null,
+    hook.kind,
+    hook.name,
+    hook.contentType,
+    JSON.stringify(hook.events),
+    hook.branchFilter,
+    hook.slack === undefined ? null : JSON.stringify(hook.slack),
+    Number(hook.isActive),
+    tx.now,
+    tx.now,
+  );
+  if (row === undefined) throw new Error("an inserted hook came back as no row");
+  const sealedTarget = seal(row.id);
+  await tx.run("UPDATE forge_hooks SET sealed_target = ? WHERE id = ?", sealedTarget, row.id);
+  return { ...hook, id: row.id, sealedTarget, createdAt: tx.now, updatedAt: tx.now };
+}
+
+/** Replaces what can be changed about a hook. */
+export async function updateHook(
+  tx: Transaction,
+  id: number,
+  hook: ForgeHookChanges,
+): Promise<void> {
+  await tx.run(
+    `UPDATE forge_hooks SET name = ?, sealed_target = ?, content_type = ?, events = ?, branch_filter = ?, slack = ?,
+       is_active = ?, updated_at = ? WHERE id = ?`,
+    hook.name,
+    hook.sealedTarget,
+    hook.contentType,
+    JSON.stringify(hook.events),
+    hook.branchFilter,
+    hook.slack === undefined ? null : JSON.stringify(hook.slack),
+    Number(hook.isActive),
+    tx.now,
+    id,
+  );
+}
+
+/** Removes a hook with its deliveries. */
+export async function deleteHook(tx: Transaction, id: number): Promise<void> {
+  await tx.run("DELETE FROM forge_hooks WHERE id = ?", id);
+}
+
+export async function findHook(db: Queries, id: number): Promise<ForgeHook | undefined> {
+  const row = await db.get<HookRow>(`SELECT ${columns} FROM forge_hooks WHERE id = ?`, id);
+  return row && toHook(row);
+}
+
+/** A page of the hooks of these scopes by id, and the count of all. */
+export async function listHooks(
+  db: Queries,
+  scopes: readonly HookScope[],
+  window: { readonly limit: number; readonly offset: number },
+): Promise<{ readonly hooks: readonly ForgeHook[]; readonly total: number }> {
+  const within = `scope IN (${scopes.map(() => "?").join(", ")})`;
+  const rows = await db.all<HookRow>(
+    `SELECT ${columns} FROM forge_hooks WHERE ${within} ORDER BY id LIMIT ? OFFSET ?`,
+    ...scopes,
+    window.limit,
+    window.offset,
+  );
+  const counted = await db.get<{ total: number }>(
+    `SELECT COUNT(*) AS total FROM forge_hooks WHERE ${within}`,
+    ...scopes,
+  );
+  return { hooks: rows.map(toHook), total: counted?.total ?? 0 };
+}
+
+/** A page of a repository's hooks by id, and the count of all. */
+export async function listHooksOfRepository(
+  db: Queries,
+  repositoryId: number,
+  window: { readonly limit: number; readonly offset: number },
+): Promise<{ readonly hooks: readonly ForgeHook[]; readonly total: number }> {
+  const rows = await db.all<HookRow>(
+    `SELECT ${columns} FROM forge_hooks WHERE repository_id = ? ORDER BY id LIMIT ? OFFSET ?`,
+    repositoryId,
+    window.limit,
+    window.offset,
+  );
+  return { hooks: rows.map(toHook), total: await countHooksOfRepository(db, repositoryId) };
+}
+
+export async function countHooksOfRepository(db: Queries, repositoryId: number): Promise<number> {
+  const row = await db.get<{ total: number }>(
+    "SELECT COUNT(*) AS total FROM forge_hooks WHERE repository_id = ?",
+    repositoryId,
+  );
+  return row?.total ?? 0;
+}
+
+/** The active hooks that may fire for something that happens: the system's, and those of the repository if there is one. */
+export async function listFiringHooks(
+  db: Queries,
+  repositoryId: number | undefined,
+): Promise<ForgeHook[]> {
+  const system = await db.all<HookRow>(
+    `SELECT ${columns} FROM forge_hooks WHERE scope = 'system' AND is_active = 1 ORDER BY id`,
+  );
+  const own =
+    repositoryId === undefined
+      ? []
+      : await db.all<HookRow>(
+          `SELECT ${columns} FROM forge_hooks WHERE repository_id = ? AND is_active = 1 ORDER BY id`,
+          repositoryId,
+        );
+  return [...own, ...system].map(toHook);
+}
+
+/** All default hooks, to be copied. */
+export async function listDefaultHooks(db: Queries): Promise<ForgeHook[]> {
+  const rows = await db.all<HookRow>(
+    `SELECT ${columns} FROM forge_hooks WHERE scope = 'default' ORDER BY id`,
+  );
+  return rows.map(toHook);
+}
+
+/** Removes the copies whose repository is gone and which have nothing left to deliver. */
+export async function deleteOrphanedHooks(db: Queries): Promise<number> {
+  const { changes } = await db.run(
+    `DELETE FROM forge_hooks WHERE scope = 'repository' AND repository_id IS NULL AND NOT EXISTS (
+       SELECT 1 FROM forge_hook_deliveries d WHERE d.hook_id = forge_hooks.id AND d.state = 'waiting')`,
+  );
+  return changes;
+}
+
+interface HookRow extends Row {
+  id: number;
+  scope: HookScope;
+  repository_id: number | null;
+  kind: string;
+  name: string;
+  sealed_target: string;
+  content_type: "json" | "form";
+  events: string;
+  branch_filter: string;
+  slack: string | null;
+  is_active: number;
+  created_at: number;
+  updated_at: number;
+}
+
+const columns =
+  "id, scope, repository_id, kind, name, sealed_target, content_type, events, branch_filter, slack, is_active, " +
+  "created_at, updated_at";
+
+function toHook(row: HookRow): ForgeHook {
+  return {
+    id: row.id,
+    scope: row.scope,
+    repositoryId: row.repository_id ?? undefined,
+    kind: row.kind,
+    name: row.name,
+    sealedTarget: row.sealed_target,
+    contentType: row.content_type,
+    events: JSON.parse(row.events) as string[],
+    branchFilter: row.branch_filter,
+    slack: row.slack === null ? undefined : (JSON.parse(row.slack) as SlackFacts),
+    isActive: row.is_active === 1,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}

@@ -1,0 +1,166 @@
+import type { Queries, Transaction } from "../../../engine/database.ts";
+
+/** A comment on an issue. Times are epoch milliseconds. */
+export interface ForgeComment {
+  readonly id: number;
+  readonly issueId: number;
+  /** Undefined once the account is gone. */
+  readonly authorId: number | undefined;
+  readonly body: string;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+/** Adds a comment; the issue's count and time follow. */
+export async function insertComment(
+  tx: Transaction,
+  { issueId, authorId, body }: Pick<ForgeComment, "issueId" | "authorId" | "body">,
+): Promise<ForgeComment> {
+  const row = await tx.get<CommentRow>(
+    `INSERT INTO forge_issue_comments (issue_id, author_id, body, created_at, updated_at)
+     VALUES (?, ?, ?, ?, ?) RETURNING ${commentColumns}`,
+    issueId,
+    authorId ?? null,
+    body,
+    tx.now,
+    tx.now,
+  );
+  if (row === undefined) throw new Error("the comment was not added");
+  await tx.run(
+    "UPDATE forge_issues SET comment_count = comment_count + 1, updated_at = ? WHERE id = ?",
+    tx.now,
+    issueId,
+  );
+  return toComment(row);
+}
+
+/** Writes a comment's text; undefined when it is gone. */
+export async function updateComment(
+  tx: Transaction,
+  id: number,
+  body: string,
+): Promise<ForgeComment | undefined> {
+  const row = await tx.get<CommentRow>(
+    `UPDATE forge_issue_comments SET body = ?, updated_at = ? WHERE id = ? RETURNING ${commentColumns}`,
+    body,
+    tx.now,
+    id,
+  );
+  return row && toComment(row);
+}
+
+/** Deletes everything that somebody commented, wherever; the issues' counts follow. */
+export async function deleteCommentsOf(tx: Transaction, authorId: number): Promise<void> {
+  await tx.run(
+    `UPDATE forge_issues SET comment_count = comment_count -
+       (SELECT COUNT(*) FROM forge_issue_comments c WHERE c.issue_id = forge_issues.id AND c.author_id = ?)
+     WHERE id IN (SELECT o.issue_id FROM forge_issue_comments o WHERE o.author_id = ?)`,
+    authorId,
+    authorId,
+  );
+  await tx.run("DELETE FROM forge_issue_comments WHERE author_id = ?", authorId);
+}
+
+/** A comment of a repository: one of another repository counts as missing. */
+export async function findComment(
+  db: Queries,
+  repositoryId: number,
+  id: number,
+): Promise<ForgeComment | undefined> {
+  const row = await db.get<CommentRow>(
+    `SELECT ${commentColumns} FROM forge_issue_comments
+     WHERE id = ? AND issue_id IN (SELECT i.id FROM forge_issues i WHERE i.repository_id = ?)`,
+    id,
+    repositoryId,
+  );
+  return row && toComment(row);
+}
+
+/** Which comments of an issue: last changed between these times, both included, in epoch milliseconds. */
+export interface CommentFilter {
+  readonly issueId: number;
+  readonly since?: number | undefined;
+  readonly before?: number | undefined;
+}
+
+/**
+ * Comments on an issue, oldest first, and the count of all that fit. The list has no pages, so it is cut where there are
+ * more than `count` of them, or more than `bytes` of text; the first one is always there.
+ */
+export async function listComments(
+  db: Queries,
+  { issueId, since, before }: CommentFilter,
+  most: { readonly count: number; readonly bytes: number },
+): Promise<{ readonly comments: readonly ForgeComment[]; readonly total: number }> {
+  const conditions = ["issue_id = ?"];
+  const values = [issueId];
+  if (since !== undefined) {
+    conditions.push("updated_at >= ?");
+    values.push(since);
+  }
+  if (before !== undefined) {
+    conditions.push("updated_at <= ?");
+    values.push(before);
+  }
+  const where = conditions.join(" AND ");
+  const counted = await db.get<{ total: number }>(
+    `SELECT COUNT(*) AS total FROM forge_issue_comments WHERE ${where}`,
+    ...values,
+  );
+  // Lengths alone first: the texts together may be more than there is room for.
+  const sizes = await db.all<{ id: number; bytes: number }>(
+    `SELECT id, OCTET_LENGTH(body) AS bytes FROM forge_issue_comments WHERE ${where} ORDER BY id LIMIT ?`,
+    ...values,
+    most.count,
+  );
+  let bytes = 0;
+  const fitting = sizes.filter((each, at) => (bytes += each.bytes) <= most.bytes || at === 0);
+  const lastId = fitting.at(-1)?.id;
+  if (lastId === undefined) return { comments: [], total: 0 };
+  const rows = await db.all<CommentRow>(
+    `SELECT ${commentColumns} FROM forge_issue_comments WHERE ${where} AND id <= ? ORDER BY id`,
+    ...values,
+    lastId,
+  );
+  return { comments: rows.map(toComment), total: counted?.total ?? rows.length };
+}
+
+/** The newest comment's id; undefined while there is none. */
+export async function findLastCommentId(db: Queries, issueId: number): Promise<number | undefined> {
+  const row = await db.get<{ id: number }>(
+    "SELECT id FROM forge_issue_comments WHERE issue_id = ? ORDER BY id DESC LIMIT 1",
+    issueId,
+  );
+  return row?.id;
+}
+
+/** The ids of those who commented on an issue. */
+export async function listCommenters(db: Queries, issueId: number): Promise<number[]> {
+  const rows = await db.all<{ id: number }>(
+    "SELECT DISTINCT author_id AS id FROM forge_issue_comments WHERE issue_id = ? AND author_id IS NOT NULL ORDER BY author_id",
+    issueId,
+  );
+  return rows.map(({ id }) => id);
+}
+
+interface CommentRow {
+  id: number;
+  issue_id: number;
+  author_id: number | null;
+  body: string;
+  created_at: number;
+  updated_at: number;
+}
+
+const commentColumns = "id, issue_id, author_id, body, created_at, updated_at";
+
+function toComment(row: CommentRow): ForgeComment {
+  return {
+    id: row.id,
+    issueId: row.issue_id,
+    authorId: row.author_id ?? undefined,
+    body: row.body,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}

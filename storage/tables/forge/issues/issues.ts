@@ -1,0 +1,272 @@
+import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
+import type { ForgeLabel } from "../repositories/labels.ts";
+
+/** An issue of a repository. Times are epoch milliseconds. */
+export interface ForgeIssue {
+  readonly id: number;
+  readonly repositoryId: number;
+  /** From 1 in each repository. */
+  readonly number: number;
+  /** Undefined once the account is gone. */
+  readonly authorId: number | undefined;
+  readonly title: string;
+  readonly body: string;
+  readonly ref: string;
+  readonly isClosed: boolean;
+  readonly commentCount: number;
+  /** Grows with every change of the body. */
+  readonly contentVersion: number;
+  readonly dueAt: number | undefined;
+  readonly closedAt: number | undefined;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+/** What may change of an issue. */
+export type IssueChanges = Partial<
+  Pick<ForgeIssue, "title" | "body" | "ref" | "isClosed" | "dueAt" | "closedAt">
+>;
+
+/** Adds an issue under the repository's next number. */
+export async function insertIssue(
+  tx: Transaction,
+  issue: Pick<
+    ForgeIssue,
+    "repositoryId" | "authorId" | "title" | "body" | "ref" | "isClosed" | "dueAt"
+  >,
+): Promise<ForgeIssue> {
+  const next = await tx.get<{ number: number }>(
+    `INSERT INTO forge_issue_numbers (repository_id, last_number) VALUES (?, 1)
+     ON CONFLICT (repository_id) DO UPDATE SET last_number = forge_issue_numbers.last_number + 1
+     RETURNING last_number AS number`,
+    issue.repositoryId,
+  );
+  if (next === undefined) throw new Error("no number for an issue");
+  const row = await tx.get<IssueRow>(
+    `INSERT INTO forge_issues (repository_id, number, author_id, title, body, ref, is_closed, comment_count,
+       content_version, due_at, closed_at, created_at, updated_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, ?, ?) RETURNING ${issueColumns}`,
+    issue.repositoryId,
+    next.number,
+    issue.authorId ?? null,
+    issue.title,
+    issue.body,
+    issue.ref,
+    Number(issue.isClosed),
+    issue.dueAt ?? null,
+    issue.isClosed ? tx.now : null,
+    tx.now,
+    tx.now,
+  );
+  if (row === undefined) throw new Error("the issue was not added");
+  if (!issue.isClosed) await countOpenIssues(tx, issue.repositoryId, 1);
+  return toIssue(row);
+}
+
+/** Writes the given members, and the time. With `ifVersion` only while the body has that version. Undefined when nothing fits. */
+export async function updateIssue(
+  tx: Transaction,
+  id: number,
+  changes: IssueChanges,
+  ifVersion?: number,
+): Promise<ForgeIssue | undefined> {
+  const before = await findIssueById(tx, id);
+  const assignments = ["updated_at = ?"];
+  const values: SqlValue[] = [tx.now];
+  const set = (column: string, value: SqlValue) => {
+    assignments.push(`${column} = ?`);
+    values.push(value);
+  };
+  if (changes.title !== undefined) set("title", changes.title);
+  if (changes.body !== undefined) {
+    set("body", changes.body);
+    assignments.push("content_version = content_version + 1");
+  }
+  if (changes.ref !== undefined) set("ref", changes.ref);
+  if (changes.isClosed !== undefined) set("is_closed", Number(changes.isClosed));
+  if ("dueAt" in changes) set("due_at", changes.dueAt ?? null);
+  if ("closedAt" in changes) set("closed_at", changes.closedAt ?? null);
+  const row = await tx.get<IssueRow>(
+    `UPDATE forge_issues SET ${assignments.join(", ")} WHERE id = ?${ifVersion === undefined ? "" : " AND content_version = ?"} RETURNING ${issueColumns}`,
+    ...values,
+    id,
+    ...(ifVersion === undefined ? [] : [ifVersion]),
+  );
+  if (row === undefined) return undefined;
+  const issue = toIssue(row);
+  if (before !== undefined && before.isClosed !== issue.isClosed)
+    await countOpenIssues(tx, issue.repositoryId, issue.isClosed ? -1 : 1);
+  return issue;
+}
+
+export async function findIssueById(db: Queries, id: number): Promise<ForgeIssue | undefined> {
+  const row = await db.get<IssueRow>(`SELECT ${issueColumns} FROM forge_issues WHERE id = ?`, id);
+  return row && toIssue(row);
+}
+
+/** The issue of this number in a repository. */
+export async function findIssue(
+  db: Queries,
+  repositoryId: number,
+  number: number,
+): Promise<ForgeIssue | undefined> {
+  const row = await db.get<IssueRow>(
+    `SELECT ${issueColumns} FROM forge_issues WHERE repository_id = ? AND number = ?`,
+    repositoryId,
+    number,
+  );
+  return row && toIssue(row);
+}
+
+/** Notes that an issue names these people. */
+export async function insertMentions(
+  tx: Transaction,
+  issueId: number,
+  userIds: readonly number[],
+): Promise<void> {
+  for (const userId of userIds)
+    await tx.run(
+      `INSERT INTO forge_issue_mentions (issue_id, user_id) VALUES (?, ?)
+       ON CONFLICT (issue_id, user_id) DO NOTHING`,
+      issueId,
+      userId,
+    );
+}
+
+/** Makes exactly these people an issue's assignees. */
+export async function replaceAssignees(
+  tx: Transaction,
+  issueId: number,
+  userIds: readonly number[],
+): Promise<void> {
+  await tx.run("DELETE FROM forge_issue_assignees WHERE issue_id = ?", issueId);
+  for (const userId of new Set(userIds))
+    await tx.run(
+      "INSERT INTO forge_issue_assignees (issue_id, user_id) VALUES (?, ?)",
+      issueId,
+      userId,
+    );
+}
+
+/** The ids of an issue's assignees, in the order of the ids. */
+export async function listAssignees(db: Queries, issueId: number): Promise<number[]> {
+  const rows = await db.all<{ id: number }>(
+    "SELECT user_id AS id FROM forge_issue_assignees WHERE issue_id = ? ORDER BY user_id",
+    issueId,
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Puts labels on an issue; those of other repositories are left out. */
+export async function insertIssueLabels(
+  tx: Transaction,
+  issue: ForgeIssue,
+  labelIds: readonly number[],
+): Promise<void> {
+  for (const labelId of new Set(labelIds))
+    await tx.run(
+      `INSERT INTO forge_issue_labels (issue_id, label_id)
+       SELECT CAST(? AS BIGINT), l.id FROM forge_labels l WHERE l.id = ? AND l.repository_id = ?`,
+      issue.id,
+      labelId,
+      issue.repositoryId,
+    );
+}
+
+/** An issue's labels, by name. */
+export async function listIssueLabels(db: Queries, issueId: number): Promise<ForgeLabel[]> {
+  const rows = await db.all<{
+    id: number;
+    name: string;
+    color: string;
+    description: string;
+    is_exclusive: number;
+  }>(
+    `SELECT l.id, l.name, l.color, l.description, l.is_exclusive
+     FROM forge_issue_labels i JOIN forge_labels l ON l.id = i.label_id WHERE i.issue_id = ? ORDER BY l.name, l.id`,
+    issueId,
+  );
+  return rows.map(({ is_exclusive: isExclusive, ...label }) => ({
+    ...label,
+    isExclusive: isExclusive === 1,
+  }));
+}
+
+/** Records that a person wants to be told of an issue, or not to be. Whether that is news. */
+export async function setSubscription(
+  tx: Transaction,
+  issueId: number,
+  userId: number,
+  isSubscribed: boolean,
+): Promise<boolean> {
+  const row = await tx.get(
+    `INSERT INTO forge_issue_subscriptions (issue_id, user_id, is_subscribed, created_at) VALUES (?, ?, ?, ?)
+     ON CONFLICT (issue_id, user_id) DO UPDATE SET is_subscribed = excluded.is_subscribed, created_at = excluded.created_at
+     WHERE forge_issue_subscriptions.is_subscribed <> excluded.is_subscribed RETURNING issue_id`,
+    issueId,
+    userId,
+    Number(isSubscribed),
+    tx.now,
+  );
+  return row !== undefined;
+}
+
+/** What people have said about being told of an issue, by their ids. */
+export async function listSubscriptions(
+  db: Queries,
+  issueId: number,
+): Promise<ReadonlyMap<number, boolean>> {
+  const rows = await db.all<{ id: number; wanted: number }>(
+    "SELECT user_id AS id, is_subscribed AS wanted FROM forge_issue_subscriptions WHERE issue_id = ? ORDER BY user_id",
+    issueId,
+  );
+  return new Map(rows.map(({ id, wanted }) => [id, wanted === 1]));
+}
+
+async function countOpenIssues(tx: Transaction, repositoryId: number, by: number): Promise<void> {
+  await tx.run(
+    "UPDATE forge_repositories SET open_issue_count = open_issue_count + ? WHERE id = ?",
+    by,
+    repositoryId,
+  );
+}
+
+/** A row of the table, as `issueColumns` name it. */
+export interface IssueRow {
+  id: number;
+  repository_id: number;
+  number: number;
+  author_id: number | null;
+  title: string;
+  body: string;
+  ref: string;
+  is_closed: number;
+  comment_count: number;
+  content_version: number;
+  due_at: number | null;
+  closed_at: number | null;
+  created_at: number;
+  updated_at: number;
+}
+
+export const issueColumns =
+  "id, repository_id, number, author_id, title, body, ref, is_closed, comment_count, content_version, due_at, closed_at, created_at, updated_at";
+
+export function toIssue(row: IssueRow): ForgeIssue {
+  return {
+    id: row.id,
+    repositoryId: row.repository_id,
+    number: row.number,
+    authorId: row.author_id ?? undefined,
+    title: row.title,
+    body: row.body,
+    ref: row.ref,
+    isClosed: row.is_closed === 1,
+    commentCount: row.comment_count,
+    contentVersion: row.content_version,
+    dueAt: row.due_at ?? undefined,
+    closedAt: row.closed_at ?? undefined,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}

@@ -1,0 +1,386 @@
+import type { Queries, Transaction } from "../../../engine/database.ts";
+import { adjustVersions, deletePackageName, insertPackageName } from "./totals.ts";
+
+/** A package of the forge: a name of one type at one owner. Times are epoch milliseconds. */
+export interface ForgePackage {
+  readonly id: number;
+  readonly ownerId: number;
+  /** Such as `generic` or `npm`. */
+  readonly type: string;
+  /** As first published; unique among the owner's of this type when case is ignored. */
+  readonly name: string;
+  /** The repository that it is linked to. */
+  readonly repositoryId: number | undefined;
+  /** Grows with every change of the package, its versions, files or tags. */
+  readonly revision: number;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+/** One version of a package. */
+export interface ForgePackageVersion {
+  readonly id: number;
+  readonly packageId: number;
+  /** Undefined once the account is gone. */
+  readonly creatorId: number | undefined;
+  /** As published; unique in its package when case is ignored. */
+  readonly version: string;
+  /** JSON of what the type keeps about a version. */
+  readonly metadata: string;
+  readonly createdAt: number;
+}
+
+/** One file of a version. Digests are lower-case hex; the SHA-256 names the object with the bytes. */
+export interface ForgePackageFile {
+  readonly id: number;
+  readonly versionId: number;
+  /** As published; unique in its version when case is ignored. */
+  readonly name: string;
+  readonly size: number;
+  readonly sha256: string;
+  readonly sha512: string;
+  readonly sha1: string;
+  readonly md5: string;
+  readonly createdAt: number;
+}
+
+/** The owner's package of this type and name; case is ignored. */
+export async function findPackage(
+  db: Queries,
+  { ownerId, type, name }: Pick<ForgePackage, "ownerId" | "type" | "name">,
+): Promise<ForgePackage | undefined> {
+  const row = await db.get<PackageRow>(
+    `SELECT ${packageColumns} FROM forge_packages WHERE owner_id = ? AND type = ? AND lower_name = ?`,
+    ownerId,
+    type,
+    name.toLowerCase(),
+  );
+  return row && toPackage(row);
+}
+
+/** The package of this name, made when there is none. Counts as a change of it. */
+export async function openPackage(
+  tx: Transaction,
+  key: Pick<ForgePackage, "ownerId" | "type" | "name">,
+): Promise<ForgePackage> {
+  const row = await tx.get<PackageRow>(
+    `INSERT INTO forge_packages (id, owner_id, type, name, lower_name, revision, created_at, updated_at)
+     VALUES (?, ?, ?, ?, ?, 1, ?, ?)
+     ON CONFLICT (owner_id, type, lower_name)
+     DO UPDATE SET revision = forge_packages.revision + 1, updated_at = excluded.updated_at
+     RETURNING ${packageColumns}`,
+    await nextId(tx),
+    key.ownerId,
+    key.type,
+    key.name,
+    key.name.toLowerCase(),
+    tx.now,
+    tx.now,
+  );
+  if (row === undefined) throw new Error("an opened package came back as no row");
+  // A first revision is a package that was not there.
+  if (row.revision === 1) await insertPackageName(tx, row.id, key.name);
+  return toPackage(row);
+}
+
+/** Notes a change of a package, and returns it as it is then; undefined when it is gone. */
+export async function touchPackage(
+  tx: Transaction,
+  packageId: number,
+): Promise<ForgePackage | undefined> {
+  const row = await tx.get<PackageRow>(
+    `UPDATE forge_packages SET revision = revision + 1, updated_at = ? WHERE id = ? RETURNING ${packageColumns}`,
+    tx.now,
+    packageId,
+  );
+  return row && toPackage(row);
+}
+
+/** Removes a package with its versions, files and tags. */
+async function deletePackage(tx: Transaction, id: number): Promise<void> {
+  const counted = await tx.get<{ versions: number }>(
+    "SELECT COUNT(*) AS versions FROM forge_package_versions WHERE package_id = ?",
+    id,
+  );
+  const gone = await tx.get<GoneRow>(
+    "DELETE FROM forge_packages WHERE id = ? RETURNING id, type, lower_name",
+    id,
+  );
+  if (gone === undefined) return;
+  await adjustVersions(tx, gone.type, -(counted?.versions ?? 0));
+  await deletePackageName(tx, gone.id, gone.lower_name);
+}
+
+/** Removes every package of an owner. */
+export async function deletePackagesOf(tx: Transaction, ownerId: number): Promise<void> {
+  const rows = await tx.all<{ id: number }>(
+    "SELECT id FROM forge_packages WHERE owner_id = ?",
+    ownerId,
+  );
+  for (const { id } of rows) await deletePackage(tx, id);
+}
+
+/** Links a package to a repository, or to none. */
+export async function linkPackage(
+  tx: Transaction,
+  id: number,
+  repositoryId: number | undefined,
+): Promise<void> {
+  await tx.run(
+    "UPDATE forge_packages SET repository_id = ?, revision = revision + 1 WHERE id = ?",
+    repositoryId ?? null,
+    id,
+  );
+}
+
+/** Whether an account owns any package. */
+export async function ownsPackage(db: Queries, ownerId: number): Promise<boolean> {
+  const row = await db.get(
+    "SELECT 1 AS found FROM forge_packages WHERE owner_id = ? LIMIT 1",
+    ownerId,
+  );
+  return row !== undefined;
+}
+
+/** Links the packages of a repository to none. */
+export async function unlinkPackagesOf(tx: Transaction, repositoryId: number): Promise<void> {
+  await tx.run(
+    "UPDATE forge_packages SET repository_id = NULL, revision = revision + 1 WHERE repository_id = ?",
+    repositoryId,
+  );
+}
+
+/** Adds a version, or undefined when the package has it. */
+export async function insertVersion(
+  tx: Transaction,
+  { id: packageId, type }: Pick<ForgePackage, "id" | "type">,
+  version: { readonly version: string; readonly creatorId: number; readonly metadata: string },
+): Promise<ForgePackageVersion | undefined> {
+  const row = await tx.get<VersionRow>(
+    `INSERT INTO forge_package_versions (id, package_id, type, creator_id, version, lower_version, metadata, created_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (package_id, lower_version) DO NOTHING RETURNING ${versionColumns}`,
+    await nextId(tx),
+    packageId,
+    type,
+    version.creatorId,
+    version.version,
+    version.version.toLowerCase(),
+    version.metadata,
+    tx.now,
+  );
+  if (row === undefined) return undefined;
+  await adjustVersions(tx, type, 1);
+  return toVersion(row);
+}
+
+/** The package's version; case is ignored. */
+export async function findVersion(
+  db: Queries,
+  packageId: number,
+  version: string,
+): Promise<ForgePackageVersion | undefined> {
+  const row = await db.get<VersionRow>(
+    `SELECT ${versionColumns} FROM forge_package_versions WHERE package_id = ? AND lower_version = ?`,
+    packageId,
+    version.toLowerCase(),
+  );
+  return row && toVersion(row);
+}
+
+/** Every version of a package, oldest first. */
+export async function listVersions(db: Queries, packageId: number): Promise<ForgePackageVersion[]> {
+  const rows = await db.all<VersionRow>(
+    `SELECT ${versionColumns} FROM forge_package_versions WHERE package_id = ? ORDER BY id`,
+    packageId,
+  );
+  return rows.map(toVersion);
+}
+
+export async function updateVersionMetadata(
+  tx: Transaction,
+  id: number,
+  metadata: string,
+): Promise<void> {
+  await tx.run("UPDATE forge_package_versions SET metadata = ? WHERE id = ?", metadata, id);
+}
+
+/** Removes a version with its files and tags, and the package when that was its last. */
+export async function deleteVersion(
+  tx: Transaction,
+  { id, packageId }: Pick<ForgePackageVersion, "id" | "packageId">,
+): Promise<void> {
+  const gone = await tx.get<{ type: string }>(
+    "DELETE FROM forge_package_versions WHERE id = ? RETURNING type",
+    id,
+  );
+  if (gone !== undefined) await adjustVersions(tx, gone.type, -1);
+  const last = await tx.get<GoneRow>(
+    `DELETE FROM forge_packages WHERE id = ?
+     AND NOT EXISTS (SELECT 1 FROM forge_package_versions v WHERE v.package_id = forge_packages.id)
+     RETURNING id, type, lower_name`,
+    packageId,
+  );
+  if (last !== undefined) await deletePackageName(tx, last.id, last.lower_name);
+}
+
+/** Adds a file, or undefined when the version has one of that name. */
+export async function insertFile(
+  tx: Transaction,
+  file: Omit<ForgePackageFile, "id" | "createdAt">,
+): Promise<ForgePackageFile | undefined> {
+  const row = await tx.get<FileRow>(
+    `INSERT INTO forge_package_files (version_id, name, lower_name, size, sha256, sha512, sha1, md5, created_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (version_id, lower_name) DO NOTHING RETURNING ${fileColumns}`,
+    file.versionId,
+    file.name,
+    file.name.toLowerCase(),
+    file.size,
+    file.sha256,
+    file.sha512,
+    file.sha1,
+    file.md5,
+    tx.now,
+  );
+  return row && toFile(row);
+}
+
+/** The version's file of this name; case is ignored. */
+export async function findFile(
+  db: Queries,
+  versionId: number,
+  name: string,
+): Promise<ForgePackageFile | undefined> {
+  const row = await db.get<FileRow>(
+    `SELECT ${fileColumns} FROM forge_package_files WHERE version_id = ? AND lower_name = ?`,
+    versionId,
+    name.toLowerCase(),
+  );
+  return row && toFile(row);
+}
+
+/** The files of a version, in the order of their upload. */
+export async function listFiles(db: Queries, versionId: number): Promise<ForgePackageFile[]> {
+  const rows = await db.all<FileRow>(
+    `SELECT ${fileColumns} FROM forge_package_files WHERE version_id = ? ORDER BY id`,
+    versionId,
+  );
+  return rows.map(toFile);
+}
+
+/** The files of all versions of a package, in the order of their upload. */
+export async function listFilesOfPackage(
+  db: Queries,
+  packageId: number,
+): Promise<ForgePackageFile[]> {
+  const rows = await db.all<FileRow>(
+    `SELECT ${fileColumns} FROM forge_package_files
+     WHERE version_id IN (SELECT v.id FROM forge_package_versions v WHERE v.package_id = ?) ORDER BY id`,
+    packageId,
+  );
+  return rows.map(toFile);
+}
+
+/** Removes a file. */
+export async function deleteFile(tx: Transaction, id: number): Promise<void> {
+  await tx.run("DELETE FROM forge_package_files WHERE id = ?", id);
+}
+
+/** Whether any file has its bytes in this object. */
+export async function isObjectInUse(db: Queries, sha256: string): Promise<boolean> {
+  const row = await db.get(
+    "SELECT 1 AS found FROM forge_package_files WHERE sha256 = ? LIMIT 1",
+    sha256,
+  );
+  return row !== undefined;
+}
+
+async function nextId(tx: Transaction): Promise<number> {
+  const state = await tx.get<{ id: number }>(
+    "UPDATE forge_package_state SET last_id = last_id + 1 WHERE id = 1 RETURNING last_id AS id",
+  );
+  if (state === undefined) throw new Error("the row of forge_package_state is missing");
+  return state.id;
+}
+
+/** What a removed package was found by. */
+interface GoneRow {
+  id: number;
+  type: string;
+  lower_name: string;
+}
+
+/** A row of packages, for other files of this folder. */
+export interface PackageRow {
+  id: number;
+  owner_id: number;
+  type: string;
+  name: string;
+  repository_id: number | null;
+  revision: number;
+  created_at: number;
+  updated_at: number;
+}
+
+interface VersionRow {
+  id: number;
+  package_id: number;
+  creator_id: number | null;
+  version: string;
+  metadata: string;
+  created_at: number;
+}
+
+interface FileRow {
+  id: number;
+  version_id: number;
+  name: string;
+  size: number;
+  sha256: string;
+  sha512: string;
+  sha1: string;
+  md5: string;
+  created_at: number;
+}
+
+const packageColumns = "id, owner_id, type, name, repository_id, revision, created_at, updated_at";
+const versionColumns = "id, package_id, creator_id, version, metadata, created_at";
+const fileColumns = "id, version_id, name, size, sha256, sha512, sha1, md5, created_at";
+
+/** A package of its row. */
+export function toPackage(row: PackageRow): ForgePackage {
+  return {
+    id: row.id,
+    ownerId: row.owner_id,
+    type: row.type,
+    name: row.name,
+    repositoryId: row.repository_id ?? undefined,
+    revision: row.revision,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}
+
+function toVersion(row: VersionRow): ForgePackageVersion {
+  return {
+    id: row.id,
+    packageId: row.package_id,
+    creatorId: row.creator_id ?? undefined,
+    version: row.version,
+    metadata: row.metadata,
+    createdAt: row.created_at,
+  };
+}
+
+function toFile(row: FileRow): ForgePackageFile {
+  return {
+    id: row.id,
+    versionId: row.version_id,
+    name: row.name,
+    size: row.size,
+    sha256: row.sha256,
+    sha512: row.sha512,
+    sha1: row.sha1,
+    md5: row.md5,
+    createdAt: row.created_at,
+  };
+}

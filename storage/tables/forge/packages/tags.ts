@@ -1,0 +1,41 @@
+import type { Queries, Transaction } from "../../../engine/database.ts";
+
+/** The names that a package's versions go by: tag to version. */
+export async function listTags(db: Queries, packageId: number): Promise<Map<string, string>> {
+  const rows = await db.all<{ name: string; version: string }>(
+    `SELECT t.name, v.version FROM forge_package_tags t JOIN forge_package_versions v ON v.id = t.version_id
+     WHERE t.package_id = ? ORDER BY t.name`,
+    packageId,
+  );
+  return new Map(rows.map(({ name, version }) => [name, version]));
+}
+
+/** Gives a version a name, and takes it from whichever had it. */
+export async function setTag(
+  tx: Transaction,
+  packageId: number,
+  name: string,
+  versionId: number,
+): Promise<void> {
+  await tx.run(
+    `INSERT INTO forge_package_tags (package_id, name, version_id) VALUES (?, ?, ?)
+     ON CONFLICT (package_id, name) DO UPDATE SET version_id = excluded.version_id`,
+    packageId,
+    name,
+    versionId,
+  );
+}
+
+/** Takes a name away. Whether a version had it. */
+export async function deleteTag(
+  tx: Transaction,
+  packageId: number,
+  name: string,
+): Promise<boolean> {
+  const { changes } = await tx.run(
+    "DELETE FROM forge_package_tags WHERE package_id = ? AND name = ?",
+    packageId,
+    name,
+  );
+  return changes > 0;
+}

@@ -1,0 +1,358 @@
+import type { Queries, Row, SqlValue, Transaction } from "../../../engine/database.ts";
+import { emptyMailboxesOf } from "../accounts/mailboxes.ts";
+
+export type ObjectFormat = "sha1" | "sha256";
+
+/** Settings as clients name them: this server keeps most of them for those who ask, and acts on few. */
+export type RepositorySettings = Readonly<Record<string, unknown>>;
+
+/** A repository of the forge. Times are epoch milliseconds. */
+export interface ForgeRepository {
+  readonly id: number;
+  readonly ownerId: number;
+  /** As written by whoever made it; unique among the owner's when case is ignored. */
+  readonly name: string;
+  readonly lowerName: string;
+  readonly description: string;
+  /** Empty when there is none. */
+  readonly website: string;
+  /** Changed by whoever opens or closes an issue. */
+  readonly openIssueCount: number;
+  readonly isPrivate: boolean;
+  readonly isTemplate: boolean;
+  /** Since when pushes and new issues are refused; undefined while they are not. */
+  readonly archivedAt: number | undefined;
+  /** What its administrators set besides; what is absent is as it is by default. */
+  readonly settings: RepositorySettings;
+  /** It has no branch yet. */
+  readonly isEmpty: boolean;
+  readonly branchCount: number;
+  /** What HEAD points to, whether the branch exists or not. */
+  readonly defaultBranch: string;
+  readonly objectFormat: ObjectFormat;
+  readonly trustModel: string;
+  /** Keys of license templates. */
+  readonly licenses: readonly string[];
+  readonly sizeKib: number;
+  /** Where the files are, relative to the folder of repositories, with slashes. */
+  readonly path: string;
+  /** The files are not yet where owner and name say. */
+  readonly needsMove: boolean;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+export type NewForgeRepository = Omit<
+  ForgeRepository,
+  | "id"
+  | "lowerName"
+  | "website"
+  | "openIssueCount"
+  | "archivedAt"
+  | "settings"
+  | "createdAt"
+  | "updatedAt"
+>;
+
+/** What may change of a repository after it was made. */
+export type ForgeRepositoryChanges = Partial<
+  Pick<
+    ForgeRepository,
+    | "ownerId"
+    | "name"
+    | "description"
+    | "website"
+    | "isPrivate"
+    | "isTemplate"
+    | "settings"
+    | "isEmpty"
+    | "branchCount"
+    | "defaultBranch"
+    | "sizeKib"
+    | "path"
+    | "needsMove"
+    | "updatedAt"
+  >
+> & { readonly archivedAt?: number | null };
+
+/** Adds a repository. Throws `conflict`: `lower_name` when the owner has one of that name, `path` when the place is taken. */
+export async function insertRepository(
+  tx: Transaction,
+  repository: NewForgeRepository,
+): Promise<ForgeRepository> {
+  const state = await tx.get<{ id: number }>(
+    "UPDATE forge_repository_state SET last_repository_id = last_repository_id + 1 WHERE id = 1 RETURNING last_repository_id AS id",
+  );
+  if (state === undefined) throw new Error("the row of forge_repository_state is missing");
+  const record: ForgeRepository = {
+    ...repository,
+    id: state.id,
+    lowerName: repository.name.toLowerCase(),
+    website: "",
+    openIssueCount: 0,
+    archivedAt: undefined,
+    settings: {},
+    createdAt: tx.now,
+    updatedAt: tx.now,
+  };
+  const row = toRow(record);
+  const columns = Object.keys(row);
+  await tx.run(
+    `INSERT INTO forge_repositories (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`,
+    ...Object.values<SqlValue>(row),
+  );
+  await adjustTotal(tx, record, 1);
+  return record;
+}
+
+/** Writes the given members of a repository, in a transaction when owner or privacy are among them; whether it was there. Throws `conflict` as `insertRepository` does. */
+export async function updateRepository(
+  db: Queries,
+  id: number,
+  changes: ForgeRepositoryChanges,
+): Promise<boolean> {
+  const values: Row = {};
+  if (changes.ownerId !== undefined) values["owner_id"] = changes.ownerId;
+  if (changes.name !== undefined) {
+    values["name"] = changes.name;
+    values["lower_name"] = changes.name.toLowerCase();
+  }
+  if (changes.description !== undefined) values["description"] = changes.description;
+  if (changes.website !== undefined) values["website"] = changes.website;
+  if (changes.isPrivate !== undefined) values["is_private"] = Number(changes.isPrivate);
+  if (changes.isTemplate !== undefined) values["is_template"] = Number(changes.isTemplate);
+  if (changes.archivedAt !== undefined) values["archived_at"] = changes.archivedAt;
+  if (changes.settings !== undefined) values["settings"] = JSON.stringify(changes.settings);
+  if (changes.isEmpty !== undefined) values["is_empty"] = Number(changes.isEmpty);
+  if (changes.branchCount !== undefined) values["branch_count"] = changes.branchCount;
+  if (changes.defaultBranch !== undefined) values["default_branch"] = changes.defaultBranch;
+  if (changes.sizeKib !== undefined) values["size_kib"] = changes.sizeKib;
+  if (changes.path !== undefined) values["path"] = changes.path;
+  if (changes.needsMove !== undefined) values["needs_move"] = Number(changes.needsMove);
+  if (changes.updatedAt !== undefined) values["updated_at"] = changes.updatedAt;
+  const columns = Object.keys(values);
+  if (columns.length === 0) return (await findRepositoryById(db, id)) !== undefined;
+  const isCountedElsewhere = changes.isPrivate !== undefined || changes.ownerId !== undefined;
+  const before = isCountedElsewhere ? await findRepositoryById(db, id) : undefined;
+  if (before !== undefined) {
+    await adjustTotal(db, before, -1);
+    const { ownerId = before.ownerId, isPrivate = before.isPrivate } = changes;
+    await adjustTotal(db, { ownerId, isPrivate }, 1);
+  }
+  const { changes: count } = await db.run(
+    `UPDATE forge_repositories SET ${columns.map((column) => `${column} = ?`).join(", ")} WHERE id = ?`,
+    ...Object.values(values),
+    id,
+  );
+  return count > 0;
+}
+
+/** Removes a repository and, by foreign keys, its labels and watches; its threads from the counts, too. Whether it was there. */
+export async function deleteRepository(tx: Transaction, id: number): Promise<boolean> {
+  await emptyMailboxesOf(tx, id);
+  const gone = await tx.get<{ owner_id: number; is_private: number }>(
+    "DELETE FROM forge_repositories WHERE id = ? RETURNING owner_id, is_private",
+    id,
+  );
+  if (gone === undefined) return false;
+  await adjustTotal(tx, { ownerId: gone.owner_id, isPrivate: gone.is_private === 1 }, -1);
+  return true;
+}
+
+async function adjustTotal(
+  db: Queries,
+  { ownerId, isPrivate }: Pick<ForgeRepository, "ownerId" | "isPrivate">,
+  by: number,
+): Promise<void> {
+  await db.run(
+    `INSERT INTO forge_repository_totals (owner_id, is_private, repositories) VALUES (?, ?, ?)
+     ON CONFLICT (owner_id, is_private)
+     DO UPDATE SET repositories = forge_repository_totals.repositories + excluded.repositories`,
+    ownerId,
+    Number(isPrivate),
+    by,
+  );
+}
+
+export async function findRepositoryById(
+  db: Queries,
+  id: number,
+): Promise<ForgeRepository | undefined> {
+  const row = await db.get<RepositoryRow>(
+    `SELECT ${repositoryColumns} FROM forge_repositories WHERE id = ?`,
+    id,
+  );
+  return row && toRepository(row);
+}
+
+/** Those of these repositories that exist, in no order. */
+export async function findRepositoriesByIds(
+  db: Queries,
+  ids: readonly number[],
+): Promise<ForgeRepository[]> {
+  if (ids.length === 0) return [];
+  const rows = await db.all<RepositoryRow>(
+    `SELECT ${repositoryColumns} FROM forge_repositories WHERE id IN (${ids.map(() => "?").join(", ")})`,
+    ...ids,
+  );
+  return rows.map(toRepository);
+}
+
+/** The owner's repository of this name; case is ignored. */
+export async function findRepositoryByName(
+  db: Queries,
+  ownerId: number,
+  name: string,
+): Promise<ForgeRepository | undefined> {
+  const row = await db.get<RepositoryRow>(
+    `SELECT ${repositoryColumns} FROM forge_repositories WHERE owner_id = ? AND lower_name = ?`,
+    ownerId,
+    name.toLowerCase(),
+  );
+  return row && toRepository(row);
+}
+
+/** Every repository of an owner, by name. */
+export async function listRepositoriesOf(db: Queries, ownerId: number): Promise<ForgeRepository[]> {
+  const rows = await db.all<RepositoryRow>(
+    `SELECT ${repositoryColumns} FROM forge_repositories WHERE owner_id = ? ORDER BY lower_name`,
+    ownerId,
+  );
+  return rows.map(toRepository);
+}
+
+/** The lower-case names of an owner's repositories. */
+export async function listRepositoryNames(db: Queries, ownerId: number): Promise<string[]> {
+  const rows = await db.all<{ lower_name: string }>(
+    "SELECT lower_name FROM forge_repositories WHERE owner_id = ?",
+    ownerId,
+  );
+  return rows.map((row) => row.lower_name);
+}
+
+/** Whether an account owns any repository. */
+export async function ownsRepository(db: Queries, ownerId: number): Promise<boolean> {
+  const row = await db.get(
+    "SELECT 1 AS found FROM forge_repositories WHERE owner_id = ? LIMIT 1",
+    ownerId,
+  );
+  return row !== undefined;
+}
+
+/** A page of all repositories by id, after the given one: for work that goes through all of them. */
+export async function listRepositoriesAfter(
+  db: Queries,
+  afterId: number,
+  limit: number,
+): Promise<ForgeRepository[]> {
+  const rows = await db.all<RepositoryRow>(
+    `SELECT ${repositoryColumns} FROM forge_repositories WHERE id > ? ORDER BY id LIMIT ?`,
+    afterId,
+    limit,
+  );
+  return rows.map(toRepository);
+}
+
+interface RepositoryRow {
+  id: number;
+  owner_id: number;
+  name: string;
+  lower_name: string;
+  description: string;
+  website: string;
+  open_issue_count: number;
+  is_private: number;
+  is_template: number;
+  archived_at: number | null;
+  settings: string;
+  is_empty: number;
+  branch_count: number;
+  default_branch: string;
+  object_format: string;
+  trust_model: string;
+  licenses: string;
+  size_kib: number;
+  path: string;
+  needs_move: number;
+  created_at: number;
+  updated_at: number;
+}
+
+const repositoryColumns = [
+  "id",
+  "owner_id",
+  "name",
+  "lower_name",
+  "description",
+  "website",
+  "open_issue_count",
+  "is_private",
+  "is_template",
+  "archived_at",
+  "settings",
+  "is_empty",
+  "branch_count",
+  "default_branch",
+  "object_format",
+  "trust_model",
+  "licenses",
+  "size_kib",
+  "path",
+  "needs_move",
+  "created_at",
+  "updated_at",
+].join(", ");
+
+function toRepository(row: RepositoryRow): ForgeRepository {
+  return {
+    id: row.id,
+    ownerId: row.owner_id,
+    name: row.name,
+    lowerName: row.lower_name,
+    description: row.description,
+    website: row.website,
+    openIssueCount: row.open_issue_count,
+    isPrivate: row.is_private === 1,
+    isTemplate: row.is_template === 1,
+    archivedAt: row.archived_at ?? undefined,
+    settings: JSON.parse(row.settings),
+    isEmpty: row.is_empty === 1,
+    branchCount: row.branch_count,
+    defaultBranch: row.default_branch,
+    objectFormat: row.object_format === "sha256" ? "sha256" : "sha1",
+    trustModel: row.trust_model,
+    licenses: JSON.parse(row.licenses),
+    sizeKib: row.size_kib,
+    path: row.path,
+    needsMove: row.needs_move === 1,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}
+
+function toRow(repository: ForgeRepository): { [C in keyof RepositoryRow]: SqlValue } {
+  return {
+    id: repository.id,
+    owner_id: repository.ownerId,
+    name: repository.name,
+    lower_name: repository.lowerName,
+    description: repository.description,
+    website: repository.website,
+    open_issue_count: repository.openIssueCount,
+    is_private: Number(repository.isPrivate),
+    is_template: Number(repository.isTemplate),
+    archived_at: repository.archivedAt ?? null,
+    settings: JSON.stringify(repository.settings),
+    is_empty: Number(repository.isEmpty),
+    branch_count: repository.branchCount,
+    default_branch: repository.defaultBranch,
+    object_format: repository.objectFormat,
+    trust_model: repository.trustModel,
+    licenses: JSON.stringify(repository.licenses),
+    size_kib: repository.sizeKib,
+    path: repository.path,
+    needs_move: Number(repository.needsMove),
+    created_at: repository.createdAt,
+    updated_at: repository.updatedAt,
+  };
+}

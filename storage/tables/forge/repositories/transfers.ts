@@ -1,0 +1,100 @@
+import type { Queries, Transaction } from "../../../engine/database.ts";
+
+/** A repository that is offered to somebody who has not answered yet. Times are epoch milliseconds. */
+export interface RepositoryTransfer {
+  readonly repositoryId: number;
+  /** Who offers it. */
+  readonly doerId: number;
+  /** A person or an organization. */
+  readonly recipientId: number;
+  /** Teams of the recipient, an organization, that are to get it, too. */
+  readonly teamIds: readonly number[];
+  readonly createdAt: number;
+}
+
+/** Offers a repository. Throws `conflict` while an earlier offer stands. */
+export async function insertTransfer(
+  tx: Transaction,
+  transfer: Omit<RepositoryTransfer, "createdAt">,
+): Promise<void> {
+  await tx.run(
+    "INSERT INTO forge_repository_transfers (repository_id, doer_id, recipient_id, team_ids, created_at) VALUES (?, ?, ?, ?, ?)",
+    transfer.repositoryId,
+    transfer.doerId,
+    transfer.recipientId,
+    JSON.stringify(transfer.teamIds),
+    tx.now,
+  );
+}
+
+export async function findTransfer(
+  db: Queries,
+  repositoryId: number,
+): Promise<RepositoryTransfer | undefined> {
+  const row = await db.get<TransferRow>(
+    "SELECT repository_id, doer_id, recipient_id, team_ids, created_at FROM forge_repository_transfers WHERE repository_id = ?",
+    repositoryId,
+  );
+  return (
+    row && {
+      repositoryId: row.repository_id,
+      doerId: row.doer_id,
+      recipientId: row.recipient_id,
+      teamIds: JSON.parse(row.team_ids),
+      createdAt: row.created_at,
+    }
+  );
+}
+
+/** Takes an offer away. Whether there was one. */
+export async function deleteTransfer(tx: Transaction, repositoryId: number): Promise<boolean> {
+  const { changes } = await tx.run(
+    "DELETE FROM forge_repository_transfers WHERE repository_id = ?",
+    repositoryId,
+  );
+  return changes > 0;
+}
+
+/** Whether a repository is offered to this person, or to an organization in which the person may make repositories. */
+export async function isOfferedTo(
+  db: Queries,
+  repositoryId: number,
+  userId: number,
+): Promise<boolean> {
+  const row = await db.get(
+    `SELECT 1 AS found FROM forge_repository_transfers t WHERE t.repository_id = ? AND (t.recipient_id = ? OR EXISTS (
+       SELECT 1 FROM forge_team_members m JOIN forge_teams e ON e.id = m.team_id
+       WHERE m.org_id = t.recipient_id AND m.user_id = ? AND e.can_create_repositories = 1))`,
+    repositoryId,
+    userId,
+    userId,
+  );
+  return row !== undefined;
+}
+
+/** The ids of an organization's members who may make repositories there. */
+export async function listRepositoryMakers(db: Queries, orgId: number): Promise<number[]> {
+  const rows = await db.all<{ id: number }>(
+    `SELECT DISTINCT m.user_id AS id FROM forge_team_members m JOIN forge_teams e ON e.id = m.team_id
+     WHERE m.org_id = ? AND e.can_create_repositories = 1 ORDER BY m.user_id`,
+    orgId,
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** How many repositories an account owns. */
+export async function countRepositoriesOf(db: Queries, ownerId: number): Promise<number> {
+  const row = await db.get<{ total: number }>(
+    "SELECT COUNT(*) AS total FROM forge_repositories WHERE owner_id = ?",
+    ownerId,
+  );
+  return row?.total ?? 0;
+}
+
+interface TransferRow {
+  repository_id: number;
+  doer_id: number;
+  recipient_id: number;
+  team_ids: string;
+  created_at: number;
+}

@@ -1,0 +1,37 @@
+import type { Queries } from "../../../engine/database.ts";
+
+/** Has a person watch a repository; watching twice is once. */
+export async function insertWatch(
+  db: Queries,
+  watch: { readonly repositoryId: number; readonly userId: number; readonly createdAt: number },
+): Promise<void> {
+  await db.run(
+    "INSERT INTO forge_watches (repository_id, user_id, created_at) VALUES (?, ?, ?) ON CONFLICT (repository_id, user_id) DO NOTHING",
+    watch.repositoryId,
+    watch.userId,
+    watch.createdAt,
+  );
+}
+
+/** How many people watch each of these repositories; those that nobody watches are left out. */
+export async function countWatchers(
+  db: Queries,
+  repositoryIds: readonly number[],
+): Promise<ReadonlyMap<number, number>> {
+  if (repositoryIds.length === 0) return new Map();
+  const rows = await db.all<{ id: number; watchers: number }>(
+    `SELECT repository_id AS id, COUNT(*) AS watchers FROM forge_watches
+     WHERE repository_id IN (${repositoryIds.map(() => "?").join(", ")}) GROUP BY repository_id`,
+    ...repositoryIds,
+  );
+  return new Map(rows.map(({ id, watchers }) => [id, watchers]));
+}
+
+/** The ids of the people who watch a repository. */
+export async function listWatchers(db: Queries, repositoryId: number): Promise<number[]> {
+  const rows = await db.all<{ id: number }>(
+    "SELECT user_id AS id FROM forge_watches WHERE repository_id = ? ORDER BY user_id",
+    repositoryId,
+  );
+  return rows.map(({ id }) => id);
+}
