@@ -2,7 +2,7 @@ import { hash, randomBytes, randomUUID } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Agent } from "undici";
-import { createByteCache, type ByteCache } from "../../storage/bytes/cache.ts";
+import { createByteCache, type ByteCache } from "../../storage/cache/byte-cache.ts";
 import type { ServerSettings } from "../../storage/cloud/provider.ts";
 import { cloudProviderTypes } from "../../storage/cloud/registry.ts";
 import { createTurns } from "../../storage/cloud/turns.ts";

@@ -4,10 +4,10 @@ import {
   BUCKET_LIMITS,
   createBucketObjects,
   type BucketObjects,
-} from "../../storage/bytes/bucket-objects.ts";
-import { createMovingObjects } from "../../storage/bytes/moving-objects.ts";
-import { createObjectStore, type ObjectStore } from "../../storage/bytes/object-store.ts";
-import type { Refused } from "../../storage/cloud/s3/refusals.ts";
+} from "../../storage/objects/bucket-objects.ts";
+import { createMovingObjects } from "../../storage/objects/moving-objects.ts";
+import { createObjectStore, type ObjectStore } from "../../storage/objects/object-store.ts";
+import type { Refused } from "../../storage/s3/failures.ts";
 import type { DataDirectory } from "../../storage/data-directory.ts";
 import type { Database } from "../../storage/engine/database.ts";
 import { claimInstanceValue } from "../../storage/tables/common/instance.ts";

@@ -1,6 +1,6 @@
 import type { Database } from "../../storage/engine/database.ts";
 import type { SqliteDatabase } from "../../storage/engine/sqlite.ts";
-import type { ByteCache } from "../../storage/bytes/cache.ts";
+import type { ByteCache } from "../../storage/cache/byte-cache.ts";
 import type { DataDirectory } from "../../storage/data-directory.ts";
 import type { Git } from "../../storage/git/git.ts";
 import { backUpDatabase } from "../../storage/engine/rotating-backup.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { buffer } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
-import type { ObjectStore } from "../../storage/bytes/object-store.ts";
+import type { ObjectStore } from "../../storage/objects/object-store.ts";
 
 /** A store to be tried, and what is around it. */
 export interface ObjectStoreSubject extends AsyncDisposable {

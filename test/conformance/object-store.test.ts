@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readdir, rm, stat, utimes } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createObjectStore } from "../../storage/bytes/object-store.ts";
+import { createObjectStore } from "../../storage/objects/object-store.ts";
 import { openBucketSubject, SMALL_BUCKET_SIZES } from "../support/cloud/bucket-objects.ts";
 import { objectStoreSuite, type ObjectStoreSubject } from "./object-store.suite.ts";
 

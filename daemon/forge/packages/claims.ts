@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { ObjectFacts } from "../../../storage/bytes/object-store.ts";
+import type { ObjectFacts } from "../../../storage/objects/object-store.ts";
 import { AppError } from "../../errors.ts";
 
 const hexHeaders = {

@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import type { ObjectStore } from "../../../storage/bytes/object-store.ts";
+import type { ObjectStore } from "../../../storage/objects/object-store.ts";
 import type { ForgePackageFile } from "../../../storage/tables/forge/packages/packages.ts";
 import { AppError } from "../../errors.ts";
 

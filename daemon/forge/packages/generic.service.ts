@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
-import type { ObjectStore } from "../../../storage/bytes/object-store.ts";
+import type { ObjectStore } from "../../../storage/objects/object-store.ts";
 import type { Database, Queries } from "../../../storage/engine/database.ts";
 import {
   deleteFile,

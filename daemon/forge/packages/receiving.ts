@@ -3,7 +3,7 @@ import type {
   ObjectFacts,
   ObjectStore,
   ObjectWriter,
-} from "../../../storage/bytes/object-store.ts";
+} from "../../../storage/objects/object-store.ts";
 import { AppError } from "../../errors.ts";
 
 /** Bytes that have arrived whole. They are nothing yet: `publish` keeps them, `discard` is called in any case. */

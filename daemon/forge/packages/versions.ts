@@ -9,7 +9,7 @@ import {
   linkPackage,
   openPackage,
 } from "../../../storage/tables/forge/packages/packages.ts";
-import type { ObjectFacts } from "../../../storage/bytes/object-store.ts";
+import type { ObjectFacts } from "../../../storage/objects/object-store.ts";
 import { findUserById, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import { notFound } from "../refusals.ts";

@@ -2,7 +2,7 @@
 // May import: daemon/contract, daemon/errors.ts, daemon/vault/{caller,handle}.ts, storage. Never an adapter by name.
 // connections/ and authorization/ open storages; items/ keeps what was listed, bytes/ reads it, changes/ changes it, analysis/
 // looks into it. Start here (what it is made of), then changes/changes.service.ts or bytes/bytes.service.ts.
-import type { ByteCache } from "../../../storage/bytes/cache.ts";
+import type { ByteCache } from "../../../storage/cache/byte-cache.ts";
 import type { CloudProviderType, ProviderDeps } from "../../../storage/cloud/provider.ts";
 import type { Database } from "../../../storage/engine/database.ts";
 import type { Keyring } from "../../../storage/keys/keyring.ts";

@@ -1,8 +1,8 @@
 import type { Store } from "./context.ts";
 import { findObject } from "./context.ts";
-import { toVersionId, unquote, type BucketClient } from "./client.ts";
+import { toVersionId, unquote, type BucketClient } from "../../s3/client.ts";
 import { isThereBeside } from "./listing.ts";
-import { isPrecondition, isRace, type Refused } from "./refusals.ts";
+import { isPrecondition, isRace, type Refused } from "../../s3/failures.ts";
 import type { Failure } from "../outcomes.ts";
 
 /** What became of a change of one object. */

@@ -1,7 +1,7 @@
 import { ADDRESS_REFUSED } from "../transport.ts";
 import type { ConnectFailure } from "../outcomes.ts";
 import type { ConnectOutcome, ConnectRequest, ProviderDeps } from "../provider.ts";
-import { createBucketClient, toRegion, type BucketAddress } from "./client.ts";
+import { createBucketClient, toRegion, type BucketAddress } from "../../s3/client.ts";
 import type { S3Limits, Store } from "./context.ts";
 import { toFindings, toPowers } from "./facts.ts";
 import { createKeys } from "./keys.ts";

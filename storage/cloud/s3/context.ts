@@ -1,8 +1,8 @@
 import type { ReadFailure } from "../outcomes.ts";
 import type { ProviderDeps } from "../provider.ts";
-import type { BucketClient, ObjectHead } from "./client.ts";
+import type { BucketClient, ObjectHead } from "../../s3/client.ts";
 import type { Keys } from "./keys.ts";
-import type { Refused } from "./refusals.ts";
+import type { Refused } from "../../s3/failures.ts";
 
 /** How a server spells keys in listings. */
 export type Spelling = "form" | "percent" | "none";

@@ -1,10 +1,10 @@
 import type { Failure } from "../outcomes.ts";
 import { throughRaces, type Changed } from "./changing.ts";
-import { unquote, type ObjectHead } from "./client.ts";
+import { unquote, type ObjectHead } from "../../s3/client.ts";
 import { findObject, type Store } from "./context.ts";
 import { uploadInParts, type Part } from "./multipart.ts";
-import { isPrecondition, mayHaveLanded, toChangeFailure, type Refused } from "./refusals.ts";
-import { encodePath } from "./signing.ts";
+import { isPrecondition, mayHaveLanded, toChangeFailure, type Refused } from "../../s3/failures.ts";
+import { encodePath } from "../../s3/signing.ts";
 
 /** A copy within the bucket. */
 export interface Copy {

@@ -1,12 +1,12 @@
 import type { Failure } from "../outcomes.ts";
 import { asCount, parseJsonObject, type JsonObject } from "../json.ts";
 import { keepFolder, removeObject } from "./changing.ts";
-import { toSeconds } from "./client.ts";
+import { toSeconds } from "../../s3/client.ts";
 import { findObject, turnOf, type Store } from "./context.ts";
 import { OWN_FOLDER } from "./keys.ts";
 import { pagesOf, type KeyEntry } from "./listing.ts";
-import { mayHaveLanded, toChangeFailure } from "./refusals.ts";
-import { abortOldUploads, abortUpload, findBegun } from "./unfinished.ts";
+import { mayHaveLanded, toChangeFailure } from "../../s3/failures.ts";
+import { abortOldUploads, abortUpload, findBegun } from "../../s3/multipart-uploads.ts";
 
 /** What is about to be done in several requests: read back when the daemon died in between. */
 export type JournalEntry =

@@ -2,11 +2,11 @@ import { contentTypeOf } from "../content-type.ts";
 import type { Failure } from "../outcomes.ts";
 import { createGathering } from "../gathering.ts";
 import type { ListOutcome, ProviderItem } from "../provider.ts";
-import type { ListedObject, ListedPage } from "./answers.ts";
-import { toSeconds, toVersionId, unquote, type ObjectHead } from "./client.ts";
+import type { ListedObject, ListedPage } from "../../s3/responses.ts";
+import { toSeconds, toVersionId, unquote, type ObjectHead } from "../../s3/client.ts";
 import type { Findings, Spelling, Store } from "./context.ts";
 import { childOf, OWN_FOLDER, splitId, toShadow } from "./keys.ts";
-import { toChangeFailure } from "./refusals.ts";
+import { toChangeFailure } from "../../s3/failures.ts";
 
 /** An object as a listing has it, understood. */
 export interface KeyEntry {

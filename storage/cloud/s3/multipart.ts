@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import type { Failure } from "../outcomes.ts";
 import type { Changed } from "./changing.ts";
-import { toVersionId, unquote } from "./client.ts";
+import { toVersionId, unquote } from "../../s3/client.ts";
 import { findObject, type Store } from "./context.ts";
 import { withJournal } from "./journal.ts";
-import { isPrecondition, isRace, mayHaveLanded, type Refused } from "./refusals.ts";
-import { abortUpload, BEGINNING_MS } from "./unfinished.ts";
+import { isPrecondition, isRace, mayHaveLanded, type Refused } from "../../s3/failures.ts";
+import { abortUpload, BEGINNING_MS } from "../../s3/multipart-uploads.ts";
 
 /** A part that the server has. */
 export interface Part {

@@ -1,7 +1,7 @@
 import type { Failure } from "../outcomes.ts";
 import { findObject, hasKeys, type Store } from "./context.ts";
 import { childOf, splitId } from "./keys.ts";
-import { toChangeFailure, type Refused } from "./refusals.ts";
+import { toChangeFailure, type Refused } from "../../s3/failures.ts";
 
 /** A place where something is to be made. */
 export interface Place {

@@ -1,13 +1,13 @@
 import type { Failure } from "../outcomes.ts";
-import type { ListedPage } from "./answers.ts";
-import { unquote, type BucketClient } from "./client.ts";
+import type { ListedPage } from "../../s3/responses.ts";
+import { unquote, type BucketClient } from "../../s3/client.ts";
 import { findObject, type Findings, type Guards, type Spelling, type Store } from "./context.ts";
 import { NEW_COPY_HEADERS, toSourceHeaders } from "./copying.ts";
 import { purge } from "./journal.ts";
 import { OWN_FOLDER } from "./keys.ts";
 import { decodeKey } from "./listing.ts";
-import { toChangeFailure, type Refused } from "./refusals.ts";
-import { abortUpload } from "./unfinished.ts";
+import { toChangeFailure, type Refused } from "../../s3/failures.ts";
+import { abortUpload } from "../../s3/multipart-uploads.ts";
 
 /** A probe's name: every character that servers spell in more than one way. */
 const ODD = "a b+c%41&é'\"<";

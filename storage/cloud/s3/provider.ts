@@ -1,7 +1,6 @@
-// storage/cloud/s3: buckets of Amazon S3 and of the many servers that speak like it. May import: storage/cloud, node, undici.
-// Start here, then connecting.ts (settings), probe.ts (what a server really does), s3.ts (the verbs), client.ts (requests).
-// Keys are no paths: keys.ts. What takes several requests: relocate.ts and journal.ts (copy first, delete last), upload.ts,
-// multipart.ts, remove.ts.
+// storage/cloud/s3: connections to buckets of Amazon S3 and compatible servers, on the client of storage/s3.
+// Start here, then connecting.ts (settings), probe.ts (what a server really supports), s3.ts (the operations).
+// Operations of several requests: relocate.ts and journal.ts (copy first, delete last), upload.ts, multipart.ts, remove.ts.
 import type { CloudProviderType } from "../provider.ts";
 import { connectS3 } from "./connecting.ts";
 import type { S3Limits } from "./context.ts";

@@ -2,10 +2,10 @@ import { encodingOf } from "../content-encoding.ts";
 import { toExactBytes } from "../exact-bytes.ts";
 import type { ReadOutcome, ReadRequest } from "../provider.ts";
 import type { ProviderAnswer } from "../transport.ts";
-import { toObjectHead, unquote, type ObjectHead } from "./client.ts";
+import { toObjectHead, unquote, type ObjectHead } from "../../s3/client.ts";
 import { find, findObject, type Store } from "./context.ts";
 import { toItem, toVersion } from "./listing.ts";
-import { isPrecondition } from "./refusals.ts";
+import { isPrecondition } from "../../s3/failures.ts";
 
 /** The bytes of a file, or a range of them; with a version only that one's. */
 export async function read(store: Store, reading: ReadRequest): Promise<ReadOutcome> {

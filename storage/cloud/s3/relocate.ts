@@ -2,14 +2,14 @@ import { isExpected } from "../expected.ts";
 import type { Failure } from "../outcomes.ts";
 import type { Expected, ItemOutcome } from "../provider.ts";
 import { keepFolder, removeObject } from "./changing.ts";
-import type { ObjectHead } from "./client.ts";
+import type { ObjectHead } from "../../s3/client.ts";
 import { find, findObject, turnOf, type Store } from "./context.ts";
 import { copyObject } from "./copying.ts";
 import { withJournal, type JournalEntry, type Journaled } from "./journal.ts";
 import { splitId } from "./keys.ts";
 import { isThereBeside, toItem } from "./listing.ts";
 import { refusePlace, type Place } from "./names.ts";
-import { mayHaveLanded, toChangeFailure } from "./refusals.ts";
+import { mayHaveLanded, toChangeFailure } from "../../s3/failures.ts";
 
 /** A file that is to have another key. */
 export interface Relocation {

@@ -1,14 +1,14 @@
 import { isExpected } from "../expected.ts";
 import { mayRetryRead, type Failure } from "../outcomes.ts";
 import type { DeleteOutcome, Expected } from "../provider.ts";
-import { readDeleteResult } from "./answers.ts";
+import { readDeleteResult } from "../../s3/responses.ts";
 import { keepFolder, removeObject } from "./changing.ts";
-import { contentMd5 } from "./client.ts";
+import { contentMd5 } from "../../s3/client.ts";
 import { find, findObject, hasKeys, turnOf, type Store } from "./context.ts";
 import { splitId } from "./keys.ts";
 import { pagesOf, toFolderItem, toItem, type KeyEntry } from "./listing.ts";
 import { escapeXml } from "./multipart.ts";
-import { mayHaveLanded, toChangeFailure, toFailure } from "./refusals.ts";
+import { mayHaveLanded, toChangeFailure, toFailure } from "../../s3/failures.ts";
 
 /** What is to go. */
 export interface Removal {

@@ -10,7 +10,7 @@ import { refuseDestination, refusePlace, toPlace, type Place } from "./names.ts"
 import { probe } from "./probe.ts";
 import { read } from "./reading.ts";
 import { relocate } from "./relocate.ts";
-import { mayHaveLanded, toChangeFailure } from "./refusals.ts";
+import { mayHaveLanded, toChangeFailure } from "../../s3/failures.ts";
 import { remove } from "./remove.ts";
 import { upload } from "./upload.ts";
 

@@ -6,12 +6,12 @@ import { inPieces, type Piece } from "../pieces.ts";
 import type { ItemOutcome } from "../provider.ts";
 import { isRewritten } from "../rewritten.ts";
 import { putNew, removeObject, type Changed } from "./changing.ts";
-import { unquote } from "./client.ts";
+import { unquote } from "../../s3/client.ts";
 import { findObject, turnOf, type Store } from "./context.ts";
 import { isThereBeside, toItem } from "./listing.ts";
 import { uploadInParts, type Part } from "./multipart.ts";
 import { refusePlace, type Place } from "./names.ts";
-import { mayHaveLanded, toChangeFailure, type Refused } from "./refusals.ts";
+import { mayHaveLanded, toChangeFailure, type Refused } from "../../s3/failures.ts";
 
 /** A file on its way in. */
 export interface Upload {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readdir, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createObjectStore } from "../../../storage/bytes/object-store.ts";
+import { createObjectStore } from "../../../storage/objects/object-store.ts";
 import { startTestDaemon, type TestAnswer, type TestDaemon } from "../../support/daemon.ts";
 import { createForgePeople } from "../../support/forge/forge-people.ts";
 import { expectWireShape } from "../../support/forge/forge-wire.ts";

@@ -6,7 +6,7 @@ import {
   createBucketObjects,
   type BucketObjects,
   type BucketObjectsDeps,
-} from "../../../storage/bytes/bucket-objects.ts";
+} from "../../../storage/objects/bucket-objects.ts";
 import type { ObjectStoreSubject } from "../../conformance/object-store.suite.ts";
 import { startS3Server, type S3Server, type S3ServerOptions } from "../../stand-ins/s3-server.ts";
 import { startFaultProxy, type FaultProxy } from "./fault-proxy.ts";

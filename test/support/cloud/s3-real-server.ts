@@ -1,5 +1,5 @@
 import { Agent } from "undici";
-import { createBucketClient } from "../../../storage/cloud/s3/client.ts";
+import { createBucketClient } from "../../../storage/s3/client.ts";
 import { toFindings, toPowers } from "../../../storage/cloud/s3/facts.ts";
 import { s3 } from "../../../storage/cloud/s3/provider.ts";
 import type { CloudProvider, Facts, Powers } from "../../../storage/cloud/provider.ts";

@@ -7,7 +7,7 @@ import type { Log } from "../../../daemon/utilities/logging.ts";
 import { createUuid7 } from "../../../daemon/utilities/uuid7.ts";
 import type { VaultCaller } from "../../../daemon/vault/caller.ts";
 import { createCloud, type Cloud, type CloudDeps } from "../../../daemon/vault/cloud/cloud.ts";
-import { createByteCache, type ByteCache } from "../../../storage/bytes/cache.ts";
+import { createByteCache, type ByteCache } from "../../../storage/cache/byte-cache.ts";
 import type { CloudProviderType, ProviderDeps } from "../../../storage/cloud/provider.ts";
 import { localFolder } from "../../../storage/cloud/local-folder/provider.ts";
 import { createTurns } from "../../../storage/cloud/turns.ts";

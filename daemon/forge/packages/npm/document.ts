@@ -3,7 +3,7 @@ import type {
   ObjectFacts,
   ObjectStore,
   ObjectWriter,
-} from "../../../../storage/bytes/object-store.ts";
+} from "../../../../storage/objects/object-store.ts";
 import { AppError } from "../../../errors.ts";
 import { readChunks, type Received, toReceived, uploadTooLarge } from "../receiving.ts";
 import { createDocumentScanner } from "./document-scanner.ts";

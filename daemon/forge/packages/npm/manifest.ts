@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ObjectFacts } from "../../../../storage/bytes/object-store.ts";
+import type { ObjectFacts } from "../../../../storage/objects/object-store.ts";
 import { AppError } from "../../../errors.ts";
 import { assertNpmTag, isNpmVersion } from "./names.ts";
 

@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import type { ObjectStore } from "../../../../storage/bytes/object-store.ts";
+import type { ObjectStore } from "../../../../storage/objects/object-store.ts";
 import type { Database, Queries, Transaction } from "../../../../storage/engine/database.ts";
 import {
   findFile,

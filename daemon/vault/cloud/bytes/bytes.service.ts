@@ -1,5 +1,5 @@
-import type { CachedBytes } from "../../../../storage/bytes/cache-hits.ts";
-import type { Fetched } from "../../../../storage/bytes/fill.ts";
+import type { CachedBytes } from "../../../../storage/cache/cache-hits.ts";
+import type { Fetched } from "../../../../storage/cache/fill.ts";
 import { BrokenOff, type ReadFailure } from "../../../../storage/cloud/outcomes.ts";
 import type { ProviderItem } from "../../../../storage/cloud/provider.ts";
 import type { Connection } from "../../../../storage/tables/vault/connections.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { AppError } from "../../../../daemon/errors.ts";
 import { openObjects } from "../../../../daemon/composition/objects.ts";
-import { createObjectStore, type ObjectStore } from "../../../../storage/bytes/object-store.ts";
+import { createObjectStore, type ObjectStore } from "../../../../storage/objects/object-store.ts";
 import { toDataDirectory } from "../../../../storage/data-directory.ts";
 import type { Database } from "../../../../storage/engine/database.ts";
 import { putObject, readObject } from "../../../conformance/object-store.suite.ts";

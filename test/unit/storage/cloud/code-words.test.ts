@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { toDropboxFailure } from "../../../../storage/cloud/dropbox/failures.ts";
 import { toDriveFailure } from "../../../../storage/cloud/google-drive/failures.ts";
 import { toGraphFailure } from "../../../../storage/cloud/onedrive/failures.ts";
-import { toFailure } from "../../../../storage/cloud/s3/refusals.ts";
+import { toFailure } from "../../../../storage/s3/failures.ts";
 import type { ProviderAnswer } from "../../../../storage/cloud/transport.ts";
 
 // What an adapter notes of a failure goes to the log: codes of the provider's, and nothing that its answer repeats.

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { toBufferBytes } from "../../../../../../storage/bytes/cache-hits.ts";
+import { toBufferBytes } from "../../../../../../storage/cache/cache-hits.ts";
 import type { ItemBytes } from "../../../../../../daemon/vault/cloud/bytes/bytes.service.ts";
 import { createDownloadAnswers } from "../../../../../../daemon/vault/cloud/bytes/bytes.view.ts";
 

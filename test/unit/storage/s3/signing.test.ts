@@ -7,7 +7,7 @@ import {
   sign,
   toCanonicalRequest,
   type Signable,
-} from "../../../../../storage/cloud/s3/signing.ts";
+} from "../../../../storage/s3/signing.ts";
 
 // The examples of the public documentation of Signature Version 4 for S3, with its keys, bucket and time.
 const keys = {

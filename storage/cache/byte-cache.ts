@@ -1,7 +1,6 @@
-// storage/bytes: bytes that croft keeps itself: the byte cache of cloud files, and the objects of packages.
-// May import: storage/engine, storage/tables, node; bucket*.ts speak to a bucket through storage/cloud/s3. Knows no rule of the vault.
-// Start here (the cache's promises), then transfers.ts (one fetch for many), followed-transfers.ts and fill.ts (a file that grows
-// while it is read), cache-hits.ts (what is at hand, how it is checked), cache-index.ts (limits and rows); object-store.ts.
+// storage/cache: the byte cache, local copies of files in connected storage.
+// Start here (what the cache promises), then transfers.ts (requests that share a fetch), fill.ts (a file that is read while it
+// is downloaded), cache-hits.ts (how a stored file is verified), cache-index.ts (limits and eviction).
 import type { Database } from "../engine/database.ts";
 import { listCacheKeysOf } from "../tables/vault/cache.ts";
 import { createBlocks } from "./blocks.ts";

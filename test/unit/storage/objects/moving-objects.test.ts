@@ -2,8 +2,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { createMovingObjects } from "../../../../storage/bytes/moving-objects.ts";
-import { createObjectStore } from "../../../../storage/bytes/object-store.ts";
+import { createMovingObjects } from "../../../../storage/objects/moving-objects.ts";
+import { createObjectStore } from "../../../../storage/objects/object-store.ts";
 import { StorageError } from "../../../../storage/engine/database.ts";
 import { openFilesBelow } from "../../../support/open-files.ts";
 

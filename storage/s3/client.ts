@@ -1,9 +1,11 @@
+// storage/s3: a plain S3 client, used by connected storage (storage/cloud/s3) and by the bucket of package objects.
+// Start here: client.ts sends signed requests, responses.ts parses their XML, failures.ts names why a request was refused.
 import { createHash } from "node:crypto";
-import type { ReadFailure } from "../outcomes.ts";
-import type { ProviderDeps } from "../provider.ts";
-import { createTransport, type ProviderAnswer } from "../transport.ts";
-import { readError, readFields, readPage, type ListedPage } from "./answers.ts";
-import { toFailure, type Refused } from "./refusals.ts";
+import type { ReadFailure } from "../cloud/outcomes.ts";
+import type { ProviderDeps } from "../cloud/provider.ts";
+import { createTransport, type ProviderAnswer } from "../cloud/transport.ts";
+import { readError, readFields, readPage, type ListedPage } from "./responses.ts";
+import { toFailure, type Refused } from "./failures.ts";
 import { EMPTY_HASH, encodePath, encodeQuery, sha256, sign, type SigningKeys } from "./signing.ts";
 
 /** Where a bucket is and who asks. */

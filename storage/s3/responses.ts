@@ -1,6 +1,6 @@
-import { openPlain } from "../content-encoding.ts";
-import { readXml, type XmlElement, type XmlHandlers } from "../xml.ts";
-import type { Offline, ProviderAnswer } from "../transport.ts";
+import { openPlain } from "../cloud/content-encoding.ts";
+import { readXml, type XmlElement, type XmlHandlers } from "../cloud/xml.ts";
+import type { Offline, ProviderAnswer } from "../cloud/transport.ts";
 
 /** An object as a listing has it; texts as they came. */
 export interface ListedObject {

@@ -1,7 +1,7 @@
 import { buffer } from "node:stream/consumers";
 import { Agent } from "undici";
 import { describe, expect, test } from "vitest";
-import type { ObjectStore } from "../../../../storage/bytes/object-store.ts";
+import type { ObjectStore } from "../../../../storage/objects/object-store.ts";
 import { StorageError } from "../../../../storage/engine/database.ts";
 import { putObject, readObject, someBytes } from "../../../conformance/object-store.suite.ts";
 import type { S3Refusal } from "../../../stand-ins/s3-signature.ts";

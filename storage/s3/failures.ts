@@ -1,5 +1,5 @@
-import { toCodeWord, type Failure, type ReadFailure } from "../outcomes.ts";
-import { retryAfterSeconds } from "../transport.ts";
+import { toCodeWord, type Failure, type ReadFailure } from "../cloud/outcomes.ts";
+import { retryAfterSeconds } from "../cloud/transport.ts";
 
 /** A request that did not do what was asked: what the server said, and what that means by itself. */
 export interface Refused {

@@ -1,8 +1,8 @@
 import { StorageError } from "../engine/database.ts";
 import { mayRetryRead, type ReadFailure } from "../cloud/outcomes.ts";
 import { callAgain, READS_MAX, type RetryDeps } from "../cloud/retrying.ts";
-import type { BucketClient } from "../cloud/s3/client.ts";
-import type { Refused } from "../cloud/s3/refusals.ts";
+import type { BucketClient } from "../s3/client.ts";
+import type { Refused } from "../s3/failures.ts";
 
 /** Sizes of uploads; tests take small ones. */
 export interface BucketLimits {

@@ -1,7 +1,7 @@
-import type { Failure } from "../outcomes.ts";
-import { readUploads, type PendingUpload } from "./answers.ts";
+import type { Failure } from "../cloud/outcomes.ts";
+import { readUploads, type PendingUpload } from "./responses.ts";
 import { toSeconds, type BucketClient } from "./client.ts";
-import { mayHaveLanded, toChangeFailure, type Refused } from "./refusals.ts";
+import { mayHaveLanded, toChangeFailure, type Refused } from "./failures.ts";
 
 /** How long a call that begins an upload may take. What begins later was begun by somebody else. */
 export const BEGINNING_MS = 60_000;

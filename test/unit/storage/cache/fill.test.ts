@@ -2,9 +2,9 @@ import type { FileHandle } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
-import { createBlocks } from "../../../../storage/bytes/blocks.ts";
-import { startFill, type FillHelp } from "../../../../storage/bytes/fill.ts";
-import { readSmall } from "../../../../storage/bytes/read-small.ts";
+import { createBlocks } from "../../../../storage/cache/blocks.ts";
+import { startFill, type FillHelp } from "../../../../storage/cache/fill.ts";
+import { readSmall } from "../../../../storage/cache/read-small.ts";
 
 /** A file in memory whose nth write fails, and those after it while `isBroken`. */
 function fakeFile(failAt: number, isBroken: () => boolean) {

@@ -1,3 +1,4 @@
+// storage/objects: package files by SHA-256, as local files (object-store.ts) or in a bucket (bucket-objects.ts).
 import { constants } from "node:fs";
 import { mkdir, open, readdir, rename, stat, unlink, type FileHandle } from "node:fs/promises";
 import { dirname, join } from "node:path";

@@ -1,9 +1,9 @@
 import { open, type FileHandle } from "node:fs/promises";
 import type { ReadFailure } from "../cloud/outcomes.ts";
-import { unquote } from "../cloud/s3/client.ts";
+import { unquote } from "../s3/client.ts";
 import { toCompletion, type Part } from "../cloud/s3/multipart.ts";
-import { mayHaveLanded, type Refused } from "../cloud/s3/refusals.ts";
-import { abortUpload } from "../cloud/s3/unfinished.ts";
+import { mayHaveLanded, type Refused } from "../s3/failures.ts";
+import { abortUpload } from "../s3/multipart-uploads.ts";
 import { isRefused, persist, type Bucket } from "./bucket.ts";
 
 /** Neither aborting nor clearing away ends with what is given up: an upload that nobody knows of would stay. */

@@ -3,9 +3,9 @@ import { encodingOf } from "../cloud/content-encoding.ts";
 import { toExactBytes } from "../cloud/exact-bytes.ts";
 import { BrokenOff } from "../cloud/outcomes.ts";
 import type { ProviderAnswer } from "../cloud/transport.ts";
-import type { Span } from "./blocks.ts";
+import type { Span } from "../cache/blocks.ts";
 import { isRefused, persist, toStorageError, type Bucket } from "./bucket.ts";
-import { RESUMES_MAX } from "./fill.ts";
+import { RESUMES_MAX } from "../cache/fill.ts";
 
 /**
  * Exactly these bytes of a key; undefined when it is gone or the object has another size. Begins again what fails before
