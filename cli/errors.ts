@@ -1,3 +1,4 @@
+import { toJson } from "./output/sanitize.ts";
 import { type CliErrorCode, errorCodes, type ExitCode } from "./exit-codes.ts";
 
 /** What an error may tell besides its code and message. */
@@ -51,7 +52,7 @@ export function exitCodeOf(error: CliError): ExitCode {
 /** The error as machine modes print it: one line of JSON, every key always there. */
 export function toErrorLine(error: CliError): string {
   const { details } = error;
-  return JSON.stringify({
+  return toJson({
     error: {
       code: error.code,
       exit_code: exitCodeOf(error),

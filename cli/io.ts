@@ -1,5 +1,6 @@
 import type { Writable } from "node:stream";
 import { CliError } from "./errors.ts";
+import { sanitizeText } from "./output/sanitize.ts";
 import type { System } from "./system.ts";
 
 /** Terminal colours; identity functions when there is to be no colour. */
@@ -26,10 +27,10 @@ export interface Io {
   readonly errorStyle: Style;
   /** Writes to standard output and waits until more may be written. A closed pipe is `closed_pipe`. */
   write(chunk: string | Uint8Array): Promise<void>;
-  /** A line of information on standard error; silent with `--quiet`. */
-  note(line: string): void;
-  /** A warning or error on standard error. */
-  warn(line: string): void;
+  /** Writes a line of information to standard error, sanitized, then passed through `paint`; silent with `--quiet`. */
+  note(line: string, paint?: (text: string) => string): void;
+  /** Writes a warning or error to standard error, sanitized, then passed through `paint`. */
+  warn(line: string, paint?: (text: string) => string): void;
   /**
    * Replaces the lines that were drawn on standard error's terminal before; an empty text takes them away. `widthOf`
    * tells how many cells a line takes, for lines of more than plain letters.
@@ -57,7 +58,7 @@ export function createIo(system: System, flags: () => IoFlags): Io {
     // A terminal that does not know its size says 0.
     system.stdout.columns || system.stderr.columns || 80;
   const draw = (text: string, widthOf = (line: string) => line.length) => {
-    const lines = text.split("\n");
+    const lines = sanitizeText(text).split("\n");
     // A terminal that was made narrower has wrapped what it showed.
     const before = drawnWidths.reduce(
       (rows, width) => rows + Math.max(1, Math.ceil(width / columns())),
@@ -69,10 +70,10 @@ export function createIo(system: System, flags: () => IoFlags): Io {
     drawn = text;
     system.stderr.write(`\r${up}${lines.map((line) => `\u001b[2K${line}`).join("\n")}${rest}`);
   };
-  const writeLine = (line: string) => {
+  const writeLine = (line: string, paint = (text: string) => text) => {
     // A line of its own goes where the drawing was.
     if (drawn !== "") draw("");
-    system.stderr.write(`${line}\n`);
+    system.stderr.write(`${paint(sanitizeText(line))}\n`);
   };
   return {
     get isInputTerminal() {
@@ -97,8 +98,8 @@ export function createIo(system: System, flags: () => IoFlags): Io {
       return toStyle(colourful(system.stderr.isTTY === true));
     },
     write: (chunk) => writeTo(system.stdout, chunk),
-    note(line) {
-      if (!flags().quiet) writeLine(line);
+    note(line, paint) {
+      if (!flags().quiet) writeLine(line, paint);
     },
     warn: writeLine,
     draw,

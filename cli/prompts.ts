@@ -1,5 +1,6 @@
 import type { CliContext } from "./context.ts";
 import { CliError } from "./errors.ts";
+import { sanitizeLine } from "./output/sanitize.ts";
 
 /** One of several answers. */
 export interface Choice {
@@ -52,18 +53,23 @@ export function createPrompts(cli: Needs): Prompts {
       await assertCanAsk(question, flag);
       const { input } = await import("@inquirer/prompts");
       const settings = byDefault === undefined ? { required: true } : { default: byDefault };
-      return ask(() => input({ message: question, ...settings }, streams()));
+      return ask(() => input({ message: sanitizeLine(question), ...settings }, streams()));
     },
     async choose(question, choices, flag, byDefault) {
       await assertCanAsk(question, flag);
       const { select } = await import("@inquirer/prompts");
       const settings = byDefault === undefined ? {} : { default: byDefault };
-      return ask(() => select({ message: question, choices, ...settings }, streams()));
+      return ask(() =>
+        select(
+          { message: sanitizeLine(question), choices: choices.map(toShownChoice), ...settings },
+          streams(),
+        ),
+      );
     },
     async secret(question, flag) {
       await assertCanAsk(question, flag);
       const { password } = await import("@inquirer/prompts");
-      return ask(() => password({ message: question, mask: false }, streams()));
+      return ask(() => password({ message: sanitizeLine(question), mask: false }, streams()));
     },
     async confirm(question, name) {
       // Nothing will be destroyed.
@@ -72,7 +78,9 @@ export function createPrompts(cli: Needs): Prompts {
       if (flags.yes) return;
       await assertCanAsk(question, "--yes");
       const { confirm } = await import("@inquirer/prompts");
-      const agreed = await ask(() => confirm({ message: question, default: false }, streams()));
+      const agreed = await ask(() =>
+        confirm({ message: sanitizeLine(question), default: false }, streams()),
+      );
       if (!agreed) throw new CliError("cancelled", "cancelled");
     },
   };
@@ -114,4 +122,14 @@ export function createPrompts(cli: Needs): Prompts {
       throw error;
     }
   }
+}
+
+/** Names of providers, connections and settings come from the server. */
+function toShownChoice(choice: Choice) {
+  const { name, description, ...rest } = choice;
+  return {
+    ...rest,
+    name: sanitizeLine(name),
+    ...(description === undefined ? {} : { description: sanitizeLine(description) }),
+  };
 }

@@ -1,7 +1,7 @@
 import type { CliRun } from "./context.ts";
 import { CliError, DryRun, exitCodeOf, toCliError, toErrorLine } from "./errors.ts";
 import { createOutput } from "./output/output.ts";
-import { toVisible } from "./output/visible.ts";
+import { toJson } from "./output/sanitize.ts";
 import type { StopSignal, System } from "./system.ts";
 
 /** How a run learns that it shall stop. */
@@ -101,9 +101,9 @@ export async function reportFailure(
   if (failure.code === "closed_pipe") return exitCodeOf(failure);
   if (isMachine) io.warn(toErrorLine(failure));
   else if (failure.code !== "interrupted" && failure.code !== "terminated") {
-    io.warn(`${io.errorStyle.red("croft:")} ${forPeople(failure.message, io.isErrorTerminal)}`);
+    io.warn(failure.message, (message) => `${io.errorStyle.red("croft:")} ${message}`);
     const { hint, requestId } = failure.details;
-    if (hint !== undefined) io.warn(forPeople(hint, io.isErrorTerminal));
+    if (hint !== undefined) io.warn(hint);
     if (requestId !== undefined && failure.code === "server_error")
       io.warn(`The daemon's log has more under request ${requestId}.`);
   }
@@ -116,10 +116,6 @@ function toStopError(signal: StopSignal): CliError {
     : new CliError("terminated", "terminated");
 }
 
-function forPeople(text: string, isTerminal: boolean): string {
-  return isTerminal ? toVisible(text) : text;
-}
-
 function toDryRunText(would: Readonly<Record<string, unknown>>): string {
-  return `Would do, without --dry-run:\n${JSON.stringify(would, null, 2)}`;
+  return `Would do, without --dry-run:\n${toJson(would, 2)}`;
 }

@@ -5,6 +5,7 @@ import { failureOf } from "../client/client.ts";
 import { parseJson } from "../client/vault-session.ts";
 import type { CliContext } from "../context.ts";
 import { usageError } from "../errors.ts";
+import { escapeJson, sanitizeText } from "../output/sanitize.ts";
 import type { OutputSpec } from "../output/spec.ts";
 
 export const operations = [] as const;
@@ -55,7 +56,7 @@ export function define(command: Command, cli: CliContext, run = runApi): void {
     );
 }
 
-/** Sends any request as the profile in use and prints the answer's body as it came; JSON is indented on a terminal. */
+/** Sends any request as the profile in use and prints the response body; JSON is indented on a terminal. */
 async function runApi(cli: CliContext, options: ApiOptions): Promise<void> {
   const { service, path } = toFullPath(options);
   const hasFields = Object.keys(options.fields).length > 0;
@@ -89,7 +90,9 @@ async function runApi(cli: CliContext, options: ApiOptions): Promise<void> {
     );
   if (cli.io.isOutputTerminal && answer.body.includes(0))
     throw usageError("the terminal would show raw bytes", "send them to a file");
-  await cli.io.write(answer.body);
+  const text = answer.body.toString("utf8");
+  if (value !== undefined) return cli.io.write(escapeJson(text));
+  await cli.io.write(cli.io.isOutputTerminal ? sanitizeText(text) : answer.body);
 }
 
 function toFullPath({ service, path }: ApiOptions): {

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
 import { shapeList } from "../output/spec.ts";
 import { wholeList } from "../output/pages.ts";
-import { toVisibleLine } from "../output/visible.ts";
+import { sanitizeLine } from "../output/sanitize.ts";
 import { listConnections, readConnections } from "./vault/find-connection.ts";
 import { createItemFinder, listItems } from "./vault/find-item.ts";
 import { toPathAddress } from "./vault/item-address.ts";
@@ -33,12 +33,10 @@ export function define(command: Command, cli: CliContext, run = runComplete): vo
 async function runComplete(cli: CliContext, { kind, word }: CompleteOptions): Promise<void> {
   const candidates = await find(cli, kind, word).catch(() => []);
   // A shell shows them on the terminal as they are, one a line.
-  const harmless = candidates.filter(({ value }) => toVisibleLine(value) === value);
+  const harmless = candidates.filter(({ value }) => sanitizeLine(value) === value);
   if (!cli.output.isMachine)
     return cli.io.write(
-      harmless
-        .map(({ value, description }) => `${value}\t${toVisibleLine(description)}\n`)
-        .join(""),
+      harmless.map(({ value, description }) => `${value}\t${sanitizeLine(description)}\n`).join(""),
     );
   await cli.output.list(wholeList(harmless), [
     { header: "value", cell: ({ value }) => value },

@@ -3,6 +3,7 @@ import { commands } from "../commands.ts";
 import type { CliContext } from "../context.ts";
 import { CliError, usageError } from "../errors.ts";
 import { findCommand } from "../find-command.ts";
+import { toJson } from "../output/sanitize.ts";
 import type { OutputSpec } from "../output/spec.ts";
 
 export const operations = [] as const;
@@ -29,5 +30,5 @@ async function runSchema(cli: CliContext, { words }: SchemaOptions): Promise<voi
   const schema = toOutputSchema((await verb.load()).output);
   if (schema === undefined)
     throw new CliError("unsupported", `the output of "croft ${words.join(" ")}" has no fixed form`);
-  await cli.output.text(`${JSON.stringify(schema, null, 2)}\n`, schema);
+  await cli.output.text(`${toJson(schema, 2)}\n`, schema);
 }

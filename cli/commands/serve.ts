@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import type { RunningDaemon } from "../../daemon/main.ts";
 import { listSettings, type SettingName } from "../../daemon/settings/settings.ts";
 import type { CliContext } from "../context.ts";
+import { toJson } from "../output/sanitize.ts";
 import { toShellWord } from "../output/shell-word.ts";
 import { shape, toObjectSchema } from "../output/spec.ts";
 import { openDaemonLog } from "../profile/daemon-log.ts";
@@ -105,7 +106,7 @@ async function announce(cli: CliContext, { urls, firstStart }: RunningDaemon): P
     cli.flags.format === undefined &&
     cli.flags.jq === undefined
   )
-    return cli.io.write(`${JSON.stringify(ready)}\n`);
+    return cli.io.write(`${toJson(ready)}\n`);
   await cli.output.text(toText(urls, firstStart, whatToType(cli)), ready);
 }
 

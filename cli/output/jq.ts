@@ -1,8 +1,9 @@
 import { usageError } from "../errors.ts";
+import { escapeJson, sanitizeText, toJson } from "./sanitize.ts";
 import { compileSmallJq, JqTypeError } from "./small-jq.ts";
 
 /**
- * Evaluates a jq expression and prints as `jq -r` does: strings bare, everything else as JSON on one line.
+ * Evaluates a jq expression and prints as `jq -r` does: strings bare and sanitized, everything else as JSON on one line.
  * The small evaluator answers common expressions; the real engine is loaded for all others and for type errors, and run
  * by `compute`, since an expression may have no end.
  */
@@ -15,15 +16,26 @@ export async function applyJq(
   if (small !== undefined) {
     try {
       return small(input)
-        .map((value) => `${typeof value === "string" ? value : JSON.stringify(value)}\n`)
+        .map((value) => `${typeof value === "string" ? sanitizeText(value) : toJson(value)}\n`)
         .join("");
     } catch (error) {
       if (!(error instanceof JqTypeError)) throw error;
     }
   }
   const text = JSON.stringify(input);
-  const printed = await compute(() => runEngine(text, expression, ["-r", "-c"]));
-  return printed === "" || printed.endsWith("\n") ? printed : `${printed}\n`;
+  // Without -r, so that strings can be told from other values.
+  const documents = await compute(() => runEngine(text, expression, ["-c"]));
+  return documents
+    .split("\n")
+    .filter((document) => document !== "")
+    .map((document) => `${toPrinted(document)}\n`)
+    .join("");
+}
+
+/** A string bare; other values as the engine wrote them, which keeps its notation of numbers. */
+function toPrinted(document: string): string {
+  if (!document.startsWith('"')) return escapeJson(document);
+  return sanitizeText(JSON.parse(document) as string);
 }
 
 /** Refuses what is no jq expression, before a command has done what its output would be made of. */

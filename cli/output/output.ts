@@ -5,7 +5,7 @@ import { type Column, toExactCell, toHumanCell } from "./cells.ts";
 import { type Page, type PageSource, readPages } from "./pages.ts";
 import { assertKnownFields, selectFields } from "./select.ts";
 import type { OutputSpec } from "./spec.ts";
-import { toRowField, toVisible, toVisibleLine } from "./visible.ts";
+import { sanitizeLine, sanitizeText, toJson, toRowField } from "./sanitize.ts";
 
 /** Prints results on standard output, in the way that the flags and the terminal ask for. */
 export interface Output {
@@ -21,8 +21,11 @@ export interface Output {
   stream<T extends object>(items: AsyncIterable<T>, columns: readonly Column<T>[]): Promise<void>;
   /** What a command without a resource did: a small object for scripts, a sentence for people. */
   done(what: Readonly<Record<string, unknown>>, sentence: string): Promise<void>;
-  /** A text that is the result itself; machine modes print `value` instead. */
-  text(text: string, value: unknown): Promise<void>;
+  /**
+   * Prints a text that is the result itself; machine modes print `value` instead. The text is sanitized unless
+   * `isStyled` says that the caller has done so and added colours.
+   */
+  text(text: string, value: unknown, isStyled?: boolean): Promise<void>;
 }
 
 export interface OutputDependencies {
@@ -72,7 +75,7 @@ export function createOutput({ io, flags, clock, endedBySignals }: OutputDepende
     }
     const { toCard } = await import("./table.ts");
     const lines = columns.map(
-      ({ header, cell }) => [header, toVisibleLine(toHumanCell(cell(value), clock()))] as const,
+      ({ header, cell }) => [header, sanitizeLine(toHumanCell(cell(value), clock()))] as const,
     );
     return io.write(toCard(lines, io.style.bold));
   }
@@ -113,14 +116,14 @@ export function createOutput({ io, flags, clock, endedBySignals }: OutputDepende
 
   async function done(what: Readonly<Record<string, unknown>>, sentence: string) {
     if (isMachine) return printDocument(choose(what));
-    if (io.isOutputTerminal) return io.write(`${toVisible(sentence)}\n`);
+    if (io.isOutputTerminal) return io.write(`${sanitizeText(sentence)}\n`);
     const rows = Object.entries(what).map(([name, value]) => [name, toPlain(value)]);
     return io.write(rows.map(toRow).join(""));
   }
 
-  async function text(shown: string, value: unknown) {
+  async function text(shown: string, value: unknown, isStyled = false) {
     if (isMachine) return printDocument(choose(value));
-    return io.write(shown);
+    return io.write(isStyled ? shown : sanitizeText(shown));
   }
 
   /** One document in the machine mode of the flags. */
@@ -141,11 +144,11 @@ export function createOutput({ io, flags, clock, endedBySignals }: OutputDepende
       return io.write(print(items, true));
     }
     if (flags.format === "yaml") {
-      const { stringify } = await import("yaml");
-      return io.write(stringify(value, { lineWidth: 0, aliasDuplicateObjects: false }));
+      const { toYaml } = await import("./yaml.ts");
+      return io.write(toYaml(value));
     }
     // Indented for people's eyes only; a pipe gets one line.
-    return io.write(`${JSON.stringify(value, null, io.isOutputTerminal ? 2 : undefined)}\n`);
+    return io.write(`${toJson(value, io.isOutputTerminal ? 2 : undefined)}\n`);
   }
 
   async function printEach<T extends object>(pages: AsyncIterable<Page<T>>): Promise<void> {
@@ -160,13 +163,13 @@ export function createOutput({ io, flags, clock, endedBySignals }: OutputDepende
     if (template !== undefined) {
       const { compileTemplate } = await import("./template.ts");
       const fill = compileTemplate(template);
-      return async (item) => `${io.isOutputTerminal ? toVisible(fill(item)) : fill(item)}\n`;
+      return async (item) => `${fill(item)}\n`;
     }
     if (jq !== undefined) {
       const { applyJq } = await import("./jq.ts");
       return (item) => applyJq(jq, item, endedBySignals);
     }
-    return async (item) => `${JSON.stringify(item)}\n`;
+    return async (item) => `${toJson(item)}\n`;
   }
 
   async function printSeparated<T extends object>(pages: AsyncIterable<Page<T>>): Promise<void> {
@@ -241,7 +244,7 @@ export function createOutput({ io, flags, clock, endedBySignals }: OutputDepende
 }
 
 function toHumanRow<T>(item: T, columns: readonly Column<T>[], now: number): string[] {
-  return columns.map(({ cell }) => toVisibleLine(toHumanCell(cell(item), now)));
+  return columns.map(({ cell }) => sanitizeLine(toHumanCell(cell(item), now)));
 }
 
 async function* toPages<T>(items: AsyncIterable<T>): AsyncGenerator<Page<T>, void, void> {
@@ -267,5 +270,5 @@ function toRow(fields: readonly string[]): string {
 
 function toPlain(value: unknown): string {
   if (value === null || value === undefined) return "";
-  return typeof value === "object" ? JSON.stringify(value) : String(value);
+  return typeof value === "object" ? toJson(value) : String(value);
 }

@@ -2,7 +2,7 @@ import stringWidth from "string-width";
 import type { CommonFlags, ProgressMode } from "../flags.ts";
 import type { Io } from "../io.ts";
 import { toSizeText } from "./cells.ts";
-import { toVisibleLine } from "./visible.ts";
+import { sanitizeLine, toJson } from "./sanitize.ts";
 import { cutEnd, cutStart } from "./width.ts";
 
 /** The progress of transfers on standard error: bars on a terminal, events for scripts that ask, else nothing. */
@@ -55,7 +55,7 @@ export function createProgress(
   let drawnAt = -Infinity;
   let waitsUntil = -Infinity;
 
-  const event = (what: object) => io.warn(JSON.stringify(what));
+  const event = (what: object) => io.warn(toJson(what));
   const eventOf = (what: string, { name, done, total }: Running) =>
     event({ event: what, item: name, bytes: done, total: total ?? null });
 
@@ -156,7 +156,7 @@ export function toBar({ name, done, total, from = 0, ms, columns }: BarInput): s
   const room = columns - 1 - stringWidth(tail) - 2;
   // Of a path the last part says most.
   const cut = name.includes("/") ? cutStart : cutEnd;
-  const title = cut(toVisibleLine(name), Math.max(0, Math.min(30, room)));
+  const title = cut(sanitizeLine(name), Math.max(0, Math.min(30, room)));
   const barRoom = room - stringWidth(title) - 4;
   const bar =
     total === undefined || barRoom < 8 ? "" : `  ${drawBar(done, total, Math.min(barRoom, 30))}`;

@@ -1,8 +1,8 @@
-import { toRowField } from "./visible.ts";
+import { sanitizeText, toJson, toRowField } from "./sanitize.ts";
 
 /** One line of RFC 4180 CSV, with its line end. Values are exact: nothing is done against formulas. */
 export function toCsvLine(values: readonly unknown[]): string {
-  return `${values.map((value) => quoteCsv(toFieldText(value))).join(",")}\r\n`;
+  return `${values.map((value) => quoteCsv(sanitizeText(toFieldText(value)))).join(",")}\r\n`;
 }
 
 /** One line of tab-separated values, with its line end. */
@@ -13,7 +13,7 @@ export function toTsvLine(values: readonly unknown[]): string {
 /** A JSON value in one field: text as it is, nothing for null, structures as JSON. */
 function toFieldText(value: unknown): string {
   if (value === null || value === undefined) return "";
-  return typeof value === "object" ? JSON.stringify(value) : String(value);
+  return typeof value === "object" ? toJson(value) : String(value);
 }
 
 function quoteCsv(text: string): string {

@@ -1,4 +1,5 @@
 import { usageError } from "../errors.ts";
+import { sanitizeText, toJson } from "./sanitize.ts";
 
 /**
  * Compiles a template: `{{.name}}` and `{{.owner.login}}` are filled in from one item, `{{.}}` is the item as JSON,
@@ -30,7 +31,7 @@ function followPath(item: unknown, path: readonly string[]): unknown {
 
 function toText(value: unknown): string {
   if (value === null || value === undefined) return "";
-  return typeof value === "object" ? JSON.stringify(value) : String(value);
+  return typeof value === "object" ? toJson(value) : sanitizeText(String(value));
 }
 
 function unescape(text: string): string {

@@ -2,6 +2,7 @@ import { createWriteStream, type WriteStream } from "node:fs";
 import { rename, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { Writable } from "node:stream";
+import { escapeJson } from "../output/sanitize.ts";
 import type { OutputStream } from "../system.ts";
 import { makePrivateFolder } from "./make-private-folder.ts";
 
@@ -35,9 +36,11 @@ export async function openDaemonLog(
   const stream = new Writable({
     decodeStrings: false,
     write(chunk: string | Buffer, _encoding, done) {
-      stderr.write(chunk);
+      // Log fields hold names from clients, and the log is read on terminals.
+      const text = escapeJson(String(chunk));
+      stderr.write(text);
       // oxlint-disable-next-line no-control-regex -- colours are what is removed
-      const line = String(chunk).replace(/\u001b\[[\d;]*m/g, "");
+      const line = text.replace(/\u001b\[[\d;]*m/g, "");
       size += line.length;
       file?.write(line);
       if (size < largestLog || file === undefined) return done();

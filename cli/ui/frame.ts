@@ -1,7 +1,7 @@
 import stringWidth from "string-width";
 import type { CliError } from "../errors.ts";
 import type { Style } from "../io.ts";
-import { toVisibleLine } from "../output/visible.ts";
+import { sanitizeLine } from "../output/sanitize.ts";
 import { cutEnd, cutStart, padEnd, wrapWords } from "../output/width.ts";
 import { type Field, splitAtCaret } from "./field.ts";
 import type { Size } from "./screen.tsx";
@@ -59,13 +59,13 @@ export function drawFrame(frame: Frame, size: Size, style: Style): readonly stri
   const isSpacious = size.rows >= spaciousRows;
   const body = [...frame.body.slice(0, height)];
   while (body.length < height) body.push("");
-  const status = toVisibleLine(frame.status);
+  const status = sanitizeLine(frame.status);
   const lines = [
     drawTitle(frame, width, style),
     ...(isSpacious ? [""] : []),
     ...(frame.warning === undefined
       ? []
-      : [style.yellow(cutEnd(`! ${toVisibleLine(frame.warning)}`, width))]),
+      : [style.yellow(cutEnd(`! ${sanitizeLine(frame.warning)}`, width))]),
     ...body,
     ...(isSpacious ? [""] : []),
     ...(frame.panel ?? []),
@@ -85,7 +85,7 @@ export function toProblemText({ message, details }: CliError): string {
 /** What went wrong before anything could be shown, and what to do about it. */
 export function drawFailure(failure: CliError, size: Size, style: Style): readonly string[] {
   const room = innerWidth(size) - 2;
-  const words = (text: string) => wrapWords(toVisibleLine(text), room).map((line) => `  ${line}`);
+  const words = (text: string) => wrapWords(sanitizeLine(text), room).map((line) => `  ${line}`);
   return [
     ...words(toSentence(failure.message)).map(style.red),
     ...(failure.details.hint === undefined ? [] : words(toSentence(failure.details.hint))),
@@ -99,23 +99,23 @@ function toSentence(text: string): string {
 }
 
 function drawTitle({ title, aside, isPath = false }: Frame, width: number, style: Style): string {
-  const right = cutEnd(toVisibleLine(aside), Math.max(0, width - 8));
+  const right = cutEnd(sanitizeLine(aside), Math.max(0, width - 8));
   const room = width - stringWidth(right) - (right === "" ? 0 : 2);
-  const left = padEnd((isPath ? cutStart : cutEnd)(toVisibleLine(title), room), room);
+  const left = padEnd((isPath ? cutStart : cutEnd)(sanitizeLine(title), room), room);
   return right === "" ? style.bold(left.trimEnd()) : `${style.bold(left)}  ${style.dim(right)}`;
 }
 
 function drawQuestion(question: Question, width: number, style: Style): string {
   if (question.kind === "confirm") {
     const answer = " (y/n)";
-    const text = cutEnd(toVisibleLine(question.text), Math.max(0, width - answer.length));
+    const text = cutEnd(sanitizeLine(question.text), Math.max(0, width - answer.length));
     return style.yellow(text) + answer;
   }
   const label = cutEnd(`${question.label} `, Math.max(0, Math.floor(width / 2)));
   const [before, after] = splitAtCaret(question.field);
   const room = width - stringWidth(label) - 1;
-  const shown = cutStart(toVisibleLine(before), room);
-  const rest = cutEnd(toVisibleLine(after), Math.max(0, room - stringWidth(shown)));
+  const shown = cutStart(sanitizeLine(before), room);
+  const rest = cutEnd(sanitizeLine(after), Math.max(0, room - stringWidth(shown)));
   return `${style.bold(label)}${shown}▏${rest}`;
 }
 

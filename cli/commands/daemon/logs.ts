@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import type { CliContext } from "../../context.ts";
 import { CliError, usageError } from "../../errors.ts";
 import { shape } from "../../output/spec.ts";
-import { toVisible } from "../../output/visible.ts";
+import { sanitizeText } from "../../output/sanitize.ts";
 import { daemonLogPath } from "../../profile/daemon-log.ts";
 
 export const operations = [] as const;
@@ -46,13 +46,12 @@ async function runDaemonLogs(cli: CliContext, { lines, follow }: DaemonLogsOptio
     const tail = await readText(file, Math.max(0, at - tailBytes), at);
     const all = tail.split("\n").slice(0, -1);
     const last = lines === 0 ? [] : all.slice(-lines);
-    const show = (text: string) => (cli.io.isOutputTerminal ? toVisible(text) : text);
-    await cli.output.text(show(last.map((line) => `${line}\n`).join("")), { path, lines: last });
+    await cli.output.text(last.map((line) => `${line}\n`).join(""), { path, lines: last });
     while (follow) {
       await cli.system.sleep(pollMs, cli.signal);
       const { size } = await file.stat();
       if (size <= at) continue;
-      await cli.io.write(show(await readText(file, at, size)));
+      await cli.io.write(sanitizeText(await readText(file, at, size)));
       at = size;
     }
   } finally {

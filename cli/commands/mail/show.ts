@@ -2,7 +2,6 @@ import type { Command } from "commander";
 import type { CliContext } from "../../context.ts";
 import { CliError } from "../../errors.ts";
 import { shape } from "../../output/spec.ts";
-import { toVisible } from "../../output/visible.ts";
 import { mailFields, toShownMail } from "./list.ts";
 
 export const operations = [] as const;
@@ -30,7 +29,7 @@ async function runMailShow(cli: CliContext, id: string | undefined): Promise<voi
     );
   const { from, to, subject, date, text, source } = mail;
   const shown = `From: ${from}\nTo: ${to}\nSubject: ${subject}\nDate: ${date}\n\n${text}`;
-  await cli.output.text(cli.io.isOutputTerminal ? toVisible(shown) : shown, {
+  await cli.output.text(shown, {
     ...toShownMail(mail),
     text,
     source,

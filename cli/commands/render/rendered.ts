@@ -47,9 +47,13 @@ export async function printRendered(
   const html = answer.body ?? "";
   if (answer.status !== 200)
     throw new CliError("invalid", html.trim(), { httpStatus: answer.status, service: "forge" });
-  if (options.terminal !== true) return cli.output.text(html, { html });
+  if (options.terminal !== true) return cli.output.text(toReferences(html), { html });
   const { toTerminalText } = await import("./terminal-text.ts");
-  return cli.output.text(toTerminalText(html, { width: cli.io.columns, style: cli.io.style }), {
-    html,
-  });
+  const text = toTerminalText(html, { width: cli.io.columns, style: cli.io.style });
+  return cli.output.text(text, { html }, true);
+}
+
+/** The same HTML with format characters, such as direction marks, as character references. */
+function toReferences(html: string): string {
+  return html.replace(/\p{Cf}/gu, (character) => `&#x${character.codePointAt(0)?.toString(16)};`);
 }

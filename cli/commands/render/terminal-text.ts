@@ -1,6 +1,6 @@
 import stringWidth from "string-width";
 import type { Style } from "../../io.ts";
-import { toVisible } from "../../output/visible.ts";
+import { sanitizeText } from "../../output/sanitize.ts";
 
 interface Options {
   /** Cells of a line. */
@@ -88,7 +88,7 @@ export function toTerminalText(html: string, { width, style }: Options): string 
       /^[a-z]+:/i.test(last.href) &&
       !inline.endsWith(last.href)
     )
-      inline += style.dim(` (${toVisible(last.href)})`);
+      inline += style.dim(` (${sanitizeText(last.href)})`);
     if ((name === "td" || name === "th") && rows !== undefined) {
       rows.at(-1)?.push(inline.trim().replace(/\s+/g, " "));
       inline = "";
@@ -111,7 +111,7 @@ export function toTerminalText(html: string, { width, style }: Options): string 
       if (slash === "/") end(name);
       else begin(name, attributes);
     } else {
-      const shown = toVisible(decode(text));
+      const shown = sanitizeText(decode(text));
       const styled = open.reduce(
         (all, { name: element }) => paint(element, all),
         isCode ? shown : shown.replace(/\s+/g, " "),
@@ -164,7 +164,7 @@ function isNamedByText(attributes: string): boolean {
 
 function attributeOf(attributes: string, name: string): string | undefined {
   const found = new RegExp(`\\s${name}="([^"]*)"`).exec(attributes)?.[1];
-  return found === undefined ? undefined : toVisible(decode(found));
+  return found === undefined ? undefined : sanitizeText(decode(found));
 }
 
 const entities: Readonly<Record<string, string>> = {

@@ -1,5 +1,4 @@
 import type { CliContext } from "../../context.ts";
-import { toVisible } from "../../output/visible.ts";
 
 /** Templates are for everybody: asking for them needs no signing in, and sends no credentials. */
 export const withoutCredentials = { authorization: "none" } as const;
@@ -9,7 +8,7 @@ export async function printNames(cli: CliContext, names: readonly string[]): Pro
   await cli.output.text(names.map((name) => `${name}\n`).join(""), names);
 }
 
-/** Prints a template's text as it is, so that it can be written to a file; machine modes print the whole answer. */
+/** Prints a template's text, which can be redirected into a file; machine modes print the whole answer. */
 export async function printText(cli: CliContext, text: string, answer: object): Promise<void> {
-  await cli.output.text(cli.io.isOutputTerminal ? toVisible(text) : text, answer);
+  await cli.output.text(text, answer);
 }

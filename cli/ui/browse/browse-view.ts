@@ -6,7 +6,7 @@ import type { CliError } from "../../errors.ts";
 import type { Style } from "../../io.ts";
 import { toAgo, toSizeText } from "../../output/cells.ts";
 import { toBar } from "../../output/progress.ts";
-import { toVisible, toVisibleLine } from "../../output/visible.ts";
+import { sanitizeText, sanitizeLine } from "../../output/sanitize.ts";
 import { cutEnd, padEnd, padStart, wrapWords } from "../../output/width.ts";
 import type { Message } from "../errands.ts";
 import {
@@ -218,7 +218,7 @@ function drawConnections(
   );
   return connections.slice(window.top).map((connection, index) => {
     const isCurrent = window.top + index === window.cursor;
-    const name = padEnd(cutEnd(toVisibleLine(connection.display_name), nameWidth), nameWidth);
+    const name = padEnd(cutEnd(sanitizeLine(connection.display_name), nameWidth), nameWidth);
     const facts = [
       connection.provider,
       connection.status === "connected" ? usageOf(connection) : statusNames[connection.status],
@@ -261,7 +261,7 @@ function drawFolder(state: BrowseState, size: Size, style: Style, now: number): 
   const lines = shown.map((item, index) => {
     const isCurrent = window.top + index === window.cursor;
     const isSelected = state.selected.has(item.provider_item_id);
-    const name = toVisibleLine(item.name) + (item.kind === "folder" ? "/" : "");
+    const name = sanitizeLine(item.name) + (item.kind === "folder" ? "/" : "");
     const text = columns(name, sizeOf(item), toShortAge(item.modified_at, now));
     const paint = isCurrent ? style.bold : (line: string) => line;
     return `${isCurrent ? style.bold("❯") : " "}${isSelected ? style.green("+") : " "} ${paint(text)}`;
@@ -295,7 +295,7 @@ function drawTransfers(
   const lines = shown.map(({ name, kind, done, total, startedAt }) => {
     const mark = kind === "download" ? "↓ " : "↑ ";
     if (startedAt === undefined)
-      return style.dim(cutEnd(`${mark}${toVisibleLine(name)}  waits`, innerWidth(size)));
+      return style.dim(cutEnd(`${mark}${sanitizeLine(name)}  waits`, innerWidth(size)));
     const ms = now - startedAt;
     return `${mark}${toBar({ name, done, total, ms, columns: innerWidth(size) - 2 })}`;
   });
@@ -326,6 +326,8 @@ function toPreviewLines(
   if (problem !== undefined) return [...head, ...drawFailure(problem, size, style).slice(0, -2)];
   if (text === undefined) return [...head, style.dim("Loading…")];
   if (text.start === null) return [...head, "This is no text. d saves it on this machine."];
-  const lines = toVisible(text.start.replaceAll("\t", "    ").replaceAll("\r\n", "\n")).split("\n");
+  const lines = sanitizeText(text.start.replaceAll("\t", "    ").replaceAll("\r\n", "\n")).split(
+    "\n",
+  );
   return [...head, ...lines, ...(text.isWhole ? [] : [style.dim("… d saves the whole file")])];
 }

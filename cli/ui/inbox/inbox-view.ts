@@ -4,7 +4,7 @@ import { toTerminalText } from "../../commands/render/terminal-text.ts";
 import type { CliError } from "../../errors.ts";
 import type { Style } from "../../io.ts";
 import { toAgo } from "../../output/cells.ts";
-import { toVisibleLine } from "../../output/visible.ts";
+import { sanitizeLine } from "../../output/sanitize.ts";
 import { cutEnd, padEnd, padStart, wrapWords } from "../../output/width.ts";
 import type { Message } from "../errands.ts";
 import {
@@ -257,9 +257,9 @@ function drawRow(
   const repository =
     repositoryWidth === 0
       ? ""
-      : `${padEnd(cutEnd(toVisibleLine(thread.repository?.full_name ?? ""), repositoryWidth), repositoryWidth)}  `;
+      : `${padEnd(cutEnd(sanitizeLine(thread.repository?.full_name ?? ""), repositoryWidth), repositoryWidth)}  `;
   const room = Math.max(1, width - 4 - stringWidth(repository) - 2 - age.length);
-  const title = padEnd(cutEnd(toVisibleLine(titleOf(thread)), room), room);
+  const title = padEnd(cutEnd(sanitizeLine(titleOf(thread)), room), room);
   const text = status === "read" ? style.dim(title) : isCurrent ? style.bold(title) : title;
   return `${cursor}${selection}${mark} ${style.dim(repository)}${text}  ${style.dim(age)}`;
 }
@@ -278,11 +278,11 @@ export function layOutThread(open: OpenThread, size: Size, style: Style): OpenTh
 function toThreadLines({ thread, text, problem }: OpenThread, size: Size, style: Style): string[] {
   const width = innerWidth(size);
   const address = thread.subject?.html_url ?? "";
-  const title = toVisibleLine(titleOf(thread));
+  const title = sanitizeLine(titleOf(thread));
   const head = [
     // What the first line of the screen has no room for.
     ...(stringWidth(title) > width - asideWidth ? wrapWords(title, width).map(style.bold) : []),
-    ...(address === "" ? [] : [style.dim(cutEnd(toVisibleLine(address), width))]),
+    ...(address === "" ? [] : [style.dim(cutEnd(sanitizeLine(address), width))]),
     "",
   ];
   if (problem !== undefined) return [...head, ...drawFailure(problem, size, style).slice(0, -2)];

@@ -128,7 +128,7 @@ async function connect(
       if (isWizard) cli.io.draw("");
       if (!isWizard || setting === undefined || !(error instanceof CliError)) throw error;
       const text = wrapWords(`${setting.name}: ${error.message}`, cli.io.columns);
-      for (const line of text) cli.io.warn(cli.io.errorStyle.red(line));
+      for (const line of text) cli.io.warn(line, cli.io.errorStyle.red);
       if (setting.secret)
         body.credentials[setting.name] = await readSecret(cli, {
           fromInput: false,

@@ -44,7 +44,7 @@ export async function askSetting(cli: CliContext, setting: Setting): Promise<str
   const { name, type, required, help, choices, default: byDefault } = setting;
   const flag = `--setting ${name}=VALUE`;
   for (const line of help === "" ? [] : wrapWords(help, cli.io.columns))
-    cli.io.note(cli.io.errorStyle.dim(line));
+    cli.io.note(line, cli.io.errorStyle.dim);
   const question = required ? `${name}:` : `${name} (may be empty):`;
   const words = type === "switch" ? ["true", "false"] : choices;
   if (words !== null) {

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { CliContext } from "../../../context.ts";
 import { CliError, usageError } from "../../../errors.ts";
+import { sanitizeText } from "../../../output/sanitize.ts";
 import { listConnections } from "../find-connection.ts";
 import { createItemFinder, listItems } from "../find-item.ts";
 import { toItemAddress } from "../item-address.ts";
@@ -26,6 +27,7 @@ export function define(command: Command, cli: CliContext, run = runItemCat): voi
 async function runItemCat(cli: CliContext, { items }: ItemCatOptions): Promise<void> {
   if (cli.output.isMachine)
     throw usageError("bytes do not go with machine output", "leave the output flags away");
+  const isFiltered = cli.io.isOutputTerminal && !cli.flags.force;
   const finder = createItemFinder(cli);
   for (const word of items) {
     const { connection, id, item } = await finder.find(toItemAddress(word));
@@ -34,16 +36,23 @@ async function runItemCat(cli: CliContext, { items }: ItemCatOptions): Promise<v
     const params = { connection_id: connection.id, item_id: id };
     const opened = await cli.client.download(downloadItem, { params });
     try {
-      if (cli.io.isOutputTerminal && !cli.flags.force && !isText(opened.headers["content-type"]))
+      if (isFiltered && !isText(opened.headers["content-type"]))
         throw usageError(
           "the terminal would show raw bytes",
           '"croft vault item download" writes a file, --force shows them anyway',
         );
-      await streamItem(cli, { params, name: word, opened }, (chunk) => cli.io.write(chunk));
+      const write = isFiltered ? textWriter(cli) : (chunk: Uint8Array) => cli.io.write(chunk);
+      await streamItem(cli, { params, name: word, opened }, write);
     } finally {
       opened.stream.destroy();
     }
   }
+}
+
+/** Writes chunks of UTF-8 text without the characters that a terminal acts on. */
+function textWriter(cli: CliContext): (chunk: Uint8Array) => Promise<void> {
+  const decoder = new TextDecoder();
+  return (chunk) => cli.io.write(sanitizeText(decoder.decode(chunk, { stream: true })));
 }
 
 function isText(contentType: unknown): boolean {

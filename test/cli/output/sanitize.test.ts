@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { toRowField, toVisible, toVisibleLine } from "../../../cli/output/visible.ts";
+import { toRowField, sanitizeText, sanitizeLine } from "../../../cli/output/sanitize.ts";
 import { cases } from "../../support/property.ts";
 
 // oxlint-disable-next-line no-control-regex -- these must be gone
@@ -22,7 +22,7 @@ describe("escape sequences from the server", () => {
     ["text turned around", "a\u202egpj.exe", "agpj.exe"],
     ["isolates", "\u2066a\u2069", "a"],
   ])("cannot do anything: %s", (_what, given, shown) => {
-    expect(toVisible(given)).toBe(shown);
+    expect(sanitizeText(given)).toBe(shown);
   });
 
   test("nothing that a terminal acts on survives, whatever is sent", () => {
@@ -48,15 +48,15 @@ describe("escape sequences from the server", () => {
     });
     fc.assert(
       fc.property(nasty, (text) => {
-        expect(toVisible(text)).not.toMatch(acted);
-        expect(toVisibleLine(text)).not.toMatch(/[\r\n\t]/);
+        expect(sanitizeText(text)).not.toMatch(acted);
+        expect(sanitizeLine(text)).not.toMatch(/[\r\n\t]/);
       }),
       cases(2000),
     );
   });
 
   test("ordinary text stays: umlauts, emoji, right-to-left letters", () => {
-    expect(toVisible("Größe 👩‍👩‍👧 שלום")).toBe("Größe 👩‍👩‍👧 שלום");
+    expect(sanitizeText("Größe 👩‍👩‍👧 שלום")).toBe("Größe 👩‍👩‍👧 שלום");
   });
 });
 

@@ -1,0 +1,63 @@
+// cli/output: prints results: tables, rows, JSON, YAML, CSV, templates and progress. Start with output.ts.
+//
+// Strings from the server, from file names and from mails may hold characters that a terminal acts on. Human formats
+// remove them, because the reader of a pipe is often a terminal too. JSON and YAML keep every character as an escape.
+
+/** OSC and the other string sequences up to their terminator or line end, CSI, two-character escapes, 8-bit forms. */
+const escapeSequences =
+  // oxlint-disable-next-line no-control-regex -- control characters are what is removed
+  /(?:\u001b[\]PX^_]|[\u0090\u0098\u009d-\u009f])[^\u0007\u001b\u009c\n]*(?:\u0007|\u001b\\|\u009c)?|(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]?|\u001b[ -/]*[0-~]?/g;
+
+/**
+ * Control characters except tab and line feed, and format characters: bidirectional controls, zero-width characters,
+ * tags. A joiner stays after a character outside ASCII, where emoji, Persian and Indic scripts need it.
+ */
+const controlsAndFormats =
+  // oxlint-disable-next-line no-control-regex -- control characters are what is removed
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029]|(?![\u200c\u200d])\p{Cf}|(?<![^\u0000-\u007f])[\u200c\u200d]/gu;
+
+/** Removes everything that a terminal would act on. Tab and line feed stay. */
+export function sanitizeText(text: string): string {
+  return text.replace(escapeSequences, "").replace(controlsAndFormats, "");
+}
+
+/** Removes everything that a terminal would act on and joins the lines with spaces. */
+export function sanitizeLine(text: string): string {
+  return sanitizeText(text.replace(/\s*[\t\r\n\v\f\u0085\u2028\u2029]+\s*/g, " "));
+}
+
+/**
+ * Returns one field of a tab-separated row: sanitized, with tab, line feed, carriage return and backslash written as
+ * `\t`, `\n`, `\r` and `\\`.
+ */
+export function toRowField(text: string): string {
+  return text
+    .split(/([\t\r\n])/)
+    .map(sanitizeRowPart)
+    .join("");
+}
+
+function sanitizeRowPart(part: string): string {
+  return rowEscapes[part] ?? sanitizeText(part).replaceAll("\\", "\\\\");
+}
+
+const rowEscapes: Readonly<Record<string, string>> = { "\t": "\\t", "\n": "\\n", "\r": "\\r" };
+
+/** What JSON leaves unescaped although a terminal or an editor acts on it: DEL, C1, format characters, separators. */
+export const unsafeInJson = /[\u007f-\u009f\u2028\u2029]|\p{Cf}/gu;
+
+/** Returns the same JSON document with control and format characters written as `\u` escapes. */
+export function escapeJson(json: string): string {
+  return json.replace(unsafeInJson, (character) =>
+    character
+      .split("")
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+      .join(""),
+  );
+}
+
+/** Returns `value` as JSON whose control and format characters are `\u` escapes. */
+export function toJson(value: unknown, indent?: number): string {
+  // Undefined has no JSON; `null` keeps the output a document.
+  return escapeJson(JSON.stringify(value, null, indent) ?? "null");
+}

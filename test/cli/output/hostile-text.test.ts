@@ -1,0 +1,120 @@
+import { describe, expect, test } from "vitest";
+import { parse as parseYaml } from "yaml";
+import { createContext } from "../../../cli/context.ts";
+import { CliError } from "../../../cli/errors.ts";
+import { type CommonFlags, noFlags } from "../../../cli/flags.ts";
+import type { Column } from "../../../cli/output/cells.ts";
+import { wholeList } from "../../../cli/output/pages.ts";
+import { neverStopping, reportFailure } from "../../../cli/report.ts";
+import { fakeSystem } from "../support/run-cli.ts";
+
+/** One of each kind: OSC, CSI, BEL, backspace, C1, direction marks, zero width, tags, line separators. */
+const hostile =
+  "a\u001b]0;owned\u0007b\u001b[2Jc\u0007d\be\u009b31mf\u009d0;t\u009cg\u0085h\u202ei\u2066j\u200bk\u{e0041}l\u2028m\u2029n\u00ado\ufeffp";
+
+interface Thing {
+  readonly name: string;
+  readonly inner: { readonly [key: string]: string };
+  readonly lines: string;
+}
+
+const thing: Thing = { name: hostile, inner: { [hostile]: hostile }, lines: `1${hostile}\n2\r\n3` };
+
+const columns: readonly Column<Thing>[] = [
+  { header: "name", cell: ({ name }) => name },
+  { header: "lines", cell: ({ lines }) => lines },
+  { header: "list", cell: ({ name }) => [name, name] },
+];
+
+// oxlint-disable-next-line no-control-regex -- none of these may be printed
+const actedOn = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u2028\u2029]|\p{Cf}/u;
+
+const human: Readonly<Record<string, Partial<CommonFlags>>> = {
+  table: {},
+  csv: { format: "csv", json: ["name", "inner", "lines"] },
+  tsv: { format: "tsv", json: ["name", "inner", "lines"] },
+  template: { template: "{{.name}} {{.inner}} {{.lines}} {{.}}" },
+  "jq strings": { jq: ".[].name" },
+  "jq strings of the full engine": { jq: "map(.name, .lines) | .[]" },
+  "jq strings item by item": { jq: ".lines", ndjson: true },
+};
+
+const exact: Readonly<Record<string, Partial<CommonFlags>>> = {
+  "--json": { json: true },
+  "--json=fields": { json: ["name", "inner", "lines"] },
+  "jq documents": { jq: "." },
+  "jq documents of the full engine": { jq: "map(. + {})" },
+  yaml: { format: "yaml" },
+};
+
+async function print(flags: Partial<CommonFlags>, isTerminal: boolean, what: "list" | "resource") {
+  const system = fakeSystem({ home: "/nowhere", terminal: isTerminal, columns: 400 });
+  const cli = createContext(system, neverStopping);
+  cli.useFlags({ ...noFlags, color: false, ...flags });
+  if (what === "list") await cli.output.list(wholeList([thing]), columns);
+  else await cli.output.resource(thing, columns);
+  return system.written.out();
+}
+
+describe.each([
+  ["on a terminal", true],
+  ["in a pipe", false],
+])("hostile text from the server %s", (_where, isTerminal) => {
+  test.each(Object.keys(human))("is removed from a list as %s", async (format) => {
+    const out = await print(human[format] ?? {}, isTerminal, "list");
+    expect(out).not.toMatch(actedOn);
+    expect(out.replaceAll(" ", "")).toContain("abcdefghijklmnop");
+  });
+
+  test.each(["table", "csv", "tsv", "template"])(
+    "is removed from a resource as %s",
+    async (format) => {
+      const out = await print(human[format] ?? {}, isTerminal, "resource");
+      expect(out).not.toMatch(actedOn);
+      expect(out.replaceAll(" ", "")).toContain("abcdefghijklmnop");
+    },
+  );
+
+  test.each(Object.keys(exact))("is escaped and exact in a list as %s", async (format) => {
+    const out = await print(exact[format] ?? {}, isTerminal, "list");
+    expect(out).not.toMatch(actedOn);
+    expect(format === "yaml" ? parseYaml(out) : JSON.parse(out)).toEqual([thing]);
+  });
+
+  test("is escaped and exact in every line of --ndjson and of --meta", async () => {
+    const lines = await print({ ndjson: true }, isTerminal, "list");
+    expect(lines).not.toMatch(actedOn);
+    expect(JSON.parse(lines)).toEqual(thing);
+    const meta = await print({ meta: true, json: true }, isTerminal, "list");
+    expect(meta).not.toMatch(actedOn);
+    expect(JSON.parse(meta)).toMatchObject({ items: [thing] });
+  });
+
+  test("is removed from the rows of a command without a resource and from texts", async () => {
+    const system = fakeSystem({ home: "/nowhere", terminal: isTerminal });
+    const cli = createContext(system, neverStopping);
+    await cli.output.done({ deleted: true, name: hostile, inner: { hostile } }, hostile);
+    await cli.output.text(hostile, hostile);
+    expect(system.written.out()).not.toMatch(actedOn);
+  });
+
+  test("is removed from notes, warnings, errors and hints, and escaped in errors as JSON", async () => {
+    const system = fakeSystem({ home: "/nowhere", terminal: isTerminal });
+    const cli = createContext(system, neverStopping);
+    cli.useFlags({ ...noFlags, color: false });
+    cli.io.note(hostile);
+    cli.io.warn(hostile);
+    const error = new CliError("conflict", hostile, { hint: hostile, reason: hostile });
+    await reportFailure(error, cli, false);
+    expect(system.written.err()).not.toMatch(actedOn);
+    await reportFailure(error, cli, true);
+    const last = system.written.err().trimEnd().split("\n").at(-1) ?? "";
+    expect(last).not.toMatch(actedOn);
+    expect(JSON.parse(last)).toMatchObject({ error: { message: hostile, reason: hostile } });
+  });
+});
+
+test("a YAML scalar beyond the basic plane is one escape", async () => {
+  const out = await print({ format: "yaml" }, false, "resource");
+  expect(out).toContain("\\U000e0041");
+});
