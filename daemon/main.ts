@@ -1,33 +1,38 @@
 // daemon: the server process. This file is the composition root: settings in, a listening daemon out.
 // It alone names concrete adapters; everything it builds is handed what it needs.
 // The command line's `serve`, `init`, `mail` and `key` import it; nothing else does.
-import { randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { toDataDirectory } from "../storage/data-directory.ts";
 import { hasMasterKey } from "../storage/keys/master-key.ts";
 import { addKey, retireOldKeys } from "../storage/keys/open.ts";
 import type { RestoredDatabase } from "../storage/restore-database.ts";
 import { writePrivately } from "../storage/keys/private-file.ts";
-import { createAddresses } from "./composition/addresses.ts";
 import { compose, type Composed } from "./composition/compose.ts";
 import type { SettingPaths } from "./settings/paths.ts";
 import { listSettings, type Settings } from "./settings/settings.ts";
 import { AppError } from "./errors.ts";
 import {
   createAdministrators,
+  createHasher,
   generatePassword,
   type Initialised,
   isInitialised,
-} from "./composition/first-start.ts";
-import { listenEverywhere, type ListeningEverywhere } from "./composition/listening.ts";
+  type ServiceDeps,
+} from "./composition/accounts.ts";
+import {
+  createAddresses,
+  listenEverywhere,
+  type ListeningEverywhere,
+} from "./composition/network.ts";
 import type { NodeHandler } from "./http/server.ts";
+import { createLimiter } from "./http/limits.ts";
 import { openCertificate } from "./http/tls.ts";
 import { createJobQueue } from "./jobs/queue.ts";
 import { type KeyRotation, rotateMasterKey } from "./composition/key-rotation.ts";
 import { createLogger, type Log } from "./utilities/logging.ts";
+import { createUuid7 } from "./utilities/uuid7.ts";
 import { listMails, type OutboxMail, readMail } from "./outbound/mail/outbox.ts";
-import { restoreCopy } from "./composition/restore.ts";
-import { createHasher, type ServiceDeps } from "./composition/services.ts";
-import { openStores, type Stores, toKeyringOptions } from "./composition/stores.ts";
+import { openStores, restoreCopy, type Stores, toKeyringOptions } from "./composition/stores.ts";
 
 /** What a daemon is made of: resolved settings and the process' surroundings. */
 export interface DaemonInput {
@@ -222,6 +227,8 @@ function toServiceDeps(input: DaemonInput, stores: Stores, log: Log): ServiceDep
     stores,
     db: stores.db,
     hasher: createHasher(),
+    limiter: createLimiter({ db: stores.db, clock, enabled: settings.rateLimits }),
+    newId: createUuid7(clock, randomBytes),
     addresses: createAddresses(settings),
     queue: createJobQueue({
       db: stores.db,

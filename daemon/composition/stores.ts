@@ -1,10 +1,13 @@
 import type { Database } from "../../storage/engine/database.ts";
 import { openDatabase } from "../../storage/engine/open.ts";
+import { existsSync } from "node:fs";
+import { isAbsolute, join } from "node:path";
 import {
   createPrivateFolder,
   emptyTemporaryFolder,
   holdsDatabase,
   openDataDirectory,
+  toDataDirectory,
   type DataDirectory,
 } from "../../storage/data-directory.ts";
 import {
@@ -19,6 +22,11 @@ import {
   openKeyring,
   type OpenKeyringOptions,
 } from "../../storage/keys/open.ts";
+import {
+  listCopies,
+  restoreDatabase,
+  type RestoredDatabase,
+} from "../../storage/restore-database.ts";
 import { AppError } from "../errors.ts";
 import type { Log } from "../utilities/logging.ts";
 import type { DaemonInput } from "../main.ts";
@@ -99,4 +107,38 @@ function takenText(root: string, holder: InstanceHolder | undefined): string {
   const who = holder === undefined ? "Another process" : `A croft daemon (process ${holder.pid})`;
   const where = holder?.urls.length ? ` and serves ${holder.urls.join(" and ")}` : "";
   return `${who} already uses ${root}${where}. Stop it with \`croft daemon stop\`, or choose another folder with CROFT_HOME.`;
+}
+
+/** See `restore` in main.ts. */
+export async function restoreCopy(
+  { settings, paths, clock, process }: DaemonInput,
+  copy: string,
+): Promise<RestoredDatabase> {
+  if (settings.databaseUrl !== undefined)
+    throw new AppError(
+      "invalid_argument",
+      "the database is on a server (database_url): restore it there, with the server's own tools",
+    );
+  // First, as nothing may be made where there is nothing to restore.
+  const path = await findCopy(copy, toDataDirectory(paths.dataDirectory));
+  const { pid, mark, userId } = process;
+  const directory = await openDataDirectory(paths.dataDirectory, { userId, createParents: false });
+  const lock = await takeLock(directory, { pid, mark, startedAt: clock() });
+  try {
+    return await restoreDatabase(path, directory, clock);
+  } finally {
+    await lock.release();
+  }
+}
+
+async function findCopy(copy: string, directory: DataDirectory): Promise<string> {
+  const copies = await listCopies(directory);
+  const name = copy === "latest" ? copies[0] : copy;
+  if (name !== undefined && isAbsolute(name) && existsSync(name)) return name;
+  if (name !== undefined && copies.includes(name)) return join(directory.backups, name);
+  const known = copies.length === 0 ? "there are none" : copies.join(", ");
+  throw new AppError(
+    "not_found",
+    `there is no copy ${JSON.stringify(copy)}; in ${directory.backups}: ${known}`,
+  );
 }

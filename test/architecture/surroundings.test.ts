@@ -6,6 +6,8 @@ import type { SourceFile } from "./source-tree.ts";
 const entryFiles = new Set([
   "daemon/main.ts",
   "daemon/composition/compose.ts",
+  "daemon/composition/forge.ts",
+  "daemon/composition/vault.ts",
   "cli/main.ts",
   "cli/context.ts",
   "cli/system.ts",

@@ -16,7 +16,7 @@ import { toEmbeddedUserView } from "../accounts/user.view.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { RepositoryEvents } from "./events.ts";
 import type { RepositoryTemplates } from "./first-files.ts";
-import { createPlacing, enqueueTidy } from "./placing.ts";
+import { createPlacing, enqueueTidy, type Placing, type PlacingDeps } from "./placing.ts";
 import { createRepositoriesService, type Repositories } from "./repositories.service.ts";
 import { createTransfers, type Transfers } from "./transfers.service.ts";
 import { createUnadopted, type Unadopted } from "./unadopted.service.ts";
@@ -33,8 +33,7 @@ export interface ForgeRepositoriesDeps {
   readonly events: RepositoryEvents;
   readonly urls: ForgeUrls;
   readonly log: Log;
-  /** No other process works in the folder of repositories. */
-  readonly isAlone: boolean;
+  readonly folders: RepositoryFolders;
 }
 
 /** The forge's repositories. */
@@ -43,32 +42,12 @@ export interface ForgeRepositories {
   readonly transfers: Transfers;
   readonly unadopted: Unadopted;
   readonly urls: ForgeUrls;
-  /**
-   * The absolute folder of a repository's files, wherever they are on the way to. Valid for work that begins now: run
-   * git in it, it may be moved meanwhile. Refuses with `not_found` when the repository or its files are gone.
-   */
-  readonly locate: (repository: ForgeRepository) => Promise<string>;
-  /** Finishes or undoes what a crash left. Before anything is served. */
-  recover(): Promise<void>;
 }
 
 export function createForgeRepositories(deps: ForgeRepositoriesDeps): ForgeRepositories {
-  const { db, files, jobs, urls } = deps;
-  const placing = createPlacing(deps);
-  jobs.register(placing.job);
-  const sweepSoon = () => db.transaction((tx) => enqueueTidy(jobs.enqueue, tx));
+  const { jobs, urls, folders } = deps;
+  const { placing, locate, sweepSoon } = folders;
   const commitEmail = (user: ForgeUser) => toEmbeddedUserView(user, true, urls).email;
-  const locate: ForgeRepositories["locate"] = async (repository) => {
-    const found = await files.locate(repository.path);
-    if (found !== undefined) return found;
-    // Being moved at this moment: what the row says holds again when the move is over.
-    const moved = await placing.alone(async () => {
-      const today = await findRepositoryById(db, repository.id);
-      return today && files.locate(today.path);
-    });
-    if (moved === undefined) throw new AppError("not_found", "the repository's files are missing");
-    return moved;
-  };
   return {
     repositories: createRepositoriesService({
       ...deps,
@@ -80,7 +59,46 @@ export function createForgeRepositories(deps: ForgeRepositoriesDeps): ForgeRepos
     transfers: createTransfers({ ...deps, placing, enqueue: jobs.enqueue }),
     unadopted: createUnadopted({ ...deps, placing, sweepSoon }),
     urls,
-    locate,
+  };
+}
+
+/** The folders on disk that belong to the repositories' rows. */
+export interface RepositoryFolders {
+  readonly placing: Placing;
+  /**
+   * Returns the absolute folder of a repository's files, also while they are being moved. Run git in it at once: it may
+   * move afterwards. Refuses with `not_found` when the repository or its files are missing.
+   */
+  readonly locate: (repository: ForgeRepository) => Promise<string>;
+  /** Enqueues the job that finishes moves and deletions. */
+  readonly sweepSoon: () => Promise<void>;
+  /** Finishes or undoes what a crash left. Call it before anything is served. */
+  recover(): Promise<void>;
+}
+
+export function createRepositoryFolders(
+  deps: PlacingDeps & { readonly jobs: Pick<JobQueue, "enqueue" | "register"> },
+): RepositoryFolders {
+  const { db, files, jobs } = deps;
+  const placing = createPlacing(deps);
+  jobs.register(placing.job);
+  const sweepSoon = () => db.transaction((tx) => enqueueTidy(jobs.enqueue, tx));
+  return {
+    placing,
+    sweepSoon,
+
+    async locate(repository) {
+      const found = await files.locate(repository.path);
+      if (found !== undefined) return found;
+      // A move may be under way: once it is over, the row's path holds again.
+      const moved = await placing.alone(async () => {
+        const today = await findRepositoryById(db, repository.id);
+        return today && files.locate(today.path);
+      });
+      if (moved === undefined)
+        throw new AppError("not_found", "the repository's files are missing");
+      return moved;
+    },
 
     async recover() {
       await placing.recover();

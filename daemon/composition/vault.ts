@@ -7,54 +7,46 @@ import type { ServerSettings } from "../../storage/cloud/provider.ts";
 import { cloudProviderTypes } from "../../storage/cloud/registry.ts";
 import { createTurns } from "../../storage/cloud/turns.ts";
 import type { DataDirectory } from "../../storage/data-directory.ts";
-import type { Database } from "../../storage/engine/database.ts";
-import type { Keyring } from "../../storage/keys/keyring.ts";
 import { getCacheLimit } from "../../storage/tables/vault/analysis-settings.ts";
 import type { Settings } from "../settings/settings.ts";
-import type { JobQueue } from "../jobs/queue.ts";
-import type { Log } from "../utilities/logging.ts";
-import { createAddressCheck, type Listener } from "../outbound/address-policy.ts";
+import type { Route } from "../http/handle.ts";
+import { createAddressCheck } from "../outbound/address-policy.ts";
 import { createGuardedDispatcher } from "../outbound/guarded-request.ts";
 import { machineAddresses } from "../outbound/machine-addresses.ts";
 import { createRandomPool } from "../utilities/random-pool.ts";
 import { createUuid7 } from "../utilities/uuid7.ts";
-import { createCloud, type Cloud } from "../vault/cloud/cloud.ts";
-
-/** What the cloud side needs of the daemon. */
-export interface CloudSurroundings {
-  readonly db: Database;
-  readonly settings: Settings;
-  readonly directory: DataDirectory;
-  readonly keys: Keyring;
-  readonly jobs: Pick<JobQueue, "enqueue" | "register">;
-  readonly log: Log;
-  /** Epoch milliseconds. */
-  readonly clock: () => number;
-  /** From 0 up to 1. */
-  readonly random: () => number;
-  /** Base of the links that are handed out, without a trailing slash. */
-  readonly publicUrl: () => string;
-  /** The daemon's own addresses, which nobody may be made to call. */
-  readonly ownAddresses: () => readonly Listener[];
-}
-
-/** The cloud side with its cache. */
-export interface OpenCloud {
-  readonly cloud: Cloud;
-  readonly cache: ByteCache;
-  /** Begins the work beside requests: index and files of the cache are made to agree. */
-  start(): void;
-  close(): Promise<void>;
-}
+import { accountRoutes } from "../vault/accounts/accounts.routes.ts";
+import type { VaultAccounts } from "../vault/accounts/accounts.ts";
+import { adminRoutes } from "../vault/admin/admin.routes.ts";
+import { createVaultAdministration } from "../vault/admin/admin.ts";
+import { createDailyExports, type DailyExports } from "../vault/admin/daily-exports.ts";
+import { cloudRoutes, createCloud } from "../vault/cloud/cloud.ts";
+import type { ServiceDeps } from "./accounts.ts";
 
 /** Memory for small cached files. */
 const CACHE_MEMORY_BYTES = 32 * 1024 * 1024;
 /** Vendors' connections are kept for the next request of the same person. */
 const VENDOR_KEEP_ALIVE_MS = 30_000;
 
-/** Opens the byte cache and builds the cloud side on it. */
-export async function openCloud(around: CloudSurroundings): Promise<OpenCloud> {
-  const { db, settings, directory, log, clock } = around;
+/** The vault: accounts, connected storage and administration. */
+export interface Vault {
+  readonly routes: readonly Route[];
+  readonly cache: ByteCache;
+  readonly dailyExports: DailyExports;
+  /** Starts background work: reconciles index and files of the byte cache. */
+  start(): void;
+  close(): Promise<void>;
+}
+
+export interface VaultDeps extends ServiceDeps {
+  readonly accounts: VaultAccounts;
+}
+
+/** Opens the byte cache and wires up the vault's services on it. */
+export async function openVault(deps: VaultDeps): Promise<Vault> {
+  const { db, input, stores, addresses, queue, log, accounts } = deps;
+  const { settings, clock } = input;
+  const { directory } = stores;
   // A listing makes ids by the ten thousand.
   const newId = createUuid7(clock, createRandomPool(randomBytes));
   const cache = await createByteCache({
@@ -66,20 +58,21 @@ export async function openCloud(around: CloudSurroundings): Promise<OpenCloud> {
     memoryBytes: CACHE_MEMORY_BYTES,
     onError: (error, what) => log.warn({ err: error }, `byte cache: ${what} failed`),
   });
-  const check = createAddressCheck({
-    policy: settings.addressPolicy,
-    own: around.ownAddresses,
-    machine: machineAddresses,
+  const guarded = createGuardedDispatcher({
+    check: createAddressCheck({
+      policy: settings.addressPolicy,
+      own: addresses.own,
+      machine: machineAddresses,
+    }),
   });
-  const guarded = createGuardedDispatcher({ check });
   const direct = new Agent({ keepAliveTimeout: VENDOR_KEEP_ALIVE_MS });
   const cloud = createCloud({
     db,
     clock,
-    random: around.random,
+    random: Math.random,
     randomBytes,
     newId,
-    keys: around.keys,
+    keys: stores.keyring,
     providerTypes: cloudProviderTypes,
     providerDeps: {
       clock,
@@ -94,20 +87,38 @@ export async function openCloud(around: CloudSurroundings): Promise<OpenCloud> {
       turns: createTurns(),
     },
     cache,
-    jobs: around.jobs,
+    jobs: queue,
     log,
     listingMaxAgeMs: settings.listingMaxAgeSeconds * 1000,
     temporaryDirectory: directory.tmp,
     defaultCacheBytes: settings.byteCacheBytes,
-    publicUrl: around.publicUrl,
+    publicUrl: addresses.publicUrl,
   });
+  const dailyExports = createDailyExports({
+    db,
+    clock,
+    folder: directory.exports,
+    temporaryFolder: directory.tmp,
+    keptDays: settings.auditExportDays,
+  });
+  const administration = createVaultAdministration({
+    db,
+    clock,
+    dailyExports,
+    newId: deps.newId,
+    resetMails: accounts.resetMails,
+    releaseStorages: cloud.connections.releaseAll,
+    settings,
+  });
+  queue.register(accounts.resetMails.job);
   return {
-    cloud,
+    routes: [...accountRoutes(accounts), ...adminRoutes(administration), ...cloudRoutes(cloud)],
     cache,
+    dailyExports,
     start: () => {
       cache
         .reconcile()
-        .catch((error: unknown) => log.warn({ err: error }, "byte cache: reconciling failed"));
+        .catch((error: unknown) => log.warn({ err: error }, "failed to reconcile the byte cache"));
     },
     async close() {
       await cloud.close();
@@ -117,15 +128,15 @@ export async function openCloud(around: CloudSurroundings): Promise<OpenCloud> {
   };
 }
 
-/** A name for a data directory that no other one has, and that it keeps. */
+/** Returns a name that is unique to this data directory and stays the same. */
 async function nameHome({ root }: DataDirectory): Promise<string> {
   const { ino, birthtimeNs } = await stat(root, { bigint: true });
-  // Where nobody remembers when a folder was made, each start is taken for another daemon.
+  // File systems without creation times: each start counts as another daemon.
   const born = birthtimeNs === 0n ? randomUUID() : String(birthtimeNs);
   return hash("sha256", `${ino} ${born}`).slice(0, 16);
 }
 
-/** The settings that adapters may ask for by name. */
+/** The settings that adapters may read. */
 function toServerSettings(settings: Settings): ServerSettings {
   return {
     googleClientId: settings.googleClientId,

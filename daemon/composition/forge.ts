@@ -1,0 +1,220 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { createGit, type Git, GitError } from "../../storage/git/git.ts";
+import { openRepositoryFiles } from "../../storage/git/repository-files.ts";
+import type { ObjectStore } from "../../storage/bytes/object-store.ts";
+import type { ForgeRepository } from "../../storage/tables/forge/repositories/repositories.ts";
+import { actionRoutes } from "../forge/actions/actions.routes.ts";
+import { createActions } from "../forge/actions/actions.service.ts";
+import { createCommitFinder, createPushReader } from "../forge/git/commit-readers.ts";
+import { createFollowing } from "../forge/git/following.ts";
+import { gitRoutes } from "../forge/git/git.routes.ts";
+import { createPushJournal } from "../forge/git/push-journal.ts";
+import { createSmartHttp } from "../forge/git/smart-http.service.ts";
+import { createForgeHooks, type ForgeHooks } from "../forge/hooks/hooks.ts";
+import { hookRoutes } from "../forge/hooks/hooks.routes.ts";
+import { repositoryHookRoutes } from "../forge/hooks/repository-hooks.routes.ts";
+import { createIssueHooks } from "../forge/issues/issue-hooks.ts";
+import { issueRoutes } from "../forge/issues/issues.routes.ts";
+import { createIssues } from "../forge/issues/issues.service.ts";
+import { createWatching } from "../forge/issues/watching.service.ts";
+import { createMiscellaneous } from "../forge/miscellaneous.ts";
+import {
+  createForgeNotifications,
+  joinRepositoryEvents,
+} from "../forge/notifications/notifications.ts";
+import { notificationRoutes } from "../forge/notifications/notifications.routes.ts";
+import { createThreadStreams } from "../forge/notifications/thread-streams.ts";
+import { createPackageEvents } from "../forge/packages/announcing.ts";
+import { createForgePackages, type ForgePackages } from "../forge/packages/packages.ts";
+import type { RepositoryEvents } from "../forge/repositories/events.ts";
+import {
+  createForgeRepositories,
+  createRepositoryFolders,
+} from "../forge/repositories/repositories.ts";
+import { repositoryRoutes } from "../forge/repositories/repositories.routes.ts";
+import { transferRoutes } from "../forge/repositories/transfers.routes.ts";
+import { createStatusTelling } from "../forge/statuses/status-hooks.ts";
+import { statusRoutes } from "../forge/statuses/statuses.routes.ts";
+import { createStatuses } from "../forge/statuses/statuses.service.ts";
+import type { Route } from "../http/handle.ts";
+import { createAddressCheck } from "../outbound/address-policy.ts";
+import { createGuardedDispatcher, createGuardedRequest } from "../outbound/guarded-request.ts";
+import { machineAddresses } from "../outbound/machine-addresses.ts";
+import type { ServiceDeps } from "./accounts.ts";
+
+/** Latency of notification streams: subscribers receive an event within half a second. */
+const STREAM_POLL_MS = 500;
+/** Proxies close connections that are silent for half a minute. */
+const STREAM_HEARTBEAT_MS = 15_000;
+
+/** The forge without its accounts. */
+export interface Forge {
+  /** Of `/api/v1`. */
+  readonly routes: readonly Route[];
+  readonly gitRoutes: readonly Route[];
+  readonly registryRoutes: readonly Route[];
+  readonly hooks: ForgeHooks;
+  readonly packages: ForgePackages;
+  readonly git: Git;
+  /** Returns the folder of a repository's files. Refuses with `not_found` when they are missing. */
+  readonly locate: (repository: ForgeRepository) => Promise<string>;
+  /** Ends the event streams, which would otherwise keep a stopping daemon waiting. */
+  closeStreams(): void;
+  close(): Promise<void>;
+}
+
+export interface ForgeDeps extends ServiceDeps {
+  readonly objects: ObjectStore;
+}
+
+/**
+ * Opens the repository folder, finishes or undoes what a crash left there, and wires up the forge's services.
+ * Without git on `PATH` it logs a warning, and everything but repositories works.
+ */
+export async function openForge(deps: ForgeDeps): Promise<Forge> {
+  const { db, input, stores, addresses, queue, log, newId } = deps;
+  const { clock, settings } = input;
+  const { publicUrl } = addresses;
+  const urls = { publicUrl };
+  const searchPath = process.env["PATH"] ?? "";
+  const git = createGit({ searchPath });
+  const files = await openRepositoryFiles({ git, root: settings.repositoriesDir });
+  // An embedded database has one process; over PostgreSQL other daemons may work on the same folder.
+  const isAlone = db.dialect === "sqlite";
+  const folders = createRepositoryFolders({ db, git, files, newId, log, isAlone, jobs: queue });
+  const { locate } = folders;
+
+  const dispatcher = createGuardedDispatcher({
+    check: createAddressCheck({
+      policy: settings.addressPolicy,
+      own: addresses.own,
+      machine: machineAddresses,
+    }),
+  });
+  const readPush = createPushReader({ git, locate });
+  const hooks = createForgeHooks({
+    db,
+    clock,
+    random: Math.random,
+    newUuid: randomUUID,
+    sealer: stores.keyring,
+    jobs: queue,
+    urls,
+    request: createGuardedRequest(dispatcher),
+    readPush,
+  });
+  const { notifications, repositoryEvents, announceIssue } = createForgeNotifications({
+    db,
+    jobs: queue,
+    readPush,
+  });
+  const events = joinRepositoryEvents(hooks.repositoryEvents, repositoryEvents);
+  const streams = createThreadStreams({
+    db,
+    warn: (message, cause) => log.warn({ err: cause }, message),
+    lookEveryMs: STREAM_POLL_MS,
+    beatEveryMs: Math.min(STREAM_HEARTBEAT_MS, (settings.idleTimeoutSeconds * 1000) / 2),
+  });
+  const miscellaneous = createMiscellaneous({
+    db,
+    random: randomBytes,
+    publicUrl,
+    dataDirectory: stores.directory.root,
+    addressKey: deps.limiter.addressKey,
+    warn: (message) => log.warn(message),
+    reportBug: (error) => log.error({ err: error }, "rendering failed"),
+  });
+  const repositories = createForgeRepositories({
+    db,
+    git,
+    files,
+    folders,
+    urls,
+    log,
+    clock,
+    newId,
+    events,
+    jobs: queue,
+    templates: miscellaneous.templates,
+  });
+  await folders.recover();
+  await git.run(["--version"], { directory: settings.repositoriesDir }).catch((error: unknown) => {
+    if (!(error instanceof GitError)) throw error;
+    log.warn({ err: error }, "failed to run git: repositories are unavailable");
+  });
+  const packages = createForgePackages({
+    db,
+    store: deps.objects,
+    events: createPackageEvents(hooks.announce, urls),
+    urls,
+    clock,
+    uploadBytesMax: settings.maxUploadBytes,
+  });
+  const issues = createIssues({
+    db,
+    announce: announceIssue,
+    hooks: createIssueHooks({ announce: hooks.announce, urls }),
+  });
+  const statuses = createStatuses({
+    db,
+    findCommit: createCommitFinder({ git, locate }),
+    tellHooks: createStatusTelling({ announce: hooks.announce, urls }),
+  });
+  return {
+    routes: [
+      ...repositoryRoutes(repositories),
+      ...transferRoutes(repositories),
+      ...packages.routes,
+      ...hookRoutes(hooks),
+      ...repositoryHookRoutes(hooks),
+      ...notificationRoutes({ notifications, streams, urls, clock }),
+      ...issueRoutes({ issues, watching: createWatching({ db, clock }), urls }),
+      ...statusRoutes({ statuses, urls }),
+      ...actionRoutes(createActions({ db, clock, random: randomBytes })),
+      ...miscellaneous.routes,
+    ],
+    gitRoutes: await openGitRoutes({ ...deps, git, locate, events, isAlone }),
+    registryRoutes: packages.registryRoutes,
+    hooks,
+    packages,
+    git,
+    locate,
+    closeStreams: () => streams.close(),
+    async close() {
+      await dispatcher.destroy();
+      await miscellaneous.close();
+    },
+  };
+}
+
+/** Git over HTTP, after the push journal has recovered the pushes that an earlier process did not finish. */
+async function openGitRoutes({
+  db,
+  git,
+  locate,
+  events,
+  log,
+  queue,
+  input,
+  isAlone,
+}: ForgeDeps &
+  Pick<Forge, "git" | "locate"> & {
+    readonly events: RepositoryEvents;
+    readonly isAlone: boolean;
+  }): Promise<readonly Route[]> {
+  const { clock, settings } = input;
+  const follow = createFollowing({ db, git, locate, events });
+  const journal = createPushJournal({
+    db,
+    clock,
+    git,
+    locate,
+    follow,
+    enqueue: queue.enqueue,
+    log,
+  });
+  queue.register(journal.job);
+  await journal.recover(isAlone);
+  const pushBytesMax = settings.maxUploadBytes;
+  return gitRoutes(createSmartHttp({ db, git, locate, journal, follow, log, pushBytesMax }));
+}

@@ -1,0 +1,69 @@
+import { countCommits, findCommitId, readCommits } from "../../../storage/git/commits.ts";
+import { type Git, GitError } from "../../../storage/git/git.ts";
+import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
+import { isRefName } from "../../contract/forge/repositories/rules.ts";
+import type { PushedCommits } from "../hooks/payloads.view.ts";
+import type { RefChange } from "../repositories/events.ts";
+import type { FindCommit } from "../statuses/statuses.service.ts";
+
+export interface CommitReaderDeps {
+  readonly git: Git;
+  /** Returns the folder of a repository's files; undefined when they are missing. */
+  readonly locate: (repository: ForgeRepository) => Promise<string | undefined>;
+}
+
+/** Returns a reader of the commits of a push. It returns undefined when the files are missing or git cannot read them. */
+export function createPushReader({ git, locate }: CommitReaderDeps) {
+  return async (
+    repository: ForgeRepository,
+    change: RefChange,
+    commitsMax: number,
+  ): Promise<Omit<PushedCommits, "usernames"> | undefined> => {
+    const directory = await locate(repository);
+    const { after } = change;
+    if (directory === undefined || after === undefined) return undefined;
+    return unlessUnreadable(async () => {
+      const headId = await findCommitId(git, directory, after);
+      if (headId === undefined) return { commits: [], total: 0, head: undefined };
+      const [head] = await readCommits(git, directory, [headId], 1);
+      // The commits of a tag are there already, or arrive with a branch.
+      if (change.ref.startsWith("refs/tags/")) return { commits: [], total: 0, head };
+      const base =
+        change.before ??
+        (change.ref === `refs/heads/${repository.defaultBranch}`
+          ? undefined
+          : await findCommitId(git, directory, `refs/heads/${repository.defaultBranch}`));
+      // New commits of a branch: since its previous head; of a new branch: since it left the default branch.
+      const range = base === undefined ? [headId] : [headId, `^${base}`];
+      const commits = await readCommits(git, directory, range, commitsMax);
+      return { commits, total: await countCommits(git, directory, range), head };
+    });
+  };
+}
+
+/** Returns a function that finds a commit by branch, tag or id. Names that git would read as another expression find nothing. */
+export function createCommitFinder({ git, locate }: CommitReaderDeps): FindCommit {
+  return async (repository, name) => {
+    const isId = /^[0-9a-f]{4,64}$/i.test(name);
+    if (!isId && !isRefName(name)) return undefined;
+    const directory = await locate(repository);
+    if (directory === undefined) return undefined;
+    return unlessUnreadable(async () => {
+      for (const full of [`refs/heads/${name}`, `refs/tags/${name}`, ...(isId ? [name] : [])]) {
+        const id = await findCommitId(git, directory, full);
+        if (id !== undefined) return (await readCommits(git, directory, [id], 1))[0];
+      }
+      return undefined;
+    });
+  };
+}
+
+/** Turns a failure of git on damaged or deleted files into undefined. A missing git program stays an error. */
+async function unlessUnreadable<T>(read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof GitError && error.code !== "missing") return undefined;
+    throw error;
+  }
+}
