@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { createGit, type Git, GitError } from "../../storage/git/git.ts";
 import { openRepositoryFiles } from "../../storage/git/repository-files.ts";
-import type { ObjectStore } from "../../storage/bytes/object-store.ts";
+import type { ObjectStore } from "../../storage/objects/object-store.ts";
 import type { ForgeRepository } from "../../storage/tables/forge/repositories/repositories.ts";
 import { actionRoutes } from "../forge/actions/actions.routes.ts";
 import { createActions } from "../forge/actions/actions.service.ts";
