@@ -15,6 +15,7 @@ import type { BucketSetting } from "../settings/types.ts";
 import type { Settings } from "../settings/settings.ts";
 import { AppError } from "../errors.ts";
 import type { Log } from "../utilities/logging.ts";
+import type { ObjectDamage } from "../../storage/objects/verified-reads.ts";
 
 /** What the objects need of the daemon. */
 export interface ObjectSurroundings {
@@ -56,7 +57,10 @@ export async function openObjects(around: ObjectSurroundings): Promise<OpenObjec
   const { settings, directory, newId } = around;
   const { tmp } = directory;
   const place = settings.objectsUrl;
-  const files = createObjectStore({ folder: directory.packages, tmp, newId });
+  const { clock, log } = around;
+  const onDamaged = (damage: ObjectDamage) =>
+    log.error({ ...damage }, "stored object does not match its SHA-256");
+  const files = createObjectStore({ folder: directory.packages, tmp, newId, clock, onDamaged });
   if (place === undefined) return { store: files, close: async () => undefined };
   // The administrator's own setting: the policy for addresses that users give does not bind it.
   const dispatcher = new Agent({ keepAliveTimeout: KEEP_ALIVE_MS });
@@ -69,9 +73,10 @@ export async function openObjects(around: ObjectSurroundings): Promise<OpenObjec
       random: around.random,
       sleep: (ms, signal) => sleep(ms, undefined, signal === undefined ? {} : { signal }),
     },
-    clock: around.clock,
+    clock,
     tmp,
     newId,
+    onDamaged,
   });
   const close = async () => {
     store.close();

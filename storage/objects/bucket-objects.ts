@@ -6,11 +6,13 @@ import { createBucketClient, type BucketAddress } from "../s3/client.ts";
 import { pagesOf, type KeyEntry } from "../cloud/s3/listing.ts";
 import type { Refused } from "../s3/failures.ts";
 import { abortOldUploads } from "../s3/multipart-uploads.ts";
+import { encodePath } from "../s3/signing.ts";
 import { isRefused, persist, toStorageError, type Bucket, type BucketLimits } from "./bucket.ts";
 import { openSpan, resumable } from "./bucket-reads.ts";
 import { putFile } from "./bucket-uploads.ts";
 import { OBJECT_NAME, type ObjectStore } from "./object-store.ts";
 import { createObjectWriter, type WriterDeps } from "./object-writer.ts";
+import { createVerifiedOpen, type ObjectDamage, type OpenedCopy } from "./verified-reads.ts";
 
 /**
  * Objects in a bucket that several daemons share. Every copy has a key of its own, `objects/<sha256>/<id>`: the sweep of
@@ -39,6 +41,8 @@ export interface BucketObjectsDeps extends WriterDeps {
   readonly retries: RetryDeps;
   /** Epoch milliseconds. */
   readonly clock: () => number;
+  /** Called for every object that does not match its SHA-256. */
+  readonly onDamaged: (damage: ObjectDamage) => void;
 }
 
 /** Sizes that every server takes. */
@@ -60,6 +64,8 @@ interface Copy {
 const COPY = /^objects\/([0-9a-f]{64})\/[0-9a-f-]{36}$/;
 /** Keys that are remembered, to be read without a listing. */
 const KNOWN_MAX = 10_000;
+/** Damaged copies move here, below the root; they are never read or removed. */
+const QUARANTINE = "quarantine";
 const OWNER_BYTES_MAX = 1024;
 /** What answers later than this is not at hand. */
 const REACHABLE_MS = 3_000;
@@ -131,6 +137,54 @@ export function createBucketObjects(deps: BucketObjectsDeps): BucketObjects {
     return { kind: "ok", serverTime: head.modifiedAt ?? clock() };
   }
 
+  async function openCopy(
+    sha256: string,
+    size: number,
+    range?: { readonly start: number; readonly end: number },
+  ): Promise<OpenedCopy | undefined> {
+    if (!OBJECT_NAME.test(sha256)) return undefined;
+    const span = { start: range?.start ?? 0, end: Math.min(range?.end ?? Infinity, size - 1) };
+    const remembered = known.recall(sha256);
+    for (const first of [remembered?.size === size ? remembered : undefined, undefined]) {
+      const copy = first ?? (await findCopy(sha256, size));
+      if (copy === undefined) return undefined;
+      const opened = await openSpan(bucket, copy, span);
+      if (opened !== undefined) {
+        const again = (start: number) =>
+          openSpan(bucket, copy, { ...span, start }).then((rest) => rest?.stream);
+        return {
+          id: `${copy.key} ${opened.etag}`,
+          stream: resumable(opened.stream, span, again),
+        };
+      }
+      // Another daemon's sweep has removed this copy: there may be a newer one.
+      known.forget(sha256);
+    }
+    return undefined;
+  }
+
+  /** Copies within the bucket, then removes the original; a server that refuses the copy leaves it in place. */
+  async function quarantine(sha256: string, copyId: string) {
+    const [key = ""] = copyId.split(" ");
+    known.forget(sha256);
+    const head = await persist(bucket, () => client.head(key, signal));
+    if (isRefused(head)) {
+      if (head.failure.kind === "not_found") return "gone";
+      throw toStorageError("to look at a damaged object", head.failure);
+    }
+    const target = `${root}${QUARANTINE}/${key.slice(`${root}objects/`.length)}`;
+    const headers = { "x-amz-copy-source": encodePath(`/${deps.address.bucket}/${key}`) };
+    const copied = await persist(bucket, () =>
+      client.askForBody(
+        { method: "PUT", key: target, headers, isLong: true, signal },
+        "CopyObjectResult",
+      ),
+    );
+    if (isRefused(copied)) return "left_in_place";
+    await remove(key);
+    return "quarantined";
+  }
+
   return {
     create: () =>
       createObjectWriter(deps, async (path, { sha256, size }) => {
@@ -141,21 +195,7 @@ export function createBucketObjects(deps: BucketObjectsDeps): BucketObjects {
         await rm(path, { force: true });
       }),
 
-    async open(sha256, size, range) {
-      if (!OBJECT_NAME.test(sha256)) return undefined;
-      const span = { start: range?.start ?? 0, end: Math.min(range?.end ?? Infinity, size - 1) };
-      const remembered = known.recall(sha256);
-      for (const first of [remembered?.size === size ? remembered : undefined, undefined]) {
-        const copy = first ?? (await findCopy(sha256, size));
-        if (copy === undefined) return undefined;
-        const opened = await openSpan(bucket, copy, span);
-        if (opened !== undefined)
-          return resumable(opened, span, (start) => openSpan(bucket, copy, { ...span, start }));
-        // Another daemon's sweep has taken this copy: there may be a newer one.
-        known.forget(sha256);
-      }
-      return undefined;
-    },
+    open: createVerifiedOpen({ openCopy, quarantine, onDamaged: deps.onDamaged, clock }),
 
     async sweep({ before, isInUse, signal: until }) {
       const probed = await probe();

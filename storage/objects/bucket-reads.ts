@@ -15,7 +15,7 @@ export async function openSpan(
   bucket: Bucket,
   { key, size }: { readonly key: string; readonly size: number },
   { start, end }: Span,
-): Promise<Readable | undefined> {
+): Promise<{ readonly stream: Readable; readonly etag: string } | undefined> {
   const { client, signal } = bucket;
   const wanted = start === 0 && end === size - 1 ? undefined : { start, end };
   // What lies in between may spoil ranges: the part is cut from the whole then.
@@ -31,7 +31,7 @@ export async function openSpan(
       return undefined;
     }
     const bytes = toExactBytes(answer, wanted, size);
-    if (bytes.kind === "ok") return bytes.stream;
+    if (bytes.kind === "ok") return { stream: bytes.stream, etag: answer.headers["etag"] ?? "" };
     if (bytes.kind === "range_not_satisfiable") return undefined;
   }
   throw toStorageError("to read an object", {

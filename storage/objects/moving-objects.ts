@@ -1,17 +1,17 @@
 import { pipeline } from "node:stream/promises";
 import type { FileObjects, ObjectStore } from "./object-store.ts";
+import { DamagedObject } from "./verified-reads.ts";
 
 /**
- * Objects that go on living in another store while files from before are left: new ones go there, old ones are read where
- * they still are, and every sweep moves files until there are none. A file goes when its bytes are there, and one that is
- * not what its name says stays.
+ * Moves objects from files to another store: new objects are written to `to`, old ones are read from wherever they are,
+ * and every sweep moves files until none are left. A file is removed once its bytes are in `to`.
  */
 export function createMovingObjects(from: FileObjects, to: ObjectStore): ObjectStore {
   return {
     create: () => to.create(),
 
     open: async (sha256, size, range) =>
-      // In this order: what is gone from here is there.
+      // In this order: a file is removed only after its bytes are in the other store.
       (await from.open(sha256, size, range)) ?? to.open(sha256, size, range),
 
     async sweep(options) {
@@ -26,7 +26,7 @@ export function createMovingObjects(from: FileObjects, to: ObjectStore): ObjectS
   };
 }
 
-/** Whether the bytes are there afterwards, and are what their name says. */
+/** Copies one object. Returns false when it is missing or does not match its SHA-256. */
 async function copy(
   from: FileObjects,
   to: ObjectStore,
@@ -43,6 +43,10 @@ async function copy(
     if ((await writer.seal()).sha256 !== sha256) return false;
     await writer.publish();
     return true;
+  } catch (error) {
+    // The damaged file is in quarantine; it must not keep the others from being moved.
+    if (error instanceof DamagedObject) return false;
+    throw error;
   } finally {
     await writer.discard();
   }

@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { syncFolder } from "../sync.ts";
 import { createObjectWriter, failWriting } from "./object-writer.ts";
+import { createVerifiedOpen, type ObjectDamage, type OpenedCopy } from "./verified-reads.ts";
 
 /** What is known of bytes once all of them are written; digests are lower-case hex. */
 export interface ObjectFacts {
@@ -39,8 +40,9 @@ export interface ObjectWriter {
 export interface ObjectStore {
   create(): Promise<ObjectWriter>;
   /**
-   * Opens an object, or the part from `start` to `end`, both included; undefined when it is missing or does not have
-   * the size that it was recorded with. A stream that breaks off ends with an error, never early.
+   * Opens an object, or the part from `start` to `end`, both included. Returns undefined when the object is missing, has
+   * another size than `size`, or does not match its SHA-256. The stream of a large object that does not match ends with
+   * `DamagedObject` before its last chunk; a stream whose connection closes early ends with an error as well.
    */
   open(
     sha256: string,
@@ -70,16 +72,53 @@ export interface ObjectStoreDeps {
   readonly tmp: string;
   /** Unique, and fit for a file name. */
   readonly newId: () => string;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  /** Called for every object that does not match its SHA-256. */
+  readonly onDamaged: (damage: ObjectDamage) => void;
 }
 
 /** What objects are called. */
 export const OBJECT_NAME = /^[0-9a-f]{64}$/;
 const PART = /^[0-9a-f]{2}$/;
 
-/** Objects as files. */
-export function createObjectStore({ folder, tmp, newId }: ObjectStoreDeps): FileObjects {
+/** Damaged files move here, below the folder of objects, as `<sha256>-<id>`; they are never read or removed. */
+const QUARANTINE = "quarantine";
+
+/** An object store that keeps every object as a file, `<first two digits>/<next two>/<sha256>`. */
+export function createObjectStore(deps: ObjectStoreDeps): FileObjects {
+  const { folder, tmp, newId, clock, onDamaged } = deps;
   const alone = createKeyLocks();
   const pathOf = (key: string) => join(folder, key.slice(0, 2), key.slice(2, 4), key);
+
+  async function openCopy(
+    sha256: string,
+    size: number,
+    range?: { readonly start: number; readonly end: number },
+  ): Promise<OpenedCopy | undefined> {
+    if (!OBJECT_NAME.test(sha256)) return undefined;
+    const handle = await openFile(pathOf(sha256));
+    if (handle === undefined) return undefined;
+    let copy: OpenedCopy | undefined;
+    try {
+      const found = await handle.stat();
+      if (found.isFile() && found.size === size)
+        copy = { id: toCopyId(found), stream: handle.createReadStream(range) };
+      return copy;
+    } finally {
+      if (copy === undefined) await handle.close();
+    }
+  }
+
+  const quarantine = (sha256: string, copyId: string) =>
+    alone(sha256, async () => {
+      const found = await stat(pathOf(sha256)).catch(ifMissing);
+      if (found === undefined || toCopyId(found) !== copyId) return "gone";
+      const target = join(folder, QUARANTINE);
+      await mkdir(target, { recursive: true, mode: 0o700 });
+      await rename(pathOf(sha256), join(target, `${sha256}-${newId()}`));
+      return "quarantined";
+    });
 
   return {
     create: () =>
@@ -88,19 +127,7 @@ export function createObjectStore({ folder, tmp, newId }: ObjectStoreDeps): File
         alone(sha256, () => place(path, pathOf(sha256))),
       ),
 
-    async open(sha256, size, range) {
-      if (!OBJECT_NAME.test(sha256)) return undefined;
-      const handle = await openFile(pathOf(sha256));
-      if (handle === undefined) return undefined;
-      let stream: Readable | undefined;
-      try {
-        const found = await handle.stat();
-        if (found.isFile() && found.size === size) stream = handle.createReadStream(range);
-        return stream;
-      } finally {
-        if (stream === undefined) await handle.close();
-      }
-    },
+    open: createVerifiedOpen({ openCopy, quarantine, onDamaged, clock }),
 
     async sweep({ before, isInUse, signal }) {
       let objects = 0;
@@ -144,6 +171,10 @@ async function place(from: string, to: string): Promise<void> {
   }
   await syncFolder(parent);
 }
+
+/** Changes when the file is replaced or written to; unlike the time of modification, nobody can set that of change. */
+const toCopyId = ({ ino, ctimeMs }: { readonly ino: number; readonly ctimeMs: number }) =>
+  `${ino}-${ctimeMs}`;
 
 async function openFile(path: string): Promise<FileHandle | undefined> {
   try {

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { buffer } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
 import type { ObjectStore } from "../../storage/objects/object-store.ts";
+import type { ObjectDamage } from "../../storage/objects/verified-reads.ts";
 
 /** A store to be tried, and what is around it. */
 export interface ObjectStoreSubject extends AsyncDisposable {
@@ -16,6 +17,12 @@ export interface ObjectStoreSubject extends AsyncDisposable {
   copies(sha256: string): Promise<number>;
   /** What lies in the folder for bytes on their way in, and in the making elsewhere. */
   waiting(): Promise<readonly string[]>;
+  /** Flips one bit in the middle of every copy of an object. */
+  damage(sha256: string): Promise<void>;
+  /** The SHA-256 of every copy that was moved to quarantine. */
+  quarantined(): Promise<readonly string[]>;
+  /** What the stores reported as damaged so far. */
+  readonly damages: readonly ObjectDamage[];
 }
 
 export interface ObjectStoreSuiteOptions {
@@ -55,6 +62,14 @@ export function someBytes(size: number, seed = "x"): Buffer {
     createHash("sha512").update(`${seed} ${at}`).digest(),
   );
   return Buffer.concat(blocks).subarray(0, size);
+}
+
+/** A copy of `bytes` with one bit in the middle flipped. */
+export function flipBit(bytes: Uint8Array): Buffer {
+  const flipped = Buffer.from(bytes);
+  const middle = Math.floor(flipped.length / 2);
+  flipped[middle] = (flipped[middle] ?? 0) ^ 1;
+  return flipped;
 }
 
 /** The contract of `ObjectStore`: whatever keeps the objects runs all of it. */
@@ -215,6 +230,87 @@ export function objectStoreSuite(name: string, { sizes, open }: ObjectStoreSuite
         expect(await subject.copies(sha256)).toBe(1);
         for (const one of [store, other]) expect(await readObject(one, sha256, 1)).toBeDefined();
       }
+    });
+
+    describe("an object with a flipped bit", () => {
+      const SMALL = 5_000;
+      /** Larger than what is verified in memory before the first byte is given out. */
+      const LARGE = 3_000_000;
+
+      test("is not found when it is small, and moves to quarantine", async () => {
+        await using subject = await open();
+        const sha256 = await putObject(subject.store, someBytes(SMALL));
+        await subject.damage(sha256);
+        expect(await subject.store.open(sha256, SMALL)).toBeUndefined();
+        expect(await subject.quarantined()).toEqual([sha256]);
+        expect(await subject.copies(sha256)).toBe(0);
+        expect(subject.damages).toEqual([{ sha256, size: SMALL, outcome: "quarantined" }]);
+        expect(await subject.store.open(sha256, SMALL)).toBeUndefined();
+        expect(subject.damages).toHaveLength(1);
+      });
+
+      test("ends in an error before its last bytes when it is large", async () => {
+        await using subject = await open();
+        const sha256 = await putObject(subject.store, someBytes(LARGE));
+        await subject.damage(sha256);
+        let received = 0;
+        const reading = async () => {
+          for await (const chunk of (await subject.store.open(sha256, LARGE)) ?? [])
+            received += (chunk as Buffer).length;
+        };
+        await expect(reading()).rejects.toThrow("does not match its SHA-256");
+        expect(received).toBeLessThan(LARGE);
+        expect(await subject.quarantined()).toEqual([sha256]);
+        expect(await subject.store.open(sha256, LARGE)).toBeUndefined();
+      });
+
+      test("gives out no part, not even one without the damage", async () => {
+        await using subject = await open();
+        for (const size of [SMALL, LARGE]) {
+          const sha256 = await putObject(subject.store, someBytes(size));
+          await subject.damage(sha256);
+          const range = { start: 0, end: 9 };
+          const opened = await Promise.all(
+            [range, range, range].map((each) => subject.store.open(sha256, size, each)),
+          );
+          expect(opened).toEqual([undefined, undefined, undefined]);
+          expect(await subject.quarantined()).toContain(sha256);
+        }
+        expect(subject.damages).toHaveLength(2);
+      });
+
+      test("is noticed although a part of it was verified and given out before", async () => {
+        await using subject = await open();
+        const sha256 = await putObject(subject.store, someBytes(SMALL));
+        const range = { start: 0, end: 9 };
+        expect(await readObject(subject.store, sha256, SMALL, range)).toHaveLength(10);
+        await subject.damage(sha256);
+        expect(await subject.store.open(sha256, SMALL, range)).toBeUndefined();
+      });
+
+      test("is repaired by publishing the same bytes again", async () => {
+        await using subject = await open();
+        const bytes = someBytes(SMALL);
+        const sha256 = await putObject(subject.store, bytes);
+        await subject.damage(sha256);
+        expect(await subject.store.open(sha256, SMALL)).toBeUndefined();
+        await putObject(subject.store, bytes);
+        for (const one of [subject.store, subject.other])
+          expect(await readObject(one, sha256, SMALL)).toEqual(bytes);
+      });
+
+      test("stays in quarantine when the sweep runs", async () => {
+        await using subject = await open();
+        const sha256 = await putObject(subject.store, someBytes(SMALL));
+        await subject.damage(sha256);
+        await subject.store.open(sha256, SMALL);
+        await subject.age(2 * DAY_MS);
+        await subject.store.sweep({
+          before: subject.now() - DAY_MS,
+          isInUse: async () => false,
+        });
+        expect(await subject.quarantined()).toEqual([sha256]);
+      });
     });
 
     test("a sweep ends where it is told to", async () => {

@@ -201,6 +201,8 @@ test("the sweep takes what is old and unused, and nothing else", async () => {
     folder,
     tmp: join(daemon.home, "tmp"),
     newId: () => "sweep-test",
+    clock: () => Date.now(),
+    onDamaged: ({ sha256 }) => expect.unreachable(`${sha256} is damaged`),
   });
   const keep = async (text: string) => {
     const writer = await store.create();

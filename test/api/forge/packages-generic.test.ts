@@ -1,8 +1,9 @@
 import { createHash, randomBytes } from "node:crypto";
-import { readdir, rm, truncate } from "node:fs/promises";
+import { readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { flipBit } from "../../conformance/object-store.suite.ts";
 import { startTestDaemon, type TestAnswer, type TestDaemon } from "../../support/daemon.ts";
 import { createForgePeople } from "../../support/forge/forge-people.ts";
 
@@ -266,11 +267,57 @@ describe("bad input", () => {
 });
 
 describe("bytes on disk", () => {
+  const pathOf = (name: string) =>
+    join(daemon.home, "packages", name.slice(0, 2), name.slice(2, 4), name);
+  const damage = async (body: string) => {
+    const path = pathOf(sha256(body));
+    await writeFile(path, flipBit(await readFile(path)), { flag: "r+" });
+  };
+
+  test("a small file with a flipped bit is answered with 503, whole and in part", async () => {
+    const bytes = randomBytes(2000).toString("hex");
+    await put(at("flipped/1/f"), bytes);
+    expect((await daemon.request(at("flipped/1/f"))).text).toBe(bytes);
+    await damage(bytes);
+    const part = { headers: { Range: "bytes=0-9" } };
+    expect((await daemon.request(at("flipped/1/f"), part)).status).toBe(503);
+    expect(await daemon.request(at("flipped/1/f"))).toMatchObject({
+      status: 503,
+      json: { message: "the bytes of this file are missing or damaged" },
+    });
+    expect(daemon.log).toContainEqual(
+      expect.objectContaining({
+        message: "stored object does not match its SHA-256",
+        sha256: sha256(bytes),
+        outcome: "quarantined",
+      }),
+    );
+    expect((await readdir(join(daemon.home, "packages", "quarantine"))).join()).toContain(
+      sha256(bytes),
+    );
+    // The same bytes under another name repair it.
+    await put(at("flipped/1/again"), bytes);
+    expect((await daemon.request(at("flipped/1/f"))).text).toBe(bytes);
+  });
+
+  test("a large file with a flipped bit is cut off before its end", async () => {
+    const bytes = randomBytes(400_000).toString("hex");
+    await put(at("flipped/2/f"), bytes);
+    await damage(bytes);
+    const answer = await sendRaw(
+      `GET ${at("flipped/2/f")} HTTP/1.1\r\nHost: ${new URL(daemon.url).host}\r\n\r\n`,
+    );
+    const [head = "", body = ""] = answer.split("\r\n\r\n");
+    expect(head).toMatch(/^HTTP\/1\.1 200 /);
+    expect(head.toLowerCase()).toContain("content-length: 800000");
+    expect(body.length).toBeLessThan(800_000);
+    expect((await daemon.request(at("flipped/2/f"))).status).toBe(503);
+  });
+
   test("that are gone or too short are never served as whole", async () => {
     const bytes = randomBytes(2000).toString("hex");
     await put(at("torn/1/f"), bytes);
-    const name = sha256(bytes);
-    const path = join(daemon.home, "packages", name.slice(0, 2), name.slice(2, 4), name);
+    const path = pathOf(sha256(bytes));
     await truncate(path, 10);
     expect((await daemon.request(at("torn/1/f"))).status).toBe(503);
     await rm(path);

@@ -8,6 +8,8 @@ import {
   type BucketObjectsDeps,
 } from "../../../storage/objects/bucket-objects.ts";
 import type { ObjectStoreSubject } from "../../conformance/object-store.suite.ts";
+import type { ObjectDamage } from "../../../storage/objects/verified-reads.ts";
+import { flipBit } from "../../conformance/object-store.suite.ts";
 import { startS3Server, type S3Server, type S3ServerOptions } from "../../stand-ins/s3-server.ts";
 import { startFaultProxy, type FaultProxy } from "./fault-proxy.ts";
 
@@ -67,6 +69,7 @@ export async function openBucketSubject(
   };
   const waits: number[] = [];
   const stores: BucketObjects[] = [];
+  const damages: ObjectDamage[] = [];
   const connect: BucketSubject["connect"] = (changes, endpoint = server.origin) => {
     const store = createBucketObjects({
       address: { ...address, endpoint },
@@ -77,6 +80,7 @@ export async function openBucketSubject(
       clock,
       tmp,
       newId: () => crypto.randomUUID(),
+      onDamaged: (damage) => damages.push(damage),
       ...changes,
     });
     stores.push(store);
@@ -92,6 +96,17 @@ export async function openBucketSubject(
     root,
     waits,
     connect,
+    damages,
+    async damage(sha256) {
+      for (const { key, version, isLatest } of server.store.versions(`${root}objects/${sha256}/`))
+        if (isThere({ key, version, isLatest }))
+          server.store.put(key, flipBit(version.bytes), version.headers);
+    },
+    quarantined: async () =>
+      server.store
+        .versions(`${root}quarantine/`)
+        .filter(isThere)
+        .map(({ key }) => key.slice(`${root}quarantine/`.length).slice(0, 64)),
     now: clock,
     age: async (ms) => void (state.now += ms),
     copies: async (sha256) =>

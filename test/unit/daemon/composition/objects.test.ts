@@ -46,7 +46,14 @@ async function start(options: Start) {
   options.prepare?.(server);
   const newId = () => crypto.randomUUID();
   const { packages, tmp } = directory;
-  await options.prepareFiles?.(createObjectStore({ folder: packages, tmp, newId }));
+  const files = {
+    folder: packages,
+    tmp,
+    newId,
+    clock: () => Date.now(),
+    onDamaged: () => undefined,
+  };
+  await options.prepareFiles?.(createObjectStore(files));
   let now = options.clock?.() ?? Date.now();
   const opening = openObjects({
     db,
@@ -215,7 +222,7 @@ test("objects go into the bucket, and nothing of them stays here", async () => {
   await started.end();
 });
 
-test("files from before are read where they are, and moved by the sweep", async () => {
+test("the sweep moves files from before into the bucket, and damaged ones to quarantine", async () => {
   const started = await start({
     prepareFiles: async (store) => {
       await putObject(store, Buffer.from("from before"));
@@ -239,7 +246,9 @@ test("files from before are read where they are, and moved by the sweep", async 
     old,
   ]);
   const left = await readdir(started.directory.packages, { recursive: true, withFileTypes: true });
-  expect(left.filter((entry) => entry.isFile()).map(({ name }) => name)).toEqual([damaged]);
+  expect(left.filter((entry) => entry.isFile()).map(({ name }) => name)).toEqual([
+    expect.stringMatching(new RegExp(`^${damaged}-`)),
+  ]);
   expect((await readObject(store, old ?? "", 11, { start: 5, end: 10 }))?.toString()).toBe(
     "before",
   );

@@ -9,7 +9,13 @@ import { openFilesBelow } from "../../../support/open-files.ts";
 
 test("a file whose new place takes nothing at the moment is not left open", async () => {
   const folder = await mkdtemp(join(tmpdir(), "croft-moving-"));
-  const from = createObjectStore({ folder: join(folder, "old"), tmp: folder, newId: () => "1" });
+  const from = createObjectStore({
+    folder: join(folder, "old"),
+    tmp: folder,
+    newId: () => "1",
+    clock: () => 0,
+    onDamaged: ({ sha256 }) => expect.unreachable(`${sha256} is damaged`),
+  });
   const writer = await from.create();
   await writer.write(Buffer.from("hello"));
   await writer.seal();

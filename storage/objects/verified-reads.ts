@@ -1,0 +1,173 @@
+import { createHash } from "node:crypto";
+import { pipeline, Readable, Transform } from "node:stream";
+import { buffer } from "node:stream/consumers";
+import { finished } from "node:stream/promises";
+import type { ObjectStore } from "./object-store.ts";
+
+/** One stored copy of an object, opened for reading. */
+export interface OpenedCopy {
+  /** Identifies this copy and changes when its bytes are written to, as an inode with its change time does. */
+  readonly id: string;
+  readonly stream: Readable;
+}
+
+/** A stored object whose bytes do not match its name. */
+export interface ObjectDamage {
+  readonly sha256: string;
+  readonly size: number;
+  /**
+   * `quarantined`: the copy was moved out of the way. `left_in_place`: that failed; every read of it fails again.
+   * `intact_on_second_read`: the read was faulty, the stored bytes are not.
+   */
+  readonly outcome: "quarantined" | "left_in_place" | "intact_on_second_read";
+}
+
+export interface VerifiedReadsDeps {
+  /** Opens the bytes of an object without verifying them; undefined when it is missing or has another size. */
+  openCopy(...args: Parameters<ObjectStore["open"]>): Promise<OpenedCopy | undefined>;
+  /** Moves this copy out of the way, where no read finds it. `gone`: it is no longer there. */
+  quarantine(sha256: string, copyId: string): Promise<"quarantined" | "left_in_place" | "gone">;
+  /** Reports damage to the operator. Called once for each copy that is quarantined. */
+  readonly onDamaged: (damage: ObjectDamage) => void;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+}
+
+/** Thrown into a stream whose bytes do not match the name of the object. */
+export class DamagedObject extends Error {
+  override readonly name = "DamagedObject";
+  constructor(sha256: string) {
+    super(`the stored object ${sha256} does not match its SHA-256`);
+  }
+}
+
+/** Objects up to this size are verified in memory before the first byte is given out. */
+const IN_MEMORY_BYTES = 256 * 1024;
+/** For how long a copy that was verified serves ranges without being read whole again. */
+const TRUSTED_MS = 10 * 60_000;
+/** Copies remembered as verified; the oldest is forgotten first. */
+const TRUSTED_MAX = 10_000;
+/** How often a range is verified again because the copy was replaced in the meantime. */
+const REPLACEMENTS_MAX = 3;
+
+/**
+ * Makes the `open` of an object store verify every object against the SHA-256 that names it. A small object is verified
+ * before it is given out; the stream of a larger one ends with `DamagedObject` before its last chunk. A range is given
+ * out only of a copy that was read whole and verified in the last ten minutes and has not changed since. A damaged copy
+ * is read a second time, in case only the transfer was faulty, and then quarantined.
+ */
+export function createVerifiedOpen(deps: VerifiedReadsDeps): ObjectStore["open"] {
+  const { openCopy, clock } = deps;
+  const trusted = new Map<string, { readonly copyId: string; readonly at: number }>();
+  const verifying = new Map<string, Promise<boolean>>();
+
+  return async (sha256, size, range) => {
+    if (range !== undefined && (range.start > 0 || range.end < size - 1))
+      return openRange(sha256, size, range);
+    const copy = await openCopy(sha256, size);
+    if (copy === undefined) return undefined;
+    const stream = verify(copy, sha256, size);
+    if (size > IN_MEMORY_BYTES) return stream;
+    const bytes = await buffer(stream).catch(ifDamaged);
+    return bytes && Readable.from([bytes], { objectMode: false });
+  };
+
+  async function openRange(
+    sha256: string,
+    size: number,
+    range: NonNullable<Parameters<ObjectStore["open"]>[2]>,
+  ): Promise<Readable | undefined> {
+    for (let attempt = 0; attempt < REPLACEMENTS_MAX; attempt += 1) {
+      if (trustedCopy(sha256) === undefined && !(await verifyWhole(sha256, size))) return undefined;
+      const copy = await openCopy(sha256, size, range);
+      if (copy === undefined) return undefined;
+      if (copy.id === trustedCopy(sha256)) return copy.stream;
+      // The copy was replaced or written to after it was verified.
+      discard(copy.stream);
+      trusted.delete(sha256);
+    }
+    return undefined;
+  }
+
+  function trustedCopy(sha256: string): string | undefined {
+    const found = trusted.get(sha256);
+    return found === undefined || clock() - found.at > TRUSTED_MS ? undefined : found.copyId;
+  }
+
+  function trust(sha256: string, copyId: string): void {
+    trusted.delete(sha256);
+    trusted.set(sha256, { copyId, at: clock() });
+    const [oldest] = trusted.keys();
+    if (trusted.size > TRUSTED_MAX && oldest !== undefined) trusted.delete(oldest);
+  }
+
+  /** Reads an object whole; simultaneous calls share one read. Returns whether it is there and undamaged. */
+  function verifyWhole(sha256: string, size: number): Promise<boolean> {
+    const running = verifying.get(sha256);
+    if (running !== undefined) return running;
+    const work = async () => {
+      const copy = await openCopy(sha256, size);
+      if (copy === undefined) return false;
+      const stream = verify(copy, sha256, size);
+      const end = finished(stream);
+      stream.resume();
+      return end.then(() => true, ifDamaged).then((isWhole) => isWhole === true);
+    };
+    const started = work().finally(() => verifying.delete(sha256));
+    verifying.set(sha256, started);
+    return started;
+  }
+
+  /** The bytes of a copy; ends with `DamagedObject` instead of the last chunk when they do not match. */
+  function verify(copy: OpenedCopy, sha256: string, size: number): Readable {
+    const hash = createHash("sha256");
+    let held: Buffer | undefined;
+    const verifier = new Transform({
+      transform(chunk: Buffer, _encoding, done) {
+        hash.update(chunk);
+        const previous = held;
+        held = chunk;
+        done(null, previous);
+      },
+      flush(done) {
+        if (hash.digest("hex") === sha256) {
+          trust(sha256, copy.id);
+          done(null, held);
+          return;
+        }
+        const refuse = () => done(new DamagedObject(sha256));
+        reportDamage(copy.id, sha256, size).then(refuse, done);
+      },
+    });
+    // The error reaches whoever reads the verifier.
+    return pipeline(copy.stream, verifier, () => undefined);
+  }
+
+  async function reportDamage(copyId: string, sha256: string, size: number): Promise<void> {
+    trusted.delete(sha256);
+    const again = await openCopy(sha256, size);
+    // Another caller has quarantined it, or it was replaced.
+    if (again === undefined) return;
+    if (again.id !== copyId) {
+      discard(again.stream);
+      return;
+    }
+    const hash = createHash("sha256");
+    for await (const chunk of again.stream as AsyncIterable<Buffer>) hash.update(chunk);
+    if (hash.digest("hex") === sha256) {
+      deps.onDamaged({ sha256, size, outcome: "intact_on_second_read" });
+      return;
+    }
+    const outcome = await deps.quarantine(sha256, copyId);
+    if (outcome !== "gone") deps.onDamaged({ sha256, size, outcome });
+  }
+}
+
+function discard(stream: Readable): void {
+  stream.on("error", () => undefined).destroy();
+}
+
+function ifDamaged(error: unknown): undefined {
+  if (!(error instanceof DamagedObject)) throw error;
+  return undefined;
+}
