@@ -6,6 +6,8 @@ import {
   deleteRateWindow,
   findRateWindow,
   type RateWindow,
+  shortenRateWindow,
+  takeBackHit,
 } from "../../storage/tables/common/rate-limits.ts";
 import { limitAddress } from "./client-address.ts";
 
@@ -30,6 +32,15 @@ export interface Limiter {
   readonly counts: boolean;
   /** Counts one hit of `key` and says whether it is within the rule. A key belongs to one rule. */
   consume(key: string, rule: LimitRule): Promise<LimitOutcome>;
+  /**
+   * Counts one hit of every key if each is within its rule, and of none otherwise. Keys must come in an order that all
+   * callers share, so that transactions do not deadlock. Returns the outcome of the key that has the fewest hits left.
+   */
+  consumeAll(
+    hits: readonly { readonly key: string; readonly rule: LimitRule }[],
+  ): Promise<LimitOutcome>;
+  /** Takes back one hit of each key. */
+  refund(keys: readonly string[]): Promise<void>;
   /** Forgets the hits of `key`. */
   reset(key: string): Promise<void>;
   /** Deletes what has ended; returns how much. For a schedule. */
@@ -69,16 +80,66 @@ export function createLimiter({ db, clock, enabled = true }: LimiterOptions): Li
         return { allowed: false, remaining: 0, resetSeconds: secondsLeft(known, now) };
       }
       const counted = await countHit(db, name, now, windowMs);
-      return {
-        allowed: counted.points <= max,
-        remaining: Math.max(0, max - counted.points),
-        resetSeconds: secondsLeft(counted, now),
-      };
+      return toOutcome(max, counted.points, secondsLeft(counted, now));
+    },
+    async consumeAll(hits) {
+      const rules = hits.map(({ key, rule }) => ({ name: toStoredKey(key), ...rule }));
+      const unlimited = rules.map(({ max, seconds }) => toOutcome(max, 0, seconds));
+      if (!enabled) return fewestLeft(unlimited);
+      const now = clock();
+      // Read first, so that a flood costs no writes.
+      for (const { name, max, seconds } of rules) {
+        const known = await findRateWindow(db, name);
+        if (known === undefined || known.points < max || known.expiresAt <= now) continue;
+        if (endsWithin(known, now, seconds * 1000))
+          return toOutcome(max, max + 1, secondsLeft(known, now));
+        // The clock was ahead: without this the window would end as much too late.
+        await shortenRateWindow(db, name, now + seconds * 1000);
+        return toOutcome(max, max + 1, seconds);
+      }
+      try {
+        return await db.transaction(async (tx) => {
+          const outcomes: LimitOutcome[] = [];
+          for (const { name, max, seconds } of rules) {
+            const counted = await countHit(tx, name, now, seconds * 1000);
+            const outcome = toOutcome(max, counted.points, secondsLeft(counted, now));
+            if (!outcome.allowed) throw new LimitReached(outcome);
+            outcomes.push(outcome);
+          }
+          return fewestLeft(outcomes);
+        });
+      } catch (error) {
+        if (error instanceof LimitReached) return error.outcome;
+        throw error;
+      }
+    },
+    async refund(keys) {
+      if (enabled)
+        await db.transaction(async (tx) => {
+          for (const key of keys) await takeBackHit(tx, toStoredKey(key));
+        });
     },
     reset: (key) => deleteRateWindow(db, toStoredKey(key)),
     prune: () => deleteEndedWindows(db, clock()),
     addressKey: limitAddress,
   };
+}
+
+/** Rolls back the transaction of `consumeAll`. */
+class LimitReached extends Error {
+  readonly outcome: LimitOutcome;
+  constructor(outcome: LimitOutcome) {
+    super("limit reached");
+    this.outcome = outcome;
+  }
+}
+
+function toOutcome(max: number, points: number, resetSeconds: number): LimitOutcome {
+  return { allowed: points <= max, remaining: Math.max(0, max - points), resetSeconds };
+}
+
+function fewestLeft(outcomes: readonly LimitOutcome[]): LimitOutcome {
+  return outcomes.reduce((fewest, next) => (next.remaining < fewest.remaining ? next : fewest));
 }
 
 /** A window that ends later than one opened now was opened by a clock that was ahead; counting mends it. */

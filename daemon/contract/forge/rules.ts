@@ -7,8 +7,12 @@ export function isUserName(name: string): boolean {
   return /^[A-Za-z0-9]+(?:[-._][A-Za-z0-9]+)*$/.test(name);
 }
 
+/** The longest part of an e-mail address before its `@` (RFC 5321, 4.5.3.1.1). */
+export const LOCAL_PART_MAX = 64;
+
 /** Whether text has the shape of an address: dot-separated atoms, and a domain of at least two labels (forge behaviour, 1.2). */
 export function isEmailShape(text: string): boolean {
+  if (text.lastIndexOf("@") > LOCAL_PART_MAX) return false;
   return /^[\w!#$%&'*+/=?^`{|}~-]+(?:\.[\w!#$%&'*+/=?^`{|}~-]+)*@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/.test(
     text,
   );

@@ -5,6 +5,7 @@ import {
   email,
   handleName,
   message,
+  newEmail,
   oneOf,
   pageOf,
   paging,
@@ -71,7 +72,7 @@ export const register = endpoint({
   summary: "Register an account",
   gate: anyone,
   limit: tenPerMinute,
-  body: z.object({ handle: handleName, email, password }),
+  body: z.object({ handle: handleName, email: newEmail, password }),
   replies: { 201: user, 403: detail, 409: detail, 422: detail, 429: detail, 503: detail },
 });
 

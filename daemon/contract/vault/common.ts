@@ -33,6 +33,15 @@ export const email = z
   .check(z.email({ error: "This is not an e-mail address" }))
   .toLowerCase();
 
+/** The longest part of an e-mail address before its `@` (RFC 5321, 4.5.3.1.1). */
+const LOCAL_PART_MAX = 64;
+
+/** The e-mail address of a new account. Existing accounts sign in with longer ones, too. */
+export const newEmail = email.refine(
+  (address) => address.lastIndexOf("@") <= LOCAL_PART_MAX,
+  `An e-mail address has at most ${LOCAL_PART_MAX} characters before the @`,
+);
+
 /** A handle: 3 to 32 letters of ASCII, digits, `_` and `-`, a letter first. Compared without case. */
 export const handleName = z
   .string()

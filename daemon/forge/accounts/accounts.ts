@@ -20,7 +20,7 @@ import { createPublicKeys, type PublicKeys } from "./keys.service.ts";
 import { createOwnEmails, type OwnEmails } from "./emails.service.ts";
 import { createOrganizations, type Organizations } from "./organizations.service.ts";
 import { createSecondFactors, type SecondFactors } from "./second-factors.service.ts";
-import { createSignInAttempts, type SignInAttempts } from "./sign-in-attempts.ts";
+import { type AttemptCounter, createSignInAttempts } from "./sign-in-attempts.ts";
 import { createTokens, type Tokens } from "./tokens.service.ts";
 import { createUsers, type Users } from "./users.service.ts";
 import { createWelcomeMail, type QueueMail } from "./welcome-mail.ts";
@@ -38,10 +38,8 @@ export interface ForgeAccountsDeps {
   readonly sealer: Sealer;
   /** The server's name in authenticator apps and mails. */
   readonly instanceName: string;
-  /** What of an address counts as one caller, when failed sign-ins are counted. */
-  readonly addressKey: (address: string) => string;
-  /** False only for measurements: failed sign-ins are not counted. */
-  readonly limitSignIns: boolean;
+  /** Counts sign-ins. */
+  readonly attempts: AttemptCounter;
   /** Adds a mail to the queue in the caller's transaction. */
   readonly queueMail: QueueMail;
   /** Has hooks told of a new organization, in the transaction that makes it. */
@@ -87,7 +85,7 @@ export function createForgeAccounts(deps: ForgeAccountsDeps): ForgeAccounts {
   const users = createUsers({ ...deps, marks, announceAccount });
   const tokens = createTokens(deps);
   const secondFactors = createSecondFactors(deps);
-  const attempts = deps.limitSignIns ? createSignInAttempts(deps) : uncounted;
+  const attempts = createSignInAttempts(deps.attempts);
   const authentication = createAuthentication({ ...deps, tokens, secondFactors, attempts, urls });
   return {
     users,
@@ -135,9 +133,3 @@ export function peopleRoutes(accounts: ForgeAccounts): Route[] {
     ...avatarRoutes(),
   ];
 }
-
-const uncounted: SignInAttempts = {
-  assertAllowed: async () => {},
-  fail: async () => {},
-  succeed: async () => {},
-};

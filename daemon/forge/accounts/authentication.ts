@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { type Database, StorageError } from "../../../storage/engine/database.ts";
 import { findEmail } from "../../../storage/tables/forge/accounts/emails.ts";
 import {
@@ -16,9 +17,9 @@ import { type ForgeUrls, toUrl } from "../urls.ts";
 import type { SignInAttempts } from "./sign-in-attempts.ts";
 import type { Tokens } from "./tokens.service.ts";
 
-/** Checks the code of a second factor where one is enrolled. */
+/** Checks second-factor codes. */
 export interface SecondFactorCheck {
-  /** Whether `code` is a current code that was not used before; using it up when it is. */
+  /** Uses up a code. Returns true for a current, unused code, and for exactly one of several simultaneous callers. */
   use(user: ForgeUser, code: string): Promise<boolean>;
 }
 
@@ -32,31 +33,33 @@ export interface AuthenticationDeps {
   readonly urls: ForgeUrls;
 }
 
-/** Tells who calls the forge. */
+/** Authenticates requests to the forge. */
 export interface Authentication {
   /**
-   * Who calls, by the credentials of the request (forge behaviour, 2.1 to 2.3): undefined when it carries none.
-   * Refuses with `invalid_credentials` when all are wrong, with `forbidden` when the account may not use the API or
-   * may not impersonate, with `not_found` when nobody has the impersonated name. `form`: what the body says besides;
-   * it counts for more than the query.
+   * Returns the caller that the request's credentials belong to (forge behaviour, 2.1 to 2.3), undefined if it has none.
+   * Throws `invalid_credentials` if all of them are wrong, `rate_limited` after too many wrong ones, `forbidden` if the
+   * account may not use the API or may not impersonate, `not_found` for an unknown name to impersonate.
+   * @param form fields of the body; they take precedence over the query
    */
   authenticate(request: ServerRequest, form?: URLSearchParams): Promise<ForgeCaller | undefined>;
 }
 
 type Method = Omit<ForgeCaller, "actor">;
 
-/** Whether anything is there that `authenticate` looks at. */
+/** Returns whether the request has any part that `authenticate` reads. */
 function hasCredentials(request: ServerRequest): boolean {
   const { authorization, sudo } = request.headers;
   return authorization !== undefined || sudo !== undefined || hasQuery(request);
 }
 
-/** A password login is noted no more often. */
+/** How often the time of the last login is updated at most. */
 const LOGIN_EVERY_MS = 60_000;
 const PASSWORD_BYTES_MAX = 4096;
 
 export function createAuthentication(deps: AuthenticationDeps): Authentication {
   const { db, clock, passwords, tokens, secondFactors, attempts, urls } = deps;
+  /** Password checks in progress, by a hash of account and password. */
+  const checks = new Map<string, Promise<boolean>>();
   return {
     async authenticate(request, form) {
       if (form === undefined && !hasCredentials(request)) return undefined;
@@ -103,56 +106,89 @@ export function createAuthentication(deps: AuthenticationDeps): Authentication {
     const owner = await tokens.find(isTokenAsName ? name : password);
     if (owner !== undefined) return { ...owner, method: "basic_token" };
     if (isTokenAsName || Buffer.byteLength(password) > PASSWORD_BYTES_MAX) return undefined;
-    const login = name.trim();
-    const attempt = { of: "password", name: login, address: request.address } as const;
-    await attempts.assertAllowed(attempt);
-    const user = await findLogin(login);
-    const { fits, outdated } = await passwords.verify(user?.passwordHash ?? "", password);
-    if (user === undefined || !fits) {
-      await attempts.fail(attempt);
-      return undefined;
-    }
-    await attempts.succeed(attempt);
-    if (user.prohibitLogin) return undefined;
-    if (user.twoFactorEnabled && !(await fitsCode(user, headerOf(request, "x-gitea-otp"))))
-      return undefined;
-    await noteSignIn(user, outdated ? password : undefined);
+    const user = await findByPassword(name.trim(), password, request.address);
+    if (user === undefined || user.prohibitLogin) return undefined;
+    const code = headerOf(request, "x-gitea-otp");
+    if (user.twoFactorEnabled && !(await takeCode(user, code, request.address))) return undefined;
+    await recordLogin(user);
     return { user, method: "basic_password", scope: undefined };
   }
 
-  /** Keeps the hash and the time of the last sign-in up to date. A disk that is full must not turn people away. */
-  async function noteSignIn(user: ForgeUser, outdatedPassword: string | undefined): Promise<void> {
+  /**
+   * Returns the account that a login and password belong to. The attempt is counted before the password is checked. An
+   * attempt beyond the limit may still share a check of the same login and password that is in progress: it is the same
+   * guess, and scripts send many requests at once.
+   */
+  async function findByPassword(
+    login: string,
+    password: string,
+    address: string,
+  ): Promise<ForgeUser | undefined> {
+    const user = await findLogin(login);
+    const account = user === undefined ? `name ${login.toLowerCase()}` : `id ${user.id}`;
+    const key = hash("sha256", `${account}\n${password}`, "hex");
+    const attempt = await attempts.countPassword(account, address).catch(async (error: unknown) => {
+      if (await checks.get(key)) return undefined;
+      throw error;
+    });
+    if (attempt === undefined) return user;
+    try {
+      if (!(await shareCheck(key, user, password))) return undefined;
+    } catch (error) {
+      await attempt.cancel();
+      throw error;
+    }
+    await ignoreFullDisk(() => attempt.succeed());
+    return user;
+  }
+
+  function shareCheck(key: string, user: ForgeUser | undefined, password: string) {
+    const running =
+      checks.get(key) ?? checkPassword(user, password).finally(() => checks.delete(key));
+    checks.set(key, running);
+    return running;
+  }
+
+  async function checkPassword(user: ForgeUser | undefined, password: string): Promise<boolean> {
+    // An unknown account takes as long as a known one.
+    const { fits, outdated } = await passwords.verify(user?.passwordHash ?? "", password);
+    if (user === undefined || !fits) return false;
+    if (outdated) {
+      const next = await passwords.hash(password);
+      await ignoreFullDisk(() => replacePasswordHash(db, user.id, user.passwordHash, next));
+    }
+    return true;
+  }
+
+  async function takeCode(user: ForgeUser, code: string, address: string): Promise<boolean> {
+    // A request without a code, such as a client's first try, is wrong but no guess.
+    if (code === "") return false;
+    const attempt = await attempts.countCode(user.id, address);
+    const isRight = await secondFactors.use(user, code);
+    if (isRight) await ignoreFullDisk(() => attempt.succeed());
+    return isRight;
+  }
+
+  async function recordLogin(user: ForgeUser): Promise<void> {
     const now = clock();
     const isRecent =
       user.lastLoginAt !== undefined && Math.abs(now - user.lastLoginAt) < LOGIN_EVERY_MS;
-    try {
-      if (outdatedPassword !== undefined)
-        await replacePasswordHash(
-          db,
-          user.id,
-          user.passwordHash,
-          await passwords.hash(outdatedPassword),
-        );
-      if (!isRecent) await touchLastLogin(db, user.id, now);
-    } catch (error) {
-      if (!(error instanceof StorageError)) throw error;
-    }
-  }
-
-  async function fitsCode(user: ForgeUser, code: string): Promise<boolean> {
-    // A request without a code, such as a client's first try, is wrong but no guess.
-    if (code === "") return false;
-    const attempt = { of: "code", userId: user.id } as const;
-    await attempts.assertAllowed(attempt);
-    const fits = await secondFactors.use(user, code);
-    await (fits ? attempts.succeed(attempt) : attempts.fail(attempt));
-    return fits;
+    if (!isRecent) await ignoreFullDisk(() => touchLastLogin(db, user.id, now));
   }
 
   async function findLogin(name: string): Promise<ForgeUser | undefined> {
     if (!name.includes("@")) return findUserByName(db, name);
     const email = await findEmail(db, name);
     return email?.isVerified ? findUserById(db, email.userId) : undefined;
+  }
+}
+
+/** Sign-ins must work on a full disk, even though they cannot be recorded. */
+async function ignoreFullDisk(write: () => Promise<void>): Promise<void> {
+  try {
+    await write();
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error;
   }
 }
 

@@ -1,5 +1,5 @@
 import { AppError } from "../../errors.ts";
-import { isUserName } from "../../contract/forge/rules.ts";
+import { isUserName, LOCAL_PART_MAX } from "../../contract/forge/rules.ts";
 
 /** Longest name that a folder of the repositories may have. The shorter limit of new names is the contract's. */
 const NAME_BYTES_MAX = 255;
@@ -61,7 +61,7 @@ export function assertUsableName(name: string): void {
     throw new AppError("unprocessable", `name pattern is not allowed [pattern: *${suffix}]`);
 }
 
-/** Why an address cannot be used, as the error text, or undefined when it can (forge behaviour, 6.2). */
+/** Returns why an address cannot be used, as the error text, or undefined if it can (forge behaviour, 6.2). */
 export function findEmailFault(email: string): string | undefined {
   if (email === "") return "e-mail invalid [email: ]";
   const [local = "", ...rest] = email.split("@");
@@ -69,7 +69,9 @@ export function findEmailFault(email: string): string | undefined {
   if (!/^[a-zA-Z0-9.!#$%&'*+\-/=?^_`{|}~]*$/.test(local) || !isDomain(domain))
     return `e-mail address contains unsupported character [email: ${email}]`;
   const isDotAtom = local.split(".").every((atom) => atom !== "");
-  return isDotAtom && !email.startsWith("-") ? undefined : `e-mail invalid [email: ${email}]`;
+  return isDotAtom && !email.startsWith("-") && local.length <= LOCAL_PART_MAX
+    ? undefined
+    : `e-mail invalid [email: ${email}]`;
 }
 
 function isDomain(domain: string): boolean {

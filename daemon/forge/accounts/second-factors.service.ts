@@ -1,4 +1,3 @@
-import { generateURI, ScureBase32Plugin, verifySync } from "otplib";
 import { type Database, isConflict } from "../../../storage/engine/database.ts";
 import {
   confirmTwoFactor,
@@ -15,24 +14,25 @@ import {
   updateUser,
 } from "../../../storage/tables/forge/accounts/users.ts";
 import type { SealAgain, Sealer } from "../../../storage/keys/keyring.ts";
+import { createTotpSecret, findTotpStep, toProvisioningUri } from "../../utilities/totp.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { notFound, userNotFound } from "../refusals.ts";
 
-/** Codes of an authenticator app, asked for besides the password. */
+/** The second factor: codes of an authenticator app (TOTP) that a password sign-in needs as well. */
 export interface SecondFactors {
   /**
-   * Starts an enrolment: a fresh secret, which counts once a code of it is confirmed. Refuses with `forbidden` who did
-   * not sign in with the password, `conflict` when a second factor is on already.
+   * Starts an enrolment with a new secret; `confirm` completes it. Throws `forbidden` if the caller did not sign in with
+   * their own password, `conflict` if a second factor is already enabled.
    */
   start(caller: ForgeCaller): Promise<{ readonly secret: string; readonly otpauthUrl: string }>;
-  /** Turns the second factor on. Refuses as `start` does, and with `unprocessable` a code that does not fit. */
+  /** Enables the second factor. Throws as `start` does, and `unprocessable` for a wrong code. */
   confirm(caller: ForgeCaller, code: string): Promise<void>;
-  /** Turns it off; the sign-in itself took a code. Refuses with `forbidden` as `start`, `not_found` when it is off. */
+  /** Disables it; the sign-in itself used a code. Throws `forbidden` as `start` does, `not_found` if it is not enabled. */
   disable(caller: ForgeCaller): Promise<void>;
-  /** Takes it from a user who lost it. Refuses with `not_found` when the user has none. */
+  /** Disables the second factor of a user who lost it. Throws `not_found` if the user has none. */
   reset(username: string): Promise<void>;
-  /** Whether `code` is a current code of the user that was not used before. Exactly one of several callers gets true. */
+  /** Uses up a code. Returns true for a current, unused code, and for exactly one of several simultaneous callers. */
   use(user: ForgeUser, code: string): Promise<boolean>;
 }
 
@@ -45,26 +45,23 @@ export interface SecondFactorsDeps {
   readonly instanceName: string;
 }
 
-const SECRET_BYTES = 20;
-const STEP_SECONDS = 30;
 const PURPOSE = "forge-totp";
 
 export function createSecondFactors(deps: SecondFactorsDeps): SecondFactors {
   const { db, clock, random, sealer, instanceName } = deps;
-  const base32 = new ScureBase32Plugin();
   const alreadyOn = () => new AppError("conflict", "two-factor authentication is already enabled");
   return {
     async start(caller) {
       const user = assertOwnPassword(caller);
-      const secret = base32.encode(random(SECRET_BYTES));
+      const secret = createTotpSecret(random);
       const sealed = sealer.seal(PURPOSE, secret, contextOf(user.id));
       try {
         await db.transaction((tx) => startTwoFactor(tx, user.id, sealed));
       } catch (error) {
         throw isConflict(error) ? alreadyOn() : error;
       }
-      const otpauthUrl = generateURI({ issuer: instanceName, label: user.name, secret });
-      return { secret, otpauthUrl };
+      const account = user.name;
+      return { secret, otpauthUrl: toProvisioningUri({ secret, issuer: instanceName, account }) };
     },
 
     async confirm(caller, code) {
@@ -110,28 +107,20 @@ export function createSecondFactors(deps: SecondFactorsDeps): SecondFactors {
     });
   }
 
-  /** The time step of a code: this one, the one before or the one after, and later than every used one. */
   function findStep(factor: ForgeTwoFactor, code: string): number | undefined {
-    if (!/^\d{6}$/.test(code)) return undefined;
-    const result = verifySync({
-      secret: sealer.openText(PURPOSE, factor.sealedSecret, contextOf(factor.userId)),
-      token: code,
-      epoch: Math.floor(clock() / 1000),
-      epochTolerance: STEP_SECONDS,
-      ...(factor.lastStep > 0 ? { afterTimeStep: factor.lastStep } : {}),
-    });
-    return result.valid && "timeStep" in result ? result.timeStep : undefined;
+    const secret = sealer.openText(PURPOSE, factor.sealedSecret, contextOf(factor.userId));
+    return findTotpStep({ secret, code, now: clock(), lastStep: factor.lastStep });
   }
 }
 
-/** The sealed secret of a user, sealed again. */
+/** Reseals a user's secret, as a rotation of the master key needs it. */
 export function sealSecretAgain(sealed: string, userId: number | string, again: SealAgain): string {
   return again(PURPOSE, sealed, contextOf(userId));
 }
 
 const contextOf = (userId: number | string): string => `forge_two_factors/${userId}`;
 
-/** Who holds a token only, or acts for somebody else, must not change how that person signs in. */
+/** A token, or an administrator who impersonates, must not change how a person signs in. */
 function assertOwnPassword(caller: ForgeCaller): ForgeUser {
   if (caller.method !== "basic_password" || caller.actor.id !== caller.user.id)
     throw new AppError("forbidden", "sign in with Basic authentication and your own password");

@@ -1,71 +1,97 @@
-import { hash } from "node:crypto";
-import type { Database } from "../../../storage/engine/database.ts";
-import {
-  countHit,
-  deleteRateWindow,
-  findRateWindow,
-} from "../../../storage/tables/common/rate-limits.ts";
 import { AppError } from "../../errors.ts";
 
-/** Slows down those who try passwords and codes. Counts are rows: they outlive a restart and hold for all daemons. */
-export interface SignInAttempts {
-  /** Refuses with `rate_limited` while too many attempts of this kind failed lately. */
-  assertAllowed(kind: AttemptKind): Promise<void>;
-  fail(kind: AttemptKind): Promise<void>;
-  succeed(kind: AttemptKind): Promise<void>;
+interface LimitRule {
+  readonly max: number;
+  readonly seconds: number;
+}
+
+/** Counts attempts in fixed windows, for all processes and across restarts. */
+export interface AttemptCounter {
+  /** Counts one attempt for every key, or for none if any of them has used up its limit. */
+  consumeAll(
+    hits: readonly { readonly key: string; readonly rule: LimitRule }[],
+  ): Promise<{ readonly allowed: boolean; readonly resetSeconds: number }>;
+  /** Takes back one attempt of each key. */
+  refund(keys: readonly string[]): Promise<void>;
+  /** Forgets all attempts of a key. */
+  reset(key: string): Promise<void>;
+  /** The key of an address: an IPv6 network counts as one caller. */
+  addressKey(address: string): string;
+}
+
+/** An attempt that was counted before its password or code was checked. */
+export interface CountedAttempt {
+  /** Takes the attempt back after the right password or code. */
+  succeed(): Promise<void>;
+  /** Takes the attempt back because nothing could be checked. */
+  cancel(): Promise<void>;
 }
 
 /**
- * Wrong passwords count per name and address, so that nobody can lock another person out. Wrong codes count per
- * account: who gets so far knows the password.
+ * Rate limit for guessing passwords and second-factor codes. Every attempt is counted before it is checked, so that
+ * parallel attempts cannot exceed a limit; a successful one is taken back.
  */
-export type AttemptKind =
-  | { readonly of: "password"; readonly name: string; readonly address: string }
-  | { readonly of: "code"; readonly userId: number };
-
-export interface SignInAttemptsDeps {
-  readonly db: Database;
-  readonly clock: () => number;
-  /** What of an address counts as one caller. */
-  readonly addressKey: (address: string) => string;
+export interface SignInAttempts {
+  /** Counts a password check of an account, known or not. Throws `rate_limited`. */
+  countPassword(account: string, address: string): Promise<CountedAttempt>;
+  /** Counts a check of a code. Throws `rate_limited`. */
+  countCode(userId: number, address: string): Promise<CountedAttempt>;
 }
 
-const FAILURES_MAX = 10;
-const WINDOW_MS = 15 * 60_000;
+const SECONDS = 15 * 60;
+/** Wrong passwords for one account from one address, which lock out no other address. */
+const PASSWORDS_PER_ACCOUNT_AND_ADDRESS: LimitRule = { max: 10, seconds: SECONDS };
+/** Wrong passwords for one account from all addresses together. */
+const PASSWORDS_PER_ACCOUNT: LimitRule = { max: 50, seconds: SECONDS };
+/** Wrong passwords from one address for all accounts together. */
+const PASSWORDS_PER_ADDRESS: LimitRule = { max: 100, seconds: SECONDS };
+/** Wrong codes for one account. An attacker who gets this far knows the password. */
+const CODES_PER_ACCOUNT: LimitRule = { max: 10, seconds: SECONDS };
+/** Wrong codes from one address for all accounts together. */
+const CODES_PER_ADDRESS: LimitRule = { max: 30, seconds: SECONDS };
 
-export function createSignInAttempts({
-  db,
-  clock,
-  addressKey,
-}: SignInAttemptsDeps): SignInAttempts {
-  const keyOf = (kind: AttemptKind) =>
-    kind.of === "code"
-      ? `forge.code:${kind.userId}`
-      : `forge.login:${hash("sha256", kind.name.toLowerCase(), "hex")}:${addressKey(kind.address)}`;
+export function createSignInAttempts(counter: AttemptCounter): SignInAttempts {
   return {
-    async assertAllowed(kind) {
-      const window = await findRateWindow(db, keyOf(kind));
-      const now = clock();
-      if (window === undefined || window.points < FAILURES_MAX || window.expiresAt <= now) return;
-      const seconds = Math.max(
-        1,
-        Math.ceil((Math.min(window.expiresAt, now + WINDOW_MS) - now) / 1000),
-      );
-      throw new AppError(
-        "rate_limited",
-        `too many failed sign-ins, try again in ${seconds} seconds`,
-        {
-          headers: { "Retry-After": String(seconds) },
+    async countPassword(account, address) {
+      const caller = counter.addressKey(address);
+      const both = `forge.login:${account}:${caller}`;
+      const shared = [`forge.login.account:${account}`, `forge.login.address:${caller}`] as const;
+      await count([
+        { key: both, rule: PASSWORDS_PER_ACCOUNT_AND_ADDRESS },
+        { key: shared[0], rule: PASSWORDS_PER_ACCOUNT },
+        { key: shared[1], rule: PASSWORDS_PER_ADDRESS },
+      ]);
+      return {
+        // The wrong attempts before it stay counted where an attacker's may be among them.
+        async succeed() {
+          await counter.reset(both);
+          await counter.refund(shared);
         },
-      );
+        cancel: () => counter.refund([both, ...shared]),
+      };
     },
-    async fail(kind) {
-      await countHit(db, keyOf(kind), clock(), WINDOW_MS);
-    },
-    async succeed(kind) {
-      const key = keyOf(kind);
-      // Looked at first: nearly every sign-in has nothing to forget, and a read costs no commit.
-      if ((await findRateWindow(db, key)) !== undefined) await deleteRateWindow(db, key);
+
+    async countCode(userId, address) {
+      const keys = [
+        `forge.code:${userId}`,
+        `forge.code.address:${counter.addressKey(address)}`,
+      ] as const;
+      await count([
+        { key: keys[0], rule: CODES_PER_ACCOUNT },
+        { key: keys[1], rule: CODES_PER_ADDRESS },
+      ]);
+      const refund = () => counter.refund(keys);
+      return { succeed: refund, cancel: refund };
     },
   };
+
+  async function count(hits: Parameters<AttemptCounter["consumeAll"]>[0]): Promise<void> {
+    const { allowed, resetSeconds } = await counter.consumeAll(hits);
+    if (allowed) return;
+    throw new AppError(
+      "rate_limited",
+      `too many failed sign-ins, try again in ${resetSeconds} seconds`,
+      { headers: { "Retry-After": String(resetSeconds) } },
+    );
+  }
 }

@@ -57,7 +57,7 @@ export function createRegistration(deps: RegistrationDeps): Registration {
 
     async createFirstAdministrator({ handle, email, password }) {
       const shaped = {
-        email: toShape(shapes.email, email),
+        email: toShape(shapes.newEmail, email),
         password: toShape(shapes.password, password),
       };
       return create({ handle, ...shaped }, "admin");

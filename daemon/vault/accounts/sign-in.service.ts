@@ -17,7 +17,7 @@ import type { Client } from "./client.ts";
 import { REFRESH_SECONDS, REMEMBERED_SECONDS } from "./refresh-cookie.ts";
 import { badCredentials } from "./refusals.ts";
 import type { IssuedTokens, PendingTokens, SessionIssuer } from "./session-issue.ts";
-import { findTotpStep } from "./totp-codes.ts";
+import { findTotpStep } from "../../utilities/totp.ts";
 import type { TotpSecrets } from "./totp-secrets.ts";
 
 /** What a sign-in brings. Codes are undefined when they were not given. */

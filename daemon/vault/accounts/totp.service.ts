@@ -11,7 +11,7 @@ import type { VaultCaller } from "../caller.ts";
 import { createBackupCodes, hashBackupCode } from "./backup-codes.ts";
 import type { Client } from "./client.ts";
 import { endOtherSessions } from "./sessions.service.ts";
-import { createTotpSecret, findTotpStep, toProvisioningUri } from "./totp-codes.ts";
+import { createTotpSecret, findTotpStep, toProvisioningUri } from "../../utilities/totp.ts";
 import type { TotpSecrets } from "./totp-secrets.ts";
 
 /** The second factor. */

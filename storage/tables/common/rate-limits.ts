@@ -45,6 +45,25 @@ export async function countHit(
   return { points: row.points, expiresAt: row.expires_at };
 }
 
+/** Makes a window end at `expiresAt` at the latest (epoch milliseconds). */
+export async function shortenRateWindow(
+  db: Queries,
+  key: string,
+  expiresAt: number,
+): Promise<void> {
+  await db.run(
+    "UPDATE rate_limits SET expires_at = ? WHERE key = ? AND expires_at > ?",
+    expiresAt,
+    key,
+    expiresAt,
+  );
+}
+
+/** Takes back one hit that was counted; does nothing once the window is gone. */
+export async function takeBackHit(db: Queries, key: string): Promise<void> {
+  await db.run("UPDATE rate_limits SET points = points - 1 WHERE key = ? AND points > 0", key);
+}
+
 /** Forgets one key, as after a success that clears a counter. */
 export async function deleteRateWindow(db: Queries, key: string): Promise<void> {
   await db.run("DELETE FROM rate_limits WHERE key = ?", key);

@@ -154,30 +154,120 @@ describe("sudo", () => {
   });
 });
 
-describe("guessing", () => {
-  test("ten wrong passwords lock the name for the address for a quarter of an hour, not the tokens", async () => {
-    await using app = await startForgeApp();
+describe("rate limit of passwords", () => {
+  /** An app that counts how many passwords are really checked. */
+  async function startCountingApp() {
+    const verified: string[] = [];
+    const app = await startForgeApp({
+      passwords: {
+        hash: async (password) => `plain:${password}`,
+        verify: async (stored, password) => {
+          verified.push(password);
+          await new Promise((resolve) => setImmediate(resolve));
+          return { fits: stored === `plain:${password}`, outdated: false };
+        },
+      },
+    });
     await app.addUser();
+    const signIn = (password: string, { name = "mira", address = "192.0.2.1" } = {}) =>
+      app.request(me, {
+        basic: `${name}:${password}`,
+        headers: { "X-Test-Address": address },
+      });
+    return { app, verified, signIn };
+  }
+  const times = <T>(count: number, make: (index: number) => T) =>
+    Promise.all(Array.from({ length: count }, (_, index) => make(index)));
+  const countOf = (answers: readonly { readonly status: number }[], status: number) =>
+    answers.filter((answer) => answer.status === status).length;
+
+  test("ten wrong passwords lock the account for the address for 15 minutes, but not its tokens", async () => {
+    const { app, signIn } = await startCountingApp();
+    await using _app = app;
     const token = await app.tokenOf("mira");
-    const guess = (password: string) => app.request(me, { basic: `mira:${password}` });
     for (let round = 0; round < 10; round += 1)
-      expect((await guess(`wrong-${round}`)).status).toBe(401);
-    const locked = await guess("user-password");
+      expect((await signIn(`wrong-${round}`)).status).toBe(401);
+    const locked = await signIn("user-password");
     expect(locked.status).toBe(429);
     expect(locked.headers.get("retry-after")).toBe("900");
     expect((await app.request(me, { token })).status).toBe(200);
+    expect((await signIn("user-password", { address: "192.0.2.2" })).status).toBe(200);
     app.advance(15 * 60_000);
-    expect((await guess("user-password")).status).toBe(200);
+    expect((await signIn("user-password")).status).toBe(200);
   });
 
-  test("a right password forgives the wrong ones before it", async () => {
-    await using app = await startForgeApp();
-    await app.addUser();
+  test("of 60 parallel wrong passwords exactly 10 are checked", async () => {
+    const { app, verified, signIn } = await startCountingApp();
+    await using _app = app;
+    const answers = await times(60, (index) => signIn(`wrong-${index}`));
+    expect(countOf(answers, 401)).toBe(10);
+    expect(countOf(answers, 429)).toBe(50);
+    expect(verified).toHaveLength(10);
+  });
+
+  test("of 60 parallel requests with one wrong password exactly 10 are told that it is wrong", async () => {
+    const { app, signIn } = await startCountingApp();
+    await using _app = app;
+    const answers = await times(60, () => signIn("wrong-password"));
+    expect(countOf(answers, 401)).toBe(10);
+    expect(countOf(answers, 429)).toBe(50);
+  });
+
+  test("60 parallel requests with the right password all succeed", async () => {
+    const { app, signIn } = await startCountingApp();
+    await using _app = app;
+    expect(countOf(await times(60, () => signIn("user-password")), 200)).toBe(60);
+    expect(
+      (
+        await app.db.get<{ points: number }>(
+          "SELECT CAST(COALESCE(SUM(points), 0) AS BIGINT) AS points FROM rate_limits",
+        )
+      )?.points,
+    ).toBe(0);
+  });
+
+  test("of 200 parallel wrong passwords for one account from many addresses exactly 50 are checked", async () => {
+    const { app, verified, signIn } = await startCountingApp();
+    await using _app = app;
+    const email = "mira@croft.example";
+    const answers = await times(200, (index) =>
+      signIn(`wrong-${index}`, {
+        name: index % 2 === 0 ? "mira" : email,
+        address: `192.0.2.${index}`,
+      }),
+    );
+    expect(countOf(answers, 401)).toBe(50);
+    expect(verified).toHaveLength(50);
+  });
+
+  test("of 200 parallel wrong passwords for many accounts from one address exactly 100 are checked", async () => {
+    const { app, verified, signIn } = await startCountingApp();
+    await using _app = app;
+    const answers = await times(200, (index) => signIn("wrong", { name: `user-${index}` }));
+    expect(countOf(answers, 401)).toBe(100);
+    expect(verified).toHaveLength(100);
+  });
+
+  test("a right password forgives the wrong ones before it from the same address", async () => {
+    const { app, signIn } = await startCountingApp();
+    await using _app = app;
     for (let round = 0; round < 25; round += 1) {
-      const password = round % 5 === 4 ? "user-password" : "wrong-password";
-      const { status } = await app.request(me, { basic: `mira:${password}` });
+      const { status } = await signIn(round % 5 === 4 ? "user-password" : "wrong-password");
       expect(status).toBe(round % 5 === 4 ? 200 : 401);
     }
+  });
+
+  test.each([
+    ["a minute", 60_000],
+    ["ten days", 10 * 86_400_000],
+  ])("a lock ends after 15 minutes at most when the clock goes back by %s", async (_name, by) => {
+    const { app, signIn } = await startCountingApp();
+    await using _app = app;
+    await times(10, (index) => signIn(`wrong-${index}`));
+    app.advance(-by);
+    expect((await signIn("user-password")).status).toBe(429);
+    app.advance(15 * 60_000);
+    expect((await signIn("user-password")).status).toBe(200);
   });
 });
 
@@ -215,6 +305,37 @@ describe("second factor", () => {
     expect((await withCode(codeAt(secret, START + 90_000))).status).toBe(200);
     expect((await withCode(codeAt(secret, START + 60_000))).status).toBe(401);
   });
+
+  test("of 60 parallel wrong codes exactly 10 are checked", async () => {
+    const { app, secret, withCode } = await enrolled();
+    await using _app = app;
+    const answers = await Promise.all(
+      Array.from({ length: 60 }, (_, index) => withCode(String(index).padStart(6, "0"))),
+    );
+    expect(answers.filter(({ status }) => status === 401)).toHaveLength(10);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(50);
+    expect((await withCode(codeAt(secret, START + 30_000))).status).toBe(429);
+  });
+
+  test.each([
+    ["a minute", 60_000],
+    ["an hour", 3_600_000],
+    ["ten days", 10 * 86_400_000],
+  ])(
+    "a sign-in after the clock went back by %s is refused until the clock has caught up",
+    async (_name, by) => {
+      const { app, basic, secret, withCode } = await enrolled();
+      await using _app = app;
+      app.advance(by);
+      expect((await withCode(codeAt(secret, START + by))).status).toBe(200);
+      app.advance(-by);
+      for (const ahead of [-30_000, 0, 30_000])
+        expect((await withCode(codeAt(secret, START + ahead))).status).toBe(401);
+      expect((await app.request(`${me}/2fa`, { basic, method: "DELETE" })).status).toBe(401);
+      app.advance(by + 60_000);
+      expect((await withCode(codeAt(secret, START + by + 60_000))).status).toBe(200);
+    },
+  );
 
   test("ten wrong codes lock the account's password sign-in", async () => {
     const { app, secret, withCode } = await enrolled();

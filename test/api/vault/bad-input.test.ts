@@ -142,6 +142,15 @@ describe("names", () => {
     );
   });
 
+  test("registration refuses an e-mail address with more than 64 characters before the @", async () => {
+    expect(await register({ email: `${"a".repeat(65)}@example.org` })).toMatchObject({
+      status: 422,
+      json: { detail: [{ loc: ["body", "email"] }] },
+    });
+    const email = `${"a".repeat(64)}@example.org`;
+    expect((await register({ handle: "long-address", email })).status).toBe(201);
+  });
+
   test("unknown fields are passed over, and none of them becomes a role", async () => {
     const answer = await register({
       handle: "extra",

@@ -11,6 +11,7 @@ import {
 } from "../../../daemon/forge/accounts/accounts.ts";
 import { createForgeApi } from "../../../daemon/forge/api.ts";
 import { bindRoutes, type RequestReport } from "../../../daemon/http/bind.ts";
+import { createLimiter } from "../../../daemon/http/limits.ts";
 import { createServerRequest } from "../../../daemon/http/server-request.ts";
 import type { PasswordHasher } from "../../../daemon/utilities/password-hasher.ts";
 import type { Database } from "../../../storage/engine/database.ts";
@@ -28,7 +29,10 @@ const quickHasher: PasswordHasher = {
   }),
 };
 
-/** The forge's people served on a loopback port, over a fresh database in memory. */
+/**
+ * The forge's people served on a loopback port, over a fresh database in memory. The header `X-Test-Address` stands for
+ * the address of the client.
+ */
 export interface ForgeApp extends AsyncDisposable {
   readonly url: string;
   readonly db: Database;
@@ -72,8 +76,7 @@ export async function startForgeApp(deps: Partial<ForgeAccountsDeps> = {}): Prom
     publicUrl: () => "http://croft.example:7420",
     sealer: createKeyring([{ version: 1, bytes: new Uint8Array(32) }], random),
     instanceName: "croft",
-    addressKey: (address) => address,
-    limitSignIns: true,
+    attempts: createLimiter({ db, clock }),
     queueMail: async (_tx, mail) => mails.push(mail),
     ...deps,
   });
@@ -94,8 +97,8 @@ export async function startForgeApp(deps: Partial<ForgeAccountsDeps> = {}): Prom
     maxUploadBytes: 1 << 20,
     temporaryDirectory: tmpdir(),
     checkReplies: true,
-    toServerRequest: createServerRequest(
-      (message: IncomingMessage) => message.socket.remoteAddress ?? "",
+    toServerRequest: createServerRequest((message: IncomingMessage) =>
+      String(message.headers["x-test-address"] ?? message.socket.remoteAddress ?? ""),
     ),
     report: (what) => reports.push(what),
   });

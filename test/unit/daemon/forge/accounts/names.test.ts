@@ -94,6 +94,7 @@ describe("addresses", () => {
     "first/last@iana.org",
     "+233@qq.com",
     "_233@qq.com",
+    `${"a".repeat(64)}@iana.org`,
   ])("%s may be used", (email) => {
     expect(findEmailFault(email)).toBeUndefined();
     expect(isEmailShape(email)).toBe(true);
@@ -113,7 +114,13 @@ describe("addresses", () => {
     ["a..b@qq.com", "e-mail invalid"],
     ["@qq.com", "e-mail invalid"],
     ["", "e-mail invalid"],
+    [`${"a".repeat(65)}@iana.org`, "e-mail invalid"],
   ])("%j may not", (email, why) => expect(findEmailFault(email)).toBe(`${why} [email: ${email}]`));
+
+  test("a new account may not have an e-mail address with more than 64 characters before the @", () => {
+    expect(isEmailShape(`${"a".repeat(64)}@iana.org`)).toBe(true);
+    expect(isEmailShape(`${"a".repeat(65)}@iana.org`)).toBe(false);
+  });
 
   test("a domain of one label is for administrators' edits only", () => {
     expect(findEmailFault("a@localhost")).toBeUndefined();

@@ -6,12 +6,12 @@ const STEP_SECONDS = 30;
 
 const base32 = new ScureBase32Plugin();
 
-/** A secret in base32, from `randomBytes`. */
+/** Returns a new TOTP secret in base32, made of `randomBytes`. */
 export function createTotpSecret(randomBytes: (length: number) => Uint8Array): string {
   return base32.encode(randomBytes(SECRET_BYTES));
 }
 
-/** The `otpauth:` address that authenticator apps read. */
+/** Returns the `otpauth:` address that authenticator apps read. */
 export function toProvisioningUri(given: {
   readonly secret: string;
   readonly issuer: string;
@@ -21,15 +21,18 @@ export function toProvisioningUri(given: {
 }
 
 /**
- * The time step that `code` belongs to: this one, the one before or the one after. Undefined when it belongs to
- * none of them, or to one that is not newer than `lastStep`.
+ * Returns the time step of a TOTP code (RFC 6238): the current step, the one before or the one after. Undefined if the
+ * code matches none of these, or if its step is not newer than `lastStep`.
+ *
+ * After the clock was set back, codes are refused until it passes `lastStep` again: nothing tells an unused code from
+ * one that was used before.
  */
 export function findTotpStep(given: {
   readonly secret: string;
   readonly code: string;
   /** Epoch milliseconds. */
   readonly now: number;
-  /** The newest step that was used. */
+  /** The newest step whose code was used; 0 if none was. */
   readonly lastStep: number;
 }): number | undefined {
   if (!/^[0-9]{6}$/.test(given.code)) return undefined;
@@ -40,6 +43,6 @@ export function findTotpStep(given: {
     epochTolerance: STEP_SECONDS,
   });
   const step = result.valid && "timeStep" in result ? result.timeStep : undefined;
-  // Compared here: the library throws when the last step lies ahead of a clock that went back.
+  // Compared here: otplib's `afterTimeStep` throws when the last step is ahead of the clock.
   return step !== undefined && step > given.lastStep ? step : undefined;
 }
