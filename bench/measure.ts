@@ -1,5 +1,4 @@
 // bench: how fast croft is, always against something that runs in the same minute on the same machine.
-// May import anything; nothing imports it. `npm run bench` runs every *.bench.ts; bench/README.md keeps the figures.
 // Start here: the few tools that the benchmarks share.
 import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { readFile } from "node:fs/promises";

@@ -1,7 +1,5 @@
-// daemon/jobs: work that outlives a request, kept as rows: a queue, and schedules that put jobs into it.
-// May import: storage, daemon/errors.ts, daemon/utilities/logging.ts. Features register their kinds; main.ts starts and stops it.
-// Start here: the queue; job-kind.ts is what features say of their jobs, settling.ts how jobs end. A schedule needs no more of
-// the queue than `enqueue` with `key` and `runAt`.
+// daemon/jobs: a persistent job queue: leased rows, retries with backoff, dead-letter state.
+// Features register their kinds (job-kind.ts); composition/compose.ts starts and stops the queue.
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Database, Transaction } from "../../storage/engine/database.ts";
 import { isConflict } from "../../storage/engine/database.ts";

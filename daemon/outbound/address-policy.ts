@@ -1,6 +1,5 @@
-// daemon/outbound: what the daemon says to the outside: mails, look-ups, requests to servers that people name.
-// May import: node, undici, ipaddr.js and what a folder's own first file names. Features get its functions handed in.
-// Start here: which addresses people may have the daemon call. guarded-request.ts calls them and nothing else.
+// daemon/outbound: outgoing traffic: mail, breached-password lookups, requests to servers that users name.
+// This file decides which addresses are allowed; guarded-request.ts connects to allowed addresses only.
 import ipaddr from "ipaddr.js";
 
 /**

@@ -1,5 +1,5 @@
 // storage/engine: one port to a relational database and its two engines.
-// May import: nothing of the project. Start here, then sqlite.ts or postgres.ts; migrate.ts brings a schema up to date.
+// Start here, then sqlite.ts or postgres.ts; migrate.ts brings a schema up to date.
 // SQL text is portable: `?` placeholders, RETURNING, ON CONFLICT, integers for booleans and epoch milliseconds, JSON as text.
 
 /**

@@ -1,5 +1,4 @@
 // storage/keys: the master key, where it is kept, and what is sealed with it.
-// May import: node:crypto and files of this folder; keytar only through the loader that system-keyring.ts is given.
 // Start here (sealing), then master-key.ts (where the key comes from on each start).
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from "node:crypto";
 

@@ -1,6 +1,5 @@
 // daemon/contract/forge: endpoints and wire shapes of the forge API, one file per group of its document.
-// May import: zod, ../endpoint.ts and files of this folder. Start in common.ts (how bodies and queries are declared),
-// then the group at hand. This file: rules for names and addresses that both ends of the wire can check.
+// Start in common.ts, which declares bodies and queries. This file: the rules of names and addresses.
 
 /** Whether a new account or organization may be called so, by its characters (forge behaviour, 6.1). */
 export function isUserName(name: string): boolean {

@@ -1,5 +1,4 @@
 // daemon/contract/vault: the endpoints and wire schemas of the vault API, one file per area.
-// May import: zod, ../endpoint.ts and files of this folder. Pure values.
 // Start here: the shapes that every area uses.
 import { z } from "zod";
 

@@ -1,5 +1,5 @@
 // daemon/outbound/breach: asks whether a password appeared in a data breach, without telling anybody the password.
-// May import: undici, and the common-password list (lazily). Start here; common-passwords.ts is what decides off line.
+// Start here; common-passwords.ts is what decides off line.
 import { hash } from "node:crypto";
 import { request } from "undici";
 

@@ -1,5 +1,4 @@
 // daemon/outbound/mail: mails, written in the transaction of the change that they tell of and sent afterwards by a job.
-// May import: storage, daemon/jobs, node; nodemailer, loaded when the first mail is sent.
 // Start here; compose.ts makes the message, outbox.ts keeps it as a file where there is no server.
 import type { Transaction } from "../../../storage/engine/database.ts";
 import type { Keyring, SealAgain } from "../../../storage/keys/keyring.ts";

@@ -1,5 +1,4 @@
 // storage/tables/common: rows that belong to neither API: jobs, rate limits, facts about the instance.
-// May import: storage/engine. Functions take `db` first and return camelCase records.
 // Start here; daemon/jobs/queue.ts is the one that calls these in the right order.
 import type { Queries, SqlValue, Transaction } from "../../engine/database.ts";
 
