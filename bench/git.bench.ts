@@ -120,7 +120,7 @@ async function adoptionFigures(
   ]);
 }
 
-/** What adopting has to do on disk, and nothing else: look at every file, replace the configuration, one durable note. */
+/** The least that adopting takes: list every file, have git read configuration and refs, replace the configuration, one durable note. */
 async function rawDiskWork(folder: string): Promise<number> {
   const startedAt = performance.now();
   const log = await open(join(folder, "log"), "a");
@@ -130,7 +130,8 @@ async function rawDiskWork(folder: string): Promise<number> {
       const repository = join(folder, name);
       const entries = await readdir(repository, { recursive: true });
       await Promise.all(entries.map((entry) => lstat(join(repository, entry))));
-      for (const read of ["HEAD", "packed-refs"]) await readFile(join(repository, read));
+      await git("-C", repository, "config", "--list");
+      await git("-C", repository, "for-each-ref", "--format=%(contents:size)");
       const config = join(repository, "config");
       await writeFile(`${config}.before`, await readFile(config));
       await writeFile(`${config}.new`, "[core]\n\tbare = true\n", { flush: true });

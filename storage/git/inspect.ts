@@ -2,11 +2,9 @@ import { lstat, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { devNull } from "node:os";
 import { join } from "node:path";
 import { type Git, GitError } from "./git.ts";
-import { readPlainConfig } from "./plain-config.ts";
-import { type BranchFacts, readBranches } from "./refs.ts";
-import { readBranchesOnDisk, type SeenFiles } from "./refs-on-disk.ts";
+import { type BranchFacts, resolveRefs } from "./refs.ts";
 
-/** What a folder of unknown origin turned out to be. `unusable`: `why` says so in words without paths. */
+/** The result of inspecting a folder of unknown origin. `unusable`: `why` is a sentence without paths. */
 export type Inspection =
   | ({
       readonly kind: "repository";
@@ -16,11 +14,11 @@ export type Inspection =
   | { readonly kind: "unusable"; readonly why: string };
 
 const STATS_AT_ONCE = 64;
-/** More files than this are no repository of people. */
+/** A folder with more files than this is refused: reading it would take minutes. */
 const FILES_MAX = 1_000_000;
 
-/** Parts of a repository that send git to other places of the machine. */
-const detours = [
+/** Files of a repository that make git read other places of the machine. */
+const references = [
   "commondir",
   "gitdir",
   ".git",
@@ -29,9 +27,9 @@ const detours = [
 ];
 
 /**
- * Finds out whether a folder is a bare repository that lies wholly within itself, and makes its configuration
- * harmless: only what says how objects are stored is kept; the former file stays beside it as `config.before-croft`.
- * Folders with links, devices or references to objects elsewhere are unusable. `key` is unique to the call. @throws GitError
+ * Checks whether a folder is a self-contained bare repository whose refs all resolve, and replaces its configuration by
+ * one that only says how objects are stored; the former file stays beside it as `config.before-croft`. A folder with
+ * links, devices or references to objects elsewhere is unusable. `key` is unique to the call. @throws GitError
  */
 export async function inspectRepository(
   git: Git,
@@ -40,23 +38,23 @@ export async function inspectRepository(
 ): Promise<Inspection> {
   const walk = await walkFiles(directory);
   if (walk.kind === "unusable") return walk;
-  for (const detour of detours)
-    if (walk.names.has(detour))
-      return { kind: "unusable", why: `it refers elsewhere by its ${detour}` };
+  for (const name of references)
+    if (walk.names.has(name))
+      return { kind: "unusable", why: `its ${name} refers to another place` };
   for (const needed of ["HEAD", "config"])
-    if (!walk.names.has(needed)) return { kind: "unusable", why: "it is no bare repository" };
+    if (!walk.names.has(needed)) return { kind: "unusable", why: "it is not a bare repository" };
   try {
     const storage = await readStorage(git, directory);
     if (storage.kind === "unusable") return storage;
     if (storage.isForeign) await writeHarmlessConfig(directory, storage, key);
-    const branches =
-      (await readBranchesOnDisk(directory, walk, storage.objectFormat)) ??
-      (await readBranches(git, directory));
+    const refs = await resolveRefs(git, directory, walk.refs);
+    if (refs.kind === "unresolved") return { kind: "unusable", why: refs.why };
     return {
       kind: "repository",
       objectFormat: storage.objectFormat,
       sizeKib: Math.ceil(walk.bytes / 1024),
-      ...branches,
+      branches: refs.branches,
+      head: refs.head,
     };
   } catch (error) {
     if (error instanceof GitError && error.code === "failed")
@@ -66,13 +64,20 @@ export async function inspectRepository(
 }
 
 type Walk =
-  | ({ readonly kind: "files"; readonly bytes: number } & SeenFiles)
+  | {
+      readonly kind: "files";
+      readonly bytes: number;
+      /** Paths in the two upper levels. */
+      readonly names: ReadonlySet<string>;
+      /** Files below `refs/`, without locks. */
+      readonly refs: readonly string[];
+    }
   | { readonly kind: "unusable"; readonly why: string };
 
-/** Looks at everything below a folder without following anything; `names` are those of the three upper levels. */
+/** Lists everything below a folder without following links. */
 async function walkFiles(directory: string): Promise<Walk> {
   const names = new Set<string>();
-  const heads: string[] = [];
+  const refs: string[] = [];
   let bytes = 0;
   let files = 0;
   const folders = [""];
@@ -88,13 +93,14 @@ async function walkFiles(directory: string): Promise<Walk> {
       else if (entry.isFile()) found.push(path);
       else return { kind: "unusable", why: "it contains a link or a special file" };
     }
-    if (folder === "refs/heads" || folder.startsWith("refs/heads/")) heads.push(...found);
+    if (folder === "refs" || folder.startsWith("refs/"))
+      refs.push(...found.filter((path) => !path.endsWith(".lock")));
     for (let at = 0; at < found.length; at += STATS_AT_ONCE) {
       const stats = found.slice(at, at + STATS_AT_ONCE).map((path) => lstat(join(directory, path)));
       for (const { size } of await Promise.all(stats)) bytes += size;
     }
   }
-  return { kind: "files", names, heads, bytes };
+  return { kind: "files", names, refs, bytes };
 }
 
 type StorageFacts =
@@ -106,7 +112,7 @@ type StorageFacts =
     }
   | { readonly kind: "unusable"; readonly why: string };
 
-/** Settings that say nothing but how objects are stored. */
+/** Settings that only say how objects are stored. */
 const harmless = new Set([
   "core.repositoryformatversion",
   "core.filemode",
@@ -119,10 +125,9 @@ const harmless = new Set([
 ]);
 
 async function readStorage(git: Git, directory: string): Promise<StorageFacts> {
-  const config = await readFile(join(directory, "config"), "utf8");
-  const settings = readPlainConfig(config) ?? (await readConfig(git, directory));
+  const settings = await readConfig(git, directory);
   const isBare = /^(?:true|yes|on|1)$/i.test(settings.get("core.bare") ?? "");
-  if (!isBare) return { kind: "unusable", why: "it is no bare repository" };
+  if (!isBare) return { kind: "unusable", why: "it is not a bare repository" };
   const objectFormat = settings.get("extensions.objectformat") ?? "sha1";
   if (objectFormat !== "sha1" && objectFormat !== "sha256")
     return { kind: "unusable", why: "its objects have an unknown format" };
@@ -141,7 +146,7 @@ async function readStorage(git: Git, directory: string): Promise<StorageFacts> {
 async function readConfig(git: Git, directory: string): Promise<ReadonlyMap<string, string>> {
   const text = await git.run(["config", "--file", "config", "--no-includes", "--list", "-z"], {
     directory,
-    // Read as any file: as the repository's own it would already count.
+    // Read like any other file: as the repository's own configuration it would already take effect.
     env: { GIT_DIR: devNull },
   });
   return new Map(
@@ -167,7 +172,7 @@ async function writeHarmlessConfig(
   const former = await readFile(path);
   await writeFile(`${path}.before-croft`, former, { mode: 0o600, flag: "wx" }).catch(
     (error: unknown) => {
-      // The first one is what was there.
+      // An earlier adoption has kept the original already.
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
     },
   );

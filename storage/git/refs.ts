@@ -1,31 +1,92 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Git } from "./git.ts";
+import { findCommitId } from "./commits.ts";
+import { type Git, GitError } from "./git.ts";
 
-/** What a repository's branches say about it. */
+/** The branches of a repository. */
 export interface BranchFacts {
   readonly branches: readonly string[];
-  /** The branch that HEAD names, whether it exists or not; undefined when HEAD names none. */
+  /** The branch that HEAD names, whether it exists or not; undefined when HEAD names no branch. */
   readonly head: string | undefined;
 }
 
-const REFS_BYTES_MAX = 64 * 1024 * 1024;
+/** The result of resolving every ref of a repository; `why` is a sentence without paths. */
+export type ResolvedRefs =
+  | ({ readonly kind: "resolved" } & BranchFacts)
+  | { readonly kind: "unresolved"; readonly why: string };
 
-/** The names of a repository's branches, and the one that HEAD points to. @throws GitError */
+const REFS_BYTES_MAX = 64 * 1024 * 1024;
+const BRANCHES = "refs/heads/";
+
+/** Returns the names of a repository's branches and the branch that HEAD points to. @throws GitError */
 export async function readBranches(git: Git, directory: string): Promise<BranchFacts> {
   const [text, head] = await Promise.all([
-    git.run(["for-each-ref", "--format=%(refname)", "refs/heads/"], {
+    git.run(["for-each-ref", "--format=%(refname)", BRANCHES], {
       directory,
       outputBytesMax: REFS_BYTES_MAX,
     }),
-    readFile(join(directory, "HEAD"), "utf8"),
+    readHeadBranch(directory),
   ]);
-  const branches = toLines(text).map((name) => name.slice("refs/heads/".length));
-  return { branches, head: /^ref: refs\/heads\/([^\n]+)\n?$/.exec(head)?.[1] };
+  return { branches: toBranches(toLines(text)), head };
 }
 
 /**
- * The branch that people see first: HEAD's when it exists, else the first of `preferred` that exists, else the
+ * Resolves HEAD and every ref to an object and reads the branches. `unresolved` names the first ref that git cannot
+ * follow: its content is no object id, it points to a missing ref, or its object is missing, damaged, or (for a branch)
+ * no commit. A HEAD that names a branch without commits is resolved. `looseRefs` are the files below `refs/`, because git
+ * leaves a broken one out of its listing. @throws GitError
+ */
+export async function resolveRefs(
+  git: Git,
+  directory: string,
+  looseRefs: readonly string[],
+): Promise<ResolvedRefs> {
+  const head = await readHeadBranch(directory);
+  if (head === undefined && (await findCommitId(git, directory, "HEAD")) === undefined)
+    return unresolved("HEAD");
+  const listed = await listWithTypes(git, directory);
+  if (listed.kind === "unresolved") return listed;
+  const { types } = listed;
+  const broken =
+    looseRefs.find((name) => !types.has(name)) ??
+    (await readPackedNames(directory)).find((name) => !types.has(name)) ??
+    [...types].find(([name, type]) => name.startsWith(BRANCHES) && type !== "commit")?.[0];
+  if (broken !== undefined) return unresolved(broken);
+  return { kind: "resolved", branches: toBranches([...types.keys()]), head };
+}
+
+/** Lists every ref with the type of its object, and has git read and verify each of these objects. */
+async function listWithTypes(git: Git, directory: string) {
+  try {
+    const text = await git.run(
+      // The size of the contents makes git parse the object, not only its header.
+      ["for-each-ref", "--format=%(objecttype) %(refname) %(*objecttype)%(contents:size)"],
+      { directory, outputBytesMax: REFS_BYTES_MAX },
+    );
+    const entries = toLines(text).map((line) => line.split(" "));
+    const types = new Map(entries.map(([type = "", name = ""]) => [name, type]));
+    return { kind: "listed", types } as const;
+  } catch (error) {
+    const ref =
+      error instanceof GitError ? / for (refs\/\S+)$/m.exec(error.message)?.[1] : undefined;
+    if (ref === undefined) throw error;
+    return unresolved(ref);
+  }
+}
+
+async function readPackedNames(directory: string): Promise<string[]> {
+  const text = await readFile(join(directory, "packed-refs"), "utf8").catch((error: unknown) => {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return "";
+    throw error;
+  });
+  return text.split("\n").flatMap((line) => /^[0-9a-f]+ (refs\/.+)$/.exec(line)?.[1] ?? []);
+}
+
+const unresolved = (ref: string) =>
+  ({ kind: "unresolved", why: `its ${ref} does not resolve to an object` }) as const;
+
+/**
+ * Returns the branch that people see first: HEAD's when it exists, else the first of `preferred` that exists, else the
  * first of all; undefined when there is no branch.
  */
 export function chooseDefaultBranch(
@@ -39,17 +100,17 @@ export function chooseDefaultBranch(
 
 /** Points HEAD to a branch. @throws GitError */
 export async function writeHead(git: Git, directory: string, branch: string): Promise<void> {
-  await git.run(["symbolic-ref", "HEAD", `refs/heads/${branch}`], { directory });
+  await git.run(["symbolic-ref", "HEAD", `${BRANCHES}${branch}`], { directory });
 }
 
-/** What a repository's objects take on disk, in KiB. @throws GitError */
+/** Returns the size of a repository's objects on disk, in KiB. @throws GitError */
 export async function readSizeKib(git: Git, directory: string): Promise<number> {
   const text = (await git.run(["count-objects", "-v"], { directory })).toString("utf8");
   const of = (name: string) => Number(new RegExp(`^${name}: (\\d+)$`, "m").exec(text)?.[1] ?? 0);
   return of("size") + of("size-pack");
 }
 
-/** The objects that these refs name today; refs that do not exist are left out. @throws GitError */
+/** Returns the object ids that these refs name now; refs that do not exist are left out. @throws GitError */
 export async function readRefs(
   git: Git,
   directory: string,
@@ -65,6 +126,17 @@ export async function readRefs(
     return [line.slice(space + 1), line.slice(0, space)] as const;
   });
   return new Map(found.filter(([name]) => wanted.has(name)));
+}
+
+async function readHeadBranch(directory: string): Promise<string | undefined> {
+  const text = await readFile(join(directory, "HEAD"), "utf8");
+  return /^ref: refs\/heads\/([^\n]+)\n?$/.exec(text)?.[1];
+}
+
+function toBranches(names: readonly string[]): string[] {
+  return names
+    .filter((name) => name.startsWith(BRANCHES))
+    .map((name) => name.slice(BRANCHES.length));
 }
 
 function toLines(text: Buffer): string[] {

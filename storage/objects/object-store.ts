@@ -3,6 +3,7 @@ import { constants } from "node:fs";
 import { mkdir, open, readdir, rename, stat, unlink, type FileHandle } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
+import { createKeyLocks } from "../locks.ts";
 import { syncFolder } from "../sync.ts";
 import { createObjectWriter, failWriting } from "./object-writer.ts";
 import { createVerifiedOpen, type ObjectDamage, type OpenedCopy } from "./verified-reads.ts";
@@ -88,7 +89,7 @@ const QUARANTINE = "quarantine";
 /** An object store that keeps every object as a file, `<first two digits>/<next two>/<sha256>`. */
 export function createObjectStore(deps: ObjectStoreDeps): FileObjects {
   const { folder, tmp, newId, clock, onDamaged } = deps;
-  const alone = createKeyLocks();
+  const withLock = createKeyLocks();
   const pathOf = (key: string) => join(folder, key.slice(0, 2), key.slice(2, 4), key);
 
   async function openCopy(
@@ -111,7 +112,7 @@ export function createObjectStore(deps: ObjectStoreDeps): FileObjects {
   }
 
   const quarantine = (sha256: string, copyId: string) =>
-    alone(sha256, async () => {
+    withLock(sha256, async () => {
       const found = await stat(pathOf(sha256)).catch(ifMissing);
       if (found === undefined || toCopyId(found) !== copyId) return "gone";
       const target = join(folder, QUARANTINE);
@@ -124,7 +125,7 @@ export function createObjectStore(deps: ObjectStoreDeps): FileObjects {
     create: () =>
       createObjectWriter({ tmp, newId }, (path, { sha256 }) =>
         // A sweep that has just found the old file unused must not remove the new one.
-        alone(sha256, () => place(path, pathOf(sha256))),
+        withLock(sha256, () => place(path, pathOf(sha256))),
       ),
 
     open: createVerifiedOpen({ openCopy, quarantine, onDamaged, clock }),
@@ -134,7 +135,7 @@ export function createObjectStore(deps: ObjectStoreDeps): FileObjects {
       let bytes = 0;
       for await (const key of listKeys(folder)) {
         signal?.throwIfAborted();
-        await alone(key, async () => {
+        await withLock(key, async () => {
           const found = await stat(pathOf(key)).catch(ifMissing);
           if (found === undefined || found.mtimeMs >= before || (await isInUse(key))) return;
           await unlink(pathOf(key)).catch(ifMissing);
@@ -152,7 +153,7 @@ export function createObjectStore(deps: ObjectStoreDeps): FileObjects {
       }
     },
 
-    remove: (sha256) => alone(sha256, () => unlink(pathOf(sha256)).catch(ifMissing)),
+    remove: (sha256) => withLock(sha256, () => unlink(pathOf(sha256)).catch(ifMissing)),
   };
 }
 
@@ -194,23 +195,6 @@ async function* listKeys(folder: string): AsyncIterable<string> {
 async function listNames(folder: string, pattern: RegExp): Promise<string[]> {
   const names = (await readdir(folder).catch(ifMissing)) ?? [];
   return names.filter((name) => pattern.test(name));
-}
-
-/** One piece of work at a time for each key. */
-function createKeyLocks(): <T>(key: string, work: () => Promise<T>) => Promise<T> {
-  const last = new Map<string, Promise<unknown>>();
-  return (key, work) => {
-    const run = (last.get(key) ?? Promise.resolve()).then(work, work);
-    const settled = run.then(
-      () => undefined,
-      () => undefined,
-    );
-    last.set(key, settled);
-    void settled.then(() => {
-      if (last.get(key) === settled) last.delete(key);
-    });
-    return run;
-  };
 }
 
 function ifMissing(error: unknown): undefined {

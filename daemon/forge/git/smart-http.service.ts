@@ -101,7 +101,10 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
   return {
     async advertise(request, service) {
       if (!isGitService(service))
-        throw new AppError("not_found", "only git's smart protocol is served");
+        throw new AppError(
+          "invalid_argument",
+          "unknown service: only git's smart protocol is served",
+        );
       const { repository } = await getAllowed(request, service);
       const release = await takeTurn(request);
       try {
@@ -259,9 +262,9 @@ function toProtocol({ protocol }: GitRequest): Record<string, string> {
 
 function assertBody({ contentType, contentEncoding }: GitTransfer, service: GitService): void {
   if (contentType !== `application/x-${service}-request`)
-    throw new AppError("unprocessable", "Unsupported Content-Type");
+    throw new AppError("invalid_argument", "Unsupported Content-Type");
   if (!["", "identity", "gzip", "x-gzip"].includes(contentEncoding ?? ""))
-    throw new AppError("unprocessable", "Unsupported Content-Encoding");
+    throw new AppError("invalid_argument", "Unsupported Content-Encoding");
 }
 
 const needsCredentials = () => new AppError("unauthenticated", "authentication required");

@@ -28,7 +28,7 @@ import { notFound } from "../refusals.ts";
 import { findAccess, reaches } from "../repositories/access.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
-import type { Changes, IssueDeed, IssueHooks } from "./issue-hooks.ts";
+import type { IssueDeed, IssueHooks } from "./issue-hooks.ts";
 import { listRepositoryIssues, type WantedIssues } from "./list-issues.ts";
 import { findPeople, seeIssue, type SeenIssue } from "./seen-issue.ts";
 import {
@@ -159,8 +159,7 @@ export function createIssues({
         }
         await insertMentions(tx, issue.id, mentioned);
         const deed = { what: opened, issue, actor: user };
-        const changes = toRewordings(before, issue);
-        if (changes !== undefined) await hooks.issue(tx, "issues", "edited", { ...deed, changes });
+        await publishEdits(tx, deed, before);
         if (assignees !== undefined) await assign(tx, deed, assignees);
         if (issue.isClosed !== before.isClosed) {
           await announce(tx, { issue, actorId: user.id });
@@ -266,6 +265,22 @@ export function createIssues({
     return ids;
   }
 
+  /** Publishes the new title and the new body as two events, the first with the former body, as Gitea does. */
+  async function publishEdits(tx: Transaction, deed: IssueDeed, before: ForgeIssue): Promise<void> {
+    const { issue } = deed;
+    if (issue.title !== before.title)
+      await hooks.issue(tx, "issues", "edited", {
+        ...deed,
+        issue: { ...issue, body: before.body },
+        changes: { title: { from: before.title } },
+      });
+    if (issue.body !== before.body)
+      await hooks.issue(tx, "issues", "edited", {
+        ...deed,
+        changes: { body: { from: before.body } },
+      });
+  }
+
   async function assign(
     tx: Transaction,
     deed: IssueDeed,
@@ -282,15 +297,6 @@ export function createIssues({
     } else if (before.some((id) => !assignees.includes(id)))
       await hooks.issue(tx, "issue_assign", "unassigned", deed);
   }
-}
-
-/** What title and text were, as far as they are others now. */
-function toRewordings(before: ForgeIssue, after: ForgeIssue): Changes | undefined {
-  const changes = {
-    ...(before.title === after.title ? {} : { title: { from: before.title } }),
-    ...(before.body === after.body ? {} : { body: { from: before.body } }),
-  };
-  return Object.keys(changes).length === 0 ? undefined : changes;
 }
 
 function toChanges(wanted: IssueEdit, before: ForgeIssue, now: number): IssueChanges {

@@ -26,6 +26,7 @@ import { refusing } from "./git-refusals.ts";
 import { assertRepositoryName, toRepositoryPath } from "./names.ts";
 import type { Placing } from "./placing.ts";
 import { recordRepository } from "./recording.ts";
+import { toNewSettings } from "./repository-settings.view.ts";
 
 /** What a new repository shall be (forge behaviour, 10.3). Texts are empty when they were not given. */
 export interface WantedRepository {
@@ -114,6 +115,7 @@ export async function createRepository(
               description: wanted.description,
               isPrivate: wanted.isPrivate,
               isTemplate: wanted.isTemplate,
+              settings: toNewSettings(wanted.isTemplate),
               isEmpty: !wanted.autoInit,
               branchCount: wanted.autoInit ? 1 : 0,
               defaultBranch,

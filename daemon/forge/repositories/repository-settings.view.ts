@@ -39,6 +39,11 @@ export function toSettings(stored: RepositorySettings): WireSettings {
   };
 }
 
+/** Returns the settings of a new repository: the defaults, but a template runs no actions until they are turned on. */
+export function toNewSettings(isTemplate: boolean): RepositorySettings {
+  return isTemplate ? { has_actions: false } : {};
+}
+
 /** Whether a repository's issues are here: neither turned off nor kept elsewhere. */
 export function keepsIssues(stored: RepositorySettings): boolean {
   return stored["has_issues"] !== false && stored["external_tracker"] === undefined;

@@ -1,6 +1,7 @@
 import { type Database, isConflict } from "../../../storage/engine/database.ts";
 import type { Git } from "../../../storage/git/git.ts";
 import { type Inspection, inspectRepository } from "../../../storage/git/inspect.ts";
+import { createKeyLocks } from "../../../storage/locks.ts";
 import { chooseDefaultBranch, writeHead } from "../../../storage/git/refs.ts";
 import type { RepositoryFiles } from "../../../storage/git/repository-files.ts";
 import {
@@ -18,13 +19,12 @@ import type { PageWindow } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import { DEFAULT_BRANCH } from "./create-repository.ts";
 import type { RepositoryEvents } from "./events.ts";
-import { createGroupedWrites } from "./grouped-writes.ts";
 import { refusing } from "./git-refusals.ts";
 import { compileGlob } from "./glob.ts";
 import { isRepositoryName, toRepositoryPath } from "./names.ts";
-import { createKeyedTurns } from "./keyed-turns.ts";
 import type { Placing } from "./placing.ts";
 import { recordRepository } from "./recording.ts";
+import { toNewSettings } from "./repository-settings.view.ts";
 
 /** Repositories that lie on disk without a record (forge behaviour, 15). */
 export interface Unadopted {
@@ -61,8 +61,7 @@ const PREFERRED_BRANCHES = [DEFAULT_BRANCH, "master", "main"];
 
 export function createUnadopted(deps: UnadoptedDeps): Unadopted {
   const { db, git, files, placing, newId, events, sweepSoon } = deps;
-  const inTurn = createKeyedTurns();
-  const write = createGroupedWrites(db);
+  const withLock = createKeyLocks();
   return {
     async list(query, { page, limit }) {
       const [fitsOwner, fitsName] = toFilters(query);
@@ -80,14 +79,14 @@ export function createUnadopted(deps: UnadoptedDeps): Unadopted {
       const owner = await getOwner(ownerName, name);
       const path = toRepositoryPath(owner.name, name);
       await placing.clear(path);
-      await inTurn(path, () => adoptFiles(owner, name, path, actor));
+      await withLock(path, () => adoptFiles(owner, name, path, actor));
     },
 
     async remove(ownerName, name) {
       const owner = await getOwner(ownerName, name);
       const path = toRepositoryPath(owner.name, name);
       await placing.clear(path);
-      await inTurn(path, () =>
+      await withLock(path, () =>
         placing.alone(async () => {
           await getUnrecorded(owner, name, path);
           await files.discard(path, newId());
@@ -115,6 +114,7 @@ export function createUnadopted(deps: UnadoptedDeps): Unadopted {
       description: "",
       isPrivate: true,
       isTemplate: false,
+      settings: toNewSettings(false),
       isEmpty: found.branches.length === 0,
       branchCount: found.branches.length,
       defaultBranch,
@@ -175,7 +175,7 @@ export function createUnadopted(deps: UnadoptedDeps): Unadopted {
     repository: Parameters<typeof recordRepository>[1]["repository"],
   ): Promise<void> {
     try {
-      await write(async (tx) => {
+      await db.transaction(async (tx) => {
         const owner = await findUserById(tx, ownerId);
         if (owner === undefined) throw notFound();
         // An owner who was renamed meanwhile is followed by the folder, and by this.

@@ -239,8 +239,8 @@ describe("who may", () => {
   test.each([
     ["/mira/..%2fopen.git/info/refs?service=git-upload-pack", 404],
     ["/mira/%2e%2e%2fopen.git/info/refs?service=git-upload-pack", 404],
-    ["/mira/open.git/info/refs?service=git-evil-pack", 404],
-    ["/mira/open.git/info/refs", 404],
+    ["/mira/open.git/info/refs?service=git-evil-pack", 400],
+    ["/mira/open.git/info/refs", 400],
     ["/mira/open.git/HEAD", 404],
     ["/mira/open.git/objects/info/packs", 404],
     ["/.croft/x.git/info/refs?service=git-upload-pack", 404],
@@ -266,8 +266,8 @@ describe("bodies that lie or break off", () => {
     expect((await send("odd", "0000")).status).toBe(200);
     const packed = new Uint8Array(gzipSync("0000"));
     expect((await send("odd", packed, { "Content-Encoding": "gzip" })).status).toBe(200);
-    expect((await send("odd", "0000", { "Content-Type": "text/plain" })).status).toBe(422);
-    expect((await send("odd", "0000", { "Content-Encoding": "br" })).status).toBe(422);
+    expect((await send("odd", "0000", { "Content-Type": "text/plain" })).status).toBe(400);
+    expect((await send("odd", "0000", { "Content-Encoding": "br" })).status).toBe(400);
   });
 
   test("nonsense moves nothing", async () => {

@@ -72,6 +72,26 @@ describe("hooks are told of issues", () => {
     expect(JSON.stringify(told)).not.toContain("@example.org");
   });
 
+  test("an edit of title and body is delivered as two events", async () => {
+    const mira = await people.newUser();
+    const { path, sent } = await newHooked(mira, ["issues_only"]);
+    await people.by(mira, "POST", `${path}/issues`, { title: "Broken", body: "first" });
+    await people.by(mira, "PATCH", `${path}/issues/1`, { title: "Mended", body: "second" });
+    const [, title, body] = await sent(3);
+    expect(title?.json).toMatchObject({
+      action: "edited",
+      changes: { title: { from: "Broken" } },
+      issue: { title: "Mended", body: "first" },
+    });
+    expect(body?.json).toMatchObject({
+      action: "edited",
+      changes: { body: { from: "first" } },
+      issue: { title: "Mended", body: "second" },
+    });
+    expect(title?.json.changes).not.toHaveProperty("body");
+    expect(body?.json.changes).not.toHaveProperty("title");
+  });
+
   test("commented on, and comments that were changed", async () => {
     const mira = await people.newUser();
     const { path, sent } = await newHooked(mira, ["issue_comment"]);

@@ -76,6 +76,7 @@ describe("creating", () => {
       empty: false,
       private: true,
       template: true,
+      has_actions: false,
       branch_count: 1,
       size: expect.toSatisfy((kib: number) => kib > 0, "what the first commit takes"),
       default_branch: "trunk",

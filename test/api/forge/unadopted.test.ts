@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { appendFile, mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { flipBit } from "../../conformance/object-store.suite.ts";
 import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
 import { createForgePeople } from "../../support/forge/forge-people.ts";
 import { createGitClient, type GitClient } from "../../support/forge/git-client.ts";
@@ -99,6 +100,15 @@ describe("listing", () => {
 });
 
 describe("adopting", () => {
+  /** Removes or damages the object of the commit that both branches name. */
+  async function removeCommit(folder: string, how: "remove" | "damage" = "remove") {
+    const { output } = await git.run("-C", folder, "rev-parse", "trunk");
+    const path = join(folder, "objects", output.slice(0, 2), output.trim().slice(2));
+    const bytes = await readFile(path);
+    await rm(path);
+    if (how === "damage") await writeFile(path, flipBit(bytes));
+  }
+
   const forget = (name: string) => api("DELETE", `/repos/${name}`);
 
   test("makes a private repository of the files, with the name as it was written", async () => {
@@ -155,6 +165,27 @@ describe("adopting", () => {
     },
   );
 
+  test("a repository whose refs do not resolve is refused with the name of the ref", async () => {
+    const folder = await put("mira/lost.git");
+    await removeCommit(folder);
+    expect(await adopt("mira/lost")).toMatchObject({
+      status: 422,
+      json: {
+        message:
+          "the repository cannot be adopted: its refs/heads/side does not resolve to an object",
+      },
+    });
+  });
+
+  test("a lock left by a crash and a detached HEAD do not prevent it", async () => {
+    const folder = await put("mira/detached.git");
+    const { output } = await git.run("-C", folder, "rev-parse", "trunk");
+    await writeFile(join(folder, "HEAD"), output);
+    await writeFile(join(folder, "refs/heads/side.lock"), "");
+    expect((await adopt("mira/detached")).status).toBe(204);
+    await forget("mira/detached");
+  });
+
   test.each([
     ["a link", (folder: string) => symlink("/etc", join(folder, "refs", "evil"))],
     [
@@ -171,6 +202,40 @@ describe("adopting", () => {
     ],
     ["a broken configuration", (folder: string) => writeFile(join(folder, "config"), "[core\n")],
     ["no repository", (folder: string) => rm(join(folder, "objects"), { recursive: true })],
+    ["a branch whose commit is missing", (folder: string) => removeCommit(folder)],
+    ["a branch whose commit is damaged", (folder: string) => removeCommit(folder, "damage")],
+    [
+      "a tag whose object is missing",
+      (folder: string) => writeFile(join(folder, "refs/tags/lost"), `${"a".repeat(40)}\n`),
+    ],
+    [
+      "a packed ref whose object is missing",
+      (folder: string) =>
+        appendFile(join(folder, "packed-refs"), `${"b".repeat(40)} refs/zzz/lost\n`),
+    ],
+    [
+      "a ref that is no object id",
+      (folder: string) => writeFile(join(folder, "refs/heads/odd"), "zzz\n"),
+    ],
+    [
+      "a ref to a missing ref",
+      (folder: string) => writeFile(join(folder, "refs/heads/odd"), "ref: refs/heads/none\n"),
+    ],
+    [
+      "a ref with a name that git refuses",
+      (folder: string) => writeFile(join(folder, "refs/heads/x..y"), `${"a".repeat(40)}\n`),
+    ],
+    [
+      "a branch that is no commit",
+      async (folder: string) => {
+        const { output } = await git.run("-C", folder, "rev-parse", "trunk^{tree}");
+        await writeFile(join(folder, "refs/heads/tree"), output);
+      },
+    ],
+    [
+      "a HEAD at a missing commit",
+      (folder: string) => writeFile(join(folder, "HEAD"), `${"a".repeat(40)}\n`),
+    ],
   ])("files with %s are 422 and stay as they are", async (_what, spoil) => {
     const folder = await put("mira/odd.git");
     await spoil(folder);

@@ -47,6 +47,7 @@ export function newRepositoryRow(
     description: "",
     isPrivate: false,
     isTemplate: false,
+    settings: {},
     isEmpty: true,
     branchCount: 0,
     defaultBranch: "main",

@@ -7,10 +7,10 @@ const spokenByGit = "git itself speaks it";
 
 /** Who may do what depends on the repository and on what git asks for, so the gate is the service's. */
 const refusals = {
+  400: apiError,
   401: apiError,
   403: apiError,
   404: apiError,
-  422: apiError,
   503: apiError,
 } as const;
 

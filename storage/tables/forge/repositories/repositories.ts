@@ -44,14 +44,7 @@ export interface ForgeRepository {
 
 export type NewForgeRepository = Omit<
   ForgeRepository,
-  | "id"
-  | "lowerName"
-  | "website"
-  | "openIssueCount"
-  | "archivedAt"
-  | "settings"
-  | "createdAt"
-  | "updatedAt"
+  "id" | "lowerName" | "website" | "openIssueCount" | "archivedAt" | "createdAt" | "updatedAt"
 >;
 
 /** What may change of a repository after it was made. */
@@ -91,7 +84,6 @@ export async function insertRepository(
     website: "",
     openIssueCount: 0,
     archivedAt: undefined,
-    settings: {},
     createdAt: tx.now,
     updatedAt: tx.now,
   };

@@ -1,5 +1,8 @@
-/** Runs work one at a time for each key, in the order in which it was asked for. */
-export function createKeyedTurns(): <T>(key: string, work: () => Promise<T>) => Promise<T> {
+/** Runs `work` while holding the lock of `key`. Waiters get the lock in the order of their calls. */
+export type WithLock = <T>(key: string, work: () => Promise<T>) => Promise<T>;
+
+/** Returns a function that holds one lock per key, for the calls of this process. */
+export function createKeyLocks(): WithLock {
   const last = new Map<string, Promise<unknown>>();
   return (key, work) => {
     const run = (last.get(key) ?? Promise.resolve()).then(work, work);
