@@ -1,11 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { createReadStream, createWriteStream } from "node:fs";
-import { mkdir, stat, unlink } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { Transform, type Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import { Busboy, type BusboyHeaders } from "@fastify/busboy";
+import { spool, type Spooled } from "../../storage/spool.ts";
 import { AppError } from "../errors.ts";
 import type { FilePart, MultipartForm } from "./handle.ts";
 
@@ -78,7 +77,7 @@ export function readMultipart(
       });
       return;
     }
-    file = spool(stream, options.temporaryDirectory, givenUp.signal).then((spooled) => ({
+    file = spoolPart(stream, options.temporaryDirectory, givenUp.signal).then((spooled) => ({
       ...part,
       ...spooled,
     }));
@@ -177,26 +176,13 @@ function openParser(
   }
 }
 
-async function spool(
+async function spoolPart(
   stream: Readable,
   temporaryDirectory: string,
   signal: AbortSignal,
-): Promise<{ stream: Readable; size: number }> {
+): Promise<Spooled> {
   await mkdir(temporaryDirectory, { recursive: true, mode: 0o700 });
-  const path = join(temporaryDirectory, `form-${randomUUID()}`);
-  try {
-    await pipeline(stream, createWriteStream(path, { flags: "wx", mode: 0o600 }), { signal });
-    const { size } = await stat(path);
-    const reader = createReadStream(path);
-    // Once it is open the name is not needed any more, and nothing can be left behind.
-    reader.once("open", () => unlink(path).catch(() => undefined));
-    // Whoever reads it later hears of an error; until then it must not end the process.
-    reader.on("error", () => undefined);
-    return { stream: reader, size };
-  } catch (error) {
-    await unlink(path).catch(() => undefined);
-    throw error;
-  }
+  return spool(stream, join(temporaryDirectory, `form-${randomUUID()}`), { signal });
 }
 
 function tooLarge(maxBytes: number): AppError {

@@ -91,7 +91,12 @@ export function createDailyExports(deps: DailyExportsDeps): DailyExports {
         day,
         sizeBytes: size,
         modifiedAt: mtime,
-        read: (range) => file.createReadStream({ ...range, autoClose: false }),
+        read(range) {
+          const stream = file.createReadStream({ ...range, autoClose: false });
+          // The caller may destroy it before anything listens; a late error must not end the process.
+          stream.on("error", () => undefined);
+          return stream;
+        },
         close: () => file.close(),
       };
     },

@@ -2,9 +2,12 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import type { Failure } from "../../../../storage/cloud/outcomes.ts";
 import type { ProviderItem } from "../../../../storage/cloud/provider.ts";
+import { isDiskFull } from "../../../../storage/disk-full.ts";
+import { spool, type Spooled } from "../../../../storage/spool.ts";
 import { insertAudit } from "../../../../storage/tables/vault/audit.ts";
 import type { Connection } from "../../../../storage/tables/vault/connections.ts";
 import { findItemByName, findLiveItem } from "../../../../storage/tables/vault/items.ts";
+import { AppError } from "../../../errors.ts";
 import type { VaultCaller } from "../../caller.ts";
 import type { CloudDeps } from "../cloud.ts";
 import type { Adapters } from "../connections/adapters.ts";
@@ -13,7 +16,7 @@ import { warnFolder } from "../items/folder-marks.ts";
 import { findParent, recordNewItem, toItemOwner, type KnownParent } from "../items/item-records.ts";
 import { auditOf, type Recording, type RecordingFailed } from "./recording.ts";
 import { toRelistJob } from "./relisting.ts";
-import { passOn, spool } from "./upload-stream.ts";
+import { passOn } from "./upload-stream.ts";
 
 /** A file on its way in. The stream is consumed or drained in any case. */
 export interface Upload {
@@ -87,14 +90,14 @@ export function createUploads(
     const { stream, bytes } = passOn(upload.content);
     const spooled =
       can.uploadNeedsSize && upload.size === undefined
-        ? await spool(stream, join(deps.temporaryDirectory, `upload-${deps.newId()}`))
+        ? await spoolUpload(stream, join(deps.temporaryDirectory, `upload-${deps.newId()}`))
         : undefined;
     try {
       const outcome = await adapters.call(connection, (provider) =>
         provider.upload({
           parent,
           name: upload.name,
-          content: spooled?.open() ?? stream,
+          content: spooled?.stream ?? stream,
           size: spooled?.size ?? upload.size,
           contentType: upload.contentType,
           signal: new AbortController().signal,
@@ -106,7 +109,7 @@ export function createUploads(
       return outcome;
     } finally {
       stream.destroy();
-      await spooled?.remove();
+      spooled?.stream.destroy();
     }
   }
 
@@ -156,5 +159,16 @@ export function createUploads(
     const failure: Failure = { kind: successor === undefined ? "stale" : "unknown_outcome" };
     await recording.noteFailure(connection, failure, item.parent);
     return failure;
+  }
+}
+
+/** Writes the bytes to disk first. Refuses with `storage_full` when the server's own disk is full. */
+async function spoolUpload(content: Readable, path: string): Promise<Spooled> {
+  try {
+    return await spool(content, path);
+  } catch (error) {
+    throw isDiskFull(error)
+      ? new AppError("storage_full", "The server's disk is full.", { cause: error })
+      : error;
   }
 }

@@ -29,8 +29,17 @@ export async function openSource(cli: CliContext, source: string): Promise<Local
   if (found.isDirectory()) throw new CliError("file_error", `${source} is a folder`);
   // A pipe or device tells no length, and gives its bytes once.
   if (!found.isFile())
-    return { size: undefined, canRestart: false, open: () => createReadStream(path) };
+    return {
+      size: undefined,
+      canRestart: false,
+      open: () => Readable.from(readAll(path), { objectMode: false }),
+    };
   return { size: found.size, canRestart: true, open: () => openExactly(path, source, found.size) };
+}
+
+/** Opens the file with the first read, so that an error has a reader. */
+async function* readAll(path: string): AsyncGenerator<Uint8Array> {
+  for await (const chunk of createReadStream(path)) yield chunk as Uint8Array;
 }
 
 /** So many bytes: a file that grows meanwhile is sent as long as it was, one that shrinks cannot be. */
