@@ -18,6 +18,8 @@ export interface DavQuirks {
   readonly mixesSpellings?: boolean;
   /** Names that begin with a dot are refused, as a common line in servers' configurations does. */
   readonly refusesDotNames?: boolean;
+  /** Every request about a name with a backslash is answered 400 (Tomcat). */
+  readonly refusesBackslashes?: boolean;
   /** Names that begin with a dot are taken, and left out of every listing (nginx). */
   readonly hidesDotNames?: boolean;
   /** Names are kept in composed form (Nextcloud). */
@@ -299,6 +301,9 @@ export function createDavStandIn(options: DavServerOptions, hooks: DavHooks = {}
       }
       if (options.refusesDotNames === true && path.some((segment) => segment.startsWith(".")))
         return refuseBody(request, response, 403);
+      const places = [path, destinationOf(request, options.wantsPathDestination) ?? []];
+      if (options.refusesBackslashes === true && places.flat().some((name) => name.includes("\\")))
+        return refuseBody(request, response, 400);
       if ((await hooks.handle?.(request, response, path)) === true) return;
       const { method } = request;
       if (method === "PUT") return put(request, response, path);

@@ -161,10 +161,9 @@ export async function deleteItem(
         guards = false;
         continue;
       }
-      if (answered.kind !== "refused") return undone(answered);
-      return answered.failure.kind === "stale"
-        ? { kind: "offline", sent: true, note: `refused_${answered.status}` }
-        : answered.failure;
+      return answered.kind === "refused"
+        ? refusedName(answered.status, answered.failure)
+        : undone(answered);
     }
   });
 }

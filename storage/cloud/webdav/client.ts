@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import { openPlain } from "../content-encoding.ts";
 import type { Failure } from "../outcomes.ts";
 import type { Offline, ProviderAnswer, Transport } from "../transport.ts";
-import { createDigest, findDigest, toChallenges } from "./digest.ts";
+import { createDigest, findDigest, parseChallenges, type Challenge } from "./digest.ts";
 import { decodeSegments, toPath, toUrl, type DavBase, type DavPlace } from "./address.ts";
 import { toFailure } from "./failures.ts";
 import { readMultistatus, type DavResponse } from "./multistatus.ts";
@@ -106,25 +106,36 @@ export function createDavClient(options: DavClientOptions): DavClient {
     if (signing === "basic") return sendWith(request, basic);
     const sign = () => digest.sign(request.method, toPath(base, request.place));
     const isStream = request.body instanceof Readable;
-    // A stream is sent once: what is asked for has to be known before.
+    // A stream can be sent only once, so the challenge must be known before.
     if (isStream && sign() === undefined) {
       const { place, signal } = request;
       const asked = await sendWith({ method: "OPTIONS", place, signal }, undefined);
       if (asked.kind === "answered") {
         asked.discard();
-        digest.learn(toChallenges(asked.headers["www-authenticate"]));
+        digest.learn(parseChallenges(asked.headers["www-authenticate"]));
       }
     }
-    const signed = sign();
-    const first = await sendWith(request, signed);
+    const usedNonce = digest.nonce();
+    const first = await sendWith(request, sign());
     if (first.kind !== "answered" || first.status !== 401) return first;
-    const challenges = toChallenges(first.headers["www-authenticate"]);
-    const isStale = challenges.some(({ params }) => params["stale"]?.toLowerCase() === "true");
-    // What was signed and is not too old is refused for good.
-    if ((signed !== undefined && !isStale) || !digest.learn(challenges)) return first;
+    const challenges = parseChallenges(first.headers["www-authenticate"]);
+    if (!isNewChallenge(challenges, usedNonce) || !digest.learn(challenges)) return first;
     first.discard();
-    if (isStream) return { kind: "offline", sent: false, note: "nonce_expired" };
-    return sendWith(request, sign());
+    if (!isStream) return sendWith(request, sign());
+    const refused = await refusesCredentials(request.signal);
+    return refused ?? { kind: "offline", sent: false, note: "nonce_expired" };
+  }
+
+  /** Sends a request without a body, to learn whether the current challenge's answer is accepted. */
+  async function refusesCredentials(signal: AbortSignal): Promise<ProviderAnswer | undefined> {
+    const place: DavPlace = { segments: [], isFolder: true };
+    const authorization = digest.sign("PROPFIND", toPath(base, place));
+    const request = { method: "PROPFIND", place, headers: { depth: "0" }, signal };
+    const answer = await sendWith(request, authorization);
+    if (answer.kind !== "answered") return undefined;
+    if (answer.status === 401) return answer;
+    answer.discard();
+    return undefined;
   }
 
   return {
@@ -165,7 +176,7 @@ export function createDavClient(options: DavClientOptions): DavClient {
       );
       if (answer.kind !== "answered") return answer;
       answer.discard();
-      const challenges = toChallenges(answer.headers["www-authenticate"]);
+      const challenges = parseChallenges(answer.headers["www-authenticate"]);
       const takesBasic = challenges.some(({ scheme }) => scheme === "basic");
       const isReadable = base.origin.startsWith("http:");
       const isDigest =
@@ -199,4 +210,14 @@ function addsSlash({ status, headers }: ProviderAnswer, base: DavBase, place: Da
 function toPropfindBody(props: readonly PropName[]): string {
   const names = props.map(({ uri, local }) => `<x:${local} xmlns:x="${uri}"/>`);
   return `<?xml version="1.0" encoding="utf-8"?>\n<propfind xmlns="DAV:"><prop>${names.join("")}</prop></propfind>`;
+}
+
+/**
+ * Whether the same request may be accepted with a new challenge. Some servers forget their nonces with a restart and
+ * offer a new one without `stale=true` (RFC 7616, 3.3), so a nonce other than the one that was used counts as well.
+ */
+function isNewChallenge(challenges: readonly Challenge[], usedNonce: string | undefined): boolean {
+  if (usedNonce === undefined) return true;
+  const offered = findDigest(challenges)?.params;
+  return offered?.["stale"]?.toLowerCase() === "true" || offered?.["nonce"] !== usedNonce;
 }

@@ -3,7 +3,7 @@ import type { Facts, ProviderDeps } from "../provider.ts";
 import { nameBelow, toPath, type DavPlace } from "./address.ts";
 import type { DavClient, PropName } from "./client.ts";
 import { isSameSpelling } from "../spelling.ts";
-import { toFailure } from "./failures.ts";
+import { toFailure, toItemFailure } from "./failures.ts";
 import { cloudProps, davProps, toSeen, type Seen } from "./items.ts";
 import { isTemporaryName } from "./temporary.ts";
 
@@ -60,19 +60,20 @@ export function createDavCore(input: {
         }
       },
     );
-    if (outcome.kind === "refused") return toRefusal(outcome.answer);
+    if (outcome.kind === "refused") return toRefusal(outcome.answer, place);
     if (outcome.kind !== "ok") return outcome;
     if (seen !== undefined) return { kind: "ok", seen };
     return refused === undefined
       ? { kind: "offline", sent: true, note: "empty_multistatus" }
-      : toRefusal({ status: refused, headers: {} });
+      : toRefusal({ status: refused, headers: {} }, place);
   }
 
-  /** Only what is told to be missing is: whoever may not look, or cannot at the moment, has not seen that it is gone. */
-  function toRefusal(answer: Parameters<typeof toFailure>[0]): LookOutcome {
-    return answer.status === 404 || answer.status === 410
-      ? { kind: "not_found" }
-      : toFailure(answer, deps.clock());
+  /** Only 404 and 410 mean that an item is missing; any other refusal leaves that open. */
+  function toRefusal(answer: Parameters<typeof toFailure>[0], { segments }: DavPlace): LookOutcome {
+    if (answer.status === 404 || answer.status === 410) return { kind: "not_found" };
+    return segments.length === 0
+      ? toFailure(answer, deps.clock())
+      : toItemFailure(answer, deps.clock());
   }
 
   return {

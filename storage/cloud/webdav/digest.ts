@@ -10,26 +10,71 @@ export interface Challenge {
 
 /** Signs requests without sending the password (RFC 7616), once the server has said with what. */
 export interface Digest {
-  /** Takes what a 401 asks for. False when it asks for nothing that is known here. */
+  /** Remembers the challenge of a 401 for later requests. Returns false when it offers no known algorithm. */
   learn(challenges: readonly Challenge[]): boolean;
-  /** The `Authorization` of one request; undefined before the server has asked. */
+  /** Returns the `Authorization` header of one request; undefined before the first challenge. */
   sign(method: string, path: string): string | undefined;
+  /** The nonce that requests are signed with now. */
+  nonce(): string | undefined;
 }
 
-const PARTS = /([a-z][\w-]*)\s*=\s*("(?:[^"\\]|\\.)*"|[^\s,"]+)|([a-z][\w-]*)(?=[\s,]|$)/gi;
+/** Text that a header is read from: a string, or in tests something that counts what is read. */
+export type HeaderText = Pick<string, "length" | "charAt" | "slice">;
 
-/** The challenges of a `WWW-Authenticate`, of several that were joined, too. */
-export function toChallenges(header: string | undefined): readonly Challenge[] {
+/**
+ * Parses a `WWW-Authenticate` header, also when several were joined into one (RFC 9110, 11.6.1). Skips what is
+ * malformed. Reads every character a bounded number of times, since the header comes from a server that nobody vouches for.
+ */
+export function parseChallenges(header: HeaderText | undefined): readonly Challenge[] {
   const challenges: { scheme: string; params: Record<string, string> }[] = [];
-  for (const [, name, value, scheme] of (header ?? "").matchAll(PARTS)) {
-    if (scheme !== undefined) challenges.push({ scheme: scheme.toLowerCase(), params: {} });
-    const last = challenges.at(-1);
-    if (last === undefined || name === undefined || value === undefined) continue;
-    last.params[name.toLowerCase()] = value.startsWith('"')
-      ? value.slice(1, -1).replace(/\\(.)/g, "$1")
-      : value;
+  if (header === undefined) return challenges;
+  const skip = (at: number, characters: RegExp) => {
+    let end = at;
+    while (end < header.length && characters.test(header.charAt(end))) end++;
+    return end;
+  };
+  for (let at = 0; at < header.length;) {
+    const end = skip(at, TOKEN);
+    if (end === at) {
+      at++;
+      continue;
+    }
+    const name = header.slice(at, end).toLowerCase();
+    const equals = skip(end, SPACE);
+    if (header.charAt(equals) !== "=") {
+      challenges.push({ scheme: name, params: {} });
+      at = end;
+      continue;
+    }
+    const start = skip(equals + 1, SPACE);
+    const read = header.charAt(start) === '"' ? readQuoted : readPlain;
+    const { value, next } = read(header, start);
+    const params = challenges.at(-1)?.params;
+    if (params !== undefined) params[name] = value;
+    at = next;
   }
   return challenges;
+}
+
+const TOKEN = /[\w!#$%&'*+.^`|~-]/;
+const SPACE = /\s/;
+const VALUE = /[^\s,"]/;
+
+function readPlain(header: HeaderText, start: number) {
+  let next = start;
+  while (next < header.length && VALUE.test(header.charAt(next))) next++;
+  return { value: header.slice(start, next), next };
+}
+
+/** A quoted string that is never closed ends with the header. */
+function readQuoted(header: HeaderText, start: number) {
+  const characters: string[] = [];
+  let next = start + 1;
+  for (; next < header.length && header.charAt(next) !== '"'; next++) {
+    if (header.charAt(next) === "\\") next++;
+    characters.push(header.charAt(next));
+  }
+  return { value: characters.join(""), next: next + 1 };
 }
 
 /** The hash that a challenge wants; undefined when it is no digest that is known here. */
@@ -59,6 +104,8 @@ export function createDigest(username: string, password: string, newNonce: () =>
       count = 0;
       return true;
     },
+
+    nonce: () => asked?.params["nonce"],
 
     sign(method, path) {
       if (asked === undefined) return undefined;

@@ -40,6 +40,19 @@ export function toFailure(
   }
 }
 
+/** Statuses that refuse a name, or its length, and say nothing of the server's state. */
+export const NAME_REFUSALS: ReadonlySet<number> = new Set([400, 414, 422]);
+
+/** The same for a request about one item: a status that refuses its name is `invalid_name`. */
+export function toItemFailure(
+  answer: Pick<ProviderAnswer, "status" | "headers">,
+  nowMs: number,
+): Failure {
+  return NAME_REFUSALS.has(answer.status)
+    ? { kind: "invalid_name", rule: "refused_by_provider", note: String(answer.status) }
+    : toFailure(answer, nowMs);
+}
+
 /** Whether a refusal is final and says all there is to say: no look is needed to understand it. */
 export function isPlain(failure: Failure): boolean {
   return ["reauth", "rate_limited", "quota_exceeded", "locked"].includes(failure.kind);

@@ -103,6 +103,7 @@ async function explain(
   if (segments.length === 0 || answer.status >= 500) return failure;
   const found = await core.look(segments, signal);
   if (found.kind === "not_found") return { kind: "stale", note: "gone" };
+  if (found.kind === "invalid_name") return found;
   return found.kind === "ok" && found.seen.item.kind === "file"
     ? { kind: "stale", note: "file" }
     : failure;

@@ -6,6 +6,7 @@ import type { ProviderItem, ReadOutcome, ReadRequest } from "../provider.ts";
 import type { ProviderAnswer } from "../transport.ts";
 import { toPlaceOf } from "./address.ts";
 import type { DavCore } from "./core.ts";
+import { toItemFailure } from "./failures.ts";
 import { plainTag, toCount, toTime } from "./items.ts";
 
 /** How often a file is looked at again when it changes between the look and the bytes. */
@@ -42,8 +43,9 @@ export async function readFile(core: DavCore, input: ReadRequest): Promise<ReadO
     });
     if (answer.kind !== "answered") return answer;
     if (answer.status !== 200 && answer.status !== 206) {
-      const failure = core.client.refuse(answer);
+      answer.discard();
       if (answer.status === 416) continue;
+      const failure = toItemFailure(answer, core.deps.clock());
       return failure.kind === "stale"
         ? { kind: "not_found", note: failure.note ?? "gone" }
         : failure;

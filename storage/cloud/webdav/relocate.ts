@@ -5,7 +5,7 @@ import { openPlain } from "../content-encoding.ts";
 import { isSameSpelling } from "../spelling.ts";
 import { atStopover } from "../stopovers.ts";
 import { beforehand, type DavCore } from "./core.ts";
-import { isPlain, toFailure } from "./failures.ts";
+import { isPlain, NAME_REFUSALS, toFailure } from "./failures.ts";
 import { isExpected, type Seen } from "./items.ts";
 import { readMultistatus } from "./multistatus.ts";
 
@@ -88,7 +88,7 @@ export async function moveOnto(
 
 /** What a refusal means that nothing explains which could be looked at: the name itself, or nothing that is known. */
 export function refusedName(status: number, failure: Failure): Failure {
-  if (status === 400 || status === 414 || status === 422)
+  if (NAME_REFUSALS.has(status))
     return { kind: "invalid_name", rule: "refused_by_provider", note: String(status) };
   return failure.kind === "stale" || status === 412 || status === 409
     ? { kind: "offline", sent: true, note: `refused_${status}` }

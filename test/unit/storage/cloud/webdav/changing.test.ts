@@ -394,3 +394,22 @@ test("connecting leaves nothing behind, and finds out what a server keeps of wha
   });
   expect(bad.names()).toEqual([]);
 });
+
+test("a name that the server answers 400 for is refused, and the storage is not offline for it", async () => {
+  const { provider, put } = await start({ refusesBackslashes: true });
+  put("a.txt");
+  put("b\\c.txt");
+  const refused = { kind: "invalid_name", rule: "refused_by_provider", note: "400" };
+  const id = "b\\c.txt";
+  expect(await provider.stat({ id, signal })).toEqual(refused);
+  expect(await provider.read({ id, signal })).toEqual(refused);
+  expect(await provider.list({ folder: id, signal })).toEqual(refused);
+  expect(await provider.delete({ id, expected: {}, signal })).toEqual(refused);
+  expect(await provider.rename({ id: "a.txt", name: "x\\y", expected: {}, signal })).toEqual(
+    refused,
+  );
+  expect(await provider.createFolder({ parent: "", name: "x\\y", signal })).toEqual(refused);
+  const content = Readable.from([Buffer.from("x")]);
+  const upload = { parent: "", name: "x\\y", content, size: 1, contentType: undefined, signal };
+  expect(await provider.upload(upload)).toEqual(refused);
+});
