@@ -103,8 +103,11 @@ export function createObjectStore(deps: ObjectStoreDeps): FileObjects {
     let copy: OpenedCopy | undefined;
     try {
       const found = await handle.stat();
-      if (found.isFile() && found.size === size)
-        copy = { id: toCopyId(found), stream: handle.createReadStream(range) };
+      if (!found.isFile() || found.size !== size) return undefined;
+      const stream = handle.createReadStream(range);
+      // The caller may destroy it before anything listens; a late error must not end the process.
+      stream.on("error", () => undefined);
+      copy = { id: toCopyId(found), stream };
       return copy;
     } finally {
       if (copy === undefined) await handle.close();
