@@ -17,7 +17,7 @@ import { assertClaims } from "./claims.ts";
 import { createDownload, type PackageDownload } from "./downloads.ts";
 import type { OwnedVersion, PackageEvents } from "./events.ts";
 import { assertGenericNames, type GenericFileName } from "./generic-names.ts";
-import { receiveBody } from "./receiving.ts";
+import { receiveBody } from "../../utilities/receive-body.ts";
 import { fileExists, recordFile, removeVersion } from "./versions.ts";
 
 /** The type of packages that are files of any kind. */

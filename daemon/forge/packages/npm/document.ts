@@ -5,7 +5,12 @@ import type {
   ObjectWriter,
 } from "../../../../storage/objects/object-store.ts";
 import { AppError } from "../../../errors.ts";
-import { readChunks, type Received, toReceived, uploadTooLarge } from "../receiving.ts";
+import {
+  readChunks,
+  type Received,
+  toReceived,
+  uploadTooLarge,
+} from "../../../utilities/receive-body.ts";
 import { createDocumentScanner } from "./document-scanner.ts";
 
 /** A document that npm sent. `discard` is called in any case. */

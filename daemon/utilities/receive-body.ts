@@ -1,10 +1,6 @@
 import type { Readable } from "node:stream";
-import type {
-  ObjectFacts,
-  ObjectStore,
-  ObjectWriter,
-} from "../../../storage/objects/object-store.ts";
-import { AppError } from "../../errors.ts";
+import type { ObjectFacts, ObjectStore, ObjectWriter } from "../../storage/objects/object-store.ts";
+import { AppError } from "../errors.ts";
 
 /** Bytes that have arrived whole. They are nothing yet: `publish` keeps them, `discard` is called in any case. */
 export interface Received {
