@@ -1,9 +1,9 @@
+import { forge } from "./operations.ts";
 import type { Readable } from "node:stream";
 import { createParser, type EventSourceMessage } from "eventsource-parser";
 import type { WireThread, WireUnreadCount } from "../../daemon/contract/forge/notifications.ts";
 import type { CliContext } from "../context.ts";
 import { CliError, toCliError } from "../errors.ts";
-import { streamNotifications } from "./stream-notifications.ts";
 
 /** What a daemon tells of the caller's threads as it happens. */
 export type ThreadNews =
@@ -47,7 +47,7 @@ export async function* followThreads(
         Accept: "text/event-stream",
         ...(lastEventId === undefined ? {} : { "Last-Event-ID": lastEventId }),
       };
-      ({ stream } = await cli.client.download(streamNotifications, {}, { headers, signal }));
+      ({ stream } = await cli.client.download(forge.streamNotifications, {}, { headers, signal }));
       wasOpen = true;
       onConnection?.(true);
       for await (const { event, id, data } of readEvents(stream)) {

@@ -1,13 +1,14 @@
+import { vault } from "../client/operations.ts";
 import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
 import { shapeList } from "../output/spec.ts";
 import { wholeList } from "../output/pages.ts";
 import { sanitizeLine } from "../output/sanitize.ts";
-import { listConnections, readConnections } from "./vault/find-connection.ts";
-import { createItemFinder, listItems } from "./vault/find-item.ts";
+import { readConnections } from "./vault/find-connection.ts";
+import { createItemFinder } from "./vault/find-item.ts";
 import { toPathAddress } from "./vault/item-address.ts";
 
-export const operations = [listConnections, listItems];
+export const operations = [vault.listConnections, vault.listItems];
 export const output = shapeList({ value: "string", description: "string" });
 
 /** What the command was given. */
@@ -86,7 +87,7 @@ async function findRoots(cli: CliContext): Promise<readonly Candidate[]> {
 async function findItems(cli: CliContext, word: string): Promise<readonly Candidate[]> {
   const above = word.slice(0, word.lastIndexOf("/") + 1);
   const { connection, id } = await createItemFinder(cli).find(toPathAddress(above));
-  const { body } = await cli.client.call(listItems, {
+  const { body } = await cli.client.call(vault.listItems, {
     params: { connection_id: connection.id },
     query: { parent_ref: id, limit: 1000 },
   });

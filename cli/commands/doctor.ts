@@ -1,6 +1,5 @@
+import { forge } from "../client/operations.ts";
 import type { Command } from "commander";
-import type { forgeVersion as forgeVersionEndpoint } from "../../daemon/contract/forge/version.ts";
-import { operation } from "../client/operation.ts";
 import { findDaemonNotice } from "../client/target.ts";
 import type { CliContext } from "../context.ts";
 import { CliError, toCliError } from "../errors.ts";
@@ -10,13 +9,7 @@ import { shapeList } from "../output/spec.ts";
 import { createMachineKeyring } from "../profile/keyring.ts";
 import { probeStore } from "../profile/stores.ts";
 
-const forgeVersion = operation<typeof forgeVersionEndpoint>(
-  "forge.version.get",
-  "GET",
-  "/api/v1/version",
-);
-
-export const operations = [forgeVersion];
+export const operations = [forge.forgeVersion];
 export const output = shapeList({
   check: "string",
   status: { enum: ["ok", "warning", "failed"] },
@@ -155,7 +148,7 @@ async function lookAtDaemon(cli: CliContext): Promise<string | Warning> {
         warning: `${url} accepts requests${where}, but cannot reach the bucket of its objects`,
         hint: "packages are neither taken nor given meanwhile; the daemon's log says why",
       };
-    const { body } = await cli.client.call(forgeVersion, {}, { authorization: "none" });
+    const { body } = await cli.client.call(forge.forgeVersion, {}, { authorization: "none" });
     return `${url} accepts requests${where}, forge API ${body.version}`;
   }
   return {

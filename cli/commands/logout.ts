@@ -1,25 +1,12 @@
+import { forge, vault } from "../client/operations.ts";
 import type { Command } from "commander";
-import type { deleteToken as deleteTokenEndpoint } from "../../daemon/contract/forge/accounts/tokens.ts";
-import type { logout as logoutEndpoint } from "../../daemon/contract/vault/auth.ts";
 import { toBasic } from "../client/basic.ts";
-import { operation } from "../client/operation.ts";
 import type { CliContext } from "../context.ts";
 import { CliError, toCliError, usageError } from "../errors.ts";
 import { shape } from "../output/spec.ts";
 import type { NamedProfile } from "../profile/profiles.ts";
 
-const logout = operation<typeof logoutEndpoint>(
-  "vault.auth.session.logout",
-  "POST",
-  "/api/auth/logout",
-);
-const deleteToken = operation<typeof deleteTokenEndpoint>(
-  "forge.tokens.delete",
-  "DELETE",
-  "/api/v1/users/:username/tokens/:token",
-);
-
-export const operations = [logout, deleteToken];
+export const operations = [vault.logout, forge.deleteToken];
 export const output = shape({ forge: "boolean", vault: "boolean", profile: "string" });
 export const destructive = false;
 
@@ -59,7 +46,7 @@ async function signOut(cli: CliContext, profile: NamedProfile, service: Service)
   const stored = await cli.credentials.read(profile, service);
   if (stored === undefined) return false;
   try {
-    if (service === "vault") await cli.client.call(logout, {}, { authorization: "none" });
+    if (service === "vault") await cli.client.call(vault.logout, {}, { authorization: "none" });
     else await deleteOwnToken(cli, profile, stored as StoredToken);
   } catch (error) {
     const failure = toCliError(error);
@@ -86,7 +73,7 @@ async function deleteOwnToken(
   if (stored.token_id === null || profile.forge === null) return;
   const { username } = profile.forge;
   await cli.client.call(
-    deleteToken,
+    forge.deleteToken,
     { params: { username, token: String(stored.token_id) } },
     { authorization: toBasic(username, stored.token) },
   );

@@ -1,19 +1,15 @@
+import { forge, vault } from "../client/operations.ts";
 import type { Command } from "commander";
-import type { me as meEndpoint } from "../../daemon/contract/vault/auth.ts";
-import { operation } from "../client/operation.ts";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 import type { Column } from "../output/cells.ts";
 import { shape, toObjectSchema } from "../output/spec.ts";
-import { getCurrentUser } from "./token/token-owner.ts";
-
-const me = operation<typeof meEndpoint>("vault.auth.account.me", "GET", "/api/auth/me");
 
 const identity = (fields: Parameters<typeof toObjectSchema>[0]) => ({
   anyOf: [toObjectSchema(fields), { type: "null" }],
 });
 
-export const operations = [getCurrentUser, me];
+export const operations = [forge.getCurrentUser, vault.me];
 export const output = shape({
   profile: "string",
   url: "string",
@@ -40,19 +36,20 @@ interface Identities {
 async function runWhoami(cli: CliContext): Promise<void> {
   const { url } = await cli.client.target();
   const { name } = await cli.profiles.inUse();
-  const forge = await unlessSignedOut(async () => {
-    const { body } = await cli.client.call(getCurrentUser);
+  const forgeUser = await unlessSignedOut(async () => {
+    const { body } = await cli.client.call(forge.getCurrentUser);
     return { username: body.username, email: body.email, is_admin: body.is_admin };
   });
-  const vault = await unlessSignedOut(async () => {
-    const { body } = await cli.client.call(me);
+  const vaultAccount = await unlessSignedOut(async () => {
+    const { body } = await cli.client.call(vault.me);
     return { handle: body.handle, email: body.email, role: body.role };
   });
-  if (forge === null && vault === null)
+  if (forgeUser === null && vaultAccount === null)
     throw new CliError("not_signed_in", `not signed in at ${url}`, {
       hint: '"croft login forge" and "croft login vault" sign in',
     });
-  await cli.output.resource<Identities>({ profile: name, url, forge, vault }, columns);
+  const identities = { profile: name, url, forge: forgeUser, vault: vaultAccount };
+  await cli.output.resource<Identities>(identities, columns);
 }
 
 const columns: readonly Column<Identities>[] = [

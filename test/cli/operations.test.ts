@@ -1,6 +1,10 @@
+import { glob } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { Endpoint } from "../../daemon/contract/endpoint.ts";
+import type { AnyEndpoint, Endpoint } from "../../daemon/contract/endpoint.ts";
 import { allEndpoints } from "../../daemon/contract/all.ts";
+import type { AnyOperation } from "../../cli/client/operation.ts";
+import { forge, vault } from "../../cli/client/operations.ts";
 import { createContext } from "../../cli/context.ts";
 import { neverStopping } from "../../cli/report.ts";
 import { loadAllCommands } from "../../cli/tree.ts";
@@ -9,9 +13,7 @@ import { fakeSystem } from "./support/run-cli.ts";
 const loaded = await loadAllCommands(
   createContext(fakeSystem({ home: "/nowhere" }), neverStopping),
 );
-const endpoints = new Map(
-  (allEndpoints as readonly Endpoint[]).map((endpoint) => [endpoint.name, endpoint]),
-);
+const endpoints = allEndpoints as readonly Endpoint[];
 
 /** What the client calls by itself, for all commands. */
 const calledByClient: ReadonlySet<string> = new Set(["vault.auth.session.refresh"]);
@@ -22,7 +24,7 @@ const called = new Set(loaded.flatMap(({ module }) => module.operations.map(({ n
 const awaited: readonly RegExp[] = [];
 
 describe("every operation", () => {
-  test.each([...endpoints.values()].map(({ name, apiOnly }) => [name, apiOnly] as const))(
+  test.each(endpoints.map(({ name, apiOnly }) => [name, apiOnly] as const))(
     "%s has a command, or says why not",
     (name, apiOnly) => {
       const hasCommand = called.has(name) || calledByClient.has(name);
@@ -37,13 +39,37 @@ describe("every operation", () => {
   );
 });
 
-test.each(loaded.map(({ line, module }) => [line, module.operations] as const))(
-  "croft %s names operations as the contract declares them",
-  (_line, operations) => {
-    for (const { name, method, path } of operations) {
-      const declared = endpoints.get(name);
-      expect(declared, `${name} is not in daemon/contract/all.ts`).toBeDefined();
-      expect({ method, path }).toEqual({ method: declared?.method, path: declared?.path });
+describe("the table of operations", () => {
+  test("is what the endpoint values of the contract declare; -u writes it", async () => {
+    const table = { forge: await readOperations("forge"), vault: await readOperations("vault") };
+    const text = `${JSON.stringify(table, null, 2)}\n`;
+    const path = join(import.meta.dirname, "..", "..", "cli", "client", "operations.json");
+    await expect(text).toMatchFileSnapshot(path);
+  });
+
+  test("has every endpoint that a command may call", () => {
+    const operations: readonly AnyOperation[] = [...Object.values(forge), ...Object.values(vault)];
+    const names = new Set(operations.map(({ name }) => name));
+    const missing = endpoints.filter(
+      ({ name, apiOnly }) => apiOnly === undefined && !names.has(name),
+    );
+    expect(missing.map(({ name }) => name)).toEqual([]);
+  });
+});
+
+/** The endpoint values that the modules of one API export, by the names of the exports. */
+async function readOperations(api: "forge" | "vault"): Promise<Record<string, string>> {
+  const contract = join(import.meta.dirname, "..", "..", "daemon", "contract");
+  const paths = await Array.fromAsync(glob(`${api}/**/*.ts`, { cwd: contract }));
+  const lines: Record<string, string> = {};
+  for (const path of paths.toSorted()) {
+    const module = (await import(join(contract, path))) as Readonly<Record<string, unknown>>;
+    for (const key of Object.keys(module).toSorted()) {
+      if (!allEndpoints.includes(module[key] as AnyEndpoint)) continue;
+      expect(lines[key], `${key} is exported by two modules of ${api}`).toBeUndefined();
+      const declared = module[key] as Endpoint;
+      lines[key] = `${declared.name} ${declared.method} ${declared.path}`;
     }
-  },
-);
+  }
+  return lines;
+}

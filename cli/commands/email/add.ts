@@ -1,21 +1,14 @@
+import { forge } from "../../client/operations.ts";
 import type { Command } from "commander";
-import type { addOwnEmails as addOwnEmailsEndpoint } from "../../../daemon/contract/forge/accounts/emails.ts";
-import { operation } from "../../client/operation.ts";
 import type { CliContext } from "../../context.ts";
 import { wholeList } from "../../output/pages.ts";
 import type { OutputSpec } from "../../output/spec.ts";
 import { emailColumns } from "./email-columns.ts";
 
-const addEmails = operation<typeof addOwnEmailsEndpoint>(
-  "forge.user.emails.add",
-  "POST",
-  "/api/v1/user/emails",
-);
-
-export const operations = [addEmails];
+export const operations = [forge.addOwnEmails];
 export const output: OutputSpec = {
   kind: "reply",
-  operation: addEmails,
+  operation: forge.addOwnEmails,
   status: 201,
   list: true,
 };
@@ -33,6 +26,6 @@ export function define(command: Command, cli: CliContext, run = runEmailAdd): vo
 
 /** Adds addresses to the caller's account, all or none. */
 async function runEmailAdd(cli: CliContext, { emails }: EmailOptions): Promise<void> {
-  const { body } = await cli.client.call(addEmails, { body: { emails: [...emails] } });
+  const { body } = await cli.client.call(forge.addOwnEmails, { body: { emails: [...emails] } });
   await cli.output.list(wholeList(body), emailColumns);
 }

@@ -1,17 +1,10 @@
+import { forge } from "../../client/operations.ts";
 import type { Command } from "commander";
-import type { deleteOwnEmails as deleteOwnEmailsEndpoint } from "../../../daemon/contract/forge/accounts/emails.ts";
-import { operation } from "../../client/operation.ts";
 import type { CliContext } from "../../context.ts";
 import { shape } from "../../output/spec.ts";
 import type { EmailOptions } from "./add.ts";
 
-const deleteEmails = operation<typeof deleteOwnEmailsEndpoint>(
-  "forge.user.emails.delete",
-  "DELETE",
-  "/api/v1/user/emails",
-);
-
-export const operations = [deleteEmails];
+export const operations = [forge.deleteOwnEmails];
 export const output = shape({ deleted: "boolean", emails: "string" });
 /** It can be added again. */
 export const destructive = false;
@@ -24,7 +17,7 @@ export function define(command: Command, cli: CliContext, run = runEmailDelete):
 
 /** Deletes addresses of the caller's account, all or none. */
 async function runEmailDelete(cli: CliContext, { emails }: EmailOptions): Promise<void> {
-  await cli.client.call(deleteEmails, { body: { emails: [...emails] } });
+  await cli.client.call(forge.deleteOwnEmails, { body: { emails: [...emails] } });
   const names = emails.join(", ");
   await cli.output.done({ deleted: true, emails: names }, `Deleted ${names}.`);
 }

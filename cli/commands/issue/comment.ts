@@ -1,19 +1,12 @@
+import { forge } from "../../client/operations.ts";
 import type { Command } from "commander";
-import type { createIssueComment as createIssueCommentEndpoint } from "../../../daemon/contract/forge/issues.ts";
-import { operation } from "../../client/operation.ts";
 import type { CliContext } from "../../context.ts";
 import { resourceOf } from "../../output/spec.ts";
 import { commentColumns } from "./issue-columns.ts";
 import { type IssueName, readText, toIssueName } from "./issue-name.ts";
 
-const createIssueComment = operation<typeof createIssueCommentEndpoint>(
-  "forge.issues.comments.create",
-  "POST",
-  "/api/v1/repos/:owner/:repo/issues/:index/comments",
-);
-
-export const operations = [createIssueComment];
-export const output = resourceOf(createIssueComment, 201);
+export const operations = [forge.createIssueComment];
+export const output = resourceOf(forge.createIssueComment, 201);
 
 /** What the command was given. */
 export interface IssueCommentOptions extends IssueName {
@@ -34,7 +27,7 @@ async function runIssueComment(
   cli: CliContext,
   { owner, repo, index, body }: IssueCommentOptions,
 ): Promise<void> {
-  const { body: comment } = await cli.client.call(createIssueComment, {
+  const { body: comment } = await cli.client.call(forge.createIssueComment, {
     params: { owner, repo, index },
     body: { body: await readText(cli, body) },
   });

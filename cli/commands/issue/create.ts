@@ -1,20 +1,13 @@
+import { forge } from "../../client/operations.ts";
 import type { Command } from "commander";
-import type { createIssue as createIssueEndpoint } from "../../../daemon/contract/forge/issues.ts";
-import { operation } from "../../client/operation.ts";
 import type { CliContext } from "../../context.ts";
 import { resourceOf } from "../../output/spec.ts";
 import { type RepositoryName, toRepositoryName } from "../repo/repo-name.ts";
 import { issueLines } from "./issue-columns.ts";
 import { readText } from "./issue-name.ts";
 
-const createIssue = operation<typeof createIssueEndpoint>(
-  "forge.issues.create",
-  "POST",
-  "/api/v1/repos/:owner/:repo/issues",
-);
-
-export const operations = [createIssue];
-export const output = resourceOf(createIssue, 201);
+export const operations = [forge.createIssue];
+export const output = resourceOf(forge.createIssue, 201);
 
 /** What the command was given. */
 export interface IssueCreateOptions extends RepositoryName {
@@ -39,7 +32,7 @@ async function runIssueCreate(
   cli: CliContext,
   { owner, repo, title, body, assign }: IssueCreateOptions,
 ): Promise<void> {
-  const { body: issue } = await cli.client.call(createIssue, {
+  const { body: issue } = await cli.client.call(forge.createIssue, {
     params: { owner, repo },
     body: {
       title,

@@ -1,20 +1,13 @@
+import { forge } from "../../client/operations.ts";
 import type { Command } from "commander";
-import type { editIssue as editIssueEndpoint } from "../../../daemon/contract/forge/issues.ts";
-import { operation } from "../../client/operation.ts";
 import type { CliContext } from "../../context.ts";
 import { CliError, usageError } from "../../errors.ts";
 import { resourceOf } from "../../output/spec.ts";
 import { issueLines } from "./issue-columns.ts";
 import { type IssueName, readText, toIssueName } from "./issue-name.ts";
 
-const editIssue = operation<typeof editIssueEndpoint>(
-  "forge.issues.edit",
-  "PATCH",
-  "/api/v1/repos/:owner/:repo/issues/:index",
-);
-
-export const operations = [editIssue];
-export const output = resourceOf(editIssue, 201);
+export const operations = [forge.editIssue];
+export const output = resourceOf(forge.editIssue, 201);
 
 /** What the command was given. */
 export interface IssueEditOptions extends IssueName {
@@ -52,7 +45,7 @@ async function runIssueEdit(cli: CliContext, options: IssueEditOptions): Promise
   };
   if (Object.keys(changes).length === 0)
     throw new CliError("missing_input", "say what to change: --title, --body, --assign, --close");
-  const { body: issue } = await cli.client.call(editIssue, {
+  const { body: issue } = await cli.client.call(forge.editIssue, {
     params: { owner, repo, index },
     body: changes,
   });

@@ -1,6 +1,5 @@
+import { forge } from "../../client/operations.ts";
 import type { Command } from "commander";
-import type { listIssues as listIssuesEndpoint } from "../../../daemon/contract/forge/issues.ts";
-import { operation } from "../../client/operation.ts";
 import { forgePages } from "../../client/paging.ts";
 import type { CliContext } from "../../context.ts";
 import { usageError } from "../../errors.ts";
@@ -8,14 +7,8 @@ import { listOf } from "../../output/spec.ts";
 import { type RepositoryName, toRepositoryName } from "../repo/repo-name.ts";
 import { issueColumns } from "./issue-columns.ts";
 
-const listIssues = operation<typeof listIssuesEndpoint>(
-  "forge.issues.list",
-  "GET",
-  "/api/v1/repos/:owner/:repo/issues",
-);
-
-export const operations = [listIssues];
-export const output = listOf(listIssues);
+export const operations = [forge.listIssues];
+export const output = listOf(forge.listIssues);
 
 /** What the command was given. */
 export interface IssueListOptions extends RepositoryName {
@@ -62,7 +55,7 @@ async function runIssueList(cli: CliContext, options: IssueListOptions): Promise
     ...(since === undefined ? {} : { since }),
     ...(before === undefined ? {} : { before }),
   };
-  const pages = forgePages(cli.client, listIssues, { params: { owner, repo }, query });
+  const pages = forgePages(cli.client, forge.listIssues, { params: { owner, repo }, query });
   await cli.output.list(pages, issueColumns);
 }
 

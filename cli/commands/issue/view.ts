@@ -1,27 +1,12 @@
+import { forge } from "../../client/operations.ts";
 import type { Command } from "commander";
-import type {
-  getIssue as getIssueEndpoint,
-  listIssueComments as listIssueCommentsEndpoint,
-} from "../../../daemon/contract/forge/issues.ts";
-import { operation } from "../../client/operation.ts";
 import type { CliContext } from "../../context.ts";
 import { resourceOf } from "../../output/spec.ts";
 import { issueLines } from "./issue-columns.ts";
 import { type IssueName, toIssueName } from "./issue-name.ts";
 
-const getIssue = operation<typeof getIssueEndpoint>(
-  "forge.issues.get",
-  "GET",
-  "/api/v1/repos/:owner/:repo/issues/:index",
-);
-const listIssueComments = operation<typeof listIssueCommentsEndpoint>(
-  "forge.issues.comments.list",
-  "GET",
-  "/api/v1/repos/:owner/:repo/issues/:index/comments",
-);
-
-export const operations = [getIssue, listIssueComments];
-export const output = resourceOf(getIssue, 200, {
+export const operations = [forge.getIssue, forge.listIssueComments];
+export const output = resourceOf(forge.getIssue, 200, {
   comment_list: { type: "array", items: { type: "object" } },
 });
 
@@ -45,9 +30,9 @@ async function runIssueView(
   { comments = false, owner, repo, index }: IssueViewOptions,
 ): Promise<void> {
   const params = { owner, repo, index };
-  const { body: issue } = await cli.client.call(getIssue, { params });
+  const { body: issue } = await cli.client.call(forge.getIssue, { params });
   if (!comments) return cli.output.resource(issue, issueLines);
-  const { body: list } = await cli.client.call(listIssueComments, { params });
+  const { body: list } = await cli.client.call(forge.listIssueComments, { params });
   const lines = list.map((comment, at) => ({
     header: `comment ${at + 1}`,
     cell: () => `${comment.user?.login ?? "somebody"}: ${comment.body}`,

@@ -1,20 +1,12 @@
+import { forge } from "../../client/operations.ts";
 import type { Command } from "commander";
-import type { createToken as createTokenEndpoint } from "../../../daemon/contract/forge/accounts/tokens.ts";
 import { toBasic } from "../../client/basic.ts";
-import { operation } from "../../client/operation.ts";
 import type { CliContext } from "../../context.ts";
 import { usageError } from "../../errors.ts";
 import { shape } from "../../output/spec.ts";
 import { readSecret } from "../secret-input.ts";
-import { getCurrentUser } from "../token/token-owner.ts";
 
-const createToken = operation<typeof createTokenEndpoint>(
-  "forge.tokens.create",
-  "POST",
-  "/api/v1/users/:username/tokens",
-);
-
-export const operations = [createToken, getCurrentUser];
+export const operations = [forge.createToken, forge.getCurrentUser];
 export const output = shape({
   service: "string",
   username: "string",
@@ -97,7 +89,7 @@ async function useToken(cli: CliContext): Promise<MadeToken> {
     flag: "--token-stdin",
   });
   const options = { authorization: `token ${token}` };
-  const { body } = await cli.client.call(getCurrentUser, {}, options);
+  const { body } = await cli.client.call(forge.getCurrentUser, {}, options);
   return { username: body.username, token, tokenId: null };
 }
 
@@ -110,7 +102,7 @@ async function makeToken(cli: CliContext, options: LoginForgeOptions): Promise<M
   });
   const suffix = Buffer.from(cli.system.random(4)).toString("hex");
   const { body } = await cli.client.call(
-    createToken,
+    forge.createToken,
     { params: { username }, body: { name: `croft-cli-${suffix}`, scopes: ["all"] } },
     {
       authorization: toBasic(username, password),

@@ -1,19 +1,12 @@
+import { vault } from "../../client/operations.ts";
 import type { Command } from "commander";
-import type { login as loginEndpoint } from "../../../daemon/contract/vault/auth.ts";
-import { operation } from "../../client/operation.ts";
 import { toStoredSession } from "../../client/vault-session.ts";
 import type { CliContext } from "../../context.ts";
 import { CliError, usageError } from "../../errors.ts";
 import { shape } from "../../output/spec.ts";
 import type { SecondFactor } from "./second-factor.ts";
 
-const login = operation<typeof loginEndpoint>(
-  "vault.auth.session.login",
-  "POST",
-  "/api/auth/login",
-);
-
-export const operations = [login];
+export const operations = [vault.login];
 export const output = shape({
   service: "string",
   handle: "string",
@@ -132,7 +125,7 @@ async function tryLogin(
   remember: boolean,
 ): Promise<AttemptOutcome> {
   const { body, raw } = await cli.client.call(
-    login,
+    vault.login,
     {
       body: {
         email,

@@ -1,17 +1,10 @@
+import { forge } from "../../client/operations.ts";
 import type { Command } from "commander";
-import type { countNotifications as countNotificationsEndpoint } from "../../../daemon/contract/forge/notifications.ts";
-import { operation } from "../../client/operation.ts";
 import type { CliContext } from "../../context.ts";
 import { resourceOf } from "../../output/spec.ts";
 
-export const countNotifications = operation<typeof countNotificationsEndpoint>(
-  "forge.notifications.count",
-  "GET",
-  "/api/v1/notifications/new",
-);
-
-export const operations = [countNotifications];
-export const output = resourceOf(countNotifications);
+export const operations = [forge.countNotifications];
+export const output = resourceOf(forge.countNotifications);
 
 export function define(command: Command, cli: CliContext, run = runNotificationCount): void {
   command.action(() => run(cli));
@@ -19,6 +12,6 @@ export function define(command: Command, cli: CliContext, run = runNotificationC
 
 /** Prints how many of the caller's threads are unread. */
 async function runNotificationCount(cli: CliContext): Promise<void> {
-  const { body } = await cli.client.call(countNotifications, {});
+  const { body } = await cli.client.call(forge.countNotifications, {});
   await cli.output.text(`${body.new}\n`, body);
 }

@@ -1,49 +1,30 @@
+import { forge } from "../../client/operations.ts";
 import type { Command } from "commander";
-import type {
-  getIssue as getIssueEndpoint,
-  listIssueComments as listIssueCommentsEndpoint,
-} from "../../../daemon/contract/forge/issues.ts";
 import type { WireThread } from "../../../daemon/contract/forge/notifications.ts";
 import { followThreads } from "../../client/follow-threads.ts";
-import { streamNotifications } from "../../client/stream-notifications.ts";
-import { operation } from "../../client/operation.ts";
 import { forgePages } from "../../client/paging.ts";
 import type { CliContext } from "../../context.ts";
 import { listOf } from "../../output/spec.ts";
 import { canShowScreen } from "../../ui/can-show-screen.ts";
 import type { Inbox, ThreadText } from "../../ui/inbox/inbox.ts";
 import type { InboxView, ThreadSource } from "../../ui/inbox/thread-store.ts";
-import { renderMarkdown } from "../render/markdown.ts";
 import { renderCall } from "../render/rendered.ts";
 import { toRepositoryName } from "../repo/repo-name.ts";
-import { countNotifications } from "./count.ts";
-import { listNotifications, listRepositoryNotifications, runNotificationList } from "./list.ts";
-import { markNotification, markNotifications, markRepositoryNotifications } from "./mark.ts";
-
-const getIssue = operation<typeof getIssueEndpoint>(
-  "forge.issues.get",
-  "GET",
-  "/api/v1/repos/:owner/:repo/issues/:index",
-);
-const listIssueComments = operation<typeof listIssueCommentsEndpoint>(
-  "forge.issues.comments.list",
-  "GET",
-  "/api/v1/repos/:owner/:repo/issues/:index/comments",
-);
+import { runNotificationList } from "./list.ts";
 
 export const operations = [
-  listNotifications,
-  listRepositoryNotifications,
-  countNotifications,
-  streamNotifications,
-  markNotification,
-  markNotifications,
-  markRepositoryNotifications,
-  getIssue,
-  listIssueComments,
-  renderMarkdown,
+  forge.listNotifications,
+  forge.listRepositoryNotifications,
+  forge.countNotifications,
+  forge.streamNotifications,
+  forge.markNotification,
+  forge.markNotifications,
+  forge.markRepositoryNotifications,
+  forge.getIssue,
+  forge.listIssueComments,
+  forge.renderMarkdown,
 ];
-export const output = listOf(listNotifications);
+export const output = listOf(forge.listNotifications);
 
 /** What the command was given. */
 export interface NotificationInboxOptions {
@@ -99,23 +80,32 @@ function createSource(cli: CliContext, repo: string | undefined): ThreadSource {
       };
       const pages =
         name === undefined
-          ? forgePages(cli.client, listNotifications, { query })
-          : forgePages(cli.client, listRepositoryNotifications, { params: { ...name }, query });
+          ? forgePages(cli.client, forge.listNotifications, { query })
+          : forgePages(cli.client, forge.listRepositoryNotifications, {
+              params: { ...name },
+              query,
+            });
       const { items, hasMore } = await pages.first({ page, limit: pageSize, all: false });
       return { threads: items, hasMore };
     },
     async count() {
-      return (await cli.client.call(countNotifications, {})).body.new;
+      return (await cli.client.call(forge.countNotifications, {})).body.new;
     },
     async mark(id, status) {
-      await cli.client.call(markNotification, { params: { id }, query: { "to-status": status } });
+      await cli.client.call(forge.markNotification, {
+        params: { id },
+        query: { "to-status": status },
+      });
     },
     async markAllRead(upTo) {
       const query = { "to-status": "read", last_read_at: upTo } as const;
       const answer =
         name === undefined
-          ? await cli.client.call(markNotifications, { query })
-          : await cli.client.call(markRepositoryNotifications, { params: { ...name }, query });
+          ? await cli.client.call(forge.markNotifications, { query })
+          : await cli.client.call(forge.markRepositoryNotifications, {
+              params: { ...name },
+              query,
+            });
       const total = Number(answer.headers["x-total-count"]);
       const ids = answer.body.map(({ id }) => id);
       return { total: Number.isSafeInteger(total) ? total : ids.length, ids };
@@ -138,9 +128,11 @@ async function readSubject(
   if (index === undefined || repository === null) return { html: undefined };
   const [owner = "", repo = ""] = repository.full_name.split("/");
   const params = { owner, repo, index };
-  const { body: issue } = await cli.client.call(getIssue, { params });
+  const { body: issue } = await cli.client.call(forge.getIssue, { params });
   const { body: comments } =
-    issue.comments === 0 ? { body: [] } : await cli.client.call(listIssueComments, { params });
+    issue.comments === 0
+      ? { body: [] }
+      : await cli.client.call(forge.listIssueComments, { params });
   const context = `/${owner}/${repo}`;
   const parts = [await toHtml(cli, `${who(issue.user?.login)} wrote:`, issue.body, context)];
   const last = comments.at(-1);
@@ -165,7 +157,7 @@ async function toHtml(
   const title = `<h4>${heading.replace(/[<&]/g, "")}</h4>`;
   if (markdown.trim() === "") return title;
   const body = { Text: markdown, Mode: "comment", Context: context };
-  const { body: html } = await cli.client.call(renderMarkdown, { body }, renderCall);
+  const { body: html } = await cli.client.call(forge.renderMarkdown, { body }, renderCall);
   return `${title}${html ?? ""}`;
 }
 

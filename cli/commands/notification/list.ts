@@ -1,10 +1,5 @@
+import { forge } from "../../client/operations.ts";
 import type { Command } from "commander";
-import type {
-  listNotifications as listNotificationsEndpoint,
-  listRepositoryNotifications as listRepositoryNotificationsEndpoint,
-} from "../../../daemon/contract/forge/notifications.ts";
-import { streamNotifications } from "../../client/stream-notifications.ts";
-import { operation } from "../../client/operation.ts";
 import { forgePages } from "../../client/paging.ts";
 import type { CliContext } from "../../context.ts";
 import { usageError } from "../../errors.ts";
@@ -12,19 +7,12 @@ import { listOf } from "../../output/spec.ts";
 import { toRepositoryName } from "../repo/repo-name.ts";
 import { threadColumns, toStatusName, type ThreadStatusName } from "./thread-columns.ts";
 
-export const listNotifications = operation<typeof listNotificationsEndpoint>(
-  "forge.notifications.list",
-  "GET",
-  "/api/v1/notifications",
-);
-export const listRepositoryNotifications = operation<typeof listRepositoryNotificationsEndpoint>(
-  "forge.repos.notifications.list",
-  "GET",
-  "/api/v1/repos/:owner/:repo/notifications",
-);
-
-export const operations = [listNotifications, listRepositoryNotifications, streamNotifications];
-export const output = listOf(listNotifications);
+export const operations = [
+  forge.listNotifications,
+  forge.listRepositoryNotifications,
+  forge.streamNotifications,
+];
+export const output = listOf(forge.listNotifications);
 
 type SubjectName = "issue" | "pull" | "commit" | "repository";
 
@@ -73,8 +61,8 @@ export async function runNotificationList(
   };
   const pages =
     repo === undefined
-      ? forgePages(cli.client, listNotifications, { query })
-      : forgePages(cli.client, listRepositoryNotifications, {
+      ? forgePages(cli.client, forge.listNotifications, { query })
+      : forgePages(cli.client, forge.listRepositoryNotifications, {
           params: { ...toRepositoryName(repo) },
           query,
         });

@@ -1,10 +1,5 @@
+import { forge } from "../../client/operations.ts";
 import type { Command } from "commander";
-import type {
-  markNotification as markNotificationEndpoint,
-  markNotifications as markNotificationsEndpoint,
-  markRepositoryNotifications as markRepositoryNotificationsEndpoint,
-} from "../../../daemon/contract/forge/notifications.ts";
-import { operation } from "../../client/operation.ts";
 import type { CliContext } from "../../context.ts";
 import { CliError, exitCodeOf, toErrorLine, usageError } from "../../errors.ts";
 import { shape } from "../../output/spec.ts";
@@ -12,23 +7,11 @@ import { resultFields, runBatch } from "../batch.ts";
 import { toRepositoryName } from "../repo/repo-name.ts";
 import { type ThreadStatusName, toStatusName } from "./thread-columns.ts";
 
-export const markNotification = operation<typeof markNotificationEndpoint>(
-  "forge.notifications.threads.mark",
-  "PATCH",
-  "/api/v1/notifications/threads/:id",
-);
-export const markNotifications = operation<typeof markNotificationsEndpoint>(
-  "forge.notifications.mark",
-  "PUT",
-  "/api/v1/notifications",
-);
-export const markRepositoryNotifications = operation<typeof markRepositoryNotificationsEndpoint>(
-  "forge.repos.notifications.mark",
-  "PUT",
-  "/api/v1/repos/:owner/:repo/notifications",
-);
-
-export const operations = [markNotification, markNotifications, markRepositoryNotifications];
+export const operations = [
+  forge.markNotification,
+  forge.markNotifications,
+  forge.markRepositoryNotifications,
+];
 export const output = shape({
   marked: "integer",
   status: "string",
@@ -76,7 +59,10 @@ async function runNotificationMark(
     return cli.output.done(what, `Marked ${toThreads(marked)} as ${status}.`);
   }
   const outcomes = await runBatch(ids, async (id) => {
-    await cli.client.call(markNotification, { params: { id }, query: { "to-status": status } });
+    await cli.client.call(forge.markNotification, {
+      params: { id },
+      query: { "to-status": status },
+    });
     return {};
   });
   const failed = outcomes.flatMap(({ item, failure }) =>
@@ -105,8 +91,8 @@ async function markAll(
   const query = { "to-status": status, ...(upTo === undefined ? {} : { last_read_at: upTo }) };
   const answer =
     repo === undefined
-      ? await cli.client.call(markNotifications, { query })
-      : await cli.client.call(markRepositoryNotifications, {
+      ? await cli.client.call(forge.markNotifications, { query })
+      : await cli.client.call(forge.markRepositoryNotifications, {
           params: { ...toRepositoryName(repo) },
           query,
         });

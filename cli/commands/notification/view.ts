@@ -1,18 +1,11 @@
+import { forge } from "../../client/operations.ts";
 import type { Command } from "commander";
-import type { getNotification as getNotificationEndpoint } from "../../../daemon/contract/forge/notifications.ts";
-import { operation } from "../../client/operation.ts";
 import type { CliContext } from "../../context.ts";
 import { resourceOf } from "../../output/spec.ts";
 import { threadLines } from "./thread-columns.ts";
 
-const getNotification = operation<typeof getNotificationEndpoint>(
-  "forge.notifications.threads.get",
-  "GET",
-  "/api/v1/notifications/threads/:id",
-);
-
-export const operations = [getNotification];
-export const output = resourceOf(getNotification);
+export const operations = [forge.getNotification];
+export const output = resourceOf(forge.getNotification);
 
 export function define(command: Command, cli: CliContext, run = runNotificationView): void {
   command.argument("<id>", "the thread's id").action((id: string) => run(cli, { id }));
@@ -23,6 +16,6 @@ async function runNotificationView(
   cli: CliContext,
   { id }: { readonly id: string },
 ): Promise<void> {
-  const { body } = await cli.client.call(getNotification, { params: { id } });
+  const { body } = await cli.client.call(forge.getNotification, { params: { id } });
   await cli.output.resource(body, threadLines);
 }

@@ -1,49 +1,16 @@
+import { forge } from "../../client/operations.ts";
 import type { Command } from "commander";
-import type {
-  subscribeToIssue as subscribeToIssueEndpoint,
-  unsubscribeFromIssue as unsubscribeFromIssueEndpoint,
-  unwatchRepository as unwatchRepositoryEndpoint,
-  watchRepository as watchRepositoryEndpoint,
-} from "../../../daemon/contract/forge/issues.ts";
-import type { getCurrentUser as getCurrentUserEndpoint } from "../../../daemon/contract/forge/accounts/users.ts";
-import { operation } from "../../client/operation.ts";
 import type { CliContext } from "../../context.ts";
 import { shape } from "../../output/spec.ts";
 import { toIssueName } from "../issue/issue-name.ts";
 import { toRepositoryName } from "../repo/repo-name.ts";
 
-const watchRepository = operation<typeof watchRepositoryEndpoint>(
-  "forge.repos.watch.add",
-  "PUT",
-  "/api/v1/repos/:owner/:repo/subscription",
-);
-const unwatchRepository = operation<typeof unwatchRepositoryEndpoint>(
-  "forge.repos.watch.remove",
-  "DELETE",
-  "/api/v1/repos/:owner/:repo/subscription",
-);
-const subscribeToIssue = operation<typeof subscribeToIssueEndpoint>(
-  "forge.issues.subscriptions.add",
-  "PUT",
-  "/api/v1/repos/:owner/:repo/issues/:index/subscriptions/:user",
-);
-const unsubscribeFromIssue = operation<typeof unsubscribeFromIssueEndpoint>(
-  "forge.issues.subscriptions.remove",
-  "DELETE",
-  "/api/v1/repos/:owner/:repo/issues/:index/subscriptions/:user",
-);
-const getCurrentUser = operation<typeof getCurrentUserEndpoint>(
-  "forge.user.get",
-  "GET",
-  "/api/v1/user",
-);
-
 export const operations = [
-  watchRepository,
-  unwatchRepository,
-  subscribeToIssue,
-  unsubscribeFromIssue,
-  getCurrentUser,
+  forge.watchRepository,
+  forge.unwatchRepository,
+  forge.subscribeToIssue,
+  forge.unsubscribeFromIssue,
+  forge.getCurrentUser,
 ];
 export const output = shape({ watching: "boolean", subject: "string" });
 /** What is given up can be asked for again. */
@@ -72,14 +39,14 @@ async function runNotificationWatch(
 ): Promise<void> {
   if (subject.includes("#")) {
     const { owner, repo, index } = toIssueName(subject);
-    const { body: user } = await cli.client.call(getCurrentUser, {});
+    const { body: user } = await cli.client.call(forge.getCurrentUser, {});
     const params = { owner, repo, index, user: user.login };
-    if (off) await cli.client.call(unsubscribeFromIssue, { params });
-    else await cli.client.call(subscribeToIssue, { params });
+    if (off) await cli.client.call(forge.unsubscribeFromIssue, { params });
+    else await cli.client.call(forge.subscribeToIssue, { params });
   } else {
     const params = { ...toRepositoryName(subject) };
-    if (off) await cli.client.call(unwatchRepository, { params });
-    else await cli.client.call(watchRepository, { params });
+    if (off) await cli.client.call(forge.unwatchRepository, { params });
+    else await cli.client.call(forge.watchRepository, { params });
   }
   const sentence = off ? `You are told of ${subject} no more.` : `You are told of ${subject}.`;
   await cli.output.done({ watching: !off, subject }, sentence);

@@ -1,6 +1,5 @@
+import { forge } from "../../client/operations.ts";
 import type { Command } from "commander";
-import type { renderMarkdown as renderMarkdownEndpoint } from "../../../daemon/contract/forge/rendering.ts";
-import { operation } from "../../client/operation.ts";
 import type { CliContext } from "../../context.ts";
 import {
   printRendered,
@@ -10,13 +9,7 @@ import {
   type RenderOptions,
 } from "./rendered.ts";
 
-export const renderMarkdown = operation<typeof renderMarkdownEndpoint>(
-  "forge.rendering.markdown",
-  "POST",
-  "/api/v1/markdown",
-);
-
-export const operations = [renderMarkdown];
+export const operations = [forge.renderMarkdown];
 export const output = renderedOutput;
 
 export function define(command: Command, cli: CliContext, run = runRenderMarkdown): void {
@@ -38,6 +31,6 @@ export function define(command: Command, cli: CliContext, run = runRenderMarkdow
 async function runRenderMarkdown(cli: CliContext, options: RenderOptions): Promise<void> {
   const { file, mode, context, wiki } = options;
   const body = { Text: await readText(cli, file), Mode: mode, Context: context, Wiki: wiki };
-  const answer = await cli.client.call(renderMarkdown, { body }, renderCall);
+  const answer = await cli.client.call(forge.renderMarkdown, { body }, renderCall);
   await printRendered(cli, answer, options);
 }

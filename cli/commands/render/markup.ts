@@ -1,7 +1,6 @@
+import { forge } from "../../client/operations.ts";
 import { basename } from "node:path";
 import type { Command } from "commander";
-import type { renderMarkup as renderMarkupEndpoint } from "../../../daemon/contract/forge/rendering.ts";
-import { operation } from "../../client/operation.ts";
 import type { CliContext } from "../../context.ts";
 import { usageError } from "../../errors.ts";
 import {
@@ -12,13 +11,7 @@ import {
   type RenderOptions,
 } from "./rendered.ts";
 
-const renderMarkup = operation<typeof renderMarkupEndpoint>(
-  "forge.rendering.markup",
-  "POST",
-  "/api/v1/markup",
-);
-
-export const operations = [renderMarkup];
+export const operations = [forge.renderMarkup];
 export const output = renderedOutput;
 
 /** What the command was given. */
@@ -55,6 +48,6 @@ async function runRenderMarkup(cli: CliContext, options: RenderMarkupOptions): P
     );
   const text = await readText(cli, file);
   const body = { Text: text, Mode: mode, Context: context, Wiki: wiki, FilePath: filePath };
-  const answer = await cli.client.call(renderMarkup, { body }, renderCall);
+  const answer = await cli.client.call(forge.renderMarkup, { body }, renderCall);
   await printRendered(cli, answer, options);
 }

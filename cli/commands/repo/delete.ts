@@ -1,17 +1,10 @@
+import { forge } from "../../client/operations.ts";
 import type { Command } from "commander";
-import type { deleteRepository as deleteRepositoryEndpoint } from "../../../daemon/contract/forge/repositories/repositories.ts";
-import { operation } from "../../client/operation.ts";
 import type { CliContext } from "../../context.ts";
 import { shape } from "../../output/spec.ts";
 import { type RepositoryName, toRepositoryName } from "./repo-name.ts";
 
-const deleteRepository = operation<typeof deleteRepositoryEndpoint>(
-  "forge.repos.delete",
-  "DELETE",
-  "/api/v1/repos/:owner/:repo",
-);
-
-export const operations = [deleteRepository];
+export const operations = [forge.deleteRepository];
 export const output = shape({ deleted: "boolean", full_name: "string" });
 export const destructive = true;
 
@@ -25,6 +18,6 @@ export function define(command: Command, cli: CliContext, run = runRepoDelete): 
 async function runRepoDelete(cli: CliContext, { owner, repo }: RepositoryName): Promise<void> {
   const name = `${owner}/${repo}`;
   await cli.prompts.confirm(`Delete the repository ${name} with its whole history?`, name);
-  await cli.client.call(deleteRepository, { params: { owner, repo } });
+  await cli.client.call(forge.deleteRepository, { params: { owner, repo } });
   await cli.output.done({ deleted: true, full_name: name }, `Deleted the repository ${name}.`);
 }

@@ -1,6 +1,5 @@
+import { forge } from "../../client/operations.ts";
 import type { Command } from "commander";
-import type { editRepository as editRepositoryEndpoint } from "../../../daemon/contract/forge/repositories/repositories.ts";
-import { operation } from "../../client/operation.ts";
 import type { CliContext } from "../../context.ts";
 import { usageError } from "../../errors.ts";
 import { resourceOf } from "../../output/spec.ts";
@@ -8,14 +7,8 @@ import { readTrueOrFalse } from "../admin/user/true-or-false.ts";
 import { repositoryLines } from "./repo-columns.ts";
 import { type RepositoryName, toRepositoryName } from "./repo-name.ts";
 
-const editRepository = operation<typeof editRepositoryEndpoint>(
-  "forge.repos.edit",
-  "PATCH",
-  "/api/v1/repos/:owner/:repo",
-);
-
-export const operations = [editRepository];
-export const output = resourceOf(editRepository);
+export const operations = [forge.editRepository];
+export const output = resourceOf(forge.editRepository);
 
 /** What the command was given. Members that are undefined stay. */
 export interface RepoEditOptions extends RepositoryName {
@@ -46,7 +39,7 @@ export function define(command: Command, cli: CliContext, run = runRepoEdit): vo
 /** Changes a repository and prints it. */
 async function runRepoEdit(cli: CliContext, options: RepoEditOptions): Promise<void> {
   const { owner, repo, description, website, defaultBranch } = options;
-  const { body } = await cli.client.call(editRepository, {
+  const { body } = await cli.client.call(forge.editRepository, {
     params: { owner, repo },
     body: {
       description,

@@ -1,19 +1,12 @@
+import { forge } from "../../client/operations.ts";
 import type { Command } from "commander";
-import type { listOwnRepositories as listOwnRepositoriesEndpoint } from "../../../daemon/contract/forge/repositories/repositories.ts";
-import { operation } from "../../client/operation.ts";
 import { forgePages } from "../../client/paging.ts";
 import type { CliContext } from "../../context.ts";
 import { listOf } from "../../output/spec.ts";
 import { repositoryColumns } from "./repo-columns.ts";
 
-const listOwnRepositories = operation<typeof listOwnRepositoriesEndpoint>(
-  "forge.user.repos.list",
-  "GET",
-  "/api/v1/user/repos",
-);
-
-export const operations = [listOwnRepositories];
-export const output = listOf(listOwnRepositories);
+export const operations = [forge.listOwnRepositories];
+export const output = listOf(forge.listOwnRepositories);
 
 export function define(command: Command, cli: CliContext, run = runRepoList): void {
   command.action(() => run(cli));
@@ -21,5 +14,5 @@ export function define(command: Command, cli: CliContext, run = runRepoList): vo
 
 /** Prints the repositories that the caller owns or reaches through an organization, by name. */
 async function runRepoList(cli: CliContext): Promise<void> {
-  await cli.output.list(forgePages(cli.client, listOwnRepositories, {}), repositoryColumns);
+  await cli.output.list(forgePages(cli.client, forge.listOwnRepositories, {}), repositoryColumns);
 }

@@ -1,19 +1,12 @@
+import { forge } from "../../client/operations.ts";
 import type { Command } from "commander";
-import type { editRepository as editRepositoryEndpoint } from "../../../daemon/contract/forge/repositories/repositories.ts";
-import { operation } from "../../client/operation.ts";
 import type { CliContext } from "../../context.ts";
 import { resourceOf } from "../../output/spec.ts";
 import { repositoryLines } from "./repo-columns.ts";
 import { type RepositoryName, toRepositoryName } from "./repo-name.ts";
 
-const editRepository = operation<typeof editRepositoryEndpoint>(
-  "forge.repos.edit",
-  "PATCH",
-  "/api/v1/repos/:owner/:repo",
-);
-
-export const operations = [editRepository];
-export const output = resourceOf(editRepository);
+export const operations = [forge.editRepository];
+export const output = resourceOf(forge.editRepository);
 
 /** What the command was given. */
 export interface RepoRenameOptions extends RepositoryName {
@@ -32,7 +25,7 @@ async function runRepoRename(
   cli: CliContext,
   { owner, repo, newName }: RepoRenameOptions,
 ): Promise<void> {
-  const { body } = await cli.client.call(editRepository, {
+  const { body } = await cli.client.call(forge.editRepository, {
     params: { owner, repo },
     body: { name: newName },
   });

@@ -1,34 +1,13 @@
+import { forge } from "../../client/operations.ts";
 import type { Command } from "commander";
-import type {
-  acceptTransfer as acceptTransferEndpoint,
-  rejectTransfer as rejectTransferEndpoint,
-  transferRepository as transferRepositoryEndpoint,
-} from "../../../daemon/contract/forge/repositories/transfers.ts";
-import { operation } from "../../client/operation.ts";
 import type { CliContext } from "../../context.ts";
 import { CliError, usageError } from "../../errors.ts";
 import { resourceOf } from "../../output/spec.ts";
 import { repositoryLines } from "./repo-columns.ts";
 import { type RepositoryName, toRepositoryName } from "./repo-name.ts";
 
-const transferRepository = operation<typeof transferRepositoryEndpoint>(
-  "forge.repos.transfer.start",
-  "POST",
-  "/api/v1/repos/:owner/:repo/transfer",
-);
-const acceptTransfer = operation<typeof acceptTransferEndpoint>(
-  "forge.repos.transfer.accept",
-  "POST",
-  "/api/v1/repos/:owner/:repo/transfer/accept",
-);
-const rejectTransfer = operation<typeof rejectTransferEndpoint>(
-  "forge.repos.transfer.reject",
-  "POST",
-  "/api/v1/repos/:owner/:repo/transfer/reject",
-);
-
-export const operations = [transferRepository, acceptTransfer, rejectTransfer];
-export const output = resourceOf(acceptTransfer, 202);
+export const operations = [forge.transferRepository, forge.acceptTransfer, forge.rejectTransfer];
+export const output = resourceOf(forge.acceptTransfer, 202);
 
 /** What the command was given. */
 export interface RepoTransferOptions extends RepositoryName {
@@ -68,13 +47,13 @@ async function runRepoTransfer(
   if (accept !== undefined || reject !== undefined) {
     const { body } =
       accept === undefined
-        ? await cli.client.call(rejectTransfer, { params })
-        : await cli.client.call(acceptTransfer, { params });
+        ? await cli.client.call(forge.rejectTransfer, { params })
+        : await cli.client.call(forge.acceptTransfer, { params });
     return cli.output.resource(body, repositoryLines);
   }
   if (newOwner === undefined)
     throw new CliError("missing_input", "name the new owner, or give --accept or --reject");
-  const { status, body } = await cli.client.call(transferRepository, {
+  const { status, body } = await cli.client.call(forge.transferRepository, {
     params,
     body: { new_owner: newOwner },
   });

@@ -1,19 +1,12 @@
+import { forge } from "../../client/operations.ts";
 import type { Command } from "commander";
-import type { getRepository as getRepositoryEndpoint } from "../../../daemon/contract/forge/repositories/repositories.ts";
-import { operation } from "../../client/operation.ts";
 import type { CliContext } from "../../context.ts";
 import { resourceOf } from "../../output/spec.ts";
 import { repositoryLines } from "./repo-columns.ts";
 import { type RepositoryName, toRepositoryName } from "./repo-name.ts";
 
-const getRepository = operation<typeof getRepositoryEndpoint>(
-  "forge.repos.get",
-  "GET",
-  "/api/v1/repos/:owner/:repo",
-);
-
-export const operations = [getRepository];
-export const output = resourceOf(getRepository);
+export const operations = [forge.getRepository];
+export const output = resourceOf(forge.getRepository);
 
 export function define(command: Command, cli: CliContext, run = runRepoView): void {
   command
@@ -23,6 +16,6 @@ export function define(command: Command, cli: CliContext, run = runRepoView): vo
 
 /** Prints one repository. */
 async function runRepoView(cli: CliContext, { owner, repo }: RepositoryName): Promise<void> {
-  const { body } = await cli.client.call(getRepository, { params: { owner, repo } });
+  const { body } = await cli.client.call(forge.getRepository, { params: { owner, repo } });
   await cli.output.resource(body, repositoryLines);
 }

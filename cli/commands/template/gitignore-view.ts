@@ -1,18 +1,11 @@
+import { forge } from "../../client/operations.ts";
 import type { Command } from "commander";
-import type { getGitignoreTemplate as getGitignoreTemplateEndpoint } from "../../../daemon/contract/forge/templates.ts";
-import { operation } from "../../client/operation.ts";
 import type { CliContext } from "../../context.ts";
 import { resourceOf } from "../../output/spec.ts";
 import { printText, withoutCredentials } from "./names.ts";
 
-const getGitignoreTemplate = operation<typeof getGitignoreTemplateEndpoint>(
-  "forge.templates.gitignore.get",
-  "GET",
-  "/api/v1/gitignore/templates/:name",
-);
-
-export const operations = [getGitignoreTemplate];
-export const output = resourceOf(getGitignoreTemplate);
+export const operations = [forge.getGitignoreTemplate];
+export const output = resourceOf(forge.getGitignoreTemplate);
 
 export function define(command: Command, cli: CliContext, run = runGitignoreView): void {
   command
@@ -26,7 +19,7 @@ async function runGitignoreView(
   { name }: { readonly name: string },
 ): Promise<void> {
   const { body } = await cli.client.call(
-    getGitignoreTemplate,
+    forge.getGitignoreTemplate,
     { params: { name } },
     withoutCredentials,
   );

@@ -1,24 +1,15 @@
+import { forge } from "../../client/operations.ts";
 import type { Command } from "commander";
 import type { z } from "zod";
-import type {
-  getLabelTemplate as getLabelTemplateEndpoint,
-  labelTemplate,
-} from "../../../daemon/contract/forge/templates.ts";
-import { operation } from "../../client/operation.ts";
+import type { labelTemplate } from "../../../daemon/contract/forge/templates.ts";
 import type { CliContext } from "../../context.ts";
 import type { Column } from "../../output/cells.ts";
 import { wholeList } from "../../output/pages.ts";
 import { listOf } from "../../output/spec.ts";
 import { withoutCredentials } from "./names.ts";
 
-const getLabelTemplate = operation<typeof getLabelTemplateEndpoint>(
-  "forge.templates.label.get",
-  "GET",
-  "/api/v1/label/templates/:name",
-);
-
-export const operations = [getLabelTemplate];
-export const output = listOf(getLabelTemplate);
+export const operations = [forge.getLabelTemplate];
+export const output = listOf(forge.getLabelTemplate);
 
 const columns: readonly Column<z.infer<typeof labelTemplate>>[] = [
   { header: "name", cell: ({ name }) => name },
@@ -36,7 +27,7 @@ export function define(command: Command, cli: CliContext, run = runLabelView): v
 /** Prints the labels of a set in their order. */
 async function runLabelView(cli: CliContext, { name }: { readonly name: string }): Promise<void> {
   const { body } = await cli.client.call(
-    getLabelTemplate,
+    forge.getLabelTemplate,
     { params: { name } },
     withoutCredentials,
   );

@@ -1,24 +1,15 @@
+import { forge } from "../../client/operations.ts";
 import type { Command } from "commander";
 import type { z } from "zod";
-import type {
-  licenseListEntry,
-  listLicenseTemplates as listLicenseTemplatesEndpoint,
-} from "../../../daemon/contract/forge/templates.ts";
-import { operation } from "../../client/operation.ts";
+import type { licenseListEntry } from "../../../daemon/contract/forge/templates.ts";
 import type { CliContext } from "../../context.ts";
 import type { Column } from "../../output/cells.ts";
 import { wholeList } from "../../output/pages.ts";
 import { listOf } from "../../output/spec.ts";
 import { withoutCredentials } from "./names.ts";
 
-const listLicenseTemplates = operation<typeof listLicenseTemplatesEndpoint>(
-  "forge.templates.license.list",
-  "GET",
-  "/api/v1/licenses",
-);
-
-export const operations = [listLicenseTemplates];
-export const output = listOf(listLicenseTemplates);
+export const operations = [forge.listLicenseTemplates];
+export const output = listOf(forge.listLicenseTemplates);
 
 const columns: readonly Column<z.infer<typeof licenseListEntry>>[] = [
   { header: "key", cell: ({ key }) => key },
@@ -31,6 +22,6 @@ export function define(command: Command, cli: CliContext, run = runLicenseList):
 
 /** Prints the licenses that there are texts of. */
 async function runLicenseList(cli: CliContext): Promise<void> {
-  const { body } = await cli.client.call(listLicenseTemplates, {}, withoutCredentials);
+  const { body } = await cli.client.call(forge.listLicenseTemplates, {}, withoutCredentials);
   await cli.output.list(wholeList(body), columns);
 }

@@ -1,24 +1,11 @@
+import { forge } from "../../client/operations.ts";
 import type { Command } from "commander";
-import type { createToken as createTokenEndpoint } from "../../../daemon/contract/forge/accounts/tokens.ts";
-import { operation } from "../../client/operation.ts";
 import type { CliContext } from "../../context.ts";
 import { resourceOf } from "../../output/spec.ts";
-import {
-  addOwnerFlags,
-  findOwner,
-  getCurrentUser,
-  type OwnerFlags,
-  tokenColumns,
-} from "./token-owner.ts";
+import { addOwnerFlags, findOwner, type OwnerFlags, tokenColumns } from "./token-owner.ts";
 
-const createToken = operation<typeof createTokenEndpoint>(
-  "forge.tokens.create",
-  "POST",
-  "/api/v1/users/:username/tokens",
-);
-
-export const operations = [createToken, getCurrentUser];
-export const output = resourceOf(createToken, 201);
+export const operations = [forge.createToken, forge.getCurrentUser];
+export const output = resourceOf(forge.createToken, 201);
 
 /** What the command was given. */
 export interface TokenCreateOptions extends OwnerFlags {
@@ -45,7 +32,7 @@ async function runTokenCreate(cli: CliContext, options: TokenCreateOptions): Pro
   const { username, authorization } = await findOwner(cli, options);
   const scopes = scope.flatMap((given) => given.split(",")).map((one) => one.trim());
   const input = { params: { username }, body: { name, scopes } };
-  const { body } = await cli.client.call(createToken, input, { authorization });
+  const { body } = await cli.client.call(forge.createToken, input, { authorization });
   // The answer's times are not filled in yet.
   await cli.output.resource(body, [
     { header: "token", cell: ({ sha1 }) => sha1 },

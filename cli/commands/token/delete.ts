@@ -1,17 +1,10 @@
+import { forge } from "../../client/operations.ts";
 import type { Command } from "commander";
-import type { deleteToken as deleteTokenEndpoint } from "../../../daemon/contract/forge/accounts/tokens.ts";
-import { operation } from "../../client/operation.ts";
 import type { CliContext } from "../../context.ts";
 import { shape } from "../../output/spec.ts";
-import { addOwnerFlags, findOwner, getCurrentUser, type OwnerFlags } from "./token-owner.ts";
+import { addOwnerFlags, findOwner, type OwnerFlags } from "./token-owner.ts";
 
-const deleteToken = operation<typeof deleteTokenEndpoint>(
-  "forge.tokens.delete",
-  "DELETE",
-  "/api/v1/users/:username/tokens/:token",
-);
-
-export const operations = [deleteToken, getCurrentUser];
+export const operations = [forge.deleteToken, forge.getCurrentUser];
 export const output = shape({ deleted: "boolean", username: "string", token: "string" });
 export const destructive = true;
 
@@ -32,7 +25,7 @@ async function runTokenDelete(cli: CliContext, options: TokenDeleteOptions): Pro
   const { token } = options;
   await cli.prompts.confirm(`Delete the token ${token}?`);
   const { username, authorization } = await findOwner(cli, options);
-  await cli.client.call(deleteToken, { params: { username, token } }, { authorization });
+  await cli.client.call(forge.deleteToken, { params: { username, token } }, { authorization });
   await cli.output.done(
     { deleted: true, username, token },
     `Deleted the token ${token} of ${username}.`,

@@ -1,17 +1,10 @@
+import { forge } from "../../client/operations.ts";
 import type { Command } from "commander";
-import type { getCurrentUser as getCurrentUserEndpoint } from "../../../daemon/contract/forge/accounts/users.ts";
 import type { WireToken } from "../../../daemon/contract/forge/accounts/tokens.ts";
 import { toBasic } from "../../client/basic.ts";
-import { operation } from "../../client/operation.ts";
 import type { CliContext } from "../../context.ts";
 import { CliError } from "../../errors.ts";
 import { type Column, time } from "../../output/cells.ts";
-
-export const getCurrentUser = operation<typeof getCurrentUserEndpoint>(
-  "forge.user.get",
-  "GET",
-  "/api/v1/user",
-);
 
 /** Flags of every command about tokens. */
 export interface OwnerFlags {
@@ -40,7 +33,7 @@ async function findOwnName(cli: CliContext): Promise<string> {
   const profile = await cli.profiles.inUse();
   if (profile.forge !== null && forgeToken === undefined && tokenCommand === undefined)
     return profile.forge.username;
-  const { body } = await cli.client.call(getCurrentUser);
+  const { body } = await cli.client.call(forge.getCurrentUser);
   if (typeof body?.username !== "string")
     throw new CliError("unexpected_answer", "the forge does not say who is signed in");
   return body.username;

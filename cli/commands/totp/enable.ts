@@ -1,18 +1,10 @@
+import { forge } from "../../client/operations.ts";
 import type { Command } from "commander";
-import type { confirmTwoFactor as confirmTwoFactorEndpoint } from "../../../daemon/contract/forge/accounts/two-factor.ts";
-import { operation } from "../../client/operation.ts";
 import type { CliContext } from "../../context.ts";
 import { shape } from "../../output/spec.ts";
-import { getCurrentUser } from "../token/token-owner.ts";
 import { addPasswordFlag, type OwnPasswordFlags, signInByPassword } from "./own-password.ts";
 
-const confirmTwoFactor = operation<typeof confirmTwoFactorEndpoint>(
-  "forge.user.two_factor.enable",
-  "POST",
-  "/api/v1/user/2fa/enable",
-);
-
-export const operations = [confirmTwoFactor, getCurrentUser];
+export const operations = [forge.confirmTwoFactor, forge.getCurrentUser];
 export const output = shape({ enabled: "boolean" });
 
 /** What the command was given. */
@@ -32,7 +24,7 @@ async function runTotpEnable(
   { code, ...flags }: TotpEnableOptions,
 ): Promise<void> {
   const signIn = await signInByPassword(cli, flags);
-  await cli.client.call(confirmTwoFactor, { body: { code } }, signIn);
+  await cli.client.call(forge.confirmTwoFactor, { body: { code } }, signIn);
   await cli.output.done(
     { enabled: true },
     "Signing in with the password takes a code from now on.",

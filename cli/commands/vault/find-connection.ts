@@ -1,22 +1,15 @@
-import type { listConnections as listConnectionsEndpoint } from "../../../daemon/contract/vault/cloud/connections.ts";
-import { operation } from "../../client/operation.ts";
+import { vault } from "../../client/operations.ts";
 import { vaultPages } from "../../client/paging.ts";
 import type { CliContext } from "../../context.ts";
 import { CliError } from "../../errors.ts";
 import { readPages } from "../../output/pages.ts";
 import type { WireConnection } from "./connection/connection-columns.ts";
 
-export const listConnections = operation<typeof listConnectionsEndpoint>(
-  "vault.cloud.connections.list",
-  "GET",
-  "/api/cloud/connections",
-);
-
 /** All connections of the caller. */
 export async function readConnections(cli: CliContext): Promise<readonly WireConnection[]> {
   const connections: WireConnection[] = [];
   const wanted = { page: undefined, limit: undefined, all: true };
-  for await (const page of readPages(vaultPages(cli.client, listConnections, {}), wanted))
+  for await (const page of readPages(vaultPages(cli.client, vault.listConnections, {}), wanted))
     connections.push(...page.items);
   return connections;
 }

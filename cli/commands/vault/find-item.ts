@@ -1,19 +1,12 @@
+import { vault } from "../../client/operations.ts";
 import type { z } from "zod";
-import type { listItems as listItemsEndpoint } from "../../../daemon/contract/vault/cloud/items.ts";
 import type { item, listing } from "../../../daemon/contract/vault/cloud/shapes.ts";
-import { operation } from "../../client/operation.ts";
 import type { CliContext } from "../../context.ts";
 import type { WireConnection } from "./connection/connection-columns.ts";
 import { pickConnection, readConnections } from "./find-connection.ts";
 import { CliError, usageError } from "../../errors.ts";
 import type { CliErrorCode } from "../../exit-codes.ts";
 import { type ItemAddress, noSuchItem, toItemAddress } from "./item-address.ts";
-
-export const listItems = operation<typeof listItemsEndpoint>(
-  "vault.cloud.items.list",
-  "GET",
-  "/api/cloud/connections/:connection_id/items",
-);
 
 export type WireItem = z.output<typeof item>;
 
@@ -82,7 +75,7 @@ export function createItemFinder(cli: CliContext): ItemFinder {
   /** A listing may be some minutes old, so what it does not have is looked for once more at the provider. */
   async function lookUp(connection: WireConnection, parent: string, name: string) {
     for (const refresh of ["false", "true"] as const) {
-      const { body } = await cli.client.call(listItems, {
+      const { body } = await cli.client.call(vault.listItems, {
         params: { connection_id: connection.id },
         query: { parent_ref: parent, name, limit: namesakesShown, refresh },
       });

@@ -1,19 +1,12 @@
+import { vault } from "../../client/operations.ts";
 import type { Command } from "commander";
-import type { register as registerEndpoint } from "../../../daemon/contract/vault/auth.ts";
-import { operation } from "../../client/operation.ts";
 import type { CliContext } from "../../context.ts";
 import { resourceOf } from "../../output/spec.ts";
 import { readNewSecret } from "../secret-input.ts";
 import { accountColumns } from "./account-columns.ts";
 
-const register = operation<typeof registerEndpoint>(
-  "vault.auth.account.register",
-  "POST",
-  "/api/auth/register",
-);
-
-export const operations = [register];
-export const output = resourceOf(register, 201);
+export const operations = [vault.register];
+export const output = resourceOf(vault.register, 201);
 
 /** What the command was given. */
 export interface RegisterOptions {
@@ -47,7 +40,7 @@ async function runRegister(cli: CliContext, options: RegisterOptions): Promise<v
     flag: "--password-stdin",
   });
   const { body } = await cli.client.call(
-    register,
+    vault.register,
     { body: { handle, email, password } },
     { authorization: "none" },
   );

@@ -1,18 +1,11 @@
+import { forge } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { createBadge as createBadgeEndpoint } from "../../../../daemon/contract/forge/accounts/badges.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { resourceOf } from "../../../output/spec.ts";
 import { badgeColumns } from "./badge-columns.ts";
 
-const createBadge = operation<typeof createBadgeEndpoint>(
-  "forge.admin.badges.create",
-  "POST",
-  "/api/v1/admin/badges",
-);
-
-export const operations = [createBadge];
-export const output = resourceOf(createBadge, 201);
+export const operations = [forge.createBadge];
+export const output = resourceOf(forge.createBadge, 201);
 
 /** What the command was given. */
 export interface BadgeCreateOptions {
@@ -34,7 +27,7 @@ export function define(command: Command, cli: CliContext, run = runBadgeCreate):
 /** Defines a badge that can be given to users. */
 async function runBadgeCreate(cli: CliContext, options: BadgeCreateOptions): Promise<void> {
   const { slug, description, imageUrl } = options;
-  const { body } = await cli.client.call(createBadge, {
+  const { body } = await cli.client.call(forge.createBadge, {
     body: { slug, description, image_url: imageUrl },
   });
   await cli.output.resource(body, badgeColumns);

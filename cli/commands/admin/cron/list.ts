@@ -1,22 +1,13 @@
+import { forge } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type {
-  listCronTasks as listCronTasksEndpoint,
-  WireCron,
-} from "../../../../daemon/contract/forge/cron.ts";
-import { operation } from "../../../client/operation.ts";
+import type { WireCron } from "../../../../daemon/contract/forge/cron.ts";
 import { forgePages } from "../../../client/paging.ts";
 import type { CliContext } from "../../../context.ts";
 import { type Column, time } from "../../../output/cells.ts";
 import { listOf } from "../../../output/spec.ts";
 
-const listCronTasks = operation<typeof listCronTasksEndpoint>(
-  "forge.admin.cron.list",
-  "GET",
-  "/api/v1/admin/cron",
-);
-
-export const operations = [listCronTasks];
-export const output = listOf(listCronTasks);
+export const operations = [forge.listCronTasks];
+export const output = listOf(forge.listCronTasks);
 
 const columns: readonly Column<WireCron>[] = [
   { header: "name", cell: ({ name }) => name },
@@ -32,5 +23,5 @@ export function define(command: Command, cli: CliContext, run = runCronList): vo
 
 /** Prints the scheduled tasks. */
 async function runCronList(cli: CliContext): Promise<void> {
-  await cli.output.list(forgePages(cli.client, listCronTasks, {}), columns);
+  await cli.output.list(forgePages(cli.client, forge.listCronTasks, {}), columns);
 }

@@ -1,16 +1,9 @@
+import { forge } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { runCronTask as runCronTaskEndpoint } from "../../../../daemon/contract/forge/cron.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { shape } from "../../../output/spec.ts";
 
-const runCronTask = operation<typeof runCronTaskEndpoint>(
-  "forge.admin.cron.run",
-  "POST",
-  "/api/v1/admin/cron/:task",
-);
-
-export const operations = [runCronTask];
+export const operations = [forge.runCronTask];
 export const output = shape({ started: "boolean", task: "string" });
 
 export function define(command: Command, cli: CliContext, run = runCronRun): void {
@@ -19,6 +12,6 @@ export function define(command: Command, cli: CliContext, run = runCronRun): voi
 
 /** Runs a task. One that takes long goes on after the command has ended; one that is running is left alone. */
 async function runCronRun(cli: CliContext, { task }: { readonly task: string }): Promise<void> {
-  await cli.client.call(runCronTask, { params: { task } });
+  await cli.client.call(forge.runCronTask, { params: { task } });
   await cli.output.done({ started: true, task }, `Ran ${task}.`);
 }

@@ -1,28 +1,13 @@
+import { forge } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type {
-  listEmails as listEmailsEndpoint,
-  searchEmails as searchEmailsEndpoint,
-  WireEmail,
-} from "../../../../daemon/contract/forge/accounts/admin-emails.ts";
-import { operation } from "../../../client/operation.ts";
+import type { WireEmail } from "../../../../daemon/contract/forge/accounts/admin-emails.ts";
 import { forgePages } from "../../../client/paging.ts";
 import type { CliContext } from "../../../context.ts";
 import type { Column } from "../../../output/cells.ts";
 import { listOf } from "../../../output/spec.ts";
 
-const listEmails = operation<typeof listEmailsEndpoint>(
-  "forge.admin.emails.list",
-  "GET",
-  "/api/v1/admin/emails",
-);
-const searchEmails = operation<typeof searchEmailsEndpoint>(
-  "forge.admin.emails.search",
-  "GET",
-  "/api/v1/admin/emails/search",
-);
-
-export const operations = [listEmails, searchEmails];
-export const output = listOf(listEmails);
+export const operations = [forge.listEmails, forge.searchEmails];
+export const output = listOf(forge.listEmails);
 
 const columns: readonly Column<WireEmail>[] = [
   { header: "email", cell: ({ email }) => email },
@@ -46,7 +31,7 @@ export function define(command: Command, cli: CliContext, run = runEmailList): v
 async function runEmailList(cli: CliContext, { search }: EmailListOptions): Promise<void> {
   const pages =
     search === undefined
-      ? forgePages(cli.client, listEmails, {})
-      : forgePages(cli.client, searchEmails, { query: { q: search } });
+      ? forgePages(cli.client, forge.listEmails, {})
+      : forgePages(cli.client, forge.searchEmails, { query: { q: search } });
   await cli.output.list(pages, columns);
 }

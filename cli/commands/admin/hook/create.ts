@@ -1,19 +1,12 @@
+import { forge } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { createHook as createHookEndpoint } from "../../../../daemon/contract/forge/hooks/admin-hooks.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { resourceOf } from "../../../output/spec.ts";
 import { hookColumns } from "./hook-columns.ts";
 import { addHookFlags, addNewHookFlags, type NewHookFlags, toNewHook } from "./hook-flags.ts";
 
-const createHook = operation<typeof createHookEndpoint>(
-  "forge.admin.hooks.create",
-  "POST",
-  "/api/v1/admin/hooks",
-);
-
-export const operations = [createHook];
-export const output = resourceOf(createHook, 201);
+export const operations = [forge.createHook];
+export const output = resourceOf(forge.createHook, 201);
 
 /** What the command was given. */
 export interface HookCreateOptions extends NewHookFlags {
@@ -44,6 +37,6 @@ export function define(command: Command, cli: CliContext, run = runHookCreate): 
 async function runHookCreate(cli: CliContext, options: HookCreateOptions): Promise<void> {
   const made = await toNewHook(cli, options, options.url);
   const config = { ...made.config, is_system_webhook: String(!options.default) };
-  const { body } = await cli.client.call(createHook, { body: { ...made, config } });
+  const { body } = await cli.client.call(forge.createHook, { body: { ...made, config } });
   await cli.output.resource(body, hookColumns);
 }

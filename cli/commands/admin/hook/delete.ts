@@ -1,16 +1,9 @@
+import { forge } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { deleteHook as deleteHookEndpoint } from "../../../../daemon/contract/forge/hooks/admin-hooks.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { shape } from "../../../output/spec.ts";
 
-const deleteHook = operation<typeof deleteHookEndpoint>(
-  "forge.admin.hooks.delete",
-  "DELETE",
-  "/api/v1/admin/hooks/:id",
-);
-
-export const operations = [deleteHook];
+export const operations = [forge.deleteHook];
 export const output = shape({ deleted: "boolean", id: "string" });
 export const destructive = true;
 
@@ -21,6 +14,6 @@ export function define(command: Command, cli: CliContext, run = runHookDelete): 
 /** Deletes a hook with its deliveries. Copies of a default hook stay in their repositories. */
 async function runHookDelete(cli: CliContext, { id }: { readonly id: string }): Promise<void> {
   await cli.prompts.confirm(`Delete the hook ${id} and its deliveries?`);
-  await cli.client.call(deleteHook, { params: { id } });
+  await cli.client.call(forge.deleteHook, { params: { id } });
   await cli.output.done({ deleted: true, id }, `Deleted the hook ${id}.`);
 }

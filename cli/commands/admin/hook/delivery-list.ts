@@ -1,20 +1,13 @@
+import { forge } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { listDeliveries as listDeliveriesEndpoint } from "../../../../daemon/contract/forge/hooks/admin-hooks.ts";
-import { operation } from "../../../client/operation.ts";
 import { forgePages } from "../../../client/paging.ts";
 import type { CliContext } from "../../../context.ts";
 import { usageError } from "../../../errors.ts";
 import { listOf } from "../../../output/spec.ts";
 import { deliveryColumns } from "./hook-columns.ts";
 
-const listDeliveries = operation<typeof listDeliveriesEndpoint>(
-  "forge.admin.hooks.deliveries.list",
-  "GET",
-  "/api/v1/admin/hooks/:id/deliveries",
-);
-
-export const operations = [listDeliveries];
-export const output = listOf(listDeliveries);
+export const operations = [forge.listDeliveries];
+export const output = listOf(forge.listDeliveries);
 
 /** What the command was given. */
 export interface DeliveryListOptions {
@@ -33,7 +26,7 @@ export function define(command: Command, cli: CliContext, run = runDeliveryList)
 async function runDeliveryList(cli: CliContext, { id, state }: DeliveryListOptions): Promise<void> {
   assertState(state);
   const input = { params: { id }, query: { state } };
-  await cli.output.list(forgePages(cli.client, listDeliveries, input), deliveryColumns);
+  await cli.output.list(forgePages(cli.client, forge.listDeliveries, input), deliveryColumns);
 }
 
 /** The server takes every other word for no filter. @throws CliError `usage` */

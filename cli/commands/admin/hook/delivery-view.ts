@@ -1,18 +1,11 @@
+import { forge } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { getDelivery as getDeliveryEndpoint } from "../../../../daemon/contract/forge/hooks/admin-hooks.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { resourceOf } from "../../../output/spec.ts";
 import { deliveryDetailsColumns } from "./hook-columns.ts";
 
-const getDelivery = operation<typeof getDeliveryEndpoint>(
-  "forge.admin.hooks.deliveries.get",
-  "GET",
-  "/api/v1/admin/hooks/:id/deliveries/:delivery_id",
-);
-
-export const operations = [getDelivery];
-export const output = resourceOf(getDelivery);
+export const operations = [forge.getDelivery];
+export const output = resourceOf(forge.getDelivery);
 
 /** What the command was given. */
 export interface DeliveryOptions {
@@ -33,6 +26,6 @@ async function runDeliveryView(
   { id, deliveryId }: DeliveryOptions,
 ): Promise<void> {
   const params = { id, delivery_id: deliveryId };
-  const { body } = await cli.client.call(getDelivery, { params });
+  const { body } = await cli.client.call(forge.getDelivery, { params });
   await cli.output.resource(body, deliveryDetailsColumns);
 }

@@ -1,9 +1,5 @@
+import { forge } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type {
-  editHook as editHookEndpoint,
-  getHook as getHookEndpoint,
-} from "../../../../daemon/contract/forge/hooks/admin-hooks.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { resourceOf } from "../../../output/spec.ts";
 import { hookColumns } from "./hook-columns.ts";
@@ -15,19 +11,8 @@ import {
   readHookEdit,
 } from "./hook-flags.ts";
 
-const editHook = operation<typeof editHookEndpoint>(
-  "forge.admin.hooks.edit",
-  "PATCH",
-  "/api/v1/admin/hooks/:id",
-);
-const getHook = operation<typeof getHookEndpoint>(
-  "forge.admin.hooks.get",
-  "GET",
-  "/api/v1/admin/hooks/:id",
-);
-
-export const operations = [editHook, getHook];
-export const output = resourceOf(editHook);
+export const operations = [forge.editHook, forge.getHook];
+export const output = resourceOf(forge.editHook);
 
 /** What the command was given. Members that are undefined stay. */
 export interface HookEditOptions extends HookEditFlags {
@@ -47,9 +32,9 @@ export function define(command: Command, cli: CliContext, run = runHookEdit): vo
 async function runHookEdit(cli: CliContext, options: HookEditOptions): Promise<void> {
   const params = { id: options.id };
   const edit = await readHookEdit(cli, options, async () => {
-    const { body } = await cli.client.call(getHook, { params });
+    const { body } = await cli.client.call(forge.getHook, { params });
     return body;
   });
-  const { body } = await cli.client.call(editHook, { params, ...edit });
+  const { body } = await cli.client.call(forge.editHook, { params, ...edit });
   await cli.output.resource(body, hookColumns);
 }

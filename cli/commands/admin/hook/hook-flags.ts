@@ -1,10 +1,7 @@
+import type { InputOf } from "../../../client/operation.ts";
+import type { forge } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { InputOf } from "../../../../daemon/contract/endpoint.ts";
-import type {
-  createHook,
-  editHook,
-  WireHook,
-} from "../../../../daemon/contract/forge/hooks/admin-hooks.ts";
+import type { WireHook } from "../../../../daemon/contract/forge/hooks/admin-hooks.ts";
 import type { CliContext } from "../../../context.ts";
 import { usageError } from "../../../errors.ts";
 import { readSecret } from "../../secret-input.ts";
@@ -84,7 +81,7 @@ export async function toNewHook(cli: CliContext, flags: NewHookFlags, url: strin
     authorization_header: authorizationHeader,
     active: !flags.inactive,
     name: flags.name,
-  } satisfies InputOf<typeof createHook>["body"];
+  } satisfies InputOf<typeof forge.createHook>["body"];
 }
 
 /** The query and body of an edit. The API overwrites events and branches with every edit, so the present ones are sent back. */
@@ -106,7 +103,7 @@ export async function readHookEdit(
       active,
       name: flags.name,
     },
-  } satisfies InputOf<typeof editHook>;
+  } satisfies InputOf<typeof forge.editHook>;
 }
 
 /** Words that stand for exactly these events: two of them would switch on their whole family. */

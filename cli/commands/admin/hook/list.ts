@@ -1,20 +1,13 @@
+import { forge } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { listHooks as listHooksEndpoint } from "../../../../daemon/contract/forge/hooks/admin-hooks.ts";
-import { operation } from "../../../client/operation.ts";
 import { forgePages } from "../../../client/paging.ts";
 import type { CliContext } from "../../../context.ts";
 import { usageError } from "../../../errors.ts";
 import { listOf } from "../../../output/spec.ts";
 import { hookColumns } from "./hook-columns.ts";
 
-const listHooks = operation<typeof listHooksEndpoint>(
-  "forge.admin.hooks.list",
-  "GET",
-  "/api/v1/admin/hooks",
-);
-
-export const operations = [listHooks];
-export const output = listOf(listHooks);
+export const operations = [forge.listHooks];
+export const output = listOf(forge.listHooks);
 
 /** What the command was given. */
 export interface HookListOptions {
@@ -32,5 +25,5 @@ async function runHookList(cli: CliContext, { type }: HookListOptions): Promise<
   // The server takes every other word for system.
   if (type !== undefined && !["system", "default", "all"].includes(type))
     throw usageError(`--type takes system, default or all, not ${JSON.stringify(type)}`);
-  await cli.output.list(forgePages(cli.client, listHooks, { query: { type } }), hookColumns);
+  await cli.output.list(forgePages(cli.client, forge.listHooks, { query: { type } }), hookColumns);
 }

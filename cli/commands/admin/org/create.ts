@@ -1,18 +1,11 @@
+import { forge } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { createOrganization as createOrganizationEndpoint } from "../../../../daemon/contract/forge/accounts/orgs.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { resourceOf } from "../../../output/spec.ts";
 import { organizationColumns } from "./org-columns.ts";
 
-const createOrganization = operation<typeof createOrganizationEndpoint>(
-  "forge.admin.orgs.create",
-  "POST",
-  "/api/v1/admin/users/:username/orgs",
-);
-
-export const operations = [createOrganization];
-export const output = resourceOf(createOrganization, 201);
+export const operations = [forge.createOrganization];
+export const output = resourceOf(forge.createOrganization, 201);
 
 /** What the command was given. */
 export interface OrgCreateOptions {
@@ -40,7 +33,7 @@ export function define(command: Command, cli: CliContext, run = runOrgCreate): v
 /** Creates an organization that a user owns. */
 async function runOrgCreate(cli: CliContext, options: OrgCreateOptions): Promise<void> {
   const { name, owner, fullName, ...rest } = options;
-  const { body } = await cli.client.call(createOrganization, {
+  const { body } = await cli.client.call(forge.createOrganization, {
     params: { username: owner },
     body: { username: name, full_name: fullName, ...rest },
   });

@@ -1,17 +1,10 @@
+import { forge } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { deletePackageVersion as deletePackageVersionEndpoint } from "../../../../daemon/contract/forge/packages/admin-packages.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { shape } from "../../../output/spec.ts";
 import { type PackageVersionOptions, takeVersion } from "./version-arguments.ts";
 
-const deletePackageVersion = operation<typeof deletePackageVersionEndpoint>(
-  "forge.packages.versions.delete",
-  "DELETE",
-  "/api/v1/packages/:owner/:type/:name/:version",
-);
-
-export const operations = [deletePackageVersion];
+export const operations = [forge.deletePackageVersion];
 export const output = shape({
   deleted: "boolean",
   owner: "string",
@@ -30,6 +23,6 @@ async function runPackageDelete(cli: CliContext, options: PackageVersionOptions)
   const { owner, type, name, version } = options;
   const what = `${type} package ${name} ${version} of ${owner}`;
   await cli.prompts.confirm(`Delete the ${what}?`);
-  await cli.client.call(deletePackageVersion, { params: { owner, type, name, version } });
+  await cli.client.call(forge.deletePackageVersion, { params: { owner, type, name, version } });
   await cli.output.done({ deleted: true, owner, type, name, version }, `Deleted the ${what}.`);
 }

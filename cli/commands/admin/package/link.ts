@@ -1,16 +1,9 @@
+import { forge } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { linkPackage as linkPackageEndpoint } from "../../../../daemon/contract/forge/packages/admin-packages.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { shape } from "../../../output/spec.ts";
 
-const linkPackage = operation<typeof linkPackageEndpoint>(
-  "forge.packages.link",
-  "POST",
-  "/api/v1/packages/:owner/:type/:name/-/link/:repo_name",
-);
-
-export const operations = [linkPackage];
+export const operations = [forge.linkPackage];
 export const output = shape({
   linked: "boolean",
   owner: "string",
@@ -42,7 +35,9 @@ export function define(command: Command, cli: CliContext, run = runPackageLink):
 /** Links a package to a repository, whose hooks hear of it from then on. */
 async function runPackageLink(cli: CliContext, options: PackageLinkOptions): Promise<void> {
   const { owner, type, name, repository } = options;
-  await cli.client.call(linkPackage, { params: { owner, type, name, repo_name: repository } });
+  await cli.client.call(forge.linkPackage, {
+    params: { owner, type, name, repo_name: repository },
+  });
   const what = `${type} package ${name} of ${owner}`;
   await cli.output.done({ linked: true, ...options }, `Linked the ${what} to ${repository}.`);
 }

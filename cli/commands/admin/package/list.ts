@@ -1,19 +1,12 @@
+import { forge } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { listPackages as listPackagesEndpoint } from "../../../../daemon/contract/forge/packages/admin-packages.ts";
-import { operation } from "../../../client/operation.ts";
 import { forgePages } from "../../../client/paging.ts";
 import type { CliContext } from "../../../context.ts";
 import { listOf } from "../../../output/spec.ts";
 import { packageColumns } from "./package-columns.ts";
 
-const listPackages = operation<typeof listPackagesEndpoint>(
-  "forge.admin.packages.list",
-  "GET",
-  "/api/v1/admin/packages",
-);
-
-export const operations = [listPackages];
-export const output = listOf(listPackages);
+export const operations = [forge.listPackages];
+export const output = listOf(forge.listPackages);
 
 /** What the command was given. */
 export interface PackageListOptions {
@@ -31,5 +24,5 @@ export function define(command: Command, cli: CliContext, run = runPackageList):
 /** Prints all versions of all packages, newest first. */
 async function runPackageList(cli: CliContext, options: PackageListOptions): Promise<void> {
   const query = { type: options.type, q: options.search };
-  await cli.output.list(forgePages(cli.client, listPackages, { query }), packageColumns);
+  await cli.output.list(forgePages(cli.client, forge.listPackages, { query }), packageColumns);
 }

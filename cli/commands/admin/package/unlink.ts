@@ -1,16 +1,9 @@
+import { forge } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { unlinkPackage as unlinkPackageEndpoint } from "../../../../daemon/contract/forge/packages/admin-packages.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { shape } from "../../../output/spec.ts";
 
-const unlinkPackage = operation<typeof unlinkPackageEndpoint>(
-  "forge.packages.unlink",
-  "POST",
-  "/api/v1/packages/:owner/:type/:name/-/unlink",
-);
-
-export const operations = [unlinkPackage];
+export const operations = [forge.unlinkPackage];
 export const output = shape({
   unlinked: "boolean",
   owner: "string",
@@ -36,7 +29,7 @@ export function define(command: Command, cli: CliContext, run = runPackageUnlink
 /** Links a package to no repository any more. */
 async function runPackageUnlink(cli: CliContext, options: PackageUnlinkOptions): Promise<void> {
   const { owner, type, name } = options;
-  await cli.client.call(unlinkPackage, { params: { owner, type, name } });
+  await cli.client.call(forge.unlinkPackage, { params: { owner, type, name } });
   const what = `${type} package ${name} of ${owner}`;
   await cli.output.done({ unlinked: true, ...options }, `Unlinked the ${what}.`);
 }

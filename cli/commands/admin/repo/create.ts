@@ -1,19 +1,12 @@
+import { forge } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { createRepository as createRepositoryEndpoint } from "../../../../daemon/contract/forge/repositories/admin-repositories.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { resourceOf } from "../../../output/spec.ts";
 import { repositoryLines } from "../../repo/repo-columns.ts";
 import { type RepositoryName, toRepositoryName } from "../../repo/repo-name.ts";
 
-const createRepository = operation<typeof createRepositoryEndpoint>(
-  "forge.admin.repos.create",
-  "POST",
-  "/api/v1/admin/users/:username/repos",
-);
-
-export const operations = [createRepository];
-export const output = resourceOf(createRepository, 201);
+export const operations = [forge.createRepository];
+export const output = resourceOf(forge.createRepository, 201);
 
 /** What the command was given. */
 export interface RepoCreateOptions extends RepositoryName {
@@ -52,7 +45,7 @@ export function define(command: Command, cli: CliContext, run = runRepoCreate): 
 /** Creates a repository on somebody's behalf. */
 async function runRepoCreate(cli: CliContext, options: RepoCreateOptions): Promise<void> {
   const { owner, repo, description, license, readme } = options;
-  const { body } = await cli.client.call(createRepository, {
+  const { body } = await cli.client.call(forge.createRepository, {
     params: { username: owner },
     body: {
       name: repo,

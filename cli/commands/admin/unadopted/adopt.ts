@@ -1,19 +1,12 @@
+import { forge } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { adoptRepository as adoptRepositoryEndpoint } from "../../../../daemon/contract/forge/repositories/unadopted.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { shapeList } from "../../../output/spec.ts";
 import { finishBatch, resultFields, runBatch } from "../../batch.ts";
 import { toRepositoryName } from "../../repo/repo-name.ts";
-import { AT_ONCE, listMatching, listUnadopted } from "./matching.ts";
+import { AT_ONCE, listMatching } from "./matching.ts";
 
-const adoptRepository = operation<typeof adoptRepositoryEndpoint>(
-  "forge.admin.unadopted.adopt",
-  "POST",
-  "/api/v1/admin/unadopted/:owner/:repo",
-);
-
-export const operations = [adoptRepository, listUnadopted];
+export const operations = [forge.adoptRepository, forge.listUnadopted];
 export const output = shapeList({ ...resultFields, adopted: "boolean?" });
 
 /** What the command was given. */
@@ -37,7 +30,7 @@ async function runUnadoptedAdopt(
   const outcomes = await runBatch(
     names,
     async (name) => {
-      await cli.client.call(adoptRepository, { params: toRepositoryName(name) });
+      await cli.client.call(forge.adoptRepository, { params: toRepositoryName(name) });
       return { adopted: true };
     },
     AT_ONCE,

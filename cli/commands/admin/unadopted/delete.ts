@@ -1,19 +1,12 @@
+import { forge } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { deleteUnadopted as deleteUnadoptedEndpoint } from "../../../../daemon/contract/forge/repositories/unadopted.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { shapeList } from "../../../output/spec.ts";
 import { finishBatch, resultFields, runBatch } from "../../batch.ts";
 import { toRepositoryName } from "../../repo/repo-name.ts";
-import { AT_ONCE, listMatching, listUnadopted } from "./matching.ts";
+import { AT_ONCE, listMatching } from "./matching.ts";
 
-const deleteUnadopted = operation<typeof deleteUnadoptedEndpoint>(
-  "forge.admin.unadopted.delete",
-  "DELETE",
-  "/api/v1/admin/unadopted/:owner/:repo",
-);
-
-export const operations = [deleteUnadopted, listUnadopted];
+export const operations = [forge.deleteUnadopted, forge.listUnadopted];
 export const output = shapeList({ ...resultFields, deleted: "boolean?" });
 export const destructive = true;
 
@@ -43,7 +36,7 @@ async function runUnadoptedDelete(
   const outcomes = await runBatch(
     names,
     async (name) => {
-      await cli.client.call(deleteUnadopted, { params: toRepositoryName(name) });
+      await cli.client.call(forge.deleteUnadopted, { params: toRepositoryName(name) });
       return { deleted: true };
     },
     AT_ONCE,

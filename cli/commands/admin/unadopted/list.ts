@@ -1,12 +1,12 @@
+import { forge } from "../../../client/operations.ts";
 import type { Command } from "commander";
 import type { CliContext } from "../../../context.ts";
 import type { PageSource } from "../../../output/pages.ts";
 import { listOf } from "../../../output/spec.ts";
 import { forgePages } from "../../../client/paging.ts";
-import { listUnadopted } from "./matching.ts";
 
-export const operations = [listUnadopted];
-export const output = listOf(listUnadopted);
+export const operations = [forge.listUnadopted];
+export const output = listOf(forge.listUnadopted);
 
 /** What the command was given. */
 export interface UnadoptedListOptions {
@@ -22,7 +22,7 @@ export function define(command: Command, cli: CliContext, run = runUnadoptedList
 /** Prints the repositories that lie on disk without a record. */
 async function runUnadoptedList(cli: CliContext, { pattern }: UnadoptedListOptions): Promise<void> {
   // The items are the names themselves, printed as they are.
-  const names = forgePages(cli.client, listUnadopted, {
+  const names = forgePages(cli.client, forge.listUnadopted, {
     query: { query: pattern },
   }) as unknown as PageSource<object>;
   await cli.output.list(names, [{ header: "repository", cell: String }]);

@@ -1,16 +1,9 @@
-import type { listUnadopted as listUnadoptedEndpoint } from "../../../../daemon/contract/forge/repositories/unadopted.ts";
-import { operation } from "../../../client/operation.ts";
+import { forge } from "../../../client/operations.ts";
 import { forgePages } from "../../../client/paging.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError } from "../../../errors.ts";
 import { readPages } from "../../../output/pages.ts";
 import { toRepositoryName } from "../../repo/repo-name.ts";
-
-export const listUnadopted = operation<typeof listUnadoptedEndpoint>(
-  "forge.admin.unadopted.list",
-  "GET",
-  "/api/v1/admin/unadopted",
-);
 
 /** How many adoptions or deletions the daemon is asked for at one time. */
 export const AT_ONCE = 6;
@@ -39,7 +32,7 @@ export async function listMatching(
 }
 
 async function listAll(cli: CliContext, pattern: string): Promise<readonly string[]> {
-  const source = forgePages(cli.client, listUnadopted, { query: { query: pattern } });
+  const source = forgePages(cli.client, forge.listUnadopted, { query: { query: pattern } });
   const found: string[] = [];
   for await (const page of readPages(source, { page: undefined, limit: undefined, all: true }))
     found.push(...page.items);

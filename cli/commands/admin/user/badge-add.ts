@@ -1,16 +1,9 @@
+import { forge } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { addUserBadges as addUserBadgesEndpoint } from "../../../../daemon/contract/forge/accounts/badges.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { shape } from "../../../output/spec.ts";
 
-const addUserBadges = operation<typeof addUserBadgesEndpoint>(
-  "forge.admin.users.badges.add",
-  "POST",
-  "/api/v1/admin/users/:username/badges",
-);
-
-export const operations = [addUserBadges];
+export const operations = [forge.addUserBadges];
 export const output = shape({
   given: "boolean",
   username: "string",
@@ -36,7 +29,7 @@ async function runUserBadgeAdd(
   { username, slugs }: UserBadgeAddOptions,
 ): Promise<void> {
   const body = { badge_slugs: [...slugs] };
-  await cli.client.call(addUserBadges, { params: { username }, body });
+  await cli.client.call(forge.addUserBadges, { params: { username }, body });
   await cli.output.done(
     { given: true, username, badge_slugs: slugs },
     `Gave ${slugs.join(", ")} to ${username}.`,

@@ -1,19 +1,12 @@
+import { forge } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { listUserBadges as listUserBadgesEndpoint } from "../../../../daemon/contract/forge/accounts/badges.ts";
-import { operation } from "../../../client/operation.ts";
 import { forgePages } from "../../../client/paging.ts";
 import type { CliContext } from "../../../context.ts";
 import { listOf } from "../../../output/spec.ts";
 import { badgeColumns } from "../badge/badge-columns.ts";
 
-const listUserBadges = operation<typeof listUserBadgesEndpoint>(
-  "forge.admin.users.badges.list",
-  "GET",
-  "/api/v1/admin/users/:username/badges",
-);
-
-export const operations = [listUserBadges];
-export const output = listOf(listUserBadges);
+export const operations = [forge.listUserBadges];
+export const output = listOf(forge.listUserBadges);
 
 export function define(command: Command, cli: CliContext, run = runUserBadgeList): void {
   command
@@ -26,5 +19,5 @@ async function runUserBadgeList(
   cli: CliContext,
   params: { readonly username: string },
 ): Promise<void> {
-  await cli.output.list(forgePages(cli.client, listUserBadges, { params }), badgeColumns);
+  await cli.output.list(forgePages(cli.client, forge.listUserBadges, { params }), badgeColumns);
 }

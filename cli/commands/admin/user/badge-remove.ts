@@ -1,16 +1,9 @@
+import { forge } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { removeUserBadges as removeUserBadgesEndpoint } from "../../../../daemon/contract/forge/accounts/badges.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { shape } from "../../../output/spec.ts";
 
-const removeUserBadges = operation<typeof removeUserBadgesEndpoint>(
-  "forge.admin.users.badges.remove",
-  "DELETE",
-  "/api/v1/admin/users/:username/badges",
-);
-
-export const operations = [removeUserBadges];
+export const operations = [forge.removeUserBadges];
 export const output = shape({
   taken: "boolean",
   username: "string",
@@ -37,7 +30,7 @@ async function runUserBadgeRemove(
   { username, slugs }: UserBadgeRemoveOptions,
 ): Promise<void> {
   const body = { badge_slugs: [...slugs] };
-  await cli.client.call(removeUserBadges, { params: { username }, body });
+  await cli.client.call(forge.removeUserBadges, { params: { username }, body });
   await cli.output.done(
     { taken: true, username, badge_slugs: slugs },
     `Took ${slugs.join(", ")} from ${username}.`,

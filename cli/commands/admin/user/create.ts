@@ -1,6 +1,5 @@
+import { forge } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { createUser as createUserEndpoint } from "../../../../daemon/contract/forge/accounts/admin-users.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { usageError } from "../../../errors.ts";
 import { resourceOf } from "../../../output/spec.ts";
@@ -8,14 +7,8 @@ import { randomPassword } from "../../random-password.ts";
 import { readNewSecret } from "../../secret-input.ts";
 import { userColumns } from "./user-columns.ts";
 
-const createUser = operation<typeof createUserEndpoint>(
-  "forge.admin.users.create",
-  "POST",
-  "/api/v1/admin/users",
-);
-
-export const operations = [createUser];
-export const output = resourceOf(createUser, 201, { password: "string" });
+export const operations = [forge.createUser];
+export const output = resourceOf(forge.createUser, 201, { password: "string" });
 
 /** What the command was given. */
 export interface UserCreateOptions {
@@ -71,7 +64,7 @@ async function runUserCreate(cli: CliContext, options: UserCreateOptions): Promi
         question: "Password:",
         flag: "--password-stdin or --random-password",
       });
-  const { body } = await cli.client.call(createUser, {
+  const { body } = await cli.client.call(forge.createUser, {
     body: {
       username: options.username,
       email: options.email,

@@ -1,16 +1,9 @@
+import { forge } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { deleteUser as deleteUserEndpoint } from "../../../../daemon/contract/forge/accounts/admin-users.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { shape } from "../../../output/spec.ts";
 
-const deleteUser = operation<typeof deleteUserEndpoint>(
-  "forge.admin.users.delete",
-  "DELETE",
-  "/api/v1/admin/users/:username",
-);
-
-export const operations = [deleteUser];
+export const operations = [forge.deleteUser];
 export const output = shape({ deleted: "boolean", username: "string", purged: "boolean" });
 export const destructive = true;
 
@@ -37,7 +30,7 @@ async function runUserDelete(
   if (purge)
     await cli.prompts.confirm(`Delete the user ${username} and everything it owns?`, username);
   else await cli.prompts.confirm(`Delete the user ${username}?`);
-  await cli.client.call(deleteUser, { params: { username }, query: { purge } });
+  await cli.client.call(forge.deleteUser, { params: { username }, query: { purge } });
   await cli.output.done(
     { deleted: true, username, purged: purge },
     `Deleted the user ${username}${purge ? " and everything it owned" : ""}.`,

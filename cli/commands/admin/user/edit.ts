@@ -1,8 +1,6 @@
+import type { InputOf } from "../../../client/operation.ts";
+import { forge } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { InputOf } from "../../../../daemon/contract/endpoint.ts";
-import type { editUser as editUserEndpoint } from "../../../../daemon/contract/forge/accounts/admin-users.ts";
-import type { getUser as getUserEndpoint } from "../../../../daemon/contract/forge/accounts/users.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { usageError } from "../../../errors.ts";
 import { resourceOf } from "../../../output/spec.ts";
@@ -11,23 +9,12 @@ import { readNewSecret } from "../../secret-input.ts";
 import { userColumns } from "./user-columns.ts";
 import { readTrueOrFalse } from "./true-or-false.ts";
 
-const editUser = operation<typeof editUserEndpoint>(
-  "forge.admin.users.edit",
-  "PATCH",
-  "/api/v1/admin/users/:username",
-);
-const getUser = operation<typeof getUserEndpoint>(
-  "forge.users.get",
-  "GET",
-  "/api/v1/users/:username",
-);
-
-export const operations = [editUser, getUser];
-export const output = resourceOf(editUser, 200, { password: "string" });
+export const operations = [forge.editUser, forge.getUser];
+export const output = resourceOf(forge.editUser, 200, { password: "string" });
 
 /** The members that change; those that are undefined stay. */
 export type UserChanges = Omit<
-  NonNullable<InputOf<typeof editUserEndpoint>["body"]>,
+  NonNullable<InputOf<typeof forge.editUser>["body"]>,
   "login_name" | "password"
 > & { readonly login_name: string | undefined };
 
@@ -81,7 +68,7 @@ async function runUserEdit(cli: CliContext, options: UserEditOptions): Promise<v
   const password = await readPassword(cli, options.password);
   // The API overwrites the login name with every edit, so the present one is sent back.
   const loginName = changes.login_name ?? (await findLoginName(cli, username));
-  const { body } = await cli.client.call(editUser, {
+  const { body } = await cli.client.call(forge.editUser, {
     params: { username },
     body: { ...changes, login_name: loginName, password },
   });
@@ -105,7 +92,7 @@ async function readPassword(
 
 /** The name at the login source; one that was never set is the user's own name, since it must not be empty. */
 async function findLoginName(cli: CliContext, username: string): Promise<string> {
-  const { body } = await cli.client.call(getUser, { params: { username } });
+  const { body } = await cli.client.call(forge.getUser, { params: { username } });
   return body.login_name === "" ? body.login : body.login_name;
 }
 

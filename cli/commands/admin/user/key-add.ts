@@ -1,23 +1,14 @@
+import { forge } from "../../../client/operations.ts";
 import { readFile } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import type { Command } from "commander";
-import type {
-  addUserKey as addUserKeyEndpoint,
-  WirePublicKey,
-} from "../../../../daemon/contract/forge/accounts/keys.ts";
-import { operation } from "../../../client/operation.ts";
+import type { WirePublicKey } from "../../../../daemon/contract/forge/accounts/keys.ts";
 import type { CliContext } from "../../../context.ts";
 import { type Column, time } from "../../../output/cells.ts";
 import { resourceOf } from "../../../output/spec.ts";
 
-const addUserKey = operation<typeof addUserKeyEndpoint>(
-  "forge.admin.users.keys.add",
-  "POST",
-  "/api/v1/admin/users/:username/keys",
-);
-
-export const operations = [addUserKey];
-export const output = resourceOf(addUserKey, 201);
+export const operations = [forge.addUserKey];
+export const output = resourceOf(forge.addUserKey, 201);
 
 /** What the command was given. */
 export interface UserKeyAddOptions {
@@ -51,7 +42,7 @@ async function runUserKeyAdd(cli: CliContext, options: UserKeyAddOptions): Promi
   const { username, file } = options;
   const key = await readKey(cli, file);
   const title = options.title ?? (file === "-" ? "standard input" : basename(file));
-  const { body } = await cli.client.call(addUserKey, {
+  const { body } = await cli.client.call(forge.addUserKey, {
     params: { username },
     body: { title, key },
   });

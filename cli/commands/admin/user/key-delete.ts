@@ -1,16 +1,9 @@
+import { forge } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { deleteUserKey as deleteUserKeyEndpoint } from "../../../../daemon/contract/forge/accounts/keys.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { shape } from "../../../output/spec.ts";
 
-const deleteUserKey = operation<typeof deleteUserKeyEndpoint>(
-  "forge.admin.users.keys.delete",
-  "DELETE",
-  "/api/v1/admin/users/:username/keys/:id",
-);
-
-export const operations = [deleteUserKey];
+export const operations = [forge.deleteUserKey];
 export const output = shape({ deleted: "boolean", username: "string", id: "string" });
 export const destructive = true;
 
@@ -33,6 +26,6 @@ async function runUserKeyDelete(
   { username, id }: UserKeyDeleteOptions,
 ): Promise<void> {
   await cli.prompts.confirm(`Delete the public key ${id} of ${username}?`);
-  await cli.client.call(deleteUserKey, { params: { username, id } });
+  await cli.client.call(forge.deleteUserKey, { params: { username, id } });
   await cli.output.done({ deleted: true, username, id }, `Deleted the key ${id} of ${username}.`);
 }

@@ -1,24 +1,17 @@
+import type { InputOf } from "../../../client/operation.ts";
+import { forge } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { listUsers as listUsersEndpoint } from "../../../../daemon/contract/forge/accounts/admin-users.ts";
-import type { InputOf } from "../../../../daemon/contract/endpoint.ts";
-import { operation } from "../../../client/operation.ts";
 import { forgePages } from "../../../client/paging.ts";
 import type { CliContext } from "../../../context.ts";
 import { usageError } from "../../../errors.ts";
 import { listOf } from "../../../output/spec.ts";
 import { userColumns } from "./user-columns.ts";
 
-const listUsers = operation<typeof listUsersEndpoint>(
-  "forge.admin.users.list",
-  "GET",
-  "/api/v1/admin/users",
-);
-
-export const operations = [listUsers];
-export const output = listOf(listUsers);
+export const operations = [forge.listUsers];
+export const output = listOf(forge.listUsers);
 
 /** The query as the flags give it. */
-export type UserListOptions = NonNullable<InputOf<typeof listUsersEndpoint>["query"]>;
+export type UserListOptions = NonNullable<InputOf<typeof forge.listUsers>["query"]>;
 
 export function define(command: Command, cli: CliContext, run = runUserList): void {
   command
@@ -54,7 +47,7 @@ export function define(command: Command, cli: CliContext, run = runUserList): vo
 
 /** Prints the forge's users. */
 async function runUserList(cli: CliContext, query: UserListOptions): Promise<void> {
-  await cli.output.list(forgePages(cli.client, listUsers, { query }), userColumns);
+  await cli.output.list(forgePages(cli.client, forge.listUsers, { query }), userColumns);
 }
 
 /** The server takes every other word for false. */

@@ -1,16 +1,9 @@
+import { forge } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { renameUser as renameUserEndpoint } from "../../../../daemon/contract/forge/accounts/admin-users.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { shape } from "../../../output/spec.ts";
 
-const renameUser = operation<typeof renameUserEndpoint>(
-  "forge.admin.users.rename",
-  "POST",
-  "/api/v1/admin/users/:username/rename",
-);
-
-export const operations = [renameUser];
+export const operations = [forge.renameUser];
 export const output = shape({ renamed: "boolean", from: "string", username: "string" });
 
 /** What the command was given. */
@@ -31,7 +24,10 @@ async function runUserRename(
   cli: CliContext,
   { username, newName }: UserRenameOptions,
 ): Promise<void> {
-  await cli.client.call(renameUser, { params: { username }, body: { new_username: newName } });
+  await cli.client.call(forge.renameUser, {
+    params: { username },
+    body: { new_username: newName },
+  });
   await cli.output.done(
     { renamed: true, from: username, username: newName },
     `Renamed ${username} to ${newName}.`,

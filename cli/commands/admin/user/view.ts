@@ -1,18 +1,11 @@
+import { forge } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { getUser as getUserEndpoint } from "../../../../daemon/contract/forge/accounts/users.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { resourceOf } from "../../../output/spec.ts";
 import { userColumns } from "./user-columns.ts";
 
-const getUser = operation<typeof getUserEndpoint>(
-  "forge.users.get",
-  "GET",
-  "/api/v1/users/:username",
-);
-
-export const operations = [getUser];
-export const output = resourceOf(getUser);
+export const operations = [forge.getUser];
+export const output = resourceOf(forge.getUser);
 
 export function define(command: Command, cli: CliContext, run = runUserView): void {
   command
@@ -25,7 +18,7 @@ async function runUserView(
   cli: CliContext,
   { username }: { readonly username: string },
 ): Promise<void> {
-  const { body } = await cli.client.call(getUser, { params: { username } });
+  const { body } = await cli.client.call(forge.getUser, { params: { username } });
   await cli.output.resource(body, [
     ...userColumns,
     { header: "visibility", cell: ({ visibility }) => visibility },

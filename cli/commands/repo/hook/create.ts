@@ -1,6 +1,5 @@
+import { forge } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { createRepositoryHook as createRepositoryHookEndpoint } from "../../../../daemon/contract/forge/hooks/repository-hooks.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { resourceOf } from "../../../output/spec.ts";
 import { hookColumns } from "../../admin/hook/hook-columns.ts";
@@ -12,14 +11,8 @@ import {
 } from "../../admin/hook/hook-flags.ts";
 import { type RepositoryName, toRepositoryName } from "../repo-name.ts";
 
-const createHook = operation<typeof createRepositoryHookEndpoint>(
-  "forge.repos.hooks.create",
-  "POST",
-  "/api/v1/repos/:owner/:repo/hooks",
-);
-
-export const operations = [createHook];
-export const output = resourceOf(createHook, 201);
+export const operations = [forge.createRepositoryHook];
+export const output = resourceOf(forge.createRepositoryHook, 201);
 
 /** What the command was given. */
 export interface HookCreateOptions extends RepositoryName, NewHookFlags {
@@ -40,7 +33,7 @@ export function define(command: Command, cli: CliContext, run = runHookCreate): 
 /** Creates a hook of a repository that delivers at once unless told otherwise. */
 async function runHookCreate(cli: CliContext, options: HookCreateOptions): Promise<void> {
   const { owner, repo, target } = options;
-  const { body } = await cli.client.call(createHook, {
+  const { body } = await cli.client.call(forge.createRepositoryHook, {
     params: { owner, repo },
     body: await toNewHook(cli, options, target),
   });

@@ -1,6 +1,5 @@
+import { forge } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { listRepositoryDeliveries as listRepositoryDeliveriesEndpoint } from "../../../../daemon/contract/forge/hooks/repository-hooks.ts";
-import { operation } from "../../../client/operation.ts";
 import { forgePages } from "../../../client/paging.ts";
 import type { CliContext } from "../../../context.ts";
 import { listOf } from "../../../output/spec.ts";
@@ -8,14 +7,8 @@ import { assertState } from "../../admin/hook/delivery-list.ts";
 import { deliveryColumns } from "../../admin/hook/hook-columns.ts";
 import { addHookArguments, type RepositoryHookName, toHookName } from "./repository-hook.ts";
 
-const listDeliveries = operation<typeof listRepositoryDeliveriesEndpoint>(
-  "forge.repos.hooks.deliveries.list",
-  "GET",
-  "/api/v1/repos/:owner/:repo/hooks/:id/deliveries",
-);
-
-export const operations = [listDeliveries];
-export const output = listOf(listDeliveries);
+export const operations = [forge.listRepositoryDeliveries];
+export const output = listOf(forge.listRepositoryDeliveries);
 
 /** What the command was given. */
 export interface DeliveryListOptions extends RepositoryHookName {
@@ -37,5 +30,8 @@ async function runDeliveryList(
 ): Promise<void> {
   assertState(state);
   const input = { params: { ...params }, query: { state } };
-  await cli.output.list(forgePages(cli.client, listDeliveries, input), deliveryColumns);
+  await cli.output.list(
+    forgePages(cli.client, forge.listRepositoryDeliveries, input),
+    deliveryColumns,
+  );
 }

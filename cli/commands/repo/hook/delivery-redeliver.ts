@@ -1,20 +1,13 @@
+import { forge } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { redeliverOfRepository as redeliverOfRepositoryEndpoint } from "../../../../daemon/contract/forge/hooks/repository-hooks.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { resourceOf } from "../../../output/spec.ts";
 import { deliveryColumns } from "../../admin/hook/hook-columns.ts";
 import type { DeliveryOptions } from "./delivery-view.ts";
 import { addHookArguments, toHookName } from "./repository-hook.ts";
 
-const redeliver = operation<typeof redeliverOfRepositoryEndpoint>(
-  "forge.repos.hooks.deliveries.redeliver",
-  "POST",
-  "/api/v1/repos/:owner/:repo/hooks/:id/deliveries/:delivery_id/redeliver",
-);
-
-export const operations = [redeliver];
-export const output = resourceOf(redeliver, 201);
+export const operations = [forge.redeliverOfRepository];
+export const output = resourceOf(forge.redeliverOfRepository, 201);
 
 export function define(command: Command, cli: CliContext, run = runRedeliver): void {
   addHookArguments(command)
@@ -30,6 +23,6 @@ async function runRedeliver(
   { deliveryId, ...hook }: DeliveryOptions,
 ): Promise<void> {
   const params = { ...hook, delivery_id: deliveryId };
-  const { body } = await cli.client.call(redeliver, { params });
+  const { body } = await cli.client.call(forge.redeliverOfRepository, { params });
   await cli.output.resource(body, deliveryColumns);
 }

@@ -1,19 +1,12 @@
+import { forge } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { getRepositoryDelivery as getRepositoryDeliveryEndpoint } from "../../../../daemon/contract/forge/hooks/repository-hooks.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { resourceOf } from "../../../output/spec.ts";
 import { deliveryDetailsColumns } from "../../admin/hook/hook-columns.ts";
 import { addHookArguments, type RepositoryHookName, toHookName } from "./repository-hook.ts";
 
-const getDelivery = operation<typeof getRepositoryDeliveryEndpoint>(
-  "forge.repos.hooks.deliveries.get",
-  "GET",
-  "/api/v1/repos/:owner/:repo/hooks/:id/deliveries/:delivery_id",
-);
-
-export const operations = [getDelivery];
-export const output = resourceOf(getDelivery);
+export const operations = [forge.getRepositoryDelivery];
+export const output = resourceOf(forge.getRepositoryDelivery);
 
 /** What the command was given. */
 export interface DeliveryOptions extends RepositoryHookName {
@@ -34,6 +27,6 @@ async function runDeliveryView(
   { deliveryId, ...hook }: DeliveryOptions,
 ): Promise<void> {
   const params = { ...hook, delivery_id: deliveryId };
-  const { body } = await cli.client.call(getDelivery, { params });
+  const { body } = await cli.client.call(forge.getRepositoryDelivery, { params });
   await cli.output.resource(body, deliveryDetailsColumns);
 }

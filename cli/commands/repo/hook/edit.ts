@@ -1,9 +1,5 @@
+import { forge } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type {
-  editRepositoryHook as editRepositoryHookEndpoint,
-  getRepositoryHook as getRepositoryHookEndpoint,
-} from "../../../../daemon/contract/forge/hooks/repository-hooks.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { resourceOf } from "../../../output/spec.ts";
 import { hookColumns } from "../../admin/hook/hook-columns.ts";
@@ -16,19 +12,8 @@ import {
 } from "../../admin/hook/hook-flags.ts";
 import { addHookArguments, type RepositoryHookName, toHookName } from "./repository-hook.ts";
 
-const editHook = operation<typeof editRepositoryHookEndpoint>(
-  "forge.repos.hooks.edit",
-  "PATCH",
-  "/api/v1/repos/:owner/:repo/hooks/:id",
-);
-const getHook = operation<typeof getRepositoryHookEndpoint>(
-  "forge.repos.hooks.get",
-  "GET",
-  "/api/v1/repos/:owner/:repo/hooks/:id",
-);
-
-export const operations = [editHook, getHook];
-export const output = resourceOf(editHook);
+export const operations = [forge.editRepositoryHook, forge.getRepositoryHook];
+export const output = resourceOf(forge.editRepositoryHook);
 
 /** What the command was given. Members that are undefined stay. */
 export interface HookEditOptions extends RepositoryHookName, HookEditFlags {}
@@ -47,9 +32,9 @@ async function runHookEdit(cli: CliContext, options: HookEditOptions): Promise<v
   const { owner, repo, id } = options;
   const params = { owner, repo, id };
   const edit = await readHookEdit(cli, options, async () => {
-    const { body } = await cli.client.call(getHook, { params });
+    const { body } = await cli.client.call(forge.getRepositoryHook, { params });
     return body;
   });
-  const { body } = await cli.client.call(editHook, { params, ...edit });
+  const { body } = await cli.client.call(forge.editRepositoryHook, { params, ...edit });
   await cli.output.resource(body, hookColumns);
 }

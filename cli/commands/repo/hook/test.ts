@@ -1,17 +1,10 @@
+import { forge } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { testRepositoryHook as testRepositoryHookEndpoint } from "../../../../daemon/contract/forge/hooks/repository-hooks.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { shape } from "../../../output/spec.ts";
 import { addHookArguments, type RepositoryHookName, toHookName } from "./repository-hook.ts";
 
-const testHook = operation<typeof testRepositoryHookEndpoint>(
-  "forge.repos.hooks.test",
-  "POST",
-  "/api/v1/repos/:owner/:repo/hooks/:id/tests",
-);
-
-export const operations = [testHook];
+export const operations = [forge.testRepositoryHook];
 export const output = shape({ asked: "boolean", full_name: "string", id: "string" });
 
 /** What the command was given. */
@@ -30,7 +23,7 @@ export function define(command: Command, cli: CliContext, run = runHookTest): vo
 /** Has the newest commit of a branch delivered to a hook; what came of it is in the hook's deliveries. */
 async function runHookTest(cli: CliContext, options: HookTestOptions): Promise<void> {
   const { owner, repo, id, ref } = options;
-  await cli.client.call(testHook, { params: { owner, repo, id }, query: { ref } });
+  await cli.client.call(forge.testRepositoryHook, { params: { owner, repo, id }, query: { ref } });
   const fullName = `${owner}/${repo}`;
   await cli.output.done(
     { asked: true, full_name: fullName, id },

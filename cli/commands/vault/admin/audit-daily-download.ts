@@ -1,16 +1,9 @@
+import { vault } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { downloadDailyExport as downloadDailyExportEndpoint } from "../../../../daemon/contract/vault/admin.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { writeCsv } from "./write-csv.ts";
 
-const downloadDailyExport = operation<typeof downloadDailyExportEndpoint>(
-  "vault.admin.audit.download_daily",
-  "GET",
-  "/api/admin/audit/daily-exports/:date",
-);
-
-export const operations = [downloadDailyExport];
+export const operations = [vault.downloadDailyExport];
 export const output = { kind: "bytes" } as const;
 
 /** What the command was given. */
@@ -29,5 +22,7 @@ async function runAuditDailyDownload(
   cli: CliContext,
   { day }: AuditDailyDownloadOptions,
 ): Promise<void> {
-  await writeCsv(cli, () => cli.client.download(downloadDailyExport, { params: { date: day } }));
+  await writeCsv(cli, () =>
+    cli.client.download(vault.downloadDailyExport, { params: { date: day } }),
+  );
 }

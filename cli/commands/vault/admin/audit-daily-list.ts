@@ -1,23 +1,14 @@
+import { vault } from "../../../client/operations.ts";
 import type { Command } from "commander";
 import type { z } from "zod";
-import type {
-  dailyExport,
-  listDailyExports as listDailyExportsEndpoint,
-} from "../../../../daemon/contract/vault/admin.ts";
-import { operation } from "../../../client/operation.ts";
+import type { dailyExport } from "../../../../daemon/contract/vault/admin.ts";
 import { vaultPages } from "../../../client/paging.ts";
 import type { CliContext } from "../../../context.ts";
 import { type Column, size } from "../../../output/cells.ts";
 import { listOf } from "../../../output/spec.ts";
 
-const listDailyExports = operation<typeof listDailyExportsEndpoint>(
-  "vault.admin.audit.list_daily",
-  "GET",
-  "/api/admin/audit/daily-exports",
-);
-
-export const operations = [listDailyExports];
-export const output = listOf(listDailyExports, "items");
+export const operations = [vault.listDailyExports];
+export const output = listOf(vault.listDailyExports, "items");
 
 export function define(command: Command, cli: CliContext, run = runAuditDailyList): void {
   command.action(() => run(cli));
@@ -25,7 +16,7 @@ export function define(command: Command, cli: CliContext, run = runAuditDailyLis
 
 /** Prints the days whose audit records are stored as files, newest first. */
 async function runAuditDailyList(cli: CliContext): Promise<void> {
-  await cli.output.list(vaultPages(cli.client, listDailyExports, { query: {} }), columns);
+  await cli.output.list(vaultPages(cli.client, vault.listDailyExports, { query: {} }), columns);
 }
 
 const columns: readonly Column<z.output<typeof dailyExport>>[] = [

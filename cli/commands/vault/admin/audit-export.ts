@@ -1,17 +1,10 @@
+import { vault } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { exportAudit as exportAuditEndpoint } from "../../../../daemon/contract/vault/admin.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { addAuditFilter, type AuditFilterOptions, toAuditQuery } from "./audit-filter.ts";
 import { writeCsv } from "./write-csv.ts";
 
-const exportAudit = operation<typeof exportAuditEndpoint>(
-  "vault.admin.audit.export",
-  "GET",
-  "/api/admin/audit/export",
-);
-
-export const operations = [exportAudit];
+export const operations = [vault.exportAudit];
 export const output = { kind: "bytes" } as const;
 
 export function define(command: Command, cli: CliContext, run = runAuditExport): void {
@@ -21,5 +14,5 @@ export function define(command: Command, cli: CliContext, run = runAuditExport):
 /** Writes audit records as CSV to standard output, oldest first. */
 async function runAuditExport(cli: CliContext, options: AuditFilterOptions): Promise<void> {
   const query = { ...toAuditQuery(options), format: "csv" } as const;
-  await writeCsv(cli, () => cli.client.download(exportAudit, { query }));
+  await writeCsv(cli, () => cli.client.download(vault.exportAudit, { query }));
 }

@@ -1,24 +1,15 @@
+import { vault } from "../../../client/operations.ts";
 import type { Command } from "commander";
 import type { z } from "zod";
-import type {
-  auditEntry,
-  listAudit as listAuditEndpoint,
-} from "../../../../daemon/contract/vault/admin.ts";
-import { operation } from "../../../client/operation.ts";
+import type { auditEntry } from "../../../../daemon/contract/vault/admin.ts";
 import { vaultPages } from "../../../client/paging.ts";
 import type { CliContext } from "../../../context.ts";
 import { type Column, time } from "../../../output/cells.ts";
 import { listOf } from "../../../output/spec.ts";
 import { addAuditFilter, type AuditFilterOptions, toAuditQuery } from "./audit-filter.ts";
 
-const listAudit = operation<typeof listAuditEndpoint>(
-  "vault.admin.audit.list",
-  "GET",
-  "/api/admin/audit",
-);
-
-export const operations = [listAudit];
-export const output = listOf(listAudit, "items");
+export const operations = [vault.listAudit];
+export const output = listOf(vault.listAudit, "items");
 
 export function define(command: Command, cli: CliContext, run = runAuditList): void {
   addAuditFilter(command).action((options: AuditFilterOptions) => run(cli, options));
@@ -27,7 +18,7 @@ export function define(command: Command, cli: CliContext, run = runAuditList): v
 /** Prints audit records, newest first. */
 async function runAuditList(cli: CliContext, options: AuditFilterOptions): Promise<void> {
   const query = toAuditQuery(options);
-  await cli.output.list(vaultPages(cli.client, listAudit, { query }), auditColumns);
+  await cli.output.list(vaultPages(cli.client, vault.listAudit, { query }), auditColumns);
 }
 
 /** An audit record, line by line. */

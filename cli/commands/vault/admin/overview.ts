@@ -1,18 +1,11 @@
+import { vault } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { viewOverview as viewOverviewEndpoint } from "../../../../daemon/contract/vault/admin.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { size } from "../../../output/cells.ts";
 import { resourceOf } from "../../../output/spec.ts";
 
-const viewOverview = operation<typeof viewOverviewEndpoint>(
-  "vault.admin.overview.view",
-  "GET",
-  "/api/admin/overview",
-);
-
-export const operations = [viewOverview];
-export const output = resourceOf(viewOverview);
+export const operations = [vault.viewOverview];
+export const output = resourceOf(vault.viewOverview);
 
 export function define(command: Command, cli: CliContext, run = runOverview): void {
   command.action(() => run(cli));
@@ -20,7 +13,7 @@ export function define(command: Command, cli: CliContext, run = runOverview): vo
 
 /** Prints how many users the vault has, what they take and what happened last. */
 async function runOverview(cli: CliContext): Promise<void> {
-  const { body } = await cli.client.call(viewOverview);
+  const { body } = await cli.client.call(vault.viewOverview);
   await cli.output.resource(body, [
     { header: "users", cell: ({ user_count: count }) => count },
     { header: "storage", cell: ({ total_storage_bytes: bytes }) => size(bytes) },

@@ -1,20 +1,13 @@
+import { vault } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { setUserQuota as setUserQuotaEndpoint } from "../../../../daemon/contract/vault/admin.ts";
 import { toByteSize } from "../../../byte-size.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { resourceOf } from "../../../output/spec.ts";
 import { quotaColumns } from "../quota-columns.ts";
-import { findUserId, listVaultUsers } from "./find-user.ts";
+import { findUserId } from "./find-user.ts";
 
-const setUserQuota = operation<typeof setUserQuotaEndpoint>(
-  "vault.admin.quota.edit",
-  "PUT",
-  "/api/admin/users/:id/quota",
-);
-
-export const operations = [setUserQuota, listVaultUsers];
-export const output = resourceOf(setUserQuota);
+export const operations = [vault.setUserQuota, vault.listUsers];
+export const output = resourceOf(vault.setUserQuota);
 
 /** What the command was given. */
 export interface QuotaSetOptions {
@@ -34,7 +27,7 @@ export function define(command: Command, cli: CliContext, run = runQuotaSet): vo
 /** Sets the limit of a user's quota and prints it. A limit below what is used lets nothing more in. */
 async function runQuotaSet(cli: CliContext, { user, limitBytes }: QuotaSetOptions): Promise<void> {
   const id = await findUserId(cli, user);
-  const { body } = await cli.client.call(setUserQuota, {
+  const { body } = await cli.client.call(vault.setUserQuota, {
     params: { id },
     body: { limit_bytes: limitBytes },
   });

@@ -1,19 +1,12 @@
+import { vault } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { viewUserQuota as viewUserQuotaEndpoint } from "../../../../daemon/contract/vault/admin.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { resourceOf } from "../../../output/spec.ts";
 import { quotaColumns } from "../quota-columns.ts";
-import { findUserId, listVaultUsers } from "./find-user.ts";
+import { findUserId } from "./find-user.ts";
 
-const viewUserQuota = operation<typeof viewUserQuotaEndpoint>(
-  "vault.admin.quota.view",
-  "GET",
-  "/api/admin/users/:id/quota",
-);
-
-export const operations = [viewUserQuota, listVaultUsers];
-export const output = resourceOf(viewUserQuota);
+export const operations = [vault.viewUserQuota, vault.listUsers];
+export const output = resourceOf(vault.viewUserQuota);
 
 /** What the command was given. */
 export interface QuotaViewOptions {
@@ -29,6 +22,6 @@ export function define(command: Command, cli: CliContext, run = runQuotaView): v
 /** Prints a user's quota. */
 async function runQuotaView(cli: CliContext, { user }: QuotaViewOptions): Promise<void> {
   const id = await findUserId(cli, user);
-  const { body } = await cli.client.call(viewUserQuota, { params: { id } });
+  const { body } = await cli.client.call(vault.viewUserQuota, { params: { id } });
   await cli.output.resource(body, quotaColumns);
 }

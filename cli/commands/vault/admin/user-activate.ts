@@ -1,11 +1,11 @@
+import { vault } from "../../../client/operations.ts";
 import type { Command } from "commander";
 import type { CliContext } from "../../../context.ts";
 import { resourceOf } from "../../../output/spec.ts";
-import { listVaultUsers } from "./find-user.ts";
-import { setStatus, setUserStatus } from "./user-status.ts";
+import { setStatus } from "./user-status.ts";
 
-export const operations = [setUserStatus, listVaultUsers];
-export const output = resourceOf(setUserStatus);
+export const operations = [vault.setUserStatus, vault.listUsers];
+export const output = resourceOf(vault.setUserStatus);
 
 /** What the command was given. */
 export interface UserActivateOptions {

@@ -1,18 +1,11 @@
+import { vault } from "../../../client/operations.ts";
 import { type Command, Option } from "commander";
-import type { createUser as createUserEndpoint } from "../../../../daemon/contract/vault/admin.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { resourceOf } from "../../../output/spec.ts";
 import { managedUserColumns } from "./user-columns.ts";
 
-const createVaultUser = operation<typeof createUserEndpoint>(
-  "vault.admin.user.create",
-  "POST",
-  "/api/admin/users",
-);
-
-export const operations = [createVaultUser];
-export const output = resourceOf(createVaultUser, 201);
+export const operations = [vault.createUser];
+export const output = resourceOf(vault.createUser, 201);
 
 /** What the command was given. */
 export interface UserCreateOptions {
@@ -31,6 +24,6 @@ export function define(command: Command, cli: CliContext, run = runUserCreate): 
 
 /** Makes an account without a password; its owner chooses one by the mailed link. */
 async function runUserCreate(cli: CliContext, options: UserCreateOptions): Promise<void> {
-  const { body } = await cli.client.call(createVaultUser, { body: options });
+  const { body } = await cli.client.call(vault.createUser, { body: options });
   await cli.output.resource(body, managedUserColumns);
 }

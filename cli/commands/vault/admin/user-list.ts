@@ -1,12 +1,12 @@
+import { vault } from "../../../client/operations.ts";
 import { type Command, Option } from "commander";
 import { vaultPages } from "../../../client/paging.ts";
 import type { CliContext } from "../../../context.ts";
 import { listOf } from "../../../output/spec.ts";
-import { listVaultUsers } from "./find-user.ts";
 import { managedUserColumns } from "./user-columns.ts";
 
-export const operations = [listVaultUsers];
-export const output = listOf(listVaultUsers, "items");
+export const operations = [vault.listUsers];
+export const output = listOf(vault.listUsers, "items");
 
 /** What the command was given. */
 export interface UserListOptions {
@@ -31,5 +31,5 @@ export function define(command: Command, cli: CliContext, run = runUserList): vo
 /** Prints the users of the vault, oldest first. */
 async function runUserList(cli: CliContext, options: UserListOptions): Promise<void> {
   const query = { q: options.search, role: options.role, is_active: options.active };
-  await cli.output.list(vaultPages(cli.client, listVaultUsers, { query }), managedUserColumns);
+  await cli.output.list(vaultPages(cli.client, vault.listUsers, { query }), managedUserColumns);
 }

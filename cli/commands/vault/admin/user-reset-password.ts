@@ -1,18 +1,11 @@
+import { vault } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { resetUserPassword as resetUserPasswordEndpoint } from "../../../../daemon/contract/vault/admin.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { resourceOf } from "../../../output/spec.ts";
-import { findUserId, listVaultUsers } from "./find-user.ts";
+import { findUserId } from "./find-user.ts";
 
-const resetUserPassword = operation<typeof resetUserPasswordEndpoint>(
-  "vault.admin.user.reset_password",
-  "POST",
-  "/api/admin/users/:id/password-reset",
-);
-
-export const operations = [resetUserPassword, listVaultUsers];
-export const output = resourceOf(resetUserPassword, 202);
+export const operations = [vault.resetUserPassword, vault.listUsers];
+export const output = resourceOf(vault.resetUserPassword, 202);
 
 /** What the command was given. */
 export interface UserResetPasswordOptions {
@@ -31,6 +24,6 @@ async function runUserResetPassword(
   { user }: UserResetPasswordOptions,
 ): Promise<void> {
   const id = await findUserId(cli, user);
-  const { body } = await cli.client.call(resetUserPassword, { params: { id } });
+  const { body } = await cli.client.call(vault.resetUserPassword, { params: { id } });
   await cli.output.done(body, body.message);
 }

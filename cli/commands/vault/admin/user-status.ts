@@ -1,19 +1,12 @@
-import type { setUserStatus as setUserStatusEndpoint } from "../../../../daemon/contract/vault/admin.ts";
-import { operation } from "../../../client/operation.ts";
+import { vault } from "../../../client/operations.ts";
 import type { CliContext } from "../../../context.ts";
 import { findUserId } from "./find-user.ts";
 import { managedUserColumns } from "./user-columns.ts";
 
-export const setUserStatus = operation<typeof setUserStatusEndpoint>(
-  "vault.admin.user.set_status",
-  "PATCH",
-  "/api/admin/users/:id/status",
-);
-
 /** Activates or deactivates a user and prints the account. */
 export async function setStatus(cli: CliContext, user: string, isActive: boolean): Promise<void> {
   const id = await findUserId(cli, user);
-  const { body } = await cli.client.call(setUserStatus, {
+  const { body } = await cli.client.call(vault.setUserStatus, {
     params: { id },
     body: { is_active: isActive },
   });

@@ -1,20 +1,13 @@
+import { vault } from "../../../client/operations.ts";
 import { type Command, Option } from "commander";
-import type { updateAnalysisSettings as updateAnalysisSettingsEndpoint } from "../../../../daemon/contract/vault/cloud/connections.ts";
 import { toByteSize } from "../../../byte-size.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { usageError } from "../../../errors.ts";
 import { resourceOf } from "../../../output/spec.ts";
 import { analysisColumns } from "./analysis-columns.ts";
 
-const updateAnalysisSettings = operation<typeof updateAnalysisSettingsEndpoint>(
-  "vault.cloud.analysis_settings.edit",
-  "PATCH",
-  "/api/cloud/analysis-settings",
-);
-
-export const operations = [updateAnalysisSettings];
-export const output = resourceOf(updateAnalysisSettings);
+export const operations = [vault.updateAnalysisSettings];
+export const output = resourceOf(vault.updateAnalysisSettings);
 
 /** What the command was given: what is absent stays as it is. */
 export interface AnalysisSetOptions {
@@ -49,7 +42,7 @@ async function runAnalysisSet(
   cli: CliContext,
   { cacheLimit, autoAnalyze, maxAnalyze }: AnalysisSetOptions,
 ): Promise<void> {
-  const { body } = await cli.client.call(updateAnalysisSettings, {
+  const { body } = await cli.client.call(vault.updateAnalysisSettings, {
     body: {
       ...(cacheLimit === undefined ? {} : { byte_cache_limit_bytes: cacheLimit }),
       ...(autoAnalyze === undefined ? {} : { auto_analyze: autoAnalyze === "on" }),

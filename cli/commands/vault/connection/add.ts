@@ -1,31 +1,22 @@
+import { vault } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { createConnection as createConnectionEndpoint } from "../../../../daemon/contract/vault/cloud/connections.ts";
 import { suggest } from "../../../../daemon/settings/suggest.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError, usageError } from "../../../errors.ts";
 import { resourceOf } from "../../../output/spec.ts";
 import { wrapWords } from "../../../output/width.ts";
 import { readSecret } from "../../secret-input.ts";
-import { listConnections } from "../find-connection.ts";
-import {
-  askSetting,
-  listProviders,
-  type Provider,
-  readOpenSettings,
-  readSecrets,
-} from "./ask-settings.ts";
+import { askSetting, type Provider, readOpenSettings, readSecrets } from "./ask-settings.ts";
 import { connectionColumns, type WireConnection } from "./connection-columns.ts";
-import { authorize, signInAtProvider } from "./sign-in-at-provider.ts";
+import { signInAtProvider } from "./sign-in-at-provider.ts";
 
-const createConnection = operation<typeof createConnectionEndpoint>(
-  "vault.cloud.connections.create",
-  "POST",
-  "/api/cloud/connections",
-);
-
-export const operations = [listProviders, listConnections, createConnection, authorize];
-export const output = resourceOf(createConnection, 201);
+export const operations = [
+  vault.listProviders,
+  vault.listConnections,
+  vault.createConnection,
+  vault.authorize,
+];
+export const output = resourceOf(vault.createConnection, 201);
 
 /** What the command was given. What is missing is asked for. */
 export interface ConnectionAddOptions {
@@ -122,7 +113,7 @@ async function connect(
         wrong = wrongSettingOf(answer);
         return false;
       };
-      return (await cli.client.call(createConnection, { body }, { accept })).body;
+      return (await cli.client.call(vault.createConnection, { body }, { accept })).body;
     } catch (error) {
       const setting = provider.settings.find((one) => one.name === wrong);
       if (isWizard) cli.io.draw("");
@@ -156,7 +147,7 @@ function wrongSettingOf(answer: unknown): string | undefined {
 
 /** The provider of this type; without one the person chooses among those that the server has. */
 async function findProvider(cli: CliContext, given: string | undefined): Promise<Provider> {
-  const { body } = await cli.client.call(listProviders, { query: { per_page: 100 } });
+  const { body } = await cli.client.call(vault.listProviders, { query: { per_page: 100 } });
   const type = given ?? (await chooseProvider(cli, body.items));
   const found = body.items.find((one) => one.type === type);
   const types = body.items.map((one) => one.type);

@@ -1,19 +1,11 @@
 import { join, resolve } from "node:path";
 import type { z } from "zod";
-import type { listProviders as listProvidersEndpoint } from "../../../../daemon/contract/vault/cloud/connections.ts";
 import type { provider } from "../../../../daemon/contract/vault/cloud/shapes.ts";
 import { suggest } from "../../../../daemon/settings/suggest.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { usageError } from "../../../errors.ts";
 import { wrapWords } from "../../../output/width.ts";
 import { readSecret, readSecretLines } from "../../secret-input.ts";
-
-export const listProviders = operation<typeof listProvidersEndpoint>(
-  "vault.cloud.providers.list",
-  "GET",
-  "/api/cloud/providers",
-);
 
 export type Provider = z.output<typeof provider>;
 type Setting = Provider["settings"][number];

@@ -1,13 +1,13 @@
+import { vault } from "../../../client/operations.ts";
 import type { Command } from "commander";
 import type { CliContext } from "../../../context.ts";
 import { usageError } from "../../../errors.ts";
 import { time } from "../../../output/cells.ts";
 import { resourceOf } from "../../../output/spec.ts";
-import { listConnections, pickConnection, readConnections } from "../find-connection.ts";
-import { authorize } from "./sign-in-at-provider.ts";
+import { pickConnection, readConnections } from "../find-connection.ts";
 
-export const operations = [listConnections, authorize];
-export const output = resourceOf(authorize);
+export const operations = [vault.listConnections, vault.authorize];
+export const output = resourceOf(vault.authorize);
 
 /** What the command was given. */
 export interface ConnectionAuthorizeOptions {
@@ -39,7 +39,7 @@ async function runConnectionAuthorize(
 ): Promise<void> {
   const renewed =
     connection === undefined ? undefined : pickConnection(await readConnections(cli), connection);
-  const { body } = await cli.client.call(authorize, {
+  const { body } = await cli.client.call(vault.authorize, {
     params: { provider },
     query: {
       ...(name === undefined ? {} : { display_name: name }),

@@ -1,21 +1,14 @@
+import { vault } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { updateConnection as updateConnectionEndpoint } from "../../../../daemon/contract/vault/cloud/connections.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { usageError } from "../../../errors.ts";
 import { resourceOf } from "../../../output/spec.ts";
 import { readSecret, readSecretLines } from "../../secret-input.ts";
-import { listConnections, pickConnection, readConnections } from "../find-connection.ts";
+import { pickConnection, readConnections } from "../find-connection.ts";
 import { connectionColumns } from "./connection-columns.ts";
 
-export const updateConnection = operation<typeof updateConnectionEndpoint>(
-  "vault.cloud.connections.edit",
-  "PATCH",
-  "/api/cloud/connections/:connection_id",
-);
-
-export const operations = [listConnections, updateConnection];
-export const output = resourceOf(updateConnection);
+export const operations = [vault.listConnections, vault.updateConnection];
+export const output = resourceOf(vault.updateConnection);
 export const completions = { connection: "connections" } as const;
 
 /** What the command was given. */
@@ -71,7 +64,7 @@ async function runConnectionEdit(
       question: `${key}:`,
       flag: `--credential-stdin ${key}`,
     });
-  const { body } = await cli.client.call(updateConnection, {
+  const { body } = await cli.client.call(vault.updateConnection, {
     params: { connection_id: id },
     body: {
       ...(name === undefined ? {} : { display_name: name }),

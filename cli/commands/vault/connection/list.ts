@@ -1,12 +1,12 @@
+import { vault } from "../../../client/operations.ts";
 import type { Command } from "commander";
 import { vaultPages } from "../../../client/paging.ts";
 import type { CliContext } from "../../../context.ts";
 import { listOf } from "../../../output/spec.ts";
-import { listConnections } from "../find-connection.ts";
 import { connectionColumns } from "./connection-columns.ts";
 
-export const operations = [listConnections];
-export const output = listOf(listConnections, "items");
+export const operations = [vault.listConnections];
+export const output = listOf(vault.listConnections, "items");
 
 export function define(command: Command, cli: CliContext, run = runConnectionList): void {
   command.action(() => run(cli));
@@ -14,5 +14,5 @@ export function define(command: Command, cli: CliContext, run = runConnectionLis
 
 /** Prints the caller's connections, oldest first. */
 async function runConnectionList(cli: CliContext): Promise<void> {
-  await cli.output.list(vaultPages(cli.client, listConnections, {}), connectionColumns);
+  await cli.output.list(vaultPages(cli.client, vault.listConnections, {}), connectionColumns);
 }

@@ -1,15 +1,20 @@
+import { vault } from "../../../client/operations.ts";
 import type { Command } from "commander";
 import type { CliContext } from "../../../context.ts";
 import { CliError, usageError } from "../../../errors.ts";
 import { resourceOf } from "../../../output/spec.ts";
-import { listConnections, pickConnection, readConnections } from "../find-connection.ts";
-import { listProviders, readSecrets } from "./ask-settings.ts";
+import { pickConnection, readConnections } from "../find-connection.ts";
+import { readSecrets } from "./ask-settings.ts";
 import { connectionColumns } from "./connection-columns.ts";
-import { updateConnection } from "./edit.ts";
-import { authorize, signInAtProvider } from "./sign-in-at-provider.ts";
+import { signInAtProvider } from "./sign-in-at-provider.ts";
 
-export const operations = [listConnections, listProviders, authorize, updateConnection];
-export const output = resourceOf(updateConnection);
+export const operations = [
+  vault.listConnections,
+  vault.listProviders,
+  vault.authorize,
+  vault.updateConnection,
+];
+export const output = resourceOf(vault.updateConnection);
 export const completions = { connection: "connections" } as const;
 
 /** What the command was given. */
@@ -40,7 +45,7 @@ async function runConnectionReconnect(
   { connection: word, credentialFromInput }: ConnectionReconnectOptions,
 ): Promise<void> {
   const connection = pickConnection(await readConnections(cli), word);
-  const { body } = await cli.client.call(listProviders, { query: { per_page: 100 } });
+  const { body } = await cli.client.call(vault.listProviders, { query: { per_page: 100 } });
   const provider = body.items.find(({ type }) => type === connection.provider);
   if (provider === undefined)
     throw new CliError("unsupported", `this server does not know ${connection.provider} any more`);
@@ -55,7 +60,7 @@ async function runConnectionReconnect(
       `"croft vault connection test ${word}" looks whether it answers`,
     );
   const credentials = await readSecrets(cli, provider, credentialFromInput);
-  const { body: renewed } = await cli.client.call(updateConnection, {
+  const { body: renewed } = await cli.client.call(vault.updateConnection, {
     params: { connection_id: connection.id },
     body: { credentials },
   });

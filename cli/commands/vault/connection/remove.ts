@@ -1,17 +1,10 @@
+import { vault } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { deleteConnection as deleteConnectionEndpoint } from "../../../../daemon/contract/vault/cloud/connections.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { shape } from "../../../output/spec.ts";
-import { listConnections, pickConnection, readConnections } from "../find-connection.ts";
+import { pickConnection, readConnections } from "../find-connection.ts";
 
-const deleteConnection = operation<typeof deleteConnectionEndpoint>(
-  "vault.cloud.connections.delete",
-  "DELETE",
-  "/api/cloud/connections/:connection_id",
-);
-
-export const operations = [listConnections, deleteConnection];
+export const operations = [vault.listConnections, vault.deleteConnection];
 export const output = shape({ deleted: "boolean", id: "string", display_name: "string" });
 export const destructive = true;
 export const completions = { connection: "connections" } as const;
@@ -34,7 +27,7 @@ async function runConnectionRemove(
 ): Promise<void> {
   const { id, display_name: name } = pickConnection(await readConnections(cli), connection);
   await cli.prompts.confirm(`Forget the connection ${name} and leave its files where they are?`);
-  await cli.client.call(deleteConnection, { params: { connection_id: id } });
+  await cli.client.call(vault.deleteConnection, { params: { connection_id: id } });
   await cli.output.done(
     { deleted: true, id, display_name: name },
     `Forgot the connection ${name}.`,

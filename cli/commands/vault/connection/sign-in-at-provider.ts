@@ -1,15 +1,8 @@
-import type { authorize as authorizeEndpoint } from "../../../../daemon/contract/vault/cloud/connections.ts";
-import { operation } from "../../../client/operation.ts";
+import { vault } from "../../../client/operations.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError, DryRun } from "../../../errors.ts";
 import { readConnections } from "../find-connection.ts";
 import type { WireConnection } from "./connection-columns.ts";
-
-export const authorize = operation<typeof authorizeEndpoint>(
-  "vault.cloud.authorize.start",
-  "GET",
-  "/api/cloud/authorize/:provider",
-);
 
 /** What a sign-in at a provider's own page is for. */
 export interface ProviderSignIn {
@@ -39,7 +32,7 @@ export async function signInAtProvider(
       hint: `"croft vault connection authorize ${provider}" prints the address to open there`,
     });
   const before = await readConnections(cli);
-  const { body } = await cli.client.call(authorize, { params: { provider }, query });
+  const { body } = await cli.client.call(vault.authorize, { params: { provider }, query });
   const { authorization_url: address, expires_at: expiresAt } = body;
   const isOpened = cli.system.openBrowser(address);
   cli.io.warn(

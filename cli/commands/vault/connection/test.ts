@@ -1,20 +1,13 @@
+import { vault } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { testConnection as testConnectionEndpoint } from "../../../../daemon/contract/vault/cloud/connections.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError, exitCodeOf } from "../../../errors.ts";
 import { resourceOf } from "../../../output/spec.ts";
-import { listConnections, pickConnection, readConnections } from "../find-connection.ts";
+import { pickConnection, readConnections } from "../find-connection.ts";
 import { connectionColumns } from "./connection-columns.ts";
 
-const testConnection = operation<typeof testConnectionEndpoint>(
-  "vault.cloud.connections.test",
-  "POST",
-  "/api/cloud/connections/:connection_id/test",
-);
-
-export const operations = [listConnections, testConnection];
-export const output = resourceOf(testConnection);
+export const operations = [vault.listConnections, vault.testConnection];
+export const output = resourceOf(vault.testConnection);
 export const completions = { connection: "connections" } as const;
 
 /** What the command was given. */
@@ -34,7 +27,7 @@ async function runConnectionTest(
   { connection }: ConnectionTestOptions,
 ): Promise<void> {
   const { id } = pickConnection(await readConnections(cli), connection);
-  const { body } = await cli.client.call(testConnection, { params: { connection_id: id } });
+  const { body } = await cli.client.call(vault.testConnection, { params: { connection_id: id } });
   await cli.output.resource(body, connectionColumns);
   if (body.status === "offline")
     cli.finishWith(exitCodeOf(new CliError("provider_offline", "the storage is offline")));

@@ -1,19 +1,12 @@
+import { vault } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { getConnection as getConnectionEndpoint } from "../../../../daemon/contract/vault/cloud/connections.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { resourceOf } from "../../../output/spec.ts";
-import { listConnections, pickConnection, readConnections } from "../find-connection.ts";
+import { pickConnection, readConnections } from "../find-connection.ts";
 import { connectionColumns } from "./connection-columns.ts";
 
-const getConnection = operation<typeof getConnectionEndpoint>(
-  "vault.cloud.connections.view",
-  "GET",
-  "/api/cloud/connections/:connection_id",
-);
-
-export const operations = [listConnections, getConnection];
-export const output = resourceOf(getConnection);
+export const operations = [vault.listConnections, vault.getConnection];
+export const output = resourceOf(vault.getConnection);
 export const completions = { connection: "connections" } as const;
 
 /** What the command was given. */
@@ -33,6 +26,6 @@ async function runConnectionView(
   { connection }: ConnectionViewOptions,
 ): Promise<void> {
   const { id } = pickConnection(await readConnections(cli), connection);
-  const { body } = await cli.client.call(getConnection, { params: { connection_id: id } });
+  const { body } = await cli.client.call(vault.getConnection, { params: { connection_id: id } });
   await cli.output.resource(body, connectionColumns);
 }

@@ -1,19 +1,15 @@
+import { vault } from "../../../client/operations.ts";
 import { basename, join } from "node:path";
 import type { CliContext } from "../../../context.ts";
 import { CliError } from "../../../errors.ts";
 import type { BrowseDeps } from "../../../ui/browse/browse.ts";
 import type { Place } from "../../../ui/browse/folder-view.ts";
 import { readConnections } from "../find-connection.ts";
-import { listItems, type WireItem } from "../find-item.ts";
-import { deleteItem } from "./delete.ts";
+import { type WireItem } from "../find-item.ts";
 import { completeLocalPath, toLocalFolder, toLocalPath, toShortPath } from "./local-path.ts";
-import { createFolder } from "./mkdir.ts";
-import { moveItem } from "./move.ts";
 import { toFileName } from "./receive/file-name.ts";
-import { downloadItem } from "./receive/item-bytes.ts";
 import { createLocalFiles } from "./receive/local-files.ts";
 import { saveItem } from "./receive/save-item.ts";
-import { renameItem } from "./rename.ts";
 import { openSource } from "./send/local-source.ts";
 import { sendFile } from "./send/send-file.ts";
 
@@ -36,14 +32,14 @@ export function toBrowseDeps(
     pause: (milliseconds) => system.sleep(milliseconds),
     connections: () => readConnections(cli),
     async list({ connection, ref }, { cursor, limit, refresh }) {
-      const { body } = await client.call(listItems, {
+      const { body } = await client.call(vault.listItems, {
         params: { connection_id: connection.id },
         query: { parent_ref: ref, limit, cursor, refresh: refresh ? "true" : undefined },
       });
       return body;
     },
     async mkdir({ connection, ref }, name) {
-      const { body } = await client.call(createFolder, {
+      const { body } = await client.call(vault.createFolder, {
         params: { connection_id: connection.id },
         body: { parent_ref: ref, name },
       });
@@ -52,14 +48,14 @@ export function toBrowseDeps(
       return { id: body.provider_item_id, name: body.name };
     },
     async rename(place, item, name) {
-      const { body } = await client.call(renameItem, {
+      const { body } = await client.call(vault.renameItem, {
         params: paramsOf(place, item),
         body: { new_name: name, ...etagOf(item) },
       });
       return body.provider_item_id;
     },
     async move(place, item, target) {
-      await client.call(moveItem, {
+      await client.call(vault.moveItem, {
         params: paramsOf(place, item),
         body: {
           destination_parent_ref: target.ref,
@@ -69,7 +65,7 @@ export function toBrowseDeps(
       });
     },
     async remove(place, item) {
-      const { body } = await client.call(deleteItem, { params: paramsOf(place, item) });
+      const { body } = await client.call(vault.deleteItem, { params: paramsOf(place, item) });
       return body.reason === "trashed";
     },
     preview: (place, item) => readStart(cli, paramsOf(place, item), item),
@@ -134,7 +130,7 @@ async function readStart(
   )
     return { start: null, isWhole: true };
   const headers = { Range: `bytes=0-${previewBytes - 1}` };
-  const { stream } = await cli.client.download(downloadItem, { params }, { headers });
+  const { stream } = await cli.client.download(vault.downloadItem, { params }, { headers });
   const chunks: Buffer[] = [];
   let length = 0;
   try {

@@ -1,32 +1,27 @@
+import { vault } from "../../../client/operations.ts";
 import type { Command } from "commander";
 import type { CliContext } from "../../../context.ts";
 import { listOf } from "../../../output/spec.ts";
 import type { Browse } from "../../../ui/browse/browse.ts";
 import type { Place } from "../../../ui/browse/folder-view.ts";
 import { canShowScreen } from "../../../ui/can-show-screen.ts";
-import { listConnections, pickConnection, readConnections } from "../find-connection.ts";
-import { createItemFinder, listItems } from "../find-item.ts";
+import { pickConnection, readConnections } from "../find-connection.ts";
+import { createItemFinder } from "../find-item.ts";
 import { type ItemAddress, toAddressText, toPathAddress } from "../item-address.ts";
 import { toBrowseDeps } from "./browse-deps.ts";
-import { deleteItem } from "./delete.ts";
 import { runItemList } from "./list.ts";
-import { createFolder } from "./mkdir.ts";
-import { moveItem } from "./move.ts";
-import { downloadItem } from "./receive/item-bytes.ts";
-import { renameItem } from "./rename.ts";
-import { uploadItem } from "./send/send-file.ts";
 
 export const operations = [
-  listConnections,
-  listItems,
-  downloadItem,
-  uploadItem,
-  createFolder,
-  renameItem,
-  moveItem,
-  deleteItem,
+  vault.listConnections,
+  vault.listItems,
+  vault.downloadItem,
+  vault.uploadItem,
+  vault.createFolder,
+  vault.renameItem,
+  vault.moveItem,
+  vault.deleteItem,
 ];
-export const output = listOf(listItems, "items");
+export const output = listOf(vault.listItems, "items");
 export const completions = { folder: "items" } as const;
 /** The line itself destroys nothing; on the screen each deletion is asked for. */
 export const destructive = false;

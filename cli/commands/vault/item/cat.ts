@@ -1,14 +1,13 @@
+import { vault } from "../../../client/operations.ts";
 import type { Command } from "commander";
 import type { CliContext } from "../../../context.ts";
 import { CliError, usageError } from "../../../errors.ts";
 import { sanitizeText } from "../../../output/sanitize.ts";
-import { listConnections } from "../find-connection.ts";
-import { createItemFinder, listItems } from "../find-item.ts";
+import { createItemFinder } from "../find-item.ts";
 import { toItemAddress } from "../item-address.ts";
-import { downloadItem } from "./receive/item-bytes.ts";
 import { streamItem } from "./receive/stream-item.ts";
 
-export const operations = [listConnections, listItems, downloadItem];
+export const operations = [vault.listConnections, vault.listItems, vault.downloadItem];
 export const output = { kind: "bytes" } as const;
 export const completions = { items: "items" } as const;
 
@@ -34,7 +33,7 @@ async function runItemCat(cli: CliContext, { items }: ItemCatOptions): Promise<v
     if (id === "" || item?.kind === "folder")
       throw new CliError("unsupported", `${word} is a folder; only files have bytes`);
     const params = { connection_id: connection.id, item_id: id };
-    const opened = await cli.client.download(downloadItem, { params });
+    const opened = await cli.client.download(vault.downloadItem, { params });
     try {
       if (isFiltered && !isText(opened.headers["content-type"]))
         throw usageError(

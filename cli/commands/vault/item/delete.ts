@@ -1,21 +1,18 @@
+import { vault } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { deleteItem as deleteItemEndpoint } from "../../../../daemon/contract/vault/cloud/items.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { shapeList } from "../../../output/spec.ts";
 import { finishBatch, resultFields, runBatch } from "../../batch.ts";
-import { listConnections } from "../find-connection.ts";
-import { createItemFinder, findItem, listItems } from "../find-item.ts";
-import { getItemDetail, refusingClearly } from "./find-source.ts";
+import { createItemFinder, findItem } from "../find-item.ts";
+import { refusingClearly } from "./find-source.ts";
 import { toPatient } from "./patient.ts";
 
-export const deleteItem = operation<typeof deleteItemEndpoint>(
-  "vault.cloud.items.delete",
-  "DELETE",
-  "/api/cloud/connections/:connection_id/items/**:item_id",
-);
-
-export const operations = [listConnections, listItems, getItemDetail, deleteItem];
+export const operations = [
+  vault.listConnections,
+  vault.listItems,
+  vault.getItemDetail,
+  vault.deleteItem,
+];
 export const output = shapeList({
   ...resultFields,
   kind: "string?",
@@ -48,7 +45,7 @@ async function runItemDelete(cli: CliContext, { items }: ItemDeleteOptions): Pro
   const results = await runBatch(items, async (word) => {
     const found = await findItem(finder, word);
     const params = { connection_id: found.connection.id, item_id: found.id };
-    const deleting = patient.client.call(deleteItem, { params });
+    const deleting = patient.client.call(vault.deleteItem, { params });
     return (await deleting.catch(refusingClearly(patient, word, found))).body;
   });
   await finishBatch(cli, results, "deleted", [

@@ -1,3 +1,4 @@
+import { vault } from "../../../client/operations.ts";
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Command } from "commander";
@@ -6,15 +7,13 @@ import { CliError, DryRun, usageError } from "../../../errors.ts";
 import { size } from "../../../output/cells.ts";
 import { shapeList } from "../../../output/spec.ts";
 import { finishBatch, resultFields, runTasks } from "../../batch.ts";
-import { listConnections } from "../find-connection.ts";
-import { createItemFinder, listItems } from "../find-item.ts";
+import { createItemFinder } from "../find-item.ts";
 import { toItemAddress } from "../item-address.ts";
 import { createDownloads, type Downloaded } from "./receive/downloads.ts";
-import { getItemDetail, findSource } from "./find-source.ts";
+import { findSource } from "./find-source.ts";
 import { openLocalFolder } from "./receive/local-files.ts";
 import { toPatient } from "./patient.ts";
 import { openFile } from "./receive/file-source.ts";
-import { downloadItem } from "./receive/item-bytes.ts";
 import { streamItem } from "./receive/stream-item.ts";
 import {
   addTransferFlags,
@@ -26,7 +25,12 @@ import {
   type TransferOptions,
 } from "./transfer.ts";
 
-export const operations = [listConnections, listItems, getItemDetail, downloadItem];
+export const operations = [
+  vault.listConnections,
+  vault.listItems,
+  vault.getItemDetail,
+  vault.downloadItem,
+];
 export const output = shapeList({
   ...resultFields,
   path: "string?",

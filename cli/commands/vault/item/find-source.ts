@@ -1,16 +1,9 @@
-import type { getItemDetail as getItemDetailEndpoint } from "../../../../daemon/contract/vault/cloud/items.ts";
-import { operation } from "../../../client/operation.ts";
+import { vault } from "../../../client/operations.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError } from "../../../errors.ts";
 import type { CliErrorCode } from "../../../exit-codes.ts";
 import type { FoundItem, ItemFinder } from "../find-item.ts";
 import { type ItemAddress, toItemAddress } from "../item-address.ts";
-
-export const getItemDetail = operation<typeof getItemDetailEndpoint>(
-  "vault.cloud.items.view",
-  "GET",
-  "/api/cloud/connections/:connection_id/items/**:item_id/detail",
-);
 
 /**
  * Where an address leads, with what is known of the item there. An id that was never listed may still be the
@@ -27,7 +20,7 @@ export async function findSource(
 async function withFacts(cli: CliContext, found: FoundItem): Promise<FoundItem> {
   if (found.id === "" || found.item !== undefined) return found;
   try {
-    const { body } = await cli.client.call(getItemDetail, {
+    const { body } = await cli.client.call(vault.getItemDetail, {
       params: { connection_id: found.connection.id, item_id: found.id },
     });
     return { ...found, item: body };

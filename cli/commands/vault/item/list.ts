@@ -1,15 +1,15 @@
+import { vault } from "../../../client/operations.ts";
 import type { Command } from "commander";
 import type { CliContext } from "../../../context.ts";
 import { type Column, size, time } from "../../../output/cells.ts";
 import { type Page, type PageSource, wholeList } from "../../../output/pages.ts";
 import { listOf } from "../../../output/spec.ts";
-import { listConnections } from "../find-connection.ts";
-import { createItemFinder, findListingFailure, listItems, type WireItem } from "../find-item.ts";
+import { createItemFinder, findListingFailure, type WireItem } from "../find-item.ts";
 import { toItemAddress } from "../item-address.ts";
-import { getItemDetail, findSource, refusingClearly } from "./find-source.ts";
+import { findSource, refusingClearly } from "./find-source.ts";
 
-export const operations = [listConnections, listItems, getItemDetail];
-export const output = listOf(listItems, "items");
+export const operations = [vault.listConnections, vault.listItems, vault.getItemDetail];
+export const output = listOf(vault.listItems, "items");
 export const completions = { folder: "items" } as const;
 
 /** What the command was given. */
@@ -50,7 +50,7 @@ function folderPages(
 ): PageSource<WireItem> {
   let cursor: string | undefined;
   const read = async (limit: number | undefined, isFirst: boolean): Promise<Page<WireItem>> => {
-    const { body } = await cli.client.call(listItems, {
+    const { body } = await cli.client.call(vault.listItems, {
       params: { connection_id: connectionId },
       query: {
         parent_ref: parent,

@@ -1,20 +1,12 @@
+import { vault } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { createFolder as createFolderEndpoint } from "../../../../daemon/contract/vault/cloud/items.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError, usageError } from "../../../errors.ts";
 import { shape } from "../../../output/spec.ts";
-import { listConnections } from "../find-connection.ts";
-import { createItemFinder, listItems } from "../find-item.ts";
+import { createItemFinder } from "../find-item.ts";
 import { type ItemAddress, noSuchItem, toAddressText, toPathAddress } from "../item-address.ts";
 
-export const createFolder = operation<typeof createFolderEndpoint>(
-  "vault.cloud.items.mkdir",
-  "POST",
-  "/api/cloud/connections/:connection_id/folders",
-);
-
-export const operations = [listConnections, listItems, createFolder];
+export const operations = [vault.listConnections, vault.listItems, vault.createFolder];
 export const output = shape({
   kind: "string",
   provider_item_id: "string",
@@ -41,7 +33,7 @@ async function runItemMkdir(cli: CliContext, { folder }: ItemMkdirOptions): Prom
   const above = folder.path.slice(0, -1);
   const parent = await createItemFinder(cli).find({ ...folder, path: above });
   if (parent.item?.kind === "file") throw noSuchItem(folder.connection, above);
-  const { body } = await cli.client.call(createFolder, {
+  const { body } = await cli.client.call(vault.createFolder, {
     params: { connection_id: parent.connection.id },
     body: { parent_ref: parent.id, name },
   });

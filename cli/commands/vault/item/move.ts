@@ -1,23 +1,20 @@
+import { vault } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { moveItem as moveItemEndpoint } from "../../../../daemon/contract/vault/cloud/items.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { usageError } from "../../../errors.ts";
 import { oneOrList } from "../../../output/spec.ts";
 import { finishBatch, resultFields, runBatch } from "../../batch.ts";
-import { listConnections } from "../find-connection.ts";
-import { createItemFinder, findItem, listItems } from "../find-item.ts";
-import { getItemDetail, findFolder, refusingClearly } from "./find-source.ts";
+import { createItemFinder, findItem } from "../find-item.ts";
+import { findFolder, refusingClearly } from "./find-source.ts";
 import { toPatient } from "./patient.ts";
 
-export const moveItem = operation<typeof moveItemEndpoint>(
-  "vault.cloud.items.move",
-  "POST",
-  "/api/cloud/connections/:connection_id/items/**:item_id/move",
-);
-
-export const operations = [listConnections, listItems, getItemDetail, moveItem];
-export const output = oneOrList(moveItem, resultFields);
+export const operations = [
+  vault.listConnections,
+  vault.listItems,
+  vault.getItemDetail,
+  vault.moveItem,
+];
+export const output = oneOrList(vault.moveItem, resultFields);
 export const completions = { items: "items" } as const;
 
 /** What the command was given. */
@@ -59,7 +56,7 @@ export async function runItemMove(
   const target = await findFolder(patient, finder, folder);
   const move = async (word: string) => {
     const found = await findItem(finder, word);
-    const moving = patient.client.call(moveItem, {
+    const moving = patient.client.call(vault.moveItem, {
       params: { connection_id: found.connection.id, item_id: found.id },
       body: {
         destination_parent_ref: target.id,

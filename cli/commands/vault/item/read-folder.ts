@@ -1,6 +1,7 @@
+import { vault } from "../../../client/operations.ts";
 import type { CliContext } from "../../../context.ts";
 import type { CliError } from "../../../errors.ts";
-import { findListingFailure, listItems, type WireItem } from "../find-item.ts";
+import { findListingFailure, type WireItem } from "../find-item.ts";
 
 /** Everything in a folder. */
 export interface FolderContent {
@@ -20,7 +21,7 @@ export async function readFolder(
   let failure: CliError | undefined;
   let cursor: string | undefined;
   do {
-    const { body } = await cli.client.call(listItems, {
+    const { body } = await cli.client.call(vault.listItems, {
       params: { connection_id: connectionId },
       query: {
         parent_ref: parent,

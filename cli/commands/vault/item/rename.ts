@@ -1,20 +1,17 @@
+import { vault } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { renameItem as renameItemEndpoint } from "../../../../daemon/contract/vault/cloud/items.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { resourceOf } from "../../../output/spec.ts";
-import { listConnections } from "../find-connection.ts";
-import { createItemFinder, findItem, listItems } from "../find-item.ts";
-import { getItemDetail, refusingClearly } from "./find-source.ts";
+import { createItemFinder, findItem } from "../find-item.ts";
+import { refusingClearly } from "./find-source.ts";
 
-export const renameItem = operation<typeof renameItemEndpoint>(
-  "vault.cloud.items.rename",
-  "PATCH",
-  "/api/cloud/connections/:connection_id/items/**:item_id/rename",
-);
-
-export const operations = [listConnections, listItems, getItemDetail, renameItem];
-export const output = resourceOf(renameItem);
+export const operations = [
+  vault.listConnections,
+  vault.listItems,
+  vault.getItemDetail,
+  vault.renameItem,
+];
+export const output = resourceOf(vault.renameItem);
 export const completions = { item: "items" } as const;
 
 /** What the command was given. */
@@ -41,7 +38,7 @@ async function runItemRename(
   { item, name, etag }: ItemRenameOptions,
 ): Promise<void> {
   const found = await findItem(createItemFinder(cli), item);
-  const renaming = cli.client.call(renameItem, {
+  const renaming = cli.client.call(vault.renameItem, {
     params: { connection_id: found.connection.id, item_id: found.id },
     body: { new_name: name, ...(etag === undefined ? {} : { etag }) },
   });

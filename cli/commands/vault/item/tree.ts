@@ -1,16 +1,16 @@
+import { vault } from "../../../client/operations.ts";
 import type { Command } from "commander";
 import type { CliContext } from "../../../context.ts";
 import { size, time } from "../../../output/cells.ts";
 import { usageError } from "../../../errors.ts";
 import { wholeList } from "../../../output/pages.ts";
 import { shapeList } from "../../../output/spec.ts";
-import { listConnections } from "../find-connection.ts";
-import { createItemFinder, listItems, type WireItem } from "../find-item.ts";
+import { createItemFinder, type WireItem } from "../find-item.ts";
 import { toItemAddress } from "../item-address.ts";
-import { getItemDetail, findSource, refusingClearly } from "./find-source.ts";
+import { findSource, refusingClearly } from "./find-source.ts";
 import { readFolder } from "./read-folder.ts";
 
-export const operations = [listConnections, listItems, getItemDetail];
+export const operations = [vault.listConnections, vault.listItems, vault.getItemDetail];
 export const output = shapeList({
   path: "string",
   depth: "integer",

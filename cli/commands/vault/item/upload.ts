@@ -1,17 +1,16 @@
+import { vault } from "../../../client/operations.ts";
 import type { Command } from "commander";
 import type { CliContext } from "../../../context.ts";
 import { usageError } from "../../../errors.ts";
 import { size } from "../../../output/cells.ts";
 import { type FieldType, shapeList } from "../../../output/spec.ts";
 import { finishBatch, resultFields, runTasks } from "../../batch.ts";
-import { listConnections } from "../find-connection.ts";
-import { createItemFinder, type FoundItem, listItems } from "../find-item.ts";
+import { createItemFinder, type FoundItem } from "../find-item.ts";
 import { noSuchItem, toAddressText, toItemAddress } from "../item-address.ts";
-import { getItemDetail, findFolder } from "./find-source.ts";
-import { createFolder } from "./mkdir.ts";
+import { findFolder } from "./find-source.ts";
 import { toPatient } from "./patient.ts";
 import { enterOrPlan, openRemoteFolder, type RemoteFolder } from "./send/remote-folder.ts";
-import { type Uploaded, uploadItem } from "./send/send-file.ts";
+import { type Uploaded } from "./send/send-file.ts";
 import {
   addTransferFlags,
   isSummedUp,
@@ -32,7 +31,13 @@ const uploadFields: Readonly<Record<string, FieldType>> = {
   skipped: "string?",
 };
 
-export const operations = [listConnections, listItems, getItemDetail, createFolder, uploadItem];
+export const operations = [
+  vault.listConnections,
+  vault.listItems,
+  vault.getItemDetail,
+  vault.createFolder,
+  vault.uploadItem,
+];
 export const output = shapeList(uploadFields);
 export const completions = { files: "transfers" } as const;
 

@@ -1,15 +1,15 @@
+import { vault } from "../../../client/operations.ts";
 import type { Command } from "commander";
 import type { z } from "zod";
 import type { itemDetail } from "../../../../daemon/contract/vault/cloud/shapes.ts";
 import type { CliContext } from "../../../context.ts";
 import { type Column, size, time } from "../../../output/cells.ts";
 import { resourceOf } from "../../../output/spec.ts";
-import { listConnections } from "../find-connection.ts";
-import { createItemFinder, findItem, listItems } from "../find-item.ts";
-import { getItemDetail, refusingClearly } from "./find-source.ts";
+import { createItemFinder, findItem } from "../find-item.ts";
+import { refusingClearly } from "./find-source.ts";
 
-export const operations = [listConnections, listItems, getItemDetail];
-export const output = resourceOf(getItemDetail);
+export const operations = [vault.listConnections, vault.listItems, vault.getItemDetail];
+export const output = resourceOf(vault.getItemDetail);
 export const completions = { item: "items" } as const;
 
 /** What the command was given. */
@@ -26,7 +26,7 @@ export function define(command: Command, cli: CliContext, run = runItemView): vo
 /** Prints what is known of an item; the provider is not asked for it. */
 async function runItemView(cli: CliContext, { item }: ItemViewOptions): Promise<void> {
   const found = await findItem(createItemFinder(cli), item);
-  const asking = cli.client.call(getItemDetail, {
+  const asking = cli.client.call(vault.getItemDetail, {
     params: { connection_id: found.connection.id, item_id: found.id },
   });
   const { body } = await asking.catch(refusingClearly(cli, item, found));

@@ -1,19 +1,12 @@
+import { vault } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { changePassword as changePasswordEndpoint } from "../../../../daemon/contract/vault/auth.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { resourceOf } from "../../../output/spec.ts";
 import { toEndedText } from "../ended-text.ts";
 import { readTwoSecrets } from "./two-secrets.ts";
 
-const changePassword = operation<typeof changePasswordEndpoint>(
-  "vault.auth.password.change",
-  "POST",
-  "/api/auth/change-password",
-);
-
-export const operations = [changePassword];
-export const output = resourceOf(changePassword);
+export const operations = [vault.changePassword];
+export const output = resourceOf(vault.changePassword);
 
 /** What the command was given. */
 export interface PasswordChangeOptions {
@@ -39,7 +32,7 @@ async function runPasswordChange(
     first: "Present password:",
     second: "New password:",
   });
-  const { body } = await cli.client.call(changePassword, {
+  const { body } = await cli.client.call(vault.changePassword, {
     body: { current_password: given, new_password: fresh },
   });
   await cli.output.done(body, `Changed the password. ${toEndedText(body.sessions_revoked)}`);

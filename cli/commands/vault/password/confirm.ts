@@ -1,18 +1,11 @@
+import { vault } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { confirmPasswordReset as confirmPasswordResetEndpoint } from "../../../../daemon/contract/vault/auth.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { resourceOf } from "../../../output/spec.ts";
 import { readTwoSecrets } from "./two-secrets.ts";
 
-const confirmPasswordReset = operation<typeof confirmPasswordResetEndpoint>(
-  "vault.auth.password.confirm_reset",
-  "POST",
-  "/api/auth/password-reset/confirm",
-);
-
-export const operations = [confirmPasswordReset];
-export const output = resourceOf(confirmPasswordReset);
+export const operations = [vault.confirmPasswordReset];
+export const output = resourceOf(vault.confirmPasswordReset);
 
 /** What the command was given. */
 export interface PasswordConfirmOptions {
@@ -39,7 +32,7 @@ async function runPasswordConfirm(
     second: "New password:",
   });
   const { body } = await cli.client.call(
-    confirmPasswordReset,
+    vault.confirmPasswordReset,
     { body: { token: toToken(given), new_password: fresh } },
     { authorization: "none" },
   );

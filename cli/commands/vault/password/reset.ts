@@ -1,17 +1,10 @@
+import { vault } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { requestPasswordReset as requestPasswordResetEndpoint } from "../../../../daemon/contract/vault/auth.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { resourceOf } from "../../../output/spec.ts";
 
-const requestPasswordReset = operation<typeof requestPasswordResetEndpoint>(
-  "vault.auth.password.reset",
-  "POST",
-  "/api/auth/password-reset",
-);
-
-export const operations = [requestPasswordReset];
-export const output = resourceOf(requestPasswordReset, 202);
+export const operations = [vault.requestPasswordReset];
+export const output = resourceOf(vault.requestPasswordReset, 202);
 
 /** What the command was given. */
 export interface PasswordResetOptions {
@@ -27,7 +20,7 @@ export function define(command: Command, cli: CliContext, run = runPasswordReset
 /** Asks for a link by mail. The answer is the same whether or not the address has an account. */
 async function runPasswordReset(cli: CliContext, { email }: PasswordResetOptions): Promise<void> {
   const { body } = await cli.client.call(
-    requestPasswordReset,
+    vault.requestPasswordReset,
     { body: { email } },
     { authorization: "none" },
   );

@@ -1,18 +1,11 @@
+import { vault } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { editPreferences as editPreferencesEndpoint } from "../../../../daemon/contract/vault/auth.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { resourceOf } from "../../../output/spec.ts";
 import { preferenceColumns } from "./preference-columns.ts";
 
-const editPreferences = operation<typeof editPreferencesEndpoint>(
-  "vault.auth.preference.edit",
-  "PATCH",
-  "/api/auth/me/preferences",
-);
-
-export const operations = [editPreferences];
-export const output = resourceOf(editPreferences);
+export const operations = [vault.editPreferences];
+export const output = resourceOf(vault.editPreferences);
 
 /** What the command was given. */
 export interface PreferenceSetOptions {
@@ -31,7 +24,7 @@ async function runPreferenceSet(
   cli: CliContext,
   { pdfOpenMode }: PreferenceSetOptions,
 ): Promise<void> {
-  const { body } = await cli.client.call(editPreferences, {
+  const { body } = await cli.client.call(vault.editPreferences, {
     body: { pdf_open_mode: pdfOpenMode as "in_app" | "new_tab" },
   });
   await cli.output.resource(body, preferenceColumns);

@@ -1,23 +1,14 @@
+import { vault } from "../../../client/operations.ts";
 import type { Command } from "commander";
 import type { z } from "zod";
-import type {
-  listSessions as listSessionsEndpoint,
-  session,
-} from "../../../../daemon/contract/vault/auth.ts";
-import { operation } from "../../../client/operation.ts";
+import type { session } from "../../../../daemon/contract/vault/auth.ts";
 import { vaultPages } from "../../../client/paging.ts";
 import type { CliContext } from "../../../context.ts";
 import { type Column, time } from "../../../output/cells.ts";
 import { listOf } from "../../../output/spec.ts";
 
-const listSessions = operation<typeof listSessionsEndpoint>(
-  "vault.auth.session.list",
-  "GET",
-  "/api/auth/sessions",
-);
-
-export const operations = [listSessions];
-export const output = listOf(listSessions, "items");
+export const operations = [vault.listSessions];
+export const output = listOf(vault.listSessions, "items");
 
 export function define(command: Command, cli: CliContext, run = runSessionList): void {
   command.action(() => run(cli));
@@ -25,7 +16,7 @@ export function define(command: Command, cli: CliContext, run = runSessionList):
 
 /** Prints the caller's sessions, the one used last first. */
 async function runSessionList(cli: CliContext): Promise<void> {
-  await cli.output.list(vaultPages(cli.client, listSessions, {}), columns);
+  await cli.output.list(vaultPages(cli.client, vault.listSessions, {}), columns);
 }
 
 const columns: readonly Column<z.output<typeof session>>[] = [

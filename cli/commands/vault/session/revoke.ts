@@ -1,25 +1,10 @@
+import { vault } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type {
-  deleteSession as deleteSessionEndpoint,
-  logoutAll as logoutAllEndpoint,
-} from "../../../../daemon/contract/vault/auth.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { usageError } from "../../../errors.ts";
 import { shape } from "../../../output/spec.ts";
 
-const deleteSession = operation<typeof deleteSessionEndpoint>(
-  "vault.auth.session.delete",
-  "DELETE",
-  "/api/auth/sessions/:id",
-);
-const logoutAll = operation<typeof logoutAllEndpoint>(
-  "vault.auth.session.logout_all",
-  "POST",
-  "/api/auth/logout-all",
-);
-
-export const operations = [deleteSession, logoutAll];
+export const operations = [vault.deleteSession, vault.logoutAll];
 export const output = shape({ revoked: "integer", id: "string?" });
 // Signing in again brings a session back.
 export const destructive = false;
@@ -42,10 +27,10 @@ export function define(command: Command, cli: CliContext, run = runSessionRevoke
 async function runSessionRevoke(cli: CliContext, options: SessionRevokeOptions): Promise<void> {
   if ("id" in options) {
     const { id } = options;
-    await cli.client.call(deleteSession, { params: { id } });
+    await cli.client.call(vault.deleteSession, { params: { id } });
     return cli.output.done({ revoked: 1, id }, `Ended the session ${id}.`);
   }
-  const { body } = await cli.client.call(logoutAll);
+  const { body } = await cli.client.call(vault.logoutAll);
   const profile = await cli.profiles.inUse();
   await cli.credentials.remove(profile, "vault");
   await cli.profiles.updateProfile(profile.name, (one) => ({ ...one, vault: null }));

@@ -1,18 +1,11 @@
+import { vault } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { enableTotp as enableTotpEndpoint } from "../../../../daemon/contract/vault/auth.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { resourceOf } from "../../../output/spec.ts";
 import { toEndedText } from "../ended-text.ts";
 
-const enableTotp = operation<typeof enableTotpEndpoint>(
-  "vault.auth.totp.enable",
-  "POST",
-  "/api/auth/totp/enable",
-);
-
-export const operations = [enableTotp];
-export const output = resourceOf(enableTotp);
+export const operations = [vault.enableTotp];
+export const output = resourceOf(vault.enableTotp);
 
 /** What the command was given. */
 export interface TotpEnableOptions {
@@ -29,7 +22,7 @@ export function define(command: Command, cli: CliContext, run = runTotpEnable): 
 /** Turns the second factor on and prints the backup codes, which are never shown again. All other sessions end. */
 async function runTotpEnable(cli: CliContext, { code }: TotpEnableOptions): Promise<void> {
   const given = code ?? (await cli.prompts.text("Code of the app:", "the code as an argument"));
-  const { body } = await cli.client.call(enableTotp, {
+  const { body } = await cli.client.call(vault.enableTotp, {
     body: { code: given.replace(/\s/g, "") },
   });
   await cli.output.resource(body, [

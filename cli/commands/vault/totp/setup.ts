@@ -1,17 +1,10 @@
+import { vault } from "../../../client/operations.ts";
 import type { Command } from "commander";
-import type { setupTotp as setupTotpEndpoint } from "../../../../daemon/contract/vault/auth.ts";
-import { operation } from "../../../client/operation.ts";
 import type { CliContext } from "../../../context.ts";
 import { resourceOf } from "../../../output/spec.ts";
 
-const setupTotp = operation<typeof setupTotpEndpoint>(
-  "vault.auth.totp.setup",
-  "GET",
-  "/api/auth/totp/setup",
-);
-
-export const operations = [setupTotp];
-export const output = resourceOf(setupTotp);
+export const operations = [vault.setupTotp];
+export const output = resourceOf(vault.setupTotp);
 
 export function define(command: Command, cli: CliContext, run = runTotpSetup): void {
   command.action(() => run(cli));
@@ -22,7 +15,7 @@ export function define(command: Command, cli: CliContext, run = runTotpSetup): v
  * `croft vault totp enable`; until then nothing changes.
  */
 async function runTotpSetup(cli: CliContext): Promise<void> {
-  const { body } = await cli.client.call(setupTotp);
+  const { body } = await cli.client.call(vault.setupTotp);
   if (cli.io.isOutputTerminal && !cli.output.isMachine) {
     const { renderUnicodeCompact } = await import("uqr");
     const code = renderUnicodeCompact(body.provisioning_uri, { border: 2 });

@@ -1,10 +1,11 @@
+import { vault } from "../../../../client/operations.ts";
 import type { ByteDownload } from "../../../../client/bytes.ts";
 import type { CliContext } from "../../../../context.ts";
 import { CliError, usageError } from "../../../../errors.ts";
 import { createItemFinder, type FoundItem } from "../../find-item.ts";
 import { toItemAddress } from "../../item-address.ts";
 import { findSource, isFolder, toUnknown } from "../find-source.ts";
-import { downloadItem, type ItemSource } from "./item-bytes.ts";
+import { type ItemSource } from "./item-bytes.ts";
 
 /** A file whose bytes can be asked for. `name` is the file's own. */
 export interface FileSource extends ItemSource {
@@ -27,7 +28,7 @@ export async function toFile(
   const params = { connection_id: connection.id, item_id: id };
   if (item !== undefined) return { params, name: item.name, size: item.size };
   try {
-    const opened = await cli.client.download(downloadItem, { params });
+    const opened = await cli.client.download(vault.downloadItem, { params });
     return { params, name: nameOf(opened, id), size: opened.size ?? null, opened };
   } catch (error) {
     if (!(error instanceof CliError)) throw error;

@@ -1,15 +1,8 @@
-import type { downloadItem as downloadItemEndpoint } from "../../../../../daemon/contract/vault/cloud/items.ts";
+import { vault } from "../../../../client/operations.ts";
 import type { ByteDownload } from "../../../../client/bytes.ts";
-import { operation } from "../../../../client/operation.ts";
 import type { CliContext } from "../../../../context.ts";
 import { CliError } from "../../../../errors.ts";
 import { type Part, toTag } from "./part-file.ts";
-
-export const downloadItem = operation<typeof downloadItemEndpoint>(
-  "vault.cloud.items.download",
-  "GET",
-  "/api/cloud/connections/:connection_id/items/**:item_id/download",
-);
 
 /** An item whose bytes are wanted. */
 export interface ItemSource {
@@ -43,7 +36,7 @@ export async function begin(
   signal: AbortSignal,
 ): Promise<Begun> {
   const ask = (headers: Readonly<Record<string, string>>) =>
-    cli.client.download(downloadItem, { params }, { headers, signal });
+    cli.client.download(vault.downloadItem, { params }, { headers, signal });
   if (part?.tag === undefined || part.size === 0) return toBegun(await ask({}));
   const headers = { Range: `bytes=${part.size}-`, "If-Range": `"${part.tag}"` };
   try {

@@ -1,7 +1,7 @@
+import { vault } from "../../../../client/operations.ts";
 import type { CliContext } from "../../../../context.ts";
 import { CliError, DryRun } from "../../../../errors.ts";
 import type { WireItem } from "../../find-item.ts";
-import { createFolder } from "../mkdir.ts";
 import { readFolder } from "../read-folder.ts";
 
 /** A folder of a connection that a tree is put into. */
@@ -51,7 +51,7 @@ async function enterRemoteFolder(
   if (there?.kind === "folder")
     return openRemoteFolder(cli, { connectionId, id: there.provider_item_id, text });
   if (there !== undefined) throw new CliError("name_collision", `${text} is a file`);
-  const { body } = await cli.client.call(createFolder, {
+  const { body } = await cli.client.call(vault.createFolder, {
     params: { connection_id: connectionId },
     body: { parent_ref: parent.id, name },
   });

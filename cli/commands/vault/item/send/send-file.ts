@@ -1,14 +1,7 @@
-import type { uploadItem as uploadItemEndpoint } from "../../../../../daemon/contract/vault/cloud/items.ts";
-import { operation } from "../../../../client/operation.ts";
+import { vault } from "../../../../client/operations.ts";
 import type { CliContext } from "../../../../context.ts";
 import { CliError } from "../../../../errors.ts";
 import type { LocalSource } from "./local-source.ts";
-
-export const uploadItem = operation<typeof uploadItemEndpoint>(
-  "vault.cloud.items.upload",
-  "POST",
-  "/api/cloud/connections/:connection_id/items/upload",
-);
 
 /** What was uploaded, as the vault says it. */
 export interface Uploaded {
@@ -36,7 +29,7 @@ export async function sendFile(
   { connectionId, folderId, filename, onProgress }: SendTarget,
 ): Promise<Uploaded> {
   const sending = cli.client.upload(
-    uploadItem,
+    vault.uploadItem,
     { params: { connection_id: connectionId } },
     {
       fields: { parent_ref: folderId, filename },

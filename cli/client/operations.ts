@@ -1,0 +1,94 @@
+import type { AnyEndpoint } from "../../daemon/contract/endpoint.ts";
+import type * as adminEmails from "../../daemon/contract/forge/accounts/admin-emails.ts";
+import type * as adminUsers from "../../daemon/contract/forge/accounts/admin-users.ts";
+import type * as avatars from "../../daemon/contract/forge/accounts/avatars.ts";
+import type * as badges from "../../daemon/contract/forge/accounts/badges.ts";
+import type * as emails from "../../daemon/contract/forge/accounts/emails.ts";
+import type * as keys from "../../daemon/contract/forge/accounts/keys.ts";
+import type * as orgs from "../../daemon/contract/forge/accounts/orgs.ts";
+import type * as tokens from "../../daemon/contract/forge/accounts/tokens.ts";
+import type * as twoFactor from "../../daemon/contract/forge/accounts/two-factor.ts";
+import type * as users from "../../daemon/contract/forge/accounts/users.ts";
+import type * as actions from "../../daemon/contract/forge/actions/actions.ts";
+import type * as cron from "../../daemon/contract/forge/cron.ts";
+import type * as adminHooks from "../../daemon/contract/forge/hooks/admin-hooks.ts";
+import type * as repositoryHooks from "../../daemon/contract/forge/hooks/repository-hooks.ts";
+import type * as issues from "../../daemon/contract/forge/issues.ts";
+import type * as logos from "../../daemon/contract/forge/logos.ts";
+import type * as notifications from "../../daemon/contract/forge/notifications.ts";
+import type * as adminPackages from "../../daemon/contract/forge/packages/admin-packages.ts";
+import type * as generic from "../../daemon/contract/forge/packages/generic.ts";
+import type * as npm from "../../daemon/contract/forge/packages/npm.ts";
+import type * as rendering from "../../daemon/contract/forge/rendering.ts";
+import type * as adminRepositories from "../../daemon/contract/forge/repositories/admin-repositories.ts";
+import type * as git from "../../daemon/contract/forge/repositories/git.ts";
+import type * as repositories from "../../daemon/contract/forge/repositories/repositories.ts";
+import type * as statuses from "../../daemon/contract/forge/repositories/statuses.ts";
+import type * as transfers from "../../daemon/contract/forge/repositories/transfers.ts";
+import type * as unadopted from "../../daemon/contract/forge/repositories/unadopted.ts";
+import type * as templates from "../../daemon/contract/forge/templates.ts";
+import type * as version from "../../daemon/contract/forge/version.ts";
+import type * as vaultAdmin from "../../daemon/contract/vault/admin.ts";
+import type * as vaultAuth from "../../daemon/contract/vault/auth.ts";
+import type * as vaultConnections from "../../daemon/contract/vault/cloud/connections.ts";
+import type * as vaultItems from "../../daemon/contract/vault/cloud/items.ts";
+import type { Operation } from "./operation.ts";
+import table from "./operations.json" with { type: "json" };
+
+/** The operations of the endpoint values that contract modules export, under the same names. */
+type Operations<Modules> = {
+  readonly [
+    K in keyof Modules as Modules[K] extends AnyEndpoint ? K : never
+  ]: Modules[K] extends AnyEndpoint ? Operation<Modules[K]> : never;
+};
+
+type Forge = typeof adminEmails &
+  typeof adminUsers &
+  typeof avatars &
+  typeof badges &
+  typeof emails &
+  typeof keys &
+  typeof orgs &
+  typeof tokens &
+  typeof twoFactor &
+  typeof users &
+  typeof actions &
+  typeof cron &
+  typeof adminHooks &
+  typeof repositoryHooks &
+  typeof issues &
+  typeof logos &
+  typeof notifications &
+  typeof adminPackages &
+  typeof generic &
+  typeof npm &
+  typeof rendering &
+  typeof adminRepositories &
+  typeof git &
+  typeof repositories &
+  typeof statuses &
+  typeof transfers &
+  typeof unadopted &
+  typeof templates &
+  typeof version;
+
+type Vault = typeof vaultAdmin & typeof vaultAuth & typeof vaultConnections & typeof vaultItems;
+
+/** The operations of the forge, as `daemon/contract/forge` declares them. */
+export const forge: Operations<Forge> = parseTable(table.forge);
+
+/** The operations of the vault, as `daemon/contract/vault` declares them. */
+export const vault: Operations<Vault> = parseTable(table.vault);
+
+/**
+ * Reads one half of the table that `test/cli/operations.test.ts -u` writes from the endpoint values: one line an operation,
+ * `name METHOD path`. The endpoint values themselves are types here, because their schemas take longer to load than a
+ * whole command does: 50 ms for zod and another 65 ms for the contract of the forge's users, from sources.
+ */
+function parseTable<O>(lines: Readonly<Record<string, string>>): O {
+  const operations = Object.entries(lines).map(([key, line]) => {
+    const [name, method, path] = line.split(" ");
+    return [key, { name, method, path }];
+  });
+  return Object.fromEntries(operations) as O;
+}
