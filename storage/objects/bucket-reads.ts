@@ -4,7 +4,8 @@ import { toExactBytes } from "../cloud/exact-bytes.ts";
 import { BrokenOff } from "../cloud/outcomes.ts";
 import type { ProviderAnswer } from "../cloud/transport.ts";
 import type { Span } from "../cache/blocks.ts";
-import { isRefused, persist, toStorageError, type Bucket } from "./bucket.ts";
+import { isRefused } from "../s3/failures.ts";
+import { persist, toStorageError, type Bucket } from "./bucket.ts";
 import { RESUMES_MAX } from "../cache/fill.ts";
 
 /**

@@ -2,9 +2,9 @@ import { open, type FileHandle } from "node:fs/promises";
 import type { ReadFailure } from "../cloud/outcomes.ts";
 import { unquote } from "../s3/client.ts";
 import { toCompletion, type Part } from "../cloud/s3/multipart.ts";
-import { mayHaveLanded, type Refused } from "../s3/failures.ts";
+import { isRefused, mayHaveLanded, type Refused } from "../s3/failures.ts";
 import { abortUpload } from "../s3/multipart-uploads.ts";
-import { isRefused, persist, type Bucket } from "./bucket.ts";
+import { persist, type Bucket } from "./bucket.ts";
 
 /** Neither aborting nor clearing away ends with what is given up: an upload that nobody knows of would stay. */
 const CLEAN_MS = 15_000;
@@ -56,10 +56,7 @@ async function putParts(
 ): Promise<Refused | undefined> {
   const { client, signal } = bucket;
   const started = await persist(bucket, () =>
-    client.askForBody(
-      { method: "POST", key, query: { uploads: "" }, signal },
-      "InitiateMultipartUploadResult",
-    ),
+    client.askForBody({ method: "POST", key, query: { uploads: "" }, signal }, "UploadId"),
   );
   if (isRefused(started)) return started;
   const uploadId = started.fields["UploadId"] ?? "";
@@ -137,7 +134,7 @@ async function complete(
         body,
         signal,
       },
-      "CompleteMultipartUploadResult",
+      "ETag",
     );
     if (!isRefused(completed)) return completed;
     if (!mayHaveLanded(completed) && completed.code !== "NoSuchUpload") return completed;

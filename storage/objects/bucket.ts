@@ -2,7 +2,7 @@ import { StorageError } from "../engine/database.ts";
 import { mayRetryRead, type ReadFailure } from "../cloud/outcomes.ts";
 import { callAgain, READS_MAX, type RetryDeps } from "../cloud/retrying.ts";
 import type { BucketClient } from "../s3/client.ts";
-import type { Refused } from "../s3/failures.ts";
+import { isRefused, type Refused } from "../s3/failures.ts";
 
 /** Sizes of uploads; tests take small ones. */
 export interface BucketLimits {
@@ -33,11 +33,6 @@ export function persist<T extends { readonly kind: string }>(
   const toRetry = (outcome: T | Refused) =>
     isRefused(outcome) && mayRetryRead(outcome.failure) ? outcome.failure : undefined;
   return callAgain(retries, { callsMax: READS_MAX, signal, toRetry }, send);
-}
-
-/** Whether a request did not do what was asked. */
-export function isRefused(outcome: { readonly kind: string }): outcome is Refused {
-  return outcome.kind === "refused";
 }
 
 /** The failure of a store whose bucket does not do its part: `full` when it has no room, else `busy`. */

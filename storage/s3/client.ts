@@ -64,12 +64,13 @@ export interface BucketClient {
     request: BucketRequest,
   ): Promise<{ readonly kind: "done"; readonly headers: ProviderAnswer["headers"] } | Refused>;
   /**
-   * A request that may fail after its status was sent: `Error` in a body of status 200 is refused. Without `root` as its own
-   * element the answer is none.
+   * Sends a request that may fail after its status was sent and returns the top-level fields of the response's XML. An
+   * `Error` in a body of status 200 is a refusal. The document element may have any name: servers differ in it. A response
+   * without the field `required` is invalid: `offline`.
    */
   askForBody(
     request: BucketRequest,
-    root: string,
+    required: string,
   ): Promise<
     | {
         readonly kind: "done";
@@ -137,10 +138,10 @@ export function createBucketClient(
     if (answer.kind === "offline")
       return { kind: "refused", status: 0, code: "", headers: {}, failure: answer };
     if (answer.status >= 200 && answer.status < 300) return { kind: "answered", answer };
-    return refuse(answer, method);
+    return refuse(answer, request);
   }
 
-  async function refuse(answer: ProviderAnswer, method: string): Promise<Refused> {
+  async function refuse(answer: ProviderAnswer, { method, key }: BucketRequest): Promise<Refused> {
     const { status, headers } = answer;
     const body = method === "HEAD" ? (await answer.text(), undefined) : await readError(answer);
     const code = body?.code ?? "";
@@ -154,7 +155,10 @@ export function createBucketClient(
       status,
       code,
       headers: said,
-      failure: toFailure(status, code, headers, deps.clock()),
+      failure: toFailure(
+        { status, code, headers, hasKey: key !== undefined && key !== "" },
+        deps.clock(),
+      ),
     };
   }
 
@@ -193,13 +197,14 @@ export function createBucketClient(
       return { kind: "done", headers: sent.answer.headers };
     },
 
-    async askForBody(request, root) {
+    async askForBody(request, required) {
       const sent = await send(request);
       if (sent.kind === "refused") return sent;
       const { headers } = sent.answer;
       const read = await readFields(sent.answer);
       if (read.kind !== "ok") return toRefused(0, read);
-      if (read.root === root) return { kind: "done", headers, fields: read.fields };
+      if (read.root !== "Error" && read.fields[required])
+        return { kind: "done", headers, fields: read.fields };
       const code = read.root === "Error" ? (read.fields["Code"] ?? "") : "";
       if (code === "") return toRefused(0, { kind: "offline", sent: true, note: "not_an_answer" });
       // What would have been the status, had it been known in time.
@@ -208,7 +213,7 @@ export function createBucketClient(
         status: 200,
         code,
         headers,
-        failure: toFailure(500, code, headers, deps.clock()),
+        failure: toFailure({ status: 500, code, headers }, deps.clock()),
       };
     },
 

@@ -12,11 +12,22 @@ export interface Refused {
   readonly failure: ReadFailure;
 }
 
-/** What a status and a code mean to somebody who only looked. */
+/**
+ * The failure that a status and a code stand for, as seen by a read. A 400 for a request with a key concerns that name only:
+ * it says nothing about the state of the connection.
+ */
 export function toFailure(
-  status: number,
-  code: string,
-  headers: Readonly<Record<string, string>>,
+  {
+    status,
+    code,
+    headers = {},
+    hasKey = false,
+  }: {
+    readonly status: number;
+    readonly code: string;
+    readonly headers?: Readonly<Record<string, string>>;
+    readonly hasKey?: boolean;
+  },
   nowMs: number,
 ): ReadFailure {
   const note = toCodeWord(code) ?? `status_${status}`;
@@ -26,6 +37,11 @@ export function toFailure(
   if (status === 429 || code === "SlowDown" || (status === 503 && wait !== undefined))
     return { kind: "rate_limited", retryAfterSeconds: wait, note };
   switch (status) {
+    case 400:
+    case 414:
+      return hasKey && !requestFaults.has(code)
+        ? { kind: "invalid_name", rule: "refused_by_provider", note }
+        : { kind: "offline", sent: true, note };
     case 401:
       return { kind: "reauth", note };
     case 403:
@@ -57,6 +73,11 @@ export function toChangeFailure(failure: ReadFailure): Failure {
   }
 }
 
+/** Whether a request was refused or failed. */
+export function isRefused(outcome: { readonly kind: string }): outcome is Refused {
+  return outcome.kind === "refused";
+}
+
 /** Whether the request may have been carried out although nobody said so. */
 export function mayHaveLanded(refused: Refused): boolean {
   return (
@@ -76,6 +97,23 @@ export function isRace(refused: Refused): boolean {
   return refused.code === "ConditionalRequestConflict" || refused.code === "OperationAborted";
 }
 
+/** Codes of status 400 that concern the request as it was sent, not the name in it. */
+const requestFaults: ReadonlySet<string> = new Set([
+  "AuthorizationHeaderMalformed",
+  "AuthorizationQueryParametersError",
+  "BadDigest",
+  "EntityTooSmall",
+  "IncompleteBody",
+  "InvalidBucketName",
+  "InvalidDigest",
+  "InvalidPart",
+  "InvalidPartOrder",
+  "InvalidRequest",
+  "MalformedXML",
+  "RequestTimeout",
+  "XAmzContentSHA256Mismatch",
+]);
+
 const reauth = { kind: "reauth" } as const;
 const full = { kind: "quota_exceeded" } as const;
 
@@ -92,6 +130,9 @@ const byCode: Readonly<Record<string, ReadFailure>> = {
   // Nothing was done, and in the next moment it may be possible.
   ConditionalRequestConflict: { kind: "locked" },
   OperationAborted: { kind: "locked" },
+  // Gateways to file systems: a folder has the name of the file, or the other way around.
+  ExistingObjectIsDirectory: { kind: "conflict" },
+  ExistingObjectIsFile: { kind: "conflict" },
   AccessDenied: { kind: "forbidden" },
   AccountProblem: { kind: "forbidden" },
   AllAccessDisabled: { kind: "forbidden" },

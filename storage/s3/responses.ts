@@ -54,7 +54,7 @@ export async function readPage(answer: ProviderAnswer): Promise<ListedPage | Off
     if (name === "CommonPrefixes") prefixes.push(entry["Prefix"] ?? "");
   });
   if (read.kind !== "ok") return read;
-  if (!["ListBucketResult", "ListVersionsResult"].includes(read.root) || !("IsTruncated" in top))
+  if (read.root === "Error" || !("IsTruncated" in top))
     return { kind: "offline", sent: true, note: "not_a_listing" };
   const isTruncated = top["IsTruncated"]?.trim() === "true";
   const next = isTruncated ? nextPage(top) : undefined;
@@ -85,7 +85,9 @@ export async function readUploads(
   answer: ProviderAnswer,
 ): Promise<{ readonly kind: "ok"; readonly uploads: readonly PendingUpload[] } | Offline> {
   const uploads: PendingUpload[] = [];
+  let isListed = false;
   const read = await readEntries(answer, (name, entry) => {
+    isListed ||= name === "IsTruncated" || name === "Upload";
     if (name === "Upload")
       uploads.push({
         key: entry["Key"] ?? "",
@@ -94,7 +96,7 @@ export async function readUploads(
       });
   });
   if (read.kind !== "ok") return read;
-  return read.root === "ListMultipartUploadsResult"
+  return read.root !== "Error" && isListed
     ? { kind: "ok", uploads }
     : { kind: "offline", sent: true, note: "not_a_listing" };
 }

@@ -61,6 +61,16 @@ const failing: readonly {
     server: { isVersioned: true, encoding: "percent" },
     prefix: "people/mira & co",
   },
+  {
+    name: "with versions whose delete markers show",
+    can: s3Powers,
+    server: {
+      isVersioned: true,
+      listsDeletedFolders: true,
+      markersCount: true,
+      otherElements: true,
+    },
+  },
 ];
 
 for (const { name, can, ...options } of failing)

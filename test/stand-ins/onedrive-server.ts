@@ -297,8 +297,8 @@ export async function startOneDriveServer(
       ({ parent, name }) => parent === place.parent && foldName(name) === foldName(place.name),
     );
     if (!isPersonal && isHeld) return sendError(response, 409, "nameAlreadyExists");
-    if (Number(item["fileSize"] ?? 0) > room() && state.room === 0)
-      return sendError(response, 507, "quotaLimitReached");
+    if (!isPersonal && "fileSize" in item) return sendError(response, 400, "invalidRequest");
+    if (room() <= 0 && state.room === 0) return sendError(response, 507, "quotaLimitReached");
     const key = randomBytes(24).toString("base64url");
     sessions.set(key, { ...place, behavior, parts: [], received: 0 });
     sendJson(response, 200, {

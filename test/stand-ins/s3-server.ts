@@ -17,6 +17,14 @@ export interface S3ServerOptions {
   /** Copies and deletes of objects made of parts compare with a tag that is never told, as OpenStack Swift's do. */
   readonly hidesPartTags?: boolean;
   readonly isVersioned?: boolean;
+  /** As MinIO and moto: folders that contain delete markers only are listed. */
+  readonly listsDeletedFolders?: boolean;
+  /** As Versity's gateway: a delete marker counts as an object for `If-None-Match`. */
+  readonly markersCount?: boolean;
+  /** As rclone: the response to the start of a multipart upload has another document element. */
+  readonly otherElements?: boolean;
+  /** Names with a backslash are refused with status 400 and this code, as by S3Mock. */
+  readonly refusesBackslash?: string;
   /** Bytes are taken with `Content-MD5` only, as by buckets that lock what is written. */
   readonly wantsChecksums?: boolean;
   /** Entries of a page at most, whatever is asked for. */
@@ -100,6 +108,7 @@ export async function startS3Server(options: S3ServerOptions = {}): Promise<S3Se
   } = options;
   const store = createS3Store(clock);
   store.isVersioned = options.isVersioned ?? false;
+  store.listsDeletedFolders = options.listsDeletedFolders ?? false;
   const log: string[] = [];
   let refusals: {
     readonly accept: (request: S3Request) => boolean;
@@ -130,6 +139,8 @@ export async function startS3Server(options: S3ServerOptions = {}): Promise<S3Se
       const query = [...request.query].map(([name, value]) => `${name}=${value}`).join("&");
       log.push(`${request.method} ${request.key ?? ""}${query === "" ? "" : `?${query}`}`);
       const planned = refusals.find(({ accept, times }) => times > 0 && accept(request));
+      if (options.refusesBackslash !== undefined && request.key?.includes("\\") === true)
+        throw new Refused({ status: 400, code: options.refusesBackslash });
       if (planned !== undefined) {
         planned.times -= 1;
         throw new Refused(planned.refusal);
@@ -202,7 +213,8 @@ export async function startS3Server(options: S3ServerOptions = {}): Promise<S3Se
       case "POST":
         if (query.has("uploads")) {
           const uploadId = store.startUpload(key, keptOf(headers));
-          return xml("InitiateMultipartUploadResult", {
+          const element = options.otherElements === true ? "" : "Result";
+          return xml(`InitiateMultipartUpload${element}`, {
             Bucket: bucket,
             Key: key,
             UploadId: uploadId,
@@ -276,7 +288,9 @@ export async function startS3Server(options: S3ServerOptions = {}): Promise<S3Se
   function assertFree(key: string, headers: S3Request["headers"]): void {
     if (headers["if-none-match"] === undefined) return;
     assertImplemented();
-    if (conditions === "kept" && store.current(key) !== undefined)
+    const isTaken =
+      store.current(key) !== undefined || (options.markersCount === true && store.hasMarker(key));
+    if (conditions === "kept" && isTaken)
       throw new Refused({ status: 412, code: "PreconditionFailed" });
   }
 

@@ -38,6 +38,9 @@ export interface Listed {
 /** A bucket in memory. */
 export interface S3Store {
   isVersioned: boolean;
+  /** Folders that contain delete markers only are listed. */
+  listsDeletedFolders: boolean;
+  hasMarker(key: string): boolean;
   current(key: string): S3Version | undefined;
   version(key: string, id: string): S3Version | undefined;
   put(
@@ -68,7 +71,10 @@ export function createS3Store(clock: () => number): S3Store {
 
   const store: S3Store = {
     isVersioned: false,
+    listsDeletedFolders: false,
     uploads,
+
+    hasMarker: (key) => objects.get(key)?.at(-1)?.isMarker === true,
 
     current(key) {
       const latest = objects.get(key)?.at(-1);
@@ -113,15 +119,15 @@ export function createS3Store(clock: () => number): S3Store {
       const prefixes: string[] = [];
       for (const key of sortedKeys(prefix)) {
         const version = store.current(key);
-        if (version === undefined) continue;
         const at = delimiter === "" ? -1 : key.indexOf(delimiter, prefix.length);
+        if (version === undefined && (at < 0 || !store.listsDeletedFolders)) continue;
         const entry = at < 0 ? key : key.slice(0, at + delimiter.length);
         if (compare(entry, after) <= 0 || prefixes.at(-1) === entry) continue;
         if (found.length + prefixes.length === max) {
           const last = [found.at(-1)?.key ?? "", prefixes.at(-1) ?? ""].sort(compare).at(-1);
           return { objects: found, prefixes, next: last };
         }
-        if (at < 0) found.push({ key, version });
+        if (at < 0 && version !== undefined) found.push({ key, version });
         else prefixes.push(entry);
       }
       return { objects: found, prefixes, next: undefined };

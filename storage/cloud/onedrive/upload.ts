@@ -160,7 +160,7 @@ async function begin(
   what: Upload & { readonly size: number },
   deps: UploadDeps,
 ): Promise<{ readonly kind: "ok"; readonly url: string } | GraphFailure> {
-  const { parent, name, size, signal } = what;
+  const { parent, name, signal } = what;
   // Drives at work have been seen to replace a file by a session that was told not to.
   const taken = await deps.drive.lookAtChild(parent, name, signal);
   if (taken.kind === "ok") return { kind: "conflict", existingName: taken.found.item.name };
@@ -170,7 +170,8 @@ async function begin(
     const answer = await deps.graph.call({
       method: "POST",
       path: `${deps.drive.addressOfChild(parent, name)}/createUploadSession`,
-      body: { item: { "@microsoft.graph.conflictBehavior": "fail", name, fileSize: size } },
+      // Drives for work refuse `fileSize`, which is documented for personal drives only.
+      body: { item: { "@microsoft.graph.conflictBehavior": "fail", name } },
       signal,
     });
     if (answer.kind === "ok") {

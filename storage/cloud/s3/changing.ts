@@ -2,7 +2,7 @@ import type { Store } from "./context.ts";
 import { findObject } from "./context.ts";
 import { toVersionId, unquote, type BucketClient } from "../../s3/client.ts";
 import { isThereBeside } from "./listing.ts";
-import { isPrecondition, isRace, type Refused } from "../../s3/failures.ts";
+import { isPrecondition, isRace, isRefused, type Refused } from "../../s3/failures.ts";
 import type { Failure } from "../outcomes.ts";
 
 /** What became of a change of one object. */
@@ -55,15 +55,49 @@ export async function putNew(
   },
 ): Promise<Changed> {
   const { key, body, contentType, signal } = object;
-  const headers = {
-    ...(contentType === undefined ? {} : { "content-type": contentType }),
-    ...(store.findings.guards.put ? { "if-none-match": "*" } : {}),
-  };
+  const type = contentType === undefined ? {} : { "content-type": contentType };
+  const { put } = store.findings.guards;
   return toChanged(
-    await throughRaces(store, signal, () =>
-      store.client.ask({ method: "PUT", key, body, headers, signal }),
+    await createOnly(
+      store,
+      { key, condition: put ? NEW_HEADERS : undefined, signal },
+      (condition) =>
+        throughRaces(store, signal, () =>
+          store.client.ask({
+            method: "PUT",
+            key,
+            body,
+            headers: { ...type, ...condition },
+            signal,
+          }),
+        ),
     ),
   );
+}
+
+/** The condition that no object has the key. */
+export const NEW_HEADERS: Readonly<Record<string, string>> = { "if-none-match": "*" };
+
+/**
+ * Sends a request that creates an object, with `condition` as headers. Versity's gateway counts a delete marker as an object
+ * and refuses the condition. Then the request is sent again without it; nothing is lost if another client is faster, because
+ * the bucket keeps versions.
+ */
+export async function createOnly<T extends { readonly kind: string }>(
+  store: Store,
+  create: {
+    readonly key: string;
+    /** Undefined where the server does not keep it. */
+    readonly condition: Readonly<Record<string, string>> | undefined;
+    readonly signal: AbortSignal;
+  },
+  send: (condition: Readonly<Record<string, string>>) => Promise<T | Refused>,
+): Promise<T | Refused> {
+  const { key, condition, signal } = create;
+  const sent = await send(condition ?? {});
+  if (condition === undefined || !store.findings.isVersioned) return sent;
+  if (!isRefused(sent) || !isPrecondition(sent)) return sent;
+  return (await findObject(store, key, signal)) === undefined ? send({}) : sent;
 }
 
 /**

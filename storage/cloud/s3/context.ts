@@ -27,6 +27,8 @@ export interface Findings {
   readonly guards: Guards;
   /** Deleted objects stay as older versions. */
   readonly isVersioned: boolean;
+  /** Listings contain folders in which every object is deleted. */
+  readonly listsDeletedFolders: boolean;
   /** The key may write: without that nothing could be proved. */
   readonly isWritable: boolean;
   readonly keySpelling: Spelling;

@@ -1,5 +1,5 @@
 import type { Failure } from "../outcomes.ts";
-import { throughRaces, type Changed } from "./changing.ts";
+import { createOnly, NEW_HEADERS, throughRaces, type Changed } from "./changing.ts";
 import { unquote, type ObjectHead } from "../../s3/client.ts";
 import { findObject, type Store } from "./context.ts";
 import { uploadInParts, type Part } from "./multipart.ts";
@@ -23,7 +23,7 @@ export type Copied =
 
 /** Keeps a copy from replacing anything: the common header, and Cloudflare's. */
 export const NEW_COPY_HEADERS: Readonly<Record<string, string>> = {
-  "if-none-match": "*",
+  ...NEW_HEADERS,
   "cf-copy-destination-if-none-match": "*",
 };
 
@@ -69,14 +69,14 @@ export function toSourceHeaders(
 }
 
 async function copyAtOnce(store: Store, { from, source, to, signal }: Copy): Promise<Changed> {
-  const headers = {
-    ...toSourceHeaders(store, from, source.etag),
-    ...(store.findings.guards.copyDestination ? NEW_COPY_HEADERS : {}),
-  };
-  const sent = await throughRaces(store, signal, () =>
-    store.client.askForBody(
-      { method: "PUT", key: to, headers, isLong: true, signal },
-      "CopyObjectResult",
+  const sourceHeaders = toSourceHeaders(store, from, source.etag);
+  const condition = store.findings.guards.copyDestination ? NEW_COPY_HEADERS : undefined;
+  const sent = await createOnly(store, { key: to, condition, signal }, (isNew) =>
+    throughRaces(store, signal, () =>
+      store.client.askForBody(
+        { method: "PUT", key: to, headers: { ...sourceHeaders, ...isNew }, isLong: true, signal },
+        "ETag",
+      ),
     ),
   );
   if (sent.kind === "refused") return toUncopied(sent);
@@ -115,7 +115,7 @@ async function copyInParts(store: Store, copy: Copy): Promise<Changed | Failure>
             isLong: true,
             signal,
           },
-          "CopyPartResult",
+          "ETag",
         );
         if (sent.kind === "refused") return toUncopied(sent);
         parts.push({ number, etag: unquote(sent.fields["ETag"] ?? "") });

@@ -34,6 +34,7 @@ export function toPowers({ guards, isVersioned }: Findings): Powers {
 /** Findings as they are kept with the connection. */
 export function toFacts(findings: Findings): Facts {
   const { guards, region, isVersioned, isWritable, keySpelling, prefixSpelling } = findings;
+  const { listsDeletedFolders } = findings;
   return {
     region,
     conditional_put: guards.put,
@@ -42,6 +43,7 @@ export function toFacts(findings: Findings): Facts {
     conditional_copy_destination: guards.copyDestination,
     conditional_delete: guards.remove,
     versioned: isVersioned,
+    lists_deleted_folders: listsDeletedFolders,
     writable: isWritable,
     key_spelling: keySpelling,
     prefix_spelling: prefixSpelling,
@@ -61,6 +63,8 @@ export function toFindings(facts: Facts, region: string): Findings {
       remove: is("conditional_delete"),
     },
     isVersioned: is("versioned"),
+    // Unknown until the first check of a connection from before: assumed, as hiding such a folder costs only requests.
+    listsDeletedFolders: is("versioned") && facts["lists_deleted_folders"] !== false,
     isWritable: is("writable"),
     keySpelling: toSpelling(facts["key_spelling"]),
     prefixSpelling: toSpelling(facts["prefix_spelling"]),

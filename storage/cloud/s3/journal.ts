@@ -1,7 +1,9 @@
-import type { Failure } from "../outcomes.ts";
+import { createHash } from "node:crypto";
+import { pipeline } from "node:stream/promises";
+import { BrokenOff, type Failure } from "../outcomes.ts";
 import { asCount, parseJsonObject, type JsonObject } from "../json.ts";
 import { keepFolder, removeObject } from "./changing.ts";
-import { toSeconds } from "../../s3/client.ts";
+import { toSeconds, type ObjectHead } from "../../s3/client.ts";
 import { findObject, turnOf, type Store } from "./context.ts";
 import { OWN_FOLDER } from "./keys.ts";
 import { pagesOf, type KeyEntry } from "./listing.ts";
@@ -71,16 +73,17 @@ export async function withJournal<T>(
 }
 
 /**
- * Settles what earlier runs of this daemon left behind in this connection: a move whose copy is there is ended by deleting
- * the source, a multipart upload is aborted. What runs at the moment is left alone, and so is what another daemon has begun
- * until it is old. With `everything` old entries of other connections and old probes go, too, with what those have begun to
- * upload.
+ * Finishes or undoes what earlier runs of this daemon left behind in this connection. A move whose copy exists is finished by
+ * deleting the source; a multipart upload is aborted. Entries of running calls are left alone, and so are entries of other
+ * daemons until they are old. With `everything`, old entries of other connections and old probes are removed as well.
+ * Returns `pending` when an entry cannot be decided yet: the server may still be copying, or another call uses the name.
  */
-export async function settleJournal(
+export async function recoverJournal(
   store: Store,
   everything: boolean,
   signal: AbortSignal,
-): Promise<Failure | undefined> {
+): Promise<Failure | "pending" | undefined> {
+  let isPending = false;
   const prefix = everything ? `${store.keys.root}${OWN_FOLDER}/` : folderOf(store);
   const entries = await listOwn(store, prefix, signal);
   if ("kind" in entries) return entries;
@@ -89,13 +92,14 @@ export async function settleJournal(
     if (key.startsWith(`${store.keys.root}${OWN_FOLDER}/probe/`)) {
       if (ageOf(store, entry) > DAY_MS) await purge(store, key, signal);
     } else if (key.startsWith(journalOf(store)) && !isRunning(store, entry)) {
-      const failed = await settle(store, key, signal);
-      if (failed !== undefined) return failed;
+      const failed = await recover(store, key, signal);
+      if (failed === "pending") isPending = true;
+      else if (failed !== undefined) return failed;
     }
   }
   // What a probe has begun.
   if (everything) await abortOldUploads(store.client, prefix, store.deps.clock() - DAY_MS, signal);
-  return undefined;
+  return isPending ? "pending" : undefined;
 }
 
 /** Whether whoever has written an entry may still be at it. */
@@ -108,20 +112,19 @@ function ageOf({ deps }: Store, { modifiedAt = deps.clock() }: KeyEntry): number
   return deps.clock() - modifiedAt;
 }
 
-async function settle(
+async function recover(
   store: Store,
   key: string,
   signal: AbortSignal,
-): Promise<Failure | undefined> {
+): Promise<Failure | "pending" | undefined> {
   const read = await readEntry(store, key, signal);
   if (read === undefined || !("entry" in read)) return read;
   const { entry, writtenAt } = read;
-  const settled =
+  const failed =
     entry.kind === "move"
-      ? await settleMove(store, entry, signal)
-      : await settleUpload(store, { ...entry, writtenAt, at: key }, signal);
-  if (settled === "later") return undefined;
-  if (settled !== undefined) return settled;
+      ? await recoverMove(store, entry, writtenAt, signal)
+      : await recoverUpload(store, { ...entry, writtenAt, at: key }, signal);
+  if (failed !== undefined) return failed;
   await purge(store, key, signal);
   return undefined;
 }
@@ -141,23 +144,42 @@ async function readEntry(
   return entry === undefined ? undefined : { entry, writtenAt };
 }
 
-/** The source goes only while it is the one that was to be moved, and a copy that is proved to be its own is there. */
-async function settleMove(
+/** A server goes on copying when the connection of the request is closed; after this time it has certainly ended. */
+const COPYING_MS = 15 * 60_000;
+/** Servers round times to seconds. */
+const ROUNDING_MS = 2_000;
+
+/** Deletes the source if it is still the object that was to be moved and the target is proved to be its copy. */
+async function recoverMove(
   store: Store,
   entry: Extract<JournalEntry, { kind: "move" }>,
+  writtenAt: number,
   signal: AbortSignal,
-): Promise<Failure | undefined> {
-  const { from, to, etag, copied = etag, modifiedAt } = entry;
+): Promise<Failure | "pending" | undefined> {
+  const { from, to, etag, modifiedAt } = entry;
+  const found = await findBoth(store, entry, signal);
+  if (found === undefined || "kind" in found) return found;
+  const { source, target } = found;
+  if (target === undefined)
+    return store.deps.clock() - writtenAt < COPYING_MS ? "pending" : undefined;
+  let { copied = etag } = entry;
+  // Some servers give the copy of an object in parts another tag, which a crash keeps out of the journal.
+  const mayBeCopy =
+    entry.copied === undefined &&
+    target.size === source.size &&
+    (target.modifiedAt ?? 0) >= writtenAt - ROUNDING_MS;
+  if (target.etag !== copied && mayBeCopy) {
+    const isSame = await haveSameBytes(store, entry, found, signal);
+    if (typeof isSame === "object") return isSame;
+    if (isSame) copied = target.etag;
+  }
+  if (target.etag !== copied) return undefined;
   return store.deps.turns.inTurn([turnOf(store, from), turnOf(store, to)], async () => {
-    for (const [key, wanted, since] of [
-      [to, copied, undefined],
-      [from, etag, modifiedAt],
-    ] as const) {
-      const head = await findObject(store, key, signal);
-      if (head?.kind === "refused") return toChangeFailure(head.failure);
-      if (head?.etag !== wanted) return undefined;
-      if (since !== undefined && head.modifiedAt !== since) return undefined;
-    }
+    const now = await findBoth(store, entry, signal);
+    if (now === undefined || "kind" in now) return now;
+    if (now.target?.etag !== copied || now.source.modifiedAt !== source.modifiedAt)
+      return undefined;
+    if (modifiedAt !== undefined && now.source.modifiedAt !== modifiedAt) return undefined;
     const parent = from.slice(0, from.lastIndexOf("/") + 1);
     const kept = await keepFolder(store, parent, from, signal);
     if (kept !== undefined) return kept;
@@ -166,11 +188,57 @@ async function settleMove(
   });
 }
 
+interface BothObjects {
+  readonly source: ObjectHead;
+  readonly target: ObjectHead | undefined;
+}
+
+/** Looks up source and target of a move. Undefined: the source is gone or has changed, so nothing is left to do. */
+async function findBoth(
+  store: Store,
+  { from, to, etag, modifiedAt }: Extract<JournalEntry, { kind: "move" }>,
+  signal: AbortSignal,
+): Promise<BothObjects | Failure | undefined> {
+  const source = await findObject(store, from, signal);
+  if (source?.kind === "refused") return toChangeFailure(source.failure);
+  if (source?.etag !== etag) return undefined;
+  if (modifiedAt !== undefined && source.modifiedAt !== modifiedAt) return undefined;
+  const target = await findObject(store, to, signal);
+  if (target?.kind === "refused") return toChangeFailure(target.failure);
+  return { source, target };
+}
+
+/** Compares the bytes of source and target by their hashes. False when one of them changes meanwhile. */
+async function haveSameBytes(
+  store: Store,
+  { from, to }: { readonly from: string; readonly to: string },
+  { source, target }: BothObjects,
+  signal: AbortSignal,
+): Promise<boolean | Failure> {
+  const hashOf = async (key: string, etag = ""): Promise<string | Failure> => {
+    const headers = { "if-match": `"${etag}"` };
+    const sent = await store.client.send({ method: "GET", key, headers, signal });
+    if (sent.kind === "refused") return toChangeFailure(sent.failure);
+    const hash = createHash("sha256");
+    try {
+      await pipeline(sent.answer.stream(source.size), hash);
+    } catch (error) {
+      if (error instanceof BrokenOff) return toChangeFailure(error.failure);
+      throw error;
+    }
+    return hash.digest("hex");
+  };
+  const [first, second] = await Promise.all([hashOf(from, source.etag), hashOf(to, target?.etag)]);
+  for (const hash of [first, second])
+    if (typeof hash === "object") return hash.kind === "stale" ? false : hash;
+  return first === second;
+}
+
 /**
- * An entry without an id was written just before the server was asked for one. `later` when somebody is at the same name in
- * this moment, whose upload cannot be told from it.
+ * Aborts the upload of an entry. An entry without an id was written just before the server was asked for one. Returns
+ * `pending` while another call uploads to the same name: the two uploads cannot be told apart.
  */
-async function settleUpload(
+async function recoverUpload(
   store: Store,
   entry: Extract<JournalEntry, { kind: "upload" }> & {
     readonly writtenAt: number;
@@ -178,7 +246,7 @@ async function settleUpload(
     readonly at: string;
   },
   signal: AbortSignal,
-): Promise<Failure | "later" | undefined> {
+): Promise<Failure | "pending" | undefined> {
   const { client } = store;
   const { key, uploadId, writtenAt } = entry;
   if (uploadId !== undefined) return abortUpload(client, key, uploadId, signal);
@@ -194,16 +262,16 @@ async function settleUpload(
   return undefined;
 }
 
-/** The ids of uploads of the same name that other entries tell of; `later` when one that runs has not come to tell yet. */
+/** Returns the ids of uploads of the same name in other entries; `pending` while a running call has no id yet. */
 async function findNoted(
   store: Store,
   { at, key }: { readonly at: string; readonly key: string },
   signal: AbortSignal,
-): Promise<ReadonlySet<string> | Failure | "later"> {
+): Promise<ReadonlySet<string> | Failure | "pending"> {
   const noted = new Set<string>();
   const entries = await listOwn(store, journalOf(store), signal);
   if ("kind" in entries) return entries;
-  if (entries.length >= OWN_OBJECTS_MAX) return "later";
+  if (entries.length >= OWN_OBJECTS_MAX) return "pending";
   for (const other of entries.filter((one) => one.key !== at)) {
     const read = await readEntry(store, other.key, signal);
     if (read === undefined) continue;
@@ -211,7 +279,7 @@ async function findNoted(
     const { entry } = read;
     if (entry.kind !== "upload" || entry.key !== key) continue;
     if (entry.uploadId !== undefined) noted.add(entry.uploadId);
-    else if (isRunning(store, other)) return "later";
+    else if (isRunning(store, other)) return "pending";
   }
   return noted;
 }

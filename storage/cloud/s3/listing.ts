@@ -4,7 +4,7 @@ import { createGathering } from "../gathering.ts";
 import type { ListOutcome, ProviderItem } from "../provider.ts";
 import type { ListedObject, ListedPage } from "../../s3/responses.ts";
 import { toSeconds, toVersionId, unquote, type ObjectHead } from "../../s3/client.ts";
-import type { Findings, Spelling, Store } from "./context.ts";
+import { hasKeys, type Findings, type Spelling, type Store } from "./context.ts";
 import { childOf, OWN_FOLDER, splitId, toShadow } from "./keys.ts";
 import { toChangeFailure } from "../../s3/failures.ts";
 
@@ -98,12 +98,46 @@ export async function isThereBeside(
   signal: AbortSignal,
 ): Promise<boolean | Failure> {
   if (prefix === store.keys.root) return true;
-  const query = { prefix, delimiter: "/", "max-keys": "2" };
-  const page = await store.client.page(query, signal);
-  if (page.kind === "refused") return toListFailure(page.failure);
-  const read = understand(page, prefix, store);
-  if (read === undefined) return broken("other_keys");
-  return [...read.entries.map(({ key }) => key), ...read.prefixes].some((found) => found !== own);
+  const { listsDeletedFolders } = store.findings;
+  const query = { prefix, delimiter: "/", ...(listsDeletedFolders ? {} : { "max-keys": "2" }) };
+  for await (const page of pagesOf(store, query, signal)) {
+    if (page.kind !== "ok") return page;
+    if (page.entries.some(({ key }) => key !== own)) return true;
+    const live = await keepLive(
+      store,
+      page.prefixes.filter((found) => found !== own),
+      signal,
+    );
+    if ("kind" in live) return live;
+    if (live.length > 0) return true;
+  }
+  return false;
+}
+
+/** Checks of folders that run at the same time. */
+const CHECKS_AT_ONCE = 8;
+
+/**
+ * Returns the prefixes under which there is an object. MinIO, Versity's gateway and moto list folders in a versioned bucket
+ * that contain delete markers only; there, one request for each folder tells.
+ */
+async function keepLive(
+  store: Store,
+  prefixes: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly string[] | Failure> {
+  if (!store.findings.listsDeletedFolders) return prefixes;
+  const live: string[] = [];
+  for (let at = 0; at < prefixes.length; at += CHECKS_AT_ONCE) {
+    const batch = prefixes.slice(at, at + CHECKS_AT_ONCE);
+    const found = await Promise.all(batch.map((prefix) => hasKeys(store, prefix, signal)));
+    for (const [index, isLive] of found.entries()) {
+      if (typeof isLive === "object") return toListFailure(isLive.failure);
+      const prefix = batch[index];
+      if (isLive && prefix !== undefined) live.push(prefix);
+    }
+  }
+  return live;
 }
 
 /** Everything in a folder. */
@@ -137,7 +171,9 @@ export async function listFolder(
       const failure = gathered.add(item, undefined);
       if (failure !== undefined) return failure;
     }
-    for (const below of page.prefixes) {
+    const prefixes = await keepLive(store, page.prefixes, signal);
+    if ("kind" in prefixes) return prefixes;
+    for (const below of prefixes) {
       exists = true;
       const name = toLeaf(store, below.slice(0, -1));
       if (folder === "" && name === OWN_FOLDER) continue;

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Failure } from "../outcomes.ts";
-import type { Changed } from "./changing.ts";
+import { createOnly, NEW_HEADERS, type Changed } from "./changing.ts";
 import { toVersionId, unquote } from "../../s3/client.ts";
 import { findObject, type Store } from "./context.ts";
 import { withJournal } from "./journal.ts";
@@ -71,7 +71,7 @@ async function begin(
 ): Promise<string | Refused | Failure> {
   const started = await client.askForBody(
     { method: "POST", key, query: { uploads: "" }, headers, signal },
-    "InitiateMultipartUploadResult",
+    "UploadId",
   );
   if (started.kind === "refused") return started;
   const uploadId = started.fields["UploadId"] ?? "";
@@ -85,21 +85,21 @@ async function complete(
   parts: readonly Part[],
 ): Promise<Changed | Failure> {
   const body = Buffer.from(toCompletion(parts));
+  const condition = store.findings.guards.multipart ? NEW_HEADERS : undefined;
   const send = () =>
-    store.client.askForBody(
-      {
-        method: "POST",
-        key,
-        query: { uploadId },
-        headers: {
-          "content-type": "application/xml",
-          ...(store.findings.guards.multipart ? { "if-none-match": "*" } : {}),
+    createOnly(store, { key, condition, signal }, (isNew) =>
+      store.client.askForBody(
+        {
+          method: "POST",
+          key,
+          query: { uploadId },
+          headers: { "content-type": "application/xml", ...isNew },
+          body,
+          isLong: true,
+          signal,
         },
-        body,
-        isLong: true,
-        signal,
-      },
-      "CompleteMultipartUploadResult",
+        "ETag",
+      ),
     );
   let sent = await send();
   if (sent.kind === "refused" && isRace(sent)) {

@@ -1,7 +1,7 @@
 import type { Failure } from "../outcomes.ts";
 import { findObject, hasKeys, type Store } from "./context.ts";
 import { childOf, splitId } from "./keys.ts";
-import { toChangeFailure, type Refused } from "../../s3/failures.ts";
+import { isRefused, toChangeFailure, type Refused } from "../../s3/failures.ts";
 
 /** A place where something is to be made. */
 export interface Place {
@@ -32,7 +32,9 @@ export async function refusePlace(
     hasKeys(store, `${place.key}/`, signal),
     place.parent === "" ? true : hasKeys(store, place.parentPrefix, signal),
   ]);
-  const refused = [file, folder, parent].find((one): one is Refused => isRefused(one));
+  const refused = [file, folder, parent].find(
+    (one): one is Refused => typeof one === "object" && isRefused(one),
+  );
   if (refused !== undefined) return toChangeFailure(refused.failure);
   if (parent !== true) return { kind: "stale", note: "parent_gone" };
   return file === undefined && folder === false
@@ -62,8 +64,4 @@ export async function refuseDestination(
   return file === undefined
     ? { kind: "stale", note: "parent_gone" }
     : { kind: "invalid_destination", reason: "not_a_folder" };
-}
-
-function isRefused(value: unknown): boolean {
-  return typeof value === "object" && value !== null && "kind" in value && value.kind === "refused";
 }

@@ -44,12 +44,16 @@ export async function probe(
     if ("kind" in spelled) return spelled;
     const guards = await probeGuards(store, { key, other, etag }, signal);
     if ("kind" in guards) return guards;
+    const isVersioned = version !== undefined && version !== "" && version !== "null";
+    const ghosts = isVersioned && (await probeDeletedFolder(store, spelled, folder, signal));
+    if (typeof ghosts === "object") return ghosts;
     return {
       kind: "ok",
       findings: {
         region: store.client.region(),
         guards,
-        isVersioned: version !== undefined && version !== "" && version !== "null",
+        isVersioned,
+        listsDeletedFolders: ghosts,
         isWritable: true,
         ...spelled,
       },
@@ -101,7 +105,7 @@ async function probeGuards(
   const otherTag = unquote(second.headers["etag"] ?? "");
 
   const copy = (headers: Readonly<Record<string, string>>) =>
-    store.client.askForBody({ method: "PUT", key: other, headers, signal }, "CopyObjectResult");
+    store.client.askForBody({ method: "PUT", key: other, headers, signal }, "ETag");
   const asSource = toSourceHeaders(store, key, etag);
   const changed = await copy({ ...asSource, "x-amz-copy-source-if-match": `"${"0".repeat(32)}"` });
   failed = note("copySource", await isKept(changed, other, otherTag));
@@ -138,10 +142,7 @@ async function probeMultipart(
   const before = await findObject(store, key, signal);
   if (before?.kind !== "object") return gone(before);
   const query = { uploads: "" };
-  const started = await store.client.askForBody(
-    { method: "POST", key, query, signal },
-    "InitiateMultipartUploadResult",
-  );
+  const started = await store.client.askForBody({ method: "POST", key, query, signal }, "UploadId");
   // A server without multipart uploads refuses each of them by itself.
   if (started.kind === "refused") return started.status === 0 ? started : false;
   const uploadId = started.fields["UploadId"] ?? "";
@@ -166,7 +167,7 @@ async function probeMultipart(
         ),
         signal,
       },
-      "CompleteMultipartUploadResult",
+      "ETag",
     );
     if (completed.kind !== "refused") return false;
     if (completed.status === 0) return completed;
@@ -175,6 +176,34 @@ async function probeMultipart(
     return completed.failure.kind === "changed" && after?.etag === before.etag;
   } finally {
     await abortUpload(store.client, key, uploadId, AbortSignal.timeout(CLEAN_MS));
+  }
+}
+
+/** Whether a folder is still listed after its only object was deleted and has left a delete marker. */
+async function probeDeletedFolder(
+  store: Store,
+  { prefixSpelling }: Pick<Findings, "prefixSpelling">,
+  folder: string,
+  signal: AbortSignal,
+): Promise<boolean | Failure> {
+  const { client } = store;
+  const key = `${folder}deleted/1`;
+  const made = await put(store, key, "1", {}, signal);
+  if (made.kind === "refused") return toChangeFailure(made.failure);
+  const removed = await client.ask({ method: "DELETE", key, signal });
+  try {
+    if (removed.kind === "refused") return toChangeFailure(removed.failure);
+    const page = await client.page({ prefix: folder, delimiter: "/" }, signal);
+    if (page.kind === "refused") return toChangeFailure(page.failure);
+    const spelling = page.isEncoded ? prefixSpelling : "none";
+    return page.prefixes.some((text) => decodeKey(text, spelling) === `${folder}deleted/`);
+  } finally {
+    const clean = AbortSignal.timeout(CLEAN_MS);
+    for (const sent of [removed, made]) {
+      const versionId = sent.kind === "done" ? sent.headers["x-amz-version-id"] : undefined;
+      if (versionId !== undefined)
+        await client.ask({ method: "DELETE", key, query: { versionId }, signal: clean });
+    }
   }
 }
 

@@ -179,8 +179,8 @@ async function sendBatch(
   const read = await readDeleteResult(sent.answer);
   if (read.kind !== "ok") return { failure: read, left: targets, isUnknown: true };
   const now = store.deps.clock();
-  if (read.root !== "DeleteResult") {
-    const failure = toChangeFailure(toFailure(500, read.code, {}, now));
+  if (!/^Delete\w*(Result|Response)$/.test(read.root)) {
+    const failure = toChangeFailure(toFailure({ status: 500, code: read.code }, now));
     return { failure, left: targets, isUnknown: true };
   }
   // What is gone already is as good as deleted, whatever a server calls it.
@@ -190,7 +190,7 @@ async function sendBatch(
   const status = first.code === "AccessDenied" ? 403 : 500;
   const failed = new Set(refused.map(({ key }) => key));
   return {
-    failure: toChangeFailure(toFailure(status, first.code, {}, now)),
+    failure: toChangeFailure(toFailure({ status, code: first.code }, now)),
     left: targets.filter(({ key }) => failed.has(key)),
     isUnknown: false,
   };

@@ -3,7 +3,7 @@ import type { CheckOutcome, CloudProvider, Powers } from "../provider.ts";
 import { putNew, removeObject } from "./changing.ts";
 import { find, hasKeys, turnOf, type Store } from "./context.ts";
 import { toFacts } from "./facts.ts";
-import { settleJournal } from "./journal.ts";
+import { recoverJournal } from "./journal.ts";
 import { refuseName, splitId } from "./keys.ts";
 import { isThereBeside, listFolder, toFolderItem, toItem } from "./listing.ts";
 import { refuseDestination, refusePlace, toPlace, type Place } from "./names.ts";
@@ -14,22 +14,29 @@ import { mayHaveLanded, toChangeFailure } from "../../s3/failures.ts";
 import { remove } from "./remove.ts";
 import { upload } from "./upload.ts";
 
-/** A bucket as a storage. With `isSettled` nothing of earlier runs can be left in it. */
-export function createS3(store: Store, can: Powers, isSettled: boolean): CloudProvider {
-  let settled = isSettled;
+/** How long a journal entry that cannot be decided yet is left alone. */
+const RECOVERY_AGAIN_MS = 10_000;
 
-  /** Ends what an earlier run left half done, once, before anything else is seen or changed. */
-  async function settle(signal: AbortSignal): Promise<void> {
-    if (settled || !store.findings.isWritable) return;
-    // Where that fails now the call itself will tell why, and the next one tries again.
-    settled = (await settleJournal(store, false, signal)) === undefined;
+/** Returns the provider of a bucket. With `isRecovered` no earlier run can have left anything in its journal. */
+export function createS3(store: Store, can: Powers, isRecovered: boolean): CloudProvider {
+  let recovered = isRecovered;
+  let notBefore = 0;
+
+  /** Recovers the journal of an earlier run before anything else is read or changed. */
+  async function recover(signal: AbortSignal): Promise<void> {
+    const { clock } = store.deps;
+    if (recovered || !store.findings.isWritable || clock() < notBefore) return;
+    // A failure shows in the call itself, and the next call tries again.
+    const outcome = await recoverJournal(store, false, signal);
+    recovered = outcome === undefined;
+    if (outcome === "pending") notBefore = clock() + RECOVERY_AGAIN_MS;
   }
 
   return {
     can,
 
     async list({ folder, signal }) {
-      await settle(signal);
+      await recover(signal);
       return listFolder(store, folder, signal);
     },
 
@@ -46,7 +53,7 @@ export function createS3(store: Store, can: Powers, isSettled: boolean): CloudPr
     async createFolder({ parent, name, signal }) {
       const place = placeOf(parent, name);
       if ("kind" in place) return place;
-      await settle(signal);
+      await recover(signal);
       return createFolder(store, place, signal);
     },
 
@@ -56,7 +63,7 @@ export function createS3(store: Store, can: Powers, isSettled: boolean): CloudPr
         source.content.destroy();
         return place;
       }
-      await settle(source.signal);
+      await recover(source.signal);
       return upload(store, { to: place, ...source });
     },
 
@@ -64,13 +71,13 @@ export function createS3(store: Store, can: Powers, isSettled: boolean): CloudPr
       const { parent, name: before } = splitId(id);
       const place = name === before ? toPlace(store, parent, name) : placeOf(parent, name);
       if ("kind" in place) return place;
-      await settle(signal);
+      await recover(signal);
       return relocate(store, { id, to: place, expected, signal });
     },
 
     async move({ id, parent, expected, signal }) {
       const { name } = splitId(id);
-      await settle(signal);
+      await recover(signal);
       const fault = await refuseDestination(store, id, parent, signal);
       if (fault !== undefined) return fault;
       const place = toPlace(store, parent, name);
@@ -79,7 +86,7 @@ export function createS3(store: Store, can: Powers, isSettled: boolean): CloudPr
     },
 
     async delete({ id, expected, permanently = false, signal }) {
-      await settle(signal);
+      await recover(signal);
       return remove(store, { id, expected, permanently, signal });
     },
 
@@ -102,9 +109,11 @@ export async function lookAt(store: Store, signal: AbortSignal): Promise<CheckOu
   if (probed.kind !== "ok") return probed;
   const { findings } = probed;
   const failed = findings.isWritable
-    ? await settleJournal({ ...store, findings }, true, signal)
+    ? await recoverJournal({ ...store, findings }, true, signal)
     : undefined;
-  return failed ?? { kind: "ok", facts: toFacts(findings) };
+  return failed === undefined || failed === "pending"
+    ? { kind: "ok", facts: toFacts(findings) }
+    : failed;
 }
 
 /** A folder is an empty object whose key ends in a slash. */

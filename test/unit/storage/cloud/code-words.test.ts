@@ -8,7 +8,7 @@ import type { ProviderAnswer } from "../../../../storage/cloud/transport.ts";
 // What an adapter notes of a failure goes to the log: codes of the provider's, and nothing that its answer repeats.
 
 const notes: Record<string, (code: string) => Promise<{ readonly note?: string }>> = {
-  s3: async (code) => toFailure(400, code, {}, 0),
+  s3: async (code) => toFailure({ status: 400, code }, 0),
   dropbox: async (code) => toDropboxFailure(head, { error: { ".tag": "path", path: code } }, 0),
   onedrive: async (code) => toGraphFailure(head, { error: { code } }, 0),
   google_drive: async (code) => {

@@ -57,6 +57,24 @@ async function connected(...args: Parameters<typeof connect>) {
   return outcome;
 }
 
+describe("servers that differ from Amazon's", () => {
+  test("may name the document element of a multipart upload otherwise", async () => {
+    const { facts } = await connected(await start({ otherElements: true }));
+    expect(facts).toMatchObject({ conditional_multipart: true });
+  });
+
+  test("may refuse a name with status 400: an invalid name, not an outage", async () => {
+    for (const code of ["", "InvalidArgument", "400 BAD_REQUEST"]) {
+      const { provider } = await connected(await start({ refusesBackslash: code }));
+      expect(await tryUpload(provider, "", "a\\b.txt", "x")).toMatchObject({
+        kind: "invalid_name",
+        rule: "refused_by_provider",
+      });
+      expect((await provider.list({ folder: "", signal: calm })).kind).toBe("ok");
+    }
+  });
+});
+
 describe("what a server does is found out", () => {
   test("and nothing of that stays", async () => {
     const server = await start({ isVersioned: true });
@@ -64,6 +82,7 @@ describe("what a server does is found out", () => {
     expect(facts).toEqual({
       region: "us-east-1",
       conditional_put: true,
+      lists_deleted_folders: false,
       conditional_multipart: true,
       conditional_copy_source: true,
       conditional_copy_destination: true,

@@ -59,7 +59,8 @@ describe.each(Object.entries(servers))("a rename on a server that %s", (_name, s
   test.each(Object.entries(steps))(
     "that a dead daemon broke off at %s leaves a whole file",
     async (_step, accept) => {
-      const { provider, proxy, leftovers, connect, facts } = await open({ server });
+      const subject = await open({ server });
+      const { provider, proxy, leftovers, connect, facts } = subject;
       const file = await put(provider, "", "before.txt", "content");
       // From this step on nothing gets through any more, as when the process is gone.
       proxy.after(accept, async () => proxy.faults.refuse());
@@ -69,9 +70,12 @@ describe.each(Object.entries(servers))("a rename on a server that %s", (_name, s
       expect(contents.length).toBeGreaterThan(0);
       expect(new Set(contents)).toEqual(new Set(["content"]));
       const again = await connect({ facts });
-      const settled = await list(again, "");
-      expect(settled).toHaveLength(1);
-      if (outcome.kind === "ok") expect(settled[0]?.name).toBe("after.txt");
+      const recovered = await list(again, "");
+      expect(recovered).toHaveLength(1);
+      if (outcome.kind === "ok") expect(recovered[0]?.name).toBe("after.txt");
+      // Without a copy the entry stays until the server cannot be copying any more.
+      subject.server.store.age(16 * 60_000);
+      await list(await connect({ facts }), "");
       expect(await leftovers()).toEqual([]);
     },
   );
@@ -124,6 +128,44 @@ describe("a copy", () => {
     proxy.faults.clear();
     expect(await names(provider, "")).toEqual(["large.bin", "renamed.bin"]);
     expect(await names(await connect({ facts }), "")).toEqual(["renamed.bin"]);
+    expect(await leftovers()).toEqual([]);
+  });
+});
+
+describe("a daemon that dies during the copy", () => {
+  /** Renames a file made of parts while the connection breaks right after the journal's entry was written. */
+  async function dieBeforeCopy() {
+    const subject = await open();
+    const { provider, proxy, server } = subject;
+    const file = await put(provider, "", "large.bin", "x".repeat(550_000));
+    proxy.after(steps["the journal's entry"], async () => proxy.faults.refuse());
+    expect((await rename(provider, file, "renamed.bin")).kind).not.toBe("ok");
+    proxy.faults.clear();
+    const finishCopy = (bytes = server.store.current("large.bin")?.bytes) =>
+      server.store.put("renamed.bin", bytes ?? Buffer.alloc(0), {});
+    return { ...subject, finishCopy };
+  }
+
+  test("finishes the rename on its next start although the copy has an unknown tag", async () => {
+    const { connect, facts, leftovers, finishCopy } = await dieBeforeCopy();
+    finishCopy();
+    expect(await names(await connect({ facts }), "")).toEqual(["renamed.bin"]);
+    expect(await leftovers()).toEqual([]);
+  });
+
+  test("keeps the journal entry while the server may still be copying", async () => {
+    const { connect, facts, leftovers, finishCopy } = await dieBeforeCopy();
+    expect(await names(await connect({ facts }), "")).toEqual(["large.bin"]);
+    expect(await leftovers()).toHaveLength(1);
+    finishCopy();
+    expect(await names(await connect({ facts }), "")).toEqual(["renamed.bin"]);
+    expect(await leftovers()).toEqual([]);
+  });
+
+  test("keeps both files if another client stored other bytes under the new name", async () => {
+    const { connect, facts, leftovers, finishCopy } = await dieBeforeCopy();
+    finishCopy(Buffer.alloc(550_000, "y"));
+    expect(await names(await connect({ facts }), "")).toEqual(["large.bin", "renamed.bin"]);
     expect(await leftovers()).toEqual([]);
   });
 });
