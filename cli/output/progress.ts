@@ -61,15 +61,22 @@ export function createProgress(
 
   return {
     begin(name, total, from = 0) {
-      const one: Running = { name, total, from, startedAt: clock(), done: from, toldAt: -Infinity };
+      const one: Running = {
+        name,
+        total,
+        from,
+        startedAt: clock(),
+        done: from,
+        notifiedAt: -Infinity,
+      };
       underWay.add(one);
       begun += 1;
       return {
         update(bytes) {
           one.done = bytes;
           if (mode === "bar") draw();
-          if (mode !== "json" || clock() - one.toldAt < frameMs) return;
-          one.toldAt = clock();
+          if (mode !== "json" || clock() - one.notifiedAt < frameMs) return;
+          one.notifiedAt = clock();
           eventOf("progress", one);
         },
         end(outcome) {
@@ -125,7 +132,7 @@ interface Running {
   readonly from: number;
   readonly startedAt: number;
   done: number;
-  toldAt: number;
+  notifiedAt: number;
 }
 
 function toMode(io: Io, flags: CommonFlags, isMachine: boolean, dumb: boolean): ProgressMode {

@@ -6,7 +6,7 @@ import type { ForgeRepository } from "../../storage/tables/forge/repositories/re
 import { actionRoutes } from "../forge/actions/actions.routes.ts";
 import { createActions } from "../forge/actions/actions.service.ts";
 import { createCommitFinder, createPushReader } from "../forge/git/commit-readers.ts";
-import { createFollowing } from "../forge/git/following.ts";
+import { createPushRecorder } from "../forge/git/record-push.ts";
 import { gitRoutes } from "../forge/git/git.routes.ts";
 import { createPushJournal } from "../forge/git/push-journal.ts";
 import { createSmartHttp } from "../forge/git/smart-http.service.ts";
@@ -103,7 +103,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     request: createGuardedRequest(dispatcher),
     readPush,
   });
-  const { notifications, repositoryEvents, announceIssue } = createForgeNotifications({
+  const { notifications, repositoryEvents, notifyIssue } = createForgeNotifications({
     db,
     jobs: queue,
     readPush,
@@ -152,7 +152,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
   });
   const issues = createIssues({
     db,
-    announce: announceIssue,
+    notify: notifyIssue,
     hooks: createIssueHooks({ announce: hooks.announce, urls }),
   });
   const statuses = createStatuses({
@@ -203,18 +203,18 @@ async function openGitRoutes({
     readonly isAlone: boolean;
   }): Promise<readonly Route[]> {
   const { clock, settings } = input;
-  const follow = createFollowing({ db, git, locate, events });
+  const recordPush = createPushRecorder({ db, git, locate, events });
   const journal = createPushJournal({
     db,
     clock,
     git,
     locate,
-    follow,
+    recordPush,
     enqueue: queue.enqueue,
     log,
   });
   queue.register(journal.job);
   await journal.recover(isAlone);
   const pushBytesMax = settings.maxUploadBytes;
-  return gitRoutes(createSmartHttp({ db, git, locate, journal, follow, log, pushBytesMax }));
+  return gitRoutes(createSmartHttp({ db, git, locate, journal, recordPush, log, pushBytesMax }));
 }

@@ -1,3 +1,5 @@
+import type { ZodType } from "zod";
+
 /** What a job's work is told besides its payload. */
 export interface JobContext {
   readonly id: number;
@@ -23,12 +25,19 @@ export interface JobKind {
   run(payload: unknown, context: JobContext): Promise<void>;
 }
 
-/** Trying again would not help. */
+/** Thrown by a job that cannot succeed on a retry; the job is dead-lettered at once. */
 export class PermanentJobError extends Error {
   constructor(message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = "PermanentJobError";
   }
+}
+
+/** Parses a stored payload. Throws `PermanentJobError` when it does not fit the schema. */
+export function parsePayload<T>(schema: ZodType<T>, payload: unknown): T {
+  const parsed = schema.safeParse(payload);
+  if (parsed.success) return parsed.data;
+  throw new PermanentJobError("the payload does not fit the schema of its kind", parsed.error);
 }
 
 /** A kind with everything that it leaves to us. */

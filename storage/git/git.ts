@@ -152,8 +152,9 @@ function toProcess(child: ChildProcessByStdio<Writable, Readable, Readable>): Gi
     if (stderr.length < STDERR_BYTES_MAX)
       stderr += chunk.toString("utf8", 0, STDERR_BYTES_MAX - stderr.length);
   });
-  // A git that ends early closes its input; how it ended says why.
-  child.stdin.on("error", () => child.stdin.destroy());
+  // A git that exits early closes its input; `ended` says why. An unhandled error of a pipe would end the daemon.
+  for (const pipe of [child.stdin, child.stdout, child.stderr])
+    pipe.on("error", () => pipe.destroy());
   let timer: NodeJS.Timeout | undefined;
   const ended = new Promise<GitEnd>((resolve) => {
     child.once("error", (error: NodeJS.ErrnoException) => {

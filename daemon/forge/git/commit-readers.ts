@@ -1,10 +1,13 @@
-import { countCommits, findCommitId, readCommits } from "../../../storage/git/commits.ts";
+import {
+  type CommitFacts,
+  countCommits,
+  findCommitId,
+  readCommits,
+} from "../../../storage/git/commits.ts";
 import { type Git, GitError } from "../../../storage/git/git.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { isRefName } from "../../contract/forge/repositories/rules.ts";
-import type { PushedCommits } from "../hooks/payloads.view.ts";
 import type { RefChange } from "../repositories/events.ts";
-import type { FindCommit } from "../statuses/statuses.service.ts";
 
 export interface CommitReaderDeps {
   readonly git: Git;
@@ -12,13 +15,25 @@ export interface CommitReaderDeps {
   readonly locate: (repository: ForgeRepository) => Promise<string | undefined>;
 }
 
-/** Returns a reader of the commits of a push. It returns undefined when the files are missing or git cannot read them. */
-export function createPushReader({ git, locate }: CommitReaderDeps) {
-  return async (
-    repository: ForgeRepository,
-    change: RefChange,
-    commitsMax: number,
-  ): Promise<Omit<PushedCommits, "usernames"> | undefined> => {
+/** The commits that a push brought to one ref. */
+export interface PushCommits {
+  /** Newest first, at most as many as were asked for. */
+  readonly commits: readonly CommitFacts[];
+  /** The count of all. */
+  readonly total: number;
+  /** The commit that the ref names after the push. */
+  readonly head: CommitFacts | undefined;
+}
+
+/** Reads the commits of a push. Returns undefined when the files are missing or git cannot read them. */
+export type ReadPush = (
+  repository: ForgeRepository,
+  change: RefChange,
+  commitsMax: number,
+) => Promise<PushCommits | undefined>;
+
+export function createPushReader({ git, locate }: CommitReaderDeps): ReadPush {
+  return async (repository, change, commitsMax) => {
     const directory = await locate(repository);
     const { after } = change;
     if (directory === undefined || after === undefined) return undefined;
@@ -41,7 +56,12 @@ export function createPushReader({ git, locate }: CommitReaderDeps) {
   };
 }
 
-/** Returns a function that finds a commit by branch, tag or id. Names that git would read as another expression find nothing. */
+/** Finds a commit by branch, tag or id. A name that git would read as another expression finds nothing. */
+export type FindCommit = (
+  repository: ForgeRepository,
+  name: string,
+) => Promise<CommitFacts | undefined>;
+
 export function createCommitFinder({ git, locate }: CommitReaderDeps): FindCommit {
   return async (repository, name) => {
     const isId = /^[0-9a-f]{4,64}$/i.test(name);
@@ -58,7 +78,7 @@ export function createCommitFinder({ git, locate }: CommitReaderDeps): FindCommi
   };
 }
 
-/** Turns a failure of git on damaged or deleted files into undefined. A missing git program stays an error. */
+/** TransferLimiter a failure of git on damaged or deleted files into undefined. A missing git program stays an error. */
 async function unlessUnreadable<T>(read: () => Promise<T>): Promise<T | undefined> {
   try {
     return await read();

@@ -4,8 +4,8 @@ import type { ForgeCaller } from "../caller.ts";
 import { isPlainAnswer } from "../refusals.ts";
 
 /**
- * The forge as git clients meet it: the same people, tokens and limits on sign-ins, but refusals in plain text, which
- * git shows to its user, and with the header that makes it ask for credentials.
+ * The API of the forge for git clients: the same accounts, tokens and sign-in limits, but errors in plain text, which
+ * git shows to its user, and with the header that makes git ask for credentials.
  */
 export function createGitApi(forge: Api<ForgeCaller>): Api<ForgeCaller> {
   return {
@@ -19,7 +19,7 @@ export function createGitApi(forge: Api<ForgeCaller>): Api<ForgeCaller> {
   };
 }
 
-/** Whether an address is one that git asks at. */
+/** Returns whether a path is one of the smart protocol. */
 export function isGitPath(path: string): boolean {
   return /^\/[^/]+\/[^/]+\/(?:info\/refs|git-upload-pack|git-receive-pack)$/.test(path);
 }

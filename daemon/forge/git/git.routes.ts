@@ -55,7 +55,7 @@ function toTransfer(
   };
 }
 
-/** Answers about refs are of this moment only. */
+/** Refs change with every push: responses must not be cached. */
 const uncached = {
   "Cache-Control": "no-cache, max-age=0, must-revalidate",
   Expires: "Fri, 01 Jan 1980 00:00:00 GMT",

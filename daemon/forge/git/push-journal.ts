@@ -19,29 +19,29 @@ import type { Enqueue } from "../../jobs/queue.ts";
 import type { JobKind } from "../../jobs/job-kind.ts";
 import type { Log } from "../../utilities/logging.ts";
 import type { RefChange } from "../repositories/events.ts";
-import type { FollowPush } from "./following.ts";
+import type { RecordPush } from "./record-push.ts";
 
 /**
- * Notes of pushes, written before git can move a ref and gone in the transaction that tells of the push: a daemon that
- * dies in between leaves a note, and what git has done by then is told after all.
+ * A journal of pushes. An entry is written before git can move a ref and deleted in the transaction that records the
+ * push. A daemon that dies in between leaves the entry, and recovery records what git had moved.
  */
 export interface PushJournal {
-  /** Notes a push by somebody; it is kept until `follow` takes it or `drop`. */
+  /** Writes the entry of a push and keeps its lease. */
   begin(
     repository: ForgeRepository,
     pusherId: number,
     changes: readonly AskedChange[],
   ): Promise<PushNote>;
-  /** After a start: takes up what an earlier run left. `isAlone`: nobody else runs pushes on this database. */
+  /** Enqueues recovery at startup. `isAlone`: no other process runs pushes on this database. */
   recover(isAlone: boolean): Promise<void>;
-  /** Tells of what dead processes left; `begin` and `recover` enqueue it. */
+  /** Records the pushes of dead processes. `begin` and `recover` enqueue it. */
   readonly job: JobKind;
 }
 
-/** A note under way, renewed as long as this process lives. */
+/** A journal entry whose lease this process renews. */
 export interface PushNote {
   readonly id: number;
-  /** Ends the renewals. What is still noted then is taken up by the job. */
+  /** Stops renewing the lease. The job recovers an entry that still exists. */
   end(): void;
 }
 
@@ -51,22 +51,22 @@ export interface PushJournalDeps {
   readonly clock: () => number;
   readonly git: Git;
   readonly locate: (repository: ForgeRepository) => Promise<string>;
-  readonly follow: FollowPush;
+  readonly recordPush: RecordPush;
   readonly enqueue: Enqueue;
   readonly log: Log;
 }
 
 const KIND = "forge.git.pushes";
 const LEASE_MS = 60_000;
-/** A git that outlives its daemon may still move refs of a push that it had received whole. */
+/** A git that outlives its daemon may still move refs of a push that it received whole. */
 const SURVIVAL_MS = 900_000;
-const LOOK_AGAIN_MS = 500;
-/** Refs that a note names, and characters of it: who listens is told of fewer. */
+const RECHECK_MS = 500;
+/** Refs and characters of one entry; fewer refs are published. */
 const CHANGES_MAX = 2_000;
 const CHARACTERS_MAX = 1_048_576;
 
 export function createPushJournal(deps: PushJournalDeps): PushJournal {
-  const { db, clock, git, locate, follow, enqueue, log } = deps;
+  const { db, clock, git, locate, recordPush, enqueue, log } = deps;
   const underWay = new Set<number>();
 
   return {
@@ -84,7 +84,7 @@ export function createPushJournal(deps: PushJournalDeps): PushJournal {
       underWay.add(id);
       const timer = setInterval(() => {
         renewPush(db, id, clock() + LEASE_MS).catch((error: unknown) =>
-          log.warn({ err: error }, "the note of a push could not be renewed"),
+          log.warn({ err: error }, "failed to renew the lease of a push"),
         );
       }, LEASE_MS / 3);
       timer.unref();
@@ -109,36 +109,42 @@ export function createPushJournal(deps: PushJournalDeps): PushJournal {
         const noted = await listPushes(db);
         const byRepository = Map.groupBy(noted, ({ repositoryId }) => repositoryId);
         for (const [repositoryId, pushes] of byRepository)
-          await settle(repositoryId, pushes).catch((error: unknown) =>
-            // The others do not wait for it; it is looked at again, ever more seldom.
-            log.warn({ err: error, repository_id: repositoryId }, "pushes cannot be told of yet"),
+          await recoverPushes(repositoryId, pushes).catch((error: unknown) =>
+            // Other repositories go on; this one is retried with backoff.
+            log.warn(
+              { err: error, repository_id: repositoryId },
+              "push recovery failed, will retry",
+            ),
           );
         const left = await listPushes(db);
         if (left.length === 0) return;
-        const runAt = Math.min(...left.map(nextLook));
+        const runAt = Math.min(...left.map(nextCheckAt));
         await db.transaction((tx) => enqueue(tx, { kind: KIND, payload: null, key: "all", runAt }));
       },
     },
   };
 
-  /** Tells of those pushes to one repository that nobody runs any more and that git has carried out. */
-  async function settle(repositoryId: number, pushes: readonly ForgePush[]): Promise<void> {
+  /** Records the pushes to one repository whose lease has expired and whose refs git has moved. */
+  async function recoverPushes(repositoryId: number, pushes: readonly ForgePush[]): Promise<void> {
     const repository = await findRepositoryById(db, repositoryId);
     const lapsed = pushes.filter((push) => !isAlive(push));
     if (repository === undefined || lapsed.length === 0) return;
     const names = pushes.flatMap(({ changes }) => changes.map(({ ref }) => ref));
     const refs = new Map(await readRefs(git, await locate(repository), names));
-    // From the newest backwards: a later push began where an earlier one ended.
+    // Newest first: a later push began where an earlier one ended.
     const moved = new Map(
-      pushes.toReversed().map((push) => [push.id, takeBack(refs, push.changes)] as const),
+      pushes.toReversed().map((push) => [push.id, revertMoved(refs, push.changes)] as const),
     );
     for (const push of lapsed) {
       const pusher = await findUserById(db, push.pusherId);
       const changes = moved.get(push.id) ?? [];
       if (pusher === undefined) continue;
       if (changes.length > 0) {
-        log.info({ repository_id: repositoryId, refs: changes.length }, "a push is told of late");
-        await follow({ noteId: push.id, repository, pusher, changes });
+        log.info(
+          { repository_id: repositoryId, refs: changes.length },
+          "delivered events of a recovered push",
+        );
+        await recordPush({ noteId: push.id, repository, pusher, changes });
       } else if (clock() >= push.leasedUntil + SURVIVAL_MS) await deletePush(db, push.id);
     }
   }
@@ -147,15 +153,15 @@ export function createPushJournal(deps: PushJournalDeps): PushJournal {
     return underWay.has(push.id) || push.leasedUntil > clock();
   }
 
-  /** When to look at a push again; the longer nothing moves, the more seldom. */
-  function nextLook(push: ForgePush): number {
-    if (isAlive(push)) return Math.max(push.leasedUntil, clock() + LOOK_AGAIN_MS);
-    return clock() + Math.max(LOOK_AGAIN_MS, (clock() - push.leasedUntil) / 2);
+  /** Returns when to check a push again; the interval grows while nothing moves. */
+  function nextCheckAt(push: ForgePush): number {
+    if (isAlive(push)) return Math.max(push.leasedUntil, clock() + RECHECK_MS);
+    return clock() + Math.max(RECHECK_MS, (clock() - push.leasedUntil) / 2);
   }
 }
 
-/** Those changes that lead to what the refs are; the refs are then what they were before them. */
-function takeBack(refs: Map<string, string>, changes: readonly AskedChange[]): RefChange[] {
+/** Returns the changes that led to the current refs, and reverts them in `refs`. */
+function revertMoved(refs: Map<string, string>, changes: readonly AskedChange[]): RefChange[] {
   const moved: RefChange[] = [];
   for (const { ref, before, after } of changes) {
     if (before === after || refs.get(ref) !== after) continue;

@@ -14,14 +14,14 @@ import type { OwnedRepository } from "../repositories/events.ts";
 import { refusing } from "../repositories/git-refusals.ts";
 import { getOwned } from "../repositories/repositories.service.ts";
 import { keepsCode } from "../repositories/repository-settings.view.ts";
-import { feedGit } from "./feed.ts";
-import type { FollowPush } from "./following.ts";
-import { FLUSH, toPktLine } from "./pkt-line.ts";
-import { createPushes } from "./push.ts";
+import { pipeBody } from "./request-body.ts";
+import type { RecordPush } from "./record-push.ts";
+import { FLUSH, toPktLine } from "./push-commands.ts";
+import { createReceivePack } from "./receive-pack.ts";
 import type { PushJournal } from "./push-journal.ts";
-import { createTurns } from "./turns.ts";
+import { createTransferLimiter } from "./transfer-limiter.ts";
 
-/** What git asks for: `git-upload-pack` sends objects to it, `git-receive-pack` takes objects from it. */
+/** The services of the smart protocol: `git-upload-pack` serves fetches, `git-receive-pack` serves pushes. */
 export type GitService = "git-upload-pack" | "git-receive-pack";
 
 /** One request of a git client. */
@@ -38,35 +38,36 @@ export interface GitRequest {
   readonly signal: AbortSignal;
 }
 
-/** A request with objects or wishes in it. */
+/** A request with a body. */
 export interface GitTransfer extends GitRequest {
   readonly contentType: string | undefined;
   readonly contentEncoding: string | undefined;
   readonly body: Readable;
 }
 
-/** An answer under way. */
+/** A streamed response. */
 export interface GitAnswer {
   readonly contentType: string;
   readonly stream: Readable;
-  /** Nobody reads it any more. */
+  /** Stops git when the client has disconnected. */
   giveUp(): void;
 }
 
 /**
- * The server's side of git's smart protocol. Each refuses with `unauthenticated` a stranger who might be let in with
- * credentials, `not_found` whom may not see the repository, `forbidden` what the right or the token's scope does not
- * reach, `unavailable` when too much is going on.
+ * The server side of git's smart protocol over HTTP. Every function refuses with `unauthenticated` an anonymous caller
+ * who might get access with credentials, with `not_found` a repository that the caller may not read, with `forbidden`
+ * what the permission or the scope of the token does not allow, with `invalid_argument` an unknown service, content type
+ * or content encoding, and with `unavailable` when too many transfers run.
  */
 export interface SmartHttp {
-  /** The refs of a repository, with what this server can do. */
+  /** Returns the refs of a repository and the capabilities of the server. */
   advertise(
     request: GitRequest,
     service: string,
   ): Promise<{ readonly contentType: string; readonly body: Buffer }>;
   /** A fetch or clone. */
   fetch(transfer: GitTransfer): Promise<GitAnswer>;
-  /** A push. One whose body has arrived whole is carried out even if its client goes away. */
+  /** A push. Once its body has arrived whole, it is carried out even if the client disconnects. */
   push(transfer: GitTransfer): Promise<GitAnswer>;
 }
 
@@ -75,28 +76,28 @@ export interface SmartHttpDeps {
   readonly git: Git;
   readonly locate: (repository: ForgeRepository) => Promise<string>;
   readonly journal: PushJournal;
-  readonly follow: FollowPush;
+  readonly recordPush: RecordPush;
   readonly log: Log;
   /** Largest push, in bytes. */
   readonly pushBytesMax: number;
 }
 
 const limits = {
-  /** Runs of git at one time, for one client, and requests that wait for theirs. */
+  /** Concurrent git processes in all and for one client, and the length of the queue. */
   atOnce: 32,
   perClient: 12,
   waiting: 128,
-  /** Longest transfer; a client that stalls is cut off long before by the connection's own limit. */
+  /** Longest transfer; the idle timeout of the connection closes a stalled client long before. */
   transferMs: 6 * 3_600_000,
-  /** A fetch asks for objects by name and names those it has: this is half a million of them. */
+  /** A fetch names the objects that it wants and has; this is room for half a million of them. */
   fetchBytes: 32 * 1024 * 1024,
   advertisementBytes: 64 * 1024 * 1024,
 } as const;
 
 export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
   const { db, git, locate, log, pushBytesMax } = deps;
-  const turns = createTurns({ ...limits, perKey: limits.perClient });
-  const pushes = createPushes(deps);
+  const limiter = createTransferLimiter({ ...limits, perKey: limits.perClient });
+  const pushes = createReceivePack(deps);
 
   return {
     async advertise(request, service) {
@@ -106,7 +107,7 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
           "unknown service: only git's smart protocol is served",
         );
       const { repository } = await getAllowed(request, service);
-      const release = await takeTurn(request);
+      const release = await acquireSlot(request);
       try {
         const directory = await locate(repository);
         const body = await refusing(() =>
@@ -132,7 +133,7 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
       const service = "git-upload-pack";
       assertBody(transfer, service);
       const { repository } = await getAllowed(transfer, service);
-      const release = await takeTurn(transfer);
+      const release = await acquireSlot(transfer);
       try {
         const directory = await locate(repository);
         const child = await refusing(async () =>
@@ -140,14 +141,14 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
         );
         const timer = setTimeout(child.stop, limits.transferMs);
         transfer.signal.addEventListener("abort", child.stop, { once: true });
-        feedGit(transfer, child, { bytesMax: limits.fetchBytes });
+        pipeBody(transfer, child, { bytesMax: limits.fetchBytes });
         void child.ended.then(({ exitCode, stderr }) => {
           clearTimeout(timer);
           release();
           if (exitCode !== 0 && !transfer.signal.aborted)
             log.debug(
               { repository_id: repository.id, exit_code: exitCode, stderr },
-              "a fetch failed",
+              "fetch failed",
             );
         });
         const giveUp = () => {
@@ -166,7 +167,7 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
       const owned = await getAllowed(transfer, service);
       const pusher = transfer.caller?.user;
       if (pusher === undefined) throw needsCredentials();
-      const release = await takeTurn(transfer);
+      const release = await acquireSlot(transfer);
       try {
         const directory = await locate(owned.repository);
         const child = await refusing(async () =>
@@ -190,25 +191,25 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
     },
   };
 
-  function takeTurn({ caller, address, signal }: GitRequest): Promise<() => void> {
-    return turns.take(
+  function acquireSlot({ caller, address, signal }: GitRequest): Promise<() => void> {
+    return limiter.acquire(
       caller === undefined ? `address ${address}` : `user ${caller.user.id}`,
       signal,
     );
   }
 
-  /** The repository, for somebody who may do with it what `service` does. */
+  /** Returns the repository if the caller may use the service on it. */
   async function getAllowed(request: GitRequest, service: GitService): Promise<OwnedRepository> {
     const { caller } = request;
     const level = service === "git-upload-pack" ? "read" : "write";
     const name = request.name.replace(/\.git$/i, "");
     const found = await findVisible(request, name, service);
     if (found === undefined) {
-      // A stranger learns nothing, not even whether there is such a repository.
+      // An anonymous caller must not learn whether the repository exists.
       throw caller === undefined ? needsCredentials() : notFound();
     }
     const isForAll = !found.repository.isPrivate && found.owner.visibility === "public";
-    // Without a place for code nothing is pushed, and what is not for all is not fetched either.
+    // A repository without code takes no pushes, and only a public one is served to fetches.
     if (!keepsCode(found.repository.settings) && (level === "write" || !isForAll))
       throw caller === undefined ? needsCredentials() : notFound();
     if (level === "write" && caller === undefined) throw needsCredentials();
@@ -253,7 +254,7 @@ function toCommand(service: GitService): string[] {
 
 const toResultType = (service: GitService) => `application/x-${service}-result`;
 
-/** The protocol version that the client speaks, if it says so in words that git knows. */
+/** Passes on the protocol version of the client if it is well-formed. */
 function toProtocol({ protocol }: GitRequest): Record<string, string> {
   return protocol !== undefined && /^[a-z0-9=:._-]{1,128}$/.test(protocol)
     ? { GIT_PROTOCOL: protocol }

@@ -6,13 +6,14 @@ import type { Database } from "../../../storage/engine/database.ts";
 import type { Sealer } from "../../../storage/keys/keyring.ts";
 import type { JobQueue } from "../../jobs/queue.ts";
 import type { GuardedRequest } from "../../outbound/guarded-request.ts";
+import type { ReadPush } from "../git/commit-readers.ts";
 import type { RepositoryEvents } from "../repositories/events.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { type Announcements, createAnnouncements } from "./announcements.ts";
 import { createDelivery } from "./delivery.ts";
 import { createDeliveryLog, type DeliveryLog } from "./deliveries.service.ts";
 import { createHooks, type Hooks } from "./hooks.service.ts";
-import { createPushAnnouncer, type PushSurroundings } from "./pushes.ts";
+import { createPushHooks } from "./pushes.ts";
 import { createRepositoryHooks, type RepositoryHooks } from "./repository-hooks.service.ts";
 import { createTargets } from "./targets.ts";
 
@@ -29,8 +30,8 @@ export interface ForgeHooksDeps {
   /** Sends within the address policy. */
   readonly request: GuardedRequest;
   readonly urls: ForgeUrls;
-  /** What git knows of pushed commits. */
-  readonly readPush: PushSurroundings["readPush"];
+  /** Called by jobs only. */
+  readonly readPush: ReadPush;
 }
 
 /** The forge's hooks. */
@@ -48,7 +49,7 @@ export function createForgeHooks(deps: ForgeHooksDeps): ForgeHooks {
   const targets = createTargets(deps.sealer);
   const { enqueue } = deps.jobs;
   const announce = createAnnouncements({ ...deps, enqueue });
-  const pushes = createPushAnnouncer({ ...deps, enqueue, announce });
+  const pushes = createPushHooks({ ...deps, enqueue, announce });
   const hooks = createHooks({ db: deps.db, targets });
   deps.jobs.register(createDelivery({ ...deps, enqueue, targets }));
   deps.jobs.register(pushes.job);
@@ -74,7 +75,8 @@ export function createForgeHooks(deps: ForgeHooksDeps): ForgeHooks {
       },
       deleted: (tx, { repository, owner, actor }) =>
         announce.repository(tx, "deleted", { repository, owner }, actor),
-      pushed: (tx, what) => pushes.enqueuePush(tx, what),
+      pushed: (tx, { repository, pusher, changes }) =>
+        pushes.enqueuePush(tx, { repository, pusherId: pusher.id }, changes),
     },
   };
 }

@@ -4,6 +4,7 @@ import { countWatchers } from "../../../storage/tables/forge/repositories/watche
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { toOrganizationView } from "../accounts/organization.view.ts";
 import { toEmbeddedUserView } from "../accounts/user.view.ts";
+import type { PushCommits } from "../git/commit-readers.ts";
 import type { AccessLevel } from "../repositories/access.ts";
 import type { OwnedRepository, RefChange } from "../repositories/events.ts";
 import { toRepositoryView } from "../repositories/repository.view.ts";
@@ -21,13 +22,9 @@ export interface AnnouncedPackage {
   readonly linked: OwnedRepository | undefined;
 }
 
-/** Commits that a push brought, as far as they are told. */
-export interface PushedCommits {
-  /** Newest first. */
-  readonly commits: readonly CommitFacts[];
-  readonly total: number;
-  readonly head: CommitFacts | undefined;
-  /** Names of accounts by the addresses in the commits, in small letters. */
+/** Commits that a push brought, with the accounts of their authors. */
+export interface PushedCommits extends PushCommits {
+  /** Names of accounts by the addresses in the commits, in lower case. */
   readonly usernames: ReadonlyMap<string, string>;
 }
 

@@ -7,39 +7,24 @@ import {
 } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { findUserById, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
-import type { JobKind } from "../../jobs/job-kind.ts";
+import type { ReadPush } from "../git/commit-readers.ts";
+import { createPushJob, type PublishedPush } from "../git/push-jobs.ts";
 import type { OwnedRepository, RefChange } from "../repositories/events.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { Announcements } from "./announcements.ts";
 import { type PushedCommits, toPushPayload, toRefPayload } from "./payloads.view.ts";
 
-export interface PushSurroundings {
+export interface PushHooksDeps {
   readonly db: Database;
   readonly enqueue: Enqueue;
   readonly announce: Announcements;
   readonly urls: ForgeUrls;
-  /** The newest commits that a change brought, and how many; undefined when the repository's files are gone. */
-  readonly readPush: (
-    repository: ForgeRepository,
-    change: RefChange,
-    commitsMax: number,
-  ) => Promise<Omit<PushedCommits, "usernames"> | undefined>;
-}
-
-/** What the job is told: a part of one push. */
-interface PushJob {
-  readonly repositoryId: number;
-  readonly pusherId: number;
-  readonly changes: readonly {
-    readonly ref: string;
-    readonly before?: string;
-    readonly after?: string;
-  }[];
+  readonly readPush: ReadPush;
 }
 
 /**
- * The payload of a push that brings a ref's newest commit and nothing else, for trying out a hook; undefined when there
- * is no such commit.
+ * Returns the payload of a push that brings only the newest commit of a ref, for a test delivery; undefined when the
+ * ref names no commit.
  */
 export type DescribeHead = (
   what: OwnedRepository,
@@ -47,19 +32,23 @@ export type DescribeHead = (
   sender: ForgeUser,
 ) => Promise<object | undefined>;
 
-const KIND = "forge.hooks.push";
 /** Commits that a payload names; `total_commits` counts all. */
 const COMMITS_MAX = 20;
-/** Files that a payload names over all its commits, and characters of a message: payloads lie in rows. */
+/** Files that a payload names over all its commits, and characters of a message, because payloads are stored in rows. */
 const FILES_MAX = 1_000;
 const MESSAGE_CHARACTERS_MAX = 16_384;
-/** Refs of one push that hooks are told of. A push of a whole copy may move any number. */
+/** Refs of one push that are published to hooks. */
 const REFS_MAX = 500;
-/** A job's payload is bounded, and a ref may be 4 KiB long. */
-const REFS_PER_JOB = 40;
 
-/** Tells hooks of pushes: by a job, since reading commits takes git and has no place in a transaction. */
-export function createPushAnnouncer({ db, enqueue, announce, urls, readPush }: PushSurroundings) {
+/** Publishes pushes to hooks. */
+export function createPushHooks({ db, enqueue, announce, urls, readPush }: PushHooksDeps) {
+  const pushes = createPushJob({
+    kind: "forge.hooks.push",
+    enqueue,
+    select: ({ ref }) => /^refs\/(?:heads|tags)\//.test(ref),
+    refsMax: REFS_MAX,
+    publish,
+  });
   const describeHead: DescribeHead = async (what, ref, sender) => {
     const found = await read(what.repository, { ref, before: undefined, after: ref });
     const head = found?.head;
@@ -71,42 +60,24 @@ export function createPushAnnouncer({ db, enqueue, announce, urls, readPush }: P
   return {
     describeHead,
 
-    /** Has hooks told of what a push moved, if anybody wants to know. */
+    job: pushes.job,
+
+    /** Enqueues the deliveries of a push if a hook subscribes to them. */
     async enqueuePush(
       tx: Transaction,
-      {
-        repository,
-        pusher,
-        changes,
-      }: OwnedRepository & { readonly pusher: ForgeUser; readonly changes: readonly RefChange[] },
+      what: { readonly repository: ForgeRepository; readonly pusherId: number },
+      changes: readonly RefChange[],
     ): Promise<void> {
-      if (!(await announce.isAwaited(tx, repository.id, ["push", "create", "delete"]))) return;
-      const told = changes
-        .filter(({ ref }) => /^refs\/(?:heads|tags)\//.test(ref))
-        .slice(0, REFS_MAX);
-      for (let at = 0; at < told.length; at += REFS_PER_JOB) {
-        const payload = {
-          repositoryId: repository.id,
-          pusherId: pusher.id,
-          changes: told.slice(at, at + REFS_PER_JOB),
-        };
-        await enqueue(tx, { kind: KIND, payload });
-      }
+      if (await announce.isAwaited(tx, what.repository.id, ["push", "create", "delete"]))
+        await pushes.enqueuePush(tx, what, changes);
     },
-
-    job: {
-      kind: KIND,
-      async run(payload) {
-        const { repositoryId, pusherId, changes } = payload as PushJob;
-        for (const { ref, before, after } of changes)
-          await tell(repositoryId, pusherId, { ref, before, after });
-      },
-    } satisfies JobKind as JobKind,
   };
 
-  async function tell(repositoryId: number, pusherId: number, change: RefChange): Promise<void> {
+  async function publish(
+    { repositoryId, pusherId }: PublishedPush,
+    change: RefChange,
+  ): Promise<void> {
     const repository = await findRepositoryById(db, repositoryId);
-    // What is gone by now tells nothing.
     if (repository === undefined) return;
     const isDeleted = change.after === undefined;
     const pushed = isDeleted ? undefined : await read(repository, change);

@@ -21,9 +21,9 @@ import {
 import { findUserByName, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
-import type { AnnounceIssue } from "../notifications/issue-news.ts";
+import type { NotifyIssue } from "../notifications/issue-notifications.ts";
 import { toQueryRange } from "../notifications/query-time.ts";
-import { findMentioned } from "../notifications/telling.ts";
+import { findMentioned } from "../notifications/notify.ts";
 import { notFound } from "../refusals.ts";
 import { findAccess, reaches } from "../repositories/access.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
@@ -90,11 +90,11 @@ export type Issues = ReturnType<typeof createIssues>;
 /** Issues and their comments. Every function refuses with `not_found` what the caller may not see. */
 export function createIssues({
   db,
-  announce,
+  notify,
   hooks,
 }: {
   readonly db: Database;
-  readonly announce: AnnounceIssue;
+  readonly notify: NotifyIssue;
   readonly hooks: IssueHooks;
 }) {
   return {
@@ -129,7 +129,7 @@ export function createIssues({
         await replaceAssignees(tx, issue.id, assignees);
         if (mayWrite) await insertIssueLabels(tx, issue, wanted.labelIds);
         await insertMentions(tx, issue.id, mentioned);
-        await announce(tx, { issue, actorId: user.id, text });
+        await notify(tx, { issue, actorId: user.id, text });
         const deed = { what: opened, issue, actor: user };
         await hooks.issue(tx, "issues", "opened", deed);
         if (assignees.length > 0) await hooks.issue(tx, "issue_assign", "assigned", deed);
@@ -162,7 +162,7 @@ export function createIssues({
         await publishEdits(tx, deed, before);
         if (assignees !== undefined) await assign(tx, deed, assignees);
         if (issue.isClosed !== before.isClosed) {
-          await announce(tx, { issue, actorId: user.id });
+          await notify(tx, { issue, actorId: user.id });
           await hooks.issue(tx, "issues", issue.isClosed ? "closed" : "reopened", deed);
         }
         return seeIssue(tx, opened, issue, user);
@@ -201,7 +201,7 @@ export function createIssues({
       const comment = await db.transaction(async (tx) => {
         const made = await insertComment(tx, { issueId: issue.id, authorId: author.id, body });
         await insertMentions(tx, issue.id, mentioned);
-        await announce(tx, { issue, actorId: author.id, text: body });
+        await notify(tx, { issue, actorId: author.id, text: body });
         const today = (await findIssueById(tx, issue.id)) ?? issue;
         const deed = { what, issue: today, actor: author, comment: made, author };
         await hooks.comment(tx, "created", deed);
@@ -292,7 +292,7 @@ export function createIssues({
     const added = assignees.filter((id) => !before.includes(id));
     for (const id of added) await setSubscription(tx, issue.id, id, true);
     if (added.length > 0) {
-      await announce(tx, { issue, actorId: deed.actor.id, onlyTo: added });
+      await notify(tx, { issue, actorId: deed.actor.id, onlyTo: added });
       await hooks.issue(tx, "issue_assign", "assigned", deed);
     } else if (before.some((id) => !assignees.includes(id)))
       await hooks.issue(tx, "issue_assign", "unassigned", deed);

@@ -9,10 +9,11 @@ import { listRepositoryMakers } from "../../../storage/tables/forge/repositories
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import type { JobQueue } from "../../jobs/queue.ts";
 import type { OwnedRepository, RepositoryEvents } from "../repositories/events.ts";
-import { type AnnounceIssue, createIssueNews } from "./issue-news.ts";
+import { type NotifyIssue, createIssueNotifications } from "./issue-notifications.ts";
 import { createNotifications, type Notifications } from "./notifications.service.ts";
-import { createPushNews, type ReadPush } from "./pushed.ts";
-import { tellPeople } from "./telling.ts";
+import type { ReadPush } from "../git/commit-readers.ts";
+import { createPushNotifications } from "./push-notifications.ts";
+import { notifyUsers } from "./notify.ts";
 
 export interface ForgeNotificationsDeps {
   readonly db: Database;
@@ -27,7 +28,7 @@ export interface ForgeNotifications {
   /** What repositories call when something happens to them. */
   readonly repositoryEvents: RepositoryEvents;
   /** What issues call. */
-  readonly announceIssue: AnnounceIssue;
+  readonly notifyIssue: NotifyIssue;
 }
 
 export function createForgeNotifications({
@@ -36,18 +37,18 @@ export function createForgeNotifications({
   readPush,
 }: ForgeNotificationsDeps): ForgeNotifications {
   const { enqueue } = jobs;
-  const pushes = createPushNews({ db, enqueue, readPush });
-  const issues = createIssueNews({ db, enqueue });
+  const pushes = createPushNotifications({ db, enqueue, readPush });
+  const issues = createIssueNotifications({ db, enqueue });
   jobs.register(pushes.job);
   jobs.register(issues.job);
   return {
     notifications: createNotifications({ db }),
-    announceIssue: issues.announce,
+    notifyIssue: issues.notify,
     repositoryEvents: {
       // Made, adopted or transferred by somebody else: the owner learns of it, of an organization those who own it.
-      created: tellOwners,
+      created: notifyOwners,
       async transferred(tx, what) {
-        await tellOwners(tx, what);
+        await notifyOwners(tx, what);
         // Who may read it may be others from now on, and threads show whose it is.
         await touchMailboxesOf(tx, what.repository.id);
       },
@@ -57,7 +58,7 @@ export function createForgeNotifications({
           recipient.kind === "organization"
             ? await listRepositoryMakers(tx, recipient.id)
             : [recipient.id];
-        await tellOfRepository(tx, people, { repository, owner, actor });
+        await notifyOfRepository(tx, people, { repository, owner, actor });
       },
       transferEnded: (tx, { repository }) => touchMailboxesOf(tx, repository.id),
       // Who may read it may be others from now on, and threads show its name.
@@ -70,21 +71,21 @@ export function createForgeNotifications({
 
 type WithActor = OwnedRepository & { readonly actor: ForgeUser };
 
-async function tellOwners(tx: Transaction, what: WithActor): Promise<void> {
+async function notifyOwners(tx: Transaction, what: WithActor): Promise<void> {
   const { owner } = what;
   const isOrganization = owner.kind === "organization";
   const owners = isOrganization ? await listOrganizationOwners(tx, owner.id) : [owner.id];
-  await tellOfRepository(tx, owners, what);
+  await notifyOfRepository(tx, owners, what);
 }
 
-async function tellOfRepository(
+async function notifyOfRepository(
   tx: Transaction,
   people: readonly number[],
   { repository, owner, actor }: WithActor,
 ): Promise<void> {
   const others = people.filter((id) => id !== actor.id);
-  const news = { what: { repository, owner }, kind: "repository", toldAt: tx.now } as const;
-  await tellPeople(tx, others, news);
+  const news = { what: { repository, owner }, kind: "repository", notifiedAt: tx.now } as const;
+  await notifyUsers(tx, others, news);
 }
 
 /** Several listeners as one; each is told in turn, in the same transaction. */

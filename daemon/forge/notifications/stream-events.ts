@@ -3,7 +3,7 @@ import { streamEventWords } from "../../contract/forge/notifications.ts";
 import { assertNever } from "../../errors.ts";
 import type { BytesAnswer } from "../../http/handle.ts";
 import type { ForgeUrls } from "../urls.ts";
-import type { StreamNews, ThreadStream } from "./thread-streams.ts";
+import type { StreamUpdate, ThreadStream } from "./thread-streams.ts";
 import { toThreadView } from "./thread.view.ts";
 
 /** How long a client waits before it connects again, in milliseconds. */
@@ -39,14 +39,14 @@ export function toKnownRevision(
 }
 
 async function* toEvents(
-  news: AsyncIterable<StreamNews>,
+  news: AsyncIterable<StreamUpdate>,
   urls: ForgeUrls,
 ): AsyncGenerator<string, void, void> {
   yield `retry: ${RETRY_MS}\n\n`;
   for await (const one of news) yield toEvent(one, urls);
 }
 
-function toEvent(news: StreamNews, urls: ForgeUrls): string {
+function toEvent(news: StreamUpdate, urls: ForgeUrls): string {
   switch (news.kind) {
     case "thread":
       return toText(THREAD, news.revision, toThreadView(news.seen, urls));

@@ -4,14 +4,14 @@ import {
   findMailbox,
   listMailboxRevisions,
 } from "../../../storage/tables/forge/accounts/mailboxes.ts";
-import { listNews } from "../../../storage/tables/forge/notifications.ts";
+import { listUpdates } from "../../../storage/tables/forge/notifications.ts";
 import { AppError } from "../../errors.ts";
 import { findStillSignedIn } from "../accounts/still-signed-in.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { type SeenThread, seeThreads } from "./subjects.ts";
 
 /** What a stream tells. A revision is of the mailbox: a stream that begins there misses nothing after it. */
-export type StreamNews =
+export type StreamUpdate =
   | { readonly kind: "thread"; readonly revision: number; readonly seen: SeenThread }
   | { readonly kind: "count"; readonly revision: number; readonly unread: number }
   /** Nothing has happened for a while: whoever passes the stream on shall know that it lives. */
@@ -20,7 +20,7 @@ export type StreamNews =
 /** A place among the streams that are open. */
 export interface ThreadStream {
   /** The news, until `signal` or `close` ends them, or the caller is not signed in any more. Read at most once. */
-  read(signal: AbortSignal): AsyncGenerator<StreamNews, void, void>;
+  read(signal: AbortSignal): AsyncGenerator<StreamUpdate, void, void>;
   /** Gives the place back. */
   release(): void;
 }
@@ -117,7 +117,7 @@ export function createThreadStreams(deps: ThreadStreamsDeps): ThreadStreams {
     known: number | undefined,
     listener: Listener,
     signal: AbortSignal,
-  ): AsyncGenerator<StreamNews, void, void> {
+  ): AsyncGenerator<StreamUpdate, void, void> {
     const stop = () => end(listener);
     signal.addEventListener("abort", stop, { once: true });
     try {
@@ -134,7 +134,7 @@ export function createThreadStreams(deps: ThreadStreamsDeps): ThreadStreams {
     caller: ForgeCaller,
     wanted: number | undefined,
     listener: Listener,
-  ): AsyncGenerator<StreamNews, void, void> {
+  ): AsyncGenerator<StreamUpdate, void, void> {
     let known: number | undefined;
     while (!listener.isEnded) {
       const recipient = await findStillSignedIn(db, caller);
@@ -157,11 +157,11 @@ export function createThreadStreams(deps: ThreadStreamsDeps): ThreadStreams {
   async function* tell(
     caller: ForgeCaller,
     { after, upTo }: { readonly after: number; readonly upTo: number },
-  ): AsyncGenerator<StreamNews, void, void> {
+  ): AsyncGenerator<StreamUpdate, void, void> {
     for (let known = after; known < upTo;) {
       const recipient = await findStillSignedIn(db, caller);
       if (recipient === undefined) return;
-      const news = await listNews(db, recipient.id, { after: known, upTo, limit: PAGE });
+      const news = await listUpdates(db, recipient.id, { after: known, upTo, limit: PAGE });
       const threads = news.map(({ thread }) => thread);
       const seen = await seeThreads(db, threads, recipient);
       for (const [at, { revision }] of news.entries()) {

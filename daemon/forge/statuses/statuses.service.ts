@@ -17,21 +17,16 @@ import {
   listUsersByIds,
 } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError, assertNever } from "../../errors.ts";
+import type { FindCommit } from "../git/commit-readers.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { openRepository, type OpenedRepository } from "../issues/issue-access.ts";
-import { tellPeople } from "../notifications/telling.ts";
+import { notifyUsers } from "../notifications/notify.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import { reaches } from "../repositories/access.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import type { SeenRepository } from "../repositories/repository.view.ts";
-
-/** Looks a commit up: by its id or the beginning of it, or by a branch or tag. Undefined when there is none. */
-export type FindCommit = (
-  repository: OwnedRepository["repository"],
-  name: string,
-) => Promise<CommitFacts | undefined>;
 
 /** Tells hooks of a report, in the transaction in which it is made. */
 export type TellStatus = (
@@ -113,11 +108,11 @@ export function createStatuses({
           authorId,
         });
         if (authorId !== undefined && isNews(made, before))
-          await tellPeople(tx, [authorId], {
+          await notifyUsers(tx, [authorId], {
             what,
             kind: "commit",
             commitId: commit.id,
-            toldAt: tx.now,
+            notifiedAt: tx.now,
           });
         const seen = { what, status: made, creator: caller.user };
         await tellHooks(tx, { ...seen, commit, author });

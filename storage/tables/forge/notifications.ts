@@ -41,15 +41,18 @@ export interface NewThread {
   readonly issueId?: number;
   readonly commitId?: string;
   /** Epoch milliseconds. What is not later than the thread's last news is known already and changes nothing. */
-  readonly toldAt: number;
+  readonly notifiedAt: number;
 }
 
 /**
  * Tells a person something: a new unread thread, or the one of the same issue or commit becomes unread again, unless it
  * is pinned. Returns the thread's id, or undefined when it was told of this already.
  */
-export async function tellThread(tx: Transaction, thread: NewThread): Promise<number | undefined> {
-  const { userId, repositoryId, kind, issueId = null, commitId = null, toldAt } = thread;
+export async function upsertThread(
+  tx: Transaction,
+  thread: NewThread,
+): Promise<number | undefined> {
+  const { userId, repositoryId, kind, issueId = null, commitId = null, notifiedAt } = thread;
   const { revision } = await holdMailbox(tx, userId);
   const key =
     issueId === null
@@ -73,7 +76,7 @@ export async function tellThread(tx: Transaction, thread: NewThread): Promise<nu
     threadKinds.indexOf(kind) + 1,
     issueId,
     commitId,
-    toldAt,
+    notifiedAt,
     revision + 1,
     tx.now,
   );
@@ -86,19 +89,19 @@ export async function tellThread(tx: Transaction, thread: NewThread): Promise<nu
 }
 
 /** Revisions of a mailbox: `after` is known already, `upTo` is not. */
-export interface NewsRange {
+export interface UpdateRange {
   readonly after: number;
   readonly upTo: number;
   readonly limit: number;
 }
 
 /** A person's threads that were told of after one revision of the mailbox and up to another, in that order. */
-export async function listNews(
+export async function listUpdates(
   db: Queries,
   userId: number,
-  range: NewsRange,
+  range: UpdateRange,
 ): Promise<{ readonly revision: number; readonly thread: ForgeThread }[]> {
-  const { sql, values } = toNewsStatement(userId, range);
+  const { sql, values } = toUpdatesStatement(userId, range);
   const rows = await db.all<ThreadRow & { news_revision: number }>(sql, ...values);
   return rows.map((row) => ({ revision: row.news_revision, thread: toThread(row) }));
 }
@@ -264,7 +267,7 @@ function toTallyStatement(filter: ThreadFilter): Statement {
   };
 }
 
-export function toNewsStatement(userId: number, { after, upTo, limit }: NewsRange): Statement {
+export function toUpdatesStatement(userId: number, { after, upTo, limit }: UpdateRange): Statement {
   return {
     sql: `SELECT ${threadColumns}, news_revision FROM forge_notifications
           WHERE user_id = ? AND news_revision > ? AND news_revision <= ? ORDER BY news_revision LIMIT ?`,

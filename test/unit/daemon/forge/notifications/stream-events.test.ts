@@ -1,14 +1,14 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { toEventsAnswer } from "../../../../../daemon/forge/notifications/stream-events.ts";
-import type { StreamNews } from "../../../../../daemon/forge/notifications/thread-streams.ts";
+import type { StreamUpdate } from "../../../../../daemon/forge/notifications/thread-streams.ts";
 
 const urls = { publicUrl: () => "http://croft.example" };
 
 test("a client that does not read has the daemon make no more than it holds for anybody", async () => {
   let made = 0;
   let isReleased = false;
-  async function* endless(): AsyncGenerator<StreamNews, void, void> {
+  async function* endless(): AsyncGenerator<StreamUpdate, void, void> {
     for (;;) {
       made += 1;
       yield { kind: "count", revision: made, unread: made };

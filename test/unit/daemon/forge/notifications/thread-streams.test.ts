@@ -3,13 +3,13 @@ import {
   createThreadStreams,
   STREAMS_MAX,
   STREAMS_PER_PERSON_MAX,
-  type StreamNews,
+  type StreamUpdate,
   type ThreadStreams,
 } from "../../../../../daemon/forge/notifications/thread-streams.ts";
 import type { ForgeCaller } from "../../../../../daemon/forge/caller.ts";
 import { StorageError } from "../../../../../storage/engine/database.ts";
 import { findMailbox } from "../../../../../storage/tables/forge/accounts/mailboxes.ts";
-import { markThreads, tellThread } from "../../../../../storage/tables/forge/notifications.ts";
+import { markThreads, upsertThread } from "../../../../../storage/tables/forge/notifications.ts";
 import { insertRepository } from "../../../../../storage/tables/forge/repositories/repositories.ts";
 import { deleteToken } from "../../../../../storage/tables/forge/accounts/tokens.ts";
 import { startForgeApp, type ForgeApp } from "../../../../support/forge/forge-app.ts";
@@ -58,12 +58,12 @@ function tell(...commits: readonly string[]): Promise<void> {
   app.advance(1);
   return app.db.transaction(async (tx) => {
     for (const commitId of commits)
-      await tellThread(tx, {
+      await upsertThread(tx, {
         userId: caller.user.id,
         repositoryId,
         kind: "commit",
         commitId,
-        toldAt: tx.now,
+        notifiedAt: tx.now,
       });
   });
 }
@@ -88,7 +88,7 @@ function follow(known?: number, from = streams) {
   };
 }
 
-function toWord(news: StreamNews | undefined): unknown {
+function toWord(news: StreamUpdate | undefined): unknown {
   if (news?.kind === "thread") return news.seen.thread.commitId;
   return news?.kind === "count" ? news.unread : news?.kind;
 }

@@ -7,16 +7,16 @@ import {
 import {
   countThreads,
   findThread,
-  listNews,
+  listUpdates,
   listThreads,
   markThread,
   markThreads,
   type Statement,
-  tellThread,
+  upsertThread,
   type ThreadFilter,
   toCountStatement,
   toMarkStatement,
-  toNewsStatement,
+  toUpdatesStatement,
   toPageStatement,
 } from "../../../../../storage/tables/forge/notifications.ts";
 import { openTestDatabase } from "../../../../support/storage/database.ts";
@@ -101,9 +101,9 @@ async function addPerson(): Promise<number> {
   return id;
 }
 
-const tell = (userId: number, commitId: string, toldAt = now) =>
+const tell = (userId: number, commitId: string, notifiedAt = now) =>
   db.transaction((tx) =>
-    tellThread(tx, { userId, repositoryId: userId, kind: "commit", commitId, toldAt }),
+    upsertThread(tx, { userId, repositoryId: userId, kind: "commit", commitId, notifiedAt }),
   );
 const allOf = (userId: number): ThreadFilter => ({ userId, statuses: [], kinds: [] });
 const everything = { limit: 100, offset: 0 };
@@ -198,7 +198,9 @@ describe("news", () => {
     await db.transaction((tx) => markThreads(tx, allOf(userId), "read"));
     const { revision } = await findMailbox(db, userId);
     const since = async (after: number, limit = 10) =>
-      (await listNews(db, userId, { after, upTo: revision, limit })).map(({ thread }) => thread.id);
+      (await listUpdates(db, userId, { after, upTo: revision, limit })).map(
+        ({ thread }) => thread.id,
+      );
     expect(await since(0)).toEqual([second, first, third]);
     expect(await since(known)).toEqual([first, third]);
     expect(await since(known, 1)).toEqual([first]);
@@ -253,7 +255,7 @@ describe("the counts of a mailbox", () => {
     const gone = await addPerson();
     const tellOf = (to: number, repositoryId: number, commitId: string) =>
       db.transaction((tx) =>
-        tellThread(tx, { userId: to, repositoryId, kind: "commit", commitId, toldAt: now }),
+        upsertThread(tx, { userId: to, repositoryId, kind: "commit", commitId, notifiedAt: now }),
       );
     await tellOf(userId, gone, "a");
     const pinned = (await tellOf(userId, gone, "b")) ?? 0;
@@ -329,7 +331,7 @@ describe("a mailbox of any size", () => {
   });
 
   test("tells its news from an index", async () => {
-    const plan = await explain(toNewsStatement(1, { after: 1, upTo: 9, limit: 50 }));
+    const plan = await explain(toUpdatesStatement(1, { after: 1, upTo: 9, limit: 50 }));
     expect(plan).toEqual([
       expect.stringMatching(/^SEARCH forge_notifications USING INDEX forge_notifications_news/),
     ]);

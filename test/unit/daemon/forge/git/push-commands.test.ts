@@ -1,5 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { readCommands, readReport, toPktLine } from "../../../../../daemon/forge/git/pkt-line.ts";
+import {
+  readCommands,
+  readReport,
+  toPktLine,
+} from "../../../../../daemon/forge/git/push-commands.ts";
 
 const zero = "0".repeat(40);
 const one = "1".repeat(40);

@@ -1,21 +1,21 @@
 import { AppError } from "../../errors.ts";
 
-/** How many may go on at one time, and how many may wait. */
-export interface TurnLimits {
-  /** How many may be under way at one time, and how many of them for one key. */
+/** Limits of concurrent transfers. */
+export interface TransferLimits {
+  /** Transfers at one time, and how many of them for one key. */
   readonly atOnce: number;
   readonly perKey: number;
-  /** How many may wait for their turn. */
+  /** Length of the queue. */
   readonly waiting: number;
 }
 
-/** Bounds how much of something costly goes on at one time. */
-export interface Turns {
+/** A semaphore with a limit per key and a bounded queue. */
+export interface TransferLimiter {
   /**
-   * Resolves when it is the caller's turn, with the function that ends it; may be called twice. Refuses with
-   * `unavailable` when too many wait already, rejects with the signal's reason when it is aborted first.
+   * Acquires a slot and returns the function that releases it, which is idempotent. Refuses with `unavailable` when the
+   * queue is full. Rejects with the reason of the signal when it is aborted while waiting.
    */
-  take(key: string, signal: AbortSignal): Promise<() => void>;
+  acquire(key: string, signal: AbortSignal): Promise<() => void>;
 }
 
 interface Waiting {
@@ -23,7 +23,11 @@ interface Waiting {
   readonly begin: () => void;
 }
 
-export function createTurns({ atOnce, perKey, waiting: waitingMax }: TurnLimits): Turns {
+export function createTransferLimiter({
+  atOnce,
+  perKey,
+  waiting: waitingMax,
+}: TransferLimits): TransferLimiter {
   const running = new Map<string, number>();
   const waiting: Waiting[] = [];
   let total = 0;
@@ -51,7 +55,7 @@ export function createTurns({ atOnce, perKey, waiting: waitingMax }: TurnLimits)
   };
 
   return {
-    async take(key, signal) {
+    async acquire(key, signal) {
       signal.throwIfAborted();
       if (isFree(key)) return begin(key);
       if (waiting.length >= waitingMax)
@@ -63,13 +67,13 @@ export function createTurns({ atOnce, perKey, waiting: waitingMax }: TurnLimits)
           },
         );
       const { promise, resolve, reject } = Promise.withResolvers<() => void>();
-      const turn: Waiting = { key, begin: () => resolve(begin(key)) };
+      const waiter: Waiting = { key, begin: () => resolve(begin(key)) };
       const giveUp = () => {
-        const index = waiting.indexOf(turn);
+        const index = waiting.indexOf(waiter);
         if (index !== -1) waiting.splice(index, 1);
         reject(signal.reason);
       };
-      waiting.push(turn);
+      waiting.push(waiter);
       signal.addEventListener("abort", giveUp, { once: true });
       return promise.finally(() => signal.removeEventListener("abort", giveUp));
     },

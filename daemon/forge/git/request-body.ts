@@ -2,25 +2,25 @@ import { type Readable, Transform } from "node:stream";
 import { createGunzip } from "node:zlib";
 import type { GitProcess } from "../../../storage/git/git.ts";
 
-export interface FeedOptions {
-  /** Most bytes, after they were unpacked. */
+export interface PipeOptions {
+  /** Limit of the decompressed body. */
   readonly bytesMax: number;
-  /** Sees every byte on its way, which goes on when what it returns is done; if that fails, the body ends git. */
+  /** Called for every chunk before git receives it; the chunk waits for the returned promise. A rejection stops git. */
   readonly onBytes?: (chunk: Buffer) => Promise<unknown> | undefined;
 }
 
 /**
- * Sends the body of a request into git, unpacked and no faster than git reads. A body that breaks off, does not unpack
- * or is too long ends git; a git that ends early leaves the rest of the body unread, so that its answer still gets
- * through. Returns whether all has arrived so far.
+ * Pipes the body of a request into git, decompressed and with backpressure. A body that is aborted, cannot be
+ * decompressed or is too long stops git. When git exits early, the rest of the body is discarded, so that the response
+ * still reaches the client. Returns a function that says whether the whole body has arrived.
  */
-export function feedGit(
+export function pipeBody(
   {
     body,
     contentEncoding,
   }: { readonly body: Readable; readonly contentEncoding: string | undefined },
   child: GitProcess,
-  { bytesMax, onBytes }: FeedOptions,
+  { bytesMax, onBytes }: PipeOptions,
 ): () => boolean {
   let size = 0;
   let isWhole = false;
@@ -47,16 +47,16 @@ export function feedGit(
   // Not a pipeline: that would cut the connection when git ends before it has read everything.
   if (/^(?:x-)?gzip$/.test(contentEncoding ?? "")) {
     const unpacked = createGunzip();
-    unpacked.once("error", () => child.stop());
+    unpacked.on("error", () => child.stop());
     body.pipe(unpacked).pipe(meter);
   } else body.pipe(meter);
-  meter.once("error", () => child.stop());
+  meter.on("error", () => child.stop());
   meter.pipe(child.stdin);
-  body.once("error", () => child.stop());
+  body.on("error", () => child.stop());
   body.once("close", () => {
     if (!body.readableEnded) child.stop();
   });
-  // It may have broken off while git was started: then nothing more is heard of it.
+  // The body may have been aborted while git was starting; no event follows then.
   if (body.destroyed && !body.readableEnded) child.stop();
   void child.ended.then(() => {
     body.unpipe();

@@ -1,30 +1,30 @@
-/** What a push asks for. */
+/** The head of a push: which refs it moves. */
 export interface PushCommands {
   readonly commands: readonly PushCommand[];
   readonly capabilities: ReadonlySet<string>;
-  /** What the client was told to pass on, such as `repo.private=true`. */
+  /** Options of `git push -o`, such as `repo.private=true`. */
   readonly options: readonly string[];
 }
 
 /** One ref that a push moves. */
 export interface PushCommand {
   readonly ref: string;
-  /** Hex ids; all zeros where the ref did not or shall not exist. */
+  /** Object ids in hex; all zeros for a ref that does not exist before or after. */
   readonly before: string;
   readonly after: string;
 }
 
-/** Frames a text. */
+/** Encodes a text as a pkt-line (gitprotocol-common). */
 export function toPktLine(text: string): string {
   return (Buffer.byteLength(text) + 4).toString(16).padStart(4, "0") + text;
 }
 
-/** The mark at the end of a part. */
+/** The flush packet, which ends a section. */
 export const FLUSH = "0000";
 
 /**
- * The commands at the beginning of a push, and the options behind them. Undefined while their end has not arrived;
- * `malformed` when they cannot be understood, which git will refuse as well.
+ * Parses the commands at the beginning of a push and the options that follow. Returns undefined while their end has not
+ * arrived, and `malformed` for input that git will refuse as well.
  */
 export function readCommands(bytes: Buffer): PushCommands | "malformed" | undefined {
   const commands: PushCommand[] = [];
@@ -63,8 +63,8 @@ function readOptions(bytes: Buffer, start: number): readonly string[] | "malform
 }
 
 /**
- * Which refs git says it has moved, in its answer to a push. Undefined when there is no report in it.
- * `isBanded`: the report is wrapped for a side band.
+ * Returns the refs that git reports as moved in its response to a push; undefined when the response has no report.
+ * @param isBanded whether the report is wrapped in a side band
  */
 export function readReport(answer: Buffer, isBanded: boolean): ReadonlySet<string> | undefined {
   const report = isBanded ? unwrapBand(answer) : answer;
@@ -81,7 +81,7 @@ export function readReport(answer: Buffer, isBanded: boolean): ReadonlySet<strin
   }
 }
 
-/** The first band of an answer: the report itself, without progress and messages. */
+/** Returns the first side band of a response: the report without progress and messages. */
 function unwrapBand(answer: Buffer): Buffer {
   const parts: Buffer[] = [];
   let at = 0;

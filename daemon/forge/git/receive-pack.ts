@@ -5,16 +5,16 @@ import type { ForgeRepository } from "../../../storage/tables/forge/repositories
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import type { Log } from "../../utilities/logging.ts";
 import type { OwnedRepository, RefChange } from "../repositories/events.ts";
-import { feedGit } from "./feed.ts";
-import type { FollowPush, PushWishes } from "./following.ts";
-import { type PushCommands, readCommands, readReport } from "./pkt-line.ts";
+import { pipeBody } from "./request-body.ts";
+import type { RecordPush, PushOptions } from "./record-push.ts";
+import { type PushCommands, readCommands, readReport } from "./push-commands.ts";
 import type { PushJournal, PushNote } from "./push-journal.ts";
 
-export interface PushesDeps {
+export interface ReceivePackDeps {
   readonly git: Git;
   readonly locate: (repository: ForgeRepository) => Promise<string>;
   readonly journal: PushJournal;
-  readonly follow: FollowPush;
+  readonly recordPush: RecordPush;
   readonly log: Log;
   readonly pushBytesMax: number;
 }
@@ -25,19 +25,19 @@ interface PushBody {
   readonly signal: AbortSignal;
 }
 
-/** The list of refs at the head of a push; a longer one is told by looking at the refs afterwards. */
+/** Longest list of commands that is parsed; for a longer one the refs are compared after the push. */
 const COMMANDS_BYTES_MAX = 16 * 1024 * 1024;
 const REPORT_BYTES_MAX = 16 * 1024 * 1024;
-/** `receive.maxInputSize` counts the pack alone, and tells the client; this is the bound on everything. */
+/** `receive.maxInputSize` limits the pack alone and reports that to the client; this limits the whole body. */
 const ALLOWANCE_BYTES = COMMANDS_BYTES_MAX;
 
-/** Runs pushes, and has the record and others follow what they have moved. */
-export function createPushes(deps: PushesDeps) {
-  const { git, locate, journal, follow, log, pushBytesMax } = deps;
+/** Runs pushes and records what they have moved. */
+export function createReceivePack(deps: ReceivePackDeps) {
+  const { git, locate, journal, recordPush, log, pushBytesMax } = deps;
   return {
     /**
-     * Feeds a push into `git receive-pack` and returns its answer, which ends when the record has followed. Git is given
-     * the end of the commands when the push is noted, so it moves no ref that nobody would ever be told of.
+     * Pipes a push into `git receive-pack` and returns its response, which ends after the push was recorded. Git
+     * receives the end of the commands only after the journal entry was written, so every moved ref gets published.
      */
     run(
       child: GitProcess,
@@ -47,7 +47,7 @@ export function createPushes(deps: PushesDeps) {
       const commands = createCollector(COMMANDS_BYTES_MAX);
       let asked: PushCommands | "malformed" | undefined;
       let note: PushNote | undefined;
-      const isWhole = feedGit({ body, contentEncoding }, child, {
+      const isWhole = pipeBody({ body, contentEncoding }, child, {
         bytesMax: pushBytesMax + ALLOWANCE_BYTES,
         onBytes(chunk) {
           if (asked !== undefined || !commands.add(chunk)) return undefined;
@@ -59,12 +59,15 @@ export function createPushes(deps: PushesDeps) {
             .begin(what.repository, what.pusher.id, toAsked(asked))
             .then((made) => (note = made))
             .catch((error: unknown) => {
-              log.error({ err: error, repository_id: what.repository.id }, "a push was not noted");
+              log.error(
+                { err: error, repository_id: what.repository.id },
+                "failed to write the journal entry of a push",
+              );
               throw error;
             });
         },
       });
-      // What has arrived whole is carried out: git may have moved refs already.
+      // A push that has arrived whole is carried out: git may have moved refs already.
       const stopUnlessWhole = () => {
         if (!isWhole()) child.stop();
       };
@@ -77,7 +80,7 @@ export function createPushes(deps: PushesDeps) {
         if (answer.writable && !answer.write(chunk)) child.stdout.pause();
       });
       answer.on("drain", () => child.stdout.resume());
-      // A client that has gone must not keep git waiting.
+      // A client that disconnects must not block git.
       answer.once("close", () => child.stdout.resume());
       answer.on("error", () => child.stdout.resume());
       void child.ended
@@ -85,18 +88,18 @@ export function createPushes(deps: PushesDeps) {
           if (exitCode !== 0)
             log.debug(
               { repository_id: what.repository.id, exit_code: exitCode, stderr },
-              "a push failed",
+              "push failed",
             );
           if (asked === undefined || asked === "malformed" || note === undefined) return;
           const { repository, pusher } = what;
           const changes = await toChanges(repository, asked, report.bytes());
-          const wishes = toWishes(asked.options);
-          await follow({ noteId: note.id, repository, pusher, changes, wishes });
+          const options = toPushOptions(asked.options);
+          await recordPush({ noteId: note.id, repository, pusher, changes, options });
         })
         .catch((error: unknown) =>
           log.error(
             { err: error, repository_id: what.repository.id },
-            "a push went through, but its record could not follow yet",
+            "failed to record a push; the journal will retry",
           ),
         )
         .finally(() => {
@@ -107,7 +110,7 @@ export function createPushes(deps: PushesDeps) {
     },
   };
 
-  /** What a push has really moved: what git says it accepted, else what the refs look like now. */
+  /** Returns the refs that a push moved: those that git reports as accepted, else those that have the new value now. */
   async function toChanges(
     repository: ForgeRepository,
     asked: PushCommands,
@@ -138,8 +141,8 @@ function toAsked({ commands }: PushCommands): RefChange[] {
   }));
 }
 
-/** Options that this server knows; git and others have more, which do nothing here. */
-function toWishes(options: readonly string[]): PushWishes {
+/** Reads the options that this server supports and ignores others. */
+function toPushOptions(options: readonly string[]): PushOptions {
   const flag = (name: string) => {
     const value = options
       .findLast((option) => option.startsWith(`${name}=`))
@@ -153,12 +156,12 @@ function toId(id: string): string | undefined {
   return /^0+$/.test(id) ? undefined : id;
 }
 
-/** Keeps the beginning of a stream. */
+/** Buffers a stream up to a limit. */
 function createCollector(bytesMax: number) {
   let chunks: Buffer[] = [];
   let size = 0;
   return {
-    /** Whether everything so far is kept. */
+    /** Returns whether everything so far is buffered. */
     add(chunk: Buffer): boolean {
       size += chunk.byteLength;
       if (size <= bytesMax) chunks.push(chunk);

@@ -16,27 +16,27 @@ import { findUserById, type ForgeUser } from "../../../storage/tables/forge/acco
 import { findAccess, reaches } from "../repositories/access.ts";
 import type { OwnedRepository, RefChange, RepositoryEvents } from "../repositories/events.ts";
 
-/** A push that git is done with. */
-export interface DonePush {
-  /** Its note, which goes in the transaction that tells of it: a push is told of once. */
+/** A push that git has carried out. */
+export interface CompletedPush {
+  /** Its journal entry, deleted in the transaction that records the push, so that it is published once. */
   readonly noteId: number;
   readonly repository: ForgeRepository;
   readonly pusher: ForgeUser;
-  /** What it has really moved. */
+  /** The refs that git moved. */
   readonly changes: readonly RefChange[];
-  readonly wishes?: PushWishes;
+  readonly options?: PushOptions;
 }
 
-/** What a push shall change of the repository besides; done for whom administers it. */
-export interface PushWishes {
+/** Changes of the repository that a push asks for by `git push -o`; ignored unless the pusher administers it. */
+export interface PushOptions {
   readonly isPrivate: boolean | undefined;
   readonly isTemplate: boolean | undefined;
 }
 
-/** Has a repository's record and those who listen follow what a push has moved. */
-export type FollowPush = (push: DonePush) => Promise<void>;
+/** Updates the record of a repository after a push and publishes the push to subscribers, once for each journal entry. */
+export type RecordPush = (push: CompletedPush) => Promise<void>;
 
-export function createFollowing({
+export function createPushRecorder({
   db,
   git,
   locate,
@@ -46,8 +46,8 @@ export function createFollowing({
   readonly git: Git;
   readonly locate: (repository: ForgeRepository) => Promise<string>;
   readonly events: RepositoryEvents;
-}): FollowPush {
-  return async ({ noteId, repository, pusher, changes, wishes }) => {
+}): RecordPush {
+  return async ({ noteId, repository, pusher, changes, options }) => {
     if (changes.length === 0) {
       await deletePush(db, noteId);
       return;
@@ -59,7 +59,7 @@ export function createFollowing({
     ]);
     const isNew = facts.head === undefined || !facts.branches.includes(facts.head);
     const chosen = isNew ? chooseDefaultBranch(facts, [repository.defaultBranch]) : undefined;
-    // The first branch of an empty repository becomes its default when the expected one did not come.
+    // The first branch pushed to an empty repository becomes its default when the configured one is missing.
     if (repository.isEmpty && chosen !== undefined) await writeHead(git, directory, chosen);
     const defaultBranch =
       repository.isEmpty && chosen !== undefined ? { defaultBranch: chosen } : {};
@@ -75,7 +75,7 @@ export function createFollowing({
       const former = await findRepositoryById(tx, repository.id);
       const owner = former && (await findUserById(tx, former.ownerId));
       if (former === undefined || owner === undefined) return;
-      const edited = await grant(tx, { repository: former, owner }, pusher, wishes);
+      const edited = await applyOptions(tx, { repository: former, owner }, pusher, options);
       const today = edited ?? former;
       await events.pushed?.(tx, { repository: today, owner, pusher, changes });
       if (edited !== undefined)
@@ -84,15 +84,15 @@ export function createFollowing({
   };
 }
 
-/** Changes what a push asks for; undefined when that is nothing, or not for the pusher to decide. */
-async function grant(
+/** Applies the options of a push. Returns undefined when nothing changes or the pusher may not administer the repository. */
+async function applyOptions(
   tx: Transaction,
   { repository, owner }: OwnedRepository,
   pusher: ForgeUser,
   {
     isPrivate = repository.isPrivate,
     isTemplate = repository.isTemplate,
-  }: Partial<PushWishes> = {},
+  }: Partial<PushOptions> = {},
 ): Promise<ForgeRepository | undefined> {
   if (isPrivate === repository.isPrivate && isTemplate === repository.isTemplate) return undefined;
   if (!reaches(await findAccess(tx, { repository, owner }, pusher), "admin")) return undefined;

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
-import { feedGit } from "../../../../../daemon/forge/git/feed.ts";
+import { pipeBody } from "../../../../../daemon/forge/git/request-body.ts";
 
 test.each([undefined, "gzip"])(
   "a body (%s) that broke off before git had started ends git, which would wait for the rest",
@@ -16,7 +16,7 @@ test.each([undefined, "gzip"])(
       ended: new Promise<never>(() => undefined),
       stop: () => (stops += 1),
     };
-    const isWhole = feedGit({ body, contentEncoding }, child, { bytesMax: 10 });
+    const isWhole = pipeBody({ body, contentEncoding }, child, { bytesMax: 10 });
     expect([stops, isWhole()]).toEqual([1, false]);
   },
 );

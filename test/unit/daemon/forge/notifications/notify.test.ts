@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { findMentionedNames } from "../../../../../daemon/forge/notifications/telling.ts";
+import { findMentionedNames } from "../../../../../daemon/forge/notifications/notify.ts";
 import { floods, longRuns } from "../../../../support/floods.ts";
 
 /** The longest text of an issue. */

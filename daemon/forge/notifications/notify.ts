@@ -1,0 +1,80 @@
+import type { Database, Queries, Transaction } from "../../../storage/engine/database.ts";
+import { findRepositoryById } from "../../../storage/tables/forge/repositories/repositories.ts";
+import { type NewThread, upsertThread } from "../../../storage/tables/forge/notifications.ts";
+import {
+  findUserById,
+  findUserByName,
+  type ForgeUser,
+} from "../../../storage/tables/forge/accounts/users.ts";
+import { findMentions } from "../rendering/html/text-rules.ts";
+import { findAccess, reaches } from "../repositories/access.ts";
+import type { OwnedRepository } from "../repositories/events.ts";
+
+/** The subject of a notification and when it happened. */
+export type Notification = Omit<NewThread, "userId" | "repositoryId">;
+
+/** Users that one text may mention. */
+const MENTIONS_MAX = 50;
+/** Users notified in one transaction, so that other writers get their turn. */
+const BATCH = 100;
+
+/** Notifies those of the users who exist, may sign in and may read the repository at this moment. */
+export async function notifyUsers(
+  tx: Transaction,
+  userIds: readonly number[],
+  { what, ...subject }: Notification & { readonly what: OwnedRepository },
+): Promise<void> {
+  for (const userId of userIds) {
+    const user = await findUserById(tx, userId);
+    if (user === undefined || user.kind !== "individual" || !user.isActive || user.prohibitLogin)
+      continue;
+    if (!reaches(await findAccess(tx, what, user), "read")) continue;
+    await upsertThread(tx, { ...subject, userId, repositoryId: what.repository.id });
+  }
+}
+
+/**
+ * Notifies any number of users, in transactions of a bounded size. Does nothing once the repository is deleted or
+ * `isObsolete` returns true. Idempotent: a thread is not notified of the same moment twice.
+ */
+export async function notifyInBatches(
+  db: Database,
+  repositoryId: number,
+  userIds: readonly number[],
+  subject: Notification,
+  isObsolete: (tx: Transaction) => Promise<boolean> = async () => false,
+): Promise<void> {
+  for (let start = 0; start < userIds.length; start += BATCH)
+    await db.transaction(async (tx) => {
+      const what = await findOwned(tx, repositoryId);
+      if (what === undefined || (await isObsolete(tx))) return;
+      await notifyUsers(tx, userIds.slice(start, start + BATCH), { what, ...subject });
+    });
+}
+
+async function findOwned(db: Queries, repositoryId: number): Promise<OwnedRepository | undefined> {
+  const repository = await findRepositoryById(db, repositoryId);
+  const owner = repository && (await findUserById(db, repository.ownerId));
+  return repository && owner && { repository, owner };
+}
+
+/** Returns the users whom a text mentions outside its code. */
+export async function findMentioned(db: Queries, text: string): Promise<ForgeUser[]> {
+  const users: ForgeUser[] = [];
+  for (const name of findMentionedNames(text)) {
+    const user = await findUserByName(db, name);
+    if (user?.kind === "individual") users.push(user);
+  }
+  return users;
+}
+
+/** Returns the names, in lower case, that a text mentions outside its code and its e-mail addresses. */
+export function findMentionedNames(text: string): string[] {
+  const prose = text
+    .replace(/^ {0,3}(```|~~~)[^]*?(?:^ {0,3}\1|$(?![^]))/gm, " ")
+    .replace(/``[^\n]{0,1000}?``/g, " ")
+    .replace(/`[^`\n]*`/g, " ")
+    // Drops the sign of an address. Matching the sign alone keeps this linear in a text of long words.
+    .replace(/(?<=[\w.+/-])@/g, " ");
+  return [...findMentions(prose, MENTIONS_MAX)];
+}
