@@ -26,7 +26,12 @@ export type ScopeCategory =
 export type Gate =
   | { readonly who: "anyone"; readonly scope?: ScopeCategory }
   | { readonly who: "forge_user"; readonly scope: ScopeCategory }
-  | { readonly who: "forge_site_admin"; readonly scope: "admin" }
+  | {
+      readonly who: "forge_site_admin";
+      readonly scope: "admin";
+      /** Refuses tokens with the scope `public-only`: the route reaches private repositories as a whole. */
+      readonly refusesPublicOnly?: true;
+    }
   | { readonly who: "forge_basic"; readonly scope: "user" }
   | { readonly who: "vault_account" }
   | { readonly who: "vault_user" }
@@ -37,6 +42,12 @@ export const anyone = { who: "anyone" } as const satisfies Gate;
 export const anyoneWithin = <S extends ScopeCategory>(scope: S) =>
   ({ who: "anyone", scope }) as const satisfies Gate;
 export const siteAdmin = { who: "forge_site_admin", scope: "admin" } as const satisfies Gate;
+/** Site administrators, but not with a token for public things only. */
+export const siteAdminOfAll = {
+  who: "forge_site_admin",
+  scope: "admin",
+  refusesPublicOnly: true,
+} as const satisfies Gate;
 export const basicSelfOrAdmin = { who: "forge_basic", scope: "user" } as const satisfies Gate;
 export const forgeUser = <S extends ScopeCategory>(scope: S) =>
   ({ who: "forge_user", scope }) as const satisfies Gate;

@@ -5,16 +5,16 @@ import {
   findUserByName,
   type ForgeUser,
 } from "../../storage/tables/forge/accounts/users.ts";
-import type { Endpoint, Gate, ScopeCategory } from "../contract/endpoint.ts";
+import type { Endpoint, Gate } from "../contract/endpoint.ts";
 import { AppError } from "../errors.ts";
 import type { ServerRequest } from "../http/handle.ts";
-import { allows, parseScope, type TokenScope } from "./accounts/scopes.ts";
+import { assertTokenScope, type TokenScope } from "./accounts/scopes.ts";
 import type { ForgeCaller } from "./caller.ts";
 import { formerUserGone, keptQuery, movedTo, notFound, userNotFound } from "./refusals.ts";
 
 /**
- * Lets a caller through an endpoint's gate, or refuses, in the order of the document (forge behaviour, 1.1): token
- * scope, sign-in, site administrator, the user that the path names, and what the token routes ask besides.
+ * Authorizes callers at an endpoint's gate, in the order of the document (forge behaviour, 1.1): token scope, sign-in,
+ * site administrator, the user in the path, and the rules of the token routes. Throws the refusals of section 2.4.
  */
 export function createAuthorization(db: Database) {
   return (
@@ -34,8 +34,15 @@ export function createAuthorization(db: Database) {
     return assertPathUser(name);
 
     async function assertPathUser(written: string): Promise<void> {
-      const user = await findPathUser(db, decodeURIComponent(written), declared, caller, request);
-      if (gate.who === "forge_basic") assertBasicSelfOrAdmin(caller, user, scope);
+      const isPublicOnly = scope?.publicOnly === true && gate.who !== "anyone";
+      const user = await findPathUser(db, decodeURIComponent(written), {
+        path: declared.path,
+        target: request.target,
+        seesHidden: caller !== undefined && !isPublicOnly,
+      });
+      if (isPublicOnly && user.visibility !== "public")
+        throw new AppError("forbidden", "token scope is limited to public users");
+      if (gate.who === "forge_basic") assertBasicSelfOrAdmin(caller, user);
     }
   };
 }
@@ -45,42 +52,34 @@ function assertScope(
   gate: Gate,
   declared: Endpoint,
 ): TokenScope | undefined {
-  if (caller?.scope === undefined || !("scope" in gate) || gate.scope === undefined)
-    return undefined;
-  const parsed = parseScope(caller.scope.split(","));
-  if (parsed.kind === "invalid")
-    throw new AppError(
-      "forbidden",
-      `checking scope failed: invalid access token scope: ${parsed.word}`,
-    );
-  const category: ScopeCategory = gate.scope;
+  if (!("scope" in gate) || gate.scope === undefined) return undefined;
   const level = declared.method === "GET" ? "read" : "write";
-  if (!allows(parsed.scope, level, category))
-    throw new AppError(
-      "forbidden",
-      `token does not have at least one of required scope(s), required=[${level}:${category}], token scope=${caller.scope}`,
-    );
-  if (parsed.scope.publicOnly && category === "notification")
+  const scope = assertTokenScope(caller?.scope, level, gate.scope);
+  const refusesPublicOnly =
+    gate.scope === "notification" || ("refusesPublicOnly" in gate && gate.refusesPublicOnly);
+  if (scope?.publicOnly && refusesPublicOnly)
     throw new AppError("forbidden", "this endpoint is not available for public-only tokens");
-  return parsed.scope;
+  return scope;
 }
 
-/** The user of the path, under today's name only: a former name is answered with the address of today's. */
+/** Returns the user of the path. A former name is redirected to the address with the present one. */
 async function findPathUser(
   db: Database,
   name: string,
-  { path }: Endpoint,
-  caller: ForgeCaller | undefined,
-  request: ServerRequest,
+  {
+    path,
+    target,
+    seesHidden,
+  }: { readonly path: string; readonly target: string; readonly seesHidden: boolean },
 ): Promise<ForgeUser> {
   const user = await findUserByName(db, name);
   if (user !== undefined) return user;
   const formerId = await findRedirect(db, name);
   if (formerId === undefined) throw userNotFound(name);
   const current = await findUserById(db, formerId);
-  if (current === undefined || (caller === undefined && current.visibility !== "public"))
+  if (current === undefined || (!seesHidden && current.visibility !== "public"))
     throw formerUserGone();
-  throw movedTo(toMovedPath(request.target, path, current.name) + keptQuery(request.target));
+  throw movedTo(toMovedPath(target, path, current.name) + keptQuery(target));
 }
 
 /**
@@ -96,13 +95,7 @@ function toMovedPath(target: string, route: string, name: string): string {
     .join("/");
 }
 
-function assertBasicSelfOrAdmin(
-  caller: ForgeCaller | undefined,
-  user: ForgeUser,
-  scope: TokenScope | undefined,
-): void {
-  if (scope?.publicOnly && user.visibility !== "public")
-    throw new AppError("forbidden", "token scope is limited to public users");
+function assertBasicSelfOrAdmin(caller: ForgeCaller | undefined, user: ForgeUser): void {
   const isSelfOrAdmin = caller !== undefined && (caller.user.isAdmin || caller.user.id === user.id);
   const isHidden =
     user.visibility === "private" || (user.visibility === "limited" && caller === undefined);

@@ -14,6 +14,7 @@ import type { PasswordHasher } from "../../utilities/password-hasher.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { bareRefusal, notFound } from "../refusals.ts";
 import { type ForgeUrls, toUrl } from "../urls.ts";
+import { isPublicOnly } from "./scopes.ts";
 import type { SignInAttempts } from "./sign-in-attempts.ts";
 import type { Tokens } from "./tokens.service.ts";
 
@@ -77,6 +78,8 @@ export function createAuthentication(deps: AuthenticationDeps): Authentication {
       if (!found.user.isAdmin) throw onlyAdministrators();
       const user = await findUserByName(db, sudo);
       if (user === undefined) throw notFound();
+      if (isPublicOnly(found) && user.visibility !== "public")
+        throw new AppError("forbidden", "token scope is limited to public users");
       return { ...found, user, actor: found.user };
     },
   };

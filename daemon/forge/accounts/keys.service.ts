@@ -7,9 +7,15 @@ import {
   hasKeyTitle,
   insertPublicKey,
 } from "../../../storage/tables/forge/accounts/keys.ts";
-import { findUserByName, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import {
+  findUserById,
+  findUserByName,
+  type ForgeUser,
+} from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
+import type { ForgeCaller } from "../caller.ts";
 import { notFound, userNotFound } from "../refusals.ts";
+import { isPublicOnly } from "./scopes.ts";
 
 /** A public key with the account that it signs in to. */
 export interface OwnedKey {
@@ -25,10 +31,11 @@ export interface PublicKeys {
     wanted: { readonly title: string; readonly key: string },
   ): Promise<OwnedKey>;
   /**
-   * Deletes a key as the user of the path may: a site administrator any, others their own. Refuses with `not_found`
-   * for an unknown id, `forbidden` for another's key (forge behaviour, 9.2).
+   * Deletes a key with the rights of the user in the path: a site administrator's any, others their own. Throws
+   * `not_found` for an unknown id and for a private user's key where the token is for public things only, `forbidden`
+   * for another user's key (forge behaviour, 9.2).
    */
-  delete(username: string, id: number): Promise<void>;
+  delete(username: string, id: number, caller: Pick<ForgeCaller, "scope">): Promise<void>;
 }
 
 export function createPublicKeys({
@@ -71,10 +78,12 @@ export function createPublicKeys({
       }
     },
 
-    async delete(username, id) {
+    async delete(username, id, caller) {
       const user = await ownerOf(username);
       const key = await findPublicKey(db, id);
-      if (key === undefined) throw notFound();
+      const owner = key && (await findUserById(db, key.userId));
+      if (key === undefined || owner === undefined) throw notFound();
+      if (isPublicOnly(caller) && owner.visibility !== "public") throw notFound();
       if (!user.isAdmin && key.userId !== user.id)
         throw new AppError("forbidden", "You do not have access to this key");
       await deletePublicKey(db, id);

@@ -29,8 +29,8 @@ export interface WantedOrganization {
 
 /** The organizations of the forge. */
 export interface Organizations {
-  /** A page of all organizations by name, and the count of all. */
-  list(window: PageWindow): Promise<UserPage>;
+  /** Returns a page of all organizations by name, and their count; of the public ones for a token for public things only. */
+  list(window: PageWindow, caller: ForgeCaller): Promise<UserPage>;
   /**
    * Creates an organization that a person owns (forge behaviour, 10.2). Refuses with `unprocessable` for an owner
    * that is an organization, an unusable name and a taken one, `forbidden` for a person who may not create any.
@@ -63,10 +63,17 @@ export function createOrganizations({
   announceOrganization,
 }: OrganizationsDeps): Organizations {
   return {
-    list: (window) =>
+    list: (window, caller) =>
       listUsers(
         db,
-        { kind: "organization", term: "", loginName: "", sort: "name", descending: false },
+        {
+          kind: "organization",
+          visibility: isPublicOnly(caller) ? "public" : undefined,
+          term: "",
+          loginName: "",
+          sort: "name",
+          descending: false,
+        },
         toRows(window),
         marks,
       ),

@@ -1,4 +1,5 @@
 import type { ScopeCategory } from "../../contract/endpoint.ts";
+import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 
 /** A parsed scope list. */
@@ -70,8 +71,32 @@ export function allows(
   return granted === "write" || (granted === "read" && level === "read");
 }
 
-/** Whether the caller came with a token that is for public things only. */
-export function isPublicOnly(caller: ForgeCaller | undefined): boolean {
+/**
+ * Throws `forbidden` unless a token's scope grants `level` on a category (forge behaviour, 2.4). A password (`scope`
+ * undefined) is unrestricted. Returns the parsed scope.
+ */
+export function assertTokenScope(
+  scope: string | undefined,
+  level: "read" | "write",
+  category: ScopeCategory,
+): TokenScope | undefined {
+  if (scope === undefined) return undefined;
+  const parsed = parseScope(scope.split(","));
+  if (parsed.kind === "invalid")
+    throw new AppError(
+      "forbidden",
+      `checking scope failed: invalid access token scope: ${parsed.word}`,
+    );
+  if (!allows(parsed.scope, level, category))
+    throw new AppError(
+      "forbidden",
+      `token does not have at least one of required scope(s), required=[${level}:${category}], token scope=${scope}`,
+    );
+  return parsed.scope;
+}
+
+/** Returns whether the caller's token is for public things only. */
+export function isPublicOnly(caller: Pick<ForgeCaller, "scope"> | undefined): boolean {
   return caller?.scope?.split(",").includes("public-only") === true;
 }
 

@@ -20,7 +20,7 @@ export function toUserView(
   );
 }
 
-/** A user embedded in another resource: as somebody signed in sees it, or a stranger, but never with private members. */
+/** A user embedded in another resource, as a signed-in caller or a stranger sees it; never with private members. */
 export function toEmbeddedUserView(
   user: ForgeUser,
   isSignedIn: boolean,
@@ -75,7 +75,7 @@ function toView(
     login_name: seesAll ? user.loginName : "",
     source_id: seesAll ? user.loginSource : 0,
     full_name: user.fullName,
-    email: seesEmail ? user.email : `${user.id}+${user.lowerName}@noreply.${toDomain(urls)}`,
+    email: toShownEmail(user, seesEmail, urls),
     avatar_url: toUrl(urls, `/avatars/${user.avatarHash}`),
     html_url: toUrl(urls, `/${user.name}`),
     language: seesAll ? user.language : "",
@@ -94,6 +94,12 @@ function toView(
     starred_repos_count: 0,
     username: user.name,
   };
+}
+
+/** Returns the address, a placeholder in its place, or nothing for an organization, which has none. */
+function toShownEmail(user: ForgeUser, seesEmail: boolean, urls: ForgeUrls): string {
+  if (seesEmail || user.kind === "organization") return user.email;
+  return `${user.id}+${user.lowerName}@noreply.${toDomain(urls)}`;
 }
 
 function toLastLogin(user: ForgeUser): string {

@@ -53,8 +53,11 @@ export interface WantedUser {
 
 /** The accounts of the forge, as site administrators look after them. */
 export interface Users {
-  /** A page of people and organizations as the query selects them, and the count of all matches. */
-  search(query: UserListQuery, window: PageWindow): Promise<UserPage>;
+  /**
+   * Returns a page of people and organizations, and the count of all matches. A token for public things only gets public
+   * accounts; the same holds for `searchEmails`.
+   */
+  search(query: UserListQuery, window: PageWindow, caller: ForgeCaller): Promise<UserPage>;
   /**
    * Creates a person with a verified primary address (forge behaviour, 8.2). Refuses, in this order, with
    * `unprocessable` for an unknown login source, `invalid_argument` for the password, `unprocessable` for the name
@@ -74,6 +77,7 @@ export interface Users {
   searchEmails(
     term: string,
     window: PageWindow,
+    caller: ForgeCaller,
   ): Promise<{ readonly emails: readonly OwnedEmail[]; readonly total: number }>;
   /**
    * The account of this name, as far as the caller may know of it. Refuses with `not_found`, and with `forbidden` where the
@@ -101,7 +105,11 @@ const PASSWORD_BYTES_MIN = 8;
 export function createUsers(deps: UsersDeps): Users {
   const { db, marks, clock, passwords, announceAccount, repositories, packages } = deps;
   return {
-    search: (query, window) => listUsers(db, query, toRows(window), marks),
+    async search(query, window, caller) {
+      if (!isPublicOnly(caller)) return listUsers(db, query, toRows(window), marks);
+      if ((query.visibility ?? "public") !== "public") return { users: [], total: 0 };
+      return listUsers(db, { ...query, visibility: "public" }, toRows(window), marks);
+    },
 
     async create(wanted) {
       if (wanted.sourceId !== 0)
@@ -134,7 +142,8 @@ export function createUsers(deps: UsersDeps): Users {
       ),
     remove: (username, how) => removeUser({ db, repositories, packages }, username, how),
 
-    searchEmails: (term, window) => listEmails(db, term, toRows(window)),
+    searchEmails: (term, window, caller) =>
+      listEmails(db, term, toRows(window), isPublicOnly(caller)),
 
     async get(username, caller) {
       const user = await findUserByName(db, username);

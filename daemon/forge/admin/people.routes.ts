@@ -44,12 +44,12 @@ export function adminPeopleRoutes(services: PeopleServices): Route[] {
 
 function emailRoutes({ users }: PeopleServices): Route[] {
   return [
-    handle(listEmails, async ({ query }) => {
-      const { emails, total } = await users.searchEmails("", query);
+    handle(listEmails, async ({ caller, query }) => {
+      const { emails, total } = await users.searchEmails("", query, caller);
       return { status: 200, body: emails.map(toEmailView), total };
     }),
-    handle(searchEmails, async ({ query }) => {
-      const { emails, total } = await users.searchEmails(query.q, query);
+    handle(searchEmails, async ({ caller, query }) => {
+      const { emails, total } = await users.searchEmails(query.q, query, caller);
       return { status: 200, body: emails.map(toEmailView), total };
     }),
   ];
@@ -57,8 +57,8 @@ function emailRoutes({ users }: PeopleServices): Route[] {
 
 function organizationRoutes({ organizations, urls }: PeopleServices): Route[] {
   return [
-    handle(listOrganizations, async ({ query }) => {
-      const { users: found, total } = await organizations.list(query);
+    handle(listOrganizations, async ({ caller, query }) => {
+      const { users: found, total } = await organizations.list(query, caller);
       return { status: 200, body: found.map((each) => toOrganizationView(each, urls)), total };
     }),
     handle(createOrganization, async ({ params, body }) => ({
@@ -81,8 +81,8 @@ function keyRoutes({ publicKeys, urls }: PeopleServices): Route[] {
       status: 201,
       body: toPublicKeyView(await publicKeys.add(params.username, body), caller.user, urls),
     })),
-    handle(deleteUserKey, async ({ params }) => {
-      await publicKeys.delete(params.username, params.id);
+    handle(deleteUserKey, async ({ caller, params }) => {
+      await publicKeys.delete(params.username, params.id, caller);
       return { status: 204 };
     }),
   ];

@@ -16,7 +16,7 @@ import { toUserEdit, toUserListQuery, toWantedUser } from "./user-requests.view.
 export function adminUserRoutes({ users, urls }: { users: Users; urls: ForgeUrls }): Route[] {
   return [
     handle(listUsers, async ({ caller, query }) => {
-      const { users: found, total } = await users.search(toUserListQuery(query), query);
+      const { users: found, total } = await users.search(toUserListQuery(query), query, caller);
       return { status: 200, body: found.map((user) => toUserView(user, caller.user, urls)), total };
     }),
     handle(createUser, async ({ caller, body }) => ({

@@ -9,7 +9,7 @@ import { AppError } from "../../errors.ts";
 import type { Log } from "../../utilities/logging.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { notFound } from "../refusals.ts";
-import { assertScope, findAccess, reaches } from "../repositories/access.ts";
+import { assertScope, findAccess, reaches, isPublic } from "../repositories/access.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import { refusing } from "../repositories/git-refusals.ts";
 import { getOwned } from "../repositories/repositories.service.ts";
@@ -208,12 +208,11 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
       // An anonymous caller must not learn whether the repository exists.
       throw caller === undefined ? needsCredentials() : notFound();
     }
-    const isForAll = !found.repository.isPrivate && found.owner.visibility === "public";
     // A repository without code takes no pushes, and only a public one is served to fetches.
-    if (!keepsCode(found.repository.settings) && (level === "write" || !isForAll))
+    if (!keepsCode(found.repository.settings) && (level === "write" || !isPublic(found)))
       throw caller === undefined ? needsCredentials() : notFound();
     if (level === "write" && caller === undefined) throw needsCredentials();
-    assertScope(caller?.scope, level, found.repository);
+    assertScope(caller?.scope, level, found);
     if (!reaches(found.access, level))
       throw new AppError("forbidden", "you may not push to this repository");
     if (level === "write" && found.repository.archivedAt !== undefined)

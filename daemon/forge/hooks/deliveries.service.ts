@@ -1,4 +1,4 @@
-import type { Database } from "../../../storage/engine/database.ts";
+import type { Database, Queries } from "../../../storage/engine/database.ts";
 import {
   deleteDeliveriesBefore,
   type DeliveryState,
@@ -8,26 +8,43 @@ import {
   insertDelivery,
   listDeliveries,
 } from "../../../storage/tables/forge/hooks/deliveries.ts";
-import { deleteOrphanedHooks, findHook } from "../../../storage/tables/forge/hooks/hooks.ts";
+import { deleteOrphanedHooks } from "../../../storage/tables/forge/hooks/hooks.ts";
 import { deliveryStates } from "../../contract/forge/hooks/admin-hooks.ts";
+import type { ScopeCategory } from "../../contract/endpoint.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
+import { assertTokenScope } from "../accounts/scopes.ts";
+import type { ForgeCaller } from "../caller.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import { enqueueDelivery } from "./delivery.ts";
+import { getHook, type HookHome } from "./hooks.service.ts";
 
-/** What hooks delivered, for operators: also that of the copies in repositories. */
+/**
+ * The log of what hooks delivered. Who may read a hook may read its deliveries, so `home` and the refusals are those of
+ * `Hooks.get`. Payloads also need a token that grants what they are about: a push is `repository`, an issue `issue`.
+ */
 export interface DeliveryLog {
-  /** A page of a hook's deliveries, newest first, and the count of all; an unknown state is no filter. Refuses with `not_found`. */
+  /** Returns a page of a hook's deliveries, newest first, and the count of all. An unknown state is no filter. */
   list(
+    home: HookHome,
     hookId: number,
     wanted: PageWindow & { readonly state: string },
   ): Promise<{ readonly deliveries: readonly HookDelivery[]; readonly total: number }>;
-  /** Refuses with `not_found`, also for a delivery of another hook. */
-  get(hookId: number, id: number): Promise<HookDeliveryDetails>;
-  /** Has the same payload delivered once more, whether the hook is active or not. Refuses as `get` does. */
-  redeliver(hookId: number, id: number): Promise<HookDelivery>;
-  /** Forgets what was delivered or given up before a time, and copies of hooks whose repository is gone. */
+  /** Returns a delivery. Throws `not_found`, and `forbidden` if the token does not grant reading its payload. */
+  get(path: DeliveryPath, caller: Pick<ForgeCaller, "scope">): Promise<HookDeliveryDetails>;
+  /**
+   * Delivers the same payload again, whether the hook is active or not, and returns the new delivery. Throws as `get`
+   * does, for writing.
+   */
+  redeliver(path: DeliveryPath, caller: Pick<ForgeCaller, "scope">): Promise<HookDelivery>;
+  /** Deletes finished deliveries made before a time, and hooks whose repository is gone. Returns how many. */
   prune(before: number): Promise<number>;
+}
+
+export interface DeliveryPath {
+  readonly home: HookHome;
+  readonly hookId: number;
+  readonly id: number;
 }
 
 export function createDeliveryLog({
@@ -39,42 +56,52 @@ export function createDeliveryLog({
   readonly enqueue: Enqueue;
   readonly newUuid: () => string;
 }): DeliveryLog {
-  const get: DeliveryLog["get"] = async (hookId, id) => {
-    const delivery = await findDelivery(db, id);
-    if (delivery === undefined || delivery.hookId !== hookId) throw notFound();
-    return delivery;
-  };
   return {
-    async list(hookId, { state, ...window }) {
-      if ((await findHook(db, hookId)) === undefined) throw notFound();
+    async list(home, hookId, { state, ...window }) {
+      await getHook(db, home, hookId);
       return listDeliveries(db, hookId, toState(state), toRows(window));
     },
 
-    get,
+    get: (path, caller) => get(db, path, "read", caller),
 
-    async redeliver(hookId, id) {
-      const { event, payload } = await get(hookId, id);
-      const uuid = newUuid();
-      const made = await db.transaction(async (tx) => {
-        if ((await findHook(tx, hookId)) === undefined) throw notFound();
-        const newId = await insertDelivery(tx, {
-          hookId,
-          uuid,
-          event,
-          payload,
-          isRedelivery: true,
-        });
-        await enqueueDelivery(enqueue, tx, newId);
-        return newId;
-      });
-      return get(hookId, made);
-    },
+    redeliver: (path, caller) =>
+      db.transaction(async (tx) => {
+        const { hookId, event, payload } = await get(tx, path, "write", caller);
+        const copy = { hookId, uuid: newUuid(), event, payload, isRedelivery: true };
+        const id = await insertDelivery(tx, copy);
+        await enqueueDelivery(enqueue, tx, id);
+        return getDelivery(tx, hookId, id);
+      }),
 
     async prune(before) {
       const pruned = await db.transaction((tx) => deleteDeliveriesBefore(tx, before));
       return pruned + (await deleteOrphanedHooks(db));
     },
   };
+}
+
+async function get(
+  db: Queries,
+  { home, hookId, id }: DeliveryPath,
+  level: "read" | "write",
+  caller: Pick<ForgeCaller, "scope">,
+): Promise<HookDeliveryDetails> {
+  await getHook(db, home, hookId);
+  const delivery = await getDelivery(db, hookId, id);
+  assertTokenScope(caller.scope, level, toScopeCategory(delivery.event));
+  return delivery;
+}
+
+async function getDelivery(db: Queries, hookId: number, id: number): Promise<HookDeliveryDetails> {
+  const delivery = await findDelivery(db, id);
+  if (delivery === undefined || delivery.hookId !== hookId) throw notFound();
+  return delivery;
+}
+
+/** Returns the category of scopes that a token needs to read what an event is about. */
+function toScopeCategory(event: string): ScopeCategory {
+  if (event === "organization" || event === "package") return event;
+  return /^issue(?:s$|_)/.test(event) ? "issue" : "repository";
 }
 
 function toState(word: string): DeliveryState | undefined {

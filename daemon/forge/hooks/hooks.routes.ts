@@ -56,16 +56,16 @@ export function hookRoutes({
       return { status: 204 };
     }),
     handle(listDeliveries, async ({ params, query }) => {
-      const { deliveries, total } = await log.list(params.id, query);
+      const { deliveries, total } = await log.list("instance", params.id, query);
       return { status: 200, body: deliveries.map(toDeliveryView), total };
     }),
-    handle(getDelivery, async ({ params }) => ({
+    handle(getDelivery, async ({ caller, params: { id: hookId, delivery_id: id } }) => ({
       status: 200,
-      body: toDeliveryDetailsView(await log.get(params.id, params.delivery_id)),
+      body: toDeliveryDetailsView(await log.get({ home: "instance", hookId, id }, caller)),
     })),
-    handle(redeliver, async ({ params }) => ({
+    handle(redeliver, async ({ caller, params: { id: hookId, delivery_id: id } }) => ({
       status: 201,
-      body: toDeliveryView(await log.redeliver(params.id, params.delivery_id)),
+      body: toDeliveryView(await log.redeliver({ home: "instance", hookId, id }, caller)),
     })),
   ];
 }

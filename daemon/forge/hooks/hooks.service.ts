@@ -195,8 +195,8 @@ export function createHooks({
   };
 }
 
-/** Refuses with `not_found` what does not belong there: copies belong to their repositories. */
-async function getHook(
+/** Returns a hook of `home`. Throws `not_found` for another one's: copies of default hooks belong to their repositories. */
+export async function getHook(
   db: Parameters<typeof findHook>[0],
   home: HookHome,
   id: number,

@@ -22,7 +22,7 @@ import {
 
 /** Routes of the hooks of repositories and of what they delivered. */
 export function repositoryHookRoutes({ hooks, log, ofRepositories }: ForgeHooks): Route[] {
-  const { open, openHook } = ofRepositories;
+  const { open } = ofRepositories;
   return [
     handle(listRepositoryHooks, async ({ caller, params, query }) => {
       const id = await open(params, caller, "/hooks");
@@ -55,17 +55,21 @@ export function repositoryHookRoutes({ hooks, log, ofRepositories }: ForgeHooks)
       return { status: 204 };
     }),
     handle(listRepositoryDeliveries, async ({ caller, params, query }) => {
-      const id = await openHook(params, caller, "/deliveries");
-      const { deliveries, total } = await log.list(id, query);
+      const home = await open(params, caller, `/hooks/${params.id}/deliveries`);
+      const { deliveries, total } = await log.list(home, params.id, query);
       return { status: 200, body: deliveries.map(toDeliveryView), total };
     }),
     handle(getRepositoryDelivery, async ({ caller, params }) => {
-      const id = await openHook(params, caller, `/deliveries/${params.delivery_id}`);
-      return { status: 200, body: toDeliveryDetailsView(await log.get(id, params.delivery_id)) };
+      const { id: hookId, delivery_id: id } = params;
+      const home = await open(params, caller, `/hooks/${hookId}/deliveries/${id}`);
+      const delivery = await log.get({ home, hookId, id }, caller);
+      return { status: 200, body: toDeliveryDetailsView(delivery) };
     }),
     handle(redeliverOfRepository, async ({ caller, params }) => {
-      const id = await openHook(params, caller, `/deliveries/${params.delivery_id}/redeliver`);
-      return { status: 201, body: toDeliveryView(await log.redeliver(id, params.delivery_id)) };
+      const { id: hookId, delivery_id: id } = params;
+      const home = await open(params, caller, `/hooks/${hookId}/deliveries/${id}/redeliver`);
+      const delivery = await log.redeliver({ home, hookId, id }, caller);
+      return { status: 201, body: toDeliveryView(delivery) };
     }),
   ];
 }

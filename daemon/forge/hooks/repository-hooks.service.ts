@@ -16,22 +16,17 @@ import { enqueueDelivery } from "./delivery.ts";
 import type { DescribeHead } from "./pushes.ts";
 import type { Hooks } from "./hooks.service.ts";
 
-/** Who may look after the hooks of a repository, and what only they have. */
+/** Access to the hooks of repositories, and test deliveries. */
 export interface RepositoryHooks {
   /**
-   * The id of the repository of a path, for a caller who administers it. `rest` is what follows in the address. Refuses
-   * with `not_found` whom may not see it, `forbidden` whom does not administer it or whose token does not reach.
+   * Returns the id of the repository of a path if the caller administers it. Throws `not_found` if the caller may not see
+   * it, `forbidden` if the caller does not administer it or the token does not grant it.
+   * @param rest what follows the repository in the address, for redirects from a former name
    */
   open(path: RepositoryPath, caller: ForgeCaller, rest: string): Promise<number>;
-  /** The same, of a path with a hook in it: refuses with `not_found` a hook of another repository. Returns the hook's id. */
-  openHook(
-    path: RepositoryPath & { readonly id: number },
-    caller: ForgeCaller,
-    rest?: string,
-  ): Promise<number>;
   /**
-   * Has a push of a branch's newest commit delivered to one hook, whatever it selects and whether it is active or not.
-   * Empty is the default branch; one without commits delivers nothing. Refuses with `not_found` another unknown ref.
+   * Sends a test delivery: a push of a branch's latest commit, whatever the hook selects and whether it is active or not.
+   * An empty `ref` is the default branch; without commits nothing is delivered. Throws `not_found` for an unknown ref.
    */
   test(
     path: RepositoryPath & { readonly id: number },
@@ -52,11 +47,6 @@ export function createRepositoryHooks(deps: RepositoryHooksDeps): RepositoryHook
   const { db, hooks, enqueue, newUuid, describeHead } = deps;
   return {
     open: async (path, caller, rest) => (await open(path, caller, rest)).repository.id,
-
-    async openHook(path, caller, rest = "") {
-      const { repository } = await open(path, caller, `/hooks/${path.id}${rest}`);
-      return (await hooks.get(repository.id, path.id)).hook.id;
-    },
 
     async test(path, given, caller) {
       const what = await open(path, caller, `/hooks/${path.id}/tests`);
@@ -95,7 +85,7 @@ export function createRepositoryHooks(deps: RepositoryHooksDeps): RepositoryHook
     );
     const access = await findAccess(db, what, caller.user);
     if (!reaches(access, "read")) throw notFound();
-    assertScope(caller.scope, "read", what.repository);
+    assertScope(caller.scope, "read", what);
     if (!reaches(access, "admin")) throw noAdministrator();
     return what;
   }

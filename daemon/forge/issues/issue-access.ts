@@ -2,9 +2,10 @@ import type { Database, Queries } from "../../../storage/engine/database.ts";
 import { findIssue, type ForgeIssue } from "../../../storage/tables/forge/issues/issues.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
+import { isPublicOnly } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { isArchived, notFound } from "../refusals.ts";
-import { type AccessLevel, findAccess, reaches } from "../repositories/access.ts";
+import { type AccessLevel, findAccess, isPublic, reaches } from "../repositories/access.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import { getOwned, type RepositoryPath } from "../repositories/repositories.service.ts";
 import { keepsIssues } from "../repositories/repository-settings.view.ts";
@@ -29,7 +30,7 @@ export async function openRepository(
   );
   const access = await findAccess(db, what, caller?.user);
   if (!reaches(access, "read")) throw notFound();
-  if (what.repository.isPrivate && caller?.scope?.split(",").includes("public-only") === true)
+  if (isPublicOnly(caller) && !isPublic(what))
     throw new AppError("forbidden", "token scope is limited to public repos");
   return { ...what, access };
 }

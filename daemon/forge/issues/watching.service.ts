@@ -109,7 +109,7 @@ export function createWatching({
     level: "read" | "write",
   ): Promise<OwnedRepository> {
     const what = await openRepository(db, path, caller, "/subscription");
-    assertScope(caller.scope, level, what.repository);
+    assertScope(caller.scope, level, what);
     return what;
   }
 }

@@ -34,11 +34,14 @@ export function createPackageEvents(announce: PackageAnnouncer, urls: ForgeUrls)
     const visible = await seeRepositories(tx, [repositoryId], undefined);
     const seen = visible.get(repositoryId ?? -1);
     const view = toPackageView({ ...what, creator, linked: seen }, undefined, urls);
+    // The only members of an account that the reference shows here and not to strangers.
+    const owned = { ...view.owner, active: what.owner.isActive };
+    const created = { ...view.creator, active: creator?.isActive ?? false };
     const repository =
       repositoryId === undefined ? undefined : await findRepositoryById(tx, repositoryId);
     const owner = repository && (await findUserById(tx, repository.ownerId));
     await announce.package(tx, action, {
-      view,
+      view: { ...view, owner: owned, creator: created },
       owner: what.owner,
       sender: what.actor,
       // Its hooks are told even if strangers may not see the repository.

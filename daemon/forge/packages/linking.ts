@@ -6,15 +6,17 @@ import {
 } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { countWatchers } from "../../../storage/tables/forge/repositories/watches.ts";
 import { type ForgeUser, listUsersByIds } from "../../../storage/tables/forge/accounts/users.ts";
-import { findAccess, reaches } from "../repositories/access.ts";
+import { isPublicOnly } from "../accounts/scopes.ts";
+import type { ForgeCaller } from "../caller.ts";
+import { findAccess, isPublic, reaches } from "../repositories/access.ts";
 import type { SeenRepository } from "../repositories/repository.view.ts";
 import { type ForgeUrls, toUrl } from "../urls.ts";
 
-/** The repositories of these ids that somebody, or a stranger, may read, by id. */
+/** Returns the repositories of these ids that a caller, or a stranger, may read, by id. */
 export async function seeRepositories(
   db: Queries,
   ids: readonly (number | undefined)[],
-  viewer: ForgeUser | undefined,
+  caller: Pick<ForgeCaller, "user" | "scope"> | undefined,
 ): Promise<ReadonlyMap<number, SeenRepository>> {
   const wanted = [...new Set(ids)].filter((id) => id !== undefined);
   if (wanted.length === 0) return new Map();
@@ -25,14 +27,15 @@ export async function seeRepositories(
   const seen = new Map<number, SeenRepository>();
   for (const repository of found) {
     const owner = owners.get(repository.ownerId);
-    const access = owner && (await findAccess(db, { repository, owner }, viewer));
+    const access = owner && (await findAccess(db, { repository, owner }, caller?.user));
     if (owner === undefined || access === undefined || !reaches(access, "read")) continue;
+    if (isPublicOnly(caller) && !isPublic({ repository, owner })) continue;
     seen.set(repository.id, {
       repository,
       owner,
       watchers: watchers.get(repository.id) ?? 0,
       access,
-      isSignedIn: viewer !== undefined,
+      isSignedIn: caller !== undefined,
     });
   }
   return seen;

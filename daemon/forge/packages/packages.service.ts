@@ -17,6 +17,7 @@ import {
   type ForgeUser,
   listUsersByIds,
 } from "../../../storage/tables/forge/accounts/users.ts";
+import { isPublicOnly } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
@@ -67,14 +68,18 @@ export function createPackages({ db, events }: PackagesDeps): Packages {
   const marks = createListMarks();
   return {
     async list({ type, term }, window, caller) {
-      const filter = { type: type === "all" ? "" : type, term };
+      const filter = {
+        type: type === "all" ? "" : type,
+        term,
+        isPublicOnly: isPublicOnly(caller),
+      };
       const found = await listAllVersions(db, filter, toRows(window), marks);
       const ids = found.versions.flatMap((each) => [each.package.ownerId, each.creatorId ?? -1]);
       const people = new Map((await listUsersByIds(db, ids)).map((user) => [user.id, user]));
       const linked = await seeRepositories(
         db,
         found.versions.map((each) => each.package.repositoryId),
-        caller.user,
+        caller,
       );
       const versions: SeenVersion[] = [];
       for (const each of found.versions) {
@@ -99,7 +104,7 @@ export function createPackages({ db, events }: PackagesDeps): Packages {
       const { creatorId } = found.version;
       const creator = creatorId === undefined ? undefined : await findUserById(db, creatorId);
       const { repositoryId } = found.package;
-      const linked = await seeRepositories(db, [repositoryId], caller?.user);
+      const linked = await seeRepositories(db, [repositoryId], caller);
       return { ...found, creator, linked: linked.get(repositoryId ?? -1) };
     },
 

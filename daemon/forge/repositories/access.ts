@@ -4,7 +4,7 @@ import { isOfferedTo } from "../../../storage/tables/forge/repositories/transfer
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
-import { allows, parseScope } from "../accounts/scopes.ts";
+import { assertTokenScope } from "../accounts/scopes.ts";
 
 /** How far somebody may go with a repository; each level contains those before it. */
 const accessLevels = ["none", "read", "write", "admin", "owner"] as const;
@@ -52,6 +52,17 @@ async function findStandingAccess(
     : "none";
 }
 
+/** Returns whether everyone may read a repository: it is public, and so is its owner. */
+export function isPublic({
+  repository,
+  owner,
+}: {
+  readonly repository: ForgeRepository;
+  readonly owner: ForgeUser;
+}): boolean {
+  return !repository.isPrivate && owner.visibility === "public";
+}
+
 /**
  * Refuses with `forbidden` what the caller's token does not grant: the level on repositories, and private ones to a
  * token that is for public things only (forge behaviour, 2.4). A password (`scope` undefined) is unrestricted.
@@ -59,15 +70,9 @@ async function findStandingAccess(
 export function assertScope(
   scope: string | undefined,
   level: "read" | "write",
-  repository: ForgeRepository,
+  what: { readonly repository: ForgeRepository; readonly owner: ForgeUser },
 ): void {
-  if (scope === undefined) return;
-  const parsed = parseScope(scope.split(","));
-  if (parsed.kind === "invalid" || !allows(parsed.scope, level, "repository"))
-    throw new AppError(
-      "forbidden",
-      `token does not have at least one of required scope(s), required=[${level}:repository], token scope=${scope}`,
-    );
-  if (parsed.scope.publicOnly && repository.isPrivate)
+  const parsed = assertTokenScope(scope, level, "repository");
+  if (parsed?.publicOnly && !isPublic(what))
     throw new AppError("forbidden", "token scope is limited to public repos");
 }

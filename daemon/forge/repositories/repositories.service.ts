@@ -159,7 +159,7 @@ export function createRepositoriesService(deps: RepositoriesDeps): Repositories 
     );
     const access = await findAccess(db, { repository, owner }, caller?.user);
     if (!reaches(access, "read")) throw notFound();
-    assertScope(caller?.scope, "read", repository);
+    assertScope(caller?.scope, "read", { repository, owner });
     const watchers = (await countWatchers(db, [repository.id])).get(repository.id) ?? 0;
     const isSignedIn = caller !== undefined;
     // Whom it is offered to, or from, sees that; others need not know.

@@ -125,7 +125,7 @@ export function createTransfers({ db, files, placing, events, enqueue }: Transfe
     const found = await getOwned(db, path, caller.user, toAddress);
     const access = await findAccess(db, found, caller.user);
     if (!reaches(access, "read")) throw notFound();
-    assertScope(caller.scope, "write", found.repository);
+    assertScope(caller.scope, "write", found);
     return { repository: found.repository, owner: found.owner, access };
   }
 

@@ -259,6 +259,14 @@ test("hooks are told of versions that come and go, not of further files", async 
   }
   expect(seen).toMatchObject([
     { action: "deleted", package: { name: "told", version: "1" }, sender: { login: "keeper" } },
-    { action: "created", package: { type: "generic", owner: { login: "mira" } }, repository: null },
+    {
+      action: "created",
+      package: {
+        type: "generic",
+        owner: { login: "mira", active: true },
+        creator: { login: "keeper", active: true },
+      },
+      repository: null,
+    },
   ]);
 });

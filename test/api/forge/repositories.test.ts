@@ -164,10 +164,13 @@ describe("creating", () => {
     expect(watching.json).toMatchObject({ subscribed: true });
   });
 
-  test("an unknown owner is 404, an organization will do", async () => {
+  test("an organization can own a repository, an unknown account cannot", async () => {
     expect((await create({ name: "x" }, "nobody")).status).toBe(404);
     await api("POST", "/admin/users/mira/orgs", { username: "team" });
-    expect((await create({ name: "x" }, "team")).json.full_name).toBe("team/x");
+    const made = await create({ name: "x" }, "team");
+    expect(made.json).toMatchObject({ full_name: "team/x", owner: { login: "team", email: "" } });
+    const seen = await api("GET", "/repos/team/x", undefined, "");
+    expect(seen.json.owner.email).toBe("");
   });
 
   test("only site administrators may", async () => {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { empty, endpoint, siteAdmin } from "../../endpoint.ts";
+import { empty, endpoint, siteAdminOfAll } from "../../endpoint.ts";
 import {
   apiError,
   optionalFlag,
@@ -60,7 +60,7 @@ export const listJobs = endpoint({
   method: "GET",
   path: "/api/v1/admin/actions/jobs",
   summary: "Jobs of workflows, which nothing here runs",
-  gate: siteAdmin,
+  gate: siteAdminOfAll,
   query: z
     .object({
       status: statuses,
@@ -90,7 +90,7 @@ export const listRuns = endpoint({
   method: "GET",
   path: "/api/v1/admin/actions/runs",
   summary: "Runs of workflows, which nothing here runs",
-  gate: siteAdmin,
+  gate: siteAdminOfAll,
   query: z.object({
     event: queryText,
     branch: queryText,
@@ -114,7 +114,7 @@ export const listRunners = endpoint({
   method: "GET",
   path: "/api/v1/admin/actions/runners",
   summary: "Runners, of which there are none",
-  gate: siteAdmin,
+  gate: siteAdminOfAll,
   query: z.object({ disabled: optionalQueryFlag, ...paging }),
   replies: {
     200: z.object({ runners: z.array(runnerShape), total_count: z.int() }),
@@ -128,7 +128,7 @@ export const createRegistrationToken = endpoint({
   method: "POST",
   path: "/api/v1/admin/actions/runners/registration-token",
   summary: "The token that a runner would register with: the same each time",
-  gate: siteAdmin,
+  gate: siteAdminOfAll,
   replies: { 200: z.object({ token: z.string() }), ...signedInReplies },
   apiOnly: noWorkflows,
 });
@@ -138,7 +138,7 @@ export const getRunner = endpoint({
   method: "GET",
   path: "/api/v1/admin/actions/runners/:runner_id",
   summary: "A runner by id",
-  gate: siteAdmin,
+  gate: siteAdminOfAll,
   params: runnerParams,
   replies: { 200: runnerShape, ...signedInReplies, 404: apiError },
   apiOnly: noWorkflows,
@@ -149,7 +149,7 @@ export const editRunner = endpoint({
   method: "PATCH",
   path: "/api/v1/admin/actions/runners/:runner_id",
   summary: "Turn a runner off or on",
-  gate: siteAdmin,
+  gate: siteAdminOfAll,
   params: runnerParams,
   // That it is required counts only where there is such a runner (forge behaviour, 16.1).
   body: z.object({ disabled: optionalFlag }),
@@ -162,7 +162,7 @@ export const deleteRunner = endpoint({
   method: "DELETE",
   path: "/api/v1/admin/actions/runners/:runner_id",
   summary: "Delete a runner",
-  gate: siteAdmin,
+  gate: siteAdminOfAll,
   params: runnerParams,
   replies: { 204: empty, ...signedInReplies, 404: apiError },
   apiOnly: noWorkflows,

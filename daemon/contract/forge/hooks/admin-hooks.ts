@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { empty, endpoint, siteAdmin } from "../../endpoint.ts";
+import { empty, endpoint, siteAdminOfAll } from "../../endpoint.ts";
 import {
   apiError,
   optionalFlag,
@@ -94,7 +94,7 @@ export const listHooks = endpoint({
   method: "GET",
   path: "/api/v1/admin/hooks",
   summary: "System hooks, default hooks or both",
-  gate: siteAdmin,
+  gate: siteAdminOfAll,
   query: z.object({ ...paging, type: queryWord(["system", "default", "all"]) }),
   paging: "link_and_total",
   replies: { 200: z.array(hookShape), ...signedInReplies },
@@ -105,7 +105,7 @@ export const createHook = endpoint({
   method: "POST",
   path: "/api/v1/admin/hooks",
   summary: "Create a system or default hook; active only when asked for",
-  gate: siteAdmin,
+  gate: siteAdminOfAll,
   body: newHookShape,
   replies: { 201: hookShape, 400: apiError, ...signedInReplies, 422: apiError },
 });
@@ -115,7 +115,7 @@ export const getHook = endpoint({
   method: "GET",
   path: "/api/v1/admin/hooks/:id",
   summary: "A system or default hook",
-  gate: siteAdmin,
+  gate: siteAdminOfAll,
   params: hookParams,
   replies: { 200: hookShape, ...signedInReplies, 404: apiError },
 });
@@ -126,7 +126,7 @@ export const editHook = endpoint({
   path: "/api/v1/admin/hooks/:id",
   summary:
     "Change a hook; events, branch filter and authorization header are replaced even when absent",
-  gate: siteAdmin,
+  gate: siteAdminOfAll,
   params: hookParams,
   query: hookEditQuery,
   body: hookEditShape,
@@ -138,7 +138,7 @@ export const deleteHook = endpoint({
   method: "DELETE",
   path: "/api/v1/admin/hooks/:id",
   summary: "Delete a system or default hook with its deliveries",
-  gate: siteAdmin,
+  gate: siteAdminOfAll,
   params: hookParams,
   replies: { 204: empty, ...signedInReplies, 404: apiError },
 });
@@ -148,7 +148,7 @@ export const listDeliveries = endpoint({
   method: "GET",
   path: "/api/v1/admin/hooks/:id/deliveries",
   summary: "What a hook delivered, newest first",
-  gate: siteAdmin,
+  gate: siteAdminOfAll,
   params: hookParams,
   query: z.object({ ...paging, state: queryWord(deliveryStates) }),
   paging: "link_and_total",
@@ -160,7 +160,7 @@ export const getDelivery = endpoint({
   method: "GET",
   path: "/api/v1/admin/hooks/:id/deliveries/:delivery_id",
   summary: "A delivery with what was sent and what came back",
-  gate: siteAdmin,
+  gate: siteAdminOfAll,
   params: deliveryParams,
   replies: { 200: deliveryDetailsShape, ...signedInReplies, 404: apiError },
 });
@@ -170,7 +170,7 @@ export const redeliver = endpoint({
   method: "POST",
   path: "/api/v1/admin/hooks/:id/deliveries/:delivery_id/redeliver",
   summary: "Deliver the same payload once more, as a delivery of its own",
-  gate: siteAdmin,
+  gate: siteAdminOfAll,
   params: deliveryParams,
   replies: { 201: deliveryShape, ...signedInReplies, 404: apiError },
 });

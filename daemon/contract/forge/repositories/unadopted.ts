@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { empty, endpoint, siteAdmin } from "../../endpoint.ts";
+import { empty, endpoint, siteAdminOfAll } from "../../endpoint.ts";
 import { apiError, paging, queryText, signedInReplies } from "../common.ts";
 import { repositoryParams } from "./repositories.ts";
 
@@ -8,7 +8,7 @@ export const listUnadopted = endpoint({
   method: "GET",
   path: "/api/v1/admin/unadopted",
   summary: "Repositories that lie on disk without a record, as owner/name",
-  gate: siteAdmin,
+  gate: siteAdminOfAll,
   query: z.object({ query: queryText, ...paging }),
   paging: "total",
   replies: { 200: z.array(z.string()), ...signedInReplies, 422: apiError },
@@ -19,7 +19,7 @@ export const adoptRepository = endpoint({
   method: "POST",
   path: "/api/v1/admin/unadopted/:owner/:repo",
   summary: "Make a repository of files that lie on disk",
-  gate: siteAdmin,
+  gate: siteAdminOfAll,
   params: repositoryParams,
   replies: { 204: empty, ...signedInReplies, 404: apiError, 422: apiError },
 });
@@ -29,7 +29,7 @@ export const deleteUnadopted = endpoint({
   method: "DELETE",
   path: "/api/v1/admin/unadopted/:owner/:repo",
   summary: "Delete the files of a repository without a record",
-  gate: siteAdmin,
+  gate: siteAdminOfAll,
   params: repositoryParams,
   replies: { 204: empty, ...signedInReplies, 404: apiError },
 });

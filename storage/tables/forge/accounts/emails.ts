@@ -88,16 +88,17 @@ export interface OwnedEmail extends ForgeEmail {
 
 /**
  * A page of all addresses, by address, and the count of all matches. A term is looked for in the owner's names and
- * the address whatever the case; `%` and `_` are wildcards; empty is everything. A term costs what it finds, and reads
+ * the address whatever the case; `%` and `_` are wildcards; empty is everything. `isPublicOnly` selects those of public users. A term costs what it finds, and reads
  * every text where no index serves, as with `toSearchCondition`.
  */
 export async function listEmails(
   db: Database,
   term: string,
   window: { readonly limit: number; readonly offset: number },
+  isPublicOnly = false,
 ): Promise<{ readonly emails: readonly OwnedEmail[]; readonly total: number }> {
   if (isHopelessTerm(term)) return { emails: [], total: 0 };
-  const { from, values } = toMatches(db.dialect, term);
+  const { from, values } = toMatches(db.dialect, term, isPublicOnly);
   const counted = await db.get<{ total: number }>(`SELECT COUNT(*) AS total ${from}`, ...values);
   const total = counted?.total ?? 0;
   const limit = Math.min(window.limit, total - window.offset);
@@ -122,7 +123,16 @@ export async function listEmails(
 export function toMatches(
   dialect: Database["dialect"],
   term: string,
+  isPublicOnly = false,
 ): { readonly from: string; readonly values: readonly string[] } {
+  if (isPublicOnly) {
+    const all = toMatches(dialect, term);
+    return {
+      from: `FROM forge_emails e JOIN forge_users v ON v.id = e.user_id AND v.visibility = 0
+        WHERE e.id IN (SELECT e.id ${all.from})`,
+      values: all.values,
+    };
+  }
   if (term === "") return { from: "FROM forge_emails e", values: [] };
   const gram = toGramTerm(dialect, term);
   if (gram !== undefined)

@@ -19,6 +19,8 @@ export interface VersionFilter {
   readonly type: string;
   /** Found in the package's name whatever the case, without wildcards; empty: every name. */
   readonly term: string;
+  /** Packages of public owners only. */
+  readonly isPublicOnly?: boolean;
 }
 
 /**
@@ -33,7 +35,9 @@ export async function listAllVersions(
 ): Promise<{ readonly versions: readonly ListedVersion[]; readonly total: number }> {
   const generation = await getPackagesGeneration(db);
   const total =
-    filter.term === "" ? await countVersions(db, filter.type) : await countFound(db, filter);
+    filter.term === "" && !filter.isPublicOnly
+      ? await countVersions(db, filter.type)
+      : await countFound(db, filter);
   const limit = Math.min(window.limit, total - window.offset);
   if (limit <= 0) return { versions: [], total };
   // The second half of the list is read from its end.
@@ -42,7 +46,9 @@ export async function listAllVersions(
   const offset = descending ? window.offset : fromEnd;
   const order = { ...filter, descending };
   const found =
-    filter.term === "" ? await findMark(db, order, offset, generation, marks) : undefined;
+    filter.term === "" && !filter.isPublicOnly
+      ? await findMark(db, order, offset, generation, marks)
+      : undefined;
   const page = toVersionsStatement(
     db.dialect,
     order,
@@ -78,7 +84,7 @@ export function toVersionsStatement(
 
 function toIds(
   dialect: Database["dialect"],
-  { type, term, descending }: VersionOrder,
+  { type, term, isPublicOnly, descending }: VersionOrder,
   from: Mark | undefined,
 ): { readonly sql: string; readonly values: readonly SqlValue[] } {
   const conditions: string[] = [];
@@ -88,6 +94,7 @@ function toIds(
     conditions.push(`package_id IN (${names.sql})`);
     values.push(...names.values);
   }
+  if (isPublicOnly) conditions.push(PUBLIC_CONDITION);
   if (type !== "") {
     // With a term, the names are the way in.
     conditions.push(term === "" ? "type = ?" : "type || '' = ?");
@@ -125,13 +132,27 @@ function findMark(
   });
 }
 
-async function countFound(db: Database, { type, term }: VersionFilter): Promise<number> {
-  const names = toNameCondition(db.dialect, term);
+const PUBLIC_CONDITION =
+  "package_id IN (SELECT p.id FROM forge_packages p JOIN forge_users u ON u.id = p.owner_id WHERE u.visibility = 0)";
+
+async function countFound(
+  db: Database,
+  { type, term, isPublicOnly }: VersionFilter,
+): Promise<number> {
+  const conditions = isPublicOnly ? [PUBLIC_CONDITION] : [];
+  const values: SqlValue[] = [];
+  if (term !== "") {
+    const names = toNameCondition(db.dialect, term);
+    conditions.push(`package_id IN (${names.sql})`);
+    values.push(...names.values);
+  }
+  if (type !== "") {
+    conditions.push("type || '' = ?");
+    values.push(type);
+  }
   const row = await db.get<{ total: number }>(
-    `SELECT COUNT(*) AS total FROM forge_package_versions WHERE package_id IN (${names.sql})` +
-      (type === "" ? "" : " AND type || '' = ?"),
-    ...names.values,
-    ...(type === "" ? [] : [type]),
+    `SELECT COUNT(*) AS total FROM forge_package_versions WHERE ${conditions.join(" AND ")}`,
+    ...values,
   );
   return row?.total ?? 0;
 }

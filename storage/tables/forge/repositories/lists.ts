@@ -12,7 +12,9 @@ export async function listRepositoriesOfMember(
 ): Promise<{ readonly repositories: readonly ForgeRepository[]; readonly total: number }> {
   const { isPublicOnly } = window;
   const owners = await db.all<{ id: number }>(
-    "SELECT u.id FROM forge_users u WHERE u.id = ? UNION SELECT m.org_id FROM forge_team_members m WHERE m.user_id = ?",
+    `SELECT u.id FROM forge_users u
+     WHERE (u.id = ? OR u.id IN (SELECT org_id FROM forge_team_members WHERE user_id = ?))` +
+      (isPublicOnly ? " AND u.visibility = 0" : ""),
     userId,
     userId,
   );

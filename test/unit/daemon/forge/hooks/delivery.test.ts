@@ -98,11 +98,17 @@ const happen = (ref?: string) =>
     }),
   );
 
+const password = { scope: undefined };
+
 async function entryOf(hookId: number) {
-  const { deliveries } = await forge.log.list(hookId, { state: "", page: 1, limit: 10 });
+  const { deliveries } = await forge.log.list("instance", hookId, {
+    state: "",
+    page: 1,
+    limit: 10,
+  });
   const [first] = deliveries;
   if (first === undefined) throw new Error("no delivery");
-  return forge.log.get(hookId, first.id);
+  return forge.log.get({ home: "instance", hookId, id: first.id }, password);
 }
 
 const SECOND = 1_000;
@@ -264,7 +270,7 @@ describe("who is told", () => {
     await queue.runDue();
     const entry = await entryOf(id);
     expect(entry).toMatchObject({ state: "failed", attempts: 0, error: "the hook is not active" });
-    await forge.log.redeliver(id, entry.id);
+    await forge.log.redeliver({ home: "instance", hookId: id, id: entry.id }, password);
     await queue.runDue();
     expect(sent).toHaveLength(1);
   });
