@@ -1,13 +1,16 @@
 /**
- * Why a request cannot be served: the closed list of codes that services throw.
- * Each API maps a code to a status in `http/replies.ts`; `docs/errors.md` lists them all.
+ * Why a request cannot be served: the closed list of codes that services throw. Each API's renderer makes the response
+ * of a code and its data; `http/replies.ts` has the statuses and `docs/errors.md` explains the codes.
  */
 export type ErrorCode =
   | "invalid_argument"
   | "invalid_credentials"
   | "unauthenticated"
   | "forbidden"
+  | "archived"
   | "not_found"
+  | "moved"
+  | "timed_out"
   | "conflict"
   | "unprocessable"
   | "too_large"
@@ -17,32 +20,48 @@ export type ErrorCode =
   | "unavailable"
   | "storage_full";
 
-/** What a refusal may carry besides its code and text. */
-export interface AppErrorDetails {
-  /** The underlying failure; for the log only. */
-  readonly cause?: unknown;
-  /** Response headers that belong to the refusal, such as `Retry-After`. */
-  readonly headers?: Readonly<Record<string, string>>;
-  /** A body that replaces the API's usual error body. */
-  readonly body?: unknown;
+/** One value of a request that fails validation. */
+export interface FieldFailure {
+  /** Where it stands: the part of the request (`path`, `query`, `header`, `body`), then the names on the way to it. */
+  readonly loc: readonly (string | number)[];
+  readonly msg: string;
+  readonly type: string;
 }
 
-/** A refusal. `message` reaches the client as it stands: no path, statement, address or secret may be in it. */
+/** Facts of a refusal besides its code and message, for the renderers. */
+export interface ErrorData {
+  /** Seconds after which a retry may succeed. */
+  readonly retryAfterSeconds?: number;
+  /** With `rate_limited`: the requests that the window allows. */
+  readonly rateLimit?: number;
+  /** With `moved`: the present address, a path with or without a query. */
+  readonly location?: string;
+  /** With `unprocessable`: the values that fail validation. */
+  readonly failures?: readonly FieldFailure[];
+  /**
+   * Distinguishes refusals of one code that an API renders differently: a former name whose owner is gone, an account
+   * that may not act at present, a text that cannot be rendered.
+   */
+  readonly reason?: "former_name" | "account_state" | "not_rendered";
+}
+
+/** Options of an `AppError`: its data, and the underlying failure, which only the log sees. */
+export type AppErrorOptions = ErrorData & { readonly cause?: unknown };
+
+/** A refusal. `message` is sent to the client unchanged: it must hold no path, statement, address or secret. */
 export class AppError extends Error {
   readonly code: ErrorCode;
-  readonly headers: Readonly<Record<string, string>> | undefined;
-  readonly body: unknown;
+  readonly data: ErrorData;
 
-  constructor(code: ErrorCode, message: string, details: AppErrorDetails = {}) {
-    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+  constructor(code: ErrorCode, message: string, { cause, ...data }: AppErrorOptions = {}) {
+    super(message, cause === undefined ? undefined : { cause });
     this.name = "AppError";
     this.code = code;
-    this.headers = details.headers;
-    this.body = details.body;
+    this.data = data;
   }
 }
 
-/** The end of a switch over a union: does not compile while a case is missing, and throws if one slips through. */
+/** Ends a switch over a union: a missing case is a compile error, and an unexpected value throws. */
 export function assertNever(value: never): never {
   throw new Error(`unexpected case: ${JSON.stringify(value)}`);
 }

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
+import { apiOf } from "../../daemon/contract/api-of.ts";
 import type { AnswerOf, AnyEndpoint, InputOf } from "../../daemon/contract/endpoint.ts";
 import type { CliContext } from "../context.ts";
 import { CliError, DryRun } from "../errors.ts";
@@ -282,7 +283,7 @@ function movedPathOf({ status, headers }: IncomingAnswer): string | undefined {
 
 /** The service that an operation belongs to. */
 function serviceOf(operation: { readonly path: string }): Service {
-  return operation.path.startsWith("/api/v1/") ? "forge" : "vault";
+  return apiOf(operation);
 }
 
 /** The failure in an answer that is no JSON of ours, or in a typed outcome; undefined when it is a success. */

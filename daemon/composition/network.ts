@@ -1,12 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { AppError } from "../errors.ts";
-import {
-  isLoopback,
-  listenAt,
-  type Listening,
-  type ListenAt,
-  type NodeHandler,
-} from "../http/server.ts";
+import { isLoopback, listenAt, type Listening, type ListenAt } from "../http/listen.ts";
+import type { NodeHandler } from "../http/server.ts";
 import type { Settings } from "../settings/settings.ts";
 import { createHostCheck, loopbackHosts, type HostRefusal } from "../http/host-check.ts";
 

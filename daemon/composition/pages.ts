@@ -1,9 +1,10 @@
 import type { ServerResponse } from "node:http";
 import type { Database } from "../../storage/engine/database.ts";
 import { findInstanceValue } from "../../storage/tables/common/instance.ts";
-import { apiOf } from "../contract/endpoint.ts";
+import { apiOf } from "../contract/api-of.ts";
 import { allEndpoints } from "../contract/all.ts";
-import { isLoopback, type PlainRoute } from "../http/server.ts";
+import { isLoopback } from "../http/listen.ts";
+import type { PlainRoute } from "../http/server.ts";
 import type { ServerRequest } from "../http/handle.ts";
 import type { Metrics } from "../http/metrics.ts";
 import { writeAnswer } from "../http/replies.ts";

@@ -21,7 +21,6 @@ export type ScopeCategory =
  * Forge: `anyone` (credentials are optional, wrong ones still refused), `forge_user`, `forge_site_admin`,
  * `forge_basic` (signed in by Basic authentication: self or site administrator of the account in the path).
  * Vault: `anyone`, `vault_account` (any role), `vault_user` (regular users only), `vault_administrator`.
- * Both: `operator` (nobody over the network: reserved for routes that listen on loopback without an API).
  */
 export type Gate =
   | { readonly who: "anyone"; readonly scope?: ScopeCategory }
@@ -94,11 +93,15 @@ export const multipart = <F extends z.ZodObject>(fields: F) =>
   ({ kind: "multipart", fields }) as const;
 /** A body of any bytes that the handler reads itself. */
 export const stream = (...contentTypes: string[]) => ({ kind: "stream", contentTypes }) as const;
+/** A body of any bytes that the handler gets whole, at most `maxBodyBytes` of them. */
+export const wholeBytes = (...contentTypes: string[]) =>
+  ({ kind: "whole_bytes", contentTypes }) as const;
 
 export type BodySpec =
   | z.ZodType
   | { readonly kind: "multipart"; readonly fields: z.ZodObject }
-  | { readonly kind: "stream"; readonly contentTypes: readonly string[] };
+  | { readonly kind: "stream"; readonly contentTypes: readonly string[] }
+  | { readonly kind: "whole_bytes"; readonly contentTypes: readonly string[] };
 
 /**
  * One operation of one API. `path` is the full address below the server's origin, in the router's notation
@@ -123,7 +126,10 @@ export interface Endpoint<
   readonly params?: Params;
   readonly query?: Query;
   readonly body?: Body;
-  /** Largest JSON body in bytes; the server's default when absent. */
+  /**
+   * Largest body in bytes that is read whole; the server's default when absent. An anonymous caller never gets more than
+   * that default.
+   */
   readonly maxBodyBytes?: number;
   /** Forge lists: which paging headers the answer carries. */
   readonly paging?: "link_and_total" | "total";
@@ -175,11 +181,6 @@ type ReplyBody<R> = R extends z.ZodType
 export type AnswerOf<E extends AnyEndpoint> = {
   [S in keyof E["replies"] & number]: { status: S; body: ReplyBody<E["replies"][S]> };
 }[keyof E["replies"] & number];
-
-/** Which API an endpoint belongs to, by its prefix. */
-export function apiOf(declared: { readonly path: string }): "forge" | "vault" {
-  return /^\/api\/(?:auth|cloud|documents|admin)\//.test(declared.path) ? "vault" : "forge";
-}
 
 /** The JSON schema of a reply, or undefined when it carries bytes, text or nothing. */
 export function schemaOf(reply: Reply | undefined): z.ZodType | undefined {

@@ -1,23 +1,22 @@
 import type { z } from "zod";
 import type { Database } from "../../storage/engine/database.ts";
+import { collapseSlashes } from "../contract/api-of.ts";
 import { isDecodingText } from "../contract/forge/common.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { AppError } from "../errors.ts";
-import { type Api, hasQuery, type RenderedError, type ServerRequest } from "../http/handle.ts";
-import { statusOfCode } from "../http/replies.ts";
+import { type Api, hasQuery, type ReadBody, type ServerRequest } from "../http/handle.ts";
 import type { Authentication } from "./accounts/authentication.ts";
 import { createAuthorization } from "./authorization.ts";
 import {
   decodeBody,
   mayNameCaller,
   readFields,
-  readForm,
   readFormQuery,
   shapeOf,
   toFieldName,
 } from "./body.ts";
 import type { ForgeCaller } from "./caller.ts";
-import { isLocked, isPlainAnswer } from "./refusals.ts";
+import { plainText, renderError } from "./render-error.ts";
 import { type ForgeUrls, toUrl } from "./urls.ts";
 
 export interface ForgeApiDeps {
@@ -26,29 +25,31 @@ export interface ForgeApiDeps {
   readonly urls: ForgeUrls;
 }
 
-/** What the transport needs to know of the forge API: who calls, what bodies are, how refusals look. */
+/** Creates the forge API as the transport sees it: authentication, body formats, error bodies. */
 export function createForgeApi({ db, authentication, urls }: ForgeApiDeps): Api<ForgeCaller> {
-  const toBody = (message: string) => ({ message, url: toUrl(urls, "/api/swagger") });
-  // Read once: whoever asks for the body of such a request gets these bytes.
+  const documentation = () => toUrl(urls, "/api/swagger");
+  // A form is read once, for the credentials in it; its endpoint gets these bytes.
   const forms = new WeakMap<ServerRequest, { bytes: Buffer; fields: URLSearchParams }>();
   return {
-    name: "forge",
     headers: {
       "Cache-Control": "max-age=0, private, must-revalidate",
       "X-Content-Type-Options": "nosniff",
       "X-Frame-Options": "SAMEORIGIN",
     },
+    jsonContentType: "application/json;charset=utf-8",
+    // Repeated and trailing slashes mean nothing (forge behaviour, 1.1).
+    normalizePath: (path) => collapseSlashes(path).replace(/(?<=.)\/$/, ""),
     headersFor: (request) =>
       (hasQuery(request) && namesToken(request.query)) || namesToken(forms.get(request)?.fields)
         ? { "X-Gitea-Warning": queryTokenWarning }
         : undefined,
-    // Credentials are looked at on every route: wrong ones are refused even where none are needed.
-    async authenticate(request) {
+    // Credentials are checked on every route: wrong ones are refused even where none are needed.
+    async authenticate(request, _gate, readBody) {
       // No name, token or term has a NUL in it, and no database takes one.
       if (request.target.includes("%00"))
         throw new AppError("invalid_argument", "the address contains a NUL character");
       if (!mayNameCaller(request)) return authentication.authenticate(request);
-      const bytes = await readForm(request);
+      const bytes = await readBody();
       const fields = await readFields(request, bytes);
       forms.set(request, { bytes, fields });
       return authentication.authenticate(request, fields);
@@ -60,23 +61,26 @@ export function createForgeApi({ db, authentication, urls }: ForgeApiDeps): Api<
     decodeBody: (declared, request, readBody) =>
       decodeBody(declared, request, () => bodyOf(request, readBody)),
     toValidationError,
-    renderError(error) {
-      const status = statusOfCode[error.code];
-      if (isPlainAnswer(error.body)) return plain(error.body.status, error.body.text);
-      if (isLocked(error.body)) return { status: 423, headers: {}, body: toBody(error.message) };
-      return { status, headers: {}, body: error.body ?? toBody(error.message) };
-    },
-    notFound: () => plain(404, PAGE_NOT_FOUND),
+    renderError: (error, request) => renderError(error, request, documentation()),
+    renderEarlyRefusal: (status, message) =>
+      status === 400
+        ? plainText(status, `400 Bad Request: ${message}`)
+        : { status, headers: {}, body: { message } },
+    notFound: () => plainText(404, PAGE_NOT_FOUND),
     methodNotAllowed: (allowed) => ({
       status: 405,
       headers: { Allow: [...allowed] },
       body: undefined,
     }),
-    // The text of a bug may hold anything, so nobody gets it; the log has it under the request's id.
-    internalError: () => ({ status: 500, headers: {}, body: toBody("") }),
+    // The text of a bug may hold anything: it is only logged, under the request's id.
+    internalError: () => ({
+      status: 500,
+      headers: {},
+      body: { message: "", url: documentation() },
+    }),
   };
 
-  async function bodyOf(request: ServerRequest, readBody: () => Promise<Buffer>): Promise<Buffer> {
+  async function bodyOf(request: ServerRequest, readBody: ReadBody): Promise<Buffer> {
     return forms.get(request)?.bytes ?? readBody();
   }
 }
@@ -102,11 +106,4 @@ function toValidationError(
   if (isDecodingText(message)) return new AppError("unprocessable", `[]: ${message}`);
   const field = toFieldName(shapeOf(declared), String(issue?.path[0] ?? ""));
   return new AppError("unprocessable", `[${field}]: ${message}`);
-}
-
-function plain(status: number, text: string | undefined): RenderedError {
-  const headers = { "Content-Type": "text/plain; charset=utf-8" };
-  return text === undefined
-    ? { status, headers: {}, body: undefined }
-    : { status, headers, body: text };
 }

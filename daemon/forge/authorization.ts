@@ -10,7 +10,7 @@ import { AppError } from "../errors.ts";
 import type { ServerRequest } from "../http/handle.ts";
 import { assertTokenScope, type TokenScope } from "./accounts/scopes.ts";
 import type { ForgeCaller } from "./caller.ts";
-import { formerUserGone, keptQuery, movedTo, notFound, userNotFound } from "./refusals.ts";
+import { formerUserGone, movedTo, notFound, userNotFound } from "./refusals.ts";
 
 /**
  * Authorizes callers at an endpoint's gate, in the order of the document (forge behaviour, 1.1): token scope, sign-in,
@@ -79,7 +79,7 @@ async function findPathUser(
   const current = await findUserById(db, formerId);
   if (current === undefined || (!seesHidden && current.visibility !== "public"))
     throw formerUserGone();
-  throw movedTo(toMovedPath(target, path, current.name) + keptQuery(target));
+  throw movedTo(toMovedPath(target, path, current.name));
 }
 
 /**

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { bindingNames, isTrueWord, toInteger } from "../contract/forge/common.ts";
+import { surfaceOf } from "../contract/api-of.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { AppError } from "../errors.ts";
-import type { ServerRequest } from "../http/handle.ts";
-import { readWholeBody } from "../http/read-body.ts";
+import type { ReadBody, ServerRequest } from "../http/handle.ts";
 
 type Shape = Readonly<Record<string, z.ZodType>>;
 
@@ -15,7 +15,7 @@ type Shape = Readonly<Record<string, z.ZodType>>;
 export async function decodeBody(
   declared: Endpoint,
   request: ServerRequest,
-  readBody: () => Promise<Buffer>,
+  readBody: ReadBody,
 ): Promise<unknown> {
   const shape = shapeOf(declared);
   const type = request.headers["content-type"] ?? "";
@@ -36,7 +36,7 @@ export async function decodeBody(
 export async function readFormQuery(
   { method, body }: Endpoint,
   { headers, query }: ServerRequest,
-  readBody: () => Promise<Buffer>,
+  readBody: ReadBody,
 ): Promise<URLSearchParams> {
   const type = headers["content-type"] ?? "";
   if (body !== undefined || method === "GET" || !isFormType(type)) return query;
@@ -60,14 +60,9 @@ export function mayNameCaller({ method, target, headers }: ServerRequest): boole
   return (
     isChange &&
     isFormType(headers["content-type"]) &&
-    /^\/+api\/+v1\//.test(target) &&
+    surfaceOf(target.split("?", 1)[0] ?? "") === "forge" &&
     sizeOf(headers) <= CREDENTIAL_FORM_BYTES_MAX
   );
-}
-
-/** The bytes of such a form, before any endpoint reads them. */
-export function readForm({ headers, body }: ServerRequest): Promise<Buffer> {
-  return readWholeBody(body, sizeOf(headers));
 }
 
 /** NaN where the length is not told. */

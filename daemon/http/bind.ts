@@ -1,27 +1,35 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Readable } from "node:stream";
 import { H3, type H3Event } from "h3";
 import { addRoute, createRouter, findRoute } from "rou3";
-import { z } from "zod";
-import { schemaOf, type AnyEndpoint, type BodySpec, type Endpoint } from "../contract/endpoint.ts";
+import {
+  schemaOf,
+  type AnyEndpoint,
+  type BodySpec,
+  type Endpoint,
+  type Method,
+} from "../contract/endpoint.ts";
 import { AppError } from "../errors.ts";
+import type { BodyBudgets, BodyMemory } from "./body-memory.ts";
 import { createByteSender } from "./bytes.ts";
+import { isNotModified } from "./conditional.ts";
+import { isDisconnect } from "./disconnect.ts";
 import type {
   AnyAnswer,
   Api,
   AnswerHeaders,
+  ReadBody,
   RenderedError,
   Route,
   ServerRequest,
 } from "./handle.ts";
-import { readMultipart } from "./multipart.ts";
-import { readWholeBody } from "./read-body.ts";
-import { pagingHeaders, toRefusal, withHeaders, writeAnswer } from "./replies.ts";
+import { pagingHeaders, toRefusal, validatorHeaders, writeAnswer } from "./replies.ts";
+import { readWholeBody } from "./request-body.ts";
+import { createInputReader, toQueryObject } from "./request-input.ts";
 import { createTurnEnd } from "./turn-end.ts";
 
-/** How often one key may call one route; see `limits.ts`. */
+/** Counts requests per key and route; see `limits.ts`. */
 export interface RateLimiter {
-  /** False when everything passes uncounted: then answers say nothing of limits. */
+  /** False when nothing is counted: responses then carry no `RateLimit` headers. */
   readonly counts: boolean;
   consume(
     key: string,
@@ -31,46 +39,65 @@ export interface RateLimiter {
     readonly remaining: number;
     readonly resetSeconds: number;
   }>;
-  /** The key of an address: an IPv6 network counts as one caller. */
+  /** Returns the key of an address: an IPv6 network counts as one caller. */
   addressKey(address: string): string;
 }
 
-/** What happened to one request, for the log and the metrics. */
+/** The result of one request, for the log and the metrics. */
 export interface RequestReport {
   readonly request: ServerRequest;
   readonly route: string;
+  /** As sent; 499 when the client disconnected before a response could be sent. */
   readonly status: number;
   /** The bug behind a 500, or the cause of a refusal. */
   readonly error: unknown;
 }
 
-/** What the binder needs besides the routes. */
+/** Dependencies and limits of the binder. */
 export interface BinderOptions {
   readonly limiter: RateLimiter;
+  readonly bodies: BodyBudgets;
   /** Base of the links in paging headers, without a trailing slash. */
   readonly publicUrl: () => string;
+  /** Largest body of an anonymous caller, and of every operation that declares no limit. */
   readonly maxJsonBytes: number;
   readonly maxUploadBytes: number;
-  /** Where a form's file waits when fields follow it. */
+  /** Holds the file of a form while fields that follow it are read. */
   readonly temporaryDirectory: string;
-  /** Parse every JSON answer with its declared schema and fail on a difference. For tests. */
+  /** For tests: parse every JSON response with its declared schema and fail on a difference. */
   readonly checkReplies: boolean;
   /** Makes the request value that services see. */
   readonly toServerRequest: (message: IncomingMessage, response: ServerResponse) => ServerRequest;
-  readonly report: (what: RequestReport) => void;
+  readonly report: (result: RequestReport) => void;
 }
 
 /** h3's mark for a handler that wrote Node's response itself. */
 const HANDLED = Symbol.for("h3.handled");
 
+/** The status that logs and metrics show for a client that disconnected; nginx introduced the number. */
+const CLIENT_CLOSED_REQUEST = 499;
+
 const NO_PARAMS: Readonly<Record<string, string>> = {};
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] as const;
 
+/** One request on its way through the binder. */
+interface Exchange {
+  readonly route: Route;
+  readonly declared: Endpoint;
+  readonly request: ServerRequest;
+  readonly message: IncomingMessage;
+  readonly rawParams: Readonly<Record<string, string>>;
+  /** Headers of the response whatever it is, such as those of rate limits. */
+  readonly headers: Record<string, string>;
+  /** Memory of the bodies that were read. */
+  readonly memory: BodyMemory[];
+}
+
 /**
- * Makes an h3 app of an API's routes. Every request goes through the same steps: address limit, who calls,
- * account limit, gate, what the path names, parse, handler, answer. A wrong method is 405 and an unknown
- * address 404 from the endpoint table, in the API's own words.
+ * Makes an h3 app of an API's routes. Every request takes the same steps: limit by address, authentication, limit by
+ * account, gate, lookup of what the path names, validation, handler, response. A wrong method is 405 and an unknown
+ * address 404, both from the endpoint table and rendered by the API.
  */
 export function bindRoutes<Caller>(
   api: Api<Caller>,
@@ -80,10 +107,11 @@ export function bindRoutes<Caller>(
   const app = new H3({ silent: true });
   const turnEnd = createTurnEnd();
   const sendBytes = createByteSender(api.headers);
-  const table = createRouter<string>();
+  const input = createInputReader(api, options);
+  const table = createRouter<{ readonly method: Method; readonly path: string }>();
   for (const route of routes) {
     const { method, path } = route.endpoint;
-    addRoute(table, method, path, method);
+    addRoute(table, method, path, { method, path });
     app.on(method, path, (event) => run(event, route));
     // The catch-all below would win over h3's own fallback from HEAD to GET.
     if (method === "GET") app.on("HEAD", path, (event) => run(event, route));
@@ -92,180 +120,144 @@ export function bindRoutes<Caller>(
   return app;
 
   async function run(event: H3Event, route: Route): Promise<symbol> {
-    const { req, res } = nodePair(event);
-    const request = options.toServerRequest(req, res);
-    const declared = route.endpoint as Endpoint;
-    const extra: Record<string, string> = {};
+    const { req: message, res } = nodePair(event);
+    const exchange: Exchange = {
+      route,
+      declared: route.endpoint as Endpoint,
+      request: options.toServerRequest(message, res),
+      message,
+      rawParams: event.context.params ?? NO_PARAMS,
+      headers: {},
+      memory: [],
+    };
+    const { request, declared } = exchange;
     let status: number;
     let cause: unknown;
     try {
-      const answer = await answerOf(route, declared, request, event, req, extra);
-      addOwnHeaders(request, extra);
+      const answer = await answerOf(exchange);
+      addOwnHeaders(exchange);
       await turnEnd();
-      const sent = send(declared, answer, request, res, extra);
+      const sent = send(exchange, answer, res);
       status = typeof sent === "number" ? sent : await sent;
     } catch (error) {
-      cause = error;
-      addOwnHeaders(request, extra);
-      status = sendError(error, res, request, extra);
+      if (isDisconnect(error, message, res)) {
+        res.destroy();
+        status = CLIENT_CLOSED_REQUEST;
+      } else {
+        cause = error;
+        addOwnHeaders(exchange);
+        status = sendError(error, res, exchange);
+      }
+    } finally {
+      for (const each of exchange.memory) each.release();
     }
     options.report({ request, route: declared.name, status, error: cause });
     return HANDLED;
   }
 
-  /** Asked for at the end: what they tell of may be in the body. */
-  function addOwnHeaders(request: ServerRequest, extra: Record<string, string>): void {
+  /** Computed last: some headers depend on the body. */
+  function addOwnHeaders({ request, headers }: Exchange): void {
     const more = api.headersFor?.(request);
-    if (more !== undefined) Object.assign(extra, more);
+    if (more !== undefined) Object.assign(headers, more);
   }
 
-  async function answerOf(
-    route: Route,
-    declared: Endpoint,
-    request: ServerRequest,
-    event: H3Event,
-    req: IncomingMessage,
-    extra: Record<string, string>,
-  ): Promise<AnyAnswer> {
+  async function answerOf(exchange: Exchange): Promise<AnyAnswer> {
+    const { route, declared, request, message, rawParams } = exchange;
     const { limit, gate } = declared;
     const addressKey = () => `a:${options.limiter.addressKey(request.address)}`;
-    if (limit?.key === "address") await consume(declared, addressKey(), extra);
+    if (limit?.key === "address") await consume(exchange, addressKey());
+    const readAnonymously = toReader(exchange, undefined);
     let caller: Caller | undefined;
     let wrong: { readonly error: unknown } | undefined;
     try {
-      caller = await api.authenticate(request, gate);
+      caller = await api.authenticate(request, gate, readAnonymously);
     } catch (error) {
       wrong = { error };
     }
-    // Tries with wrong credentials count too: for the address that they come from.
+    // Wrong credentials count too: against the address that they come from.
     if (limit?.key === "account") {
       const account = wrong === undefined ? api.accountKey(caller) : undefined;
-      await consume(declared, account === undefined ? addressKey() : `u:${account}`, extra);
+      await consume(exchange, account === undefined ? addressKey() : `u:${account}`);
     }
     if (wrong !== undefined) throw wrong.error;
-    const rawParams = event.context.params ?? NO_PARAMS;
     const authorizing = api.authorize(caller, declared, request, rawParams);
     if (authorizing !== undefined) await authorizing;
     if (api.resolve !== undefined) await api.resolve(declared, rawParams);
-    const params =
-      declared.params && parse(declared, declared.params, decodeParams(rawParams), "path");
-    const query =
-      declared.query &&
-      parse(
-        declared,
-        declared.query,
-        queryObject(await readQuery(declared, request, req)),
-        "query",
-      );
-    const isHeldBack = api.looksAgain === true && !req.complete;
-    const body =
-      declared.body === undefined
-        ? undefined
-        : await readBody(declared, declared.body, request, req);
+    const readBody = toReader(exchange, api.accountKey(caller));
+    const params = input.params(declared, rawParams);
+    const query = declared.query && (await input.query(declared, request, readBody));
+    const isHeldBack = api.authenticatesAfterBody === true && !message.complete;
+    const body = declared.body && (await input.body(declared, request, message, readBody));
     if (isHeldBack && caller !== undefined && isReadWhole(declared.body)) {
-      caller = await api.authenticate(request, gate);
+      caller = await api.authenticate(request, gate, readAnonymously);
       await api.authorize(caller, declared, request, rawParams);
     }
     return route.handler({ caller, params, query, body, request });
   }
 
-  async function consume(
-    declared: Endpoint,
-    key: string,
-    extra: Record<string, string>,
-  ): Promise<void> {
+  /** Makes the function that reads the body within the budget of a signed-in account, or of the address. */
+  function toReader(exchange: Exchange, account: string | undefined): ReadBody {
+    return () => {
+      const { declared, request, message } = exchange;
+      const memory =
+        account === undefined
+          ? options.bodies.anonymous(options.limiter.addressKey(request.address))
+          : options.bodies.signedIn(account);
+      exchange.memory.push(memory);
+      const declaredMax = declared.maxBodyBytes ?? options.maxJsonBytes;
+      const maxBytes =
+        account === undefined ? Math.min(declaredMax, options.maxJsonBytes) : declaredMax;
+      return readWholeBody(message, { maxBytes, memory });
+    };
+  }
+
+  async function consume({ declared, headers }: Exchange, key: string): Promise<void> {
     if (declared.limit === undefined || !options.limiter.counts) return;
     const { max } = declared.limit;
     const counted = await options.limiter.consume(`${declared.name}:${key}`, declared.limit);
-    extra["RateLimit-Limit"] = String(max);
-    extra["RateLimit-Remaining"] = String(counted.remaining);
-    extra["RateLimit-Reset"] = String(counted.resetSeconds);
+    headers["RateLimit-Limit"] = String(max);
+    headers["RateLimit-Remaining"] = String(counted.remaining);
+    headers["RateLimit-Reset"] = String(counted.resetSeconds);
     if (counted.allowed) return;
     const seconds = counted.resetSeconds;
     throw new AppError("rate_limited", `Too many requests. Try again in ${seconds} seconds.`, {
-      headers: { "Retry-After": String(seconds) },
+      retryAfterSeconds: seconds,
     });
   }
 
-  function readQuery(
-    declared: Endpoint,
-    request: ServerRequest,
-    req: IncomingMessage,
-  ): Promise<URLSearchParams> | URLSearchParams {
-    const maxBytes = declared.maxBodyBytes ?? options.maxJsonBytes;
-    const read = () => readWholeBody(req, maxBytes);
-    return api.readQuery?.(declared, request, read) ?? request.query;
-  }
-
-  async function readBody(
-    declared: Endpoint,
-    spec: BodySpec,
-    request: ServerRequest,
-    req: IncomingMessage,
-  ): Promise<unknown> {
-    if ("kind" in spec && spec.kind === "stream") return req satisfies Readable;
-    if ("kind" in spec && spec.kind === "multipart") {
-      const form = await readMultipart(req, {
-        maxFileBytes: options.maxUploadBytes,
-        temporaryDirectory: options.temporaryDirectory,
-        fieldNames: Object.keys(spec.fields.shape),
-        toMalformed: (message, cause) => {
-          const error = new z.ZodError([{ code: "custom", path: [], message, input: undefined }]);
-          const refusal = api.toValidationError("body", error, declared);
-          refusal.cause = cause;
-          return refusal;
-        },
-      });
-      try {
-        return { fields: parse(declared, spec.fields, form.fields, "body"), file: form.file };
-      } catch (error) {
-        // A file that waited for its fields stays on the disk for as long as nobody reads it.
-        form.file?.stream.resume();
-        throw error;
-      }
-    }
-    const maxBytes = declared.maxBodyBytes ?? options.maxJsonBytes;
-    const value = await api.decodeBody(declared, request, () => readWholeBody(req, maxBytes));
-    return parse(declared, spec as z.ZodType, value, "body");
-  }
-
-  function parse<S extends z.ZodType>(
-    declared: Endpoint,
-    schema: S,
-    value: unknown,
-    where: "path" | "query" | "body",
-  ) {
-    const result = schema.safeParse(value);
-    if (result.success) return result.data;
-    throw api.toValidationError(where, result.error, declared);
-  }
-
-  /** The status at once unless the answer is a stream. */
+  /** Returns the status at once unless bytes are streamed. */
   function send(
-    declared: Endpoint,
+    { declared, request, message, headers: extra }: Exchange,
     answer: AnyAnswer,
-    request: ServerRequest,
     res: ServerResponse,
-    extra: Readonly<Record<string, string>>,
   ): Promise<number> | number {
+    closeAfterUnreadBody(message, res);
     if ("bytes" in answer) {
       for (const name in extra) res.setHeader(name, extra[name] ?? "");
       return sendBytes(request, res, answer);
     }
-    const headers = { ...api.headers };
+    const headers: Record<string, string | readonly string[]> = { ...api.headers };
     Object.assign(headers, extra, answer.headers);
+    if (answer.status >= 500) headers["X-Request-Id"] = request.id;
+    if (answer.validators !== undefined) {
+      Object.assign(headers, validatorHeaders(answer.validators));
+      if (isNotModified(request, answer.validators)) {
+        writeAnswer(res, 304, headers, undefined, api.jsonContentType);
+        return 304;
+      }
+    }
     if (declared.paging !== undefined && answer.total !== undefined)
       Object.assign(
         headers,
         pagingHeaders(declared.paging, pageFacts(declared, request, answer.total)),
       );
     const body = options.checkReplies ? checked(declared, answer.status, answer.body) : answer.body;
-    writeAnswer(res, answer.status, headers, body, JSON_TYPE[api.name]);
+    writeAnswer(res, answer.status, headers, body, api.jsonContentType);
     return answer.status;
   }
 
   function pageFacts(declared: Endpoint, request: ServerRequest, total: number) {
-    const query = declared.query?.safeParse(queryObject(request.query)).data as
+    const query = declared.query?.safeParse(toQueryObject(request.query)).data as
       | { page?: number; limit?: number }
       | undefined;
     const [path = "/"] = request.target.split("?");
@@ -278,51 +270,53 @@ export function bindRoutes<Caller>(
     };
   }
 
-  function sendError(
-    error: unknown,
-    res: ServerResponse,
-    request: ServerRequest,
-    extra: AnswerHeaders,
-  ): number {
+  function sendError(error: unknown, res: ServerResponse, exchange: Exchange): number {
+    const { request, headers } = exchange;
     const refusal = toRefusal(error);
     const rendered =
-      refusal === undefined
-        ? api.internalError()
-        : withHeaders(api.renderError(refusal), refusal.headers);
-    const answer = rendered.status >= 500 ? withRequestId(rendered, request) : rendered;
-    sendRendered(
-      res,
-      withHeaders({ ...answer, headers: { ...extra, ...answer.headers } }, undefined),
-    );
+      refusal === undefined ? api.internalError() : api.renderError(refusal, request);
+    const id = rendered.status >= 500 ? { "X-Request-Id": request.id } : undefined;
+    sendRendered(res, rendered, { ...headers, ...id });
     return rendered.status;
   }
 
-  function sendRendered(res: ServerResponse, rendered: RenderedError): void {
-    const headers = { ...api.headers, ...rendered.headers };
-    // A body that nobody read would be taken for the next request on this connection.
-    if (!res.req.complete && !("Connection" in headers) && hasBody(res.req))
-      res.setHeader("Connection", "close");
-    writeAnswer(res, rendered.status, headers, rendered.body, JSON_TYPE[api.name]);
+  function sendRendered(
+    res: ServerResponse,
+    { status, headers, body }: RenderedError,
+    extra: AnswerHeaders = {},
+  ): void {
+    closeAfterUnreadBody(res.req, res);
+    const all = { ...api.headers, ...extra, ...headers };
+    writeAnswer(res, status, all, body, api.jsonContentType);
   }
 
   async function refuseUnknown(event: H3Event): Promise<symbol> {
     const { req, res } = nodePair(event);
     const request = options.toServerRequest(req, res);
-    const path = event.url.pathname;
-    const allowed = METHODS.filter((method) =>
-      findRoute(table, method === "HEAD" ? "GET" : method, path),
-    );
+    const allowed = allowedMethods(event.url.pathname);
     const rendered = allowed.length === 0 ? api.notFound(request) : api.methodNotAllowed(allowed);
     sendRendered(res, rendered);
     options.report({ request, route: "unknown", status: rendered.status, error: undefined });
     return HANDLED;
   }
+
+  /**
+   * Returns the methods of the routes at `path`. A route whose last value takes several segments counts only where no
+   * other one matches: `…/items/a/rename` is the address of the operation `rename`, not of an item with that name.
+   */
+  function allowedMethods(path: string): string[] {
+    const found = METHODS.map((method) => {
+      const route = findRoute(table, method === "HEAD" ? "GET" : method, path)?.data;
+      return { method, isCatchAll: route !== undefined && endsInCatchAll(route.path), route };
+    }).filter(({ route }) => route !== undefined);
+    const exact = found.filter(({ isCatchAll }) => !isCatchAll);
+    return (exact.length > 0 ? exact : found).map(({ method }) => method);
+  }
 }
 
-const JSON_TYPE = {
-  forge: "application/json;charset=utf-8",
-  vault: "application/json",
-} as const;
+function endsInCatchAll(path: string): boolean {
+  return /\/\*\*:\w+$/.test(path);
+}
 
 function nodePair(event: H3Event): { req: IncomingMessage; res: ServerResponse } {
   const node = event.runtime?.node;
@@ -330,41 +324,17 @@ function nodePair(event: H3Event): { req: IncomingMessage; res: ServerResponse }
   return { req: node.req as IncomingMessage, res: node.res as ServerResponse };
 }
 
-/** Whether the handler begins after the body: streams and forms reach it while they arrive. */
+/** Whether the handler begins after the body has arrived: streams and forms are passed to it while they arrive. */
 function isReadWhole(spec: BodySpec | undefined): boolean {
-  return spec !== undefined && !("kind" in spec);
+  return spec !== undefined && (!("kind" in spec) || spec.kind === "whole_bytes");
 }
 
-function hasBody(req: IncomingMessage): boolean {
-  return (
-    req.headers["transfer-encoding"] !== undefined || Number(req.headers["content-length"]) > 0
-  );
-}
-
-/** Path values, decoded once per segment; a value of several segments keeps its slashes apart from encoded ones. */
-function decodeParams(raw: Readonly<Record<string, string>>): Record<string, string> {
-  const decoded: Record<string, string> = {};
-  for (const [name, value] of Object.entries(raw))
-    decoded[name] = value.includes("%")
-      ? value.split("/").map(decodeURIComponent).join("/")
-      : value;
-  return decoded;
-}
-
-/** The query as the schemas take it: one value as text, several as an array. */
-function queryObject(query: URLSearchParams): Record<string, string | string[]> {
-  const object: Record<string, string | string[]> = Object.create(null);
-  for (const [name, value] of query) {
-    const known = object[name];
-    if (known === undefined) object[name] = value;
-    else if (Array.isArray(known)) known.push(value);
-    else object[name] = [known, value];
-  }
-  return object;
-}
-
-function withRequestId(rendered: RenderedError, request: ServerRequest): RenderedError {
-  return withHeaders(rendered, { "X-Request-Id": request.id });
+/** The rest of a body that nobody read would be parsed as the next request, and its sender could hold the connection. */
+function closeAfterUnreadBody(message: IncomingMessage, res: ServerResponse): void {
+  const { headers } = message;
+  const hasBody =
+    headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
+  if (hasBody && !message.complete && !res.headersSent) res.setHeader("Connection", "close");
 }
 
 function checked(declared: AnyEndpoint, status: number, body: unknown): unknown {

@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
+import { isNotModified, isSameVersion, type Validators } from "./conditional.ts";
 import type { AnswerHeaders, BytesAnswer, ByteSource, ServerRequest } from "./handle.ts";
 import { toHeaderList, type HeaderList } from "./replies.ts";
 
@@ -56,17 +57,18 @@ function send(
 ): Promise<number> | number {
   const { size, contentType, lastModified } = source;
   const etag = source.etag === undefined ? undefined : `"${source.etag}"`;
+  const validators: Validators = { etag, lastModified };
   if (etag !== undefined) head.push("ETag", etag);
   if (lastModified !== undefined) head.push("Last-Modified", lastModified.toUTCString());
 
-  if (isCurrent(request, etag, lastModified)) return end(response, 304, head);
+  if (isNotModified(request, validators)) return end(response, 304, head);
   if (size === undefined) {
     head.push("Content-Type", contentType);
     if (request.method === "HEAD") return end(response, 200, head);
     return stream(response, 200, head, source, undefined);
   }
   head.push("Accept-Ranges", "bytes");
-  const range = rangeOf(request, size, etag, lastModified);
+  const range = rangeOf(request, size, validators);
   if (range === "unsatisfiable") {
     head.push("Content-Range", `bytes */${size}`, "Content-Length", "0");
     return end(response, 416, head);
@@ -141,29 +143,14 @@ function asksForAll({ method, headers }: ServerRequest): boolean {
   );
 }
 
-function isCurrent(
-  request: ServerRequest,
-  etag: string | undefined,
-  lastModified: Date | undefined,
-): boolean {
-  const { "if-none-match": noneMatch, "if-modified-since": since } = request.headers;
-  if (noneMatch !== undefined) {
-    if (noneMatch.trim() === "*") return true;
-    return etag !== undefined && noneMatch.split(",").some((tag) => weakless(tag) === etag);
-  }
-  if (since === undefined || lastModified === undefined) return false;
-  return wholeSeconds(lastModified) <= Date.parse(since);
-}
-
 function rangeOf(
   request: ServerRequest,
   size: number,
-  etag: string | undefined,
-  lastModified: Date | undefined,
+  validators: Validators,
 ): Range | "unsatisfiable" | undefined {
   const { range, "if-range": ifRange } = request.headers;
   if (range === undefined || request.method === "HEAD") return undefined;
-  if (typeof ifRange === "string" && !isSameVersion(ifRange, etag, lastModified)) return undefined;
+  if (typeof ifRange === "string" && !isSameVersion(ifRange, validators)) return undefined;
   const match = /^bytes=(\d*)-(\d*)$/i.exec(range.trim());
   if (match === null) return undefined;
   const [, first = "", last = ""] = match;
@@ -176,23 +163,4 @@ function rangeOf(
   const wanted = last === "" ? size - 1 : Number(last);
   if (last !== "" && wanted < start) return undefined;
   return start >= size ? "unsatisfiable" : { start, end: Math.min(wanted, size - 1) };
-}
-
-function isSameVersion(
-  ifRange: string,
-  etag: string | undefined,
-  lastModified: Date | undefined,
-): boolean {
-  if (ifRange.startsWith('"')) return ifRange === etag;
-  // A weak tag never matches here: its bytes may differ.
-  if (ifRange.startsWith("W/") || lastModified === undefined) return false;
-  return wholeSeconds(lastModified) === Date.parse(ifRange);
-}
-
-function weakless(tag: string): string {
-  return tag.trim().replace(/^W\//, "");
-}
-
-function wholeSeconds(date: Date): number {
-  return Math.floor(date.getTime() / 1000) * 1000;
 }

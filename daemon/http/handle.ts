@@ -1,6 +1,5 @@
-// daemon/http: transport only. Knows endpoints and Node's HTTP, no feature.
-// May import: daemon/contract, daemon/errors.ts, node, h3. Forge and vault hand their routes in as values.
-// Start here (what a route is), then bind.ts (how it is run), then server.ts (how it is listened to).
+// daemon/http: transport only. Knows endpoints and Node's HTTP, no feature; each API passes in its routes and an `Api` value.
+// Start here (types of routes and responses), then bind.ts (how a request is run), then server.ts (the listener).
 import type { IncomingHttpHeaders } from "node:http";
 import type { Readable, Writable } from "node:stream";
 import type { z } from "zod";
@@ -13,12 +12,13 @@ import type {
   QueryOf,
 } from "../contract/endpoint.ts";
 import type { AppError } from "../errors.ts";
+import type { Validators } from "./conditional.ts";
 
-/** The facts of one request that services and APIs may look at. */
+/** One request, as services and APIs see it. */
 export interface ServerRequest {
   /** Unique; sent back as `X-Request-Id` and written on every log line of the request. */
   readonly id: string;
-  /** When its head had arrived, on the clock of `performance.now()`. */
+  /** Arrival of its head, on the clock of `performance.now()`. */
   readonly startedAt: number;
   /** As sent; HEAD is served by the GET handler. */
   readonly method: string;
@@ -35,7 +35,7 @@ export interface ServerRequest {
   readonly body: Readable;
 }
 
-/** Whether a request has a query at all: cheaper to ask than its decoded values. */
+/** Returns whether a request has a query; cheaper than decoding it. */
 export function hasQuery({ target }: ServerRequest): boolean {
   return target.includes("?");
 }
@@ -62,7 +62,9 @@ type BodyInput<E extends AnyEndpoint> =
     ? MultipartForm<F extends z.ZodType ? z.output<F> : never>
     : NonNullable<E["body"]> extends { kind: "stream" }
       ? Readable
-      : BodyOf<E>;
+      : NonNullable<E["body"]> extends { kind: "whole_bytes" }
+        ? Buffer
+        : BodyOf<E>;
 
 /** What a handler is called with: everything parsed and typed. */
 export interface RouteInput<E extends AnyEndpoint, Caller> {
@@ -111,6 +113,8 @@ interface AnswerExtras {
   readonly headers?: AnswerHeaders;
   /** Forge lists: the count of all matches, for the paging headers. */
   readonly total?: number;
+  /** Version of the body: the transport answers 304 to a client that has it. */
+  readonly validators?: Validators;
 }
 
 type BodyOfReply<R> = R extends z.ZodType
@@ -142,28 +146,41 @@ export interface Route {
   readonly handler: (input: RouteInput<any, any>) => Promise<AnyAnswer>;
 }
 
-/** Text of an error as an API renders it. */
+/** A refusal or failure as a response. */
 export interface RenderedError {
   readonly status: number;
   readonly headers: AnswerHeaders;
-  /** JSON, or text when `headers` names another content type. */
+  /** JSON, or text when `headers` has a content type. */
   readonly body: unknown;
 }
 
-/** What makes the two APIs differ in the transport's eyes. Every function may throw an `AppError`. */
+/** Reads the whole request body. Refuses as `readWholeBody` does. */
+export type ReadBody = () => Promise<Buffer>;
+
+/** Everything in which one API differs from another in the eyes of the transport. Every function may throw an `AppError`. */
 export interface Api<Caller> {
-  readonly name: "forge" | "vault";
-  /** Headers of every answer of this API. */
+  /** Headers of every response of this API. */
   readonly headers: AnswerHeaders;
-  /** Further headers that depend on the request, such as a warning about how it was made. */
+  /** Content type of its JSON. */
+  readonly jsonContentType: string;
+  /** Returns further headers that depend on the request, such as a deprecation warning. */
   headersFor?(request: ServerRequest): Readonly<Record<string, string>> | undefined;
-  /** Who calls: undefined when no credentials were given or the gate needs none; throws when they are wrong. */
-  authenticate(request: ServerRequest, gate: Gate): Promise<Caller | undefined> | undefined;
+  /** Returns the path that is routed in place of the one that was sent; the path itself when absent. */
+  normalizePath?(path: string): string;
   /**
-   * Whether who calls is asked once more when a body that is read whole came after its head: else a client could hold
-   * the body back and act after its session has ended. Not asked again when absent.
+   * Returns the caller: undefined without credentials, or where the gate needs none; throws when they are wrong. `readBody`
+   * is for credentials in a form and counts as an anonymous body.
    */
-  readonly looksAgain?: boolean;
+  authenticate(
+    request: ServerRequest,
+    gate: Gate,
+    readBody: ReadBody,
+  ): Promise<Caller | undefined> | undefined;
+  /**
+   * Whether the caller is authenticated once more when a body that is read whole arrived after the head: otherwise a
+   * client could hold the body back and act after its session has ended.
+   */
+  readonly authenticatesAfterBody?: boolean;
   /** Refuses a caller whom the gate does not let through. */
   authorize(
     caller: Caller | undefined,
@@ -171,32 +188,30 @@ export interface Api<Caller> {
     request: ServerRequest,
     rawParams: Readonly<Record<string, string>>,
   ): Promise<void> | undefined;
-  /** The key of the per-account limit; undefined when the peer's address counts instead. */
+  /** Returns the key of the account, for limits; undefined when the peer's address counts instead. */
   accountKey(caller: Caller | undefined): string | undefined;
-  /** Looks up what the path names before the body is read, and refuses when it is missing (forge API, order of the checks). */
+  /** Finds what the path names before the body is read, and refuses when it is missing (forge API, order of the checks). */
   resolve?(declared: Endpoint, rawParams: Readonly<Record<string, string>>): Promise<void>;
-  /** The values that the query's schema parses, where they may also come in a form; the query itself when absent. */
+  /** Returns the values for the query's schema, where these may also come in a form; the query itself when absent. */
   readQuery?(
     declared: Endpoint,
     request: ServerRequest,
-    readBody: () => Promise<Buffer>,
+    readBody: ReadBody,
   ): Promise<URLSearchParams>;
-  /** Turns the body's bytes into the value that the schema parses. */
-  decodeBody(
-    declared: Endpoint,
-    request: ServerRequest,
-    readBody: () => Promise<Buffer>,
-  ): Promise<unknown>;
-  /** The refusal for values that do not fit their schema. */
+  /** Decodes the body into the value for its schema. */
+  decodeBody(declared: Endpoint, request: ServerRequest, readBody: ReadBody): Promise<unknown>;
+  /** Returns the refusal of values that fail their schema. */
   toValidationError(
     where: "path" | "query" | "body",
     error: z.ZodError,
     declared: Endpoint,
   ): AppError;
-  renderError(error: AppError): RenderedError;
-  /** The answer to an address that no route has. */
+  renderError(error: AppError, request: ServerRequest): RenderedError;
+  /** Renders a refusal that is decided before routing: an undecodable path (400), another origin (403), another host (421). */
+  renderEarlyRefusal(status: 400 | 403 | 421, message: string): RenderedError;
+  /** Renders the response for an address without a route. */
   notFound(request: ServerRequest): RenderedError;
   methodNotAllowed(allowed: readonly string[]): RenderedError;
-  /** The fixed text of a 500. */
+  /** Renders a 500, with a fixed text: the details are for the log. */
   internalError(): RenderedError;
 }

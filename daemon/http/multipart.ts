@@ -186,7 +186,5 @@ async function spoolPart(
 }
 
 function tooLarge(maxBytes: number): AppError {
-  return new AppError("too_large", `The file is larger than ${maxBytes} bytes.`, {
-    headers: { Connection: "close" },
-  });
+  return new AppError("too_large", `The file is larger than ${maxBytes} bytes.`);
 }

@@ -1,17 +1,21 @@
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
-import { isDiskFull } from "../../storage/disk-full.ts";
+import { isDiskFull, isOutOfFiles } from "../../storage/system-errors.ts";
 import { StorageError } from "../../storage/engine/database.ts";
 import { AppError, type ErrorCode } from "../errors.ts";
-import type { AnswerHeaders, RenderedError } from "./handle.ts";
+import type { Validators } from "./conditional.ts";
+import type { AnswerHeaders } from "./handle.ts";
 
-/** Code to status, for both APIs; a refusal with its own body keeps the status of its code. */
+/** The status of each code, in both APIs. */
 export const statusOfCode: Readonly<Record<ErrorCode, number>> = {
   invalid_argument: 400,
   invalid_credentials: 401,
   unauthenticated: 401,
   reauth_required: 401,
   forbidden: 403,
+  archived: 423,
   not_found: 404,
+  moved: 307,
+  timed_out: 408,
   conflict: 409,
   too_large: 413,
   unprocessable: 422,
@@ -21,24 +25,48 @@ export const statusOfCode: Readonly<Record<ErrorCode, number>> = {
   storage_full: 507,
 };
 
-/** The refusal that a failed statement, or a disk without room, amounts to; undefined when it is a bug. */
+const RETRY_AFTER_SECONDS = 1;
+
+/** Returns an error as a refusal: a full disk, a busy database, a system without file descriptors; undefined for a bug. */
 export function toRefusal(error: unknown): AppError | undefined {
   if (error instanceof AppError) return error;
   if (isDiskFull(error) || (error instanceof StorageError && error.code === "full"))
     return new AppError("storage_full", "The server's disk is full.", { cause: error });
-  if (!(error instanceof StorageError)) return undefined;
-  if (error.code === "busy" || error.code === "closed")
+  const isBusy =
+    error instanceof StorageError && (error.code === "busy" || error.code === "closed");
+  if (isBusy || isOutOfFiles(error))
     return new AppError("unavailable", "The server is busy. Try again in a moment.", {
       cause: error,
-      headers: { "Retry-After": "1" },
+      retryAfterSeconds: RETRY_AFTER_SECONDS,
     });
   return undefined;
 }
 
-/** Headers as Node takes them at the least cost: names and values in turn. */
+/** Returns the headers that follow from a refusal's data in every API. */
+export function refusalHeaders({ data }: AppError): Record<string, string> {
+  if (data.retryAfterSeconds === undefined) return {};
+  const seconds = String(data.retryAfterSeconds);
+  if (data.rateLimit === undefined) return { "Retry-After": seconds };
+  return {
+    "Retry-After": seconds,
+    "RateLimit-Limit": String(data.rateLimit),
+    "RateLimit-Remaining": "0",
+    "RateLimit-Reset": seconds,
+  };
+}
+
+/** Returns the headers that identify a version of a response. */
+export function validatorHeaders({ etag, lastModified }: Validators): Record<string, string> {
+  return {
+    ...(etag === undefined ? {} : { ETag: etag }),
+    ...(lastModified === undefined ? {} : { "Last-Modified": lastModified.toUTCString() }),
+  };
+}
+
+/** Headers as Node takes them at the least cost: names and values alternating. */
 export type HeaderList = string[];
 
-/** The headers of both parts; where both have a name, the second one's value counts. */
+/** Merges headers; the second part's value wins. */
 export function toHeaderList(first: AnswerHeaders, second: AnswerHeaders): HeaderList {
   const list: HeaderList = [];
   for (const name in first) if (!(name in second)) push(list, name, first[name] ?? "");
@@ -51,7 +79,7 @@ function push(list: HeaderList, name: string, value: string | readonly string[])
   else for (const each of value) list.push(name, each);
 }
 
-/** Writes a whole answer at once. `body` is sent as it stands when it is text, else as JSON. */
+/** Writes a whole response. A text `body` is sent as it is, anything else as JSON. */
 export function writeAnswer(
   response: ServerResponse,
   status: number,
@@ -59,7 +87,7 @@ export function writeAnswer(
   body: unknown,
   jsonContentType: string,
 ): void {
-  // The client is gone, or the answer was begun before the failure: nothing can be said any more.
+  // The client disconnected, or the response was begun before the failure.
   if (response.headersSent || response.destroyed) {
     response.destroy();
     return;
@@ -81,15 +109,7 @@ function hasContentType(headers: AnswerHeaders): boolean {
   return "Content-Type" in headers || "content-type" in headers;
 }
 
-/** A rendered error with the headers of the refusal that it came from. */
-export function withHeaders(
-  rendered: RenderedError,
-  more: AnswerHeaders | undefined,
-): RenderedError {
-  return more === undefined ? rendered : { ...rendered, headers: { ...rendered.headers, ...more } };
-}
-
-/** What the paging headers are made from: the request's address without its page, and where in the list it stands. */
+/** One page of a list, as the paging headers describe it. */
 export interface PageFacts {
   /** The absolute address of the list, without query. */
   readonly address: string;

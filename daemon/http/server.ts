@@ -1,28 +1,24 @@
-import type { IncomingMessage, Server, ServerResponse } from "node:http";
-import { createServer as createProbe, type AddressInfo, type Socket } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { toNodeHandler, type H3 } from "h3";
+import type { Api, RenderedError, ServerRequest } from "./handle.ts";
 import type { HostRefusal } from "./host-check.ts";
-import type { Api, ServerRequest } from "./handle.ts";
 import { writeAnswer } from "./replies.ts";
 
-const KEEP_ALIVE_MS = 5_000;
-const HEADERS_MAX = 200;
-
-/** One API behind its prefixes. */
+/** One API with the app that serves its routes. */
 export interface MountedApi {
   readonly app: H3;
   // oxlint-disable-next-line typescript/no-explicit-any -- the caller type does not matter to the transport
   readonly api: Api<any>;
-  /** Whether a path belongs to this API. */
-  readonly owns: (path: string) => boolean;
 }
 
-/** A page outside both APIs: health, metrics, documents. */
+/** A page outside the APIs: health, metrics, documents. */
 export type PlainRoute = (request: ServerRequest, response: ServerResponse) => Promise<void> | void;
 
-export interface HandlerOptions {
-  readonly apis: readonly MountedApi[];
-  /** Exact path to page; GET and HEAD only. */
+export interface HandlerOptions<Name extends string> {
+  readonly apis: Readonly<Record<Name, MountedApi>>;
+  /** Returns which of the APIs a path belongs to. */
+  readonly apiOf: (path: string) => Name | undefined;
+  /** Exact path to page; GET and HEAD only. A page takes precedence over an API. */
   readonly pages: ReadonlyMap<string, PlainRoute>;
   readonly checkHost: (request: IncomingMessage) => HostRefusal | undefined;
   readonly toServerRequest: (message: IncomingMessage, response: ServerResponse) => ServerRequest;
@@ -33,45 +29,48 @@ export interface HandlerOptions {
 export type NodeHandler = (message: IncomingMessage, response: ServerResponse) => void;
 
 /**
- * The one function that every connection ends in: names the request, checks its host and origin, and hands it
- * to the API of its prefix. Two apps and this switch, not one mounted into the other: a mounted app loses its
- * own 404 and error bodies.
+ * Creates the handler of all requests: it checks host and origin and passes the request to the page or the API of its
+ * path. One app per API and this switch, not one app mounted into another: h3 loses a mounted app's error bodies.
  */
-export function createNodeHandler(options: HandlerOptions): NodeHandler {
-  const mounted = options.apis.map((each) => ({ ...each, handle: toNodeHandler(each.app) }));
+export function createNodeHandler<Name extends string>(options: HandlerOptions<Name>): NodeHandler {
+  const handlers = new Map(
+    Object.values<MountedApi>(options.apis).map(({ app, api }) => [api, toNodeHandler(app)]),
+  );
   return (message, response) => {
     options.onRequest(message, response);
     const target = message.url ?? "/";
-    const mark = target.indexOf("?");
-    const pathname = mark === -1 ? target : target.slice(0, mark);
-    const mine = mounted.find((each) => each.owns(pathname));
+    const queryAt = target.indexOf("?");
+    const pathname = queryAt === -1 ? target : target.slice(0, queryAt);
+    const name = options.pages.has(pathname) ? undefined : options.apiOf(pathname);
+    const api = name === undefined ? undefined : options.apis[name].api;
     const refusal = options.checkHost(message);
     if (refusal !== undefined) {
-      refuse(response, refusal.status, refusal.message, mine?.api);
+      refuse(response, refusal, api);
       return;
     }
-    if (mine !== undefined) {
-      if (isMalformed(pathname)) {
-        refuse(response, 400, `unable to unescape path ${pathname}`, mine.api);
-        return;
-      }
-      if (hasDotSegment(pathname)) {
-        refuseUnknown(options.toServerRequest(message, response), response, mine.api);
-        return;
-      }
-      // A backslash is a character of a name like any other; the router would take it for a slash.
-      const literal = pathname.replaceAll("\\", "%5C");
-      const path = mine.api.name === "forge" ? normalised(literal) : literal;
-      if (path !== pathname) message.url = path + target.slice(pathname.length);
-      void mine.handle(message as never, response as never);
+    if (api === undefined) {
+      void servePage(options, message, response, pathname);
       return;
     }
-    void servePage(options, message, response, pathname);
+    if (isMalformed(pathname)) {
+      refuse(response, { status: 400, message: `unable to unescape path ${pathname}` }, api);
+      return;
+    }
+    if (hasDotSegment(pathname)) {
+      const request = options.toServerRequest(message, response);
+      refuseEarly(response, api.notFound(request), api);
+      return;
+    }
+    // A backslash is an ordinary character of a name; the router would take it for a slash.
+    const literal = pathname.replaceAll("\\", "%5C");
+    const path = api.normalizePath?.(literal) ?? literal;
+    if (path !== pathname) message.url = path + target.slice(pathname.length);
+    void handlers.get(api)?.(message as never, response as never);
   };
 }
 
 async function servePage(
-  options: HandlerOptions,
+  options: Pick<HandlerOptions<string>, "pages" | "toServerRequest" | "onBug">,
   message: IncomingMessage,
   response: ServerResponse,
   pathname: string,
@@ -85,7 +84,8 @@ async function servePage(
       writeAnswer(response, 405, { ...TEXT, Allow: "GET, HEAD" }, "405 method not allowed\n", "");
   } catch (error) {
     options.onBug(error, request);
-    writeAnswer(response, 500, TEXT, "Internal server error\n", "");
+    const headers = { ...TEXT, "X-Request-Id": request.id };
+    writeAnswer(response, 500, headers, "Internal server error\n", "");
   }
 }
 
@@ -96,38 +96,37 @@ const TEXT = {
 
 function refuse(
   response: ServerResponse,
-  status: number,
-  message: string,
+  { status, message }: { readonly status: 400 | 403 | 421; readonly message: string },
   api: MountedApi["api"] | undefined,
 ): void {
-  const headers = { "X-Content-Type-Options": "nosniff", ...api?.headers, Connection: "close" };
-  if (api?.name === "forge" && status === 400)
-    writeAnswer(response, status, { ...headers, ...TEXT }, `400 Bad Request: ${message}`, "");
-  else if (api?.name === "forge")
-    writeAnswer(response, status, headers, { message }, "application/json;charset=utf-8");
-  else writeAnswer(response, status, headers, { detail: message }, "application/json");
+  const rendered = api?.renderEarlyRefusal(status, message);
+  refuseEarly(response, rendered ?? { status, headers: {}, body: { detail: message } }, api);
 }
 
-/** The answer to an address that no route has, before any router sees it. */
-function refuseUnknown(
-  request: ServerRequest,
+/** Sends a refusal that is decided before any router sees the request. */
+function refuseEarly(
   response: ServerResponse,
-  api: MountedApi["api"],
+  { status, headers, body }: RenderedError,
+  api: MountedApi["api"] | undefined,
 ): void {
-  const { status, headers, body } = api.notFound(request);
-  const all = { ...api.headers, ...headers, Connection: "close" };
-  writeAnswer(response, status, all, body, "application/json");
+  const all = {
+    "X-Content-Type-Options": "nosniff",
+    ...api?.headers,
+    ...headers,
+    Connection: "close",
+  };
+  writeAnswer(response, status, all, body, api?.jsonContentType ?? "application/json");
 }
 
 /**
- * Whether a path has a segment `.` or `..`, written in any way. The router would resolve it: what is meant as the name of
- * an item or a hook would be the connection or the repository that it belongs to.
+ * Returns whether a path has a segment `.` or `..`, encoded or not. The router would resolve it: the name of an item or
+ * a hook would become the connection or the repository that it belongs to.
  */
 function hasDotSegment(pathname: string): boolean {
   return /\/(?:\.|%2e){1,2}(?:\/|$)/i.test(pathname);
 }
 
-/** Whether a path has escapes that mean nothing. */
+/** Returns whether a path has invalid percent-encoding. */
 function isMalformed(pathname: string): boolean {
   if (!pathname.includes("%")) return false;
   try {
@@ -136,158 +135,4 @@ function isMalformed(pathname: string): boolean {
   } catch {
     return true;
   }
-}
-
-/** The forge's paths without repeated and trailing slashes (forge behaviour, 1.1). */
-function normalised(pathname: string): string {
-  if (!pathname.includes("//") && !pathname.endsWith("/")) return pathname;
-  return pathname.replace(/\/{2,}/g, "/").replace(/(?<=.)\/$/, "");
-}
-
-/** Where to listen. `tls` serves https instead of http on that port. */
-export interface ListenAt {
-  readonly host: string;
-  readonly port: number;
-  readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
-  readonly timeouts: Timeouts;
-  /** What another port is chosen with; `--port` unless said otherwise. */
-  readonly portFlag?: "--port" | "--tls-port";
-}
-
-/** Bounds on slow and abusive clients, in milliseconds. A body that streams may take as long as `request`. */
-export interface Timeouts {
-  readonly headers: number;
-  /** Without a byte either way. A client that has sent everything and waits for the first byte of its answer is not idle. */
-  readonly idle: number;
-  /** 0 is no limit. */
-  readonly request: number;
-}
-
-export interface Listening {
-  readonly url: string;
-  readonly port: number;
-  /** Stops accepting, lets running requests finish for `graceMs`, then cuts the rest off. */
-  stop(graceMs: number): Promise<void>;
-}
-
-/** Why a port could not be had, and what helps; `code` is the system's. */
-class ListenError extends Error {
-  readonly code: string;
-  readonly hint: string | undefined;
-  constructor(code: string, [message, hint]: ListenText, cause: unknown) {
-    super(message, { cause });
-    this.name = "ListenError";
-    this.code = code;
-    this.hint = hint;
-  }
-}
-
-type ListenText = readonly [message: string, hint?: string];
-
-/** Listens with listhen. Fails with `ListenError` when the port is taken or may not be used. */
-export async function listenAt(handler: NodeHandler, at: ListenAt): Promise<Listening> {
-  const port = await freePort(at);
-  const { listen } = await import("listhen");
-  const answers = new WeakMap<Socket, ServerResponse>();
-  const noted: NodeHandler = (message, response) => {
-    answers.set(message.socket, response);
-    handler(message, response);
-  };
-  const listener = await listen(noted, {
-    port: { port, ports: [], alternativePortRange: [0, 0], random: false, host: at.host },
-    hostname: at.host,
-    https: at.tls === undefined ? false : { cert: at.tls.certFile, key: at.tls.keyFile },
-    public: !isLoopback(at.host),
-    isProd: true,
-    isTest: true,
-    showURL: false,
-    autoClose: false,
-    open: false,
-    clipboard: false,
-    qr: false,
-  });
-  const server = listener.server as Server;
-  keepOnly(server, noted);
-  tune(server, at.timeouts, (socket) => isAwaited(answers.get(socket)));
-  const scheme = at.tls === undefined ? "http" : "https";
-  const host = at.host.includes(":") ? `[${at.host}]` : at.host;
-  const bound = (server.address() as AddressInfo).port;
-  return {
-    url: `${scheme}://${host}:${bound}`,
-    port: bound,
-    stop: (graceMs) => stopServer(server, graceMs),
-  };
-}
-
-/** Whether a host name or address stays on this machine. */
-export function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
-}
-
-/**
- * listhen watches requests for a shutdown of its own, and its watcher throws when a request was destroyed before its
- * answer had ended: any client could end the daemon. `stop` does without it.
- */
-function keepOnly(server: Server, handler: NodeHandler): void {
-  for (const listener of server.listeners("request"))
-    if (listener !== handler) server.removeListener("request", listener as NodeHandler);
-}
-
-function tune(
-  server: Server,
-  timeouts: Timeouts,
-  isWaitingForUs: (socket: Socket) => boolean,
-): void {
-  server.headersTimeout = timeouts.headers;
-  server.requestTimeout = timeouts.request;
-  server.keepAliveTimeout = KEEP_ALIVE_MS;
-  server.maxHeadersCount = HEADERS_MAX;
-  server.setTimeout(timeouts.idle, (socket: Socket) => {
-    if (!isWaitingForUs(socket)) socket.destroy();
-  });
-}
-
-/** Whether all of a request is here and nothing of its answer has gone out: a large upload may be on its way to a storage. */
-function isAwaited(response: ServerResponse | undefined): boolean {
-  return response !== undefined && response.req.complete && !response.headersSent;
-}
-
-/** listhen would take another port or crash the process when this one is taken; a probe finds out first. */
-async function freePort({ host, port, portFlag = "--port" }: ListenAt): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
-  const probe = createProbe();
-  probe.once("error", (error: NodeJS.ErrnoException) => {
-    const code = error.code ?? "UNKNOWN";
-    reject(new ListenError(code, listenText(code, host, port, portFlag), error));
-  });
-  probe.listen({ host, port, exclusive: true }, () => {
-    const { port: found } = probe.address() as AddressInfo;
-    probe.close(() => resolve(found));
-  });
-  return promise;
-}
-
-function listenText(code: string, host: string, port: number, flag: string): ListenText {
-  if (code === "EADDRINUSE")
-    return [
-      `Port ${port} on ${host} is taken by another program.`,
-      `${flag} takes another port, 0 a free one`,
-    ];
-  if (code === "EACCES")
-    return [
-      `This user may not listen on port ${port} of ${host}.`,
-      `${flag} takes a port above 1023, 0 a free one`,
-    ];
-  if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND")
-    return [`${host} is no address of this machine.`, "--host takes another one"];
-  return [`Cannot listen on ${host} port ${port} (${code}).`];
-}
-
-async function stopServer(server: Server, graceMs: number): Promise<void> {
-  const closed = Promise.withResolvers<void>();
-  server.close(() => closed.resolve());
-  server.closeIdleConnections();
-  const timer = setTimeout(() => server.closeAllConnections(), graceMs);
-  await closed.promise;
-  clearTimeout(timer);
 }

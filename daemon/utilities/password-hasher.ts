@@ -26,7 +26,7 @@ export interface PasswordHasherOptions {
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
 /** Checked where there is no hash. It costs what any other does; no password is known that has this digest. */
 const decoy = `$argon2id$v=19$m=${COST.memoryCost},t=${COST.timeCost},p=${COST.parallelism}$${"A".repeat(22)}$${"A".repeat(43)}`;
-const RETRY_AFTER_SECONDS = "2";
+const RETRY_AFTER_SECONDS = 2;
 
 /** Makes the one hasher of a daemon; both APIs share it, and so its bound. */
 export function createPasswordHasher(options: PasswordHasherOptions): PasswordHasher {
@@ -52,7 +52,7 @@ function createTurns({ concurrency, queueMax }: PasswordHasherOptions): InTurn {
     if (running >= concurrency) {
       if (waiting.length >= queueMax)
         throw new AppError("unavailable", "Too many sign-ins at once. Try again in a moment.", {
-          headers: { "Retry-After": RETRY_AFTER_SECONDS },
+          retryAfterSeconds: RETRY_AFTER_SECONDS,
         });
       // The one who finishes hands its turn over, so that `running` stays as it is.
       await new Promise<void>((start) => waiting.push(start));

@@ -55,9 +55,7 @@ export function toReceived(writer: ObjectWriter, facts: ObjectFacts): Received {
   return { facts, publish: () => writer.publish(), discard: () => writer.discard() };
 }
 
-/** 413, on a connection that cannot be used again because the rest is not read. */
+/** The refusal of an upload over its limit. */
 export function uploadTooLarge(bytesMax: number): AppError {
-  return new AppError("too_large", `The upload is larger than ${bytesMax} bytes.`, {
-    headers: { Connection: "close" },
-  });
+  return new AppError("too_large", `The upload is larger than ${bytesMax} bytes.`);
 }

@@ -1,29 +1,29 @@
 import type { z } from "zod";
 import type { Endpoint, Gate } from "../contract/endpoint.ts";
 import { MISSING } from "../contract/vault/common.ts";
-import { AppError, assertNever } from "../errors.ts";
-import type { AnswerHeaders, Api, RenderedError, ServerRequest } from "../http/handle.ts";
-import { statusOfCode } from "../http/replies.ts";
+import { AppError, assertNever, type FieldFailure } from "../errors.ts";
+import type { AnswerHeaders, Api, ReadBody, RenderedError, ServerRequest } from "../http/handle.ts";
+import { refusalHeaders, statusOfCode } from "../http/replies.ts";
 import type { Authentication } from "./accounts/authentication.ts";
 import { toClient } from "./accounts/client.ts";
 import { badAccessToken } from "./accounts/refusals.ts";
 import type { VaultCaller } from "./caller.ts";
 
 /**
- * The vault API in the transport's eyes: bearer tokens, `{detail}` for every refusal, 422 for whatever does not fit
- * (vault API, Authentication and Errors).
+ * Creates the vault API as the transport sees it: bearer tokens, `{detail}` for every refusal, 422 for values that fail
+ * validation (vault API, Authentication and Errors).
  */
 export function createVaultApi(authentication: Authentication): Api<VaultCaller> {
   return {
-    name: "vault",
     headers: { "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store" },
+    jsonContentType: "application/json",
 
     authenticate(request, gate) {
       const token = needsCaller(gate) ? bearerOf(request) : undefined;
       return token === undefined ? undefined : authentication.identify(token, toClient(request));
     },
 
-    looksAgain: true,
+    authenticatesAfterBody: true,
 
     authorize(caller, declared) {
       assertAllowed(caller, declared.gate);
@@ -34,15 +34,21 @@ export function createVaultApi(authentication: Authentication): Api<VaultCaller>
     decodeBody: (_declared: Endpoint, request, readBody) => decodeJson(request, readBody),
     toValidationError,
 
-    renderError: (error): RenderedError => ({
-      status: statusOfCode[error.code],
-      headers: {},
-      body: error.body ?? { detail: error.message },
-    }),
+    renderError,
+    renderEarlyRefusal: refusal,
     notFound: () => refusal(404, "Not Found"),
     methodNotAllowed: (allowed) =>
       refusal(405, "Method Not Allowed", { Allow: allowed.join(", ") }),
     internalError: () => refusal(500, "Internal server error"),
+  };
+}
+
+function renderError(error: AppError): RenderedError {
+  const challenge = error.code === "unauthenticated" ? { "WWW-Authenticate": "Bearer" } : undefined;
+  return {
+    status: statusOfCode[error.code],
+    headers: { ...refusalHeaders(error), ...challenge },
+    body: { detail: error.data.failures ?? error.message },
   };
 }
 
@@ -86,10 +92,7 @@ function assertAllowed(caller: VaultCaller | undefined, gate: Gate): void {
   }
 }
 
-async function decodeJson(
-  request: ServerRequest,
-  readBody: () => Promise<Buffer>,
-): Promise<unknown> {
+async function decodeJson(request: ServerRequest, readBody: ReadBody): Promise<unknown> {
   // A page of another origin can send text and forms unasked, JSON only after a preflight (CORS).
   const type = request.headers["content-type"]?.split(";")[0]?.trim().toLowerCase();
   const bytes = await readBody();
@@ -110,15 +113,9 @@ async function decodeJson(
   }
 }
 
-interface ValidationFailure {
-  readonly loc: readonly (string | number)[];
-  readonly msg: string;
-  readonly type: string;
-}
-
-/** What does not fit, each place once: a value that breaks two rules is told of the first. */
+/** Lists the values that fail validation, each with the first rule that it breaks. */
 function toValidationError(where: "path" | "query" | "body", error: z.ZodError): AppError {
-  const failures = new Map<string, ValidationFailure>();
+  const failures = new Map<string, FieldFailure>();
   for (const issue of error.issues) {
     const path = issue.path.map((part) => (typeof part === "number" ? part : String(part)));
     const name = JSON.stringify(path);
@@ -145,8 +142,8 @@ function malformed(msg: string, type: string): AppError {
   return unprocessable([{ loc: ["body"], msg, type }]);
 }
 
-function unprocessable(failures: readonly ValidationFailure[]): AppError {
-  return new AppError("unprocessable", "The request does not fit", { body: { detail: failures } });
+function unprocessable(failures: readonly FieldFailure[]): AppError {
+  return new AppError("unprocessable", "The request does not fit", { failures });
 }
 
 function refusal(status: number, detail: string, headers: AnswerHeaders = {}): RenderedError {

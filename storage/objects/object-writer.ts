@@ -1,7 +1,7 @@
 import { createHash, type Hash } from "node:crypto";
 import { open, rm, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
-import { isDiskFull } from "../disk-full.ts";
+import { isDiskFull } from "../system-errors.ts";
 import { StorageError } from "../engine/database.ts";
 import type { ObjectFacts, ObjectWriter } from "./object-store.ts";
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { allEndpoints } from "../../daemon/contract/all.ts";
-import { apiOf, type AnyEndpoint, type Endpoint } from "../../daemon/contract/endpoint.ts";
+import { apiOf } from "../../daemon/contract/api-of.ts";
+import { type AnyEndpoint, type Endpoint } from "../../daemon/contract/endpoint.ts";
 import { startTestDaemon, type TestDaemon, type TestRequest } from "../support/daemon.ts";
 
 // The matrix of who may call what, made from the endpoint table: a route that nobody classified cannot exist, and one

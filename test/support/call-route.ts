@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { schemaOf, type AnyEndpoint, type Endpoint } from "../../daemon/contract/endpoint.ts";
 import { AppError } from "../../daemon/errors.ts";
-import { statusOfCode } from "../../daemon/http/replies.ts";
+import { refusalHeaders, statusOfCode } from "../../daemon/http/replies.ts";
 import type { Route, ServerRequest } from "../../daemon/http/handle.ts";
 import type { VaultCaller } from "../../daemon/vault/caller.ts";
 
@@ -44,7 +44,7 @@ export async function callRoute(
     return { status: answer.status, body, headers: answer.headers ?? {} };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    const body = error.body ?? { detail: error.message };
-    return { status: statusOfCode[error.code], body, headers: error.headers ?? {} };
+    const body = { detail: error.data.failures ?? error.message };
+    return { status: statusOfCode[error.code], body, headers: refusalHeaders(error) };
   }
 }

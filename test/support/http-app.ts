@@ -4,8 +4,9 @@ import { tmpdir } from "node:os";
 import { toNodeHandler } from "h3";
 import { AppError } from "../../daemon/errors.ts";
 import { bindRoutes, type BinderOptions, type RequestReport } from "../../daemon/http/bind.ts";
+import { createBodyBudgets } from "../../daemon/http/body-memory.ts";
 import type { Api, Route } from "../../daemon/http/handle.ts";
-import { statusOfCode } from "../../daemon/http/replies.ts";
+import { refusalHeaders, statusOfCode } from "../../daemon/http/replies.ts";
 import { createServerRequest } from "../../daemon/http/server-request.ts";
 
 /** The caller of the plain API below: whoever `Authorization: Bearer NAME` says. */
@@ -15,8 +16,8 @@ export interface PlainCaller {
 
 /** The smallest API that the binder can serve; names in the header are believed. */
 const plainApi: Api<PlainCaller> = {
-  name: "vault",
   headers: { "X-Content-Type-Options": "nosniff" },
+  jsonContentType: "application/json",
   authenticate: async (request) => {
     const name = request.headers.authorization?.replace("Bearer ", "");
     if (name === "wrong") throw new AppError("unauthenticated", "wrong");
@@ -39,9 +40,10 @@ const plainApi: Api<PlainCaller> = {
     new AppError("unprocessable", `${where}: ${error.issues[0]?.path.join(".")}`),
   renderError: (error) => ({
     status: statusOfCode[error.code],
-    headers: {},
-    body: error.body ?? { detail: error.message },
+    headers: refusalHeaders(error),
+    body: { detail: error.data.failures ?? error.message },
   }),
+  renderEarlyRefusal: (status, message) => ({ status, headers: {}, body: { detail: message } }),
   notFound: () => ({ status: 404, headers: {}, body: { detail: "Not Found" } }),
   methodNotAllowed: (allowed) => ({
     status: 405,
@@ -78,6 +80,7 @@ export async function serveRoutes(
       },
       addressKey: (address) => address,
     },
+    bodies: createBodyBudgets(1024),
     publicUrl: () => "http://croft.example",
     maxJsonBytes: 1024,
     maxUploadBytes: 64 * 1024,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { anyone, endpoint, perAccount, stream, text } from "../endpoint.ts";
+import { anyone, endpoint, perAccount, text, wholeBytes } from "../endpoint.ts";
 import { apiError, bindingNames, optionalFlag, optionalText } from "./common.ts";
 
 /** Each signed-in account, and each address without one, may have so many texts rendered in a minute. */
@@ -7,6 +7,9 @@ const limit = perAccount(600, 60);
 
 /** A text of two MiB whose every character is escaped, and the other members. */
 const BODY_BYTES_MAX = 13 * 1024 * 1024;
+
+/** Four times the largest text, so that a somewhat larger one is refused with the text of `/markdown`. */
+const RAW_BYTES_MAX = 8 * 1024 * 1024;
 
 const html = text("text/html; charset=utf-8");
 
@@ -49,7 +52,8 @@ export const renderMarkdownRaw = endpoint({
   summary: "Render the request's body, a Markdown text, as HTML",
   gate: anyone,
   limit,
-  body: stream("text/plain"),
+  body: wholeBytes("text/plain"),
+  maxBodyBytes: RAW_BYTES_MAX,
   replies,
   apiOnly: "croft render markdown sends the same text as JSON",
 });

@@ -75,10 +75,18 @@ export const detail = z.object({ detail: z.union([z.string(), z.array(validation
 /** An answer that only says what was done. */
 export const message = z.object({ message: z.string() });
 
+/** A whole number in a query, written in decimal digits only: not `0x10`, `1e2` or `" 5"`. */
+export const queryInteger = (min: number, max: number, absent: number) =>
+  z.preprocess(
+    (value: string | number | undefined) =>
+      typeof value === "string" && /^-?\d{1,15}$/.test(value) ? Number(value) : value,
+    z.number().int().min(min).max(max).default(absent),
+  );
+
 /** The query of a list: `page` from 1, `per_page` up to 100. */
 export const paging = {
-  page: z.coerce.number<string | number>().int().min(1).max(1_000_000_000).default(1),
-  per_page: z.coerce.number<string | number>().int().min(1).max(100).default(30),
+  page: queryInteger(1, 1_000_000_000, 1),
+  per_page: queryInteger(1, 100, 30),
 };
 
 /** One page of a list. */

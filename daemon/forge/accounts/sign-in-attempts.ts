@@ -91,7 +91,7 @@ export function createSignInAttempts(counter: AttemptCounter): SignInAttempts {
     throw new AppError(
       "rate_limited",
       `too many failed sign-ins, try again in ${resetSeconds} seconds`,
-      { headers: { "Retry-After": String(resetSeconds) } },
+      { retryAfterSeconds: resetSeconds },
     );
   }
 }

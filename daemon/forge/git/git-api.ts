@@ -1,7 +1,5 @@
 import type { Api, RenderedError } from "../../http/handle.ts";
-import { statusOfCode } from "../../http/replies.ts";
 import type { ForgeCaller } from "../caller.ts";
-import { isPlainAnswer } from "../refusals.ts";
 
 /**
  * The API of the forge for git clients: the same accounts, tokens and sign-in limits, but errors in plain text, which
@@ -11,24 +9,16 @@ export function createGitApi(forge: Api<ForgeCaller>): Api<ForgeCaller> {
   return {
     ...forge,
     headers: { "X-Content-Type-Options": "nosniff", "X-Frame-Options": "SAMEORIGIN" },
-    renderError(error) {
-      if (isPlainAnswer(error.body)) return plain(error.body.status, error.body.text ?? "");
-      return plain(statusOfCode[error.code], `${error.message}\n`);
+    renderError(error, request) {
+      const { status, headers } = forge.renderError(error, request);
+      return toPlainText({ status, headers, body: status === 307 ? "" : `${error.message}\n` });
     },
-    internalError: () => plain(500, "internal error\n"),
+    internalError: () => toPlainText({ status: 500, headers: {}, body: "internal error\n" }),
   };
 }
 
-/** Returns whether a path is one of the smart protocol. */
-export function isGitPath(path: string): boolean {
-  return /^\/[^/]+\/[^/]+\/(?:info\/refs|git-upload-pack|git-receive-pack)$/.test(path);
-}
-
-function plain(status: number, text: string): RenderedError {
-  const headers = { "Content-Type": "text/plain; charset=utf-8" };
-  return {
-    status,
-    headers: status === 401 ? { ...headers, "WWW-Authenticate": 'Basic realm="croft"' } : headers,
-    body: text,
-  };
+function toPlainText({ status, headers, body }: RenderedError): RenderedError {
+  const challenge = status === 401 ? { "WWW-Authenticate": 'Basic realm="croft"' } : undefined;
+  const plain = { "Content-Type": "text/plain; charset=utf-8" };
+  return { status, headers: { ...headers, ...plain, ...challenge }, body };
 }

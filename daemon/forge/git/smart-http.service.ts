@@ -234,8 +234,7 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
       const access = await findAccess(db, owned, caller?.user);
       return reaches(access, "read") ? { ...owned, access } : undefined;
     } catch (error) {
-      if (error instanceof AppError && error.code === "not_found" && error.body === undefined)
-        return undefined;
+      if (error instanceof AppError && error.code === "not_found") return undefined;
       throw error;
     }
   }

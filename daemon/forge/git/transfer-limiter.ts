@@ -63,7 +63,7 @@ export function createTransferLimiter({
           "unavailable",
           "too many clones and pushes at once, try again in a moment",
           {
-            headers: { "Retry-After": "5" },
+            retryAfterSeconds: 5,
           },
         );
       const { promise, resolve, reject } = Promise.withResolvers<() => void>();

@@ -104,12 +104,16 @@ export function createThreadStreams(deps: ThreadStreamsDeps): ThreadStreams {
   };
 
   function assertRoom(userId: number): void {
-    const headers = { "Retry-After": "10" };
+    const retryAfterSeconds = 10;
     if (isClosed || listeners.size >= STREAMS_MAX)
-      throw new AppError("unavailable", "The server has no room for another stream.", { headers });
+      throw new AppError("unavailable", "The server has no room for another stream.", {
+        retryAfterSeconds,
+      });
     const own = [...listeners].filter((each) => each.userId === userId).length;
     if (own >= STREAMS_PER_PERSON_MAX)
-      throw new AppError("rate_limited", `You have ${own} streams open. Close one.`, { headers });
+      throw new AppError("rate_limited", `You have ${own} streams open. Close one.`, {
+        retryAfterSeconds,
+      });
   }
 
   async function* read(

@@ -2,20 +2,15 @@ import type { Api, RenderedError } from "../../http/handle.ts";
 import type { ForgeCaller } from "../caller.ts";
 
 /**
- * The forge as package tools meet it: the same people, tokens and refusals, but with the member `error`, where npm looks
- * for what to tell, and with the header that makes tools send credentials.
+ * The forge as package tools see it: the same accounts, tokens and refusals, but with the member `error`, which npm
+ * shows to its user, and with the header that makes tools send credentials.
  */
 export function createPackagesApi(forge: Api<ForgeCaller>): Api<ForgeCaller> {
   return {
     ...forge,
-    renderError: (error) => toToolError(forge.renderError(error), error.message),
+    renderError: (error, request) => toToolError(forge.renderError(error, request), error.message),
     internalError: () => toToolError(forge.internalError(), "internal error"),
   };
-}
-
-/** Whether an address belongs to the registries. */
-export function isPackagePath(path: string): boolean {
-  return path.startsWith("/api/packages/");
 }
 
 function toToolError(rendered: RenderedError, message: string): RenderedError {

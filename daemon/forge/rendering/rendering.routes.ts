@@ -3,8 +3,7 @@ import { AppError, assertNever } from "../../errors.ts";
 import type { Route, ServerRequest } from "../../http/handle.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { handle } from "../handle.ts";
-import type { PlainAnswer } from "../refusals.ts";
-import { isForm, readText } from "./raw-body.ts";
+import { toText } from "./raw-body.ts";
 import type { Rendering, RenderOutcome } from "./rendering.service.ts";
 
 /** The routes of rendering (forge behaviour, 18.1): open to everybody, within a limit for each address or account. */
@@ -17,7 +16,7 @@ export function renderingRoutes({ rendering, addressKey }: RenderingRoutesDeps):
       return toReply(await rendering.render(wanted));
     }),
     handle(renderMarkdownRaw, async ({ caller, body, request }) => {
-      const text = isForm(request.headers["content-type"]) ? "" : await readText(body);
+      const text = toText(body, request.headers["content-type"]);
       const wanted = { ...toRequest({ Text: text }), filePath: "" };
       return toReply(await rendering.render({ ...wanted, askedBy: toAsker(caller, request) }));
     }),
@@ -70,7 +69,5 @@ function toReply(outcome: RenderOutcome) {
 
 /** 422 in plain text, as the reference answers what it cannot render. */
 function refuse(message: string): AppError {
-  return new AppError("unprocessable", message, {
-    body: { kind: "forge_plain_answer", status: 422, text: `${message}\n` } satisfies PlainAnswer,
-  });
+  return new AppError("unprocessable", message, { reason: "not_rendered" });
 }

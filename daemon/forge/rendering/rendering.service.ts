@@ -148,7 +148,7 @@ function toRendered(outcome: ThreadOutcome<Rendered>): Rendered {
 
 const tooMany = (code: "unavailable" | "rate_limited", what: string) =>
   new AppError(code, `${what} are being rendered. Try again later.`, {
-    headers: { "Retry-After": "5" },
+    retryAfterSeconds: 5,
   });
 
 function toKey(input: RenderInput): string {

@@ -1,4 +1,4 @@
-import { isDiskFull } from "../../../storage/disk-full.ts";
+import { isDiskFull } from "../../../storage/system-errors.ts";
 import { GitError } from "../../../storage/git/git.ts";
 import { AppError } from "../../errors.ts";
 
@@ -11,7 +11,7 @@ export async function refusing<T>(work: () => Promise<T>): Promise<T> {
       throw new AppError("unavailable", "git is not installed on the server", { cause: error });
     if (error instanceof GitError && error.code === "busy")
       throw new AppError("unavailable", "too much is going on at once, try again in a moment", {
-        headers: { "Retry-After": "5" },
+        retryAfterSeconds: 5,
         cause: error,
       });
     if (isFull(error))

@@ -32,11 +32,8 @@ async function count(attempts: AttemptCounter, key: string, text: string): Promi
   const { allowed, resetSeconds } = await attempts.consume(key, SIGN_IN_LIMIT);
   if (allowed) return;
   // In place of what the address has left: that would say that another try is worth it.
-  const headers = {
-    "Retry-After": String(resetSeconds),
-    "RateLimit-Limit": String(SIGN_IN_LIMIT.max),
-    "RateLimit-Remaining": "0",
-    "RateLimit-Reset": String(resetSeconds),
-  };
-  throw new AppError("rate_limited", text, { headers });
+  throw new AppError("rate_limited", text, {
+    retryAfterSeconds: resetSeconds,
+    rateLimit: SIGN_IN_LIMIT.max,
+  });
 }

@@ -7,7 +7,5 @@ export function badCredentials(text: string): AppError {
 
 /** The one answer to every access token that is missing or not good (vault API, Authentication). */
 export function badAccessToken(): AppError {
-  return new AppError("unauthenticated", "Invalid or expired token", {
-    headers: { "WWW-Authenticate": "Bearer" },
-  });
+  return new AppError("unauthenticated", "Invalid or expired token");
 }

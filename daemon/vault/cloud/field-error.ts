@@ -6,6 +6,6 @@ import { AppError } from "../../errors.ts";
  */
 export function toFieldError(loc: readonly string[], message: string, type: string): AppError {
   return new AppError("unprocessable", message, {
-    body: { detail: [{ loc, msg: message, type }] },
+    failures: [{ loc, msg: message, type }],
   });
 }

@@ -12,6 +12,7 @@ beforeAll(async () => {
 afterAll(() => daemon[Symbol.asyncDispose]());
 
 const markdown = (json: unknown) => daemon.request("/api/v1/markdown", { method: "POST", json });
+const token = () => daemon.first?.forge.token ?? "";
 const markup = (json: unknown) => daemon.request("/api/v1/markup", { method: "POST", json });
 const raw = (body: string | Uint8Array<ArrayBuffer>, type: string | undefined = "text/plain") =>
   daemon.request("/api/v1/markdown/raw", {
@@ -128,9 +129,20 @@ describe("POST /markdown", () => {
       ["<b>".repeat(1_000), "elements nest too deep\n"],
     ];
     for (const [text, message] of limits) {
-      const answer = await markdown({ Text: text });
+      const answer = await daemon.request("/api/v1/markdown", {
+        method: "POST",
+        json: { Text: text },
+        token: token(),
+      });
       expect([answer.status, answer.text]).toEqual([422, message]);
     }
+  });
+
+  test("413 for an anonymous body over 1 MiB, which an account may send", async () => {
+    const json = { Text: "word ".repeat(220_000) };
+    expect((await markdown(json)).status).toBe(413);
+    const signedIn = { method: "POST", json, token: token() };
+    expect((await daemon.request("/api/v1/markdown", signedIn)).status).toBe(200);
   });
 });
 
@@ -145,7 +157,12 @@ describe("POST /markdown/raw", () => {
 
   test("422 for what is no text or too much of it", async () => {
     expect((await raw(new Uint8Array([0x61, 0xff]))).json.message).toBe("the text is not UTF-8");
-    const large = await raw("x".repeat(2 * 1024 * 1024 + 1));
+    const large = await daemon.request("/api/v1/markdown/raw", {
+      method: "POST",
+      body: "x".repeat(2 * 1024 * 1024 + 1),
+      headers: { "content-type": "text/plain" },
+      token: token(),
+    });
     expect([large.status, large.json.message]).toEqual([422, "the text is too large"]);
   });
 });
@@ -216,7 +233,7 @@ describe("bodies that are too large", () => {
     });
 
   test("are refused, and the daemon goes on answering", async () => {
-    expect(await sendInPieces("/api/v1/markdown/raw", "text/plain")).toBe(422);
+    expect(await sendInPieces("/api/v1/markdown/raw", "text/plain")).toBe(413);
     expect(await sendInPieces("/api/v1/markdown", "application/json")).toBe(413);
     expect((await markdown({ Text: "still there" })).status).toBe(200);
   });

@@ -2,7 +2,8 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { allEndpoints } from "../../../daemon/contract/all.ts";
-import { apiOf, type Endpoint, eventStream } from "../../../daemon/contract/endpoint.ts";
+import { apiOf } from "../../../daemon/contract/api-of.ts";
+import { type Endpoint, eventStream } from "../../../daemon/contract/endpoint.ts";
 import { startTestDaemon, type TestDaemon, type TestRequest } from "../../support/daemon.ts";
 
 // What a token and an account may do, on every route of the forge that there is: no route may forget to ask.

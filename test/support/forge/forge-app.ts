@@ -10,6 +10,7 @@ import {
   peopleRoutes,
 } from "../../../daemon/forge/accounts/accounts.ts";
 import { createForgeApi } from "../../../daemon/forge/api.ts";
+import { createBodyBudgets } from "../../../daemon/http/body-memory.ts";
 import { bindRoutes, type RequestReport } from "../../../daemon/http/bind.ts";
 import { createLimiter } from "../../../daemon/http/limits.ts";
 import { createServerRequest } from "../../../daemon/http/server-request.ts";
@@ -93,6 +94,7 @@ export async function startForgeApp(deps: Partial<ForgeAccountsDeps> = {}): Prom
       addressKey: (address) => address,
     },
     publicUrl: () => "http://croft.example:7420",
+    bodies: createBodyBudgets(1 << 20),
     maxJsonBytes: 1 << 20,
     maxUploadBytes: 1 << 20,
     temporaryDirectory: tmpdir(),

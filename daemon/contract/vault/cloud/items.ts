@@ -12,7 +12,7 @@ import {
   perMinute,
   refusals,
 } from "./shapes.ts";
-import { detail, queryFlag, uuid } from "../common.ts";
+import { detail, queryFlag, queryInteger, uuid } from "../common.ts";
 
 const opened = z.object({
   kind: z.literal("open"),
@@ -67,7 +67,7 @@ export const listItems = endpoint({
     parent_ref: folderRef.default(""),
     /** As `next_cursor` gave it. */
     cursor: z.string().max(8192).optional(),
-    limit: z.coerce.number<string | number>().int().min(1).max(1000).default(100),
+    limit: queryInteger(1, 1000, 100),
     refresh: queryFlag.default(false),
     /** Only what has exactly this name: one item, or several where the provider lets names repeat. */
     name: z.string().max(1024).optional(),

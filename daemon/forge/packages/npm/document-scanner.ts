@@ -180,7 +180,6 @@ export function createDocumentScanner(sink: AttachmentSink, bytesMax: number): D
       throw new AppError(
         "too_large",
         `The document is larger than ${bytesMax} bytes, the attachment not counted.`,
-        { headers: { Connection: "close" } },
       );
     if (run?.to === from) run.to = to;
     else {

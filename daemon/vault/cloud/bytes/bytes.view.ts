@@ -54,7 +54,7 @@ function toDownloadRefusal(failure: ReadFailure): AppError {
       return new AppError("unprocessable", "This item has no bytes to download.");
     case "rate_limited":
       return new AppError("unavailable", UNAVAILABLE, {
-        headers: { "Retry-After": String(Math.ceil(failure.retryAfterSeconds ?? 30)) },
+        retryAfterSeconds: Math.ceil(failure.retryAfterSeconds ?? 30),
       });
     default:
       return new AppError("unavailable", UNAVAILABLE);

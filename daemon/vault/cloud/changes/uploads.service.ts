@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import type { Failure } from "../../../../storage/cloud/outcomes.ts";
 import type { ProviderItem } from "../../../../storage/cloud/provider.ts";
-import { isDiskFull } from "../../../../storage/disk-full.ts";
+import { isDiskFull } from "../../../../storage/system-errors.ts";
 import { spool, type Spooled } from "../../../../storage/spool.ts";
 import { insertAudit } from "../../../../storage/tables/vault/audit.ts";
 import type { Connection } from "../../../../storage/tables/vault/connections.ts";

@@ -73,7 +73,11 @@ describe("addresses", () => {
     expect(await at("POST", "/api/ping")).toMatchObject({ status: 405, allow: "GET, HEAD" });
     expect(await at("GET", "/api/items/a/rename")).toMatchObject({
       status: 405,
-      allow: "PATCH, DELETE",
+      allow: "PATCH",
+    });
+    expect(await at("GET", "/api/items/a%2Frename")).toMatchObject({
+      status: 405,
+      allow: "DELETE",
     });
   });
 
@@ -208,11 +212,43 @@ describe("failures", () => {
     expect(busy.body).not.toContain("/x");
   });
 
-  test("a refusal keeps its own body and headers", async () => {
-    const { status, body } = await outcome(
-      new AppError("conflict", "stale", { body: { kind: "stale", reason: "item_changed" } }),
+  test("a process without file descriptors answers 503 and says when to try again", async () => {
+    await using app = await serveRoutes([
+      failing(
+        Object.assign(new Error("EMFILE: too many open files, open '/x'"), { code: "EMFILE" }),
+      ),
+    ]);
+    const response = await fetch(`${app.url}/api/ping`);
+    expect([response.status, response.headers.get("retry-after")]).toEqual([503, "1"]);
+    expect(await response.text()).not.toContain("/x");
+  });
+
+  test("a refusal's validation failures are the body, its retry time is a header", async () => {
+    const failures = [{ loc: ["body", "name"], msg: "taken", type: "value_error" }];
+    await using app = await serveRoutes([
+      failing(new AppError("unprocessable", "invalid", { failures, retryAfterSeconds: 3 })),
+    ]);
+    const response = await fetch(`${app.url}/api/ping`);
+    expect([response.status, response.headers.get("retry-after")]).toEqual([422, "3"]);
+    expect(await response.json()).toEqual({ detail: failures });
+  });
+
+  test("a declared 503 carries the request id like every other 5xx", async () => {
+    const offline = route(
+      endpoint({
+        name: "test.offline",
+        method: "GET",
+        path: "/api/offline",
+        summary: "offline",
+        gate: anyone,
+        replies: { 503: z.object({ kind: z.string() }) },
+      }),
+      async () => ({ status: 503, body: { kind: "offline" } }),
     );
-    expect([status, body]).toEqual([409, '{"kind":"stale","reason":"item_changed"}']);
+    await using app = await serveRoutes([offline]);
+    const response = await fetch(`${app.url}/api/offline`);
+    expect(response.status).toBe(503);
+    expect(response.headers.get("x-request-id")).toMatch(/^[0-9a-f]{20}$/);
   });
 
   test("an answer against its own schema is a bug while answers are checked", async () => {

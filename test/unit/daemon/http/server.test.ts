@@ -1,6 +1,7 @@
 import { connect } from "node:net";
 import { describe, expect, test } from "vitest";
-import { listenAt, type NodeHandler } from "../../../../daemon/http/server.ts";
+import { listenAt } from "../../../../daemon/http/listen.ts";
+import type { NodeHandler } from "../../../../daemon/http/server.ts";
 
 const timeouts = { headers: 30_000, idle: 30_000, request: 30_000 };
 

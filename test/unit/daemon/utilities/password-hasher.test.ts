@@ -31,7 +31,7 @@ describe("the password hasher", () => {
     const refused = asked.filter(({ status }) => status === "rejected");
     expect(refused).toHaveLength(2);
     expect(refused[0]).toMatchObject({
-      reason: { code: "unavailable", headers: { "Retry-After": "2" } },
+      reason: { code: "unavailable", data: { retryAfterSeconds: 2 } },
     });
     expect(await hasher.hash("secret")).toMatch(/^\$argon2id/);
   });

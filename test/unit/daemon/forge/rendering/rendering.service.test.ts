@@ -111,7 +111,7 @@ describe("rendering", () => {
     });
     await expect(make({ outcome: { kind: "busy" } }).render(large)).rejects.toMatchObject({
       code: "unavailable",
-      headers: { "Retry-After": "5" },
+      data: { retryAfterSeconds: 5 },
     });
   });
 
@@ -130,7 +130,7 @@ describe("rendering", () => {
     const under = [1, 2, 3, 4].map((of) => large("mira", of));
     await expect(large("mira", 5)).rejects.toMatchObject({
       code: "rate_limited",
-      headers: { "Retry-After": "5" },
+      data: { retryAfterSeconds: 5 },
     });
     expect(await render("small")).toMatchObject({ kind: "rendered" });
     const others = large("nora", 6);

@@ -16,7 +16,6 @@ import {
 const refused = {
   code: "unauthenticated",
   message: "Invalid or expired token",
-  headers: { "WWW-Authenticate": "Bearer" },
 };
 
 async function signedIn() {

@@ -34,7 +34,7 @@ describe("signing in, step by step", () => {
     await expect(accounts.signIn.signIn(credentials(), client())).rejects.toMatchObject({
       code: "rate_limited",
       message: "Too many login attempts. Try again in 15 minutes.",
-      headers: { "Retry-After": "900" },
+      data: { retryAfterSeconds: 900, rateLimit: 10 },
     });
     expect(await auditTrail(accounts)).toHaveLength(records);
     accounts.now = begun + 899_999;

@@ -1,0 +1,30 @@
+/**
+ * The surfaces of the daemon: the two APIs, and the two protocols of the forge that have addresses and error bodies of
+ * their own.
+ */
+export type Surface = "forge" | "packages" | "git" | "vault";
+
+/**
+ * Returns the surface that serves `path`, or undefined when none does. Everything below `/api/` that is not the forge's
+ * belongs to the vault. Forge addresses may repeat slashes (forge behaviour, 1.1).
+ * @param path the path of a request or of an endpoint, without its query
+ */
+export function surfaceOf(path: string): Surface | undefined {
+  const collapsed = collapseSlashes(path);
+  if (/^\/(?:api\/v1(?:\/|$)|avatars\/|assets\/img\/emoji\/)/.test(collapsed)) return "forge";
+  if (collapsed.startsWith("/api/packages/")) return "packages";
+  if (path.startsWith("/api/")) return "vault";
+  if (/^\/[^/]+\/[^/]+\/(?:info\/refs|git-upload-pack|git-receive-pack)$/.test(collapsed))
+    return "git";
+  return undefined;
+}
+
+/** Returns the API that documents an operation: packages and git are part of the forge. */
+export function apiOf(declared: { readonly path: string }): "forge" | "vault" {
+  return surfaceOf(declared.path) === "vault" ? "vault" : "forge";
+}
+
+/** Returns `path` with every run of slashes replaced by one. */
+export function collapseSlashes(path: string): string {
+  return path.includes("//") ? path.replace(/\/{2,}/g, "/") : path;
+}

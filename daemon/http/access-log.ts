@@ -1,0 +1,33 @@
+import type { Log } from "../utilities/logging.ts";
+import type { RequestReport } from "./bind.ts";
+import type { Metrics } from "./metrics.ts";
+
+/** Creates the function that counts each request and writes its line of the access log. */
+export function createAccessLog(
+  log: Log,
+  { observe }: Pick<Metrics, "observe">,
+): (result: RequestReport) => void {
+  return ({ request, route, status, error }) => {
+    const seconds = (performance.now() - request.startedAt) / 1000;
+    const { method } = request;
+    observe({ route, method, status, seconds });
+    const level = levelOf(method, status);
+    if (!log.isLevelEnabled(level)) return;
+    const facts = {
+      request_id: request.id,
+      route,
+      method,
+      status,
+      ms: Math.round(seconds * 1000),
+      address: request.address,
+    };
+    log[level](error === undefined || status < 500 ? facts : { ...facts, err: error }, "request");
+  };
+}
+
+/** Bugs are errors; successful reads are for debugging only. */
+function levelOf(method: string, status: number): "error" | "info" | "debug" {
+  if (status === 500) return "error";
+  const isRead = method === "GET" || method === "HEAD";
+  return isRead && status < 400 ? "debug" : "info";
+}

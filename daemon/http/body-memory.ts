@@ -1,0 +1,84 @@
+import { AppError } from "../errors.ts";
+
+/** Memory that one request's body takes. */
+export interface BodyMemory {
+  /** Counts `bytes` more. Refuses with `rate_limited` beyond the caller's share, with `unavailable` beyond the total. */
+  grow(bytes: number): void;
+  /** Gives everything back. Idempotent. */
+  release(): void;
+}
+
+/** One bound on all request bodies in memory, in bytes. */
+interface Budget {
+  readonly total: number;
+  /** The most that one caller may take of it, so that a single one cannot lock out all others. */
+  readonly perCaller: number;
+}
+
+/** Bounds the memory of request bodies that are read whole: one budget for anonymous callers and one for signed-in ones. */
+export interface BodyBudgets {
+  /** @param address the key of the address that the request comes from */
+  anonymous(address: string): BodyMemory;
+  /** @param account the key of the signed-in caller */
+  signedIn(account: string): BodyMemory;
+}
+
+const MIB = 1024 * 1024;
+
+/** Parsing a body takes up to four times its size for a moment, so these amount to some 600 MiB at worst. */
+const ANONYMOUS: Budget = { total: 32 * MIB, perCaller: 16 * MIB };
+const SIGNED_IN: Budget = { total: 128 * MIB, perCaller: 64 * MIB };
+
+/**
+ * Not counted of each body. Sign-in and registration fit into it, so they work while the budget is used up; the number
+ * of connections bounds what it can add up to.
+ */
+const FREE_BYTES = 16 * 1024;
+
+/** Seconds after which a refused client may try again: bodies in memory are gone after 30 seconds at the latest. */
+const RETRY_AFTER_SECONDS = 5;
+
+/** @param largestBody the largest body that any operation takes, in bytes: a caller's share is never smaller */
+export function createBodyBudgets(largestBody: number): BodyBudgets {
+  return {
+    anonymous: createBudget(ANONYMOUS, largestBody),
+    signedIn: createBudget(SIGNED_IN, largestBody),
+  };
+}
+
+function createBudget(budget: Budget, largestBody: number): (caller: string) => BodyMemory {
+  const perCaller = Math.max(budget.perCaller, largestBody);
+  const total = Math.max(budget.total, 2 * perCaller);
+  const byCaller = new Map<string, number>();
+  let used = 0;
+  return (caller) => {
+    let taken = 0;
+    let counted = 0;
+    const count = (bytes: number) => {
+      const ofCaller = (byCaller.get(caller) ?? 0) + bytes;
+      used += bytes;
+      counted += bytes;
+      if (ofCaller > 0) byCaller.set(caller, ofCaller);
+      else byCaller.delete(caller);
+    };
+    return {
+      grow(bytes) {
+        taken += bytes;
+        const more = Math.max(0, taken - FREE_BYTES) - counted;
+        if (more <= 0) return;
+        if ((byCaller.get(caller) ?? 0) + more > perCaller)
+          throw refusal("rate_limited", "You are sending too much at once.");
+        if (used + more > total)
+          throw refusal("unavailable", "The server is receiving too much at once.");
+        count(more);
+      },
+      release: () => count(-counted),
+    };
+  };
+}
+
+function refusal(code: "rate_limited" | "unavailable", what: string): AppError {
+  return new AppError(code, `${what} Try again in ${RETRY_AFTER_SECONDS} seconds.`, {
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+  });
+}

@@ -1,0 +1,157 @@
+import type { Server, ServerResponse } from "node:http";
+import { createServer as createProbe, type AddressInfo, type Socket } from "node:net";
+import { limitConnections } from "./connection-limit.ts";
+import type { NodeHandler } from "./server.ts";
+
+const KEEP_ALIVE_MS = 5_000;
+const HEADERS_MAX = 200;
+
+/** Where to listen. `tls` serves https instead of http on that port. */
+export interface ListenAt {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
+  readonly timeouts: Timeouts;
+  /** What another port is chosen with; `--port` unless said otherwise. */
+  readonly portFlag?: "--port" | "--tls-port";
+}
+
+/** Bounds on slow and abusive clients, in milliseconds. A body that streams may take as long as `request`. */
+export interface Timeouts {
+  readonly headers: number;
+  /** Without a byte either way. A client that has sent everything and waits for the first byte of its answer is not idle. */
+  readonly idle: number;
+  /** 0 is no limit. */
+  readonly request: number;
+}
+
+export interface Listening {
+  readonly url: string;
+  readonly port: number;
+  /** Stops accepting, lets running requests finish for `graceMs`, then cuts the rest off. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/** Why a port could not be had, and what helps; `code` is the system's. */
+class ListenError extends Error {
+  readonly code: string;
+  readonly hint: string | undefined;
+  constructor(code: string, [message, hint]: ListenText, cause: unknown) {
+    super(message, { cause });
+    this.name = "ListenError";
+    this.code = code;
+    this.hint = hint;
+  }
+}
+
+type ListenText = readonly [message: string, hint?: string];
+
+/** Listens with listhen. Fails with `ListenError` when the port is taken or may not be used. */
+export async function listenAt(handler: NodeHandler, at: ListenAt): Promise<Listening> {
+  const port = await freePort(at);
+  const { listen } = await import("listhen");
+  const responses = new WeakMap<Socket, ServerResponse>();
+  const limited = limitConnections(handler);
+  const noted: NodeHandler = (message, response) => {
+    responses.set(message.socket, response);
+    limited.handler(message, response);
+  };
+  const listener = await listen(noted, {
+    port: { port, ports: [], alternativePortRange: [0, 0], random: false, host: at.host },
+    hostname: at.host,
+    https: at.tls === undefined ? false : { cert: at.tls.certFile, key: at.tls.keyFile },
+    public: !isLoopback(at.host),
+    isProd: true,
+    isTest: true,
+    showURL: false,
+    autoClose: false,
+    open: false,
+    clipboard: false,
+    qr: false,
+  });
+  const server = listener.server as Server;
+  keepOnly(server, noted);
+  limited.watch(server);
+  tune(server, at.timeouts, (socket) => isAwaited(responses.get(socket)));
+  const scheme = at.tls === undefined ? "http" : "https";
+  const host = at.host.includes(":") ? `[${at.host}]` : at.host;
+  const bound = (server.address() as AddressInfo).port;
+  return {
+    url: `${scheme}://${host}:${bound}`,
+    port: bound,
+    stop: (graceMs) => stopServer(server, graceMs),
+  };
+}
+
+/** Whether a host name or address stays on this machine. */
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
+}
+
+/**
+ * listhen watches requests for a shutdown of its own, and its watcher throws when a request was destroyed before its
+ * answer had ended: any client could end the daemon. `stop` does without it.
+ */
+function keepOnly(server: Server, handler: NodeHandler): void {
+  for (const listener of server.listeners("request"))
+    if (listener !== handler) server.removeListener("request", listener as NodeHandler);
+}
+
+function tune(
+  server: Server,
+  timeouts: Timeouts,
+  isWaitingForUs: (socket: Socket) => boolean,
+): void {
+  server.headersTimeout = timeouts.headers;
+  server.requestTimeout = timeouts.request;
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
+  server.maxHeadersCount = HEADERS_MAX;
+  server.setTimeout(timeouts.idle, (socket: Socket) => {
+    if (!isWaitingForUs(socket)) socket.destroy();
+  });
+}
+
+/** Whether all of a request is here and nothing of its answer has gone out: a large upload may be on its way to a storage. */
+function isAwaited(response: ServerResponse | undefined): boolean {
+  return response !== undefined && response.req.complete && !response.headersSent;
+}
+
+/** listhen would take another port or crash the process when this one is taken; a probe finds out first. */
+async function freePort({ host, port, portFlag = "--port" }: ListenAt): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  const probe = createProbe();
+  probe.once("error", (error: NodeJS.ErrnoException) => {
+    const code = error.code ?? "UNKNOWN";
+    reject(new ListenError(code, listenText(code, host, port, portFlag), error));
+  });
+  probe.listen({ host, port, exclusive: true }, () => {
+    const { port: found } = probe.address() as AddressInfo;
+    probe.close(() => resolve(found));
+  });
+  return promise;
+}
+
+function listenText(code: string, host: string, port: number, flag: string): ListenText {
+  if (code === "EADDRINUSE")
+    return [
+      `Port ${port} on ${host} is taken by another program.`,
+      `${flag} takes another port, 0 a free one`,
+    ];
+  if (code === "EACCES")
+    return [
+      `This user may not listen on port ${port} of ${host}.`,
+      `${flag} takes a port above 1023, 0 a free one`,
+    ];
+  if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND")
+    return [`${host} is no address of this machine.`, "--host takes another one"];
+  return [`Cannot listen on ${host} port ${port} (${code}).`];
+}
+
+async function stopServer(server: Server, graceMs: number): Promise<void> {
+  const closed = Promise.withResolvers<void>();
+  server.close(() => closed.resolve());
+  server.closeIdleConnections();
+  const timer = setTimeout(() => server.closeAllConnections(), graceMs);
+  await closed.promise;
+  clearTimeout(timer);
+}

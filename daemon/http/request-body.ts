@@ -1,0 +1,101 @@
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import type { Readable } from "node:stream";
+import { AppError } from "../errors.ts";
+import type { BodyMemory } from "./body-memory.ts";
+
+/** How long a client may take to send a body that is read whole. */
+const BODY_DEADLINE_MS = 30_000;
+
+/** The first allocation for a body, and what one costs that is not counted; see `FREE_BYTES` in `body-memory.ts`. */
+const FIRST_BYTES = 16 * 1024;
+
+/** What limits a body that is read whole. */
+export interface BodyLimits {
+  readonly maxBytes: number;
+  /** Counts the memory that the body takes; released by whoever opened it. */
+  readonly memory: BodyMemory;
+  /** Milliseconds for the whole body; 30,000. */
+  readonly deadlineMs?: number;
+}
+
+/**
+ * Reads the whole body into memory. Refuses with `too_large` as soon as more than `maxBytes` are announced or received,
+ * `timed_out` after the deadline, `invalid_argument` when the client disconnects, and `rate_limited` or `unavailable`
+ * when the budget for bodies is used up. The request is left open in every case, so that the refusal can be sent.
+ */
+export async function readWholeBody(
+  message: Readable & { readonly headers?: IncomingHttpHeaders },
+  { maxBytes, memory, deadlineMs = BODY_DEADLINE_MS }: BodyLimits,
+): Promise<Buffer> {
+  const declared = Number(message.headers?.["content-length"] ?? 0);
+  if (declared > maxBytes) throw tooLarge(maxBytes);
+  const deadline = Promise.withResolvers<never>();
+  deadline.promise.catch(() => undefined);
+  const timer = setTimeout(() => {
+    deadline.reject(new AppError("timed_out", "The request body took too long to arrive."));
+  }, deadlineMs);
+  // Leaving the loop must not destroy the request: the refusal is sent over its connection.
+  const chunks = message.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>;
+  // One buffer that grows, not a list of chunks: a client that sends byte by byte would cost an object for each.
+  let collected: Buffer = Buffer.alloc(0);
+  let size = 0;
+  try {
+    for (;;) {
+      const next = await Promise.race([chunks.next(), deadline.promise]);
+      if (next.done === true) return collected.subarray(0, size);
+      const chunk = next.value;
+      if (size === 0 && chunk.byteLength === declared) {
+        memory.grow(declared);
+        collected = chunk;
+        size = declared;
+        continue;
+      }
+      if (size + chunk.byteLength > maxBytes) throw tooLarge(maxBytes);
+      if (size + chunk.byteLength > collected.byteLength) {
+        const wanted = Math.max(FIRST_BYTES, collected.byteLength * 2, size + chunk.byteLength);
+        const capacity = Math.min(maxBytes, wanted);
+        memory.grow(capacity - collected.byteLength);
+        const larger = Buffer.allocUnsafeSlow(capacity);
+        collected.copy(larger, 0, 0, size);
+        collected = larger;
+      }
+      chunk.copy(collected, size);
+      size += chunk.byteLength;
+    }
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    throw new AppError("invalid_argument", "The request body did not arrive whole.", {
+      cause: error,
+    });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** How often a streamed body is checked for progress, and the bytes that must have arrived since the last check. */
+const PROGRESS_CHECK_MS = 60_000;
+const PROGRESS_BYTES = 8 * 1024;
+
+/**
+ * Destroys a request whose body arrives slower than 8 KiB a minute while the daemon waits for it. For bodies that a
+ * handler reads as a stream: these may take hours, but must not hold a connection for nothing. A slow reader on this
+ * side does not count against the client.
+ */
+export function cutStalledBody(message: IncomingMessage, checkMs = PROGRESS_CHECK_MS): void {
+  if (message.complete) return;
+  const { socket } = message;
+  let before = socket.bytesRead;
+  const timer = setInterval(() => {
+    const arrived = socket.bytesRead - before;
+    before = socket.bytesRead;
+    if (message.complete) clearInterval(timer);
+    else if (message.readableLength === 0 && arrived < PROGRESS_BYTES)
+      message.destroy(new AppError("timed_out", "The request body took too long to arrive."));
+  }, checkMs);
+  timer.unref();
+  message.once("close", () => clearInterval(timer));
+}
+
+function tooLarge(maxBytes: number): AppError {
+  return new AppError("too_large", `The request body is larger than ${maxBytes} bytes.`);
+}

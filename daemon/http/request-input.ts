@@ -1,0 +1,105 @@
+import type { IncomingMessage } from "node:http";
+import { z } from "zod";
+import type { Endpoint } from "../contract/endpoint.ts";
+import type { Api, ReadBody, ServerRequest } from "./handle.ts";
+import { readMultipart } from "./multipart.ts";
+import { cutStalledBody } from "./request-body.ts";
+
+/** Decodes and validates path, query and body of requests. Every function refuses with the API's own validation error. */
+export interface InputReader {
+  params(declared: Endpoint, raw: Readonly<Record<string, string>>): unknown;
+  query(declared: Endpoint, request: ServerRequest, readBody: ReadBody): Promise<unknown>;
+  body(
+    declared: Endpoint,
+    request: ServerRequest,
+    message: IncomingMessage,
+    readBody: ReadBody,
+  ): Promise<unknown>;
+}
+
+export interface InputOptions {
+  readonly maxUploadBytes: number;
+  /** Holds the file of a form while fields that follow it are read. */
+  readonly temporaryDirectory: string;
+}
+
+/** Creates the reader of one API. */
+export function createInputReader(
+  api: Pick<Api<unknown>, "decodeBody" | "readQuery" | "toValidationError">,
+  options: InputOptions,
+): InputReader {
+  function parse<S extends z.ZodType>(
+    declared: Endpoint,
+    schema: S,
+    value: unknown,
+    where: "path" | "query" | "body",
+  ): z.output<S> {
+    const result = schema.safeParse(value);
+    if (result.success) return result.data;
+    throw api.toValidationError(where, result.error, declared);
+  }
+
+  async function readForm(declared: Endpoint, fields: z.ZodObject, message: IncomingMessage) {
+    const form = await readMultipart(message, {
+      maxFileBytes: options.maxUploadBytes,
+      temporaryDirectory: options.temporaryDirectory,
+      fieldNames: Object.keys(fields.shape),
+      toMalformed: (text, cause) => {
+        const error = new z.ZodError([
+          { code: "custom", path: [], message: text, input: undefined },
+        ]);
+        const refusal = api.toValidationError("body", error, declared);
+        refusal.cause = cause;
+        return refusal;
+      },
+    });
+    try {
+      return { fields: parse(declared, fields, form.fields, "body"), file: form.file };
+    } catch (error) {
+      // A spooled file keeps its space on the disk until its stream is read.
+      form.file?.stream.resume();
+      throw error;
+    }
+  }
+
+  return {
+    params: (declared, raw) =>
+      declared.params && parse(declared, declared.params, decodeParams(raw), "path"),
+    async query(declared, request, readBody) {
+      if (declared.query === undefined) return undefined;
+      const values = (await api.readQuery?.(declared, request, readBody)) ?? request.query;
+      return parse(declared, declared.query, toQueryObject(values), "query");
+    },
+    async body(declared, request, message, readBody) {
+      const spec = declared.body;
+      if (spec === undefined) return undefined;
+      if (!("kind" in spec))
+        return parse(declared, spec, await api.decodeBody(declared, request, readBody), "body");
+      if (spec.kind === "whole_bytes") return readBody();
+      cutStalledBody(message);
+      return spec.kind === "multipart" ? readForm(declared, spec.fields, message) : message;
+    },
+  };
+}
+
+/** Decodes path values once per segment; in a value of several segments an encoded slash stays distinct from a separator. */
+function decodeParams(raw: Readonly<Record<string, string>>): Record<string, string> {
+  const decoded: Record<string, string> = {};
+  for (const [name, value] of Object.entries(raw))
+    decoded[name] = value.includes("%")
+      ? value.split("/").map(decodeURIComponent).join("/")
+      : value;
+  return decoded;
+}
+
+/** Returns a query as the schemas take it: a single value as text, repeated ones as an array. */
+export function toQueryObject(query: URLSearchParams): Record<string, string | string[]> {
+  const object: Record<string, string | string[]> = Object.create(null);
+  for (const [name, value] of query) {
+    const known = object[name];
+    if (known === undefined) object[name] = value;
+    else if (Array.isArray(known)) known.push(value);
+    else object[name] = [known, value];
+  }
+  return object;
+}

@@ -1,0 +1,15 @@
+/** Returns whether the system refused to write because the disk, or the user's quota on it, is full. */
+export function isDiskFull(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === "ENOSPC" || code === "EDQUOT";
+}
+
+/** Returns whether the process or the system has no file descriptor left. */
+export function isOutOfFiles(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === "EMFILE" || code === "ENFILE";
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && "code" in error ? error.code : undefined;
+}
