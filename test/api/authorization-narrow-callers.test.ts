@@ -3,7 +3,8 @@ import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { allEndpoints } from "../../daemon/contract/all.ts";
-import { apiOf, type Endpoint, eventStream } from "../../daemon/contract/endpoint.ts";
+import { apiOf } from "../../daemon/contract/api-of.ts";
+import { type Endpoint, eventStream } from "../../daemon/contract/endpoint.ts";
 import { startTestDaemon, type TestDaemon, type TestRequest } from "../support/daemon.ts";
 import { createForgePeople } from "../support/forge/forge-people.ts";
 
