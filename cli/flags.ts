@@ -33,11 +33,11 @@ export interface CommonFlags {
   readonly credentialStore: string | undefined;
 }
 
-export type OutputFormat = "json" | "csv" | "tsv" | "yaml";
+type OutputFormat = "json" | "csv" | "tsv" | "yaml";
 export type ProgressMode = "bar" | "json" | "none";
 
 /** Which groups of flags a command takes besides those of every command. */
-export interface FlagGroups {
+interface FlagGroups {
   /** It prints a list of pages. */
   readonly list: boolean;
   /** It changes something. */
@@ -164,7 +164,7 @@ export function asksForMachineOutput(argv: readonly string[]): boolean {
   );
 }
 
-/** What `--json` without fields stands for once its value is made explicit; see `parse-line.ts`. */
+/** What `--json` without fields stands for once its value is made explicit; see `tree/parse-line.ts`. */
 export const allFields = "*";
 
 function toJsonFields(given: string | undefined): true | readonly string[] | undefined {

@@ -41,7 +41,7 @@ export interface Io {
 }
 
 /** What of the flags decides how the streams are used. */
-export interface IoFlags {
+interface IoFlags {
   readonly quiet: boolean;
   readonly color: boolean;
 }

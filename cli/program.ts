@@ -1,36 +1,15 @@
-// Runs a line: finds its command, loads that command's file only, parses, runs, reports. The tree itself is in tree.ts.
-//
-// Recipe: a new command, say `croft admin user rename`
-// 1. One file, cli/commands/admin/user-rename.ts, with the exports of `CommandModule` (command.ts):
-//      const renameUser = operation<typeof renameUserEndpoint>("forge.admin.users.rename", "POST", "/api/v1/…");
-//      export const operations = [renameUser];        what it calls: `--dry-run` and the coverage test follow from it
-//      export const output = shape({ … }) | resourceOf(renameUser, 201) | listOf(renameUser);   what --json prints
-//      export function define(command: Command, cli: CliContext, run = runRename) {
-//        command.argument("<username>", "…").argument("<new-name>", "…")
-//          .action((username, newName) => run(cli, { username, newName }));
-//      }
-//    and below it `runRename(cli, options)`: ask `cli.client.call(renameUser, input)`, print with `cli.output`.
-//    Import contract values as types only. `export const destructive = true` adds --yes and --confirm; ask with
-//    `cli.prompts.confirm(…)`.
-// 2. One line in cli/commands/admin/admin.ts (or the noun's own file, listed in cli/commands.ts):
-//      verb("rename", "Rename a forge user", () => import("./user-rename.ts")),
-// 3. Two tests in test/cli/commands/admin/user-rename.test.ts: the line becomes options (`define` with a `run` that
-//    captures), and options become requests, standard output, standard error and exit code (`runLine`).
-// The walk over the tree (test/cli/tree.test.ts) checks help, the JSON and the error contract of every command, and
-// `npx vitest run test/cli/reference.test.ts -u` writes docs/cli.
+// Runs a line: finds its command, loads the file of that command only, parses, runs and reports. tree/ holds the tree.
+// CONTRIBUTING.md has the recipe for a new command.
 import { type Command, CommanderError } from "commander";
-import type { Noun, Verb } from "./command.ts";
-import { commands } from "./commands.ts";
+import { commands } from "./commands/root.ts";
 import { type CliRun, createContext } from "./context.ts";
 import { CliError, usageError } from "./errors.ts";
-import { findCommand } from "./find-command.ts";
 import {
   asksForMachineOutput,
   type CommonFlags,
   isMachineOutput,
   readCommonFlags,
 } from "./flags.ts";
-import { markPlainJson } from "./parse-line.ts";
 import { listenForStops, reportFailure } from "./report.ts";
 import type { System } from "./system.ts";
 import {
@@ -41,11 +20,14 @@ import {
   defineCommand,
   isCommonFlag,
   lineOf,
-} from "./tree.ts";
+} from "./tree/command-tree.ts";
+import type { Noun, Verb } from "./tree/entry.ts";
+import { findCommand } from "./tree/find-command.ts";
+import { markPlainJson } from "./tree/parse-line.ts";
 import { version } from "./version.ts";
 
 /** How a run ended. */
-export interface ProgramEnd {
+interface ProgramEnd {
   readonly exitCode: number;
   /** A native call may not come back, or a pipe not end: the process must be ended by force. */
   readonly isStuck: boolean;

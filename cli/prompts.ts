@@ -3,7 +3,7 @@ import { CliError } from "./errors.ts";
 import { sanitizeLine } from "./output/sanitize.ts";
 
 /** One of several answers. */
-export interface Choice {
+interface Choice {
   readonly value: string;
   readonly name: string;
   /** Shown below the list while the cursor is on it. */

@@ -3,7 +3,7 @@ import type https from "node:https";
 import type { Readable, Writable } from "node:stream";
 
 /** A stream that may be a terminal to read from. */
-export type InputStream = Readable & {
+type InputStream = Readable & {
   readonly isTTY?: boolean;
   setRawMode?(raw: boolean): unknown;
 };

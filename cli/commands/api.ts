@@ -1,18 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { Command } from "commander";
 import { failureOf } from "../client/client.ts";
 import { parseJson } from "../client/vault-session.ts";
 import type { CliContext } from "../context.ts";
 import { usageError } from "../errors.ts";
 import { escapeJson, sanitizeText } from "../output/sanitize.ts";
-import type { OutputSpec } from "../output/spec.ts";
+import type { CommandModule } from "../tree/entry.ts";
 
-export const operations = [] as const;
-export const output: OutputSpec = { kind: "any" };
-export const writes = true;
-
-/** What the command was given. */
 export interface ApiOptions {
   readonly service: "forge" | "vault" | undefined;
   readonly method: string;
@@ -31,30 +25,35 @@ interface Flags {
   readonly contentType?: string;
 }
 
-export function define(command: Command, cli: CliContext, run = runApi): void {
-  command
-    .argument("<method>", "GET, POST, PUT, PATCH or DELETE")
-    .argument("<path>", "the address: /api/… in full, or without /api/v1 (forge) or /api (vault)")
-    .option("--service <name>", "forge or vault; told from a path in full")
-    .option("-f, --field <key=value>", "a text; may be repeated", collectText)
-    .option(
-      "-F, --typed-field <key=value>",
-      "true, false, null, a number or JSON; may be repeated",
-      collectTyped,
-    )
-    .option("--input <file>", "a file with the body; - is standard input")
-    .option("--content-type <type>", "type of the body of --input")
-    .action((method: string, path: string, flags: Flags & { readonly typedField?: object }) =>
-      run(cli, {
-        service: toService(flags.service),
-        method: toMethod(method),
-        path,
-        fields: { ...flags.field, ...flags.typedField },
-        input: flags.input,
-        contentType: flags.contentType,
-      }),
-    );
-}
+export const api = {
+  operations: [],
+  output: { kind: "any" },
+  writes: true,
+  define(command, cli, run = runApi): void {
+    command
+      .argument("<method>", "GET, POST, PUT, PATCH or DELETE")
+      .argument("<path>", "the address: /api/… in full, or without /api/v1 (forge) or /api (vault)")
+      .option("--service <name>", "forge or vault; told from a path in full")
+      .option("-f, --field <key=value>", "a text; may be repeated", collectText)
+      .option(
+        "-F, --typed-field <key=value>",
+        "true, false, null, a number or JSON; may be repeated",
+        collectTyped,
+      )
+      .option("--input <file>", "a file with the body; - is standard input")
+      .option("--content-type <type>", "type of the body of --input")
+      .action((method: string, path: string, flags: Flags & { readonly typedField?: object }) =>
+        run(cli, {
+          service: toService(flags.service),
+          method: toMethod(method),
+          path,
+          fields: { ...flags.field, ...flags.typedField },
+          input: flags.input,
+          contentType: flags.contentType,
+        }),
+      );
+  },
+} satisfies CommandModule;
 
 /** Sends any request as the profile in use and prints the response body; JSON is indented on a terminal. */
 async function runApi(cli: CliContext, options: ApiOptions): Promise<void> {

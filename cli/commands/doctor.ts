@@ -1,5 +1,4 @@
 import { forge } from "../client/operations.ts";
-import type { Command } from "commander";
 import { findDaemonNotice } from "../client/target.ts";
 import type { CliContext } from "../context.ts";
 import { CliError, toCliError } from "../errors.ts";
@@ -8,16 +7,8 @@ import { wholeList } from "../output/pages.ts";
 import { shapeList } from "../output/spec.ts";
 import { createMachineKeyring } from "../profile/keyring.ts";
 import { probeStore } from "../profile/stores.ts";
+import type { CommandModule } from "../tree/entry.ts";
 
-export const operations = [forge.forgeVersion];
-export const output = shapeList({
-  check: "string",
-  status: { enum: ["ok", "warning", "failed"] },
-  message: "string",
-  hint: "string?",
-});
-
-/** What the command was given. */
 export interface DoctorOptions {
   /** Fail when something is broken. */
   readonly check: boolean;
@@ -31,11 +22,20 @@ interface Finding {
   readonly hint: string | null;
 }
 
-export function define(command: Command, cli: CliContext, run = runDoctor): void {
-  command
-    .option("--check", "exit with code 1 when something is broken")
-    .action((flags: { readonly check?: true }) => run(cli, { check: flags.check === true }));
-}
+export const doctor = {
+  operations: [forge.forgeVersion],
+  output: shapeList({
+    check: "string",
+    status: { enum: ["ok", "warning", "failed"] },
+    message: "string",
+    hint: "string?",
+  }),
+  define(command, cli, run = runDoctor): void {
+    command
+      .option("--check", "exit with code 1 when something is broken")
+      .action((flags: { readonly check?: true }) => run(cli, { check: flags.check === true }));
+  },
+} satisfies CommandModule;
 
 /**
  * Looks at everything that commands rely on and prints what it finds.

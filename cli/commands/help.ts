@@ -1,43 +1,51 @@
 import { Writable } from "node:stream";
-import type { Command } from "commander";
-import { commands } from "../commands.ts";
-import type { CliContext } from "../context.ts";
+import { type CliContext, createContext } from "../context.ts";
+import { CliError, usageError } from "../errors.ts";
 import { errorCodes, exitCodes } from "../exit-codes.ts";
-import { findCommand } from "../find-command.ts";
-import { toObjectSchema, type OutputSpec } from "../output/spec.ts";
+import type { Column } from "../output/cells.ts";
+import { wholeList } from "../output/pages.ts";
+import { toJson } from "../output/sanitize.ts";
+import { shape, shapeList, toObjectSchema } from "../output/spec.ts";
+import { neverStopping } from "../report.ts";
+import { loadAllCommands } from "../tree/command-tree.ts";
+import type { CommandModule } from "../tree/entry.ts";
+import { findCommand } from "../tree/find-command.ts";
+import type { CommandReference } from "../tree/reference.ts";
+import { version } from "../version.ts";
+import { commands } from "./root.ts";
 
-export const operations = [] as const;
-export const completions = { words: "commands" } as const;
-export const output: OutputSpec = {
-  kind: "shape",
-  list: false,
-  schema: {
-    anyOf: [
-      toObjectSchema({
-        exit_codes: {
-          type: "array",
-          items: toObjectSchema({ code: "integer", meaning: "string" }),
-        },
-        error_codes: {
-          type: "array",
-          items: toObjectSchema({ code: "string", exit_code: "integer", meaning: "string" }),
-        },
-      }),
-      toObjectSchema({ command: "string", text: "string" }),
-    ],
-  },
-};
-
-/** What the command was given. */
-export interface HelpOptions {
+interface HelpOptions {
   readonly words: readonly string[];
 }
 
-export function define(command: Command, cli: CliContext, run = runHelp): void {
-  command
-    .argument("[words...]", 'a command, or the topic "exit-codes"')
-    .action((words: readonly string[]) => run(cli, { words }));
-}
+export const help = {
+  operations: [],
+  completions: { words: "commands" },
+  output: {
+    kind: "shape",
+    list: false,
+    schema: {
+      anyOf: [
+        toObjectSchema({
+          exit_codes: {
+            type: "array",
+            items: toObjectSchema({ code: "integer", meaning: "string" }),
+          },
+          error_codes: {
+            type: "array",
+            items: toObjectSchema({ code: "string", exit_code: "integer", meaning: "string" }),
+          },
+        }),
+        toObjectSchema({ command: "string", text: "string" }),
+      ],
+    },
+  },
+  define(command, cli, run = runHelp): void {
+    command
+      .argument("[words...]", 'a command, or the topic "exit-codes"')
+      .action((words: readonly string[]) => run(cli, { words }));
+  },
+} satisfies CommandModule;
 
 /** Prints the help page of a command or group, or a topic. */
 async function runHelp(cli: CliContext, { words }: HelpOptions): Promise<void> {
@@ -97,4 +105,81 @@ function toExitCodesValue() {
       meaning,
     })),
   };
+}
+
+const namedList = {
+  type: "array",
+  items: toObjectSchema({ name: "string", description: "string" }),
+};
+
+export const listCommands = {
+  operations: [],
+  output: shapeList({
+    command: "string",
+    summary: "string",
+    usage: "string",
+    aliases: { type: "array", items: { type: "string" } },
+    arguments: namedList,
+    flags: namedList,
+    operations: { type: "array", items: { type: "string" } },
+  }),
+  define(command, cli, run = runCommands): void {
+    command.action(() => run(cli));
+  },
+} satisfies CommandModule;
+
+/** Prints every command with its arguments, flags and the operations that it calls. */
+async function runCommands(cli: CliContext): Promise<void> {
+  // Loaded here: it reads the schemas of the contract.
+  const { toReference } = await import("../tree/reference.ts");
+  const loaded = await loadAllCommands(createContext(cli.system, neverStopping));
+  const references = loaded.filter(({ hidden }) => !hidden).map(toReference);
+  await cli.output.list(wholeList(references), columns);
+}
+
+const columns: readonly Column<CommandReference>[] = [
+  { header: "command", cell: ({ command }) => command },
+  { header: "summary", cell: ({ summary }) => summary },
+];
+
+interface SchemaOptions {
+  readonly words: readonly string[];
+}
+
+export const schema = {
+  operations: [],
+  completions: { words: "commands" },
+  output: { kind: "any" },
+  define(command, cli, run = runSchema): void {
+    command
+      .argument("<words...>", "the command, such as: admin user list")
+      .action((words: readonly string[]) => run(cli, { words }));
+  },
+} satisfies CommandModule;
+
+/** Prints the JSON Schema of what a command prints with `--json`. */
+async function runSchema(cli: CliContext, { words }: SchemaOptions): Promise<void> {
+  const { verb, rest } = await findCommand(words, commands);
+  if (verb === undefined || rest.length > 0)
+    throw usageError(`"croft ${words.join(" ")}" is no command`, '"croft commands" lists them');
+  const { toOutputSchema } = await import("../output/schema.ts");
+  const schema = toOutputSchema((await verb.load()).output);
+  if (schema === undefined)
+    throw new CliError("unsupported", `the output of "croft ${words.join(" ")}" has no fixed form`);
+  await cli.output.text(`${toJson(schema, 2)}\n`, schema);
+}
+
+export const showVersion = {
+  operations: [],
+  output: shape({ version: "string", node: "string", platform: "string" }),
+  define(command, cli, run = runVersion): void {
+    command.action(() => run(cli));
+  },
+} satisfies CommandModule;
+
+/** Prints the version of croft, of Node and of the platform. */
+async function runVersion(cli: CliContext): Promise<void> {
+  const { nodeVersion, platform } = cli.system;
+  const facts = { version, node: nodeVersion, platform };
+  await cli.output.text(`croft ${version}\n`, facts);
 }

@@ -1,20 +1,11 @@
-import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
 import { DryRun, toCliError } from "../errors.ts";
 import { shape, toObjectSchema } from "../output/spec.ts";
-import { toDaemonFailure } from "./daemon-failures.ts";
-import { readNewSecret } from "./secret-input.ts";
+import { toDaemonFailure } from "../support/daemon-failures.ts";
+import { readNewSecret } from "../support/secrets.ts";
+import type { CommandModule } from "../tree/entry.ts";
 import { version } from "../version.ts";
 
-export const operations = [] as const;
-export const output = shape({
-  home: "string",
-  forge: toObjectSchema({ username: "string", token: "string" }),
-  vault: toObjectSchema({ handle: "string", email: "string" }),
-});
-export const writes = true;
-
-/** What the command was given. */
 export interface InitOptions {
   readonly username?: string;
   readonly email?: string;
@@ -27,15 +18,24 @@ interface Flags {
   readonly passwordStdin?: true;
 }
 
-export function define(command: Command, cli: CliContext, run = runInit): void {
-  command
-    .option("--username <name>", "name of the administrator of forge and vault")
-    .option("--email <address>", "the administrator's e-mail address")
-    .option("--password-stdin", "read the administrator's password from standard input")
-    .action(({ passwordStdin, ...rest }: Flags) =>
-      run(cli, { ...rest, passwordFromInput: passwordStdin === true }),
-    );
-}
+export const init = {
+  operations: [],
+  output: shape({
+    home: "string",
+    forge: toObjectSchema({ username: "string", token: "string" }),
+    vault: toObjectSchema({ handle: "string", email: "string" }),
+  }),
+  writes: true,
+  define(command, cli, run = runInit): void {
+    command
+      .option("--username <name>", "name of the administrator of forge and vault")
+      .option("--email <address>", "the administrator's e-mail address")
+      .option("--password-stdin", "read the administrator's password from standard input")
+      .action(({ passwordStdin, ...rest }: Flags) =>
+        run(cli, { ...rest, passwordFromInput: passwordStdin === true }),
+      );
+  },
+} satisfies CommandModule;
 
 /**
  * Makes a home: data directory, master key, the administrators of forge and vault. Keeps the forge token for the

@@ -1,27 +1,27 @@
-import { forge, vault } from "../client/operations.ts";
-import type { Command } from "commander";
 import { toBasic } from "../client/basic.ts";
+import { forge, vault } from "../client/operations.ts";
 import type { CliContext } from "../context.ts";
 import { CliError, toCliError, usageError } from "../errors.ts";
 import { shape } from "../output/spec.ts";
 import type { NamedProfile } from "../profile/profiles.ts";
-
-export const operations = [vault.logout, forge.deleteToken];
-export const output = shape({ forge: "boolean", vault: "boolean", profile: "string" });
-export const destructive = false;
+import type { CommandModule } from "../tree/entry.ts";
 
 type Service = "forge" | "vault";
 
-/** What the command was given. */
 export interface LogoutOptions {
   readonly services: readonly Service[];
 }
 
-export function define(command: Command, cli: CliContext, run = runLogout): void {
-  command
-    .argument("[service]", "forge or vault; both when absent")
-    .action((service: string | undefined) => run(cli, { services: toServices(service) }));
-}
+export const logout = {
+  operations: [vault.logout, forge.deleteToken],
+  output: shape({ forge: "boolean", vault: "boolean", profile: "string" }),
+  destructive: false,
+  define(command, cli, run = runLogout): void {
+    command
+      .argument("[service]", "forge or vault; both when absent")
+      .action((service: string | undefined) => run(cli, { services: toServices(service) }));
+  },
+} satisfies CommandModule;
 
 /**
  * Signs out: ends the session at the daemon, and forgets the credentials even when the daemon cannot be reached.

@@ -1,4 +1,3 @@
-import type { Command } from "commander";
 import type { RunningDaemon } from "../../daemon/main.ts";
 import { listSettings, type SettingName } from "../../daemon/settings/settings.ts";
 import type { CliContext } from "../context.ts";
@@ -7,27 +6,10 @@ import { toShellWord } from "../output/shell-word.ts";
 import { shape, toObjectSchema } from "../output/spec.ts";
 import { openDaemonLog } from "../profile/daemon-log.ts";
 import type { SettingFlags } from "../profile/settings.ts";
+import { toDaemonFailure } from "../support/daemon-failures.ts";
+import type { CommandModule } from "../tree/entry.ts";
 import { version } from "../version.ts";
-import { toDaemonFailure } from "./daemon-failures.ts";
 import { keepForgeToken } from "./init.ts";
-
-export const operations = [] as const;
-export const output = shape({
-  event: { const: "ready" },
-  urls: { type: "array", items: { type: "string" } },
-  pid: "integer",
-  first_start: {
-    anyOf: [
-      toObjectSchema({
-        home: "string",
-        forge: toObjectSchema({ username: "string", token: "string" }),
-        vault: toObjectSchema({ handle: "string", email: "string" }),
-        password: "string",
-      }),
-      { type: "null" },
-    ],
-  },
-});
 
 /** The groups of settings that have to do with serving. */
 const servedGroups: ReadonlySet<string> = new Set([
@@ -43,14 +25,33 @@ const flagged = listSettings().flatMap(([name, { flag, group, help }]) =>
   flag !== undefined && servedGroups.has(group) ? [{ name, flag, help }] : [],
 );
 
-export function define(command: Command, cli: CliContext, run = runServe): void {
-  for (const { flag, help } of flagged) command.option(flag, help);
-  command.action((flags: SettingFlags) => {
-    const names = new Set<SettingName>(flagged.map(({ name }) => name));
-    const given = Object.entries(flags).filter(([name]) => names.has(name as SettingName));
-    return run(cli, Object.fromEntries(given));
-  });
-}
+export const serve = {
+  operations: [],
+  output: shape({
+    event: { const: "ready" },
+    urls: { type: "array", items: { type: "string" } },
+    pid: "integer",
+    first_start: {
+      anyOf: [
+        toObjectSchema({
+          home: "string",
+          forge: toObjectSchema({ username: "string", token: "string" }),
+          vault: toObjectSchema({ handle: "string", email: "string" }),
+          password: "string",
+        }),
+        { type: "null" },
+      ],
+    },
+  }),
+  define(command, cli, run = runServe): void {
+    for (const { flag, help } of flagged) command.option(flag, help);
+    command.action((flags: SettingFlags) => {
+      const names = new Set<SettingName>(flagged.map(({ name }) => name));
+      const given = Object.entries(flags).filter(([name]) => names.has(name as SettingName));
+      return run(cli, Object.fromEntries(given));
+    });
+  },
+} satisfies CommandModule;
 
 /**
  * Runs the daemon in the foreground until it is told to stop, then lets running requests finish. Says once, on

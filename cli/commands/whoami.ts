@@ -1,25 +1,26 @@
 import { forge, vault } from "../client/operations.ts";
-import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 import type { Column } from "../output/cells.ts";
 import { shape, toObjectSchema } from "../output/spec.ts";
+import type { CommandModule } from "../tree/entry.ts";
 
 const identity = (fields: Parameters<typeof toObjectSchema>[0]) => ({
   anyOf: [toObjectSchema(fields), { type: "null" }],
 });
 
-export const operations = [forge.getCurrentUser, vault.me];
-export const output = shape({
-  profile: "string",
-  url: "string",
-  forge: identity({ username: "string", email: "string", is_admin: "boolean" }),
-  vault: identity({ handle: "string", email: "string", role: "string" }),
-});
-
-export function define(command: Command, cli: CliContext, run = runWhoami): void {
-  command.action(() => run(cli));
-}
+export const whoami = {
+  operations: [forge.getCurrentUser, vault.me],
+  output: shape({
+    profile: "string",
+    url: "string",
+    forge: identity({ username: "string", email: "string", is_admin: "boolean" }),
+    vault: identity({ handle: "string", email: "string", role: "string" }),
+  }),
+  define(command, cli, run = runWhoami): void {
+    command.action(() => run(cli));
+  },
+} satisfies CommandModule;
 
 interface Identities {
   readonly profile: string;

@@ -3,8 +3,12 @@
 // lines; this file is the one that asks instead.
 import { Box, render, Text, useApp, useInput } from "ink";
 import { useRef, useState } from "react";
-import type { Attempt, AttemptOutcome } from "../commands/login/vault.ts";
-import { type SecondFactor, toSecondFactor } from "../commands/login/second-factor.ts";
+import {
+  type Attempt,
+  type AttemptOutcome,
+  type SecondFactor,
+  toSecondFactor,
+} from "../commands/login.ts";
 import type { CliContext } from "../context.ts";
 import { CliError, toCliError } from "../errors.ts";
 import type { Style } from "../io.ts";

@@ -1,13 +1,13 @@
 import { glob } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { AnyEndpoint, Endpoint } from "../../daemon/contract/endpoint.ts";
-import { allEndpoints } from "../../daemon/contract/all.ts";
 import type { AnyOperation } from "../../cli/client/operation.ts";
 import { forge, vault } from "../../cli/client/operations.ts";
 import { createContext } from "../../cli/context.ts";
 import { neverStopping } from "../../cli/report.ts";
-import { loadAllCommands } from "../../cli/tree.ts";
+import { loadAllCommands } from "../../cli/tree/command-tree.ts";
+import { allEndpoints } from "../../daemon/contract/all.ts";
+import type { AnyEndpoint, Endpoint } from "../../daemon/contract/endpoint.ts";
 import { fakeSystem } from "./support/run-cli.ts";
 
 const loaded = await loadAllCommands(

@@ -5,9 +5,9 @@ import { describe, expect, test } from "vitest";
 import { createContext } from "../../cli/context.ts";
 import { errorCodes } from "../../cli/exit-codes.ts";
 import { addCommonFlags } from "../../cli/flags.ts";
-import { toCommonFlagsPage, toExitCodesPage, toReferencePage } from "../../cli/reference.ts";
 import { neverStopping } from "../../cli/report.ts";
-import { loadAllCommands } from "../../cli/tree.ts";
+import { loadAllCommands } from "../../cli/tree/command-tree.ts";
+import { toCommonFlagsPage, toExitCodesPage, toReferencePage } from "../../cli/tree/reference.ts";
 import { fakeSystem, runCli } from "./support/run-cli.ts";
 
 const docs = join(import.meta.dirname, "../../docs");

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { createContext } from "../../cli/context.ts";
 import { toFieldNames, toOutputSchema } from "../../cli/output/schema.ts";
 import { neverStopping } from "../../cli/report.ts";
-import { loadAllCommands } from "../../cli/tree.ts";
+import { loadAllCommands } from "../../cli/tree/command-tree.ts";
 import { fakeDaemon } from "./support/fake-daemon.ts";
 import { fakeSystem, openInput, runCli, temporaryHome } from "./support/run-cli.ts";
 import { signIn } from "./support/signed-in.ts";

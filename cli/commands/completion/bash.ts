@@ -1,16 +1,21 @@
-import type { Command } from "commander";
-import type { CliContext } from "../../context.ts";
 import { toShellWord } from "../../output/shell-word.ts";
-import { defineScript, scriptOutput } from "./define.ts";
-import { type CompletionRow, flagValues, toFreeFlags } from "./table.ts";
+import type { CommandModule } from "../../tree/entry.ts";
+import {
+  type CompletionRow,
+  defineScript,
+  flagValues,
+  scriptOutput,
+  toFreeFlags,
+} from "./table.ts";
 
-export const operations = [] as const;
-export const output = scriptOutput;
-
-export function define(command: Command, cli: CliContext): void {
-  command.addHelpText("after", '\nTo load it in every session: eval "$(croft completion bash)"');
-  defineScript(command, cli, "bash", toBashScript);
-}
+export const bash = {
+  operations: [],
+  output: scriptOutput,
+  define(command, cli): void {
+    command.addHelpText("after", '\nTo load it in every session: eval "$(croft completion bash)"');
+    defineScript(command, cli, "bash", toBashScript);
+  },
+} satisfies CommandModule;
 
 /** A script that completes words without starting croft; it asks croft for values that change. */
 function toBashScript(rows: readonly CompletionRow[]): string {

@@ -1,18 +1,17 @@
-import type { Command } from "commander";
-import type { CliContext } from "../../context.ts";
-import { defineScript, scriptOutput } from "./define.ts";
-import { type CompletionRow, flagValues } from "./table.ts";
+import type { CommandModule } from "../../tree/entry.ts";
+import { type CompletionRow, defineScript, flagValues, scriptOutput } from "./table.ts";
 
-export const operations = [] as const;
-export const output = scriptOutput;
-
-export function define(command: Command, cli: CliContext): void {
-  command.addHelpText(
-    "after",
-    "\nTo load it in every session: croft completion fish > ~/.config/fish/completions/croft.fish",
-  );
-  defineScript(command, cli, "fish", toFishScript);
-}
+export const fish = {
+  operations: [],
+  output: scriptOutput,
+  define(command, cli): void {
+    command.addHelpText(
+      "after",
+      "\nTo load it in every session: croft completion fish > ~/.config/fish/completions/croft.fish",
+    );
+    defineScript(command, cli, "fish", toFishScript);
+  },
+} satisfies CommandModule;
 
 /** A script that completes words with their descriptions. */
 function toFishScript(rows: readonly CompletionRow[]): string {

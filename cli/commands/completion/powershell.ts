@@ -1,19 +1,18 @@
-import type { Command } from "commander";
-import type { CliContext } from "../../context.ts";
-import { defineScript, scriptOutput } from "./define.ts";
-import { type CompletionRow, flagValues } from "./table.ts";
+import type { CommandModule } from "../../tree/entry.ts";
+import { type CompletionRow, defineScript, flagValues, scriptOutput } from "./table.ts";
 
-export const operations = [] as const;
-export const output = scriptOutput;
-
-export function define(command: Command, cli: CliContext): void {
-  command.addHelpText(
-    "after",
-    "\nTo load it in every session, add this line to $PROFILE:\n" +
-      "  croft completion powershell | Out-String | Invoke-Expression",
-  );
-  defineScript(command, cli, "powershell", toPowershellScript);
-}
+export const powershell = {
+  operations: [],
+  output: scriptOutput,
+  define(command, cli): void {
+    command.addHelpText(
+      "after",
+      "\nTo load it in every session, add this line to $PROFILE:\n" +
+        "  croft completion powershell | Out-String | Invoke-Expression",
+    );
+    defineScript(command, cli, "powershell", toPowershellScript);
+  },
+} satisfies CommandModule;
 
 /** A script that completes words. */
 function toPowershellScript(rows: readonly CompletionRow[]): string {

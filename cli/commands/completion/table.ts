@@ -1,7 +1,9 @@
-import type { CompletionKind } from "../../command.ts";
+import type { Command } from "commander";
 import { type CliContext, createContext } from "../../context.ts";
-import { listGroups, loadAllCommands, type LoadedCommand } from "../../tree.ts";
+import { type OutputSpec, shape } from "../../output/spec.ts";
 import { neverStopping } from "../../report.ts";
+import { listGroups, loadAllCommands, type LoadedCommand } from "../../tree/command-tree.ts";
+import type { CompletionKind } from "../../tree/entry.ts";
 
 /** A word with what it means. */
 export interface Described {
@@ -9,7 +11,7 @@ export interface Described {
   readonly description: string;
 }
 
-export interface DescribedFlag extends Described {
+interface DescribedFlag extends Described {
   /** The next word is its value. */
   readonly takesValue: boolean;
 }
@@ -43,7 +45,7 @@ export function toFreeFlags(rows: readonly CompletionRow[]): readonly string[] {
 }
 
 /** The whole tree as a table, for scripts that need no process to complete a word. */
-export async function toCompletionTable(cli: CliContext): Promise<readonly CompletionRow[]> {
+async function toCompletionTable(cli: CliContext): Promise<readonly CompletionRow[]> {
   const loaded = await loadAllCommands(createContext(cli.system, neverStopping));
   const visible = loaded.filter(({ hidden }) => !hidden);
   const groups = new Map<string, Described[]>([["", []]]);
@@ -82,4 +84,20 @@ function toLeafRow(line: string, { module, command }: LoadedCommand): Completion
     flags: [...flags, { word: "--help", description: "show this help", takesValue: false }],
     values: argument === undefined ? undefined : module.completions?.[argument],
   };
+}
+
+/** What each of the shells' commands prints in machine modes. */
+export const scriptOutput: OutputSpec = shape({ shell: "string", script: "string" });
+
+/** Defines the command of one shell. `toScript` writes its script from the table of words. */
+export function defineScript(
+  command: Command,
+  cli: CliContext,
+  shell: string,
+  toScript: (rows: readonly CompletionRow[]) => string,
+): void {
+  command.action(async () => {
+    const script = toScript(await toCompletionTable(cli));
+    await cli.output.text(script, { shell, script });
+  });
 }

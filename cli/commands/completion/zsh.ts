@@ -1,19 +1,25 @@
-import type { Command } from "commander";
-import type { CliContext } from "../../context.ts";
 import { toShellWord } from "../../output/shell-word.ts";
-import { defineScript, scriptOutput } from "./define.ts";
-import { type CompletionRow, type Described, flagValues, toFreeFlags } from "./table.ts";
+import type { CommandModule } from "../../tree/entry.ts";
+import {
+  type CompletionRow,
+  defineScript,
+  type Described,
+  flagValues,
+  scriptOutput,
+  toFreeFlags,
+} from "./table.ts";
 
-export const operations = [] as const;
-export const output = scriptOutput;
-
-export function define(command: Command, cli: CliContext): void {
-  command.addHelpText(
-    "after",
-    '\nTo load it in every session: croft completion zsh > "${fpath[1]}/_croft"',
-  );
-  defineScript(command, cli, "zsh", toZshScript);
-}
+export const zsh = {
+  operations: [],
+  output: scriptOutput,
+  define(command, cli): void {
+    command.addHelpText(
+      "after",
+      '\nTo load it in every session: croft completion zsh > "${fpath[1]}/_croft"',
+    );
+    defineScript(command, cli, "zsh", toZshScript);
+  },
+} satisfies CommandModule;
 
 /** A script that completes words with their descriptions. */
 function toZshScript(rows: readonly CompletionRow[]): string {

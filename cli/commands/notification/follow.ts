@@ -2,10 +2,10 @@ import type { WireThread } from "../../../daemon/contract/forge/notifications.ts
 import { followThreads } from "../../client/follow-threads.ts";
 import type { CliContext } from "../../context.ts";
 import { type PageSource, readPages } from "../../output/pages.ts";
-import type { ThreadStatusName } from "./thread-columns.ts";
+import type { ThreadStatusName } from "../../support/thread-columns.ts";
 
 /** Which of the news are shown; everything when nothing is given. */
-export interface FollowFilter {
+interface FollowFilter {
   readonly status?: readonly ThreadStatusName[];
   readonly type?: readonly string[];
   /** As OWNER/NAME. */

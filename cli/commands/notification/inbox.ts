@@ -1,41 +1,41 @@
-import { forge } from "../../client/operations.ts";
-import type { Command } from "commander";
 import type { WireThread } from "../../../daemon/contract/forge/notifications.ts";
 import { followThreads } from "../../client/follow-threads.ts";
+import { forge } from "../../client/operations.ts";
 import { forgePages } from "../../client/paging.ts";
 import type { CliContext } from "../../context.ts";
 import { listOf } from "../../output/spec.ts";
+import { toRepositoryName } from "../../support/repository.ts";
+import type { CommandModule } from "../../tree/entry.ts";
 import { canShowScreen } from "../../ui/can-show-screen.ts";
 import type { Inbox, ThreadText } from "../../ui/inbox/inbox.ts";
 import type { InboxView, ThreadSource } from "../../ui/inbox/thread-store.ts";
-import { renderCall } from "../render/rendered.ts";
-import { toRepositoryName } from "../repo/repo-name.ts";
-import { runNotificationList } from "./list.ts";
+import { renderCall } from "../render.ts";
+import { runNotificationList } from "./notification.ts";
 
-export const operations = [
-  forge.listNotifications,
-  forge.listRepositoryNotifications,
-  forge.countNotifications,
-  forge.streamNotifications,
-  forge.markNotification,
-  forge.markNotifications,
-  forge.markRepositoryNotifications,
-  forge.getIssue,
-  forge.listIssueComments,
-  forge.renderMarkdown,
-];
-export const output = listOf(forge.listNotifications);
-
-/** What the command was given. */
-export interface NotificationInboxOptions {
+interface NotificationInboxOptions {
   readonly repo?: string;
 }
 
-export function define(command: Command, cli: CliContext, run = runNotificationInbox): void {
-  command
-    .option("--repo <repository>", "only threads of this repository, as OWNER/NAME")
-    .action((options: NotificationInboxOptions) => run(cli, options));
-}
+export const inbox = {
+  operations: [
+    forge.listNotifications,
+    forge.listRepositoryNotifications,
+    forge.countNotifications,
+    forge.streamNotifications,
+    forge.markNotification,
+    forge.markNotifications,
+    forge.markRepositoryNotifications,
+    forge.getIssue,
+    forge.listIssueComments,
+    forge.renderMarkdown,
+  ],
+  output: listOf(forge.listNotifications),
+  define(command, cli, run = runNotificationInbox): void {
+    command
+      .option("--repo <repository>", "only threads of this repository, as OWNER/NAME")
+      .action((options: NotificationInboxOptions) => run(cli, options));
+  },
+} satisfies CommandModule;
 
 /** The threads on a screen, to be read and marked; without a terminal the same list as `notification list`. */
 async function runNotificationInbox(
@@ -179,6 +179,7 @@ async function listen(cli: CliContext, inbox: Inbox, signal: AbortSignal): Promi
 }
 
 const reloadMs = 30_000;
+
 const tickMs = 30_000;
 
 async function tick(cli: CliContext, inbox: Inbox, signal: AbortSignal): Promise<void> {

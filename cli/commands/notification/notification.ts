@@ -1,10 +1,233 @@
-import { type Entry, verb } from "../../command.ts";
+import { forge } from "../../client/operations.ts";
+import { forgePages } from "../../client/paging.ts";
+import type { CliContext } from "../../context.ts";
+import { CliError, exitCodeOf, toErrorLine, usageError } from "../../errors.ts";
+import { listOf, resourceOf, shape } from "../../output/spec.ts";
+import { resultFields, runBatch } from "../../support/batch.ts";
+import { toRepositoryName } from "../../support/repository.ts";
+import {
+  threadColumns,
+  threadLines,
+  type ThreadStatusName,
+  toStatusName,
+} from "../../support/thread-columns.ts";
+import { type CommandModule, type Entry, verb } from "../../tree/entry.ts";
 
 export const entries: readonly Entry[] = [
-  verb("list", "List your notification threads", () => import("./list.ts"), { aliases: ["ls"] }),
-  verb("inbox", "Read and mark your threads on a screen", () => import("./inbox.ts")),
-  verb("count", "Count your unread threads", () => import("./count.ts")),
-  verb("view", "Show a thread", () => import("./view.ts")),
-  verb("mark", "Mark threads as read, unread or pinned", () => import("./mark.ts")),
-  verb("watch", "Be told of a repository or an issue, or not any more", () => import("./watch.ts")),
+  verb("list", "List your notification threads", () => listNotifications, { aliases: ["ls"] }),
+  verb(
+    "inbox",
+    "Read and mark your threads on a screen",
+    async () => (await import("./inbox.ts")).inbox,
+  ),
+  verb("count", "Count your unread threads", () => countNotifications),
+  verb("view", "Show a thread", () => viewNotification),
+  verb("mark", "Mark threads as read, unread or pinned", () => markNotifications),
+  verb(
+    "watch",
+    "Be told of a repository or an issue, or not any more",
+    async () => (await import("./watch.ts")).watchRepository,
+  ),
 ];
+
+type SubjectName = "issue" | "pull" | "commit" | "repository";
+
+interface NotificationListOptions {
+  readonly status?: readonly ThreadStatusName[];
+  readonly type?: readonly SubjectName[];
+  readonly repo?: string;
+  readonly since?: string;
+  readonly before?: string;
+  readonly follow?: true;
+}
+
+export const listNotifications = {
+  operations: [
+    forge.listNotifications,
+    forge.listRepositoryNotifications,
+    forge.streamNotifications,
+  ],
+  output: listOf(forge.listNotifications),
+  define(command, cli, run = runNotificationList): void {
+    const toStatus = toStatusName("--status");
+    command
+      .option(
+        "--status <status>",
+        "unread, read or pinned; may be repeated; unread and pinned when absent",
+        (given: string, all?: readonly ThreadStatusName[]) => [...(all ?? []), toStatus(given)],
+      )
+      .option(
+        "--type <type>",
+        "issue, pull, commit or repository; may be repeated",
+        (given: string, all?: readonly SubjectName[]) => [...(all ?? []), toSubjectName(given)],
+      )
+      .option("--repo <repository>", "only threads of this repository, as OWNER/NAME")
+      .option("--since <time>", "changed at this time or later, such as 2026-11-21T12:00:00Z")
+      .option("--before <time>", "changed at this time or earlier")
+      .option(
+        "-f, --follow",
+        "go on with threads that have news, as they come; --ndjson for scripts",
+      )
+      .action((options: NotificationListOptions) => run(cli, options));
+  },
+} satisfies CommandModule;
+
+/** Prints the caller's threads, the last changed first; with `follow` the last changed last, and then what comes. */
+export async function runNotificationList(
+  cli: CliContext,
+  { status, type, repo, since, before, follow }: NotificationListOptions,
+): Promise<void> {
+  if (follow === true && before !== undefined)
+    throw usageError("--follow and --before exclude each other");
+  const query = {
+    ...(status === undefined ? {} : { "status-types": [...status] }),
+    ...(type === undefined ? {} : { "subject-type": [...type] }),
+    ...(since === undefined ? {} : { since }),
+    ...(before === undefined ? {} : { before }),
+  };
+  const pages =
+    repo === undefined
+      ? forgePages(cli.client, forge.listNotifications, { query })
+      : forgePages(cli.client, forge.listRepositoryNotifications, {
+          params: { ...toRepositoryName(repo) },
+          query,
+        });
+  if (follow !== true) return cli.output.list(pages, threadColumns);
+  const { listAndFollow } = await import("./follow.ts");
+  const filter = {
+    ...(status === undefined ? {} : { status }),
+    ...(type === undefined ? {} : { type }),
+    ...(repo === undefined ? {} : { repo }),
+  };
+  await cli.output.stream(listAndFollow(cli, pages, filter), threadColumns);
+}
+
+function toSubjectName(given: string): SubjectName {
+  if (given === "issue" || given === "pull" || given === "commit" || given === "repository")
+    return given;
+  throw usageError(`--type takes issue, pull, commit or repository, not ${JSON.stringify(given)}`);
+}
+
+const countNotifications = {
+  operations: [forge.countNotifications],
+  output: resourceOf(forge.countNotifications),
+  define(command, cli, run = runNotificationCount): void {
+    command.action(() => run(cli));
+  },
+} satisfies CommandModule;
+
+/** Prints how many of the caller's threads are unread. */
+async function runNotificationCount(cli: CliContext): Promise<void> {
+  const { body } = await cli.client.call(forge.countNotifications, {});
+  await cli.output.text(`${body.new}\n`, body);
+}
+
+const viewNotification = {
+  operations: [forge.getNotification],
+  output: resourceOf(forge.getNotification),
+  define(command, cli, run = runNotificationView): void {
+    command.argument("<id>", "the thread's id").action((id: string) => run(cli, { id }));
+  },
+} satisfies CommandModule;
+
+/** Prints one thread; it stays unread. */
+async function runNotificationView(
+  cli: CliContext,
+  { id }: { readonly id: string },
+): Promise<void> {
+  const { body } = await cli.client.call(forge.getNotification, { params: { id } });
+  await cli.output.resource(body, threadLines);
+}
+
+export interface NotificationMarkOptions {
+  readonly ids: readonly string[];
+  readonly as: ThreadStatusName;
+  readonly all?: boolean;
+  readonly repo?: string;
+  readonly upTo?: string;
+}
+
+export const markNotifications = {
+  operations: [forge.markNotification, forge.markNotifications, forge.markRepositoryNotifications],
+  output: shape({
+    marked: "integer",
+    status: "string",
+    failed: {
+      type: "array",
+      items: { type: "object", properties: resultFields as Record<string, object> },
+    },
+  }),
+  define(command, cli, run = runNotificationMark): void {
+    command
+      .argument("[id...]", "threads by their ids")
+      .option("--as <status>", "unread, read or pinned", toStatusName("--as"), "read")
+      .option("--all", "mark all unread threads")
+      .option("--repo <repository>", "with --all: only threads of this repository, as OWNER/NAME")
+      .option("--up-to <time>", "with --all: leave threads alone that changed after this time")
+      .action((ids: readonly string[], options: Omit<NotificationMarkOptions, "ids">) =>
+        run(cli, { ids, ...options }),
+      );
+  },
+} satisfies CommandModule;
+
+/** Marks threads: the named ones one by one, or all unread ones in one request. Pinned ones stay pinned with `--all`. */
+async function runNotificationMark(
+  cli: CliContext,
+  options: NotificationMarkOptions,
+): Promise<void> {
+  const { ids, all = false, repo, upTo, as: status } = options;
+  if (all && ids.length > 0) throw usageError("--all and thread ids exclude each other");
+  if (!all && ids.length === 0)
+    throw new CliError("missing_input", "name threads by their ids, or give --all");
+  if (!all && (repo !== undefined || upTo !== undefined))
+    throw usageError("--repo and --up-to go with --all");
+  if (all) {
+    const marked = await markAll(cli, options);
+    const what = { marked, status, failed: [] };
+    return cli.output.done(what, `Marked ${toThreads(marked)} as ${status}.`);
+  }
+  const outcomes = await runBatch(ids, async (id) => {
+    await cli.client.call(forge.markNotification, {
+      params: { id },
+      query: { "to-status": status },
+    });
+    return {};
+  });
+  const failed = outcomes.flatMap(({ item, failure }) =>
+    failure === undefined
+      ? []
+      : [{ item, failure, error: { code: failure.code, message: failure.message } }],
+  );
+  const marked = outcomes.length - failed.length;
+  const [first] = failed;
+  if (first !== undefined && marked === 0) throw first.failure;
+  const what = { marked, status, failed: failed.map(({ item, error }) => ({ item, error })) };
+  await cli.output.done(what, `Marked ${toThreads(marked)} as ${status}.`);
+  if (failed.length === 0) return;
+  const partial = new CliError("partial", `${failed.length} of ${ids.length} were not marked`);
+  for (const { item, error } of cli.output.isMachine ? [] : failed)
+    cli.io.warn(`croft: ${item}: ${error.message}`);
+  cli.io.warn(cli.output.isMachine ? toErrorLine(partial) : `croft: ${partial.message}`);
+  cli.finishWith(exitCodeOf(partial));
+}
+
+/** How many threads were marked: the answer's list is bounded, its header counts all. */
+async function markAll(
+  cli: CliContext,
+  { repo, upTo, as: status }: NotificationMarkOptions,
+): Promise<number> {
+  const query = { "to-status": status, ...(upTo === undefined ? {} : { last_read_at: upTo }) };
+  const answer =
+    repo === undefined
+      ? await cli.client.call(forge.markNotifications, { query })
+      : await cli.client.call(forge.markRepositoryNotifications, {
+          params: { ...toRepositoryName(repo) },
+          query,
+        });
+  const total = Number(answer.headers["x-total-count"]);
+  return Number.isSafeInteger(total) ? total : answer.body.length;
+}
+
+function toThreads(count: number): string {
+  return `${count} ${count === 1 ? "thread" : "threads"}`;
+}

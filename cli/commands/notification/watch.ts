@@ -1,36 +1,35 @@
 import { forge } from "../../client/operations.ts";
-import type { Command } from "commander";
 import type { CliContext } from "../../context.ts";
 import { shape } from "../../output/spec.ts";
-import { toIssueName } from "../issue/issue-name.ts";
-import { toRepositoryName } from "../repo/repo-name.ts";
+import { toIssueName, toRepositoryName } from "../../support/repository.ts";
+import type { CommandModule } from "../../tree/entry.ts";
 
-export const operations = [
-  forge.watchRepository,
-  forge.unwatchRepository,
-  forge.subscribeToIssue,
-  forge.unsubscribeFromIssue,
-  forge.getCurrentUser,
-];
-export const output = shape({ watching: "boolean", subject: "string" });
-/** What is given up can be asked for again. */
-export const destructive = false;
-
-/** What the command was given. */
-export interface NotificationWatchOptions {
+interface NotificationWatchOptions {
   /** `owner/name`, or `owner/name#number`. */
   readonly subject: string;
   readonly off?: boolean;
 }
 
-export function define(command: Command, cli: CliContext, run = runNotificationWatch): void {
-  command
-    .argument("<subject>", "a repository as OWNER/NAME, or an issue as OWNER/NAME#NUMBER")
-    .option("--off", "be told no more")
-    .action((subject: string, options: { readonly off?: boolean }) =>
-      run(cli, { subject, ...options }),
-    );
-}
+export const watchRepository = {
+  operations: [
+    forge.watchRepository,
+    forge.unwatchRepository,
+    forge.subscribeToIssue,
+    forge.unsubscribeFromIssue,
+    forge.getCurrentUser,
+  ],
+  output: shape({ watching: "boolean", subject: "string" }),
+  /** What is given up can be asked for again. */
+  destructive: false,
+  define(command, cli, run = runNotificationWatch): void {
+    command
+      .argument("<subject>", "a repository as OWNER/NAME, or an issue as OWNER/NAME#NUMBER")
+      .option("--off", "be told no more")
+      .action((subject: string, options: { readonly off?: boolean }) =>
+        run(cli, { subject, ...options }),
+      );
+  },
+} satisfies CommandModule;
 
 /** Has the caller told of a repository's pushes and issues, or of one issue, or not any more. */
 async function runNotificationWatch(

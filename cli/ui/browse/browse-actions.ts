@@ -1,5 +1,5 @@
-import type { WireItem } from "../../commands/vault/find-item.ts";
 import { toCliError } from "../../errors.ts";
+import type { WireItem } from "../../support/find-item.ts";
 import type { Errands } from "../errands.ts";
 import type { Overlays } from "../overlays.ts";
 import type { BrowseDeps } from "./browse.ts";

@@ -1,13 +1,13 @@
 import stringWidth from "string-width";
-import type { WireConnection } from "../../commands/vault/connection/connection-columns.ts";
-import type { WireItem } from "../../commands/vault/find-item.ts";
-import { toAddressText } from "../../commands/vault/item-address.ts";
 import type { CliError } from "../../errors.ts";
 import type { Style } from "../../io.ts";
 import { toAgo, toSizeText } from "../../output/cells.ts";
 import { toBar } from "../../output/progress.ts";
-import { sanitizeText, sanitizeLine } from "../../output/sanitize.ts";
+import { sanitizeLine, sanitizeText } from "../../output/sanitize.ts";
 import { cutEnd, padEnd, padStart, wrapWords } from "../../output/width.ts";
+import type { WireConnection } from "../../support/connection.ts";
+import type { WireItem } from "../../support/find-item.ts";
+import { toAddressText } from "../../support/item-address.ts";
 import type { Message } from "../errands.ts";
 import {
   bodyHeight,

@@ -2,10 +2,10 @@
 // whereabouts.ts the folder and the row they are about, folder-view.ts a folder page by page, transfers.ts what runs meanwhile,
 // browse-view.ts how it looks, and the command (cli/commands/vault/item/browse-deps.ts) how the daemon and the disk are asked.
 // May import: cli/ui, output, errors and the types of commands. Start here.
-import type { WireConnection } from "../../commands/vault/connection/connection-columns.ts";
-import type { WireItem } from "../../commands/vault/find-item.ts";
 import { toCliError } from "../../errors.ts";
 import type { Style } from "../../io.ts";
+import type { WireConnection } from "../../support/connection.ts";
+import type { WireItem } from "../../support/find-item.ts";
 import { createChanges } from "../changes.ts";
 import { createErrands } from "../errands.ts";
 import type { Key } from "../keys.ts";

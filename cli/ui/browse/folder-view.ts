@@ -1,6 +1,6 @@
-import type { WireConnection } from "../../commands/vault/connection/connection-columns.ts";
-import type { WireItem } from "../../commands/vault/find-item.ts";
 import { type CliError, toCliError } from "../../errors.ts";
+import type { WireConnection } from "../../support/connection.ts";
+import type { WireItem } from "../../support/find-item.ts";
 import { atTop, type ListWindow, moveTo } from "../list-window.ts";
 
 /** A place in a connection. */

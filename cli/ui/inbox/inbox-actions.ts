@@ -1,4 +1,4 @@
-import type { ThreadStatusName } from "../../commands/notification/thread-columns.ts";
+import type { ThreadStatusName } from "../../support/thread-columns.ts";
 import type { Errands } from "../errands.ts";
 import type { Overlays } from "../overlays.ts";
 import type { ThreadStore } from "./thread-store.ts";

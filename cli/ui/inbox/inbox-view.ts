@@ -1,10 +1,10 @@
 import stringWidth from "string-width";
 import type { WireThread } from "../../../daemon/contract/forge/notifications.ts";
-import { toTerminalText } from "../../commands/render/terminal-text.ts";
 import type { CliError } from "../../errors.ts";
 import type { Style } from "../../io.ts";
 import { toAgo } from "../../output/cells.ts";
 import { sanitizeLine } from "../../output/sanitize.ts";
+import { toTerminalText } from "../../output/terminal-html.ts";
 import { cutEnd, padEnd, padStart, wrapWords } from "../../output/width.ts";
 import type { Message } from "../errands.ts";
 import {

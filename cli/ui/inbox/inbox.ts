@@ -2,9 +2,9 @@
 // change, inbox-view.ts how it looks, and the command (cli/commands/notification/inbox.ts) how the daemon is asked. May import:
 // cli/ui, output, errors and the types of commands. Start here.
 import type { WireThread } from "../../../daemon/contract/forge/notifications.ts";
-import type { ThreadStatusName } from "../../commands/notification/thread-columns.ts";
 import { toCliError } from "../../errors.ts";
 import type { Style } from "../../io.ts";
+import type { ThreadStatusName } from "../../support/thread-columns.ts";
 import { createChanges } from "../changes.ts";
 import { createErrands } from "../errands.ts";
 import type { Key } from "../keys.ts";

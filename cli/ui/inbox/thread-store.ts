@@ -1,6 +1,6 @@
 import type { WireThread } from "../../../daemon/contract/forge/notifications.ts";
-import type { ThreadStatusName } from "../../commands/notification/thread-columns.ts";
-import { toCliError, type CliError } from "../../errors.ts";
+import { type CliError, toCliError } from "../../errors.ts";
+import type { ThreadStatusName } from "../../support/thread-columns.ts";
 import { createChanges } from "../changes.ts";
 
 /** Which threads are listed. */

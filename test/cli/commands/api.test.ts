@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type ApiOptions, define } from "../../../cli/commands/api.ts";
+import { api, type ApiOptions } from "../../../cli/commands/api.ts";
 import { fakeDaemon } from "../support/fake-daemon.ts";
 import { optionsOf } from "../support/parse-line.ts";
 import { runCli, temporaryHome } from "../support/run-cli.ts";
@@ -7,7 +7,7 @@ import { signIn } from "../support/signed-in.ts";
 
 test("the line becomes options", async () => {
   const line = ["post", "/api/v1/x", "-f", "name=a=b", "-F", "on=true", "-F", "n=3"];
-  expect(await optionsOf<ApiOptions>(define, line)).toMatchObject({
+  expect(await optionsOf<ApiOptions>(api.define, line)).toMatchObject({
     service: undefined,
     method: "POST",
     path: "/api/v1/x",
@@ -19,7 +19,9 @@ test("the line becomes options", async () => {
     ["GET", "/x", "-F", "a=b"],
     ["GET", "/x", "--service", "cloud"],
   ])
-    await expect(optionsOf(define, bad), bad.join(" ")).rejects.toMatchObject({ code: "usage" });
+    await expect(optionsOf(api.define, bad), bad.join(" ")).rejects.toMatchObject({
+      code: "usage",
+    });
 });
 
 describe("a request", () => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { toDaemonFailure } from "../../../cli/commands/daemon-failures.ts";
 import { CliError } from "../../../cli/errors.ts";
+import { toDaemonFailure } from "../../../cli/support/daemon-failures.ts";
 import { StorageError, type StorageErrorCode } from "../../../storage/engine/database.ts";
 
 const cases: readonly (readonly [StorageErrorCode, string, string])[] = [

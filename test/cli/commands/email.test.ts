@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { define as defineAdd } from "../../../cli/commands/email/add.ts";
+import { addEmail } from "../../../cli/commands/email.ts";
 import { startTestDaemon } from "../../support/daemon.ts";
 import { optionsOf } from "../support/parse-line.ts";
 import { runCli, temporaryHome } from "../support/run-cli.ts";
 
 test("addresses of one's own are added, listed and deleted", async () => {
-  expect(await optionsOf(defineAdd, ["a@b.org", "c@d.org"])).toEqual({
+  expect(await optionsOf(addEmail.define, ["a@b.org", "c@d.org"])).toEqual({
     emails: ["a@b.org", "c@d.org"],
   });
   await using daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });

@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { define, type InitOptions } from "../../../cli/commands/init.ts";
+import { init, type InitOptions } from "../../../cli/commands/init.ts";
 import { optionsOf } from "../support/parse-line.ts";
 import { runCli, temporaryHome } from "../support/run-cli.ts";
 import { readEntryOfAnyProfile } from "../support/signed-in.ts";
@@ -10,7 +10,7 @@ const line = ["init", "--username", "boss", "--email", "boss@example.org", "--pa
 const password = "Correct-Horse-1x";
 
 test("the line becomes options", async () => {
-  expect(await optionsOf<InitOptions>(define, line.slice(1))).toEqual({
+  expect(await optionsOf<InitOptions>(init.define, line.slice(1))).toEqual({
     username: "boss",
     email: "boss@example.org",
     passwordFromInput: true,

@@ -1,14 +1,16 @@
 import { describe, expect, test } from "vitest";
-import { define, type LogoutOptions } from "../../../cli/commands/logout.ts";
+import { logout, type LogoutOptions } from "../../../cli/commands/logout.ts";
 import { fakeDaemon } from "../support/fake-daemon.ts";
 import { optionsOf } from "../support/parse-line.ts";
 import { runCli, temporaryHome } from "../support/run-cli.ts";
 import { readEntry, signIn } from "../support/signed-in.ts";
 
 test("the line becomes options", async () => {
-  expect(await optionsOf<LogoutOptions>(define, [])).toEqual({ services: ["forge", "vault"] });
-  expect(await optionsOf<LogoutOptions>(define, ["vault"])).toEqual({ services: ["vault"] });
-  await expect(optionsOf(define, ["cloud"])).rejects.toMatchObject({ code: "usage" });
+  expect(await optionsOf<LogoutOptions>(logout.define, [])).toEqual({
+    services: ["forge", "vault"],
+  });
+  expect(await optionsOf<LogoutOptions>(logout.define, ["vault"])).toEqual({ services: ["vault"] });
+  await expect(optionsOf(logout.define, ["cloud"])).rejects.toMatchObject({ code: "usage" });
 });
 
 describe("signing out", () => {

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { define } from "../../../cli/commands/serve.ts";
+import { serve } from "../../../cli/commands/serve.ts";
 import { run } from "../../../cli/main.ts";
 import type { SettingFlags } from "../../../cli/profile/settings.ts";
 import { optionsOf } from "../support/parse-line.ts";
@@ -19,14 +19,14 @@ test("the line becomes settings, and only those of the line", async () => {
     "--log-level",
     "warn",
   ];
-  expect(await optionsOf<SettingFlags>(define, line)).toEqual({
+  expect(await optionsOf<SettingFlags>(serve.define, line)).toEqual({
     host: "::1",
     port: "0",
     tls: "self",
     insecureHttp: true,
     logLevel: "warn",
   });
-  expect(await optionsOf<SettingFlags>(define, [])).toEqual({});
+  expect(await optionsOf<SettingFlags>(serve.define, [])).toEqual({});
 });
 
 /** A daemon served in this process until `work` is done, and the exit code it ends with. */

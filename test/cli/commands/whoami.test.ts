@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
-import { define } from "../../../cli/commands/whoami.ts";
+import { whoami } from "../../../cli/commands/whoami.ts";
 import { fakeDaemon } from "../support/fake-daemon.ts";
 import { optionsOf } from "../support/parse-line.ts";
 import { runCli, temporaryHome } from "../support/run-cli.ts";
 import { signIn } from "../support/signed-in.ts";
 
 test("the line takes nothing", async () => {
-  expect(await optionsOf(define as never, [])).toBeUndefined();
-  await expect(optionsOf(define as never, ["x"])).rejects.toMatchObject({
+  expect(await optionsOf(whoami.define as never, [])).toBeUndefined();
+  await expect(optionsOf(whoami.define as never, ["x"])).rejects.toMatchObject({
     code: "commander.excessArguments",
   });
 });

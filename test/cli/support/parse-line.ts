@@ -1,9 +1,8 @@
 import { Command } from "commander";
-import type { CliContext } from "../../../cli/context.ts";
-import { createContext } from "../../../cli/context.ts";
+import { type CliContext, createContext } from "../../../cli/context.ts";
 import { addCommonFlags } from "../../../cli/flags.ts";
-import { markPlainJson } from "../../../cli/parse-line.ts";
 import { neverStopping } from "../../../cli/report.ts";
+import { markPlainJson } from "../../../cli/tree/parse-line.ts";
 import { fakeSystem } from "./run-cli.ts";
 
 /**

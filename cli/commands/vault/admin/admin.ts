@@ -1,35 +1,154 @@
-import { type Entry, noun, verb } from "../../../command.ts";
+import { vault } from "../../../client/operations.ts";
+import type { CliContext } from "../../../context.ts";
+import { size } from "../../../output/cells.ts";
+import { resourceOf } from "../../../output/spec.ts";
+import { toByteSize } from "../../../support/flag-values.ts";
+import { type CommandModule, type Entry, noun, verb } from "../../../tree/entry.ts";
+import { quotaColumns } from "../account.ts";
+import { findUserId } from "./user.ts";
 
 export const entries: readonly Entry[] = [
   noun("user", "Users of the vault", [
-    verb("list", "List and search vault users", () => import("./user-list.ts"), {
-      aliases: ["ls"],
-    }),
-    verb("create", "Make a vault user, who is mailed a link", () => import("./user-create.ts")),
-    verb("activate", "Let a vault user sign in again", () => import("./user-activate.ts")),
-    verb("deactivate", "Shut a vault user out", () => import("./user-deactivate.ts")),
+    verb(
+      "list",
+      "List and search vault users",
+      async () => (await import("./user.ts")).listVaultUsers,
+      {
+        aliases: ["ls"],
+      },
+    ),
+    verb(
+      "create",
+      "Make a vault user, who is mailed a link",
+      async () => (await import("./user.ts")).createUser,
+    ),
+    verb(
+      "activate",
+      "Let a vault user sign in again",
+      async () => (await import("./user.ts")).activateUser,
+    ),
+    verb(
+      "deactivate",
+      "Shut a vault user out",
+      async () => (await import("./user.ts")).deactivateUser,
+    ),
     verb(
       "reset-password",
       "Demand another password of a vault user",
-      () => import("./user-reset-password.ts"),
+      async () => (await import("./user.ts")).passwordUserReset,
     ),
-    verb("delete", "Delete a vault user", () => import("./user-delete.ts"), { aliases: ["rm"] }),
+    verb("delete", "Delete a vault user", async () => (await import("./user.ts")).deleteUser, {
+      aliases: ["rm"],
+    }),
   ]),
   noun("quota", "Storage quotas of vault users", [
-    verb("view", "Show a vault user's quota", () => import("./quota-view.ts")),
-    verb("set", "Set a vault user's quota", () => import("./quota-set.ts")),
+    verb("view", "Show a vault user's quota", () => viewQuota),
+    verb("set", "Set a vault user's quota", () => setQuota),
   ]),
   noun("audit", "The vault's audit records", [
-    verb("list", "List and search audit records", () => import("./audit-list.ts"), {
-      aliases: ["ls"],
-    }),
-    verb("export", "Write audit records as CSV", () => import("./audit-export.ts")),
-    noun("daily", "Stored audit records, a file per day", [
-      verb("list", "List the days that have one", () => import("./audit-daily-list.ts"), {
+    verb(
+      "list",
+      "List and search audit records",
+      async () => (await import("./audit.ts")).listAudit,
+      {
         aliases: ["ls"],
-      }),
-      verb("download", "Write the records of a day", () => import("./audit-daily-download.ts")),
+      },
+    ),
+    verb(
+      "export",
+      "Write audit records as CSV",
+      async () => (await import("./audit.ts")).exportAudit,
+    ),
+    noun("daily", "Stored audit records, a file per day", [
+      verb(
+        "list",
+        "List the days that have one",
+        async () => (await import("./audit.ts")).listDailyExports,
+        {
+          aliases: ["ls"],
+        },
+      ),
+      verb(
+        "download",
+        "Write the records of a day",
+        async () => (await import("./audit.ts")).downloadDailyExport,
+      ),
     ]),
   ]),
-  verb("overview", "Show users, storage and last events", () => import("./overview.ts")),
+  verb("overview", "Show users, storage and last events", () => overview),
 ];
+
+const overview = {
+  operations: [vault.viewOverview],
+  output: resourceOf(vault.viewOverview),
+  define(command, cli, run = runOverview): void {
+    command.action(() => run(cli));
+  },
+} satisfies CommandModule;
+
+/** Prints how many users the vault has, what they take and what happened last. */
+async function runOverview(cli: CliContext): Promise<void> {
+  const { body } = await cli.client.call(vault.viewOverview);
+  await cli.output.resource(body, [
+    { header: "users", cell: ({ user_count: count }) => count },
+    { header: "storage", cell: ({ total_storage_bytes: bytes }) => size(bytes) },
+    {
+      header: "documents",
+      cell: ({ doc_status: counts }) => Object.entries(counts).map((one) => one.join(" ")),
+    },
+    {
+      header: "last events",
+      cell: ({ recent_audit: records }) =>
+        records.map((one) => `${one.event_type} ${one.user_handle ?? one.user_id ?? ""}`.trim()),
+    },
+  ]);
+}
+
+interface QuotaViewOptions {
+  readonly user: string;
+}
+
+const viewQuota = {
+  operations: [vault.viewUserQuota, vault.listUsers],
+  output: resourceOf(vault.viewUserQuota),
+  define(command, cli, run = runQuotaView): void {
+    command
+      .argument("<user>", "the user's handle or id")
+      .action((user: string) => run(cli, { user }));
+  },
+} satisfies CommandModule;
+
+/** Prints a user's quota. */
+async function runQuotaView(cli: CliContext, { user }: QuotaViewOptions): Promise<void> {
+  const id = await findUserId(cli, user);
+  const { body } = await cli.client.call(vault.viewUserQuota, { params: { id } });
+  await cli.output.resource(body, quotaColumns);
+}
+
+export interface QuotaSetOptions {
+  readonly user: string;
+  readonly limitBytes: number;
+}
+
+export const setQuota = {
+  operations: [vault.setUserQuota, vault.listUsers],
+  output: resourceOf(vault.setUserQuota),
+  define(command, cli, run = runQuotaSet): void {
+    command
+      .argument("<user>", "the user's handle or id")
+      .requiredOption("--limit <size>", "bytes, or a size such as 500MiB or 2GiB")
+      .action((user: string, { limit }: { readonly limit: string }) =>
+        run(cli, { user, limitBytes: toByteSize(limit) }),
+      );
+  },
+} satisfies CommandModule;
+
+/** Sets the limit of a user's quota and prints it. A limit below what is used lets nothing more in. */
+async function runQuotaSet(cli: CliContext, { user, limitBytes }: QuotaSetOptions): Promise<void> {
+  const id = await findUserId(cli, user);
+  const { body } = await cli.client.call(vault.setUserQuota, {
+    params: { id },
+    body: { limit_bytes: limitBytes },
+  });
+  await cli.output.resource(body, quotaColumns);
+}

@@ -1,22 +1,14 @@
-import { vault } from "../../../client/operations.ts";
-import type { Command } from "commander";
 import { suggest } from "../../../../daemon/settings/suggest.ts";
+import { vault } from "../../../client/operations.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError, usageError } from "../../../errors.ts";
 import { resourceOf } from "../../../output/spec.ts";
 import { wrapWords } from "../../../output/width.ts";
-import { readSecret } from "../../secret-input.ts";
+import { connectionColumns, type WireConnection } from "../../../support/connection.ts";
+import { readSecret } from "../../../support/secrets.ts";
+import type { CommandModule } from "../../../tree/entry.ts";
 import { askSetting, type Provider, readOpenSettings, readSecrets } from "./ask-settings.ts";
-import { connectionColumns, type WireConnection } from "./connection-columns.ts";
-import { signInAtProvider } from "./sign-in-at-provider.ts";
-
-export const operations = [
-  vault.listProviders,
-  vault.listConnections,
-  vault.createConnection,
-  vault.authorize,
-];
-export const output = resourceOf(vault.createConnection, 201);
+import { signInAtProvider } from "./authorize.ts";
 
 /** What the command was given. What is missing is asked for. */
 export interface ConnectionAddOptions {
@@ -33,27 +25,31 @@ interface Flags {
   readonly credentialStdin?: string;
 }
 
-export function define(command: Command, cli: CliContext, run = runConnectionAdd): void {
-  command
-    .argument(
-      "[provider]",
-      "local_folder, webdav, nextcloud, s3, google_drive, onedrive, dropbox; on a terminal asked for when missing",
-    )
-    .option("--name <name>", "a name for the connection")
-    .option("--setting <key=value>", "a setting of the provider; may be repeated", collectSetting)
-    .option(
-      "--credential-stdin <keys>",
-      "read these secret settings from standard input, a line each",
-    )
-    .action((provider: string | undefined, { name, setting = {}, credentialStdin }: Flags) =>
-      run(cli, {
-        ...(provider === undefined ? {} : { provider }),
-        ...(name === undefined ? {} : { name }),
-        settings: setting,
-        ...(credentialStdin === undefined ? {} : { credentialFromInput: credentialStdin }),
-      }),
-    );
-}
+export const addConnection = {
+  operations: [vault.listProviders, vault.listConnections, vault.createConnection, vault.authorize],
+  output: resourceOf(vault.createConnection, 201),
+  define(command, cli, run = runConnectionAdd): void {
+    command
+      .argument(
+        "[provider]",
+        "local_folder, webdav, nextcloud, s3, google_drive, onedrive, dropbox; on a terminal asked for when missing",
+      )
+      .option("--name <name>", "a name for the connection")
+      .option("--setting <key=value>", "a setting of the provider; may be repeated", collectSetting)
+      .option(
+        "--credential-stdin <keys>",
+        "read these secret settings from standard input, a line each",
+      )
+      .action((provider: string | undefined, { name, setting = {}, credentialStdin }: Flags) =>
+        run(cli, {
+          ...(provider === undefined ? {} : { provider }),
+          ...(name === undefined ? {} : { name }),
+          settings: setting,
+          ...(credentialStdin === undefined ? {} : { credentialFromInput: credentialStdin }),
+        }),
+      );
+  },
+} satisfies CommandModule;
 
 /**
  * Connects a storage. The daemon looks at it before it keeps the connection. On a terminal a line without provider or

@@ -5,9 +5,10 @@ import { suggest } from "../../../../daemon/settings/suggest.ts";
 import type { CliContext } from "../../../context.ts";
 import { usageError } from "../../../errors.ts";
 import { wrapWords } from "../../../output/width.ts";
-import { readSecret, readSecretLines } from "../../secret-input.ts";
+import { readSecret, readSecretLines } from "../../../support/secrets.ts";
 
 export type Provider = z.output<typeof provider>;
+
 type Setting = Provider["settings"][number];
 
 /** The open settings, as given. What is missing is asked for: the required ones, in a wizard all of them. */

@@ -1,36 +1,42 @@
 import { vault } from "../../../client/operations.ts";
-import type { Command } from "commander";
 import type { CliContext } from "../../../context.ts";
-import { usageError } from "../../../errors.ts";
+import { CliError, DryRun, usageError } from "../../../errors.ts";
 import { time } from "../../../output/cells.ts";
 import { resourceOf } from "../../../output/spec.ts";
-import { pickConnection, readConnections } from "../find-connection.ts";
+import {
+  connectionColumns,
+  pickConnection,
+  readConnections,
+  type WireConnection,
+} from "../../../support/connection.ts";
+import type { CommandModule } from "../../../tree/entry.ts";
+import { readSecrets } from "./ask-settings.ts";
 
-export const operations = [vault.listConnections, vault.authorize];
-export const output = resourceOf(vault.authorize);
-
-/** What the command was given. */
-export interface ConnectionAuthorizeOptions {
+interface ConnectionAuthorizeOptions {
   readonly provider: string;
   readonly name?: string;
   /** The connection whose credentials are renewed. */
   readonly connection?: string;
 }
 
-export function define(command: Command, cli: CliContext, run = runConnectionAuthorize): void {
-  command
-    .argument(
-      "<provider>",
-      "google_drive, onedrive, dropbox or another that is connected in a browser",
-    )
-    .option("--name <name>", "a name for the connection that will be made")
-    .option("--connection <connection>", "renew the credentials of this one instead")
-    .action((provider: string, options: Omit<ConnectionAuthorizeOptions, "provider">) => {
-      if (options.name !== undefined && options.connection !== undefined)
-        throw usageError("--name and --connection exclude each other");
-      return run(cli, { provider, ...options });
-    });
-}
+export const authorizeConnection = {
+  operations: [vault.listConnections, vault.authorize],
+  output: resourceOf(vault.authorize),
+  define(command, cli, run = runConnectionAuthorize): void {
+    command
+      .argument(
+        "<provider>",
+        "google_drive, onedrive, dropbox or another that is connected in a browser",
+      )
+      .option("--name <name>", "a name for the connection that will be made")
+      .option("--connection <connection>", "renew the credentials of this one instead")
+      .action((provider: string, options: Omit<ConnectionAuthorizeOptions, "provider">) => {
+        if (options.name !== undefined && options.connection !== undefined)
+          throw usageError("--name and --connection exclude each other");
+        return run(cli, { provider, ...options });
+      });
+  },
+} satisfies CommandModule;
 
 /** Prints the address at which a person signs in at a provider, without waiting for it. It is good once. */
 async function runConnectionAuthorize(
@@ -50,4 +56,125 @@ async function runConnectionAuthorize(
     { header: "address", cell: ({ authorization_url: address }) => address },
     { header: "good until", cell: ({ expires_at: expiresAt }) => time(expiresAt) },
   ]);
+}
+
+interface ConnectionReconnectOptions {
+  readonly connection: string;
+  /** The secret settings whose values are on standard input, with commas in between. */
+  readonly credentialFromInput?: string;
+}
+
+export const reconnectConnection = {
+  operations: [vault.listConnections, vault.listProviders, vault.authorize, vault.updateConnection],
+  output: resourceOf(vault.updateConnection),
+  completions: { connection: "connections" },
+  define(command, cli, run = runConnectionReconnect): void {
+    command
+      .argument("<connection>", "the connection's name or id")
+      .option(
+        "--credential-stdin <keys>",
+        "read these secret settings from standard input, a line each",
+      )
+      .action((connection: string, { credentialStdin }: { readonly credentialStdin?: string }) =>
+        run(cli, {
+          connection,
+          ...(credentialStdin === undefined ? {} : { credentialFromInput: credentialStdin }),
+        }),
+      );
+  },
+} satisfies CommandModule;
+
+/** Gives a connection fresh credentials: those that the person types, or by signing in at the provider again. */
+async function runConnectionReconnect(
+  cli: CliContext,
+  { connection: word, credentialFromInput }: ConnectionReconnectOptions,
+): Promise<void> {
+  const connection = pickConnection(await readConnections(cli), word);
+  const { body } = await cli.client.call(vault.listProviders, { query: { per_page: 100 } });
+  const provider = body.items.find(({ type }) => type === connection.provider);
+  if (provider === undefined)
+    throw new CliError("unsupported", `this server does not know ${connection.provider} any more`);
+  if (provider.sign_in === "oauth") {
+    const { type, title } = provider;
+    const renewed = await signInAtProvider(cli, { provider: type, title, for: { connection } });
+    return cli.output.resource(renewed, connectionColumns);
+  }
+  if (provider.settings.every(({ secret }) => !secret))
+    throw usageError(
+      `${provider.title} needs no credentials`,
+      `"croft vault connection test ${word}" looks whether it answers`,
+    );
+  const credentials = await readSecrets(cli, provider, credentialFromInput);
+  const { body: renewed } = await cli.client.call(vault.updateConnection, {
+    params: { connection_id: connection.id },
+    body: { credentials },
+  });
+  await cli.output.resource(renewed, connectionColumns);
+}
+
+/** What a sign-in at a provider's own page is for. */
+interface ProviderSignIn {
+  readonly provider: string;
+  /** What people call the provider. */
+  readonly title: string;
+  /** The name of the connection that will be made, or the connection whose credentials are renewed. */
+  readonly for: { readonly name: string } | { readonly connection: WireConnection };
+}
+
+const pollMs = 2_000;
+
+/**
+ * Shows the address of the provider's page, opens it in a browser where there is one, and waits until the person has
+ * signed in there. @throws CliError `challenge_required` when nobody is there to do it, `not_finished` when they did not
+ */
+export async function signInAtProvider(
+  cli: CliContext,
+  { provider, title, for: purpose }: ProviderSignIn,
+): Promise<WireConnection> {
+  const query =
+    "name" in purpose ? { display_name: purpose.name } : { connection_id: purpose.connection.id };
+  // The daemon would keep the begun sign-in, although it is a GET.
+  if (cli.flags.dryRun) throw new DryRun({ authorize: { provider, ...query } });
+  if (!(await cli.prompts.canAsk()))
+    throw new CliError("challenge_required", `${title} is connected in a browser`, {
+      hint: `"croft vault connection authorize ${provider}" prints the address to open there`,
+    });
+  const before = await readConnections(cli);
+  const { body } = await cli.client.call(vault.authorize, { params: { provider }, query });
+  const { authorization_url: address, expires_at: expiresAt } = body;
+  const isOpened = cli.system.openBrowser(address);
+  cli.io.warn(
+    `${isOpened ? "Your browser opens" : "Open"} this address, to sign in at ${title}:\n\n  ${address}\n`,
+  );
+  cli.io.draw(`Waiting for you at ${title}. Ctrl-C stops waiting.`);
+  try {
+    return await waitForChange(cli, Date.parse(expiresAt), (connection) =>
+      "name" in purpose
+        ? connection.provider === provider && !before.some(({ id }) => id === connection.id)
+        : connection.id === purpose.connection.id && isRenewed(connection, purpose.connection),
+    );
+  } finally {
+    cli.io.draw("");
+  }
+}
+
+function isRenewed(now: WireConnection, before: WireConnection): boolean {
+  return now.status === "connected" && now.last_checked_at !== before.last_checked_at;
+}
+
+async function waitForChange(
+  cli: CliContext,
+  expiresAt: number,
+  isWanted: (connection: WireConnection) => boolean,
+): Promise<WireConnection> {
+  for (;;) {
+    await cli.system.sleep(pollMs, cli.signal);
+    const found = (await readConnections(cli)).find(isWanted);
+    if (found !== undefined) return found;
+    if (cli.clock() > expiresAt)
+      throw new CliError("not_finished", "nobody has signed in there in time", {
+        hint: "begin again; what the page in the browser said tells more",
+        service: "vault",
+      });
+  }
 }

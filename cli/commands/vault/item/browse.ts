@@ -1,45 +1,51 @@
+import { readdir, stat } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
 import { vault } from "../../../client/operations.ts";
-import type { Command } from "commander";
 import type { CliContext } from "../../../context.ts";
+import { CliError } from "../../../errors.ts";
 import { listOf } from "../../../output/spec.ts";
-import type { Browse } from "../../../ui/browse/browse.ts";
+import { pickConnection, readConnections } from "../../../support/connection.ts";
+import { createItemFinder, type WireItem } from "../../../support/find-item.ts";
+import { type ItemAddress, toAddressText, toPathAddress } from "../../../support/item-address.ts";
+import type { System } from "../../../system.ts";
+import type { CommandModule } from "../../../tree/entry.ts";
+import type { Browse, BrowseDeps } from "../../../ui/browse/browse.ts";
 import type { Place } from "../../../ui/browse/folder-view.ts";
 import { canShowScreen } from "../../../ui/can-show-screen.ts";
-import { pickConnection, readConnections } from "../find-connection.ts";
-import { createItemFinder } from "../find-item.ts";
-import { type ItemAddress, toAddressText, toPathAddress } from "../item-address.ts";
-import { toBrowseDeps } from "./browse-deps.ts";
 import { runItemList } from "./list.ts";
-
-export const operations = [
-  vault.listConnections,
-  vault.listItems,
-  vault.downloadItem,
-  vault.uploadItem,
-  vault.createFolder,
-  vault.renameItem,
-  vault.moveItem,
-  vault.deleteItem,
-];
-export const output = listOf(vault.listItems, "items");
-export const completions = { folder: "items" } as const;
-/** The line itself destroys nothing; on the screen each deletion is asked for. */
-export const destructive = false;
+import { createLocalFiles, toFileName } from "./local-files.ts";
+import { saveItem } from "./save-file.ts";
+import { openSource, sendFile } from "./send-file.ts";
 
 type FolderAddress = Extract<ItemAddress, { kind: "path" }>;
 
-/** What the command was given. */
-export interface ItemBrowseOptions {
+interface ItemBrowseOptions {
   readonly folder?: FolderAddress;
 }
 
-export function define(command: Command, cli: CliContext, run = runItemBrowse): void {
-  command
-    .argument("[folder]", "CONNECTION:/path to begin with; all connections when absent")
-    .action((folder?: string) =>
-      run(cli, folder === undefined ? {} : { folder: toPathAddress(folder) }),
-    );
-}
+export const browse = {
+  operations: [
+    vault.listConnections,
+    vault.listItems,
+    vault.downloadItem,
+    vault.uploadItem,
+    vault.createFolder,
+    vault.renameItem,
+    vault.moveItem,
+    vault.deleteItem,
+  ],
+  output: listOf(vault.listItems, "items"),
+  completions: { folder: "items" },
+  /** The line itself destroys nothing; on the screen each deletion is asked for. */
+  destructive: false,
+  define(command, cli, run = runItemBrowse): void {
+    command
+      .argument("[folder]", "CONNECTION:/path to begin with; all connections when absent")
+      .action((folder?: string) =>
+        run(cli, folder === undefined ? {} : { folder: toPathAddress(folder) }),
+      );
+  },
+} satisfies CommandModule;
 
 /** Folders and files on a screen; without a terminal the same list as `vault item list`. */
 async function runItemBrowse(cli: CliContext, { folder }: ItemBrowseOptions): Promise<void> {
@@ -96,4 +102,186 @@ async function tick(cli: CliContext, browse: Browse, signal: AbortSignal): Promi
     });
     browse.tick();
   }
+}
+
+/** How the screen of `browse` asks the daemon and the disk. It begins at the last of the places. */
+function toBrowseDeps(
+  cli: CliContext,
+  start: readonly Place[],
+  startItem: string | undefined,
+): BrowseDeps {
+  const { client, system } = cli;
+  const paramsOf = ({ connection }: Place, item: WireItem) => ({
+    connection_id: connection.id,
+    item_id: item.provider_item_id,
+  });
+  return {
+    start,
+    startItem,
+    style: cli.io.style,
+    clock: cli.clock,
+    pause: (milliseconds) => system.sleep(milliseconds),
+    connections: () => readConnections(cli),
+    async list({ connection, ref }, { cursor, limit, refresh }) {
+      const { body } = await client.call(vault.listItems, {
+        params: { connection_id: connection.id },
+        query: { parent_ref: ref, limit, cursor, refresh: refresh ? "true" : undefined },
+      });
+      return body;
+    },
+    async mkdir({ connection, ref }, name) {
+      const { body } = await client.call(vault.createFolder, {
+        params: { connection_id: connection.id },
+        body: { parent_ref: ref, name },
+      });
+      if (body.kind !== "folder")
+        throw new CliError("unexpected_answer", "the daemon's answer is unknown");
+      return { id: body.provider_item_id, name: body.name };
+    },
+    async rename(place, item, name) {
+      const { body } = await client.call(vault.renameItem, {
+        params: paramsOf(place, item),
+        body: { new_name: name, ...etagOf(item) },
+      });
+      return body.provider_item_id;
+    },
+    async move(place, item, target) {
+      await client.call(vault.moveItem, {
+        params: paramsOf(place, item),
+        body: {
+          destination_parent_ref: target.ref,
+          destination_connection_id: target.connection.id,
+          ...etagOf(item),
+        },
+      });
+    },
+    async remove(place, item) {
+      const { body } = await client.call(vault.deleteItem, { params: paramsOf(place, item) });
+      return body.reason === "trashed";
+    },
+    preview: (place, item) => readStart(cli, paramsOf(place, item), item),
+    async download(place, item, typed, report, signal) {
+      const folder = await toLocalFolder(typed, system);
+      const path = join(folder, toFileName(item.name, system.platform));
+      report.total(item.size ?? undefined);
+      const source = { params: paramsOf(place, item), name: item.name };
+      await saveItem(cli, source, {
+        path,
+        mayReplace: false,
+        files: createLocalFiles(),
+        signal,
+        onBegin: (total) => report.total(total ?? item.size ?? undefined),
+        onProgress: (bytes) => report.done(bytes),
+      });
+      return toShortPath(path, system);
+    },
+    async upload({ connection, ref }, typed, report, signal) {
+      const path = toLocalPath(typed, system);
+      const file = await openSource(cli, path);
+      report.total(file.size);
+      const open = () => {
+        const stream = file.open();
+        signal.addEventListener("abort", () => stream.destroy(signal.reason as Error), {
+          once: true,
+        });
+        return stream;
+      };
+      const { provider_item_id: id, name } = await sendFile(
+        cli,
+        { ...file, open },
+        {
+          connectionId: connection.id,
+          folderId: ref,
+          filename: basename(path),
+          onProgress: (bytes) => report.done(bytes),
+        },
+      );
+      return { id, name };
+    },
+    completePath: (typed) => completeLocalPath(typed, system),
+  };
+}
+
+/** The change is meant for the item as the person sees it. */
+function etagOf({ etag }: WireItem): { readonly etag?: string } {
+  return etag === null || etag === undefined ? {} : { etag };
+}
+
+const previewBytes = 64 * 1024;
+
+/** The beginning of a file as text; null when it is something else. No more of it is read than is shown. */
+async function readStart(
+  cli: CliContext,
+  params: { readonly connection_id: string; readonly item_id: string },
+  { content_type: type, size }: WireItem,
+): Promise<{ readonly start: string | null; readonly isWhole: boolean }> {
+  if (size === 0) return { start: "", isWhole: true };
+  if (
+    !/^(?:text\/|application\/(?:json|xml|yaml|javascript|x-sh|toml)\b|message\/)/.test(type ?? "")
+  )
+    return { start: null, isWhole: true };
+  const headers = { Range: `bytes=0-${previewBytes - 1}` };
+  const { stream } = await cli.client.download(vault.downloadItem, { params }, { headers });
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of stream) {
+      chunks.push(chunk as Buffer);
+      length += (chunk as Buffer).byteLength;
+      // A server may answer a request for a part with the whole.
+      if (length >= previewBytes) break;
+    }
+  } finally {
+    stream.destroy();
+  }
+  const bytes = Buffer.concat(chunks).subarray(0, previewBytes);
+  const isWhole = size !== null && bytes.byteLength >= size;
+  return { start: bytes.includes(0) ? null : bytes.toString("utf8"), isWhole };
+}
+
+type Where = Pick<System, "workingDirectory" | "homeDirectory">;
+
+/** A typed path as an absolute one. Terminals quote what is dropped on them, and `~` is the home folder. */
+function toLocalPath(typed: string, { workingDirectory, homeDirectory }: Where): string {
+  const text = typed.trim();
+  const quoted = /^(['"])(.*)\1$/.exec(text)?.[2];
+  const plain = quoted ?? text.replaceAll(/\\(.)/g, "$1");
+  if (plain === "~" || plain.startsWith("~/")) return join(homeDirectory, plain.slice(1));
+  return resolve(workingDirectory, plain);
+}
+
+/** The folder that was typed. @throws CliError `file_error` when there is none */
+async function toLocalFolder(typed: string, where: Where): Promise<string> {
+  const path = toLocalPath(typed, where);
+  const found = await stat(path).catch(() => undefined);
+  if (found?.isDirectory() === true) return path;
+  throw new CliError("file_error", `there is no folder ${typed.trim()}`);
+}
+
+/** What was typed with as much added as all files that fit have in common; a folder gets its slash. */
+async function completeLocalPath(typed: string, where: Where): Promise<string> {
+  const isFolder = typed === "" || typed.endsWith("/");
+  const begun = isFolder ? "" : basename(typed);
+  const folder = isFolder ? typed : typed.slice(0, typed.length - begun.length);
+  const path = toLocalPath(folder === "" ? "." : folder, where);
+  const entries = await readdir(path, { withFileTypes: true }).catch(() => []);
+  const fits = entries.filter(
+    ({ name }) => name.startsWith(begun) && (begun !== "" || !name.startsWith(".")),
+  );
+  const [first] = fits;
+  if (first === undefined) return typed;
+  const common = fits.map(({ name }) => name).reduce(commonStart);
+  const slash = fits.length === 1 && first.isDirectory() ? "/" : "";
+  return folder + (common.length < begun.length ? begun : common) + slash;
+}
+
+function commonStart(one: string, other: string): string {
+  let length = 0;
+  while (length < one.length && one[length] === other[length]) length += 1;
+  return one.slice(0, length);
+}
+
+/** How a path is shown: below the working folder by what follows it. */
+function toShortPath(path: string, { workingDirectory }: Where): string {
+  return dirname(path) === workingDirectory ? `./${basename(path)}` : path;
 }

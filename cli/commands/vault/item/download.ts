@@ -1,62 +1,56 @@
-import { vault } from "../../../client/operations.ts";
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { Command } from "commander";
+import { vault } from "../../../client/operations.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError, DryRun, usageError } from "../../../errors.ts";
 import { size } from "../../../output/cells.ts";
 import { shapeList } from "../../../output/spec.ts";
-import { finishBatch, resultFields, runTasks } from "../../batch.ts";
-import { createItemFinder } from "../find-item.ts";
-import { toItemAddress } from "../item-address.ts";
-import { createDownloads, type Downloaded } from "./receive/downloads.ts";
-import { findSource } from "./find-source.ts";
-import { openLocalFolder } from "./receive/local-files.ts";
-import { toPatient } from "./patient.ts";
-import { openFile } from "./receive/file-source.ts";
-import { streamItem } from "./receive/stream-item.ts";
+import { finishBatch, resultFields, runTasks } from "../../../support/batch.ts";
+import { createItemFinder } from "../../../support/find-item.ts";
+import { toItemAddress } from "../../../support/item-address.ts";
+import type { CommandModule } from "../../../tree/entry.ts";
+import { createDownloads, type Downloaded } from "./downloads.ts";
+import { openLocalFolder } from "./local-files.ts";
+import { findSource } from "./lookup.ts";
+import { openFile, streamItem } from "./receive-file.ts";
 import {
   addTransferFlags,
   isSummedUp,
   showTransfer,
+  toPatient,
   toSummary,
   toTransferOptions,
   type TransferFlags,
   type TransferOptions,
 } from "./transfer.ts";
 
-export const operations = [
-  vault.listConnections,
-  vault.listItems,
-  vault.getItemDetail,
-  vault.downloadItem,
-];
-export const output = shapeList({
-  ...resultFields,
-  path: "string?",
-  size: "integer?",
-  skipped: "string?",
-});
-export const completions = { items: "items" } as const;
-export const writes = true;
-
-/** What the command was given. */
 export interface ItemDownloadOptions extends TransferOptions {
   readonly items: readonly string[];
   /** A file, a folder, or `-` for standard output. */
   readonly output: string;
 }
 
-export function define(command: Command, cli: CliContext, run = runItemDownload): void {
-  command
-    .argument("<items...>", "CONNECTION:/path, or an item's id")
-    .option("-o, --output <target>", "a file, a folder, or - for standard output", ".");
-  addTransferFlags(command)
-    .option("--force", "replace existing files, send bytes to a terminal")
-    .action((items: readonly string[], flags: TransferFlags & { readonly output: string }) =>
-      run(cli, { items, output: flags.output, ...toTransferOptions(flags) }),
-    );
-}
+export const download = {
+  operations: [vault.listConnections, vault.listItems, vault.getItemDetail, vault.downloadItem],
+  output: shapeList({
+    ...resultFields,
+    path: "string?",
+    size: "integer?",
+    skipped: "string?",
+  }),
+  completions: { items: "items" },
+  writes: true,
+  define(command, cli, run = runItemDownload): void {
+    command
+      .argument("<items...>", "CONNECTION:/path, or an item's id")
+      .option("-o, --output <target>", "a file, a folder, or - for standard output", ".");
+    addTransferFlags(command)
+      .option("--force", "replace existing files, send bytes to a terminal")
+      .action((items: readonly string[], flags: TransferFlags & { readonly output: string }) =>
+        run(cli, { items, output: flags.output, ...toTransferOptions(flags) }),
+      );
+  },
+} satisfies CommandModule;
 
 /**
  * Downloads files, several at one time, and with `recursive` folders with everything in them. A file appears under its

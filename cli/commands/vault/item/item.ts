@@ -1,25 +1,202 @@
-import { type Entry, verb } from "../../../command.ts";
+import type { z } from "zod";
+import type { itemDetail } from "../../../../daemon/contract/vault/cloud/shapes.ts";
+import { vault } from "../../../client/operations.ts";
+import type { CliContext } from "../../../context.ts";
+import { CliError, usageError } from "../../../errors.ts";
+import { type Column, size, time } from "../../../output/cells.ts";
+import { sanitizeText } from "../../../output/sanitize.ts";
+import { resourceOf } from "../../../output/spec.ts";
+import { createItemFinder, findItem } from "../../../support/find-item.ts";
+import { toItemAddress } from "../../../support/item-address.ts";
+import { type CommandModule, type Entry, verb } from "../../../tree/entry.ts";
+import { refusingClearly } from "./lookup.ts";
+import { streamItem } from "./receive-file.ts";
 
 export const entries: readonly Entry[] = [
-  verb("list", "List a folder", () => import("./list.ts"), { aliases: ["ls"] }),
-  verb("tree", "List a folder with everything below it", () => import("./tree.ts")),
-  verb("browse", "Look through your storages on a screen", () => import("./browse.ts")),
-  verb("view", "Show what is known of an item", () => import("./view.ts")),
+  verb("list", "List a folder", async () => (await import("./list.ts")).listItems, {
+    aliases: ["ls"],
+  }),
   verb(
-    "open",
-    "Put on record that an item is opened, and show its address",
-    () => import("./open.ts"),
+    "tree",
+    "List a folder with everything below it",
+    async () => (await import("./list.ts")).listTree,
   ),
-  verb("cat", "Write files to standard output", () => import("./cat.ts")),
-  verb("upload", "Upload files and folders into a folder", () => import("./upload.ts"), {
-    aliases: ["put"],
+  verb(
+    "browse",
+    "Look through your storages on a screen",
+    async () => (await import("./browse.ts")).browse,
+  ),
+  verb("view", "Show what is known of an item", () => viewItem),
+  verb("open", "Put on record that an item is opened, and show its address", () => openItem),
+  verb("cat", "Write files to standard output", () => cat),
+  verb(
+    "upload",
+    "Upload files and folders into a folder",
+    async () => (await import("./upload.ts")).upload,
+    {
+      aliases: ["put"],
+    },
+  ),
+  verb(
+    "download",
+    "Download files and folders",
+    async () => (await import("./download.ts")).download,
+    {
+      aliases: ["get"],
+    },
+  ),
+  verb("mkdir", "Make a folder", async () => (await import("./change.ts")).makeFolder),
+  verb("rename", "Give an item another name", async () => (await import("./change.ts")).renameItem),
+  verb(
+    "move",
+    "Put an item into another folder",
+    async () => (await import("./change.ts")).moveItems,
+    { aliases: ["mv"] },
+  ),
+  verb("delete", "Delete items", async () => (await import("./change.ts")).deleteItems, {
+    aliases: ["rm"],
   }),
-  verb("download", "Download files and folders", () => import("./download.ts"), {
-    aliases: ["get"],
-  }),
-  verb("mkdir", "Make a folder", () => import("./mkdir.ts")),
-  verb("rename", "Give an item another name", () => import("./rename.ts")),
-  verb("move", "Put an item into another folder", () => import("./move.ts"), { aliases: ["mv"] }),
-  verb("delete", "Delete items", () => import("./delete.ts"), { aliases: ["rm"] }),
-  verb("analyze", "Have an item's text extracted and classified", () => import("./analyze.ts")),
+  verb("analyze", "Have an item's text extracted and classified", () => analyzeItem),
 ];
+
+interface ItemViewOptions {
+  readonly item: string;
+}
+
+export const viewItem = {
+  operations: [vault.listConnections, vault.listItems, vault.getItemDetail],
+  output: resourceOf(vault.getItemDetail),
+  completions: { item: "items" },
+  define(command, cli, run = runItemView): void {
+    command
+      .argument("<item>", "CONNECTION:/path, or an item's id")
+      .action((item: string) => run(cli, { item }));
+  },
+} satisfies CommandModule;
+
+/** Prints what is known of an item; the provider is not asked for it. */
+async function runItemView(cli: CliContext, { item }: ItemViewOptions): Promise<void> {
+  const found = await findItem(createItemFinder(cli), item);
+  const asking = cli.client.call(vault.getItemDetail, {
+    params: { connection_id: found.connection.id, item_id: found.id },
+  });
+  const { body } = await asking.catch(refusingClearly(cli, item, found));
+  await cli.output.resource(body, detailColumns);
+}
+
+const detailColumns: readonly Column<z.output<typeof itemDetail>>[] = [
+  { header: "name", cell: ({ name }) => name },
+  { header: "kind", cell: ({ kind }) => kind },
+  { header: "location", cell: ({ location }) => location },
+  { header: "connection", cell: ({ display_name: name }) => name },
+  { header: "size", cell: (one) => size(one.size) },
+  { header: "modified", cell: ({ modified_at: modifiedAt }) => time(modifiedAt) },
+  { header: "type", cell: ({ content_type: contentType }) => contentType },
+  { header: "etag", cell: ({ etag }) => etag },
+  { header: "analysis", cell: ({ analysis_status: status }) => status },
+  { header: "topics", cell: ({ topics }) => topics },
+  { header: "stale", cell: ({ is_stale: isStale }) => isStale },
+  { header: "id", cell: ({ provider_item_id: id }) => id },
+];
+
+interface ItemOpenOptions {
+  readonly item: string;
+}
+
+export const openItem = {
+  operations: [vault.listConnections, vault.listItems, vault.openItem],
+  output: resourceOf(vault.openItem),
+  completions: { item: "items" },
+  define(command, cli, run = runItemOpen): void {
+    command
+      .argument("<item>", "CONNECTION:/path, or an item's id")
+      .action((item: string) => run(cli, { item }));
+  },
+} satisfies CommandModule;
+
+/** Puts on record that an item is opened, and prints the address of its bytes; it takes the vault's access token. */
+async function runItemOpen(cli: CliContext, { item }: ItemOpenOptions): Promise<void> {
+  const found = await findItem(createItemFinder(cli), item);
+  const asking = cli.client.call(vault.openItem, {
+    params: { connection_id: found.connection.id, item_id: found.id },
+  });
+  const { body } = await asking.catch(refusingClearly(cli, item, found));
+  const { url } = await cli.client.target();
+  await cli.output.text(`${url}${body.url}\n`, body);
+}
+
+interface ItemAnalyzeOptions {
+  readonly item: string;
+}
+
+export const analyzeItem = {
+  operations: [vault.listConnections, vault.listItems, vault.analyzeItem],
+  output: resourceOf(vault.analyzeItem, 202),
+  completions: { item: "items" },
+  define(command, cli, run = runItemAnalyze): void {
+    command
+      .argument("<item>", "CONNECTION:/path/to/file, or an item's id")
+      .action((item: string) => run(cli, { item }));
+  },
+} satisfies CommandModule;
+
+/** Asks for an item's text to be extracted and classified; "croft vault item view" shows how far it is. */
+async function runItemAnalyze(cli: CliContext, { item }: ItemAnalyzeOptions): Promise<void> {
+  const found = await findItem(createItemFinder(cli), item);
+  const asking = cli.client.call(vault.analyzeItem, {
+    params: { connection_id: found.connection.id, item_id: found.id },
+  });
+  const { body } = await asking.catch(refusingClearly(cli, item, found));
+  await cli.output.done(body, `${item} waits to be analysed.`);
+}
+
+interface ItemCatOptions {
+  readonly items: readonly string[];
+}
+
+export const cat = {
+  operations: [vault.listConnections, vault.listItems, vault.downloadItem],
+  output: { kind: "bytes" },
+  completions: { items: "items" },
+  define(command, cli, run = runItemCat): void {
+    command
+      .argument("<items...>", "CONNECTION:/path/to/file, or an item's id")
+      .action((items: readonly string[]) => run(cli, { items }));
+  },
+} satisfies CommandModule;
+
+/** Writes the bytes of files to standard output, one after the other. A terminal gets text only, unless forced. */
+async function runItemCat(cli: CliContext, { items }: ItemCatOptions): Promise<void> {
+  if (cli.output.isMachine)
+    throw usageError("bytes do not go with machine output", "leave the output flags away");
+  const isFiltered = cli.io.isOutputTerminal && !cli.flags.force;
+  const finder = createItemFinder(cli);
+  for (const word of items) {
+    const { connection, id, item } = await finder.find(toItemAddress(word));
+    if (id === "" || item?.kind === "folder")
+      throw new CliError("unsupported", `${word} is a folder; only files have bytes`);
+    const params = { connection_id: connection.id, item_id: id };
+    const opened = await cli.client.download(vault.downloadItem, { params });
+    try {
+      if (isFiltered && !isText(opened.headers["content-type"]))
+        throw usageError(
+          "the terminal would show raw bytes",
+          '"croft vault item download" writes a file, --force shows them anyway',
+        );
+      const write = isFiltered ? textWriter(cli) : (chunk: Uint8Array) => cli.io.write(chunk);
+      await streamItem(cli, { params, name: word, opened }, write);
+    } finally {
+      opened.stream.destroy();
+    }
+  }
+}
+
+/** Writes chunks of UTF-8 text without the characters that a terminal acts on. */
+function textWriter(cli: CliContext): (chunk: Uint8Array) => Promise<void> {
+  const decoder = new TextDecoder();
+  return (chunk) => cli.io.write(sanitizeText(decoder.decode(chunk, { stream: true })));
+}
+
+function isText(contentType: unknown): boolean {
+  return /^(text\/|application\/(json|xml|yaml)\b)/.test(String(contentType ?? ""));
+}

@@ -1,32 +1,33 @@
 import { vault } from "../../../client/operations.ts";
-import type { Command } from "commander";
 import type { CliContext } from "../../../context.ts";
+import { usageError } from "../../../errors.ts";
 import { type Column, size, time } from "../../../output/cells.ts";
 import { type Page, type PageSource, wholeList } from "../../../output/pages.ts";
-import { listOf } from "../../../output/spec.ts";
-import { createItemFinder, findListingFailure, type WireItem } from "../find-item.ts";
-import { toItemAddress } from "../item-address.ts";
-import { findSource, refusingClearly } from "./find-source.ts";
+import { listOf, shapeList } from "../../../output/spec.ts";
+import { createItemFinder, findListingFailure, type WireItem } from "../../../support/find-item.ts";
+import { toItemAddress } from "../../../support/item-address.ts";
+import type { CommandModule } from "../../../tree/entry.ts";
+import { findSource, readFolder, refusingClearly } from "./lookup.ts";
 
-export const operations = [vault.listConnections, vault.listItems, vault.getItemDetail];
-export const output = listOf(vault.listItems, "items");
-export const completions = { folder: "items" } as const;
-
-/** What the command was given. */
 export interface ItemListOptions {
   readonly folder: string;
   /** List the folder at the provider, however fresh the last listing is. */
   readonly refresh: boolean;
 }
 
-export function define(command: Command, cli: CliContext, run = runItemList): void {
-  command
-    .argument("<folder>", "CONNECTION:/path, or a folder's id; CONNECTION:/ is the top")
-    .option("--refresh", "list the folder at the provider now")
-    .action((folder: string, flags: { readonly refresh?: true }) =>
-      run(cli, { folder, refresh: flags.refresh === true }),
-    );
-}
+export const listItems = {
+  operations: [vault.listConnections, vault.listItems, vault.getItemDetail],
+  output: listOf(vault.listItems, "items"),
+  completions: { folder: "items" },
+  define(command, cli, run = runItemList): void {
+    command
+      .argument("<folder>", "CONNECTION:/path, or a folder's id; CONNECTION:/ is the top")
+      .option("--refresh", "list the folder at the provider now")
+      .action((folder: string, flags: { readonly refresh?: true }) =>
+        run(cli, { folder, refresh: flags.refresh === true }),
+      );
+  },
+} satisfies CommandModule;
 
 /** Prints the items of a folder, folders first; a file is its own list. */
 export async function runItemList(
@@ -97,3 +98,87 @@ const itemColumns: readonly Column<WireItem>[] = [
   { header: "type", cell: ({ content_type: contentType }) => contentType },
   { header: "id", cell: ({ provider_item_id: id }) => id },
 ];
+
+interface ItemTreeOptions {
+  readonly folder: string;
+  /** How many levels are shown; undefined is all. */
+  readonly depth?: number;
+}
+
+export const listTree = {
+  operations: [vault.listConnections, vault.listItems, vault.getItemDetail],
+  output: shapeList({
+    path: "string",
+    depth: "integer",
+    kind: "string",
+    name: "string",
+    size: "integer?",
+    modified_at: "string?",
+    provider_item_id: "string",
+  }),
+  completions: { folder: "items" },
+  define(command, cli, run = runItemTree): void {
+    command
+      .argument("<folder>", "CONNECTION:/path, or a folder's id; CONNECTION:/ is the top")
+      .option("--depth <levels>", "how many levels to show", toDepth)
+      .action((folder: string, { depth }: { readonly depth?: number }) =>
+        run(cli, { folder, ...(depth === undefined ? {} : { depth }) }),
+      );
+  },
+} satisfies CommandModule;
+
+/** Prints everything below a folder, each folder followed by what is in it. */
+async function runItemTree(
+  cli: CliContext,
+  { folder, depth = Number.POSITIVE_INFINITY }: ItemTreeOptions,
+): Promise<void> {
+  const found = await findSource(cli, createItemFinder(cli), toItemAddress(folder));
+  const entries: TreeEntry[] = [];
+  const connectionId = found.connection.id;
+  if (found.item?.kind === "file") entries.push(toEntry(found.item, "", 1));
+  else await walk(found.id, "", 1).catch(refusingClearly(cli, folder, found));
+  await cli.output.list(wholeList(entries), [
+    { header: "path", cell: ({ path }) => path },
+    { header: "size", cell: (one) => size(one.size) },
+    { header: "modified", cell: (one) => time(one.modified_at) },
+  ]);
+
+  async function walk(parent: string, above: string, level: number): Promise<void> {
+    const { items } = await readFolder(cli, connectionId, parent, false);
+    for (const item of items) {
+      const entry = toEntry(item, above, level);
+      entries.push(entry);
+      if (item.kind === "folder" && level < depth)
+        await walk(item.provider_item_id, entry.path, level + 1);
+    }
+  }
+}
+
+interface TreeEntry {
+  /** From the folder that was asked for; a folder ends in a slash. */
+  readonly path: string;
+  readonly depth: number;
+  readonly kind: string;
+  readonly name: string;
+  readonly size: number | null;
+  readonly modified_at: string | null;
+  readonly provider_item_id: string;
+}
+
+function toEntry(item: WireItem, above: string, depth: number): TreeEntry {
+  return {
+    path: `${above}${item.name}${item.kind === "folder" ? "/" : ""}`,
+    depth,
+    kind: item.kind,
+    name: item.name,
+    size: item.size,
+    modified_at: item.modified_at,
+    provider_item_id: item.provider_item_id,
+  };
+}
+
+function toDepth(text: string): number {
+  const depth = Number(text);
+  if (Number.isInteger(depth) && depth > 0) return depth;
+  throw usageError(`--depth takes a number from 1, not ${JSON.stringify(text)}`);
+}

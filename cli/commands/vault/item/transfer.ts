@@ -1,11 +1,12 @@
 import type { Stats } from "node:fs";
 import type { Command } from "commander";
+import type { Client } from "../../../client/client.ts";
 import type { CliContext } from "../../../context.ts";
-import { usageError } from "../../../errors.ts";
+import { CliError, usageError } from "../../../errors.ts";
 import { toSizeText } from "../../../output/cells.ts";
 import type { Progress, Transfer } from "../../../output/progress.ts";
-import type { Outcome } from "../../batch.ts";
-import type { WireItem } from "../find-item.ts";
+import type { Outcome } from "../../../support/batch.ts";
+import type { WireItem } from "../../../support/find-item.ts";
 
 /** What `upload` and `download` have in common on a line. */
 export interface TransferOptions {
@@ -76,7 +77,7 @@ export async function showTransfer<T>(
 }
 
 /** What became of a file that was left as it is, or passed over. */
-export interface Moved {
+interface Moved {
   readonly size: number | null;
   readonly skipped: string | null;
 }
@@ -101,4 +102,65 @@ function toCount(text: string): number {
   const count = Number(text);
   if (/^\d{1,2}$/.test(text) && count >= 1 && count <= 32) return count;
   throw usageError(`--transfers takes a number from 1 to 32, not ${JSON.stringify(text)}`);
+}
+
+/** A server that wants a longer pause is not waited for. */
+const longestPauseSeconds = 15 * 60;
+
+/** Pauses for one request. After so many, others take all that the server gives. */
+const pausesMax = 20;
+
+/**
+ * The same context with a client that waits where the daemon or a provider takes no more requests for now: whoever moves
+ * hundreds of files meets such limits as a matter of course. Only refusals that say when to try again are waited for,
+ * and what runs at the same time waits as well. A connection that has to be reconnected is not asked for the rest.
+ */
+export function toPatient(cli: CliContext, progress: Progress): CliContext {
+  let pause: Promise<void> | undefined;
+  const shut = new Map<unknown, CliError>();
+
+  async function repeat<T>(
+    input: { readonly params?: unknown } | undefined,
+    request: () => Promise<T>,
+    canRepeat = true,
+  ): Promise<T> {
+    const params = input?.params as { readonly connection_id?: unknown } | undefined;
+    const connection = params?.connection_id;
+    for (let pauses = 0; ; pauses++) {
+      await pause;
+      const refusal = shut.get(connection);
+      if (refusal !== undefined) throw refusal;
+      try {
+        return await request();
+      } catch (error) {
+        if (!(error instanceof CliError)) throw error;
+        if (error.code === "reauth_required") shut.set(connection, error);
+        const seconds = error.details.retryAfterSeconds;
+        if (seconds === undefined || seconds > longestPauseSeconds) throw error;
+        if (!canRepeat || pauses === pausesMax) throw error;
+        pause ??= wait(seconds);
+      }
+    }
+  }
+
+  async function wait(seconds: number): Promise<void> {
+    progress.waiting(seconds);
+    try {
+      await cli.system.sleep(seconds * 1000, cli.signal);
+    } finally {
+      pause = undefined;
+    }
+  }
+
+  const client: Client = {
+    ...cli.client,
+    call: (operation, input, options) =>
+      repeat(input, () => cli.client.call(operation, input, options)),
+    download: (operation, input, options) =>
+      repeat(input, () => cli.client.download(operation, input, options)),
+    upload: (operation, input, form) =>
+      repeat(input, () => cli.client.upload(operation, input, form), form.canRestart),
+  };
+  // Not a copy: the members of a context are made when they are first used.
+  return Object.create(cli, { client: { value: client } }) as CliContext;
 }

@@ -1,25 +1,30 @@
 import { vault } from "../../../client/operations.ts";
-import type { Command } from "commander";
 import type { CliContext } from "../../../context.ts";
 import { usageError } from "../../../errors.ts";
 import { size } from "../../../output/cells.ts";
 import { type FieldType, shapeList } from "../../../output/spec.ts";
-import { finishBatch, resultFields, runTasks } from "../../batch.ts";
-import { createItemFinder, type FoundItem } from "../find-item.ts";
-import { noSuchItem, toAddressText, toItemAddress } from "../item-address.ts";
-import { findFolder } from "./find-source.ts";
-import { toPatient } from "./patient.ts";
-import { enterOrPlan, openRemoteFolder, type RemoteFolder } from "./send/remote-folder.ts";
-import { type Uploaded } from "./send/send-file.ts";
+import { finishBatch, resultFields, runTasks } from "../../../support/batch.ts";
+import { createItemFinder, type FoundItem } from "../../../support/find-item.ts";
+import { noSuchItem, toAddressText, toItemAddress } from "../../../support/item-address.ts";
+import type { CommandModule } from "../../../tree/entry.ts";
+import { findFolder } from "./lookup.ts";
+import type { Uploaded } from "./send-file.ts";
 import {
   addTransferFlags,
   isSummedUp,
+  toPatient,
   toSummary,
   toTransferOptions,
   type TransferFlags,
   type TransferOptions,
 } from "./transfer.ts";
-import { createUploads, type UploadTarget } from "./send/uploads.ts";
+import {
+  createUploads,
+  enterOrPlan,
+  openRemoteFolder,
+  type RemoteFolder,
+  type UploadTarget,
+} from "./uploads.ts";
 
 const uploadFields: Readonly<Record<string, FieldType>> = {
   ...resultFields,
@@ -31,17 +36,6 @@ const uploadFields: Readonly<Record<string, FieldType>> = {
   skipped: "string?",
 };
 
-export const operations = [
-  vault.listConnections,
-  vault.listItems,
-  vault.getItemDetail,
-  vault.createFolder,
-  vault.uploadItem,
-];
-export const output = shapeList(uploadFields);
-export const completions = { files: "transfers" } as const;
-
-/** What the command was given. */
 export interface ItemUploadOptions extends TransferOptions {
   /** Local files and folders; `-` is standard input. */
   readonly sources: readonly string[];
@@ -49,23 +43,34 @@ export interface ItemUploadOptions extends TransferOptions {
   readonly target: string;
 }
 
-export function define(command: Command, cli: CliContext, run = runItemUpload): void {
-  command
-    .argument("<files...>", "files to upload (- is standard input), then CONNECTION:/folder")
-    .usage("<file...> CONNECTION:/path [flags]");
-  addTransferFlags(command).action((words: readonly string[], flags: TransferFlags) => {
-    const sources = words.slice(0, -1);
-    if (sources.length === 0) throw usageError("give files and then CONNECTION:/path");
-    const target = words.at(-1) ?? "";
-    // Else the last of the files would be taken for an id.
-    if (!target.includes(":"))
-      throw usageError(
-        `${target} is no folder of a connection`,
-        "write CONNECTION:/path at the end",
-      );
-    return run(cli, { sources, target, ...toTransferOptions(flags) });
-  });
-}
+export const upload = {
+  operations: [
+    vault.listConnections,
+    vault.listItems,
+    vault.getItemDetail,
+    vault.createFolder,
+    vault.uploadItem,
+  ],
+  output: shapeList(uploadFields),
+  completions: { files: "transfers" },
+  define(command, cli, run = runItemUpload): void {
+    command
+      .argument("<files...>", "files to upload (- is standard input), then CONNECTION:/folder")
+      .usage("<file...> CONNECTION:/path [flags]");
+    addTransferFlags(command).action((words: readonly string[], flags: TransferFlags) => {
+      const sources = words.slice(0, -1);
+      if (sources.length === 0) throw usageError("give files and then CONNECTION:/path");
+      const target = words.at(-1) ?? "";
+      // Else the last of the files would be taken for an id.
+      if (!target.includes(":"))
+        throw usageError(
+          `${target} is no folder of a connection`,
+          "write CONNECTION:/path at the end",
+        );
+      return run(cli, { sources, target, ...toTransferOptions(flags) });
+    });
+  },
+} satisfies CommandModule;
 
 /**
  * Uploads files, several at one time, and with `recursive` folders with everything in them. Nothing is ever overwritten: a

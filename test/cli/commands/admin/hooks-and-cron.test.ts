@@ -1,17 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { define as runCron } from "../../../../cli/commands/admin/cron/run.ts";
-import { define as createHook } from "../../../../cli/commands/admin/hook/create.ts";
-import { define as deleteHook } from "../../../../cli/commands/admin/hook/delete.ts";
-import { define as listDeliveries } from "../../../../cli/commands/admin/hook/delivery-list.ts";
-import { define as redeliver } from "../../../../cli/commands/admin/hook/delivery-redeliver.ts";
-import { define as viewDelivery } from "../../../../cli/commands/admin/hook/delivery-view.ts";
-import { define as editHook } from "../../../../cli/commands/admin/hook/edit.ts";
-import { define as listHooks } from "../../../../cli/commands/admin/hook/list.ts";
-import { define as viewHook } from "../../../../cli/commands/admin/hook/view.ts";
+import { runCronTask } from "../../../../cli/commands/admin/cron.ts";
+import { createHookCommands } from "../../../../cli/commands/hook/hook.ts";
 import { startTestDaemon, type TestDaemon } from "../../../support/daemon.ts";
 import { type Receiver, startReceiver } from "../../../support/receiver.ts";
 import { optionsOf } from "../../support/parse-line.ts";
 import { type FakeSystemOptions, type Ran, runCli, temporaryHome } from "../../support/run-cli.ts";
+
+const hooks = createHookCommands("site");
 
 /** What a line's words become. */
 type Read = (words: readonly string[]) => Promise<object>;
@@ -22,20 +17,16 @@ const reading =
 
 describe("a line becomes options", () => {
   test.each<[Read, string, object]>([
-    [reading(listHooks), "--type all", { type: "all" }],
-    [reading(viewHook), "7", { id: "7" }],
-    [reading(deleteHook), "7", { id: "7" }],
+    [reading(hooks.list.define), "--type all", { type: "all" }],
+    [reading(hooks.view.define), "7", { id: "7" }],
+    [reading(hooks.remove.define), "7", { id: "7" }],
+    [reading(hooks.create.define), "http://a/", { target: "http://a/" }],
     [
-      reading(createHook),
-      "http://a/",
-      { url: "http://a/", type: "gitea", default: false, inactive: false },
-    ],
-    [
-      reading(createHook),
+      reading(hooks.create.define),
       "http://a/ --type slack --default --inactive --content-type form --event push create --branch-filter main " +
         "--name n --channel c --slack-username u --icon-url i --color r --secret-stdin",
       {
-        url: "http://a/",
+        target: "http://a/",
         type: "slack",
         default: true,
         inactive: true,
@@ -51,14 +42,14 @@ describe("a line becomes options", () => {
       },
     ],
     [
-      reading(editHook),
+      reading(hooks.edit.define),
       "7 --target http://b/ --active false --clear-authorization-header",
       { id: "7", target: "http://b/", active: "false", clearAuthorizationHeader: true },
     ],
-    [reading(listDeliveries), "7 --state failed", { id: "7", state: "failed" }],
-    [reading(viewDelivery), "7 8", { id: "7", deliveryId: "8" }],
-    [reading(redeliver), "7 8", { id: "7", deliveryId: "8" }],
-    [reading(runCron), "backup_database", { task: "backup_database" }],
+    [reading(hooks.listDeliveries.define), "7 --state failed", { id: "7", state: "failed" }],
+    [reading(hooks.viewDelivery.define), "7 8", { id: "7", deliveryId: "8" }],
+    [reading(hooks.redeliver.define), "7 8", { id: "7", deliveryId: "8" }],
+    [reading(runCronTask.define), "backup_database", { task: "backup_database" }],
   ])("%#", async (read, line, options) =>
     expect(await read(line.split(" "))).toMatchObject(options),
   );

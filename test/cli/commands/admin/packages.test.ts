@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { define as defineDelete } from "../../../../cli/commands/admin/package/delete.ts";
 import {
-  define as defineList,
+  deletePackage,
+  listPackages,
   type PackageListOptions,
-} from "../../../../cli/commands/admin/package/list.ts";
-import type { PackageVersionOptions } from "../../../../cli/commands/admin/package/version-arguments.ts";
+  type PackageVersionOptions,
+} from "../../../../cli/commands/admin/package.ts";
 import { startTestDaemon, type TestDaemon } from "../../../support/daemon.ts";
 import { optionsOf } from "../../support/parse-line.ts";
-import { runCli, temporaryHome, type Ran } from "../../support/run-cli.ts";
+import { type Ran, runCli, temporaryHome } from "../../support/run-cli.ts";
 
 let daemon: TestDaemon;
 let token: string;
@@ -36,13 +36,13 @@ function croft(line: string): Promise<Ran> {
 describe("the line becomes options", () => {
   test("of a list", async () => {
     expect(
-      await optionsOf<PackageListOptions>(defineList, ["--type", "npm", "--search", "x"]),
+      await optionsOf<PackageListOptions>(listPackages.define, ["--type", "npm", "--search", "x"]),
     ).toEqual({ type: "npm", search: "x" });
   });
 
   test("of a version", async () => {
     const line = ["keeper", "npm", "@scope/name", "1.0.0"];
-    expect(await optionsOf<PackageVersionOptions>(defineDelete, line)).toEqual({
+    expect(await optionsOf<PackageVersionOptions>(deletePackage.define, line)).toEqual({
       owner: "keeper",
       type: "npm",
       name: "@scope/name",

@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
-import { define as defineAdopt } from "../../../../cli/commands/admin/unadopted/adopt.ts";
-import { define as defineDelete } from "../../../../cli/commands/admin/unadopted/delete.ts";
-import { define as defineList } from "../../../../cli/commands/admin/unadopted/list.ts";
+import {
+  adoptUnadopted,
+  deleteUnadopted,
+  listUnadopted,
+} from "../../../../cli/commands/admin/unadopted.ts";
 import { fakeDaemon } from "../../support/fake-daemon.ts";
 import { optionsOf } from "../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";
@@ -11,9 +13,9 @@ const unadopted = "/api/v1/admin/unadopted";
 const total = (count: number) => ({ headers: { "X-Total-Count": String(count) } });
 
 test("patterns are taken as they stand", async () => {
-  expect(await optionsOf(defineList, [])).toEqual({});
-  expect(await optionsOf(defineList, ["m*"])).toEqual({ pattern: "m*" });
-  for (const define of [defineAdopt, defineDelete])
+  expect(await optionsOf(listUnadopted.define, [])).toEqual({});
+  expect(await optionsOf(listUnadopted.define, ["m*"])).toEqual({ pattern: "m*" });
+  for (const define of [adoptUnadopted.define, deleteUnadopted.define])
     expect(await optionsOf(define, ["a/b", "c/*"])).toEqual({ patterns: ["a/b", "c/*"] });
 });
 

@@ -1,25 +1,29 @@
 import { chmod, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { define as defineGet, type ConfigGetOptions } from "../../../../cli/commands/config/get.ts";
-import { define as defineSet, type ConfigSetOptions } from "../../../../cli/commands/config/set.ts";
+import {
+  type ConfigGetOptions,
+  type ConfigSetOptions,
+  getConfig,
+  setConfig,
+} from "../../../../cli/commands/config.ts";
 import { listSettings } from "../../../../daemon/settings/settings.ts";
 import { skipUnless } from "../../../support/skip.ts";
 import { optionsOf } from "../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";
 
 test("the lines become options", async () => {
-  expect(await optionsOf<ConfigGetOptions>(defineGet, ["port"])).toEqual({ key: "port" });
-  expect(await optionsOf<ConfigSetOptions>(defineSet, ["port", "8000"])).toEqual({
+  expect(await optionsOf<ConfigGetOptions>(getConfig.define, ["port"])).toEqual({ key: "port" });
+  expect(await optionsOf<ConfigSetOptions>(setConfig.define, ["port", "8000"])).toEqual({
     key: "port",
     value: "8000",
   });
-  expect(await optionsOf<ConfigSetOptions>(defineSet, ["port", "--unset"])).toEqual({
+  expect(await optionsOf<ConfigSetOptions>(setConfig.define, ["port", "--unset"])).toEqual({
     key: "port",
     value: undefined,
   });
-  await expect(optionsOf(defineSet, ["port"])).rejects.toMatchObject({ code: "usage" });
-  await expect(optionsOf(defineSet, ["port", "1", "--unset"])).rejects.toMatchObject({
+  await expect(optionsOf(setConfig.define, ["port"])).rejects.toMatchObject({ code: "usage" });
+  await expect(optionsOf(setConfig.define, ["port", "1", "--unset"])).rejects.toMatchObject({
     code: "usage",
   });
 });

@@ -2,17 +2,13 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
-  define as defineLogs,
+  daemonLogs,
   type DaemonLogsOptions,
-} from "../../../../cli/commands/daemon/logs.ts";
-import {
-  define as defineStop,
   type DaemonStopOptions,
-} from "../../../../cli/commands/daemon/stop.ts";
-import {
-  define as defineWait,
   type DaemonWaitOptions,
-} from "../../../../cli/commands/daemon/wait.ts";
+  stopDaemon,
+  waitDaemon,
+} from "../../../../cli/commands/daemon.ts";
 import { run } from "../../../../cli/main.ts";
 import { fakeDaemon } from "../../support/fake-daemon.ts";
 import { optionsOf } from "../../support/parse-line.ts";
@@ -31,15 +27,15 @@ async function stopped(home: string, url: string): Promise<void> {
 }
 
 test("the lines become options", async () => {
-  expect(await optionsOf<DaemonStopOptions>(defineStop, ["--timeout", "5"])).toEqual({
+  expect(await optionsOf<DaemonStopOptions>(stopDaemon.define, ["--timeout", "5"])).toEqual({
     timeoutSeconds: 5,
   });
-  expect(await optionsOf<DaemonWaitOptions>(defineWait, [])).toEqual({ timeoutSeconds: 30 });
-  expect(await optionsOf<DaemonLogsOptions>(defineLogs, ["-n", "3", "-f"])).toEqual({
+  expect(await optionsOf<DaemonWaitOptions>(waitDaemon.define, [])).toEqual({ timeoutSeconds: 30 });
+  expect(await optionsOf<DaemonLogsOptions>(daemonLogs.define, ["-n", "3", "-f"])).toEqual({
     lines: 3,
     follow: true,
   });
-  await expect(optionsOf(defineStop, ["--timeout", "soon"])).rejects.toMatchObject({
+  await expect(optionsOf(stopDaemon.define, ["--timeout", "soon"])).rejects.toMatchObject({
     code: "usage",
   });
 });

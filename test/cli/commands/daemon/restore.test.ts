@@ -2,7 +2,7 @@ import { copyFile, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promi
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { describe, expect, test } from "vitest";
-import { define, type DaemonRestoreOptions } from "../../../../cli/commands/daemon/restore.ts";
+import { type DaemonRestoreOptions, restoreDaemon } from "../../../../cli/commands/daemon.ts";
 import { startDaemon } from "../../../../daemon/main.ts";
 import { testInput } from "../../../support/daemon.ts";
 import { optionsOf } from "../../support/parse-line.ts";
@@ -22,8 +22,12 @@ const restore = (home: string, ...words: string[]) =>
   runCli(["daemon", "restore", "--yes", "--json", ...words], { home });
 
 test("the line becomes options", async () => {
-  expect(await optionsOf<DaemonRestoreOptions>(define, [])).toEqual({ copy: "latest" });
-  expect(await optionsOf<DaemonRestoreOptions>(define, ["a.db"])).toEqual({ copy: "a.db" });
+  expect(await optionsOf<DaemonRestoreOptions>(restoreDaemon.define, [])).toEqual({
+    copy: "latest",
+  });
+  expect(await optionsOf<DaemonRestoreOptions>(restoreDaemon.define, ["a.db"])).toEqual({
+    copy: "a.db",
+  });
 });
 
 describe("daemon restore", () => {

@@ -1,7 +1,5 @@
 import { expect, test } from "vitest";
-import { define as defineCreate } from "../../../../cli/commands/issue/create.ts";
-import { define as defineEdit } from "../../../../cli/commands/issue/edit.ts";
-import { define as defineView } from "../../../../cli/commands/issue/view.ts";
+import { createIssue, editIssue, viewIssue } from "../../../../cli/commands/issue.ts";
 import { fakeDaemon } from "../../support/fake-daemon.ts";
 import { optionsOf } from "../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";
@@ -37,14 +35,14 @@ async function runSignedIn(
 }
 
 test("an issue is named by repository and number", async () => {
-  expect(await optionsOf(defineView, ["mira/notes#3", "--comments"])).toEqual({
+  expect(await optionsOf(viewIssue.define, ["mira/notes#3", "--comments"])).toEqual({
     owner: "mira",
     repo: "notes",
     index: "3",
     comments: true,
   });
   for (const wrong of ["mira/notes", "mira/notes#0", "notes#1", "a/b#1#2", "a/b#x"])
-    await expect(optionsOf(defineView, [wrong])).rejects.toThrow(/OWNER\/NAME/);
+    await expect(optionsOf(viewIssue.define, [wrong])).rejects.toThrow(/OWNER\/NAME/);
 });
 
 test("issues are listed by state, text and people", async () => {
@@ -85,7 +83,10 @@ test("an issue is shown with its comments when they are asked for", async () => 
 
 test("an issue is opened, its text read from standard input", async () => {
   const line = ["mira/notes", "--title", "Broken", "--body", "-", "--assign", "nora"];
-  expect(await optionsOf(defineCreate, line)).toMatchObject({ title: "Broken", assign: ["nora"] });
+  expect(await optionsOf(createIssue.define, line)).toMatchObject({
+    title: "Broken",
+    assign: ["nora"],
+  });
   const answers = { [`POST ${home}`]: { status: 201, body: issue } };
   const { ran, seen } = await runSignedIn(["issue", "create", ...line, "--json"], answers, "Look");
   expect(ran).toMatchObject({ code: 0, err: "" });
@@ -93,7 +94,9 @@ test("an issue is opened, its text read from standard input", async () => {
 });
 
 test("an issue is closed and reopened, but not both, and not changed by nothing", async () => {
-  expect(await optionsOf(defineEdit, ["mira/notes#3", "--close"])).toMatchObject({ close: true });
+  expect(await optionsOf(editIssue.define, ["mira/notes#3", "--close"])).toMatchObject({
+    close: true,
+  });
   const answers = { [`PATCH ${home}/3`]: { status: 201, body: issue } };
   const edit = (...flags: readonly string[]) =>
     runSignedIn(["issue", "edit", "mira/notes#3", ...flags, "--json"], answers);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { define, type LoginForgeOptions } from "../../../../cli/commands/login/forge.ts";
+import { loginForge, type LoginForgeOptions } from "../../../../cli/commands/login.ts";
 import { fakeDaemon } from "../../support/fake-daemon.ts";
 import { optionsOf } from "../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";
@@ -7,7 +7,7 @@ import { readEntryOfAnyProfile } from "../../support/signed-in.ts";
 
 test("the line becomes options, and one secret is enough", async () => {
   expect(
-    await optionsOf<LoginForgeOptions>(define, [
+    await optionsOf<LoginForgeOptions>(loginForge.define, [
       "--username",
       "boss",
       "--password-stdin",
@@ -19,10 +19,12 @@ test("the line becomes options, and one secret is enough", async () => {
     secret: "password_input",
     otp: "123456",
   });
-  expect(await optionsOf<LoginForgeOptions>(define, ["--token-stdin"])).toEqual({
+  expect(await optionsOf<LoginForgeOptions>(loginForge.define, ["--token-stdin"])).toEqual({
     secret: "token_input",
   });
-  await expect(optionsOf(define, ["--token-stdin", "--password-stdin"])).rejects.toMatchObject({
+  await expect(
+    optionsOf(loginForge.define, ["--token-stdin", "--password-stdin"]),
+  ).rejects.toMatchObject({
     code: "usage",
   });
 });

@@ -1,6 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { toSecondFactor } from "../../../../cli/commands/login/second-factor.ts";
-import { define, type LoginVaultOptions } from "../../../../cli/commands/login/vault.ts";
+import {
+  loginVault,
+  type LoginVaultOptions,
+  toSecondFactor,
+} from "../../../../cli/commands/login.ts";
 import { type FakeAnswer, fakeDaemon } from "../../support/fake-daemon.ts";
 import { optionsOf } from "../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";
@@ -23,14 +26,14 @@ const line = ["login", "vault", "--email", "mira@example.org", "--password-stdin
 
 test("the line becomes options", async () => {
   const given = ["--email", "a@b", "--password-stdin", "--totp", "123456", "--remember"];
-  expect(await optionsOf<LoginVaultOptions>(define, given)).toEqual({
+  expect(await optionsOf<LoginVaultOptions>(loginVault.define, given)).toEqual({
     email: "a@b",
     passwordFromInput: true,
     factor: { totp: "123456" },
     remember: true,
   });
   expect(
-    await optionsOf<LoginVaultOptions>(define, ["--backup-code", "abcde-fghij"]),
+    await optionsOf<LoginVaultOptions>(loginVault.define, ["--backup-code", "abcde-fghij"]),
   ).toMatchObject({
     factor: { backupCode: "abcde-fghij" },
   });

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { define as defineList } from "../../../../cli/commands/notification/list.ts";
 import {
-  define as defineMark,
+  listNotifications,
+  markNotifications,
   type NotificationMarkOptions,
-} from "../../../../cli/commands/notification/mark.ts";
-import { define as defineWatch } from "../../../../cli/commands/notification/watch.ts";
+} from "../../../../cli/commands/notification/notification.ts";
+import { watchRepository } from "../../../../cli/commands/notification/watch.ts";
 import { fakeDaemon } from "../../support/fake-daemon.ts";
 import { optionsOf } from "../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";
@@ -40,13 +40,17 @@ async function runSignedIn(words: readonly string[], answers: Answers, terminal 
 describe("croft notification list", () => {
   test("turns flags into filters", async () => {
     const line = ["--status", "read", "--status=pinned", "--type", "commit", "--since", "x"];
-    expect(await optionsOf(defineList, line)).toEqual({
+    expect(await optionsOf(listNotifications.define, line)).toEqual({
       status: ["read", "pinned"],
       type: ["commit"],
       since: "x",
     });
-    await expect(optionsOf(defineList, ["--status", "new"])).rejects.toThrow("unread, read");
-    await expect(optionsOf(defineList, ["--type", "new"])).rejects.toThrow("issue, pull");
+    await expect(optionsOf(listNotifications.define, ["--status", "new"])).rejects.toThrow(
+      "unread, read",
+    );
+    await expect(optionsOf(listNotifications.define, ["--type", "new"])).rejects.toThrow(
+      "issue, pull",
+    );
   });
 
   test("prints threads, also those that may not be read any more", async () => {
@@ -150,11 +154,13 @@ test("croft notification view prints a thread", async () => {
 
 describe("croft notification mark", () => {
   test("marks as read when nothing else is said", async () => {
-    expect(await optionsOf<NotificationMarkOptions>(defineMark, ["7", "8"])).toEqual({
+    expect(await optionsOf<NotificationMarkOptions>(markNotifications.define, ["7", "8"])).toEqual({
       ids: ["7", "8"],
       as: "read",
     });
-    await expect(optionsOf(defineMark, ["7", "--as", "done"])).rejects.toThrow("unread, read");
+    await expect(optionsOf(markNotifications.define, ["7", "--as", "done"])).rejects.toThrow(
+      "unread, read",
+    );
   });
 
   test("marks the named threads, and says which were not", async () => {
@@ -200,7 +206,7 @@ describe("croft notification mark", () => {
 
 describe("croft notification watch", () => {
   test("takes a repository or an issue", async () => {
-    expect(await optionsOf(defineWatch, ["mira/notes#3", "--off"])).toEqual({
+    expect(await optionsOf(watchRepository.define, ["mira/notes#3", "--off"])).toEqual({
       subject: "mira/notes#3",
       off: true,
     });

@@ -2,24 +2,22 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
-  define as defineAdd,
+  addProfile,
   type ProfileAddOptions,
-} from "../../../../cli/commands/profile/add.ts";
-import {
-  define as defineUse,
   type ProfileUseOptions,
-} from "../../../../cli/commands/profile/use.ts";
+  useProfile,
+} from "../../../../cli/commands/profile.ts";
 import { fakeDaemon } from "../../support/fake-daemon.ts";
 import { optionsOf } from "../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";
 import { readEntry, signIn } from "../../support/signed-in.ts";
 
 test("the lines become options", async () => {
-  expect(await optionsOf<ProfileAddOptions>(defineAdd, ["work", "--use"])).toEqual({
+  expect(await optionsOf<ProfileAddOptions>(addProfile.define, ["work", "--use"])).toEqual({
     name: "work",
     use: true,
   });
-  expect(await optionsOf<ProfileUseOptions>(defineUse, ["work"])).toEqual({ name: "work" });
+  expect(await optionsOf<ProfileUseOptions>(useProfile.define, ["work"])).toEqual({ name: "work" });
 });
 
 describe("profiles", () => {

@@ -1,17 +1,16 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { define as renderMarkdown } from "../../../../cli/commands/render/markdown.ts";
-import { define as renderMarkup } from "../../../../cli/commands/render/markup.ts";
-import { toTerminalText } from "../../../../cli/commands/render/terminal-text.ts";
-import { fakeDaemon, type FakeAnswer } from "../../support/fake-daemon.ts";
+import { renderMarkdown, renderMarkup } from "../../../../cli/commands/render.ts";
+import { toTerminalText } from "../../../../cli/output/terminal-html.ts";
+import { type FakeAnswer, fakeDaemon } from "../../support/fake-daemon.ts";
 import { optionsOf } from "../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";
 
 test("a line becomes options", async () => {
-  expect(await optionsOf(renderMarkdown, [])).toEqual({});
+  expect(await optionsOf(renderMarkdown.define, [])).toEqual({});
   expect(
-    await optionsOf(renderMarkdown, [
+    await optionsOf(renderMarkdown.define, [
       "a.md",
       "--mode",
       "gfm",
@@ -27,7 +26,7 @@ test("a line becomes options", async () => {
     wiki: true,
     terminal: true,
   });
-  expect(await optionsOf(renderMarkup, ["a.org", "--file-path", "x/a.org"])).toEqual({
+  expect(await optionsOf(renderMarkup.define, ["a.org", "--file-path", "x/a.org"])).toEqual({
     file: "a.org",
     filePath: "x/a.org",
     mode: "file",

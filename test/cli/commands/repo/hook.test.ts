@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { define as defineCreate } from "../../../../cli/commands/repo/hook/create.ts";
-import { define as defineEdit } from "../../../../cli/commands/repo/hook/edit.ts";
-import { define as defineTest } from "../../../../cli/commands/repo/hook/test.ts";
+import { createHookCommands, testHook } from "../../../../cli/commands/hook/hook.ts";
 import { fakeDaemon } from "../../support/fake-daemon.ts";
 import { optionsOf } from "../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";
 import { signIn } from "../../support/signed-in.ts";
+
+const hooks = createHookCommands("repository");
 
 const hook = {
   id: 7,
@@ -37,20 +37,24 @@ const delivery = {
 const path = "/api/v1/repos/mira/notes/hooks";
 
 test("lines become options", async () => {
-  expect(await optionsOf(defineCreate, ["mira/notes", "https://a", "--event", "push"])).toEqual({
+  expect(
+    await optionsOf(hooks.create.define, ["mira/notes", "https://a", "--event", "push"]),
+  ).toEqual({
     owner: "mira",
     repo: "notes",
     target: "https://a",
     event: ["push"],
   });
-  expect(await optionsOf(defineTest, ["mira/notes", "7", "--ref", "main"])).toEqual({
+  expect(await optionsOf(testHook.define, ["mira/notes", "7", "--ref", "main"])).toEqual({
     owner: "mira",
     repo: "notes",
     id: "7",
     ref: "main",
   });
-  await expect(optionsOf(defineEdit, ["mira/notes", "7"])).rejects.toThrow("nothing to change");
-  await expect(optionsOf(defineTest, ["notes", "7"])).rejects.toThrow("OWNER/NAME");
+  await expect(optionsOf(hooks.edit.define, ["mira/notes", "7"])).rejects.toThrow(
+    "nothing to change",
+  );
+  await expect(optionsOf(testHook.define, ["notes", "7"])).rejects.toThrow("OWNER/NAME");
 });
 
 test("each command calls its operation and prints its answer", async () => {

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
+import { createRepo, type RepoCreateOptions } from "../../../../cli/commands/admin/repo.ts";
 import {
-  define as defineCreate,
-  type RepoCreateOptions,
-} from "../../../../cli/commands/admin/repo/create.ts";
-import { define as defineDelete } from "../../../../cli/commands/repo/delete.ts";
-import { define as defineEdit, type RepoEditOptions } from "../../../../cli/commands/repo/edit.ts";
-import { define as defineView } from "../../../../cli/commands/repo/view.ts";
+  deleteRepo,
+  editRepo,
+  type RepoEditOptions,
+  viewRepo,
+} from "../../../../cli/commands/repo.ts";
 import { fakeDaemon } from "../../support/fake-daemon.ts";
 import { optionsOf } from "../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";
@@ -27,15 +27,15 @@ const repository = {
 };
 
 test("a repository is named by owner and name", async () => {
-  for (const define of [defineView, defineDelete])
+  for (const define of [viewRepo.define, deleteRepo.define])
     expect(await optionsOf(define, ["mira/notes"])).toEqual({ owner: "mira", repo: "notes" });
   for (const wrong of ["notes", "a/b/c", "/b", "a/"])
-    await expect(optionsOf(defineView, [wrong])).rejects.toThrow("OWNER/NAME");
+    await expect(optionsOf(viewRepo.define, [wrong])).rejects.toThrow("OWNER/NAME");
 });
 
 test("the flags of a creation become its body", async () => {
   const line = ["mira/notes", "--init", "--gitignore", "Node", "Go", "--default-branch", "trunk"];
-  expect(await optionsOf<RepoCreateOptions>(defineCreate, line)).toEqual({
+  expect(await optionsOf<RepoCreateOptions>(createRepo.define, line)).toEqual({
     owner: "mira",
     repo: "notes",
     init: true,
@@ -78,7 +78,7 @@ test("repositories are listed and shown", async () => {
 test("an edit sends what its flags name, a rename the name", async () => {
   const flags = ["mira/notes", "--private", "true", "--default-branch", "trunk", "--website", ""];
   flags.push("--archived", "false");
-  expect(await optionsOf<RepoEditOptions>(defineEdit, flags)).toEqual({
+  expect(await optionsOf<RepoEditOptions>(editRepo.define, flags)).toEqual({
     owner: "mira",
     repo: "notes",
     private: "true",
@@ -86,7 +86,7 @@ test("an edit sends what its flags name, a rename the name", async () => {
     website: "",
     archived: "false",
   });
-  await expect(optionsOf(defineEdit, ["mira/notes"])).rejects.toThrow("nothing to change");
+  await expect(optionsOf(editRepo.define, ["mira/notes"])).rejects.toThrow("nothing to change");
   await using home = await temporaryHome();
   await using daemon = await fakeDaemon({
     "PATCH /api/v1/repos/mira/notes": { body: repository },

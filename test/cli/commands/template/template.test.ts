@@ -1,15 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { define as viewGitignore } from "../../../../cli/commands/template/gitignore-view.ts";
-import { define as viewLabel } from "../../../../cli/commands/template/label-view.ts";
-import { define as viewLicense } from "../../../../cli/commands/template/license-view.ts";
+import { viewGitignore, viewLabelSet, viewLicense } from "../../../../cli/commands/template.ts";
 import { fakeDaemon } from "../../support/fake-daemon.ts";
 import { optionsOf } from "../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";
 
 test("a line becomes options", async () => {
-  expect(await optionsOf(viewGitignore, ["C++"])).toEqual({ name: "C++" });
-  expect(await optionsOf(viewLabel, ["Default"])).toEqual({ name: "Default" });
-  expect(await optionsOf(viewLicense, ["MIT"])).toEqual({ key: "MIT" });
+  expect(await optionsOf(viewGitignore.define, ["C++"])).toEqual({ name: "C++" });
+  expect(await optionsOf(viewLabelSet.define, ["Default"])).toEqual({ name: "Default" });
+  expect(await optionsOf(viewLicense.define, ["MIT"])).toEqual({ key: "MIT" });
 });
 
 describe("templates, without signing in", () => {

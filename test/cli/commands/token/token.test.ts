@@ -1,14 +1,12 @@
 import { describe, expect, test } from "vitest";
 import {
-  define as defineCreate,
+  createToken,
+  deleteToken,
+  listTokens,
   type TokenCreateOptions,
-} from "../../../../cli/commands/token/create.ts";
-import {
-  define as defineDelete,
   type TokenDeleteOptions,
-} from "../../../../cli/commands/token/delete.ts";
-import { define as defineList } from "../../../../cli/commands/token/list.ts";
-import type { OwnerFlags } from "../../../../cli/commands/token/token-owner.ts";
+} from "../../../../cli/commands/token.ts";
+import type { OwnerFlags } from "../../../../cli/support/token-owner.ts";
 import { fakeDaemon } from "../../support/fake-daemon.ts";
 import { optionsOf } from "../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";
@@ -29,11 +27,11 @@ const basic = (name: string, secret: string) =>
   `Basic ${Buffer.from(`${name}:${secret}`).toString("base64")}`;
 
 test("the lines become options", async () => {
-  expect(await optionsOf<OwnerFlags>(defineList, ["--username", "bob"])).toEqual({
+  expect(await optionsOf<OwnerFlags>(listTokens.define, ["--username", "bob"])).toEqual({
     username: "bob",
   });
   expect(
-    await optionsOf<TokenCreateOptions>(defineCreate, [
+    await optionsOf<TokenCreateOptions>(createToken.define, [
       "ci",
       "--scope",
       "read:user",
@@ -44,7 +42,7 @@ test("the lines become options", async () => {
     name: "ci",
     scope: ["read:user", "write:issue"],
   });
-  expect(await optionsOf<TokenDeleteOptions>(defineDelete, ["7"])).toEqual({ token: "7" });
+  expect(await optionsOf<TokenDeleteOptions>(deleteToken.define, ["7"])).toEqual({ token: "7" });
 });
 
 describe("the caller's own tokens", () => {

@@ -1,8 +1,5 @@
 import { describe, expect, test } from "vitest";
-import {
-  define as defineRegister,
-  type RegisterOptions,
-} from "../../../../cli/commands/vault/register.ts";
+import { register, type RegisterOptions } from "../../../../cli/commands/vault/account.ts";
 import { fakeDaemon } from "../../support/fake-daemon.ts";
 import { optionsOf } from "../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";
@@ -16,7 +13,7 @@ const account = {
   totp_enabled: false,
   created_at: "2026-11-21T12:00:00.000Z",
 };
-const register = [
+const registerLine = [
   "vault",
   "register",
   "--handle",
@@ -28,7 +25,7 @@ const register = [
 
 describe("register", () => {
   test("the line becomes options", async () => {
-    expect(await optionsOf<RegisterOptions>(defineRegister, register.slice(2))).toEqual({
+    expect(await optionsOf<RegisterOptions>(register.define, registerLine.slice(2))).toEqual({
       handle: "mira",
       email: "mira@example.org",
       passwordFromInput: true,
@@ -41,7 +38,7 @@ describe("register", () => {
       "POST /api/auth/register": { status: 201, body: account },
     });
     await signIn(home.path, { url: daemon.url, vault: {} });
-    const ran = await runCli([...register, "--json"], {
+    const ran = await runCli([...registerLine, "--json"], {
       home: home.path,
       stdin: " Päss word 1! \n",
     });
@@ -63,13 +60,13 @@ describe("register", () => {
       "POST /api/auth/register": { status, body: { detail } },
     });
     const options = { home: home.path, stdin: "x", env: { CROFT_URL: daemon.url } };
-    const ran = await runCli([...register, "--json"], options);
+    const ran = await runCli([...registerLine, "--json"], options);
     expect(ran.code).toBe(exit);
     expect(ran.error()).toMatchObject({ code, message: detail, http_status: status });
   });
 
   test("of an empty input says what is missing", async () => {
-    const ran = await runCli([...register, "--json"], { home: "/nowhere", stdin: "" });
+    const ran = await runCli([...registerLine, "--json"], { home: "/nowhere", stdin: "" });
     expect(ran.error()).toMatchObject({
       code: "missing_input",
       message: "--password-stdin: standard input is empty",

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { define, type UserCreateOptions } from "../../../../../cli/commands/admin/user/create.ts";
+import { createUser, type UserCreateOptions } from "../../../../../cli/commands/admin/user-edit.ts";
 import { fakeDaemon } from "../../../support/fake-daemon.ts";
 import { optionsOf } from "../../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../../support/run-cli.ts";
@@ -17,14 +17,16 @@ test.each<[readonly string[], Partial<UserCreateOptions>]>([
   [["--must-change-password"], { mustChangePassword: true, password: { from: "person" } }],
   [["--no-must-change-password", "--restricted"], { mustChangePassword: false, restricted: true }],
 ])("%j becomes options", async (flags, options) => {
-  expect(await optionsOf<UserCreateOptions>(define, [...who, ...flags])).toMatchObject({
+  expect(await optionsOf<UserCreateOptions>(createUser.define, [...who, ...flags])).toMatchObject({
     username: "bob",
     ...options,
   });
 });
 
 test("whether the password must change is the server's to decide when neither flag is given", async () => {
-  expect(await optionsOf<UserCreateOptions>(define, who)).not.toHaveProperty("mustChangePassword");
+  expect(await optionsOf<UserCreateOptions>(createUser.define, who)).not.toHaveProperty(
+    "mustChangePassword",
+  );
 });
 
 test("the password is read from standard input and the user printed", async () => {

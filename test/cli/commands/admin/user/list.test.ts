@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { define, type UserListOptions } from "../../../../../cli/commands/admin/user/list.ts";
+import { listUsers, type UserListOptions } from "../../../../../cli/commands/admin/user.ts";
 import { fakeDaemon } from "../../../support/fake-daemon.ts";
 import { optionsOf } from "../../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../../support/run-cli.ts";
@@ -30,7 +30,7 @@ test("the flags become the query", async () => {
     "--source-id",
     "3",
   ];
-  expect(await optionsOf<UserListOptions>(define, line)).toMatchObject({
+  expect(await optionsOf<UserListOptions>(listUsers.define, line)).toMatchObject({
     q: "bo",
     sort: "name",
     order: "desc",
@@ -38,7 +38,9 @@ test("the flags become the query", async () => {
     is_2fa_enabled: "false",
     source_id: "3",
   });
-  await expect(optionsOf(define, ["--active", "maybe"])).rejects.toMatchObject({ code: "usage" });
+  await expect(optionsOf(listUsers.define, ["--active", "maybe"])).rejects.toMatchObject({
+    code: "usage",
+  });
 });
 
 test("a page is asked for and printed", async () => {

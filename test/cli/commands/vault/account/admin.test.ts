@@ -1,18 +1,15 @@
 import { describe, expect, test } from "vitest";
-import type { AuditFilterOptions } from "../../../../../cli/commands/vault/admin/audit-filter.ts";
-import { define as defineAuditList } from "../../../../../cli/commands/vault/admin/audit-list.ts";
+import { type QuotaSetOptions, setQuota } from "../../../../../cli/commands/vault/admin/admin.ts";
 import {
-  define as defineQuotaSet,
-  type QuotaSetOptions,
-} from "../../../../../cli/commands/vault/admin/quota-set.ts";
+  type AuditFilterOptions,
+  listAudit,
+} from "../../../../../cli/commands/vault/admin/audit.ts";
 import {
-  define as defineUserCreate,
+  createUser,
+  listVaultUsers,
   type UserCreateOptions,
-} from "../../../../../cli/commands/vault/admin/user-create.ts";
-import {
-  define as defineUserList,
   type UserListOptions,
-} from "../../../../../cli/commands/vault/admin/user-list.ts";
+} from "../../../../../cli/commands/vault/admin/user.ts";
 import { fakeDaemon } from "../../../support/fake-daemon.ts";
 import { optionsOf } from "../../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../../support/run-cli.ts";
@@ -37,15 +34,20 @@ const found = {
 
 test("the lines become options", async () => {
   expect(
-    await optionsOf<UserListOptions>(defineUserList, ["--search", "mi", "--active", "false"]),
+    await optionsOf<UserListOptions>(listVaultUsers.define, [
+      "--search",
+      "mi",
+      "--active",
+      "false",
+    ]),
   ).toEqual({ search: "mi", active: "false" });
   expect(
-    await optionsOf<UserCreateOptions>(defineUserCreate, ["--handle", "h", "--email", "a@b"]),
+    await optionsOf<UserCreateOptions>(createUser.define, ["--handle", "h", "--email", "a@b"]),
   ).toEqual({ handle: "h", email: "a@b" });
   expect(
-    await optionsOf<AuditFilterOptions>(defineAuditList, ["--event", "auth", "--user", "mira"]),
+    await optionsOf<AuditFilterOptions>(listAudit.define, ["--event", "auth", "--user", "mira"]),
   ).toEqual({ event: "auth", user: "mira" });
-  await expect(optionsOf(defineAuditList, ["--event", "auth.login"])).rejects.toThrow();
+  await expect(optionsOf(listAudit.define, ["--event", "auth.login"])).rejects.toThrow();
 });
 
 test.each([
@@ -55,7 +57,7 @@ test.each([
   ["2 gib", 2_147_483_648],
   ["1.5GB", 1_500_000_000],
 ])("--limit %s is %i bytes", async (word, limitBytes) => {
-  expect(await optionsOf<QuotaSetOptions>(defineQuotaSet, ["mira", "--limit", word])).toEqual({
+  expect(await optionsOf<QuotaSetOptions>(setQuota.define, ["mira", "--limit", word])).toEqual({
     user: "mira",
     limitBytes,
   });
@@ -64,7 +66,7 @@ test.each([
 test.each(["", "-1", "1.5", "1PB", "lots", "9999999999TiB"])(
   "--limit %j is refused",
   async (word) => {
-    await expect(optionsOf(defineQuotaSet, ["mira", "--limit", word])).rejects.toMatchObject({
+    await expect(optionsOf(setQuota.define, ["mira", "--limit", word])).rejects.toMatchObject({
       code: "usage",
     });
   },

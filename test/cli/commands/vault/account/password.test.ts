@@ -1,27 +1,27 @@
 import { describe, expect, test } from "vitest";
 import {
-  define as defineChange,
+  changePassword,
+  confirmPassword,
   type PasswordChangeOptions,
-} from "../../../../../cli/commands/vault/password/change.ts";
-import {
-  define as defineConfirm,
   type PasswordConfirmOptions,
-} from "../../../../../cli/commands/vault/password/confirm.ts";
-import {
-  define as defineReset,
   type PasswordResetOptions,
-} from "../../../../../cli/commands/vault/password/reset.ts";
+  resetPassword,
+} from "../../../../../cli/commands/vault/password.ts";
 import { fakeDaemon } from "../../../support/fake-daemon.ts";
 import { optionsOf } from "../../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../../support/run-cli.ts";
 import { fakeJwt, signIn } from "../../../support/signed-in.ts";
 
 test("the lines become options", async () => {
-  expect(await optionsOf<PasswordChangeOptions>(defineChange, ["--password-stdin"])).toEqual({
+  expect(
+    await optionsOf<PasswordChangeOptions>(changePassword.define, ["--password-stdin"]),
+  ).toEqual({
     fromInput: true,
   });
-  expect(await optionsOf<PasswordConfirmOptions>(defineConfirm, [])).toEqual({ fromInput: false });
-  expect(await optionsOf<PasswordResetOptions>(defineReset, ["--email", "a@b"])).toEqual({
+  expect(await optionsOf<PasswordConfirmOptions>(confirmPassword.define, [])).toEqual({
+    fromInput: false,
+  });
+  expect(await optionsOf<PasswordResetOptions>(resetPassword.define, ["--email", "a@b"])).toEqual({
     email: "a@b",
   });
 });

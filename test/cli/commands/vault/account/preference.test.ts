@@ -1,18 +1,20 @@
 import { expect, test } from "vitest";
 import {
-  define as defineSet,
   type PreferenceSetOptions,
-} from "../../../../../cli/commands/vault/preference/set.ts";
+  setPreference,
+} from "../../../../../cli/commands/vault/preference.ts";
 import { fakeDaemon } from "../../../support/fake-daemon.ts";
 import { optionsOf } from "../../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../../support/run-cli.ts";
 import { signIn } from "../../../support/signed-in.ts";
 
 test("the line becomes options", async () => {
-  expect(await optionsOf<PreferenceSetOptions>(defineSet, ["--pdf-open-mode", "new_tab"])).toEqual({
+  expect(
+    await optionsOf<PreferenceSetOptions>(setPreference.define, ["--pdf-open-mode", "new_tab"]),
+  ).toEqual({
     pdfOpenMode: "new_tab",
   });
-  await expect(optionsOf(defineSet, [])).rejects.toThrow();
+  await expect(optionsOf(setPreference.define, [])).rejects.toThrow();
 });
 
 test("preferences are shown and changed", async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import {
-  define as defineRevoke,
+  revokeSessions,
   type SessionRevokeOptions,
-} from "../../../../../cli/commands/vault/session/revoke.ts";
+} from "../../../../../cli/commands/vault/session.ts";
 import { fakeDaemon } from "../../../support/fake-daemon.ts";
 import { optionsOf } from "../../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../../support/run-cli.ts";
@@ -19,14 +19,14 @@ const session = {
 };
 
 test("the lines become options", async () => {
-  expect(await optionsOf<SessionRevokeOptions>(defineRevoke, [session.id])).toEqual({
+  expect(await optionsOf<SessionRevokeOptions>(revokeSessions.define, [session.id])).toEqual({
     id: session.id,
   });
-  expect(await optionsOf<SessionRevokeOptions>(defineRevoke, ["--everywhere"])).toEqual({
+  expect(await optionsOf<SessionRevokeOptions>(revokeSessions.define, ["--everywhere"])).toEqual({
     everywhere: true,
   });
-  await expect(optionsOf(defineRevoke, [])).rejects.toMatchObject({ code: "usage" });
-  await expect(optionsOf(defineRevoke, ["x", "--everywhere"])).rejects.toMatchObject({
+  await expect(optionsOf(revokeSessions.define, [])).rejects.toMatchObject({ code: "usage" });
+  await expect(optionsOf(revokeSessions.define, ["x", "--everywhere"])).rejects.toMatchObject({
     code: "usage",
   });
 });

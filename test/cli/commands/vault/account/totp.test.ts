@@ -1,8 +1,5 @@
 import { describe, expect, test } from "vitest";
-import {
-  define as defineEnable,
-  type TotpEnableOptions,
-} from "../../../../../cli/commands/vault/totp/enable.ts";
+import { enableTotp, type TotpEnableOptions } from "../../../../../cli/commands/vault/totp.ts";
 import { fakeDaemon } from "../../../support/fake-daemon.ts";
 import { optionsOf } from "../../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../../support/run-cli.ts";
@@ -14,8 +11,10 @@ const setup = {
 };
 
 test("the lines become options", async () => {
-  expect(await optionsOf<TotpEnableOptions>(defineEnable, ["123456"])).toEqual({ code: "123456" });
-  expect(await optionsOf<TotpEnableOptions>(defineEnable, [])).toEqual({ code: undefined });
+  expect(await optionsOf<TotpEnableOptions>(enableTotp.define, ["123456"])).toEqual({
+    code: "123456",
+  });
+  expect(await optionsOf<TotpEnableOptions>(enableTotp.define, [])).toEqual({ code: undefined });
 });
 
 describe("setting the second factor up", () => {

@@ -1,9 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { define as defineSet } from "../../../../../cli/commands/vault/analysis/set.ts";
-import { define as defineEdit } from "../../../../../cli/commands/vault/connection/edit.ts";
-import { define as defineRemove } from "../../../../../cli/commands/vault/connection/remove.ts";
-import { define as defineTest } from "../../../../../cli/commands/vault/connection/test.ts";
-import { define as defineView } from "../../../../../cli/commands/vault/connection/view.ts";
+import { setAnalysis } from "../../../../../cli/commands/vault/analysis.ts";
+import {
+  editConnection,
+  removeConnection,
+  testConnection,
+  viewConnection,
+} from "../../../../../cli/commands/vault/connection/connection.ts";
 import { fakeDaemon } from "../../../support/fake-daemon.ts";
 import { optionsOf } from "../../../support/parse-line.ts";
 import { type FakeSystemOptions, runCli, temporaryHome } from "../../../support/run-cli.ts";
@@ -38,7 +40,7 @@ async function go(
 
 describe("connection view and test", () => {
   test("their lines become options", async () => {
-    for (const define of [defineView, defineTest, defineRemove])
+    for (const define of [viewConnection.define, testConnection.define, removeConnection.define])
       expect(await optionsOf(define, ["home"])).toEqual({ connection: "home" });
   });
 
@@ -64,7 +66,7 @@ describe("connection view and test", () => {
 describe("connection edit", () => {
   test("the line becomes options", async () => {
     expect(
-      await optionsOf(defineEdit, [
+      await optionsOf(editConnection.define, [
         "home",
         "--name",
         "n",
@@ -79,7 +81,9 @@ describe("connection edit", () => {
       credentials: ["password", "token"],
       credentialFromInput: "token",
     });
-    await expect(optionsOf(defineEdit, ["home"])).rejects.toMatchObject({ code: "usage" });
+    await expect(optionsOf(editConnection.define, ["home"])).rejects.toMatchObject({
+      code: "usage",
+    });
   });
 
   test("sends the new credentials, which are nowhere on the line", async () => {
@@ -126,7 +130,7 @@ describe("analysis get and set", () => {
 
   test("the line becomes options", async () => {
     expect(
-      await optionsOf(defineSet, [
+      await optionsOf(setAnalysis.define, [
         "--cache-limit",
         "512MiB",
         "--auto-analyze",
@@ -140,7 +144,7 @@ describe("analysis get and set", () => {
       maxAnalyze: 1536,
     });
     for (const words of [[], ["--cache-limit", "much"], ["--cache-limit", "-1"]])
-      await expect(optionsOf(defineSet, words)).rejects.toMatchObject({ code: "usage" });
+      await expect(optionsOf(setAnalysis.define, words)).rejects.toMatchObject({ code: "usage" });
   });
 
   test("get prints, set sends what is given", async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import {
+  addConnection,
   type ConnectionAddOptions,
-  define,
 } from "../../../../../cli/commands/vault/connection/add.ts";
 import { fakeDaemon } from "../../../support/fake-daemon.ts";
 import { optionsOf } from "../../../support/parse-line.ts";
@@ -98,7 +98,7 @@ describe("connection add", () => {
       "--credential-stdin",
       "password",
     ];
-    expect(await optionsOf<ConnectionAddOptions>(define, line)).toEqual({
+    expect(await optionsOf<ConnectionAddOptions>(addConnection.define, line)).toEqual({
       provider: "webdav",
       name: "nas",
       settings: { url: "http://x?a=b", username: "u" },

@@ -1,7 +1,9 @@
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, test } from "vitest";
-import { define as defineAuthorize } from "../../../../../cli/commands/vault/connection/authorize.ts";
-import { define as defineReconnect } from "../../../../../cli/commands/vault/connection/reconnect.ts";
+import {
+  authorizeConnection,
+  reconnectConnection,
+} from "../../../../../cli/commands/vault/connection/authorize.ts";
 import { run } from "../../../../../cli/main.ts";
 import { type FakeAnswer, fakeDaemon, type SeenRequest } from "../../../support/fake-daemon.ts";
 import { optionsOf } from "../../../support/parse-line.ts";
@@ -278,19 +280,21 @@ describe("a provider that is signed in to in a browser", () => {
 
 describe("connection authorize", () => {
   test("the line becomes options", async () => {
-    expect(await optionsOf(defineAuthorize, ["dropbox", "--name", "box"])).toEqual({
+    expect(await optionsOf(authorizeConnection.define, ["dropbox", "--name", "box"])).toEqual({
       provider: "dropbox",
       name: "box",
     });
     await expect(
-      optionsOf(defineAuthorize, ["dropbox", "--name", "box", "--connection", "c1"]),
+      optionsOf(authorizeConnection.define, ["dropbox", "--name", "box", "--connection", "c1"]),
     ).rejects.toThrow("exclude each other");
   });
 });
 
 describe("connection reconnect", () => {
   test("the line becomes options", async () => {
-    expect(await optionsOf(defineReconnect, ["nas", "--credential-stdin", "password"])).toEqual({
+    expect(
+      await optionsOf(reconnectConnection.define, ["nas", "--credential-stdin", "password"]),
+    ).toEqual({
       connection: "nas",
       credentialFromInput: "password",
     });

@@ -1,13 +1,17 @@
 import { describe, expect, test } from "vitest";
-import { define as defineAnalyze } from "../../../../../cli/commands/vault/item/analyze.ts";
-import { define as defineCat } from "../../../../../cli/commands/vault/item/cat.ts";
-import { define as defineDelete } from "../../../../../cli/commands/vault/item/delete.ts";
-import { define as defineMkdir } from "../../../../../cli/commands/vault/item/mkdir.ts";
-import { define as defineMove } from "../../../../../cli/commands/vault/item/move.ts";
-import { define as defineOpen } from "../../../../../cli/commands/vault/item/open.ts";
-import { define as defineRename } from "../../../../../cli/commands/vault/item/rename.ts";
-import { define as defineTree } from "../../../../../cli/commands/vault/item/tree.ts";
-import { define as defineView } from "../../../../../cli/commands/vault/item/view.ts";
+import {
+  deleteItems,
+  makeFolder,
+  moveItems,
+  renameItem,
+} from "../../../../../cli/commands/vault/item/change.ts";
+import {
+  analyzeItem,
+  cat,
+  openItem,
+  viewItem,
+} from "../../../../../cli/commands/vault/item/item.ts";
+import { listTree } from "../../../../../cli/commands/vault/item/list.ts";
 import { type FakeAnswer, fakeDaemon, type SeenRequest } from "../../../support/fake-daemon.ts";
 import { optionsOf } from "../../../support/parse-line.ts";
 import { type FakeSystemOptions, runCli, temporaryHome } from "../../../support/run-cli.ts";
@@ -79,7 +83,7 @@ describe("item mkdir", () => {
   const made = { kind: "folder", provider_item_id: "docs/new", name: "new", parent_ref: "docs" };
 
   test("the line becomes options", async () => {
-    expect(await optionsOf(defineMkdir, ["home:/docs/new"])).toMatchObject({
+    expect(await optionsOf(makeFolder.define, ["home:/docs/new"])).toMatchObject({
       folder: { path: ["docs", "new"] },
     });
   });
@@ -115,7 +119,7 @@ describe("item rename", () => {
   const path = `PATCH ${base}/items/${encoded}/rename`;
 
   test("the line becomes options", async () => {
-    expect(await optionsOf(defineRename, ["home:/a", "b", "--etag", "e1"])).toEqual({
+    expect(await optionsOf(renameItem.define, ["home:/a", "b", "--etag", "e1"])).toEqual({
       item: "home:/a",
       name: "b",
       etag: "e1",
@@ -144,16 +148,16 @@ describe("item rename", () => {
 
 describe("item move", () => {
   test("the line becomes options", async () => {
-    expect(await optionsOf(defineMove, ["home:/a", "home:/docs"])).toMatchObject({
+    expect(await optionsOf(moveItems.define, ["home:/a", "home:/docs"])).toMatchObject({
       items: ["home:/a"],
       folder: "home:/docs",
     });
-    expect(await optionsOf(defineMove, ["home:/a", "b", "home:docs"])).toEqual({
+    expect(await optionsOf(moveItems.define, ["home:/a", "b", "home:docs"])).toEqual({
       items: ["home:/a", "b"],
       folder: "home:docs",
     });
     for (const words of [["home:/a"], ["home:/a", "home:/b", "home:/docs", "--etag", "e1"]])
-      await expect(optionsOf(defineMove, words)).rejects.toMatchObject({ code: "usage" });
+      await expect(optionsOf(moveItems.define, words)).rejects.toMatchObject({ code: "usage" });
   });
 
   test("sends the folder's id and connection", async () => {
@@ -302,7 +306,7 @@ describe("item delete", () => {
   };
 
   test("the line becomes options", async () => {
-    expect(await optionsOf(defineDelete, ["home:/a", "home:/b"])).toEqual({
+    expect(await optionsOf(deleteItems.define, ["home:/a", "home:/b"])).toEqual({
       items: ["home:/a", "home:/b"],
     });
   });
@@ -363,7 +367,7 @@ describe("item delete", () => {
 
 describe("item view, open, analyze", () => {
   test("their lines become options", async () => {
-    for (const define of [defineView, defineOpen, defineAnalyze])
+    for (const define of [viewItem.define, openItem.define, analyzeItem.define])
       expect(await optionsOf(define, ["home:/a"])).toEqual({ item: "home:/a" });
   });
 
@@ -401,7 +405,7 @@ describe("item cat", () => {
   });
 
   test("the line becomes options", async () => {
-    expect(await optionsOf(defineCat, ["home:/a", "home:/b"])).toEqual({
+    expect(await optionsOf(cat.define, ["home:/a", "home:/b"])).toEqual({
       items: ["home:/a", "home:/b"],
     });
   });
@@ -430,8 +434,10 @@ describe("item cat", () => {
 
 describe("item tree", () => {
   test("the line becomes options", async () => {
-    expect(await optionsOf(defineTree, ["home:/", "--depth", "2"])).toMatchObject({ depth: 2 });
-    await expect(optionsOf(defineTree, ["home:/", "--depth", "0"])).rejects.toMatchObject({
+    expect(await optionsOf(listTree.define, ["home:/", "--depth", "2"])).toMatchObject({
+      depth: 2,
+    });
+    await expect(optionsOf(listTree.define, ["home:/", "--depth", "0"])).rejects.toMatchObject({
       code: "usage",
     });
   });

@@ -12,7 +12,7 @@ import {
 } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { createFileNames } from "../../../../../cli/commands/vault/item/receive/file-name.ts";
+import { createFileNames } from "../../../../../cli/commands/vault/item/local-files.ts";
 import { run } from "../../../../../cli/main.ts";
 import {
   download,

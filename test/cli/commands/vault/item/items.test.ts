@@ -3,20 +3,14 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { describe, expect, test } from "vitest";
 import {
-  define as defineDownload,
+  download,
   type ItemDownloadOptions,
 } from "../../../../../cli/commands/vault/item/download.ts";
-import { toFileName } from "../../../../../cli/commands/vault/item/receive/file-name.ts";
-import {
-  define as defineList,
-  type ItemListOptions,
-} from "../../../../../cli/commands/vault/item/list.ts";
-import {
-  define as defineUpload,
-  type ItemUploadOptions,
-} from "../../../../../cli/commands/vault/item/upload.ts";
-import { toItemAddress } from "../../../../../cli/commands/vault/item-address.ts";
+import { type ItemListOptions, listItems } from "../../../../../cli/commands/vault/item/list.ts";
+import { toFileName } from "../../../../../cli/commands/vault/item/local-files.ts";
+import { type ItemUploadOptions, upload } from "../../../../../cli/commands/vault/item/upload.ts";
 import { run } from "../../../../../cli/main.ts";
+import { toItemAddress } from "../../../../../cli/support/item-address.ts";
 import { type FakeAnswer, fakeDaemon, type SeenRequest } from "../../../support/fake-daemon.ts";
 import { optionsOf } from "../../../support/parse-line.ts";
 import {
@@ -112,12 +106,12 @@ describe("an item's name", () => {
 
 describe("item list", () => {
   test("the line becomes options", async () => {
-    expect(await optionsOf<ItemListOptions>(defineList, ["home:/docs", "--refresh"])).toMatchObject(
-      {
-        folder: "home:/docs",
-        refresh: true,
-      },
-    );
+    expect(
+      await optionsOf<ItemListOptions>(listItems.define, ["home:/docs", "--refresh"]),
+    ).toMatchObject({
+      folder: "home:/docs",
+      refresh: true,
+    });
   });
 
   test("a word that is no folder's id is told how folders are written", async () => {
@@ -215,13 +209,13 @@ describe("item upload", () => {
 
   test("the line becomes options", async () => {
     expect(
-      await optionsOf<ItemUploadOptions>(defineUpload, ["a", "b", "home:/docs"]),
+      await optionsOf<ItemUploadOptions>(upload.define, ["a", "b", "home:/docs"]),
     ).toMatchObject({
       sources: ["a", "b"],
       target: "home:/docs",
     });
     for (const words of [["home:/docs"], ["a", "b"]])
-      await expect(optionsOf(defineUpload, words)).rejects.toMatchObject({ code: "usage" });
+      await expect(optionsOf(upload.define, words)).rejects.toMatchObject({ code: "usage" });
   });
 
   test("sends the fields before the file, with its length", async () => {
@@ -350,7 +344,7 @@ describe("item download", () => {
 
   test("the line becomes options", async () => {
     expect(
-      await optionsOf<ItemDownloadOptions>(defineDownload, ["home:/a", "ID", "-o", "dir"]),
+      await optionsOf<ItemDownloadOptions>(download.define, ["home:/a", "ID", "-o", "dir"]),
     ).toEqual({
       items: ["home:/a", "ID"],
       output: "dir",

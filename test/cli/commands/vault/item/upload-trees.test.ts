@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { sendUpload } from "../../../../../cli/client/bytes.ts";
-import { openSource } from "../../../../../cli/commands/vault/item/send/local-source.ts";
+import { openSource } from "../../../../../cli/commands/vault/item/send-file.ts";
 import { createContext } from "../../../../../cli/context.ts";
 import { neverStopping } from "../../../../../cli/report.ts";
 import { fakeDaemon } from "../../../support/fake-daemon.ts";

@@ -1,0 +1,79 @@
+import type { WireBadge } from "../../../daemon/contract/forge/accounts/badges.ts";
+import { forge } from "../../client/operations.ts";
+import { forgePages } from "../../client/paging.ts";
+import type { CliContext } from "../../context.ts";
+import type { Column } from "../../output/cells.ts";
+import { listOf, resourceOf, shape } from "../../output/spec.ts";
+import { type CommandModule, type Entry, verb } from "../../tree/entry.ts";
+
+export const entries: readonly Entry[] = [
+  verb("list", "List badges", () => listBadges, { aliases: ["ls"] }),
+  verb("create", "Define a badge", () => createBadge),
+  verb("delete", "Delete a badge", () => deleteBadge, { aliases: ["rm"] }),
+];
+
+const listBadges = {
+  operations: [forge.listBadges],
+  output: listOf(forge.listBadges),
+  define(command, cli, run = runBadgeList): void {
+    command.action(() => run(cli));
+  },
+} satisfies CommandModule;
+
+/** Prints the badges that can be given. */
+async function runBadgeList(cli: CliContext): Promise<void> {
+  await cli.output.list(forgePages(cli.client, forge.listBadges, {}), badgeColumns);
+}
+
+interface BadgeCreateOptions {
+  readonly slug: string;
+  readonly description?: string;
+  readonly imageUrl?: string;
+}
+
+export const createBadge = {
+  operations: [forge.createBadge],
+  output: resourceOf(forge.createBadge, 201),
+  define(command, cli, run = runBadgeCreate): void {
+    command
+      .argument("<slug>", "the badge's name in commands and requests")
+      .option("--description <text>", "what it is given for")
+      .option("--image-url <url>", "the address of its picture")
+      .action((slug: string, flags: Omit<BadgeCreateOptions, "slug">) =>
+        run(cli, { slug, ...flags }),
+      );
+  },
+} satisfies CommandModule;
+
+/** Defines a badge that can be given to users. */
+async function runBadgeCreate(cli: CliContext, options: BadgeCreateOptions): Promise<void> {
+  const { slug, description, imageUrl } = options;
+  const { body } = await cli.client.call(forge.createBadge, {
+    body: { slug, description, image_url: imageUrl },
+  });
+  await cli.output.resource(body, badgeColumns);
+}
+
+export const deleteBadge = {
+  operations: [forge.deleteBadge],
+  output: shape({ deleted: "boolean", slug: "string" }),
+  destructive: true,
+  define(command, cli, run = runBadgeDelete): void {
+    command.argument("<slug>", "the badge").action((slug: string) => run(cli, { slug }));
+  },
+} satisfies CommandModule;
+
+/** Deletes a badge, and so takes it from everybody who has it. */
+async function runBadgeDelete(cli: CliContext, { slug }: { readonly slug: string }): Promise<void> {
+  await cli.prompts.confirm(`Delete the badge ${slug} and take it from everybody?`);
+  await cli.client.call(forge.deleteBadge, { params: { slug } });
+  await cli.output.done({ deleted: true, slug }, `Deleted the badge ${slug}.`);
+}
+
+/** A badge in a table. */
+export const badgeColumns: readonly Column<WireBadge>[] = [
+  { header: "id", cell: ({ id }) => id },
+  { header: "slug", cell: ({ slug }) => slug },
+  { header: "description", cell: ({ description }) => description },
+  { header: "image", cell: ({ image_url: imageUrl }) => imageUrl },
+];

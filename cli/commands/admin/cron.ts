@@ -1,0 +1,47 @@
+import type { WireCron } from "../../../daemon/contract/forge/cron.ts";
+import { forge } from "../../client/operations.ts";
+import { forgePages } from "../../client/paging.ts";
+import type { CliContext } from "../../context.ts";
+import { type Column, time } from "../../output/cells.ts";
+import { listOf, shape } from "../../output/spec.ts";
+import { type CommandModule, type Entry, verb } from "../../tree/entry.ts";
+
+export const entries: readonly Entry[] = [
+  verb("list", "List scheduled tasks", () => listCronTasks, { aliases: ["ls"] }),
+  verb("run", "Run a scheduled task now", () => runCronTask),
+];
+
+const columns: readonly Column<WireCron>[] = [
+  { header: "name", cell: ({ name }) => name },
+  { header: "schedule", cell: ({ schedule }) => schedule },
+  { header: "next", cell: ({ next }) => time(next) },
+  { header: "previous", cell: ({ prev }) => time(prev) },
+  { header: "runs", cell: ({ exec_times: runs }) => runs },
+];
+
+const listCronTasks = {
+  operations: [forge.listCronTasks],
+  output: listOf(forge.listCronTasks),
+  define(command, cli, run = runCronList): void {
+    command.action(() => run(cli));
+  },
+} satisfies CommandModule;
+
+/** Prints the scheduled tasks. */
+async function runCronList(cli: CliContext): Promise<void> {
+  await cli.output.list(forgePages(cli.client, forge.listCronTasks, {}), columns);
+}
+
+export const runCronTask = {
+  operations: [forge.runCronTask],
+  output: shape({ started: "boolean", task: "string" }),
+  define(command, cli, run = runCronRun): void {
+    command.argument("<task>", "the task's name").action((task: string) => run(cli, { task }));
+  },
+} satisfies CommandModule;
+
+/** Runs a task. One that takes long goes on after the command has ended; one that is running is left alone. */
+async function runCronRun(cli: CliContext, { task }: { readonly task: string }): Promise<void> {
+  await cli.client.call(forge.runCronTask, { params: { task } });
+  await cli.output.done({ started: true, task }, `Ran ${task}.`);
+}

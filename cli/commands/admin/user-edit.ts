@@ -1,0 +1,208 @@
+import type { InputOf } from "../../client/operation.ts";
+import { forge } from "../../client/operations.ts";
+import type { CliContext } from "../../context.ts";
+import { usageError } from "../../errors.ts";
+import { resourceOf } from "../../output/spec.ts";
+import { readTrueOrFalse } from "../../support/flag-values.ts";
+import { randomPassword, readNewSecret } from "../../support/secrets.ts";
+import type { CommandModule } from "../../tree/entry.ts";
+import { userColumns } from "./user.ts";
+
+export interface UserCreateOptions {
+  readonly username: string;
+  readonly email: string;
+  readonly fullName?: string;
+  readonly password: { readonly from: "input" | "random" | "person" };
+  /** Undefined leaves it to the server. */
+  readonly mustChangePassword?: boolean;
+  readonly visibility?: string;
+  readonly restricted?: true;
+}
+
+interface UserCreateFlags extends Omit<UserCreateOptions, "password"> {
+  readonly passwordStdin?: true;
+  readonly randomPassword?: true;
+}
+
+export const createUser = {
+  operations: [forge.createUser],
+  output: resourceOf(forge.createUser, 201, { password: "string" }),
+  define(command, cli, run = runUserCreate): void {
+    command
+      .requiredOption("--username <name>", "the user's name")
+      .requiredOption("--email <address>", "the user's e-mail address")
+      .option("--full-name <name>", "the user's full name")
+      .option("--password-stdin", "read the password from standard input")
+      .option("--random-password", "make a password and print it with the user")
+      .option("--must-change-password", "the password must be changed at the first sign-in")
+      .option("--no-must-change-password", "the password may stay")
+      .option("--visibility <visibility>", "public, limited or private")
+      .option("--restricted", "the user sees only what was explicitly shared")
+      .action((flags: UserCreateFlags) => {
+        const { passwordStdin, randomPassword: random, ...rest } = flags;
+        if (passwordStdin === true && random === true)
+          throw usageError("--password-stdin and --random-password exclude each other");
+        const from = passwordStdin === true ? "input" : random === true ? "random" : "person";
+        // Commander makes a flag with a `--no-` twin true when neither is given.
+        const isChosen = command.getOptionValueSource("mustChangePassword") === "cli";
+        const { mustChangePassword, ...others } = rest;
+        return run(cli, {
+          ...others,
+          ...(isChosen && mustChangePassword !== undefined ? { mustChangePassword } : {}),
+          password: { from },
+        });
+      });
+  },
+} satisfies CommandModule;
+
+/** Creates a user of the forge. A password that was made is shown this once. */
+async function runUserCreate(cli: CliContext, options: UserCreateOptions): Promise<void> {
+  const isRandom = options.password.from === "random";
+  const password = isRandom
+    ? randomPassword(cli.system.random)
+    : await readNewSecret(cli, {
+        fromInput: options.password.from === "input",
+        question: "Password:",
+        flag: "--password-stdin or --random-password",
+      });
+  const { body } = await cli.client.call(forge.createUser, {
+    body: {
+      username: options.username,
+      email: options.email,
+      password,
+      full_name: options.fullName,
+      must_change_password: options.mustChangePassword,
+      visibility: options.visibility,
+      restricted: options.restricted,
+    },
+  });
+  if (!isRandom) return cli.output.resource(body, userColumns);
+  await cli.output.resource({ ...body, password }, [
+    ...userColumns,
+    { header: "password", cell: () => password },
+  ]);
+}
+
+/** The members that change; those that are undefined stay. */
+type UserChanges = Omit<
+  NonNullable<InputOf<typeof forge.editUser>["body"]>,
+  "login_name" | "password"
+> & { readonly login_name: string | undefined };
+
+interface UserEditOptions {
+  readonly username: string;
+  readonly changes: UserChanges;
+  /** Where a new password comes from; undefined leaves it as it is. */
+  readonly password: "input" | "random" | undefined;
+}
+
+type UserEditFlags = Readonly<Record<string, string | true | undefined>>;
+
+export const editUser = {
+  operations: [forge.editUser, forge.getUser],
+  output: resourceOf(forge.editUser, 200, { password: "string" }),
+  define(command, cli, run = runUserEdit): void {
+    command
+      .argument("<username>", "the user's name")
+      .option("--email <address>", "the primary e-mail address")
+      .option("--full-name <name>", "the full name; empty to clear it")
+      .option("--website <url>", "the website; empty to clear it")
+      .option("--location <text>", "the location; empty to clear it")
+      .option("--description <text>", "the description; empty to clear it")
+      .option("--visibility <visibility>", "public, limited or private")
+      .option("--password-stdin", "read a new password from standard input")
+      .option("--random-password", "make a new password and print it with the user")
+      .option("--must-change-password <true|false>", "change the password at the next sign-in")
+      .option("--active <true|false>", "whether the account is active")
+      .option("--admin <true|false>", "whether the user is a site administrator")
+      .option("--restricted <true|false>", "whether the user sees only what was shared")
+      .option("--prohibit-login <true|false>", "whether signing in is forbidden")
+      .option("--allow-create-organization <true|false>", "whether the user may make organizations")
+      .option("--allow-git-hook <true|false>", "whether the user may edit git hooks")
+      .option("--allow-import-local <true|false>", "whether the user may import local repositories")
+      .option("--max-repo-creation <number>", "most own repositories; -1 is the server's default")
+      .option("--source-id <id>", "the login source")
+      .option("--login-name <name>", "the name at the login source")
+      .action((username: string, flags: UserEditFlags) => {
+        const { passwordStdin, randomPassword: random } = flags;
+        if (passwordStdin === true && random === true)
+          throw usageError("--password-stdin and --random-password exclude each other");
+        const password = passwordStdin === true ? "input" : random === true ? "random" : undefined;
+        const changes = toChanges(flags);
+        if (password === undefined && Object.values(changes).every((value) => value === undefined))
+          throw usageError(
+            "nothing to change",
+            "give at least one flag of those that --help lists",
+          );
+        return run(cli, { username, changes, password });
+      });
+  },
+} satisfies CommandModule;
+
+/** Changes an account. A password that was made is shown this once. */
+async function runUserEdit(cli: CliContext, options: UserEditOptions): Promise<void> {
+  const { username, changes } = options;
+  const password = await readPassword(cli, options.password);
+  // The API overwrites the login name with every edit, so the present one is sent back.
+  const loginName = changes.login_name ?? (await findLoginName(cli, username));
+  const { body } = await cli.client.call(forge.editUser, {
+    params: { username },
+    body: { ...changes, login_name: loginName, password },
+  });
+  if (options.password !== "random" || password === undefined)
+    return cli.output.resource(body, userColumns);
+  await cli.output.resource({ ...body, password }, [
+    ...userColumns,
+    { header: "password", cell: () => password },
+  ]);
+}
+
+async function readPassword(
+  cli: CliContext,
+  from: UserEditOptions["password"],
+): Promise<string | undefined> {
+  if (from === undefined) return undefined;
+  if (from === "random") return randomPassword(cli.system.random);
+  const flag = "--password-stdin or --random-password";
+  return readNewSecret(cli, { fromInput: true, question: "New password:", flag });
+}
+
+/** The name at the login source; one that was never set is the user's own name, since it must not be empty. */
+async function findLoginName(cli: CliContext, username: string): Promise<string> {
+  const { body } = await cli.client.call(forge.getUser, { params: { username } });
+  return body.login_name === "" ? body.login : body.login_name;
+}
+
+function toChanges(flags: UserEditFlags): UserChanges {
+  const text = (name: string) => {
+    const value = flags[name];
+    return value === true ? undefined : value;
+  };
+  const choice = (name: string, flag: string) => readTrueOrFalse(flag, text(name));
+  return {
+    email: text("email"),
+    full_name: text("fullName"),
+    website: text("website"),
+    location: text("location"),
+    description: text("description"),
+    visibility: text("visibility"),
+    must_change_password: choice("mustChangePassword", "--must-change-password"),
+    active: choice("active", "--active"),
+    admin: choice("admin", "--admin"),
+    restricted: choice("restricted", "--restricted"),
+    prohibit_login: choice("prohibitLogin", "--prohibit-login"),
+    allow_create_organization: choice("allowCreateOrganization", "--allow-create-organization"),
+    allow_git_hook: choice("allowGitHook", "--allow-git-hook"),
+    allow_import_local: choice("allowImportLocal", "--allow-import-local"),
+    max_repo_creation: toNumber("--max-repo-creation", text("maxRepoCreation")),
+    source_id: toNumber("--source-id", text("sourceId")),
+    login_name: text("loginName"),
+  };
+}
+
+function toNumber(flag: string, word: string | undefined): number | undefined {
+  if (word === undefined) return undefined;
+  if (!/^-?\d{1,15}$/.test(word))
+    throw usageError(`${flag} takes a whole number, not ${JSON.stringify(word)}`);
+  return Number(word);
+}

@@ -1,0 +1,162 @@
+import type { Command } from "commander";
+import type { WireHook } from "../../../daemon/contract/forge/hooks/admin-hooks.ts";
+import type { InputOf } from "../../client/operation.ts";
+import type { forge } from "../../client/operations.ts";
+import type { CliContext } from "../../context.ts";
+import { usageError } from "../../errors.ts";
+import { readTrueOrFalse } from "../../support/flag-values.ts";
+import { readSecret } from "../../support/secrets.ts";
+
+/** The flags that creating and editing a hook have in common. */
+interface HookFlags {
+  readonly contentType?: string;
+  readonly event?: readonly string[];
+  readonly branchFilter?: string;
+  readonly name?: string;
+  readonly channel?: string;
+  readonly slackUsername?: string;
+  readonly iconUrl?: string;
+  readonly color?: string;
+}
+
+/** The flags of a creation besides them. */
+export interface NewHookFlags extends HookFlags {
+  readonly type?: string;
+  readonly inactive?: boolean;
+  readonly secretStdin?: boolean;
+  readonly authorizationHeaderStdin?: boolean;
+}
+
+/** The flags of an edit besides them. */
+export interface HookEditFlags extends HookFlags {
+  /** The address; `--url` is the daemon's. */
+  readonly target?: string;
+  readonly active?: string;
+  readonly authorizationHeaderStdin?: boolean;
+  readonly clearAuthorizationHeader?: boolean;
+}
+
+/** Adds those of a creation to a command. */
+export function addNewHookFlags(command: Command): Command {
+  return command
+    .option(
+      "--type <type>",
+      "gitea, slack, discord, telegram, msteams and others; gitea by default",
+    )
+    .option("--inactive", "do not deliver yet")
+    .option("--secret-stdin", "read the secret that deliveries are signed with from standard input")
+    .option("--authorization-header-stdin", "read an Authorization header from standard input");
+}
+
+/** Adds those of an edit to a command. */
+export function addHookEditFlags(command: Command): Command {
+  return command
+    .option("--target <url>", "where it sends to")
+    .option("--active <true|false>", "whether it delivers")
+    .option("--authorization-header-stdin", "read a new Authorization header from standard input")
+    .option("--clear-authorization-header", "send no Authorization header any more");
+}
+
+/** Refuses an edit without a change, and one that contradicts itself. @throws CliError `usage` */
+export function assertHookEdit(flags: HookEditFlags): void {
+  if (Object.values(flags).every((value) => value === undefined))
+    throw usageError("nothing to change", "give at least one flag of those that --help lists");
+  if (flags.authorizationHeaderStdin && flags.clearAuthorizationHeader)
+    throw usageError(
+      "--authorization-header-stdin and --clear-authorization-header exclude each other",
+    );
+}
+
+/** The body of a creation; `config` may be added to. */
+export async function toNewHook(cli: CliContext, flags: NewHookFlags, url: string) {
+  const { secret, authorizationHeader } = await readOneSecret(cli, flags);
+  return {
+    type: flags.type ?? "gitea",
+    config: {
+      ...toConfig({ ...flags, contentType: flags.contentType ?? "json" }, url),
+      ...(secret === undefined ? {} : { secret }),
+    },
+    events: flags.event === undefined ? undefined : [...flags.event],
+    branch_filter: flags.branchFilter,
+    authorization_header: authorizationHeader,
+    active: !flags.inactive,
+    name: flags.name,
+  } satisfies InputOf<typeof forge.createHook>["body"];
+}
+
+/** The query and body of an edit. The API overwrites events and branches with every edit, so the present ones are sent back. */
+export async function readHookEdit(
+  cli: CliContext,
+  flags: HookEditFlags,
+  getPresent: () => Promise<WireHook>,
+) {
+  const active = readTrueOrFalse("--active", flags.active);
+  const { authorizationHeader } = await readOneSecret(cli, flags);
+  const present = await getPresent();
+  return {
+    query: { keep_authorization_header: flags.clearAuthorizationHeader !== true },
+    body: {
+      config: toConfig(flags, flags.target),
+      events: flags.event === undefined ? toWords(present.events) : [...flags.event],
+      branch_filter: flags.branchFilter ?? present.branch_filter,
+      authorization_header: authorizationHeader,
+      active,
+      name: flags.name,
+    },
+  } satisfies InputOf<typeof forge.editHook>;
+}
+
+/** Words that stand for exactly these events: two of them would switch on their whole family. */
+function toWords(events: readonly string[]): string[] {
+  // No word at all would be taken for a push.
+  if (events.length === 0) return ["none"];
+  return events.map((event) =>
+    event === "issues" || event === "pull_request" ? `${event}_only` : event,
+  );
+}
+
+/** Adds those that both have to a command. */
+export function addHookFlags(command: Command): Command {
+  return command
+    .option("--content-type <type>", "json or form")
+    .option("--event <event...>", "what it is told of, such as push or repository")
+    .option("--branch-filter <glob>", "only these branches, for push, create and delete")
+    .option("--name <text>", "a label")
+    .option("--channel <channel>", "slack: the channel")
+    .option("--slack-username <name>", "slack: the name of the messages' author")
+    .option("--icon-url <url>", "slack: the author's picture")
+    .option("--color <color>", "slack: the colour of messages");
+}
+
+/** The config members that the flags and the address name. */
+function toConfig(flags: HookFlags, url: string | undefined): Record<string, string> {
+  const members = {
+    url,
+    content_type: flags.contentType,
+    channel: flags.channel,
+    username: flags.slackUsername,
+    icon_url: flags.iconUrl,
+    color: flags.color,
+  };
+  return Object.fromEntries(
+    Object.entries(members).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+}
+
+/** The one secret that standard input can hold, by the flag that was given; undefined when none was. */
+async function readOneSecret(
+  cli: CliContext,
+  flags: { readonly secretStdin?: boolean; readonly authorizationHeaderStdin?: boolean },
+): Promise<{ readonly secret?: string; readonly authorizationHeader?: string }> {
+  const { secretStdin, authorizationHeaderStdin } = flags;
+  if (secretStdin && authorizationHeaderStdin)
+    throw usageError(
+      "--secret-stdin and --authorization-header-stdin exclude each other",
+      'give the header by "croft admin hook edit" afterwards',
+    );
+  const read = (flag: string) => readSecret(cli, { fromInput: true, question: "", flag });
+  if (secretStdin) return { secret: await read("--secret-stdin") };
+  if (authorizationHeaderStdin)
+    return { authorizationHeader: await read("--authorization-header-stdin") };
+  return {};
+}

@@ -1,0 +1,121 @@
+import type { CliContext } from "../context.ts";
+import { CliError, DryRun } from "../errors.ts";
+import { shape } from "../output/spec.ts";
+import { toDaemonFailure } from "../support/daemon-failures.ts";
+import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
+import { version } from "../version.ts";
+
+export const entries: readonly Entry[] = [
+  verb("rotate", "Put a new master key in the place of the old one", () => rotateMasterKey),
+];
+
+export interface KeyRotateOptions {
+  readonly skipUnreadable: boolean;
+}
+
+export const rotateMasterKey = {
+  operations: [],
+  output: shape({
+    rotated: "boolean",
+    resumed: "boolean",
+    source: "string",
+    sealed_again: "integer",
+    left_unreadable: { type: "array", items: { type: "string" } },
+    data: "string",
+  }),
+  writes: true,
+  destructive: true,
+  define(command, cli, run = runKeyRotate): void {
+    command
+      .option("--skip-unreadable", "leave values that do not open as they are, instead of refusing")
+      .action(({ skipUnreadable }: { readonly skipUnreadable?: true }) =>
+        run(cli, { skipUnreadable: skipUnreadable === true }),
+      );
+  },
+} satisfies CommandModule;
+
+/**
+ * Gives this home another master key and seals everything with it that was sealed with the old one. No daemon may run
+ * on the home meanwhile. Sign-ins stay; reset links that were mailed end. Prints nothing of any key.
+ * @throws CliError `already_running`; `not_found` without a home; `missing_input` when the environment must bring the key
+ */
+async function runKeyRotate(cli: CliContext, options: KeyRotateOptions): Promise<void> {
+  const { readAllSettings } = await import("../profile/settings.ts");
+  const { settings, paths } = readAllSettings(cli.system, cli.flags, {});
+  const data = paths.dataDirectory;
+  if (cli.flags.dryRun) throw new DryRun({ rotate_key: { data } });
+  await cli.prompts.confirm(`Put a new master key in the place of the one of ${data}?`);
+  const { rotateKey } = await import("../../daemon/main.ts");
+  const { pid, userId, stderr, processMark } = cli.system;
+  const process = { pid, mark: processMark(pid), userId };
+  const outcome = await rotateKey(
+    { settings, paths, version, clock: cli.clock, process, logTo: stderr },
+    options,
+  ).catch((error: unknown) => {
+    const failure = toDaemonFailure(error, { conflict: "already_running", not_found: "not_found" });
+    throw failure instanceof CliError && failure.code === "not_found"
+      ? new CliError("not_found", failure.message, { hint: '"croft init" makes a home' })
+      : failure;
+  });
+  switch (outcome.kind) {
+    case "key_needed":
+      throw new CliError("missing_input", "the master key comes from CROFT_MASTER_KEY", {
+        hint: environmentSteps,
+      });
+    case "unreadable":
+      throw new CliError("storage_unusable", toUnreadableText(outcome.values), {
+        hint: "nothing was changed; --skip-unreadable goes on without them: each must be entered anew in any case",
+      });
+    case "rotated": {
+      const { isResumed, source, sealedAgain, leftUnreadable } = outcome;
+      await cli.output.done(
+        {
+          rotated: true,
+          resumed: isResumed,
+          source,
+          sealed_again: sealedAgain,
+          left_unreadable: leftUnreadable,
+          data,
+        },
+        toText(isResumed, sealedAgain),
+      );
+      for (const note of toNotes(outcome)) cli.io.note(note);
+    }
+  }
+}
+
+/** A key in a command of the shell would be gone with it, and everything sealed with it: it is stored first. */
+const environmentSteps =
+  "make a new one (openssl rand -hex 32), store it where the daemon's comes from (CROFT_MASTER_KEY, or the file of " +
+  'CROFT_MASTER_KEY_FILE) before the old one and a comma, and give this command both: "croft key rotate" again seals ' +
+  "everything with the first. Then take the old one out";
+
+function toText(isResumed: boolean, sealedAgain: number): string {
+  const what = sealedAgain === 1 ? "1 value is" : `${sealedAgain} values are`;
+  return isResumed
+    ? `The rotation that was begun is done: ${what} sealed again, the old key is out of use.`
+    : `There is a new master key: ${what} sealed with it, the old one is out of use.`;
+}
+
+function toNotes(outcome: {
+  readonly source: string;
+  readonly isResumed: boolean;
+  readonly leftUnreadable: readonly string[];
+}): string[] {
+  return [
+    "Sign-ins stay. Links to choose a password that were mailed before do not work any more.",
+    ...(outcome.source === "environment"
+      ? ["Take the old key out of CROFT_MASTER_KEY: only the first is used."]
+      : []),
+    ...(outcome.isResumed && outcome.source !== "environment"
+      ? ["No key was made this time: give the command again for another one."]
+      : []),
+    ...outcome.leftUnreadable.map((value) => `Left as it was, for it does not open: ${value}`),
+  ];
+}
+
+function toUnreadableText(values: readonly string[]): string {
+  const shown = values.slice(0, 5).join(", ");
+  const more = values.length > 5 ? ` and ${values.length - 5} more` : "";
+  return `some values do not open with the master key: ${shown}${more}`;
+}

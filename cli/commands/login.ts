@@ -1,0 +1,272 @@
+import { toBasic } from "../client/basic.ts";
+import { forge, vault } from "../client/operations.ts";
+import { toStoredSession } from "../client/vault-session.ts";
+import type { CliContext } from "../context.ts";
+import { CliError, usageError } from "../errors.ts";
+import { shape } from "../output/spec.ts";
+import { readSecret } from "../support/secrets.ts";
+import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
+
+export const entries: readonly Entry[] = [
+  verb("forge", "Sign in to the forge", () => loginForge),
+  verb("vault", "Sign in to the vault", () => loginVault),
+];
+
+export interface LoginForgeOptions {
+  /** Needed with a password; a token knows its user. */
+  readonly username?: string;
+  readonly secret: "password_input" | "token_input" | "person";
+  /** A code of the second factor. */
+  readonly otp?: string;
+}
+
+interface LoginForgeFlags {
+  readonly username?: string;
+  readonly passwordStdin?: true;
+  readonly tokenStdin?: true;
+  readonly otp?: string;
+}
+
+export const loginForge = {
+  operations: [forge.createToken, forge.getCurrentUser],
+  output: shape({
+    service: "string",
+    username: "string",
+    profile: "string",
+    url: "string",
+  }),
+  define(command, cli, run = runLoginForge): void {
+    command
+      .option("--username <name>", "your user name")
+      .option("--password-stdin", "read the password from standard input")
+      .option("--token-stdin", "read an access token from standard input")
+      .option("--otp <code>", "a code of your second factor")
+      .action(({ username, passwordStdin, tokenStdin, otp }: LoginForgeFlags) => {
+        if (passwordStdin === true && tokenStdin === true)
+          throw usageError("--password-stdin and --token-stdin exclude each other");
+        return run(cli, {
+          ...(username === undefined ? {} : { username }),
+          secret:
+            passwordStdin === true
+              ? "password_input"
+              : tokenStdin === true
+                ? "token_input"
+                : "person",
+          ...(otp === undefined ? {} : { otp }),
+        });
+      });
+  },
+} satisfies CommandModule;
+
+/**
+ * Signs in to the forge: keeps a given token, or has one made with the password, which itself is not kept. The store
+ * is tried before anything secret is asked for.
+ */
+async function runLoginForge(cli: CliContext, options: LoginForgeOptions): Promise<void> {
+  const profile = await cli.profiles.inUse();
+  if (!cli.flags.dryRun) await cli.credentials.chooseStore(profile);
+  const made =
+    options.secret === "token_input" ? await useToken(cli) : await makeToken(cli, options);
+  const { url } = await cli.client.target();
+  // Read again: choosing the store has given a new profile its id.
+  const known = await cli.profiles.inUse();
+  await cli.credentials.write(known, "forge", { token: made.token, token_id: made.tokenId, url });
+  await cli.profiles.updateProfile(profile.name, (one) => ({
+    ...one,
+    forge: { username: made.username },
+  }));
+  await cli.output.done(
+    { service: "forge", username: made.username, profile: profile.name, url },
+    `Signed in to the forge at ${url} as ${made.username}.`,
+  );
+}
+
+interface MadeToken {
+  readonly username: string;
+  readonly token: string;
+  /** Null for a token that was given: it is not ours to delete at logout. */
+  readonly tokenId: number | null;
+}
+
+async function useToken(cli: CliContext): Promise<MadeToken> {
+  const token = await readSecret(cli, {
+    fromInput: true,
+    question: "Token:",
+    flag: "--token-stdin",
+  });
+  const options = { authorization: `token ${token}` };
+  const { body } = await cli.client.call(forge.getCurrentUser, {}, options);
+  return { username: body.username, token, tokenId: null };
+}
+
+async function makeToken(cli: CliContext, options: LoginForgeOptions): Promise<MadeToken> {
+  const username = options.username ?? (await cli.prompts.text("User name:", "--username"));
+  const password = await readSecret(cli, {
+    fromInput: options.secret === "password_input",
+    question: "Password:",
+    flag: "--password-stdin or --token-stdin",
+  });
+  const suffix = Buffer.from(cli.system.random(4)).toString("hex");
+  const { body } = await cli.client.call(
+    forge.createToken,
+    { params: { username }, body: { name: `croft-cli-${suffix}`, scopes: ["all"] } },
+    {
+      authorization: toBasic(username, password),
+      ...(options.otp === undefined ? {} : { headers: { "X-Gitea-OTP": options.otp } }),
+    },
+  );
+  return { username, token: body.sha1, tokenId: body.id };
+}
+
+export interface LoginVaultOptions {
+  readonly email?: string;
+  readonly passwordFromInput: boolean;
+  readonly factor?: SecondFactor;
+  readonly remember: boolean;
+}
+
+interface LoginVaultFlags {
+  readonly email?: string;
+  readonly passwordStdin?: true;
+  readonly totp?: string;
+  readonly backupCode?: string;
+  readonly remember?: true;
+}
+
+export const loginVault = {
+  operations: [vault.login],
+  output: shape({
+    service: "string",
+    handle: "string",
+    email: "string",
+    role: "string",
+    profile: "string",
+    url: "string",
+  }),
+  define(command, cli, run = runLoginVault): void {
+    command
+      .option("--email <address>", "your e-mail address")
+      .option("--password-stdin", "read the password from standard input")
+      .option("--totp <code>", "a code of your authenticator app")
+      .option("--backup-code <code>", "a backup code in place of it")
+      .option("--remember", "stay signed in for 30 days instead of 16 hours")
+      .action(({ email, passwordStdin, totp, backupCode, remember }: LoginVaultFlags) => {
+        if (totp !== undefined && backupCode !== undefined)
+          throw usageError("--totp and --backup-code exclude each other");
+        const factor =
+          totp !== undefined ? { totp } : backupCode === undefined ? undefined : { backupCode };
+        return run(cli, {
+          ...(email === undefined ? {} : { email }),
+          passwordFromInput: passwordStdin === true,
+          ...(factor === undefined ? {} : { factor }),
+          remember: remember === true,
+        });
+      });
+  },
+} satisfies CommandModule;
+
+/** What one try to sign in is made with. */
+export interface Attempt {
+  readonly email: string;
+  readonly password: string;
+  readonly factor: SecondFactor | undefined;
+}
+
+/** What became of it. */
+export type AttemptOutcome =
+  | {
+      readonly kind: "signed_in";
+      readonly handle: string;
+      readonly email: string;
+      readonly role: string;
+    }
+  | { readonly kind: "code_needed" };
+
+/**
+ * Signs in to the vault and keeps the session. On a terminal what is missing is asked for on a screen of its own;
+ * otherwise a second factor that was not given is `challenge_required`. The store is tried before the password is
+ * asked for, so that no fresh session is lost.
+ */
+async function runLoginVault(cli: CliContext, options: LoginVaultOptions): Promise<void> {
+  const profile = await cli.profiles.inUse();
+  if (!cli.flags.dryRun) await cli.credentials.chooseStore(profile);
+  const attempt = (given: Attempt) => tryLogin(cli, given, options.remember);
+  const signedIn = await signIn(cli, options, attempt);
+  await cli.profiles.updateProfile(profile.name, (one) => ({
+    ...one,
+    vault: { email: signedIn.email, handle: signedIn.handle },
+  }));
+  const { url } = await cli.client.target();
+  const { handle, email, role } = signedIn;
+  await cli.output.done(
+    { service: "vault", handle, email, role, profile: profile.name, url },
+    `Signed in to the vault at ${url} as ${handle} (${email}).`,
+  );
+}
+
+type SignedIn = Extract<AttemptOutcome, { kind: "signed_in" }>;
+
+async function signIn(
+  cli: CliContext,
+  { email, passwordFromInput, factor }: LoginVaultOptions,
+  attempt: (given: Attempt) => Promise<AttemptOutcome>,
+): Promise<SignedIn> {
+  if (!passwordFromInput && (await cli.prompts.canAsk())) {
+    const { showSignIn } = await import("../ui/sign-in.tsx");
+    return showSignIn(cli, { email, factor }, attempt);
+  }
+  const address = email ?? (await cli.prompts.text("E-mail address:", "--email"));
+  const { readSecret } = await import("../support/secrets.ts");
+  const password = await readSecret(cli, {
+    fromInput: passwordFromInput,
+    question: "Password:",
+    flag: "--password-stdin",
+  });
+  const outcome = await attempt({ email: address, password, factor });
+  if (outcome.kind === "signed_in") return outcome;
+  throw new CliError("challenge_required", "a code of the second factor is needed", {
+    service: "vault",
+    hint: "give --totp CODE or --backup-code CODE",
+  });
+}
+
+/** One request. The session of a success is stored before anything else happens. */
+async function tryLogin(
+  cli: CliContext,
+  { email, password, factor }: Attempt,
+  remember: boolean,
+): Promise<AttemptOutcome> {
+  const { body, raw } = await cli.client.call(
+    vault.login,
+    {
+      body: {
+        email,
+        password,
+        totp_code: factor !== undefined && "totp" in factor ? factor.totp : undefined,
+        backup_code: factor !== undefined && "backupCode" in factor ? factor.backupCode : undefined,
+        remember_me: remember,
+      },
+    },
+    { authorization: "none", accept: (answer) => answer.status === 200 },
+  );
+  if ("requires_totp" in body) return { kind: "code_needed" };
+  if ("requires_password_change" in body)
+    throw new CliError("challenge_required", "the password must be changed first", {
+      httpStatus: 200,
+      service: "vault",
+      hint: `"croft vault password reset --email ${email}" mails a link for a new one`,
+    });
+  const { url } = await cli.client.target();
+  const session = toStoredSession(raw, url, cli.clock());
+  await cli.credentials.write(await cli.profiles.inUse(), "vault", session);
+  return { kind: "signed_in", ...body.user };
+}
+
+/** What proves the second factor. */
+export type SecondFactor = { readonly totp: string } | { readonly backupCode: string };
+
+/** What a person typed into one field: six digits are a code of the app, anything else a backup code. */
+export function toSecondFactor(typed: string): SecondFactor {
+  const plain = typed.replaceAll(/\s/g, "");
+  return /^\d{6}$/.test(plain) ? { totp: plain } : { backupCode: plain };
+}

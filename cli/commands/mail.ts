@@ -1,0 +1,98 @@
+import type { CliContext } from "../context.ts";
+import { CliError } from "../errors.ts";
+import { type Column, size, time } from "../output/cells.ts";
+import { wholeList } from "../output/pages.ts";
+import { type FieldType, shape, shapeList } from "../output/spec.ts";
+import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
+
+export const entries: readonly Entry[] = [
+  verb("list", "List the mails that lie in the outbox", () => listMails, {
+    aliases: ["ls"],
+  }),
+  verb("show", "Show a mail of the outbox", () => showMail),
+];
+
+/** A mail as the command line shows it. */
+interface ShownMail {
+  readonly id: string;
+  /** RFC 3339; null when the mail does not say. */
+  readonly date: string | null;
+  readonly from: string;
+  readonly to: string;
+  readonly subject: string;
+  readonly bytes: number;
+}
+
+const mailFields: Readonly<Record<keyof ShownMail, FieldType>> = {
+  id: "string",
+  date: "string?",
+  from: "string",
+  to: "string",
+  subject: "string",
+  bytes: "integer",
+};
+
+const listMails = {
+  operations: [],
+  output: shapeList(mailFields),
+  define(command, cli, run = runMailList): void {
+    command.action(() => run(cli));
+  },
+} satisfies CommandModule;
+
+/** Prints the mails that this home's daemon wrote as files, for want of a mail server, newest first. */
+async function runMailList(cli: CliContext): Promise<void> {
+  const { paths } = await cli.config();
+  const { listOutbox } = await import("../../daemon/main.ts");
+  const mails = await listOutbox(paths);
+  await cli.output.list(wholeList(mails.map(toShownMail)), columns);
+}
+
+/** A mail with its time as everywhere else. */
+function toShownMail(mail: Omit<ShownMail, "date"> & { readonly date: string }): ShownMail {
+  const { id, from, to, subject, bytes } = mail;
+  const at = Date.parse(mail.date);
+  const date = Number.isNaN(at) ? null : new Date(at).toISOString();
+  return { id, date, from, to, subject, bytes };
+}
+
+const columns: readonly Column<ShownMail>[] = [
+  { header: "id", cell: ({ id }) => id },
+  { header: "date", cell: ({ date }) => time(date) },
+  { header: "to", cell: ({ to }) => to },
+  { header: "subject", cell: ({ subject }) => subject },
+  { header: "size", cell: ({ bytes }) => size(bytes) },
+];
+
+const showMail = {
+  operations: [],
+  output: shape({ ...mailFields, text: "string", source: "string" }),
+  define(command, cli, run = runMailShow): void {
+    command
+      .argument("[id]", 'the mail\'s id, as "croft mail list" shows it; the newest when absent')
+      .action((id: string | undefined) => run(cli, id));
+  },
+} satisfies CommandModule;
+
+/** Prints one mail of this home's outbox. @throws CliError `not_found` */
+async function runMailShow(cli: CliContext, id: string | undefined): Promise<void> {
+  const { paths } = await cli.config();
+  const { listOutbox, readOutbox } = await import("../../daemon/main.ts");
+  const wanted = id ?? (await listOutbox(paths))[0]?.id;
+  const mail = wanted === undefined ? undefined : await readOutbox(paths, wanted);
+  if (mail === undefined)
+    throw new CliError(
+      "not_found",
+      id === undefined ? "the outbox is empty" : `there is no mail ${JSON.stringify(id)}`,
+      {
+        hint: '"croft mail list" shows what is there; with a mail server (smtp_url) mails are sent instead',
+      },
+    );
+  const { from, to, subject, date, text, source } = mail;
+  const shown = `From: ${from}\nTo: ${to}\nSubject: ${subject}\nDate: ${date}\n\n${text}`;
+  await cli.output.text(shown, {
+    ...toShownMail(mail),
+    text,
+    source,
+  });
+}

@@ -1,0 +1,178 @@
+import type { CliContext } from "../context.ts";
+import { CliError, DryRun, usageError } from "../errors.ts";
+import type { Column } from "../output/cells.ts";
+import { wholeList } from "../output/pages.ts";
+import { type FieldType, shape, shapeList } from "../output/spec.ts";
+import { defaultProfile, isProfileName, type Profile } from "../profile/profiles.ts";
+import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
+
+export const entries: readonly Entry[] = [
+  verb("list", "List the profiles", () => listProfiles, { aliases: ["ls"] }),
+  verb("add", "Add a profile for another daemon or account", () => addProfile),
+  verb("use", "Use a profile from here on", () => useProfile),
+  verb("remove", "Remove a profile and its credentials", () => removeProfile, {
+    aliases: ["rm"],
+  }),
+];
+
+/** A profile as it is printed. */
+interface ShownProfile {
+  readonly name: string;
+  readonly in_use: boolean;
+  /** Null: the daemon of this machine. */
+  readonly url: string | null;
+  readonly credential_store: string | null;
+  readonly forge_username: string | null;
+  readonly vault_email: string | null;
+}
+
+const profileFields: Readonly<Record<keyof ShownProfile, FieldType>> = {
+  name: "string",
+  in_use: "boolean",
+  url: "string?",
+  credential_store: "string?",
+  forge_username: "string?",
+  vault_email: "string?",
+};
+
+function toShownProfile(name: string, profile: Profile | undefined, current: string): ShownProfile {
+  return {
+    name,
+    in_use: name === current,
+    url: profile?.url ?? null,
+    credential_store: profile?.store ?? null,
+    forge_username: profile?.forge?.username ?? null,
+    vault_email: profile?.vault?.email ?? null,
+  };
+}
+
+const profileColumns: readonly Column<ShownProfile>[] = [
+  { header: "name", cell: ({ name }) => name },
+  { header: "in use", cell: (profile) => profile.in_use },
+  { header: "url", cell: ({ url }) => url },
+  { header: "forge", cell: (profile) => profile.forge_username },
+  { header: "vault", cell: (profile) => profile.vault_email },
+  { header: "store", cell: (profile) => profile.credential_store },
+];
+
+const listProfiles = {
+  operations: [],
+  output: shapeList(profileFields),
+  define(command, cli, run = runProfileList): void {
+    command.action(() => run(cli));
+  },
+} satisfies CommandModule;
+
+/** Prints the profiles. The default one is always there. */
+async function runProfileList(cli: CliContext): Promise<void> {
+  const { current, profiles } = await cli.profiles.read();
+  const named = Object.entries(profiles).map(([name, profile]) =>
+    toShownProfile(name, profile, current),
+  );
+  const all =
+    defaultProfile in profiles
+      ? named
+      : [toShownProfile(defaultProfile, undefined, current), ...named];
+  await cli.output.list(wholeList(all), profileColumns);
+}
+
+/** What the command was given; the daemon's address is `--url`. */
+export interface ProfileAddOptions {
+  readonly name: string;
+  readonly use: boolean;
+}
+
+export const addProfile = {
+  operations: [],
+  output: shape(profileFields),
+  writes: true,
+  define(command, cli, run = runProfileAdd): void {
+    command
+      .argument("<name>", "a name for the profile")
+      .option("--use", "use it from here on")
+      .action((name: string, flags: { readonly use?: true }) =>
+        run(cli, { name, use: flags.use === true }),
+      );
+  },
+} satisfies CommandModule;
+
+/** Adds a profile. Without `--url` it is for the daemon of this machine. @throws CliError `conflict` when it exists */
+async function runProfileAdd(cli: CliContext, { name, use }: ProfileAddOptions): Promise<void> {
+  if (!isProfileName(name))
+    throw usageError(
+      `${JSON.stringify(name)} cannot be the name of a profile`,
+      "letters, digits, . _ and -",
+    );
+  const { profiles } = await cli.profiles.read();
+  if (name in profiles)
+    throw new CliError("conflict", `there is a profile ${JSON.stringify(name)} already`);
+  const config = await cli.config();
+  const url = (config.urlSource === "flag" ? config.url : undefined) ?? null;
+  if (cli.flags.dryRun) throw new DryRun({ add: { name, url, use } });
+  const added = await cli.profiles.updateProfile(name, (profile) => ({ ...profile, url }));
+  if (use) await cli.profiles.update((file) => ({ ...file, current: name }));
+  const { current } = await cli.profiles.read();
+  await cli.output.resource(toShownProfile(name, added, current), profileColumns);
+}
+
+export interface ProfileUseOptions {
+  readonly name: string;
+}
+
+export const useProfile = {
+  operations: [],
+  output: shape(profileFields),
+  writes: true,
+  completions: { name: "profiles" },
+  define(command, cli, run = runProfileUse): void {
+    command.argument("<name>", "the profile").action((name: string) => run(cli, { name }));
+  },
+} satisfies CommandModule;
+
+/** Makes a profile the one that commands use. @throws CliError `not_found` */
+async function runProfileUse(cli: CliContext, { name }: ProfileUseOptions): Promise<void> {
+  const { profiles } = await cli.profiles.read();
+  const profile = profiles[name];
+  if (profile === undefined && name !== defaultProfile)
+    throw new CliError("not_found", `there is no profile ${JSON.stringify(name)}`, {
+      hint: '"croft profile list" shows them',
+    });
+  if (cli.flags.dryRun) throw new DryRun({ use: { name } });
+  await cli.profiles.update((file) => ({ ...file, current: name }));
+  await cli.output.resource(toShownProfile(name, profile, name), profileColumns);
+}
+
+interface ProfileRemoveOptions {
+  readonly name: string;
+}
+
+const removeProfile = {
+  operations: [],
+  output: shape({ removed: "boolean", name: "string" }),
+  writes: true,
+  destructive: true,
+  completions: { name: "profiles" },
+  define(command, cli, run = runProfileRemove): void {
+    command.argument("<name>", "the profile").action((name: string) => run(cli, { name }));
+  },
+} satisfies CommandModule;
+
+/** Removes a profile with its credentials; sessions at the daemon go on (see `croft logout`). */
+async function runProfileRemove(cli: CliContext, { name }: ProfileRemoveOptions): Promise<void> {
+  const { profiles } = await cli.profiles.read();
+  const profile = profiles[name];
+  if (profile === undefined)
+    throw new CliError("not_found", `there is no profile ${JSON.stringify(name)}`, {
+      hint: '"croft profile list" shows them',
+    });
+  if (cli.flags.dryRun) throw new DryRun({ remove: { name } });
+  await cli.prompts.confirm(`Remove the profile ${name} and its credentials?`);
+  await cli.credentials.remove({ name, ...profile }, "forge");
+  await cli.credentials.remove({ name, ...profile }, "vault");
+  await cli.profiles.update(({ profiles: { [name]: _removed, ...rest }, ...file }) => ({
+    ...file,
+    profiles: rest,
+    current: file.current === name ? defaultProfile : file.current,
+  }));
+  await cli.output.done({ removed: true, name }, `Removed the profile ${name}.`);
+}

@@ -1,0 +1,149 @@
+import { type Command, Option } from "commander";
+import type { z } from "zod";
+import type { auditEntry, dailyExport } from "../../../../daemon/contract/vault/admin.ts";
+import type { ByteDownload } from "../../../client/bytes.ts";
+import { vault } from "../../../client/operations.ts";
+import { vaultPages } from "../../../client/paging.ts";
+import type { CliContext } from "../../../context.ts";
+import { CliError, toCliError, usageError } from "../../../errors.ts";
+import { type Column, size, time } from "../../../output/cells.ts";
+import { listOf } from "../../../output/spec.ts";
+import type { CommandModule } from "../../../tree/entry.ts";
+
+export const listAudit = {
+  operations: [vault.listAudit],
+  output: listOf(vault.listAudit, "items"),
+  define(command, cli, run = runAuditList): void {
+    addAuditFilter(command).action((options: AuditFilterOptions) => run(cli, options));
+  },
+} satisfies CommandModule;
+
+/** Prints audit records, newest first. */
+async function runAuditList(cli: CliContext, options: AuditFilterOptions): Promise<void> {
+  const query = toAuditQuery(options);
+  await cli.output.list(vaultPages(cli.client, vault.listAudit, { query }), auditColumns);
+}
+
+/** An audit record, line by line. */
+const auditColumns: readonly Column<z.output<typeof auditEntry>>[] = [
+  { header: "time", cell: ({ created_at: at }) => time(at) },
+  { header: "event", cell: ({ event_type: event }) => event },
+  { header: "user", cell: (entry) => entry.user_handle ?? entry.user_id },
+  { header: "by", cell: (entry) => entry.actor_handle ?? entry.actor_id },
+  { header: "address", cell: ({ ip_address: address }) => address },
+  { header: "what", cell: ({ metadata }) => toText(metadata) },
+];
+
+function toText(metadata: Readonly<Record<string, unknown>>): string {
+  const words = Object.entries(metadata).map(
+    ([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`,
+  );
+  return words.join(" ");
+}
+
+export const exportAudit = {
+  operations: [vault.exportAudit],
+  output: { kind: "bytes" },
+  define(command, cli, run = runAuditExport): void {
+    addAuditFilter(command).action((options: AuditFilterOptions) => run(cli, options));
+  },
+} satisfies CommandModule;
+
+/** Writes audit records as CSV to standard output, oldest first. */
+async function runAuditExport(cli: CliContext, options: AuditFilterOptions): Promise<void> {
+  const query = { ...toAuditQuery(options), format: "csv" } as const;
+  await writeCsv(cli, () => cli.client.download(vault.exportAudit, { query }));
+}
+
+export const listDailyExports = {
+  operations: [vault.listDailyExports],
+  output: listOf(vault.listDailyExports, "items"),
+  define(command, cli, run = runAuditDailyList): void {
+    command.action(() => run(cli));
+  },
+} satisfies CommandModule;
+
+/** Prints the days whose audit records are stored as files, newest first. */
+async function runAuditDailyList(cli: CliContext): Promise<void> {
+  await cli.output.list(vaultPages(cli.client, vault.listDailyExports, { query: {} }), columns);
+}
+
+const columns: readonly Column<z.output<typeof dailyExport>>[] = [
+  { header: "day", cell: ({ date }) => date },
+  { header: "size", cell: ({ size_bytes: bytes }) => size(bytes) },
+];
+
+interface AuditDailyDownloadOptions {
+  readonly day: string;
+}
+
+export const downloadDailyExport = {
+  operations: [vault.downloadDailyExport],
+  output: { kind: "bytes" },
+  define(command, cli, run = runAuditDailyDownload): void {
+    command
+      .argument("<day>", "such as 2026-11-20, in UTC")
+      .action((day: string) => run(cli, { day }));
+  },
+} satisfies CommandModule;
+
+/** Writes the stored audit records of one day as CSV to standard output. */
+async function runAuditDailyDownload(
+  cli: CliContext,
+  { day }: AuditDailyDownloadOptions,
+): Promise<void> {
+  await writeCsv(cli, () =>
+    cli.client.download(vault.downloadDailyExport, { params: { date: day } }),
+  );
+}
+
+const eventPrefixes = ["auth", "cloud", "document", "share", "admin", "system"] as const;
+
+/** What narrows audit records, as flags give it. */
+export interface AuditFilterOptions {
+  readonly user?: string;
+  readonly event?: (typeof eventPrefixes)[number];
+  readonly from?: string;
+  readonly to?: string;
+}
+
+/** The flags that narrow audit records. */
+function addAuditFilter(command: Command): Command {
+  return command
+    .option("--user <handle>", "only records about this user")
+    .addOption(new Option("--event <kind>", "only events of this kind").choices(eventPrefixes))
+    .option("--from <time>", "only from this time on, such as 2026-11-20 or 2026-11-20T09:30:00Z")
+    .option("--to <time>", "only before this time");
+}
+
+/** The query that the flags amount to. */
+function toAuditQuery({ user, event, from, to }: AuditFilterOptions) {
+  return { user_handle: user, event_type: event, from, to };
+}
+
+/**
+ * Writes a download to standard output as it comes. Records hold what strangers sent, so a terminal gets them only when
+ * forced. @throws CliError `daemon_unreachable` when it breaks off
+ */
+async function writeCsv(cli: CliContext, open: () => Promise<ByteDownload>): Promise<void> {
+  if (cli.output.isMachine) throw usageError("CSV does not go with machine output");
+  if (cli.io.isOutputTerminal && cli.flags.force !== true)
+    throw usageError(
+      "the terminal would show raw bytes",
+      "send them to a file with > FILE, or give --force",
+    );
+  const { stream } = await open();
+  try {
+    for await (const chunk of stream) await cli.io.write(chunk as Uint8Array);
+  } catch (error) {
+    const failure = toCliError(error);
+    throw failure.code === "daemon_unreachable"
+      ? new CliError(failure.code, "it broke off before its end: what was written is not all", {
+          cause: error,
+          service: "vault",
+        })
+      : error;
+  } finally {
+    stream.destroy();
+  }
+}

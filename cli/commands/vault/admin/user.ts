@@ -1,0 +1,185 @@
+import { Option } from "commander";
+import type { z } from "zod";
+import type { managedUser } from "../../../../daemon/contract/vault/admin.ts";
+import { vault } from "../../../client/operations.ts";
+import { vaultPages } from "../../../client/paging.ts";
+import type { CliContext } from "../../../context.ts";
+import { CliError } from "../../../errors.ts";
+import { type Column, time } from "../../../output/cells.ts";
+import { readPages } from "../../../output/pages.ts";
+import { listOf, resourceOf, shape } from "../../../output/spec.ts";
+import type { CommandModule } from "../../../tree/entry.ts";
+
+export interface UserListOptions {
+  readonly search?: string;
+  readonly role?: "user" | "admin";
+  readonly active?: "true" | "false";
+}
+
+export const listVaultUsers = {
+  operations: [vault.listUsers],
+  output: listOf(vault.listUsers, "items"),
+  define(command, cli, run = runUserList): void {
+    command
+      .option("--search <text>", "part of the handle or e-mail address")
+      .addOption(new Option("--role <role>", "only this role").choices(["user", "admin"]))
+      .addOption(
+        new Option("--active <true|false>", "only active or only inactive ones").choices([
+          "true",
+          "false",
+        ]),
+      )
+      .action((options: UserListOptions) => run(cli, options));
+  },
+} satisfies CommandModule;
+
+/** Prints the users of the vault, oldest first. */
+async function runUserList(cli: CliContext, options: UserListOptions): Promise<void> {
+  const query = { q: options.search, role: options.role, is_active: options.active };
+  await cli.output.list(vaultPages(cli.client, vault.listUsers, { query }), managedUserColumns);
+}
+
+export interface UserCreateOptions {
+  readonly handle: string;
+  readonly email: string;
+  readonly role?: "user" | "admin";
+}
+
+export const createUser = {
+  operations: [vault.createUser],
+  output: resourceOf(vault.createUser, 201),
+  define(command, cli, run = runUserCreate): void {
+    command
+      .requiredOption("--handle <handle>", "the user's name in the vault")
+      .requiredOption("--email <address>", "where the link to choose a password goes")
+      .addOption(new Option("--role <role>", "user when absent").choices(["user", "admin"]))
+      .action((options: UserCreateOptions) => run(cli, options));
+  },
+} satisfies CommandModule;
+
+/** Makes an account without a password; its owner chooses one by the mailed link. */
+async function runUserCreate(cli: CliContext, options: UserCreateOptions): Promise<void> {
+  const { body } = await cli.client.call(vault.createUser, { body: options });
+  await cli.output.resource(body, managedUserColumns);
+}
+
+interface UserActivateOptions {
+  readonly user: string;
+}
+
+export const activateUser = {
+  operations: [vault.setUserStatus, vault.listUsers],
+  output: resourceOf(vault.setUserStatus),
+  define(command, cli, run = runUserActivate): void {
+    command
+      .argument("<user>", "the user's handle or id")
+      .action((user: string) => run(cli, { user }));
+  },
+} satisfies CommandModule;
+
+/** Lets a user sign in again. Sessions from before stay ended. */
+async function runUserActivate(cli: CliContext, { user }: UserActivateOptions): Promise<void> {
+  await setStatus(cli, user, true);
+}
+
+interface UserDeactivateOptions {
+  readonly user: string;
+}
+
+export const deactivateUser = {
+  operations: [vault.setUserStatus, vault.listUsers],
+  output: resourceOf(vault.setUserStatus),
+  define(command, cli, run = runUserDeactivate): void {
+    command
+      .argument("<user>", "the user's handle or id")
+      .action((user: string) => run(cli, { user }));
+  },
+} satisfies CommandModule;
+
+/** Shuts a user out with the next request, everywhere. Nothing of theirs is deleted. */
+async function runUserDeactivate(cli: CliContext, { user }: UserDeactivateOptions): Promise<void> {
+  await setStatus(cli, user, false);
+}
+
+/** Activates or deactivates a user and prints the account. */
+async function setStatus(cli: CliContext, user: string, isActive: boolean): Promise<void> {
+  const id = await findUserId(cli, user);
+  const { body } = await cli.client.call(vault.setUserStatus, {
+    params: { id },
+    body: { is_active: isActive },
+  });
+  await cli.output.resource(body, managedUserColumns);
+}
+
+interface UserResetPasswordOptions {
+  readonly user: string;
+}
+
+export const passwordUserReset = {
+  operations: [vault.resetUserPassword, vault.listUsers],
+  output: resourceOf(vault.resetUserPassword, 202),
+  define(command, cli, run = runUserResetPassword): void {
+    command
+      .argument("<user>", "the user's handle or id")
+      .action((user: string) => run(cli, { user }));
+  },
+} satisfies CommandModule;
+
+/** Ends a user's sessions and mails a link: without another password they do not come in again. */
+async function runUserResetPassword(
+  cli: CliContext,
+  { user }: UserResetPasswordOptions,
+): Promise<void> {
+  const id = await findUserId(cli, user);
+  const { body } = await cli.client.call(vault.resetUserPassword, { params: { id } });
+  await cli.output.done(body, body.message);
+}
+
+interface UserDeleteOptions {
+  readonly user: string;
+}
+
+export const deleteUser = {
+  operations: [vault.deleteUser, vault.listUsers],
+  output: shape({ deleted: "boolean", id: "string" }),
+  destructive: true,
+  define(command, cli, run = runUserDelete): void {
+    command
+      .argument("<user>", "the user's handle or id")
+      .action((user: string) => run(cli, { user }));
+  },
+} satisfies CommandModule;
+
+/** Deletes a user with sessions, connections and cached bytes. Files of connected storages and audit records stay. */
+async function runUserDelete(cli: CliContext, { user }: UserDeleteOptions): Promise<void> {
+  const id = await findUserId(cli, user);
+  await cli.prompts.confirm(`Delete the vault user ${user} and forget all of their connections?`);
+  await cli.client.call(vault.deleteUser, { params: { id } });
+  await cli.output.done({ deleted: true, id }, `Deleted the vault user ${user}.`);
+}
+
+/** The id of a user who is named by id or by handle, in any case. @throws CliError `not_found` */
+export async function findUserId(cli: CliContext, word: string): Promise<string> {
+  if (/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(word)) return word.toLowerCase();
+  const source = vaultPages(cli.client, vault.listUsers, { query: { q: word } });
+  for await (const { items } of readPages(source, { page: undefined, limit: undefined, all: true }))
+    for (const { id, handle } of items) if (handle.toLowerCase() === word.toLowerCase()) return id;
+  throw new CliError("not_found", `there is no vault user ${JSON.stringify(word)}`, {
+    service: "vault",
+    hint: '"croft vault admin user list" shows them',
+  });
+}
+
+/** A vault user as administrators see it. */
+type ManagedUser = z.output<typeof managedUser>;
+
+const managedUserColumns: readonly Column<ManagedUser>[] = [
+  { header: "id", cell: ({ id }) => id },
+  { header: "handle", cell: ({ handle }) => handle },
+  { header: "email", cell: ({ email }) => email },
+  { header: "role", cell: ({ role }) => role },
+  { header: "active", cell: ({ is_active: isActive }) => isActive },
+  { header: "must change", cell: ({ password_must_change: mustChange }) => mustChange },
+  { header: "second factor", cell: ({ totp_enabled: totpEnabled }) => totpEnabled },
+  { header: "created", cell: ({ created_at: createdAt }) => time(createdAt) },
+];

@@ -1,0 +1,199 @@
+import { vault } from "../../../client/operations.ts";
+import type { CliContext } from "../../../context.ts";
+import { CliError, usageError } from "../../../errors.ts";
+import { oneOrList, resourceOf, shape, shapeList } from "../../../output/spec.ts";
+import { finishBatch, resultFields, runBatch } from "../../../support/batch.ts";
+import { createItemFinder, findItem } from "../../../support/find-item.ts";
+import {
+  type ItemAddress,
+  noSuchItem,
+  toAddressText,
+  toPathAddress,
+} from "../../../support/item-address.ts";
+import type { CommandModule } from "../../../tree/entry.ts";
+import { findFolder, refusingClearly } from "./lookup.ts";
+import { toPatient } from "./transfer.ts";
+
+interface ItemMkdirOptions {
+  readonly folder: Extract<ItemAddress, { kind: "path" }>;
+}
+
+export const makeFolder = {
+  operations: [vault.listConnections, vault.listItems, vault.createFolder],
+  output: shape({
+    kind: "string",
+    provider_item_id: "string",
+    name: "string",
+    parent_ref: "string?",
+  }),
+  completions: { folder: "items" },
+  define(command, cli, run = runItemMkdir): void {
+    command
+      .argument("<folder>", "CONNECTION:/path/NAME; the folder above must exist")
+      .action((folder: string) => run(cli, { folder: toPathAddress(folder) }));
+  },
+} satisfies CommandModule;
+
+/** Makes a folder. The vault gives it a counter when its name is taken, and the answer says the name that it got. */
+async function runItemMkdir(cli: CliContext, { folder }: ItemMkdirOptions): Promise<void> {
+  const name = folder.path.at(-1);
+  if (name === undefined) throw usageError("the folder has no name", "write CONNECTION:/path/NAME");
+  const above = folder.path.slice(0, -1);
+  const parent = await createItemFinder(cli).find({ ...folder, path: above });
+  if (parent.item?.kind === "file") throw noSuchItem(folder.connection, above);
+  const { body } = await cli.client.call(vault.createFolder, {
+    params: { connection_id: parent.connection.id },
+    body: { parent_ref: parent.id, name },
+  });
+  if (body.kind !== "folder")
+    throw new CliError("unexpected_answer", "the daemon's answer is unknown");
+  await cli.output.done(body, `Made ${toAddressText(folder.connection, [...above, body.name])}.`);
+}
+
+interface ItemRenameOptions {
+  readonly item: string;
+  readonly name: string;
+  /** Rename only if the item still has this etag. */
+  readonly etag?: string;
+}
+
+export const renameItem = {
+  operations: [vault.listConnections, vault.listItems, vault.getItemDetail, vault.renameItem],
+  output: resourceOf(vault.renameItem),
+  completions: { item: "items" },
+  define(command, cli, run = runItemRename): void {
+    command
+      .argument("<item>", "CONNECTION:/path, or an item's id")
+      .argument("<name>", "its new name")
+      .option("--etag <etag>", "only if the item still has this etag")
+      .action((item: string, name: string, { etag }: { readonly etag?: string }) =>
+        run(cli, { item, name, ...(etag === undefined ? {} : { etag }) }),
+      );
+  },
+} satisfies CommandModule;
+
+/** Gives an item another name in its folder. A taken name is `name_collision`, an item that has changed `stale`. */
+async function runItemRename(
+  cli: CliContext,
+  { item, name, etag }: ItemRenameOptions,
+): Promise<void> {
+  const found = await findItem(createItemFinder(cli), item);
+  const renaming = cli.client.call(vault.renameItem, {
+    params: { connection_id: found.connection.id, item_id: found.id },
+    body: { new_name: name, ...(etag === undefined ? {} : { etag }) },
+  });
+  const { body } = await renaming.catch(refusingClearly(cli, item, found));
+  await cli.output.done(body, `Renamed ${item} to ${body.name}.`);
+}
+
+interface ItemMoveOptions {
+  readonly items: readonly string[];
+  readonly folder: string;
+  /** For a single item: move it only if it still has this etag. */
+  readonly etag?: string;
+}
+
+export const moveItems = {
+  operations: [vault.listConnections, vault.listItems, vault.getItemDetail, vault.moveItem],
+  output: oneOrList(vault.moveItem, resultFields),
+  completions: { items: "items" },
+  define(command, cli, run = runItemMove): void {
+    command
+      .argument(
+        "<items...>",
+        "CONNECTION:/path, or ids of items; then the folder, CONNECTION:/path",
+      )
+      .usage("<item...> CONNECTION:/folder [flags]")
+      .option("--etag <etag>", "for one item: only if it still has this etag")
+      .action((words: readonly string[], { etag }: { readonly etag?: string }) => {
+        const items = words.slice(0, -1);
+        if (items.length === 0) throw usageError("give items and then CONNECTION:/folder");
+        if (items.length > 1 && etag !== undefined) throw usageError("--etag goes with one item");
+        return run(cli, {
+          items,
+          folder: words.at(-1) ?? "",
+          ...(etag === undefined ? {} : { etag }),
+        });
+      });
+  },
+} satisfies CommandModule;
+
+/**
+ * Puts items into another folder of their connection, one after the other and each under its name. Of several, those that
+ * can be are moved; then the code is `partial`.
+ */
+async function runItemMove(
+  cli: CliContext,
+  { items, folder, etag }: ItemMoveOptions,
+): Promise<void> {
+  const isBatch = items.length > 1;
+  const patient = isBatch ? toPatient(cli, await cli.progress()) : cli;
+  const finder = createItemFinder(patient);
+  const target = await findFolder(patient, finder, folder);
+  const move = async (word: string) => {
+    const found = await findItem(finder, word);
+    const moving = patient.client.call(vault.moveItem, {
+      params: { connection_id: found.connection.id, item_id: found.id },
+      body: {
+        destination_parent_ref: target.id,
+        destination_connection_id: target.connection.id,
+        ...(etag === undefined ? {} : { etag }),
+      },
+    });
+    const { body } = await moving.catch(refusingClearly(patient, word, found));
+    return body;
+  };
+  if (!isBatch) {
+    const [item = ""] = items;
+    return cli.output.done(await move(item), `Moved ${item} to ${folder}.`);
+  }
+  await finishBatch(cli, await runBatch(items, move), "moved", [
+    { header: "moved", cell: ({ item }) => item },
+    { header: "id", cell: ({ provider_item_id: id }) => id },
+    { header: "error", cell: ({ error }) => error?.message },
+  ]);
+}
+
+interface ItemDeleteOptions {
+  readonly items: readonly string[];
+}
+
+export const deleteItems = {
+  operations: [vault.listConnections, vault.listItems, vault.getItemDetail, vault.deleteItem],
+  output: shapeList({
+    ...resultFields,
+    kind: "string?",
+    reason: "string?",
+    provider_item_id: "string?",
+    item_kind: "string?",
+    is_folder: "boolean?",
+  }),
+  completions: { items: "items" },
+  destructive: true,
+  define(command, cli, run = runItemDelete): void {
+    command
+      .argument("<items...>", "CONNECTION:/path, or an item's id")
+      .action((items: readonly string[]) => run(cli, { items }));
+  },
+} satisfies CommandModule;
+
+/** Deletes items, one after the other, into the provider's trash where it has one. Of several, those that can be are. */
+async function runItemDelete(cli: CliContext, { items }: ItemDeleteOptions): Promise<void> {
+  await cli.prompts.confirm(
+    items.length === 1 ? `Delete ${items[0]}?` : `Delete these ${items.length} items?`,
+  );
+  const patient = items.length === 1 ? cli : toPatient(cli, await cli.progress());
+  const finder = createItemFinder(patient);
+  const results = await runBatch(items, async (word) => {
+    const found = await findItem(finder, word);
+    const params = { connection_id: found.connection.id, item_id: found.id };
+    const deleting = patient.client.call(vault.deleteItem, { params });
+    return (await deleting.catch(refusingClearly(patient, word, found))).body;
+  });
+  await finishBatch(cli, results, "deleted", [
+    { header: "deleted", cell: ({ item }) => item },
+    { header: "kind", cell: ({ item_kind: kind }) => kind },
+    { header: "how", cell: ({ reason }) => reason },
+    { header: "error", cell: ({ error }) => error?.message },
+  ]);
+}

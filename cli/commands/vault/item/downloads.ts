@@ -1,0 +1,231 @@
+import { lstat, mkdir, open } from "node:fs/promises";
+import { join } from "node:path";
+import type { CliContext } from "../../../context.ts";
+import { CliError, DryRun, usageError } from "../../../errors.ts";
+import type { Progress } from "../../../output/progress.ts";
+import { failedTask, type Outcome, type Task } from "../../../support/batch.ts";
+import { createItemFinder, type WireItem } from "../../../support/find-item.ts";
+import { type ItemAddress, toAddressText, toItemAddress } from "../../../support/item-address.ts";
+import {
+  assertUnmoved,
+  createFileNames,
+  createLocalFiles,
+  type LocalFolder,
+  makeLocalFolder,
+  openLocalFolder,
+} from "./local-files.ts";
+import { findSource, isFolder, readFolder } from "./lookup.ts";
+import { type FileSource, streamItem, toFile } from "./receive-file.ts";
+import { saveItem } from "./save-file.ts";
+import { isSameFile, showTransfer, type TransferOptions } from "./transfer.ts";
+
+// cli/commands/vault/item/receive: items of a storage into files here: which ones (downloads.ts), where to (local-files.ts,
+// file-name.ts, part-file.ts), and one of them on its way (file-source.ts, item-bytes.ts, then save-item.ts or stream-item.ts).
+/** What became of one file. `skipped` says why it was left as it is. */
+export interface Downloaded {
+  /** Null when only the answer would tell the name. */
+  readonly path: string | null;
+  readonly size: number | null;
+  readonly skipped: string | null;
+}
+
+/** Where the files of a run go. */
+type DownloadTarget =
+  | { readonly kind: "folder"; readonly folder: LocalFolder }
+  | { readonly kind: "new_folder"; readonly path: string }
+  | { readonly kind: "file"; readonly path: string; readonly isSpecial: boolean };
+
+interface DownloadsOptions extends Omit<TransferOptions, "transfers"> {
+  readonly progress: Progress;
+  readonly target: DownloadTarget;
+}
+
+/** The downloads of one run. */
+interface Downloads {
+  /**
+   * One task for each file, in the order of the words and of the folders' own listings. Folders are listed at the
+   * provider and made here while their files are awaited, so that work begins before a large tree is known.
+   */
+  tasks(words: readonly string[]): AsyncGenerator<Task<Downloaded>>;
+  /** How many beginnings were left for another run. */
+  readonly kept: number;
+  /** Prints what a dry run found. */
+  showPlan(outcomes: readonly Outcome<Downloaded>[]): never;
+}
+
+/** A folder of a connection that is walked through. */
+interface WalkedFolder {
+  readonly connectionId: string;
+  readonly id: string;
+  /** As an address, without a slash at its end. */
+  readonly text: string;
+  /** From the folder that was asked for; empty for itself. */
+  readonly path: string;
+  /** Ids of the folders above it, so that one that holds itself is not walked for ever. */
+  readonly above: readonly string[];
+}
+
+export function createDownloads(
+  cli: CliContext,
+  { recursive, skipExisting, progress, target }: DownloadsOptions,
+): Downloads {
+  const { platform } = cli.system;
+  const isPlan = cli.flags.dryRun;
+  const files = createLocalFiles();
+  const finder = createItemFinder(cli);
+  const topNames = createFileNames(platform);
+  let top: Promise<LocalFolder> | undefined;
+
+  return {
+    tasks,
+    get kept() {
+      return files.kept.size;
+    },
+    showPlan(outcomes) {
+      throw new DryRun({
+        downloads: outcomes.map(({ item, value, failure }) => ({
+          item,
+          ...value,
+          error: failure === undefined ? null : { code: failure.code, message: failure.message },
+        })),
+      });
+    },
+  };
+
+  async function* tasks(words: readonly string[]): AsyncGenerator<Task<Downloaded>> {
+    for (const word of words) {
+      try {
+        yield* tasksOf(word, toItemAddress(word));
+      } catch (error) {
+        yield failedTask(word, error);
+      }
+    }
+  }
+
+  async function* tasksOf(word: string, address: ItemAddress): AsyncGenerator<Task<Downloaded>> {
+    const found = await findSource(cli, finder, address);
+    if (!isFolder(found)) {
+      const file = await toFile(cli, word, found);
+      const place = await toPlace(file.name);
+      yield { item: word, run: () => save(file, found.item, place, file.name) };
+      return;
+    }
+    if (!recursive)
+      throw usageError(`${word} is a folder`, "--recursive downloads it with everything in it");
+    const folder = await openTop();
+    const start = {
+      connectionId: found.connection.id,
+      id: found.id,
+      text: toText(word, address),
+      path: found.item?.name ?? "",
+      above: [],
+    };
+    // The top of a connection has no name: what is in it goes right into the target.
+    if (found.item === undefined) return yield* walk(start, folder, topNames);
+    const [name = "_"] = topNames.takeAll([found.item.name]);
+    yield* walk(start, await makeLocalFolder(folder, name, isPlan), createFileNames(platform));
+  }
+
+  async function* walk(
+    place: WalkedFolder,
+    folder: LocalFolder,
+    names: ReturnType<typeof createFileNames>,
+  ): AsyncGenerator<Task<Downloaded>> {
+    const { items, failure } = await readFolder(cli, place.connectionId, place.id, true);
+    // What was known of it before may still be there.
+    if (failure !== undefined) yield failedTask(`${place.text}/`, failure);
+    const localNames = names.takeAll(items.map(({ name }) => name));
+    for (const [index, item] of items.entries()) {
+      const name = localNames[index] ?? "_";
+      const text = `${place.text}/${item.name}`;
+      const path = place.path === "" ? item.name : `${place.path}/${item.name}`;
+      if (item.kind === "file") {
+        const params = { connection_id: place.connectionId, item_id: item.provider_item_id };
+        const source = { params, name: item.name, size: item.size };
+        yield { item: text, run: () => save(source, item, { folder, name }, path) };
+        continue;
+      }
+      try {
+        const id = item.provider_item_id;
+        if (id === place.id || place.above.includes(id))
+          throw new CliError("unsupported", `${text} holds itself`);
+        const inner = { ...place, id, text, path, above: [...place.above, place.id] };
+        const made = await makeLocalFolder(folder, name, isPlan);
+        yield* walk(inner, made, createFileNames(platform));
+      } catch (error) {
+        yield failedTask(`${text}/`, error);
+      }
+    }
+  }
+
+  /** The folder that everything goes into; a tree's is made when it is first needed. */
+  function openTop(): Promise<LocalFolder> {
+    top ??= (async () => {
+      if (target.kind === "folder") return target.folder;
+      if (isPlan) return { path: target.path, mark: undefined };
+      await mkdir(target.path, { recursive: true });
+      return openLocalFolder(target.path);
+    })();
+    return top;
+  }
+
+  async function toPlace(name: string): Promise<Place> {
+    if (target.kind === "file") return target;
+    return { folder: await openTop(), name: topNames.takeAll([name])[0] ?? "_" };
+  }
+
+  async function save(
+    source: FileSource,
+    item: WireItem | undefined,
+    place: Place,
+    title: string,
+  ): Promise<Downloaded> {
+    const path = "folder" in place ? join(place.folder.path, place.name) : place.path;
+    if (skipExisting && item !== undefined) {
+      const there = await lstat(path).catch(() => undefined);
+      if (there !== undefined && isSameFile("remote", there, item))
+        return { path, size: item.size, skipped: "same" };
+    }
+    if (isPlan) {
+      source.opened?.stream.destroy();
+      return { path, size: source.size, skipped: null };
+    }
+    return showTransfer(progress, title, async (shown) => {
+      if ("isSpecial" in place && place.isSpecial) return toSpecial(source, path, shown);
+      if ("folder" in place) await assertUnmoved(place.folder);
+      const size = await saveItem(cli, source, {
+        path,
+        mayReplace: !("folder" in place) || cli.flags.force,
+        files,
+        onBegin: shown.begin,
+        onProgress: shown.update,
+      });
+      return { path, size, skipped: null };
+    });
+  }
+
+  async function toSpecial(
+    source: FileSource,
+    path: string,
+    shown: Parameters<Parameters<typeof showTransfer>[2]>[0],
+  ): Promise<Downloaded> {
+    const file = await open(path, "w");
+    try {
+      const size = await streamItem(cli, source, (chunk) => file.writeFile(chunk), shown);
+      return { path, size, skipped: null };
+    } finally {
+      await file.close();
+    }
+  }
+}
+
+/** A name in a folder, or a path that was typed. */
+type Place =
+  | { readonly folder: LocalFolder; readonly name: string }
+  | { readonly path: string; readonly isSpecial: boolean };
+
+/** An address without the slash at its end, so that names can be put behind it. */
+function toText(word: string, address: ItemAddress): string {
+  if (address.kind === "id") return word;
+  return toAddressText(address.connection, address.path).replace(/\/$/, "");
+}

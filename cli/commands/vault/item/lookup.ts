@@ -1,0 +1,127 @@
+import { vault } from "../../../client/operations.ts";
+import type { CliContext } from "../../../context.ts";
+import { CliError } from "../../../errors.ts";
+import type { CliErrorCode } from "../../../exit-codes.ts";
+import {
+  findListingFailure,
+  type FoundItem,
+  type ItemFinder,
+  type WireItem,
+} from "../../../support/find-item.ts";
+import { type ItemAddress, toItemAddress } from "../../../support/item-address.ts";
+
+/**
+ * Where an address leads, with what is known of the item there. An id that was never listed may still be the
+ * provider's: then `item` is undefined although the id is not empty. @throws CliError `not_found` for a path
+ */
+export async function findSource(
+  cli: CliContext,
+  finder: ItemFinder,
+  address: ItemAddress,
+): Promise<FoundItem> {
+  return withFacts(cli, await finder.find(address));
+}
+
+async function withFacts(cli: CliContext, found: FoundItem): Promise<FoundItem> {
+  if (found.id === "" || found.item !== undefined) return found;
+  try {
+    const { body } = await cli.client.call(vault.getItemDetail, {
+      params: { connection_id: found.connection.id, item_id: found.id },
+    });
+    return { ...found, item: body };
+  } catch (error) {
+    if (error instanceof CliError && error.code === "not_found") return found;
+    throw error;
+  }
+}
+
+/** Whether bytes cannot come from there: it is a folder, or the top of a connection. */
+export function isFolder({ id, item }: FoundItem): boolean {
+  return id === "" || item?.kind === "folder";
+}
+
+/**
+ * A folder that is there, by its path or id. @throws CliError `not_found`, or `invalid_destination` for a file.
+ * An id that the vault does not know is left for the daemon to refuse.
+ */
+export async function findFolder(
+  cli: CliContext,
+  finder: ItemFinder,
+  word: string,
+): Promise<FoundItem> {
+  const found = await findSource(cli, finder, toItemAddress(word));
+  if (isFolder(found) || found.item === undefined) return found;
+  throw new CliError("invalid_destination", `${word} is a file`, {
+    service: "vault",
+    hint: 'name a folder; "croft vault item rename" gives an item another name',
+  });
+}
+
+/**
+ * For the `catch` of a request for an item: throws its error, in clearer words where its cause is that the vault knows no
+ * item of this id. To a change the daemon says that such an item has changed.
+ */
+export function refusingClearly(
+  cli: CliContext,
+  word: string,
+  found: FoundItem,
+): (error: unknown) => Promise<never> {
+  return async (error) => {
+    if (!(error instanceof CliError) || found.item !== undefined || found.id === "") throw error;
+    if (error.code === "not_found") throw toUnknown("not_found", word, error);
+    if (error.code !== "stale") throw error;
+    const known = await withFacts(cli, found).catch(() => undefined);
+    const isUnknown = known !== undefined && known.item === undefined;
+    throw isUnknown ? toUnknown("not_found", word, error) : error;
+  };
+}
+
+/** A refusal of an item that the vault does not know, whatever the daemon made of it. */
+export function toUnknown(
+  code: CliErrorCode,
+  word: string,
+  { message, details }: CliError,
+): CliError {
+  // Of what is not known nothing can have changed.
+  const why = code === "not_found" ? "" : ` (${message})`;
+  return new CliError(code, `${word} is no item that the vault knows${why}`, {
+    ...details,
+    hint: "items are written CONNECTION:/path or CONNECTION:ID",
+  });
+}
+
+/** Everything in a folder. */
+interface FolderContent {
+  readonly items: readonly WireItem[];
+  /** Why the provider could not list it; then the items are the last known ones. */
+  readonly failure: CliError | undefined;
+}
+
+/** Reads a folder with all its pages. `refresh` lists it at the provider, however fresh the last listing is. */
+export async function readFolder(
+  cli: CliContext,
+  connectionId: string,
+  parent: string,
+  refresh: boolean,
+): Promise<FolderContent> {
+  const items: WireItem[] = [];
+  let failure: CliError | undefined;
+  let cursor: string | undefined;
+  do {
+    const { body } = await cli.client.call(vault.listItems, {
+      params: { connection_id: connectionId },
+      query: {
+        parent_ref: parent,
+        limit: largestPage,
+        cursor,
+        refresh: refresh && cursor === undefined ? "true" : undefined,
+      },
+    });
+    items.push(...body.items);
+    failure = findListingFailure(body) ?? failure;
+    cursor = body.next_cursor ?? undefined;
+  } while (cursor !== undefined);
+  return { items, failure };
+}
+
+const largestPage = 1000;

@@ -1,0 +1,159 @@
+import type { ByteDownload } from "../../../client/bytes.ts";
+import { vault } from "../../../client/operations.ts";
+import type { CliContext } from "../../../context.ts";
+import { CliError, toCliError, usageError } from "../../../errors.ts";
+import { createItemFinder, type FoundItem } from "../../../support/find-item.ts";
+import { toItemAddress } from "../../../support/item-address.ts";
+import { findSource, isFolder, toUnknown } from "./lookup.ts";
+import { type Part, toTag } from "./local-files.ts";
+import type { ShownTransfer } from "./transfer.ts";
+
+/**
+ * Hands the bytes of an item on, chunk by chunk, and resolves to their number. A connection that breaks off is taken up
+ * where it was. @throws CliError `stale` when the item is another version by then: two are never joined
+ */
+export async function streamItem(
+  cli: CliContext,
+  source: ItemSource,
+  write: (chunk: Uint8Array) => Promise<unknown>,
+  shown?: ShownTransfer,
+): Promise<number> {
+  const { name, opened } = source;
+  let begun: Begun =
+    opened === undefined ? await begin(cli, source, undefined, cli.signal) : toBegun(opened);
+  const { tag } = begun;
+  shown?.begin(begun.total);
+  let bytes = 0;
+  for (let fruitless = 1; ; fruitless++) {
+    const before = bytes;
+    const { total } = begun;
+    try {
+      for await (const chunk of begun.download.stream) {
+        await write(chunk as Uint8Array);
+        bytes += (chunk as Uint8Array).byteLength;
+        shown?.update(bytes);
+      }
+      if (total === undefined || bytes === total) return bytes;
+    } catch (error) {
+      cli.signal.throwIfAborted();
+      if (toCliError(error).code !== "daemon_unreachable") throw error;
+    } finally {
+      begun.download.stream.destroy();
+    }
+    if (bytes > before) fruitless = 0;
+    if (tag === undefined || fruitless >= fruitlessMax) throw toBrokenOff(name, bytes, total);
+    await cli.system.sleep(pauseMs, cli.signal);
+    begun = await begin(cli, source, { path: "", tag, size: bytes }, cli.signal);
+    if (begun.tag === tag && begun.at === bytes) continue;
+    begun.download.stream.destroy();
+    throw new CliError("stale", `${name} was changed while it was read`, { service: "vault" });
+  }
+}
+
+/** A file whose bytes can be asked for. `name` is the file's own. */
+export interface FileSource extends ItemSource {
+  readonly size: number | null;
+}
+
+/** The file that a word names. @throws CliError `usage` for a folder */
+export async function openFile(cli: CliContext, word: string): Promise<FileSource> {
+  const found = await findSource(cli, createItemFinder(cli), toItemAddress(word));
+  if (isFolder(found)) throw usageError(`${word} is a folder`, "only files have bytes");
+  return toFile(cli, word, found);
+}
+
+/** A file that was found. One that the vault does not know is asked for at once, since only its answer tells its name. */
+export async function toFile(
+  cli: CliContext,
+  word: string,
+  { connection, id, item }: FoundItem,
+): Promise<FileSource> {
+  const params = { connection_id: connection.id, item_id: id };
+  if (item !== undefined) return { params, name: item.name, size: item.size };
+  try {
+    const opened = await cli.client.download(vault.downloadItem, { params });
+    return { params, name: nameOf(opened, id), size: opened.size ?? null, opened };
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
+    // The provider's refusal of what it does not know is not told from one of its bad days.
+    const isUnknown = error.code === "not_found" || error.code === "provider_failed";
+    if (!isUnknown || error.details.retryAfterSeconds !== undefined) throw error;
+    throw toUnknown(error.code, word, error);
+  }
+}
+
+/** The name in `Content-Disposition`, else the last part of the id. */
+function nameOf({ headers }: ByteDownload, id: string): string {
+  const disposition = headers["content-disposition"];
+  const encoded = /filename\*=UTF-8''([^;]+)/i.exec(String(disposition ?? ""))?.[1];
+  try {
+    if (encoded !== undefined) return decodeURIComponent(encoded);
+  } catch {
+    // Not percent-encoding: the id will do.
+  }
+  return id.split("/").at(-1) ?? id;
+}
+
+/** An item whose bytes are wanted. */
+export interface ItemSource {
+  readonly params: { readonly connection_id: string; readonly item_id: string };
+  /** For messages. */
+  readonly name: string;
+  /** Its bytes, where they had to be asked for already. */
+  readonly opened?: ByteDownload;
+}
+
+/** Attempts in a row that bring no further. */
+export const fruitlessMax = 3;
+
+/** Between an attempt that broke off and the next one. */
+export const pauseMs = 500;
+
+/** Bytes that are about to come. */
+export interface Begun {
+  readonly download: ByteDownload;
+  /** Where in the file the first of them belongs. */
+  readonly at: number;
+  /** Of the whole file. */
+  readonly total: number | undefined;
+  readonly tag: string | undefined;
+}
+
+/** Asks for what is missing behind the part, provided that it is of the same version; else for everything. */
+export async function begin(
+  cli: CliContext,
+  { params }: ItemSource,
+  part: Part | undefined,
+  signal: AbortSignal,
+): Promise<Begun> {
+  const ask = (headers: Readonly<Record<string, string>>) =>
+    cli.client.download(vault.downloadItem, { params }, { headers, signal });
+  if (part?.tag === undefined || part.size === 0) return toBegun(await ask({}));
+  const headers = { Range: `bytes=${part.size}-`, "If-Range": `"${part.tag}"` };
+  try {
+    const begun = toBegun(await ask(headers));
+    const isRest = begun.at === part.size && begun.tag === part.tag;
+    if (begun.download.status !== 206 || isRest) return begun;
+    begun.download.stream.destroy();
+  } catch (error) {
+    // 416: there is nothing behind it.
+    if (!(error instanceof CliError) || error.details.httpStatus !== 416) throw error;
+  }
+  return toBegun(await ask({}));
+}
+
+/** Reads off an answer which bytes it brings. */
+export function toBegun(download: ByteDownload): Begun {
+  const tag = toTag(download.headers["etag"]);
+  if (download.status !== 206) return { download, at: 0, total: download.size, tag };
+  const range = /^bytes (\d+)-\d+\/(\d+)$/.exec(String(download.headers["content-range"] ?? ""));
+  return { download, at: Number(range?.[1] ?? -1), total: Number(range?.[2] ?? -1), tag };
+}
+
+/** A connection that breaks off again and again. */
+export function toBrokenOff(name: string, bytes: number, total: number | undefined): CliError {
+  const of = total === undefined ? "" : ` of ${total}`;
+  return new CliError("provider_failed", `${name}: it breaks off after ${bytes}${of} bytes`, {
+    service: "vault",
+  });
+}

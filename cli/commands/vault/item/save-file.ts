@@ -1,0 +1,149 @@
+import { constants } from "node:fs";
+import { open, rm, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import { Transform } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { CliContext } from "../../../context.ts";
+import { CliError, toCliError } from "../../../errors.ts";
+import type { CliErrorCode } from "../../../exit-codes.ts";
+import { assertFree, type LocalFiles, type Part, toPartPath } from "./local-files.ts";
+import {
+  begin,
+  type Begun,
+  fruitlessMax,
+  type ItemSource,
+  pauseMs,
+  toBegun,
+  toBrokenOff,
+} from "./receive-file.ts";
+
+/** Where the bytes of an item go. */
+interface SaveTarget {
+  /** Absolute. */
+  readonly path: string;
+  readonly mayReplace: boolean;
+  readonly files: LocalFiles;
+  /** Stops this download alone. */
+  readonly signal?: AbortSignal;
+  /** The bytes begin to come; `total` is undefined when nobody knows how many. `from` are there already. */
+  readonly onBegin: (total: number | undefined, from: number) => void;
+  /** Told how many bytes are there in all. */
+  readonly onProgress: (bytes: number) => void;
+}
+
+/**
+ * Writes an item to a file, and resolves to its size. The file appears under its name when it is whole. Until then its
+ * bytes are in a part (part-file.ts): one that an earlier run left is gone on with if the item still is of the same
+ * version, and so is one whose connection breaks off. What is left when that does not help is kept for the next run,
+ * unless it is so small that beginning anew costs nothing. @throws CliError `conflict` when the file is there
+ */
+export async function saveItem(
+  cli: CliContext,
+  source: ItemSource,
+  target: SaveTarget,
+): Promise<number> {
+  const { path, mayReplace, files } = target;
+  const signal =
+    target.signal === undefined ? cli.signal : AbortSignal.any([cli.signal, target.signal]);
+  let part: Part | undefined;
+  try {
+    if (!mayReplace) await assertFree(path);
+    part = source.opened === undefined ? await files.parts.find(path) : undefined;
+    let { opened } = source;
+    let furthest = 0;
+    for (let fruitless = 1; ; fruitless++) {
+      const begun: Begun =
+        opened === undefined ? await begin(cli, source, part, signal) : toBegun(opened);
+      opened = undefined;
+      const { tag, at, total } = begun;
+      const earlier = part;
+      part = { path: toPartPath(path, tag ?? noTag(cli)), tag, size: at };
+      // The item has changed since: what there is of the old version is of no use.
+      if (earlier !== undefined && earlier.path !== part.path)
+        await rm(earlier.path, { force: true });
+      target.onBegin(total, at);
+      const size = await write(begun, part.path, signal, target.onProgress);
+      if (size.isWhole) {
+        await files.put(part.path, path, mayReplace);
+        return size.bytes;
+      }
+      part = { ...part, size: size.bytes };
+      if (tag !== undefined && size.bytes > furthest) {
+        furthest = size.bytes;
+        fruitless = 0;
+      } else if (tag === undefined) await rm(part.path, { force: true });
+      if (fruitless >= fruitlessMax) throw toBrokenOff(source.name, size.bytes, total);
+      await cli.system.sleep(pauseMs, signal);
+    }
+  } catch (error) {
+    source.opened?.stream.destroy();
+    // A download that was stopped alone is not wanted any more.
+    const isUnwanted = target.signal?.aborted === true || useless.has(toCliError(error).code);
+    if (part !== undefined) await leave(part, files, isUnwanted);
+    throw error;
+  }
+}
+
+/**
+ * Writes the bytes where they belong, until they end or break off. Never cuts the file off first: two that write the
+ * same version at one time write the same bytes to the same places.
+ */
+async function write(
+  { download, at, total }: Begun,
+  path: string,
+  signal: AbortSignal,
+  onProgress: SaveTarget["onProgress"],
+): Promise<{ readonly isWhole: boolean; readonly bytes: number }> {
+  let bytes = at;
+  const count = new Transform({
+    transform(chunk: Uint8Array, _encoding, done) {
+      bytes += chunk.byteLength;
+      onProgress(bytes);
+      done(null, chunk);
+    },
+  });
+  const flags = constants.O_WRONLY | constants.O_CREAT | (constants.O_NOFOLLOW ?? 0);
+  const file = await open(path, flags, 0o666).catch((error: unknown) => {
+    download.stream.destroy();
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    // The part's own name would tell nobody anything.
+    throw new CliError("file_error", `${dirname(path)}: there is no such folder`, {
+      hint: "make it first, or name another one",
+      cause: error,
+    });
+  });
+  const sink = file.createWriteStream({ start: at });
+  const closed = new Promise((resolve) => sink.once("close", resolve));
+  try {
+    await pipeline(download.stream, count, sink, { signal });
+  } catch (error) {
+    await closed;
+    signal.throwIfAborted();
+    if (toCliError(error).code !== "daemon_unreachable") throw error;
+    return { isWhole: false, bytes: (await stat(path)).size };
+  }
+  const { size } = await stat(path);
+  if (size === bytes && (total === undefined || bytes === total)) return { isWhole: true, bytes };
+  // Longer than the file can be: whatever wrote that, nothing of it can be relied on.
+  if (size > bytes) await rm(path, { force: true });
+  return { isWhole: false, bytes: size > bytes ? 0 : size };
+}
+
+/** What would be there again after a second or two is not worth a file that somebody wonders about. */
+const worthKeepingBytes = 1024 * 1024;
+
+/** Failures that another attempt would meet again, or that want the room back. */
+const useless: ReadonlySet<CliErrorCode> = new Set(["conflict", "file_error", "storage_full"]);
+
+async function leave(part: Part, files: LocalFiles, isUnwanted: boolean): Promise<void> {
+  const found = await stat(part.path).catch(() => undefined);
+  if (found === undefined) return;
+  if (!isUnwanted && part.tag !== undefined && found.size >= worthKeepingBytes)
+    files.kept.add(part.path);
+  else await rm(part.path, { force: true });
+}
+
+/** What no tag can be, and another one each time. */
+function noTag({ system }: CliContext): string {
+  return `~${Buffer.from(system.random(8)).toString("hex")}`;
+}

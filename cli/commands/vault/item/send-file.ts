@@ -1,0 +1,111 @@
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { resolve } from "node:path";
+import { Readable } from "node:stream";
+import { vault } from "../../../client/operations.ts";
+import type { CliContext } from "../../../context.ts";
+import { CliError } from "../../../errors.ts";
+
+/** What was uploaded, as the vault says it. */
+export interface Uploaded {
+  readonly kind: string;
+  readonly provider_item_id: string;
+  readonly name: string;
+  readonly parent_ref: string | null;
+  readonly size: number;
+}
+
+/** Where a file goes, and under which name. */
+interface SendTarget {
+  readonly connectionId: string;
+  /** The folder's id; empty for the top. */
+  readonly folderId: string;
+  readonly filename: string;
+  /** Told how many bytes were sent in all. */
+  readonly onProgress: (bytes: number) => void;
+}
+
+/** Uploads one file. Nothing is ever overwritten: a taken name is `name_collision`. */
+export async function sendFile(
+  cli: CliContext,
+  file: LocalSource,
+  { connectionId, folderId, filename, onProgress }: SendTarget,
+): Promise<Uploaded> {
+  const sending = cli.client.upload(
+    vault.uploadItem,
+    { params: { connection_id: connectionId } },
+    {
+      fields: { parent_ref: folderId, filename },
+      fileField: "file",
+      filename,
+      contentType: "application/octet-stream",
+      size: file.size,
+      canRestart: file.canRestart,
+      open: file.open,
+      onProgress,
+    },
+  );
+  const { body } = await sending.finally(() => file.close?.());
+  if (body.kind !== "uploaded")
+    throw new CliError("unexpected_answer", "the daemon's answer is unknown");
+  return body;
+}
+
+/** A local file, or standard input, that can be sent. */
+interface LocalSource {
+  /** Undefined when nobody knows it before the end. */
+  readonly size: number | undefined;
+  readonly canRestart: boolean;
+  open(): Readable;
+  /** Lets go of what else would be waited for after an upload that failed. */
+  readonly close?: () => void;
+}
+
+/** Looks at a local file; `-` is standard input. @throws CliError `file_error` */
+export async function openSource(cli: CliContext, source: string): Promise<LocalSource> {
+  if (source === "-") {
+    const { stdin } = cli.system;
+    const close = () => void stdin.destroy();
+    return { size: undefined, canRestart: false, open: () => stdin, close };
+  }
+  const path = resolve(cli.system.workingDirectory, source);
+  const found = await stat(path).catch((error: unknown) => {
+    throw fileError(source, error);
+  });
+  if (found.isDirectory()) throw new CliError("file_error", `${source} is a folder`);
+  // A pipe or device tells no length, and gives its bytes once.
+  if (!found.isFile())
+    return {
+      size: undefined,
+      canRestart: false,
+      open: () => Readable.from(readAll(path), { objectMode: false }),
+    };
+  return { size: found.size, canRestart: true, open: () => openExactly(path, source, found.size) };
+}
+
+/** Opens the file with the first read, so that an error has a reader. */
+async function* readAll(path: string): AsyncGenerator<Uint8Array> {
+  for await (const chunk of createReadStream(path)) yield chunk as Uint8Array;
+}
+
+/** So many bytes: a file that grows meanwhile is sent as long as it was, one that shrinks cannot be. */
+function openExactly(path: string, source: string, length: number): Readable {
+  async function* read() {
+    let bytes = 0;
+    // An empty file is opened as well, since it may be one that nobody may read.
+    for await (const chunk of createReadStream(path, { end: Math.max(0, length - 1) })) {
+      if (length === 0) return;
+      bytes += (chunk as Uint8Array).byteLength;
+      yield chunk as Uint8Array;
+    }
+    if (bytes < length)
+      throw new CliError("file_error", `${source} became shorter while it was read`);
+  }
+  return Readable.from(read(), { objectMode: false });
+}
+
+function fileError(source: string, error: unknown): CliError {
+  const { code } = error as NodeJS.ErrnoException;
+  const reason = code === "ENOENT" ? "there is no such file" : (error as Error).message;
+  return new CliError("file_error", `${source}: ${reason}`, { cause: error });
+}

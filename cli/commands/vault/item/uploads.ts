@@ -1,0 +1,214 @@
+import { readdir, stat } from "node:fs/promises";
+import { basename, join, resolve } from "node:path";
+import { vault } from "../../../client/operations.ts";
+import type { CliContext } from "../../../context.ts";
+import { CliError, DryRun, usageError } from "../../../errors.ts";
+import type { Progress } from "../../../output/progress.ts";
+import { failedTask, type Task } from "../../../support/batch.ts";
+import type { WireItem } from "../../../support/find-item.ts";
+import { readFolder } from "./lookup.ts";
+import { openSource, sendFile, type Uploaded } from "./send-file.ts";
+import { isSameFile, showTransfer, type TransferOptions } from "./transfer.ts";
+
+// cli/commands/vault/item/send: files from here into a storage: which ones (uploads.ts), where to (remote-folder.ts), and one of
+// them on its way (local-source.ts, send-file.ts). What both ways have in common is in transfer.ts above.
+/** What became of one file: what the vault says of it, or why it was passed over. */
+type Sent = (Uploaded | LeftOut) & { readonly skipped: string | null };
+
+interface LeftOut {
+  readonly name: string;
+  readonly size: number | null;
+}
+
+/** Where the files of a run go. */
+export interface UploadTarget {
+  readonly folder: RemoteFolder;
+  /** For a single file that gets another name. */
+  readonly name: string | undefined;
+  /** What a dry run would have had to make first. */
+  readonly plan?: DryRun | undefined;
+}
+
+interface UploadsOptions extends Omit<TransferOptions, "transfers"> {
+  readonly progress: Progress;
+}
+
+/**
+ * One task for each file below the sources, in the order of the sources and of names. Folders are made at the provider
+ * while their files are awaited. Links and devices inside of a folder are passed over, links that were typed are followed.
+ */
+export async function* createUploads(
+  cli: CliContext,
+  sources: readonly string[],
+  { folder: target, name: onlyName, plan: targetPlan }: UploadTarget,
+  { recursive, skipExisting, progress }: UploadsOptions,
+): AsyncGenerator<Task<Sent>> {
+  if (targetPlan !== undefined) yield failedTask(target.text, targetPlan);
+  for (const source of sources) {
+    const path = resolve(cli.system.workingDirectory, source);
+    const found = source === "-" ? undefined : await stat(path).catch(() => undefined);
+    if (found?.isDirectory() !== true) {
+      const name = onlyName ?? basename(path);
+      yield { item: source, run: () => send(source, target, name, name) };
+      continue;
+    }
+    if (!recursive) {
+      const hint = "--recursive uploads it with everything in it";
+      yield failedTask(source, usageError(`${source} is a folder`, hint));
+      continue;
+    }
+    // The top of a disk has no name: what is in it goes right into the target.
+    const name = basename(path);
+    yield* name === "" ? walk(source, target, "") : enter(source, target, name, "");
+  }
+
+  async function* enter(
+    source: string,
+    parent: RemoteFolder,
+    name: string,
+    above: string,
+  ): AsyncGenerator<Task<Sent>> {
+    try {
+      const { folder, plan } = await enterOrPlan(cli, parent, name);
+      if (plan !== undefined) yield failedTask(source, plan);
+      yield* walk(source, folder, `${above}${name}/`);
+    } catch (error) {
+      yield failedTask(`${source}/`, error);
+    }
+  }
+
+  async function* walk(
+    source: string,
+    folder: RemoteFolder,
+    above: string,
+  ): AsyncGenerator<Task<Sent>> {
+    const entries = await readdir(resolve(cli.system.workingDirectory, source), {
+      withFileTypes: true,
+    });
+    for (const entry of entries.toSorted((one, other) => (one.name < other.name ? -1 : 1))) {
+      const { name } = entry;
+      const item = join(source, name);
+      if (entry.isDirectory()) yield* enter(item, folder, name, above);
+      else if (entry.isFile())
+        yield { item, run: () => send(item, folder, name, `${above}${name}`) };
+      else {
+        const skipped = entry.isSymbolicLink() ? "link" : "special";
+        yield { item, run: async () => ({ name, size: null, skipped }) };
+      }
+    }
+  }
+
+  async function send(
+    source: string,
+    folder: RemoteFolder,
+    filename: string,
+    title: string,
+  ): Promise<Sent> {
+    if (recursive || skipExisting) {
+      const there = await findIn(folder, filename);
+      if (there !== undefined) {
+        const path = resolve(cli.system.workingDirectory, source);
+        const isSame =
+          skipExisting && source !== "-" && isSameFile("local", await stat(path), there);
+        if (isSame) return { name: there.name, size: there.size, skipped: "same" };
+        throw new CliError("name_collision", `${folder.text}/${there.name} is there already`, {
+          hint: skipExisting
+            ? "it differs; uploads replace nothing, so delete or rename one of them"
+            : "uploads replace nothing; --skip-existing leaves what is the same",
+        });
+      }
+    }
+    const file = await openSource(cli, source);
+    return showTransfer(progress, title, async (shown) => {
+      shown.begin(file.size);
+      const uploaded = await sendFile(cli, file, {
+        connectionId: folder.connectionId,
+        folderId: folder.id,
+        filename,
+        onProgress: shown.update,
+      });
+      return { ...uploaded, skipped: null };
+    });
+  }
+}
+
+/** A folder of a connection that a tree is put into. */
+export interface RemoteFolder {
+  readonly connectionId: string;
+  /** Empty for the top. */
+  readonly id: string;
+  /** As an address, without a slash at its end. */
+  readonly text: string;
+  /** What is in it already, by name; listed at the provider when it is first asked for. */
+  items(): Promise<ReadonlyMap<string, WireItem>>;
+}
+
+/** A folder that is there, or with `isNew` one that was just made. */
+export function openRemoteFolder(
+  cli: CliContext,
+  facts: Pick<RemoteFolder, "connectionId" | "id" | "text">,
+  isNew = false,
+): RemoteFolder {
+  let reading: Promise<ReadonlyMap<string, WireItem>> | undefined;
+  return {
+    ...facts,
+    items: () => (reading ??= isNew ? Promise.resolve(new Map()) : read()),
+  };
+
+  async function read(): Promise<ReadonlyMap<string, WireItem>> {
+    const { items, failure } = await readFolder(cli, facts.connectionId, facts.id, true);
+    if (failure !== undefined) throw failure;
+    return new Map(items.map((item) => [toKey(item.name), item]));
+  }
+}
+
+/** The item of this name in a folder. The vault keeps names in one spelling, disks in any. */
+async function findIn(folder: RemoteFolder, name: string): Promise<WireItem | undefined> {
+  return (await folder.items()).get(toKey(name));
+}
+
+/** The folder of this name in another one, made when it is missing. @throws CliError `name_collision` for a file's name */
+async function enterRemoteFolder(
+  cli: CliContext,
+  parent: RemoteFolder,
+  name: string,
+): Promise<RemoteFolder> {
+  const { connectionId } = parent;
+  const text = `${parent.text}/${name}`;
+  const there = await findIn(parent, name);
+  if (there?.kind === "folder")
+    return openRemoteFolder(cli, { connectionId, id: there.provider_item_id, text });
+  if (there !== undefined) throw new CliError("name_collision", `${text} is a file`);
+  const { body } = await cli.client.call(vault.createFolder, {
+    params: { connection_id: connectionId },
+    body: { parent_ref: parent.id, name },
+  });
+  if (body.kind !== "folder")
+    throw new CliError("unexpected_answer", "the daemon's answer is unknown");
+  // The vault gives a taken name a counter: somebody else made the folder meanwhile.
+  if (toKey(body.name) !== toKey(name))
+    throw new CliError("name_collision", `${text} was made by somebody else meanwhile`, {
+      hint: `an empty ${parent.text}/${body.name} was made beside it; repeat the upload`,
+    });
+  return openRemoteFolder(cli, { connectionId, id: body.provider_item_id, text }, true);
+}
+
+/** The same with `--dry-run`: a folder that is missing stands for itself, so that what would be put into it can be told. */
+export async function enterOrPlan(
+  cli: CliContext,
+  parent: RemoteFolder,
+  name: string,
+): Promise<{ readonly folder: RemoteFolder; readonly plan: DryRun | undefined }> {
+  try {
+    return { folder: await enterRemoteFolder(cli, parent, name), plan: undefined };
+  } catch (error) {
+    if (!(error instanceof DryRun)) throw error;
+    const text = `${parent.text}/${name}`;
+    const facts = { connectionId: parent.connectionId, id: `(the id of ${text})`, text };
+    return { folder: openRemoteFolder(cli, facts, true), plan: error };
+  }
+}
+
+function toKey(name: string): string {
+  return name.normalize("NFC");
+}

@@ -1,0 +1,135 @@
+import { vault } from "../../client/operations.ts";
+import type { CliContext } from "../../context.ts";
+import { CliError } from "../../errors.ts";
+import { resourceOf } from "../../output/spec.ts";
+import { readNewSecret, readSecret } from "../../support/secrets.ts";
+import { type CommandModule, type Entry, verb } from "../../tree/entry.ts";
+import { toEndedText } from "./session.ts";
+
+export const entries: readonly Entry[] = [
+  verb("change", "Change your password", () => changePassword),
+  verb("reset", "Have a link mailed to choose another password", () => resetPassword),
+  verb("confirm", "Choose another password with a mailed link", () => confirmPassword),
+];
+
+export interface PasswordChangeOptions {
+  readonly fromInput: boolean;
+}
+
+export const changePassword = {
+  operations: [vault.changePassword],
+  output: resourceOf(vault.changePassword),
+  define(command, cli, run = runPasswordChange): void {
+    command
+      .option("--password-stdin", "read the present and the new password, a line each")
+      .action(({ passwordStdin }: { readonly passwordStdin?: true }) =>
+        run(cli, { fromInput: passwordStdin === true }),
+      );
+  },
+} satisfies CommandModule;
+
+/** Changes the caller's password. All other sessions end. */
+async function runPasswordChange(
+  cli: CliContext,
+  { fromInput }: PasswordChangeOptions,
+): Promise<void> {
+  const { given, fresh } = await readTwoSecrets(cli, {
+    fromInput,
+    flag: "--password-stdin",
+    first: "Present password:",
+    second: "New password:",
+  });
+  const { body } = await cli.client.call(vault.changePassword, {
+    body: { current_password: given, new_password: fresh },
+  });
+  await cli.output.done(body, `Changed the password. ${toEndedText(body.sessions_revoked)}`);
+}
+
+export interface PasswordResetOptions {
+  readonly email: string;
+}
+
+export const resetPassword = {
+  operations: [vault.requestPasswordReset],
+  output: resourceOf(vault.requestPasswordReset, 202),
+  define(command, cli, run = runPasswordReset): void {
+    command
+      .requiredOption("--email <address>", "the account's e-mail address")
+      .action((options: PasswordResetOptions) => run(cli, options));
+  },
+} satisfies CommandModule;
+
+/** Asks for a link by mail. The answer is the same whether or not the address has an account. */
+async function runPasswordReset(cli: CliContext, { email }: PasswordResetOptions): Promise<void> {
+  const { body } = await cli.client.call(
+    vault.requestPasswordReset,
+    { body: { email } },
+    { authorization: "none" },
+  );
+  await cli.output.done(body, `${body.message} "croft vault password confirm" takes it.`);
+}
+
+export interface PasswordConfirmOptions {
+  readonly fromInput: boolean;
+}
+
+export const confirmPassword = {
+  operations: [vault.confirmPasswordReset],
+  output: resourceOf(vault.confirmPasswordReset),
+  define(command, cli, run = runPasswordConfirm): void {
+    command
+      .option("--password-stdin", "read the link and the new password, a line each")
+      .action(({ passwordStdin }: { readonly passwordStdin?: true }) =>
+        run(cli, { fromInput: passwordStdin === true }),
+      );
+  },
+} satisfies CommandModule;
+
+/** Sets another password with the link of a mail. It signs nobody in, and ends every session. */
+async function runPasswordConfirm(
+  cli: CliContext,
+  { fromInput }: PasswordConfirmOptions,
+): Promise<void> {
+  const { given, fresh } = await readTwoSecrets(cli, {
+    fromInput,
+    flag: "--password-stdin",
+    first: "Link from the mail:",
+    second: "New password:",
+  });
+  const { body } = await cli.client.call(
+    vault.confirmPasswordReset,
+    { body: { token: toToken(given), new_password: fresh } },
+    { authorization: "none" },
+  );
+  await cli.output.done(body, body.message);
+}
+
+/** The token of a link; what is no link is taken for the token itself. */
+function toToken(given: string): string {
+  const link = URL.canParse(given) ? new URL(given) : undefined;
+  return link?.searchParams.get("token") ?? given;
+}
+
+/** What stands on which line of standard input, or is asked for. */
+interface TwoQuestions {
+  readonly fromInput: boolean;
+  /** The flag that a refusal names. */
+  readonly flag: string;
+  readonly first: string;
+  readonly second: string;
+}
+
+/** A secret and a new one: two lines of standard input, or asked for, the new one twice. */
+async function readTwoSecrets(
+  cli: Pick<CliContext, "io" | "prompts">,
+  { fromInput, flag, first, second }: TwoQuestions,
+): Promise<{ readonly given: string; readonly fresh: string }> {
+  if (!fromInput) {
+    const given = await readSecret(cli, { fromInput, flag, question: first });
+    return { given, fresh: await readNewSecret(cli, { fromInput, flag, question: second }) };
+  }
+  const [given = "", fresh = "", ...more] = (await cli.io.readInput(64 * 1024)).split(/\r?\n/);
+  if (given === "" || fresh === "" || more.length > 0)
+    throw new CliError("missing_input", `${flag}: standard input must be two lines`);
+  return { given, fresh };
+}

@@ -1,0 +1,82 @@
+import { isSeq, parseDocument } from "yaml";
+import { SettingsError } from "../../daemon/settings/resolve.ts";
+import type { CliContext } from "../context.ts";
+import { CliError, usageError } from "../errors.ts";
+import { readTextFile } from "./config.ts";
+import { readAllSettings, toYamlReason } from "./settings.ts";
+
+/** The value that a line of `config set` gives; undefined to unset. */
+export async function toSettingValue(
+  cli: CliContext,
+  key: string,
+  value: string | undefined,
+  flags: { readonly unset?: true; readonly stdin?: true },
+): Promise<string | undefined> {
+  const ways = [value !== undefined, flags.unset === true, flags.stdin === true].filter(Boolean);
+  if (ways.length !== 1)
+    throw usageError(
+      `give a value for ${key}, or --stdin, or --unset`,
+      `croft config set ${key} VALUE`,
+    );
+  return flags.stdin === true ? cli.io.readInput() : value;
+}
+
+/** The config file with one setting changed, proven to be usable, and the setting as it will print. */
+export function editConfig(
+  cli: CliContext,
+  path: string,
+  key: string,
+  value: string | undefined,
+): { readonly text: string; readonly printed: unknown } {
+  const document = parseDocument(readTextFile(path) ?? "");
+  const [mistake] = document.errors;
+  if (mistake !== undefined)
+    throw new CliError("invalid_config", `${path} is not valid YAML: ${toYamlReason(mistake)}`, {
+      hint: "mend it in an editor",
+    });
+  if (value === undefined) document.delete(key);
+  else if (isSeq(document.get(key, true))) document.set(key, document.createNode(value.split(",")));
+  else document.set(key, value);
+  const read = () => {
+    const text = document.contents === null ? "" : document.toString({ lineWidth: 0 });
+    const { values } = readAllSettings(
+      { ...cli.system, env: withoutSettings(cli) },
+      cli.flags,
+      {},
+      text,
+    );
+    return { text, printed: values.find((one) => one.key === key)?.value ?? null };
+  };
+  const { text, printed } = orRefused(read, path, key);
+  if (value === undefined) return { text, printed: null };
+  // A number or switch is written as one, without quotes.
+  if (typeof printed !== "string" && String(printed) === value) document.set(key, printed);
+  return read();
+}
+
+/** The file does not hold what was given: a mistake in that is told as one of the line, not of the file. */
+function orRefused<Result>(read: () => Result, path: string, key: string): Result {
+  try {
+    return read();
+  } catch (error) {
+    const cause = error instanceof CliError ? error.details.cause : undefined;
+    const found = cause instanceof SettingsError ? cause.problems : [];
+    const own = found.filter((problem) => problem.key === key && problem.origin === path);
+    if (own.length === 0) throw error;
+    const message = own.map((problem) => problem.message.replace(` in ${path}`, "")).join("\n");
+    throw new CliError("invalid_config", message, {
+      hint: '"croft config list" shows all settings; nothing was changed',
+      cause: error,
+    });
+  }
+}
+
+/** The environment without settings: a variable must not hide that the file's own value is wrong. */
+function withoutSettings(cli: CliContext): Readonly<Record<string, string | undefined>> {
+  const places: ReadonlySet<string> = new Set(["CROFT_HOME", "CROFT_CONFIG"]);
+  return Object.fromEntries(
+    Object.entries(cli.system.env).filter(
+      ([name]) => !name.startsWith("CROFT_") || places.has(name),
+    ),
+  );
+}

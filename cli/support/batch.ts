@@ -1,0 +1,176 @@
+import type { CliContext } from "../context.ts";
+import { CliError, DryRun, exitCodeOf, toCliError, toErrorLine } from "../errors.ts";
+import { type CliErrorCode, errorCodes } from "../exit-codes.ts";
+import type { Column } from "../output/cells.ts";
+import { wholeList } from "../output/pages.ts";
+import { type FieldType, toObjectSchema } from "../output/spec.ts";
+
+/** The error of one of several, in the words of the error line. */
+interface BatchError {
+  readonly code: CliErrorCode;
+  readonly message: string;
+}
+
+/** The fields that every result of a batch has. */
+export const resultFields: Readonly<Record<string, FieldType>> = {
+  item: "string",
+  error: {
+    anyOf: [toObjectSchema({ code: "string", message: "string" }), { type: "null" }],
+  },
+};
+
+/** What became of one of several. */
+export interface Outcome<T> {
+  readonly item: string;
+  readonly value: T | undefined;
+  readonly failure: CliError | undefined;
+}
+
+/** Failures after which trying the others makes no sense. */
+const hopeless: ReadonlySet<CliErrorCode> = new Set([
+  "interrupted",
+  "terminated",
+  "closed_pipe",
+  "not_signed_in",
+  "session_revoked",
+  "daemon_unreachable",
+]);
+
+/** One of several things to do. */
+export interface Task<T> {
+  /** What it is called in the results. */
+  readonly item: string;
+  run(): Promise<T>;
+}
+
+/** A task whose outcome is known before it begins. */
+export function failedTask(item: string, error: unknown): Task<never> {
+  return {
+    item,
+    run: async () => {
+      throw error;
+    },
+  };
+}
+
+/**
+ * Does one after the other, or `atOnce` at one time, and goes on after a failure, unless the others would fail as well.
+ * The outcomes are in the order of the items.
+ */
+export async function runBatch<T extends object>(
+  items: readonly string[],
+  work: (item: string) => Promise<T>,
+  atOnce = 1,
+): Promise<readonly Outcome<T>[]> {
+  const outcomes = await runTasks(
+    items.map((item) => ({ item, run: () => work(item) })),
+    atOnce,
+  );
+  const [only, ...others] = outcomes;
+  if (only?.failure !== undefined && others.length === 0) throw only.failure;
+  return outcomes;
+}
+
+/**
+ * The same for tasks that are found while earlier ones are done. After a failure that the others would meet as well no
+ * further one is begun, and it is thrown when those that were begun have ended.
+ */
+export async function runTasks<T extends object>(
+  tasks: Iterable<Task<T>> | AsyncIterable<Task<T>>,
+  atOnce: number,
+): Promise<readonly Outcome<T>[]> {
+  const done: (Outcome<T> | DryRun)[] = [];
+  const source = each(tasks);
+  let count = 0;
+  const stops: unknown[] = [];
+  const worker = async () => {
+    while (stops.length === 0) {
+      const { value: task, done: isEnd } = await source.next();
+      if (isEnd === true || stops.length > 0) return;
+      const index = count++;
+      const outcome = await doOne(task);
+      if (outcome instanceof DryRun || outcome.failure === undefined) done[index] = outcome;
+      else if (hopeless.has(outcome.failure.code)) stops.push(outcome.failure);
+      else done[index] = outcome;
+    }
+  };
+  const workers = Array.from({ length: atOnce }, async () => {
+    try {
+      await worker();
+    } catch (error) {
+      stops.push(error);
+    }
+  });
+  await Promise.all(workers);
+  if (stops.length > 0) throw stops[0];
+  const wouldBe = done.filter((one) => one instanceof DryRun);
+  const [only, ...others] = wouldBe;
+  if (only !== undefined && others.length === 0) throw only;
+  if (only !== undefined)
+    throw new DryRun({ requests: wouldBe.map(({ would }) => would["request"]) });
+  return done.filter((one): one is Outcome<T> => !(one instanceof DryRun));
+}
+
+async function* each<T>(
+  tasks: Iterable<Task<T>> | AsyncIterable<Task<T>>,
+): AsyncGenerator<Task<T>, undefined> {
+  yield* tasks;
+}
+
+async function doOne<T>({ item, run }: Task<T>): Promise<Outcome<T> | DryRun> {
+  try {
+    return { item, value: await run(), failure: undefined };
+  } catch (error) {
+    return error instanceof DryRun ? error : { item, value: undefined, failure: toCliError(error) };
+  }
+}
+
+/**
+ * Prints the results of a batch, or those that `isShown` chooses. When some failed the results say which, and the exit code is that of `partial`.
+ * @throws CliError when nothing was done at all
+ */
+export async function finishBatch<T extends object>(
+  cli: CliContext,
+  outcomes: readonly Outcome<T>[],
+  verb: string,
+  columns: readonly Column<
+    { readonly item: string; readonly error: BatchError | null } & Partial<T>
+  >[],
+  isShown: (outcome: Outcome<T>) => boolean = () => true,
+): Promise<void> {
+  const failures = outcomes.flatMap(({ failure }) => (failure === undefined ? [] : [failure]));
+  const [first] = failures;
+  if (first !== undefined && failures.length === outcomes.length)
+    throw allFailed(failures, first, verb);
+  const shown = outcomes.filter(isShown);
+  const results = shown.map(({ item, value, failure }) => ({
+    item,
+    ...(value ?? ({} as Partial<T>)),
+    error: failure === undefined ? null : { code: failure.code, message: failure.message },
+  }));
+  if (shown.length > 0 || outcomes.length === 0) await cli.output.list(wholeList(results), columns);
+  if (failures.length === 0) return;
+  const partial = new CliError(
+    "partial",
+    `${failures.length} of ${outcomes.length} were not ${verb}`,
+  );
+  if (cli.output.isMachine) cli.io.warn(toErrorLine(partial));
+  else cli.io.warn(`croft: ${partial.message}`);
+  cli.finishWith(exitCodeOf(partial));
+}
+
+/** A line that names more reasons than that is not read. */
+const reasonsMax = 5;
+
+function allFailed(failures: readonly CliError[], first: CliError, verb: string): CliError {
+  const reasons = [...new Set(failures.map(({ message }) => message))];
+  const more = reasons.length > reasonsMax ? `; and ${reasons.length - reasonsMax} more` : "";
+  const sameExit = failures.every(
+    ({ code }) => errorCodes[code].exit === errorCodes[first.code].exit,
+  );
+  return new CliError(
+    sameExit ? first.code : "unexpected",
+    `none were ${verb}: ${reasons.slice(0, reasonsMax).join("; ")}${more}`,
+    first.details,
+  );
+}

@@ -1,0 +1,130 @@
+import type { z } from "zod";
+import type { item, listing } from "../../daemon/contract/vault/cloud/shapes.ts";
+import { vault } from "../client/operations.ts";
+import type { CliContext } from "../context.ts";
+import { CliError, usageError } from "../errors.ts";
+import type { CliErrorCode } from "../exit-codes.ts";
+import { pickConnection, readConnections, type WireConnection } from "./connection.ts";
+import { type ItemAddress, noSuchItem, toItemAddress } from "./item-address.ts";
+
+export type WireItem = z.output<typeof item>;
+
+/** Where an address leads. `item` is undefined for the root of a connection and for an item given by its id. */
+export interface FoundItem {
+  readonly connection: WireConnection;
+  /** The provider's id; empty for the root. */
+  readonly id: string;
+  readonly item: WireItem | undefined;
+}
+
+/** Looks items up, each folder and connection once for the whole run. */
+export interface ItemFinder {
+  /**
+   * @throws CliError `not_found`; `usage` where several items have one name; what failed where the provider could not
+   * be asked
+   */
+  find(address: ItemAddress): Promise<FoundItem>;
+  /** The item, or undefined when its folder has none of that name. */
+  findIfThere(address: ItemAddress): Promise<FoundItem | undefined>;
+}
+
+/** The item that a word names. @throws CliError `not_found`, or `usage` for the top of a connection, which is no item */
+export async function findItem(finder: ItemFinder, word: string): Promise<FoundItem> {
+  const found = await finder.find(toItemAddress(word));
+  if (found.id !== "") return found;
+  throw usageError(`${word} is the whole storage`, "name an item in it: CONNECTION:/path");
+}
+
+export function createItemFinder(cli: CliContext): ItemFinder {
+  let connections: Promise<readonly WireConnection[]> | undefined;
+  const looked = new Map<string, Promise<WireItem | undefined>>();
+
+  const finder: ItemFinder = {
+    async find(address) {
+      const found = await finder.findIfThere(address);
+      if (found !== undefined) return found;
+      if (address.kind === "path")
+        throw noSuchItem(address.connection, address.path, address.isFolder);
+      throw noSuchItem(address.connection ?? "", [address.id]);
+    },
+    async findIfThere(address) {
+      connections ??= readConnections(cli);
+      const connection = pickConnection(await connections, address.connection);
+      if (address.kind === "id") return { connection, id: address.id, item: undefined };
+      let found: FoundItem = { connection, id: "", item: undefined };
+      for (const name of address.path) {
+        if (found.item?.kind === "file") return undefined;
+        const item = await look(connection, found.id, name);
+        if (item === undefined) return undefined;
+        found = { connection, id: item.provider_item_id, item };
+      }
+      // A slash at the end is no part of a file's name.
+      return address.isFolder && found.item?.kind === "file" ? undefined : found;
+    },
+  };
+  return finder;
+
+  function look(connection: WireConnection, parent: string, name: string) {
+    const key = JSON.stringify([connection.id, parent, name]);
+    const known = looked.get(key) ?? lookUp(connection, parent, name);
+    looked.set(key, known);
+    return known;
+  }
+
+  /** A listing may be some minutes old, so what it does not have is looked for once more at the provider. */
+  async function lookUp(connection: WireConnection, parent: string, name: string) {
+    for (const refresh of ["false", "true"] as const) {
+      const { body } = await cli.client.call(vault.listItems, {
+        params: { connection_id: connection.id },
+        query: { parent_ref: parent, name, limit: namesakesShown, refresh },
+      });
+      const [found, ...others] = body.items;
+      if (others.length > 0) throw severalItems(connection, name, body.items);
+      if (found !== undefined) return found;
+      // What could not be looked for may well be there.
+      const failure = findListingFailure(body);
+      if (failure !== undefined) throw failure;
+    }
+    return undefined;
+  }
+}
+
+/** Why the provider could not list a folder, of an answer with what is known of it; undefined when it could. */
+export function findListingFailure(
+  body: Pick<z.output<typeof listing>, "refresh_state" | "error_code" | "error_message">,
+): CliError | undefined {
+  if (body.refresh_state !== "failed") return undefined;
+  const { code, hint } = failures[body.error_code ?? ""] ?? fallback;
+  const message = body.error_message ?? "the provider could not list this folder";
+  return new CliError(code, message, { service: "vault", hint });
+}
+
+const later = 'try again later; "croft vault connection test" tells how the storage is';
+
+const fallback: { readonly code: CliErrorCode; readonly hint: string } = {
+  code: "provider_failed",
+  hint: later,
+};
+
+const failures: Readonly<Record<string, typeof fallback>> = {
+  offline: { code: "provider_offline", hint: later },
+  reauth_required: {
+    code: "reauth_required",
+    hint: '"croft vault connection reconnect" renews the connection\'s credentials',
+  },
+};
+
+const namesakesShown = 5;
+
+/** A name that some providers let several items have: which of them is meant, nobody but the person knows. */
+function severalItems(
+  { display_name: connection }: WireConnection,
+  name: string,
+  items: readonly WireItem[],
+): CliError {
+  const ids = items.map(({ provider_item_id: id }) => `${connection}:${id}`);
+  return new CliError("usage", `several items are called ${JSON.stringify(name)}`, {
+    service: "vault",
+    hint: `name the one that is meant by its id: ${ids.join(", ")}`,
+  });
+}

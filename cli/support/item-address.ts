@@ -1,0 +1,68 @@
+import { CliError, usageError } from "../errors.ts";
+
+/**
+ * How an item is named on a line: `CONNECTION:/path/to/file` by its path, `CONNECTION:ID` by the provider's id,
+ * `ID` alone when there is only one connection.
+ */
+export type ItemAddress =
+  | {
+      readonly kind: "path";
+      readonly connection: string;
+      readonly path: readonly string[];
+      readonly isFolder: boolean;
+    }
+  | { readonly kind: "id"; readonly connection: string | undefined; readonly id: string };
+
+/** Reads an item's name. @throws CliError `usage` */
+export function toItemAddress(word: string): ItemAddress {
+  const slash = word.indexOf(":/");
+  if (slash > 0) {
+    const path = word
+      .slice(slash + 2)
+      .split("/")
+      .filter((segment) => segment !== "" && segment !== ".");
+    if (path.includes(".."))
+      throw usageError(`${JSON.stringify(word)} goes upwards`, "write the path from the top");
+    // A slash at the end says that a folder is meant.
+    const isFolder = word.endsWith("/");
+    return { kind: "path", connection: word.slice(0, slash), path, isFolder };
+  }
+  const colon = word.indexOf(":");
+  const id = colon > 0 ? word.slice(colon + 1) : word;
+  if (id === "")
+    throw usageError(
+      `${JSON.stringify(word)} names no item`,
+      colon > 0
+        ? `write ${word}/ for its top, ${word}/path for what is in it`
+        : "write CONNECTION:/path",
+    );
+  return { kind: "id", connection: colon > 0 ? word.slice(0, colon) : undefined, id };
+}
+
+/** The same for what has to be a path, such as a place that nothing is at yet. */
+export function toPathAddress(word: string): Extract<ItemAddress, { kind: "path" }> {
+  const address = toItemAddress(word);
+  if (address.kind === "path") return address;
+  throw usageError(`${JSON.stringify(word)} is no path of a connection`, "write CONNECTION:/path");
+}
+
+/** The address as it is written. */
+export function toAddressText(connection: string, path: readonly string[]): string {
+  return `${connection}:/${path.join("/")}`;
+}
+
+/** An item that is not where its path says. */
+export function noSuchItem(
+  connection: string,
+  path: readonly string[],
+  isFolder = false,
+): CliError {
+  const slash = isFolder && path.length > 0 ? "/" : "";
+  const above = toAddressText(connection, path.slice(0, -1));
+  return new CliError("not_found", `there is no ${toAddressText(connection, path)}${slash}`, {
+    service: "vault",
+    hint: /[*?[]/.test(path.at(-1) ?? "")
+      ? "patterns are not matched: name each item, or a folder with --recursive"
+      : `"croft vault item list ${above}" shows what is there`,
+  });
+}

@@ -1,0 +1,60 @@
+import type { WireRepository } from "../../daemon/contract/forge/repositories/repositories.ts";
+import type { CliContext } from "../context.ts";
+import { usageError } from "../errors.ts";
+import { type Column, size, time } from "../output/cells.ts";
+
+/** A repository by owner and name. */
+export interface RepositoryName {
+  readonly owner: string;
+  readonly repo: string;
+}
+
+/** `owner/name` as its parts. @throws CliError `usage` */
+export function toRepositoryName(given: string): RepositoryName {
+  const [owner = "", repo = "", ...rest] = given.split("/");
+  if (owner === "" || repo === "" || rest.length > 0)
+    throw usageError(`a repository is named OWNER/NAME, not ${JSON.stringify(given)}`);
+  return { owner, repo };
+}
+
+/** A repository in a table. */
+export const repositoryColumns: readonly Column<WireRepository>[] = [
+  { header: "id", cell: ({ id }) => id },
+  { header: "name", cell: ({ full_name: fullName }) => fullName },
+  { header: "private", cell: ({ private: isPrivate }) => isPrivate },
+  { header: "branch", cell: ({ default_branch: branch }) => branch },
+  { header: "size", cell: (repository) => size(repository.size * 1024) },
+  { header: "updated", cell: ({ updated_at: updatedAt }) => time(updatedAt) },
+];
+
+/** One repository, with what does not fit into a table. */
+export const repositoryLines: readonly Column<WireRepository>[] = [
+  ...repositoryColumns,
+  { header: "description", cell: ({ description }) => description },
+  { header: "empty", cell: ({ empty }) => empty },
+  { header: "archived", cell: ({ archived }) => archived },
+  { header: "branches", cell: ({ branch_count: branches }) => branches },
+  { header: "object format", cell: ({ object_format_name: format }) => format },
+  { header: "clone", cell: ({ clone_url: cloneUrl }) => cloneUrl },
+  { header: "created", cell: ({ created_at: createdAt }) => time(createdAt) },
+];
+
+/** An issue by repository and number. */
+export interface IssueName extends RepositoryName {
+  readonly index: string;
+}
+
+/** `owner/name#number` as its parts. @throws CliError `usage` */
+export function toIssueName(given: string): IssueName {
+  const [repository = "", index = "", ...rest] = given.split("#");
+  if (!/^[1-9]\d{0,14}$/.test(index) || rest.length > 0)
+    throw usageError(`an issue is named OWNER/NAME#NUMBER, not ${JSON.stringify(given)}`);
+  return { ...toRepositoryName(repository), index };
+}
+
+/** A text as it was given, or from standard input when it is `-`. */
+export async function readText(cli: CliContext, given: string): Promise<string> {
+  return given === "-" ? cli.io.readInput(TEXT_BYTES_MAX) : given;
+}
+
+const TEXT_BYTES_MAX = 1024 * 1024;

@@ -1,0 +1,76 @@
+import type { CliContext } from "../context.ts";
+import { CliError } from "../errors.ts";
+
+/** Where a secret may come from besides the person. */
+interface SecretSource {
+  /** `--…-stdin` was given. */
+  readonly fromInput: boolean;
+  readonly question: string;
+  /** The flag that a refusal names. */
+  readonly flag: string;
+}
+
+/** A secret from standard input or, on a terminal, from the person. Never from a flag's value. */
+export async function readSecret(
+  cli: Pick<CliContext, "io" | "prompts">,
+  { fromInput, question, flag }: SecretSource,
+): Promise<string> {
+  if (!fromInput) return cli.prompts.secret(question, flag);
+  const secret = await cli.io.readInput(64 * 1024);
+  if (secret === "") throw new CliError("missing_input", `${flag}: standard input is empty`);
+  return secret;
+}
+
+/** Several secrets from standard input, one on each line, in the order of their names. */
+export async function readSecretLines(
+  cli: Pick<CliContext, "io">,
+  names: readonly string[],
+  flag: string,
+): Promise<Record<string, string>> {
+  const lines = (await cli.io.readInput(64 * 1024)).replace(/\r?\n$/, "").split(/\r?\n/);
+  if (lines.length !== names.length || lines.includes(""))
+    throw new CliError(
+      "missing_input",
+      names.length === 1
+        ? `${flag}: standard input must be one line`
+        : `${flag}: standard input must be ${names.length} lines`,
+    );
+  return Object.fromEntries(names.map((name, at) => [name, lines[at] ?? ""]));
+}
+
+/** A new secret: asked for twice when a person types it, because nobody sees what was typed. */
+export async function readNewSecret(
+  cli: Pick<CliContext, "io" | "prompts">,
+  source: SecretSource,
+): Promise<string> {
+  const secret = await readSecret(cli, source);
+  if (source.fromInput) return secret;
+  const again = await cli.prompts.secret(
+    `${source.question.replace(/:$/, "")} again:`,
+    source.flag,
+  );
+  if (again !== secret) throw new CliError("cancelled", "the two do not match; nothing was done");
+  return secret;
+}
+
+/** Four groups of five characters without look-alikes: about 98 bits, and of every class that password rules ask for. */
+export function randomPassword(random: (length: number) => Uint8Array): string {
+  const pick = (from: string) => from.charAt(toIndex(random, from.length));
+  const group = () => Array.from({ length: 5 }, () => pick(lower + digits)).join("");
+  return [pick(upper) + group(), group(), group(), group() + pick(digits)].join("-");
+}
+
+const lower = "abcdefghjkmnpqrstuvwxyz";
+
+const upper = "ABCDEFGHJKLMNPQRSTUVWXYZ";
+
+const digits = "23456789";
+
+/** Every index as likely as any other: bytes beyond the last whole multiple are thrown away. */
+function toIndex(random: (length: number) => Uint8Array, length: number): number {
+  const limit = 256 - (256 % length);
+  for (;;) {
+    const [byte = 0] = random(1);
+    if (byte < limit) return byte % length;
+  }
+}

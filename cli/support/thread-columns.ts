@@ -1,0 +1,37 @@
+import type { WireThread } from "../../daemon/contract/forge/notifications.ts";
+import { usageError } from "../errors.ts";
+import { type Column, time } from "../output/cells.ts";
+
+/** A thread in a table. What one may not read any more has no title. */
+export const threadColumns: readonly Column<WireThread>[] = [
+  { header: "id", cell: ({ id }) => id },
+  { header: "status", cell: toStatus },
+  { header: "type", cell: ({ subject }) => subject?.type },
+  { header: "title", cell: ({ subject }) => subject?.title },
+  { header: "repository", cell: ({ repository }) => repository?.full_name },
+  { header: "updated", cell: ({ updated_at: updatedAt }) => time(updatedAt) },
+];
+
+/** One thread, with what does not fit into a table. */
+export const threadLines: readonly Column<WireThread>[] = [
+  ...threadColumns,
+  { header: "state", cell: ({ subject }) => subject?.state },
+  { header: "address", cell: ({ subject }) => subject?.html_url },
+  { header: "last comment", cell: ({ subject }) => subject?.latest_comment_html_url },
+];
+
+/** The words for what a thread can be. */
+export type ThreadStatusName = "unread" | "read" | "pinned";
+
+/** Reads such a word. @throws CliError `usage` */
+export function toStatusName(flag: string): (given: string) => ThreadStatusName {
+  return (given) => {
+    if (given === "unread" || given === "read" || given === "pinned") return given;
+    throw usageError(`${flag} takes unread, read or pinned, not ${JSON.stringify(given)}`);
+  };
+}
+
+function toStatus({ unread, pinned }: WireThread): ThreadStatusName {
+  if (pinned) return "pinned";
+  return unread ? "unread" : "read";
+}

@@ -1,0 +1,79 @@
+import type { Command } from "commander";
+import type { AnyOperation } from "../client/operation.ts";
+import type { CliContext } from "../context.ts";
+import type { OutputSpec } from "../output/spec.ts";
+
+/** What a file in `commands/` exports: one command. */
+export interface CommandModule {
+  /** The operations that it calls. Those that write give it `--dry-run`. */
+  readonly operations: readonly AnyOperation[];
+  /** What it prints in machine modes; `croft schema` shows it. */
+  readonly output: OutputSpec;
+  /** It changes something on this machine, and so takes `--dry-run` without calling an operation that writes. */
+  readonly writes?: true;
+  /**
+   * It destroys something, and so takes `--yes` and `--confirm`. A command that calls a DELETE says false when what it
+   * takes away can be given again.
+   */
+  readonly destructive?: boolean;
+  /** Values that shells complete: by the name of an argument, or of a flag with its dashes. */
+  readonly completions?: Readonly<Record<string, CompletionKind>>;
+  /** Adds arguments, flags and the action. Everything else was done by whoever made `command`. */
+  define(command: Command, cli: CliContext): void;
+}
+
+/**
+ * What `croft __complete` can list. `items`: addresses such as `CONNECTION:/path/to/file`, folder by folder; `transfers`
+ * are those and local files.
+ */
+export type CompletionKind =
+  | "profiles"
+  | "settings"
+  | "connections"
+  | "items"
+  | "transfers"
+  | "commands";
+
+/** One command in the tree. `load` imports its file, and nothing else does. */
+export interface Verb {
+  readonly kind: "verb";
+  readonly name: string;
+  readonly summary: string;
+  readonly aliases: readonly string[];
+  /** Left out of help, completion and documents. */
+  readonly hidden: boolean;
+  readonly load: () => CommandModule | Promise<CommandModule>;
+}
+
+/** A group of commands. Its entries may lie in a file of their own, imported when the group is entered. */
+export interface Noun {
+  readonly kind: "noun";
+  readonly name: string;
+  readonly summary: string;
+  readonly aliases: readonly string[];
+  readonly load: () => Promise<{ readonly entries: readonly Entry[] }>;
+}
+
+export type Entry = Verb | Noun;
+
+/** Declares a command: the line that puts it into the tree. */
+export function verb(
+  name: string,
+  summary: string,
+  load: () => CommandModule | Promise<CommandModule>,
+  extras: { readonly aliases?: readonly string[]; readonly hidden?: true } = {},
+): Verb {
+  const { aliases = [], hidden = false } = extras;
+  return { kind: "verb", name, summary, aliases, hidden, load };
+}
+
+/** Declares a group: its entries, or the import of the file that exports them as `entries`. */
+export function noun(
+  name: string,
+  summary: string,
+  entries: readonly Entry[] | (() => Promise<{ readonly entries: readonly Entry[] }>),
+  ...aliases: readonly string[]
+): Noun {
+  const load = typeof entries === "function" ? entries : async () => ({ entries });
+  return { kind: "noun", name, summary, aliases, load };
+}
