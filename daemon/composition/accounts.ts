@@ -39,7 +39,7 @@ export interface ServiceDeps {
   readonly queue: JobQueue;
   readonly log: Log;
   /** Has hooks told of a new organization; absent where nothing is told. */
-  readonly announceOrganization?: ForgeAccountsDeps["announceOrganization"];
+  readonly publishOrganization?: ForgeAccountsDeps["publishOrganization"];
 }
 
 /** The one hasher of the process: both APIs share its bound on memory. */
@@ -53,7 +53,7 @@ export function createHasher(): PasswordHasher {
 /** The people of both APIs, over any database: the daemon's own, or one transaction of it. */
 export function createPeople(deps: ServiceDeps) {
   const { input, stores, db, hasher, limiter, newId, addresses, queue, log } = deps;
-  const { announceOrganization } = deps;
+  const { publishOrganization } = deps;
   const { settings, clock } = input;
   const mailer = createMailer({
     enqueue: queue.enqueue,
@@ -75,7 +75,7 @@ export function createPeople(deps: ServiceDeps) {
     attempts: limiter,
     queueMail: mailer.queueMail,
     repositories: createRepositoryDependents(queue.enqueue),
-    ...(announceOrganization === undefined ? {} : { announceOrganization }),
+    ...(publishOrganization === undefined ? {} : { publishOrganization }),
     packages: createPackageDependents(),
   });
   const vault = createVaultAccounts({

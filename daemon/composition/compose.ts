@@ -44,7 +44,7 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
   const forge = await openForge({ ...deps, objects: objects.store });
   const people = createPeople({
     ...deps,
-    announceOrganization: forge.hooks.announce.organizationCreated,
+    publishOrganization: forge.hooks.publisher.organizationCreated,
   });
   const vault = await openVault({ ...deps, accounts: people.vault });
   queue.register(people.mailer.job);

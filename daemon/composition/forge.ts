@@ -33,7 +33,7 @@ import {
 } from "../forge/repositories/repositories.ts";
 import { repositoryRoutes } from "../forge/repositories/repositories.routes.ts";
 import { transferRoutes } from "../forge/repositories/transfers.routes.ts";
-import { createStatusTelling } from "../forge/statuses/status-hooks.ts";
+import { createStatusPublisher } from "../forge/statuses/status-hooks.ts";
 import { statusRoutes } from "../forge/statuses/statuses.routes.ts";
 import { createStatuses } from "../forge/statuses/statuses.service.ts";
 import type { Route } from "../http/handle.ts";
@@ -145,7 +145,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
   const packages = createForgePackages({
     db,
     store: deps.objects,
-    events: createPackageEvents(hooks.announce, urls),
+    events: createPackageEvents(hooks.publisher, urls),
     urls,
     clock,
     uploadBytesMax: settings.maxUploadBytes,
@@ -153,12 +153,12 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
   const issues = createIssues({
     db,
     notify: notifyIssue,
-    hooks: createIssueHooks({ announce: hooks.announce, urls }),
+    hooks: createIssueHooks({ publisher: hooks.publisher, urls }),
   });
   const statuses = createStatuses({
     db,
     findCommit: createCommitFinder({ git, locate }),
-    tellHooks: createStatusTelling({ announce: hooks.announce, urls }),
+    publishToHooks: createStatusPublisher({ publisher: hooks.publisher, urls }),
   });
   return {
     routes: [

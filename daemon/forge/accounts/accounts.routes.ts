@@ -18,9 +18,8 @@ import { handle } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { OwnEmails } from "./emails.service.ts";
 import type { SecondFactors } from "./second-factors.service.ts";
-import { toMadeTokenView, toTokenView } from "./token.view.ts";
+import { toMadeTokenView, toOwnEmailView, toTokenView } from "./accounts.view.ts";
 import type { Tokens } from "./tokens.service.ts";
-import { toOwnEmailView } from "./email.view.ts";
 import { toUserView } from "./user.view.ts";
 import type { Users } from "./users.service.ts";
 

@@ -8,14 +8,13 @@ import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts"
 import { AppError } from "../../errors.ts";
 import type { Route } from "../../http/handle.ts";
 import type { PasswordHasher } from "../../utilities/password-hasher.ts";
-import { adminPeopleRoutes } from "../admin/people.routes.ts";
-import { adminUserRoutes } from "../admin/users.routes.ts";
-import { avatarRoutes } from "../avatars/avatars.routes.ts";
+import { adminRoutes } from "./admin.routes.ts";
+import { avatarRoutes } from "./avatars.routes.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { accountRoutes } from "./accounts.routes.ts";
 import { type Authentication, createAuthentication } from "./authentication.ts";
 import { type Badges, createBadges } from "./badges.service.ts";
-import type { AccountDependents } from "./dependents.ts";
+import type { AccountDependents } from "./remove-user.ts";
 import { createPublicKeys, type PublicKeys } from "./keys.service.ts";
 import { createOwnEmails, type OwnEmails } from "./emails.service.ts";
 import { createOrganizations, type Organizations } from "./organizations.service.ts";
@@ -43,7 +42,7 @@ export interface ForgeAccountsDeps {
   /** Adds a mail to the queue in the caller's transaction. */
   readonly queueMail: QueueMail;
   /** Has hooks told of a new organization, in the transaction that makes it. */
-  readonly announceOrganization?: (
+  readonly publishOrganization?: (
     tx: Transaction,
     organization: ForgeUser,
     owner: ForgeUser,
@@ -81,8 +80,8 @@ export interface ForgeAccounts {
 export function createForgeAccounts(deps: ForgeAccountsDeps): ForgeAccounts {
   const urls: ForgeUrls = { publicUrl: deps.publicUrl };
   const marks = createListMarks();
-  const announceAccount = createWelcomeMail({ ...deps, urls });
-  const users = createUsers({ ...deps, marks, announceAccount });
+  const queueWelcomeMail = createWelcomeMail({ ...deps, urls });
+  const users = createUsers({ ...deps, marks, queueWelcomeMail });
   const tokens = createTokens(deps);
   const secondFactors = createSecondFactors(deps);
   const attempts = createSignInAttempts(deps.attempts);
@@ -126,10 +125,5 @@ export function createForgeAccounts(deps: ForgeAccountsDeps): ForgeAccounts {
 
 /** Every route of people, organizations, tokens, pictures and their administration. */
 export function peopleRoutes(accounts: ForgeAccounts): Route[] {
-  return [
-    ...accountRoutes(accounts),
-    ...adminUserRoutes(accounts),
-    ...adminPeopleRoutes(accounts),
-    ...avatarRoutes(),
-  ];
+  return [...accountRoutes(accounts), ...adminRoutes(accounts), ...avatarRoutes()];
 }

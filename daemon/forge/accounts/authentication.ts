@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
-import { type Database, StorageError } from "../../../storage/engine/database.ts";
+import { type Database, type Queries, StorageError } from "../../../storage/engine/database.ts";
 import { findEmail } from "../../../storage/tables/forge/accounts/emails.ts";
+import { findTokenById } from "../../../storage/tables/forge/accounts/tokens.ts";
 import {
   findUserById,
   findUserByName,
@@ -230,4 +231,26 @@ function basicPair(request: ServerRequest): { name: string; password: string } |
 function headerOf(request: ServerRequest, name: string): string {
   const value = request.headers[name];
   return (typeof value === "object" ? value[0] : value) ?? "";
+}
+
+/**
+ * On whose behalf a caller acts at this moment; undefined when what the caller signed in with does not hold any more: the
+ * token is deleted, the password is another one, the account may not sign in, or may not impersonate. For answers that
+ * go on for long.
+ */
+export async function findStillSignedIn(
+  db: Queries,
+  { actor, user, method, tokenId, scope }: ForgeCaller,
+): Promise<ForgeUser | undefined> {
+  const owner = await findUserById(db, actor.id);
+  if (owner === undefined || !owner.isActive || owner.prohibitLogin || owner.mustChangePassword)
+    return undefined;
+  if (method === "basic_password") {
+    if (owner.passwordHash !== actor.passwordHash) return undefined;
+  } else {
+    const token = tokenId === undefined ? undefined : await findTokenById(db, tokenId);
+    if (token?.userId !== owner.id || token.scope !== scope) return undefined;
+  }
+  if (user.id === owner.id) return owner;
+  return owner.isAdmin ? findUserById(db, user.id) : undefined;
 }

@@ -15,7 +15,7 @@ import { toRows, type PageWindow } from "../page-window.ts";
 import { nameTakenText, notFound, targetIsOrganization, userNotFound } from "../refusals.ts";
 import { assertUsableName } from "./names.ts";
 import { isPublicOnly } from "./scopes.ts";
-import { isVisibleTo } from "./visibility.ts";
+import { isVisibleTo } from "./users.service.ts";
 
 /** What an organization begins with; texts are empty when they were not given. */
 export interface WantedOrganization {
@@ -49,7 +49,7 @@ export interface OrganizationsDeps {
   readonly marks: ListMarks;
   readonly random: (bytes: number) => Uint8Array;
   /** Has others told of a new organization, in the transaction that makes it. */
-  readonly announceOrganization?:
+  readonly publishOrganization?:
     | ((tx: Transaction, organization: ForgeUser, owner: ForgeUser) => Promise<void>)
     | undefined;
 }
@@ -60,7 +60,7 @@ export function createOrganizations({
   db,
   marks,
   random,
-  announceOrganization,
+  publishOrganization,
 }: OrganizationsDeps): Organizations {
   return {
     list: (window, caller) =>
@@ -93,7 +93,7 @@ export function createOrganizations({
           await deleteRedirect(tx, wanted.name);
           const organization = await insertUser(tx, toNewOrganization(wanted, avatarHash, tx.now));
           await insertOwnersTeam(tx, organization.id, owner.id);
-          await announceOrganization?.(tx, organization, owner);
+          await publishOrganization?.(tx, organization, owner);
           return organization;
         });
       } catch (error) {

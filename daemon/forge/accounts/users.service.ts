@@ -24,14 +24,12 @@ import type { PasswordHasher } from "../../utilities/password-hasher.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
 import { emailTaken, nameTaken, userNotFound } from "../refusals.ts";
-import type { AccountDependents } from "./dependents.ts";
-import { editUser, type UserEdit } from "./edit-user.ts";
+import type { AccountDependents } from "./remove-user.ts";
+import { editUser, renameUser, type UserEdit } from "./edit-user.ts";
 import { assertUsableName, findEmailFault } from "./names.ts";
 import { removeUser } from "./remove-user.ts";
-import { renameUser } from "./rename-user.ts";
 import { isPublicOnly } from "./scopes.ts";
 import { toAvatarHash } from "./user.view.ts";
-import { isVisibleTo } from "./visibility.ts";
 
 /** What a person's account is made of. */
 export interface WantedUser {
@@ -95,7 +93,7 @@ export interface UsersDeps {
   readonly clock: () => number;
   readonly passwords: PasswordHasher;
   /** Has a person told of a new account, in the transaction that makes it. */
-  readonly announceAccount?: ((tx: Transaction, user: ForgeUser) => Promise<void>) | undefined;
+  readonly queueWelcomeMail?: ((tx: Transaction, user: ForgeUser) => Promise<void>) | undefined;
   readonly repositories?: AccountDependents | undefined;
   readonly packages?: AccountDependents | undefined;
 }
@@ -103,7 +101,7 @@ export interface UsersDeps {
 const PASSWORD_BYTES_MIN = 8;
 
 export function createUsers(deps: UsersDeps): Users {
-  const { db, marks, clock, passwords, announceAccount, repositories, packages } = deps;
+  const { db, marks, clock, passwords, queueWelcomeMail, repositories, packages } = deps;
   return {
     async search(query, window, caller) {
       if (!isPublicOnly(caller)) return listUsers(db, query, toRows(window), marks);
@@ -198,7 +196,17 @@ export function createUsers(deps: UsersDeps): Users {
       isVerified: true,
       isPrimary: true,
     });
-    if (wanted.notify) await announceAccount?.(tx, user);
+    if (wanted.notify) await queueWelcomeMail?.(tx, user);
     return user;
   }
+}
+
+/**
+ * Whether a viewer may know of an account by its visibility alone: strangers of public ones, people who are signed in
+ * of limited ones too. Private ones are known to themselves and to administrators; members are another question.
+ */
+export function isVisibleTo(account: ForgeUser, viewer: ForgeUser | undefined): boolean {
+  if (account.visibility === "public") return true;
+  if (viewer === undefined) return false;
+  return account.visibility === "limited" || viewer.isAdmin || viewer.id === account.id;
 }

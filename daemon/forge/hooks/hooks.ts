@@ -9,7 +9,7 @@ import type { GuardedRequest } from "../../outbound/guarded-request.ts";
 import type { ReadPush } from "../git/commit-readers.ts";
 import type { RepositoryEvents } from "../repositories/events.ts";
 import type { ForgeUrls } from "../urls.ts";
-import { type Announcements, createAnnouncements } from "./announcements.ts";
+import { type HookPublisher, createHookPublisher } from "./publisher.ts";
 import { createDelivery } from "./delivery.ts";
 import { createDeliveryLog, type DeliveryLog } from "./deliveries.service.ts";
 import { createHooks, type Hooks } from "./hooks.service.ts";
@@ -40,7 +40,7 @@ export interface ForgeHooks {
   readonly log: DeliveryLog;
   readonly ofRepositories: RepositoryHooks;
   /** What other rooms call when something happens, each inside the transaction of the change. */
-  readonly announce: Announcements;
+  readonly publisher: HookPublisher;
   /** The same, in the shape in which repositories tell. */
   readonly repositoryEvents: RepositoryEvents;
 }
@@ -48,8 +48,8 @@ export interface ForgeHooks {
 export function createForgeHooks(deps: ForgeHooksDeps): ForgeHooks {
   const targets = createTargets(deps.sealer);
   const { enqueue } = deps.jobs;
-  const announce = createAnnouncements({ ...deps, enqueue });
-  const pushes = createPushHooks({ ...deps, enqueue, announce });
+  const publisher = createHookPublisher({ ...deps, enqueue });
+  const pushes = createPushHooks({ ...deps, enqueue, publisher });
   const hooks = createHooks({ db: deps.db, targets });
   deps.jobs.register(createDelivery({ ...deps, enqueue, targets }));
   deps.jobs.register(pushes.job);
@@ -62,19 +62,19 @@ export function createForgeHooks(deps: ForgeHooksDeps): ForgeHooks {
       enqueue,
       describeHead: pushes.describeHead,
     }),
-    announce,
+    publisher,
     repositoryEvents: {
       async created(tx, { repository, owner, actor, isAdopted }) {
         await hooks.copyDefaults(tx, repository.id);
         // Adopting tells nobody (forge behaviour, 13.5), but the repository has its hooks from then on.
-        if (!isAdopted) await announce.repository(tx, "created", { repository, owner }, actor);
+        if (!isAdopted) await publisher.repository(tx, "created", { repository, owner }, actor);
       },
       async edited(tx, { repository, owner, actor, former }) {
         if (repository.name === former.name) return;
-        await announce.repository(tx, "renamed", { repository, owner }, actor, former.name);
+        await publisher.repository(tx, "renamed", { repository, owner }, actor, former.name);
       },
       deleted: (tx, { repository, owner, actor }) =>
-        announce.repository(tx, "deleted", { repository, owner }, actor),
+        publisher.repository(tx, "deleted", { repository, owner }, actor),
       pushed: (tx, { repository, pusher, changes }) =>
         pushes.enqueuePush(tx, { repository, pusherId: pusher.id }, changes),
     },

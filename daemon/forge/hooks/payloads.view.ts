@@ -13,7 +13,7 @@ import { type ForgeUrls, toUrl } from "../urls.ts";
 // Payloads of hooks (forge behaviour, 13.5). People are shown as strangers see them: receivers are anybody.
 
 /** A package version whose view the room of packages makes (forge behaviour, 7.8). */
-export interface AnnouncedPackage {
+export interface PublishedPackage {
   /** The wire form of the version, with `owner` and `creator` as strangers see them. */
   readonly view: object;
   readonly owner: ForgeUser;
@@ -60,7 +60,7 @@ export function toOrganizationPayload(
 export async function toPackagePayload(
   db: Queries,
   action: "created" | "deleted",
-  { view, owner, sender, linked }: AnnouncedPackage,
+  { view, owner, sender, linked }: PublishedPackage,
   urls: ForgeUrls,
 ) {
   return {

@@ -11,13 +11,13 @@ import type { ReadPush } from "../git/commit-readers.ts";
 import { createPushJob, type PublishedPush } from "../git/push-jobs.ts";
 import type { OwnedRepository, RefChange } from "../repositories/events.ts";
 import type { ForgeUrls } from "../urls.ts";
-import type { Announcements } from "./announcements.ts";
+import type { HookPublisher } from "./publisher.ts";
 import { type PushedCommits, toPushPayload, toRefPayload } from "./payloads.view.ts";
 
 export interface PushHooksDeps {
   readonly db: Database;
   readonly enqueue: Enqueue;
-  readonly announce: Announcements;
+  readonly publisher: HookPublisher;
   readonly urls: ForgeUrls;
   readonly readPush: ReadPush;
 }
@@ -41,7 +41,7 @@ const MESSAGE_CHARACTERS_MAX = 16_384;
 const REFS_MAX = 500;
 
 /** Publishes pushes to hooks. */
-export function createPushHooks({ db, enqueue, announce, urls, readPush }: PushHooksDeps) {
+export function createPushHooks({ db, enqueue, publisher, urls, readPush }: PushHooksDeps) {
   const pushes = createPushJob({
     kind: "forge.hooks.push",
     enqueue,
@@ -68,7 +68,7 @@ export function createPushHooks({ db, enqueue, announce, urls, readPush }: PushH
       what: { readonly repository: ForgeRepository; readonly pusherId: number },
       changes: readonly RefChange[],
     ): Promise<void> {
-      if (await announce.isAwaited(tx, what.repository.id, ["push", "create", "delete"]))
+      if (await publisher.hasSubscribers(tx, what.repository.id, ["push", "create", "delete"]))
         await pushes.enqueuePush(tx, what, changes);
     },
   };
@@ -92,12 +92,18 @@ export function createPushHooks({ db, enqueue, announce, urls, readPush }: PushH
       if (pushed !== undefined) {
         const payload = await toPushPayload(tx, what, change, pushed, pusher, urls);
         const isWithoutCommits = pushed.commits.length === 0;
-        await announce.other(tx, { event: "push", repositoryId, ref, isWithoutCommits, payload });
+        await publisher.publish(tx, {
+          event: "push",
+          repositoryId,
+          ref,
+          isWithoutCommits,
+          payload,
+        });
       }
       if (change.before === undefined || isDeleted) {
         const payload = await toRefPayload(tx, what, change, pusher, urls);
         const event = isDeleted ? "delete" : "create";
-        await announce.other(tx, { event, repositoryId, ref, payload });
+        await publisher.publish(tx, { event, repositoryId, ref, payload });
       }
     });
   }

@@ -5,7 +5,7 @@ import { countWatchers } from "../../../storage/tables/forge/repositories/watche
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import type { HookEvent } from "../../contract/forge/hooks/fields.ts";
 import { toEmbeddedUserView } from "../accounts/user.view.ts";
-import type { Announcements } from "../hooks/announcements.ts";
+import type { HookPublisher } from "../hooks/publisher.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import { toRepositoryView } from "../repositories/repository.view.ts";
 import type { ForgeUrls } from "../urls.ts";
@@ -40,10 +40,10 @@ export interface IssueHooks {
 }
 
 export function createIssueHooks({
-  announce,
+  publisher,
   urls,
 }: {
-  readonly announce: Pick<Announcements, "other" | "isAwaited">;
+  readonly publisher: Pick<HookPublisher, "publish" | "hasSubscribers">;
   readonly urls: ForgeUrls;
 }): IssueHooks {
   return {
@@ -79,7 +79,7 @@ export function createIssueHooks({
     }) => object,
   ): Promise<void> {
     const { id: repositoryId } = what.repository;
-    if (!(await announce.isAwaited(tx, repositoryId, [event]))) return;
+    if (!(await publisher.hasSubscribers(tx, repositoryId, [event]))) return;
     const watchers = (await countWatchers(tx, [repositoryId])).get(repositoryId) ?? 0;
     const seen = { ...what, watchers, access: "owner", isSignedIn: false } as const;
     const payload = toPayload({
@@ -87,6 +87,6 @@ export function createIssueHooks({
       repository: toRepositoryView(seen, urls),
       sender: toEmbeddedUserView(actor, false, urls),
     });
-    await announce.other(tx, { event, repositoryId, payload });
+    await publisher.publish(tx, { event, repositoryId, payload });
   }
 }

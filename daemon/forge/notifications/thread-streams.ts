@@ -6,7 +6,7 @@ import {
 } from "../../../storage/tables/forge/accounts/mailboxes.ts";
 import { listUpdates } from "../../../storage/tables/forge/notifications.ts";
 import { AppError } from "../../errors.ts";
-import { findStillSignedIn } from "../accounts/still-signed-in.ts";
+import { findStillSignedIn } from "../accounts/authentication.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { type SeenThread, seeThreads } from "./subjects.ts";
 

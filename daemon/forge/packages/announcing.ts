@@ -22,7 +22,7 @@ export interface PackageAnnouncer {
 }
 
 /** What happens to packages, told to hooks in the wire form, with people as strangers see them. */
-export function createPackageEvents(announce: PackageAnnouncer, urls: ForgeUrls): PackageEvents {
+export function createPackageEvents(publisher: PackageAnnouncer, urls: ForgeUrls): PackageEvents {
   const tell = async (
     tx: Transaction,
     action: "created" | "deleted",
@@ -40,7 +40,7 @@ export function createPackageEvents(announce: PackageAnnouncer, urls: ForgeUrls)
     const repository =
       repositoryId === undefined ? undefined : await findRepositoryById(tx, repositoryId);
     const owner = repository && (await findUserById(tx, repository.ownerId));
-    await announce.package(tx, action, {
+    await publisher.package(tx, action, {
       view: { ...view, owner: owned, creator: created },
       owner: what.owner,
       sender: what.actor,

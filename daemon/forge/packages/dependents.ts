@@ -1,6 +1,6 @@
 import { deletePackagesOf, ownsPackage } from "../../../storage/tables/forge/packages/packages.ts";
 import { AppError } from "../../errors.ts";
-import type { AccountDependents } from "../accounts/dependents.ts";
+import type { AccountDependents } from "../accounts/remove-user.ts";
 
 /** How an account's packages follow it. Their bytes are swept later, as those of any deleted package. */
 export function createPackageDependents(): AccountDependents {

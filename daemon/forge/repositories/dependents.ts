@@ -6,7 +6,7 @@ import {
 import { insertChore, markForMove } from "../../../storage/tables/forge/repositories/moves.ts";
 import { AppError } from "../../errors.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
-import type { AccountDependents } from "../accounts/dependents.ts";
+import type { AccountDependents } from "../accounts/remove-user.ts";
 import { enqueueTidy } from "./placing.ts";
 
 /** How an account's repositories follow it: rows at once, files by a job that the same transaction enqueues. */

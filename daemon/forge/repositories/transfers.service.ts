@@ -27,7 +27,7 @@ import {
 } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
-import { isVisibleTo } from "../accounts/visibility.ts";
+import { isVisibleTo } from "../accounts/users.service.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { notFound } from "../refusals.ts";
 import { type AccessLevel, assertScope, findAccess, reaches } from "./access.ts";

@@ -1,24 +1,24 @@
 import { countWatchers } from "../../../storage/tables/forge/repositories/watches.ts";
 import { toEmbeddedUserView } from "../accounts/user.view.ts";
-import type { Announcements } from "../hooks/announcements.ts";
+import type { HookPublisher } from "../hooks/publisher.ts";
 import { toCommitView } from "../hooks/payloads.view.ts";
 import { toRepositoryView } from "../repositories/repository.view.ts";
 import { type ForgeUrls, toUrl } from "../urls.ts";
 import { toStatusView } from "./status.view.ts";
-import type { TellStatus } from "./statuses.service.ts";
+import type { PublishStatus } from "./statuses.service.ts";
 
 /** Tells hooks of reports on commits (forge behaviour, 13.5). People are shown as strangers see them. */
-export function createStatusTelling({
-  announce,
+export function createStatusPublisher({
+  publisher,
   urls,
 }: {
-  readonly announce: Pick<Announcements, "other" | "isAwaited">;
+  readonly publisher: Pick<HookPublisher, "publish" | "hasSubscribers">;
   readonly urls: ForgeUrls;
-}): TellStatus {
+}): PublishStatus {
   return async (tx, { commit, author, ...seen }) => {
     const { what, creator } = seen;
     const { id: repositoryId } = what.repository;
-    if (!(await announce.isAwaited(tx, repositoryId, ["status"]))) return;
+    if (!(await publisher.hasSubscribers(tx, repositoryId, ["status"]))) return;
     const watchers = (await countWatchers(tx, [repositoryId])).get(repositoryId) ?? 0;
     const home = toUrl(urls, `/${what.owner.name}/${what.repository.name}`);
     const usernames = new Map(
@@ -38,6 +38,6 @@ export function createStatusTelling({
       target_url: report.target_url,
       updated_at: report.updated_at,
     };
-    await announce.other(tx, { event: "status", repositoryId, payload });
+    await publisher.publish(tx, { event: "status", repositoryId, payload });
   };
 }

@@ -29,7 +29,7 @@ import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import type { SeenRepository } from "../repositories/repository.view.ts";
 
 /** Tells hooks of a report, in the transaction in which it is made. */
-export type TellStatus = (
+export type PublishStatus = (
   tx: Transaction,
   told: SeenStatus & { readonly commit: CommitFacts; readonly author: ForgeUser | undefined },
 ) => Promise<void>;
@@ -65,11 +65,11 @@ export type Statuses = ReturnType<typeof createStatuses>;
 export function createStatuses({
   db,
   findCommit,
-  tellHooks,
+  publishToHooks,
 }: {
   readonly db: Database;
   readonly findCommit: FindCommit;
-  readonly tellHooks: TellStatus;
+  readonly publishToHooks: PublishStatus;
 }) {
   return {
     /** Refuses with `forbidden` whom may not write, with `unprocessable` a commit of which enough was reported. */
@@ -115,7 +115,7 @@ export function createStatuses({
             notifiedAt: tx.now,
           });
         const seen = { what, status: made, creator: caller.user };
-        await tellHooks(tx, { ...seen, commit, author });
+        await publishToHooks(tx, { ...seen, commit, author });
         return made;
       });
       return { what, status, creator: caller.user };

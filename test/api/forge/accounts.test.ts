@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { AccountDependents } from "../../../daemon/forge/accounts/dependents.ts";
+import type { AccountDependents } from "../../../daemon/forge/accounts/remove-user.ts";
 import { AppError } from "../../../daemon/errors.ts";
 import { startForgeApp, type ForgeApp } from "../../support/forge/forge-app.ts";
 import { expectWireShape } from "../../support/forge/forge-wire.ts";

@@ -90,7 +90,7 @@ async function addHook(changes: Record<string, unknown> = {}): Promise<number> {
 
 const happen = (ref?: string) =>
   db.transaction((tx) =>
-    forge.announce.other(tx, {
+    forge.publisher.publish(tx, {
       event: "package",
       repositoryId: undefined,
       ...(ref === undefined ? {} : { ref }),
@@ -249,7 +249,11 @@ describe("who is told", () => {
     await addHook();
     await expect(
       db.transaction(async (tx) => {
-        await forge.announce.other(tx, { event: "package", repositoryId: undefined, payload: {} });
+        await forge.publisher.publish(tx, {
+          event: "package",
+          repositoryId: undefined,
+          payload: {},
+        });
         throw new Error("undone");
       }),
     ).rejects.toThrow("undone");

@@ -9,30 +9,30 @@ import type { ForgeUrls } from "../urls.ts";
 import { enqueueDelivery } from "./delivery.ts";
 import { passesBranchFilter } from "./hook-config.ts";
 import {
-  type AnnouncedPackage,
+  type PublishedPackage,
   toOrganizationPayload,
   toPackagePayload,
   toRepositoryPayload,
 } from "./payloads.view.ts";
 
-/** Something that happened, as hooks are told. */
-export interface Announcement {
+/** An event with the payload that hooks receive. */
+export interface PublishedEvent {
   readonly event: HookEvent;
-  /** Whose own hooks are told besides the system's. */
+  /** The repository whose hooks receive it, besides the system hooks. */
   readonly repositoryId: number | undefined;
-  /** In full, for create, delete and push: the branch filter looks at it. */
+  /** The full ref, for create, delete and push: the branch filter applies to it. */
   readonly ref?: string;
-  /** A push without commits is not told to chat services. */
+  /** Chat services receive no push without commits. */
   readonly isWithoutCommits?: boolean;
   readonly payload: object;
 }
 
 /**
- * Tells hooks of what happens. Each function is called inside the transaction of the change, so that deliveries exist if
- * and only if the change does; they are sent afterwards.
+ * Publishes events to hooks. Each function is called inside the transaction of the change, so that deliveries exist if
+ * and only if the change does. They are sent after the commit.
  */
-export interface Announcements {
-  /** `formerName` is of one that was renamed. */
+export interface HookPublisher {
+  /** @param formerName the name before a rename */
   repository(
     tx: Transaction,
     action: "created" | "deleted" | "renamed",
@@ -41,58 +41,58 @@ export interface Announcements {
     formerName?: string,
   ): Promise<void>;
   organizationCreated(tx: Transaction, organization: ForgeUser, sender: ForgeUser): Promise<void>;
-  /** A version of a package was published (`created`) or removed; `repository` is the one that it is linked to. */
-  package(tx: Transaction, action: "created" | "deleted", what: AnnouncedPackage): Promise<void>;
-  /** Anything else, such as runs and jobs of workflows, with a payload made by the room that it happens in. */
-  other(tx: Transaction, what: Announcement): Promise<void>;
-  /** Whether anybody would be told of any of these events: a cheap look before payloads are made. */
-  isAwaited(
+  /** A version of a package was published (`created`) or removed. */
+  package(tx: Transaction, action: "created" | "deleted", what: PublishedPackage): Promise<void>;
+  /** Publishes any other event, such as an issue's, with a payload made by the caller. */
+  publish(tx: Transaction, what: PublishedEvent): Promise<void>;
+  /** Returns whether a hook subscribes to any of these events. Cheap, to be asked before a payload is made. */
+  hasSubscribers(
     tx: Transaction,
     repositoryId: number | undefined,
     events: readonly HookEvent[],
   ): Promise<boolean>;
 }
 
-export interface AnnouncementsDeps {
+export interface HookPublisherDeps {
   readonly enqueue: Enqueue;
   readonly newUuid: () => string;
   readonly urls: ForgeUrls;
 }
 
-/** Kinds that get payloads as they are; the others are chat services. */
+/** Kinds that receive payloads unchanged; the others are chat services. */
 const plainKinds = new Set(["gitea", "gogs"]);
 
-export function createAnnouncements({ enqueue, newUuid, urls }: AnnouncementsDeps): Announcements {
-  const other: Announcements["other"] = async (tx, what) => {
+export function createHookPublisher({ enqueue, newUuid, urls }: HookPublisherDeps): HookPublisher {
+  const publish: HookPublisher["publish"] = async (tx, what) => {
     const hooks = await listFiringHooks(tx, what.repositoryId);
-    const told = hooks.filter((hook) => fires(hook, what));
-    if (told.length === 0) return;
-    // Indented as the reference does it; the text is what is signed.
+    const subscribers = hooks.filter((hook) => subscribes(hook, what));
+    if (subscribers.length === 0) return;
+    // Indented as in the reference: signatures are made of this text.
     const indent = what.event === "repository" || what.event === "wiki" ? 1 : 2;
     const payload = JSON.stringify(what.payload, undefined, indent);
-    for (const { id: hookId } of told) {
+    for (const { id: hookId } of subscribers) {
       const delivery = { hookId, uuid: newUuid(), event: what.event, payload, isRedelivery: false };
       await enqueueDelivery(enqueue, tx, await insertDelivery(tx, delivery));
     }
   };
   return {
-    other,
+    publish,
 
-    async isAwaited(tx, repositoryId, events) {
+    async hasSubscribers(tx, repositoryId, events) {
       const hooks = await listFiringHooks(tx, repositoryId);
       return hooks.some((hook) => events.some((event) => hook.events.includes(event)));
     },
 
     async repository(tx, action, what, sender, formerName) {
       const made = await toRepositoryPayload(tx, action, what, sender, urls);
-      // Croft's own, in the form in which other forges tell of it.
+      // The reference has no `changes`; the form is that of other forges.
       const changes = { repository: { name: { from: formerName } } };
       const payload = formerName === undefined ? made : { ...made, changes };
-      await other(tx, { event: "repository", repositoryId: what.repository.id, payload });
+      await publish(tx, { event: "repository", repositoryId: what.repository.id, payload });
     },
 
     organizationCreated: (tx, organization, sender) =>
-      other(tx, {
+      publish(tx, {
         event: "organization",
         repositoryId: undefined,
         payload: toOrganizationPayload("created", organization, sender, urls),
@@ -100,12 +100,12 @@ export function createAnnouncements({ enqueue, newUuid, urls }: AnnouncementsDep
 
     async package(tx, action, what) {
       const payload = await toPackagePayload(tx, action, what, urls);
-      await other(tx, { event: "package", repositoryId: what.linked?.repository.id, payload });
+      await publish(tx, { event: "package", repositoryId: what.linked?.repository.id, payload });
     },
   };
 }
 
-function fires(hook: ForgeHook, { event, ref, isWithoutCommits }: Announcement): boolean {
+function subscribes(hook: ForgeHook, { event, ref, isWithoutCommits }: PublishedEvent): boolean {
   if (!hook.events.includes(event)) return false;
   if (ref !== undefined && !passesBranchFilter(hook.branchFilter, ref)) return false;
   return !(isWithoutCommits === true && !plainKinds.has(hook.kind));

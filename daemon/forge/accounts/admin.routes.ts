@@ -1,4 +1,11 @@
 import {
+  createUser,
+  deleteUser,
+  editUser,
+  listUsers,
+  renameUser,
+} from "../../contract/forge/accounts/admin-users.ts";
+import {
   addUserBadges,
   createBadge,
   deleteBadge,
@@ -14,17 +21,23 @@ import {
   listOrganizations,
 } from "../../contract/forge/accounts/orgs.ts";
 import type { Route } from "../../http/handle.ts";
-import type { Badges } from "../accounts/badges.service.ts";
-import type { PublicKeys } from "../accounts/keys.service.ts";
-import { toOrganizationView } from "../accounts/organization.view.ts";
-import type { Organizations } from "../accounts/organizations.service.ts";
-import type { Users } from "../accounts/users.service.ts";
+import type { Badges } from "./badges.service.ts";
+import type { PublicKeys } from "./keys.service.ts";
+import { toOrganizationView } from "./organization.view.ts";
+import type { Organizations } from "./organizations.service.ts";
+import type { Users } from "./users.service.ts";
 import { handle } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
-import { toBadgeView, toEmailView, toPublicKeyView } from "./people.view.ts";
-import { toWantedOrganization } from "./user-requests.view.ts";
+import { toBadgeView, toEmailView, toPublicKeyView } from "./accounts.view.ts";
+import {
+  toUserEdit,
+  toUserListQuery,
+  toWantedOrganization,
+  toWantedUser,
+} from "./admin-requests.view.ts";
+import { toUserView } from "./user.view.ts";
 
-interface PeopleServices {
+interface AdminServices {
   readonly users: Users;
   readonly organizations: Organizations;
   readonly publicKeys: PublicKeys;
@@ -32,9 +45,10 @@ interface PeopleServices {
   readonly urls: ForgeUrls;
 }
 
-/** Routes of e-mail addresses, organizations, public keys and badges. */
-export function adminPeopleRoutes(services: PeopleServices): Route[] {
+/** Returns the administrators' routes of users, e-mail addresses, organizations, public keys and badges. */
+export function adminRoutes(services: AdminServices): Route[] {
   return [
+    ...userRoutes(services),
     ...emailRoutes(services),
     ...organizationRoutes(services),
     ...keyRoutes(services),
@@ -42,7 +56,32 @@ export function adminPeopleRoutes(services: PeopleServices): Route[] {
   ];
 }
 
-function emailRoutes({ users }: PeopleServices): Route[] {
+function userRoutes({ users, urls }: AdminServices): Route[] {
+  return [
+    handle(listUsers, async ({ caller, query }) => {
+      const { users: found, total } = await users.search(toUserListQuery(query), query, caller);
+      return { status: 200, body: found.map((user) => toUserView(user, caller.user, urls)), total };
+    }),
+    handle(createUser, async ({ caller, body }) => ({
+      status: 201,
+      body: toUserView(await users.create(toWantedUser(body)), caller.user, urls),
+    })),
+    handle(editUser, async ({ caller, params, body }) => ({
+      status: 200,
+      body: toUserView(await users.edit(params.username, toUserEdit(body)), caller.user, urls),
+    })),
+    handle(deleteUser, async ({ caller, params, query }) => {
+      await users.remove(params.username, { callerId: caller.user.id, purge: query.purge });
+      return { status: 204 };
+    }),
+    handle(renameUser, async ({ params, body }) => {
+      await users.rename(params.username, body.new_username);
+      return { status: 204 };
+    }),
+  ];
+}
+
+function emailRoutes({ users }: AdminServices): Route[] {
   return [
     handle(listEmails, async ({ caller, query }) => {
       const { emails, total } = await users.searchEmails("", query, caller);
@@ -55,7 +94,7 @@ function emailRoutes({ users }: PeopleServices): Route[] {
   ];
 }
 
-function organizationRoutes({ organizations, urls }: PeopleServices): Route[] {
+function organizationRoutes({ organizations, urls }: AdminServices): Route[] {
   return [
     handle(listOrganizations, async ({ caller, query }) => {
       const { users: found, total } = await organizations.list(query, caller);
@@ -75,7 +114,7 @@ function organizationRoutes({ organizations, urls }: PeopleServices): Route[] {
   ];
 }
 
-function keyRoutes({ publicKeys, urls }: PeopleServices): Route[] {
+function keyRoutes({ publicKeys, urls }: AdminServices): Route[] {
   return [
     handle(addUserKey, async ({ caller, params, body }) => ({
       status: 201,
@@ -88,7 +127,7 @@ function keyRoutes({ publicKeys, urls }: PeopleServices): Route[] {
   ];
 }
 
-function badgeRoutes({ badges }: PeopleServices): Route[] {
+function badgeRoutes({ badges }: AdminServices): Route[] {
   return [
     handle(listUserBadges, async ({ params }) => {
       const owned = await badges.listOf(params.username);

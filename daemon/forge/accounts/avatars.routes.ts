@@ -2,10 +2,12 @@ import { Readable } from "node:stream";
 import { getAvatar } from "../../contract/forge/accounts/avatars.ts";
 import type { ByteSource, Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
+import { notFound } from "../refusals.ts";
 
 const DAY_SECONDS = 86_400;
+const SIDE_PIXELS = 290;
 
-/** The route of pictures. It looks nobody up, so it tells nobody which addresses have an account. */
+/** Returns the route of pictures. It reads no account, so it does not reveal which addresses have one. */
 export function avatarRoutes(): Route[] {
   return [
     handle(getAvatar, async ({ params }) => ({
@@ -20,10 +22,15 @@ export function avatarRoutes(): Route[] {
   ];
 }
 
+/**
+ * Returns a picture that depends only on the hash in its address. Throws `not_found` unless the hash has 32 to 64 lower-case
+ * hex digits.
+ */
 async function toPicture(hash: string): Promise<ByteSource> {
-  // What draws is loaded by the first who looks.
-  const { getIdenticon } = await import("./identicon.ts");
-  const buffer = getIdenticon(hash);
+  if (!/^[0-9a-f]{32,64}$/.test(hash)) throw notFound();
+  // Loaded by the first request: few daemons ever draw a picture.
+  const { toSvg } = await import("jdenticon");
+  const buffer = Buffer.from(toSvg(hash, SIDE_PIXELS, { backColor: "#ffffff" }));
   return {
     size: buffer.byteLength,
     contentType: "image/svg+xml",

@@ -1,15 +1,12 @@
-// daemon/forge/admin: what site administrators do with accounts, organizations, addresses, keys and badges.
-// May import: ../accounts, daemon/contract, daemon/errors.ts, daemon/http/handle.ts (types), storage.
-// Start in users.routes.ts; rules of an account itself live in ../accounts.
 import type { UserListQuery, UserSort } from "../../../storage/tables/forge/accounts/user-lists.ts";
 import type { ForgeVisibility } from "../../../storage/tables/forge/accounts/users.ts";
 import type { BodyOf, QueryOf } from "../../contract/endpoint.ts";
 import type { createOrganization } from "../../contract/forge/accounts/orgs.ts";
 import type { createUser, editUser, listUsers } from "../../contract/forge/accounts/admin-users.ts";
 import { isVisibility } from "../../contract/forge/common.ts";
-import type { UserEdit } from "../accounts/edit-user.ts";
-import type { WantedOrganization } from "../accounts/organizations.service.ts";
-import type { WantedUser } from "../accounts/users.service.ts";
+import type { UserEdit } from "./edit-user.ts";
+import type { WantedOrganization } from "./organizations.service.ts";
+import type { WantedUser } from "./users.service.ts";
 
 /** The list query of a search; words that the contract let through stand for themselves, empty ones for the default. */
 export function toUserListQuery(query: QueryOf<typeof listUsers>): UserListQuery {

@@ -1,0 +1,87 @@
+import type { ForgeBadge } from "../../../storage/tables/forge/accounts/badges.ts";
+import type { ForgeEmail, OwnedEmail } from "../../../storage/tables/forge/accounts/emails.ts";
+import type { ForgeToken } from "../../../storage/tables/forge/accounts/tokens.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import type { WireEmail } from "../../contract/forge/accounts/admin-emails.ts";
+import type { WireBadge } from "../../contract/forge/accounts/badges.ts";
+import type { WirePublicKey } from "../../contract/forge/accounts/keys.ts";
+import type { WireToken } from "../../contract/forge/accounts/tokens.ts";
+import { type ForgeUrls, toApiUrl, toWireTime, unfilledTime } from "../urls.ts";
+import type { OwnedKey } from "./keys.service.ts";
+import type { MadeToken } from "./tokens.service.ts";
+import { toUserView } from "./user.view.ts";
+
+/** An address with its owner (forge behaviour, 7.3). */
+export function toEmailView(email: OwnedEmail): WireEmail {
+  return {
+    email: email.email,
+    verified: email.isVerified,
+    primary: email.isPrimary,
+    user_id: email.userId,
+    username: email.userName,
+  };
+}
+
+/** A badge (forge behaviour, 7.7). */
+export function toBadgeView(badge: ForgeBadge): WireBadge {
+  return {
+    id: badge.id,
+    slug: badge.slug,
+    description: badge.description,
+    image_url: badge.imageUrl,
+  };
+}
+
+/** A public key with its owner (forge behaviour, 7.6). */
+export function toPublicKeyView(
+  { key, owner }: OwnedKey,
+  viewer: ForgeUser,
+  urls: ForgeUrls,
+): WirePublicKey {
+  return {
+    id: key.id,
+    key: key.content,
+    url: toApiUrl(urls, `/user/keys/${key.id}`),
+    title: key.title,
+    fingerprint: key.fingerprint,
+    created_at: toWireTime(key.createdAt),
+    last_used_at: toWireTime(key.lastUsedAt),
+    user: toUserView(owner, viewer, urls),
+    read_only: false,
+    key_type: "user",
+  };
+}
+
+/** A person's own address (forge behaviour, 7.3). */
+export function toOwnEmailView(email: ForgeEmail, owner: Pick<ForgeUser, "name">): WireEmail {
+  return {
+    email: email.email,
+    verified: email.isVerified,
+    primary: email.isPrimary,
+    user_id: email.userId,
+    username: owner.name,
+  };
+}
+
+/** A token as lists show it: without its secret. */
+export function toTokenView(token: ForgeToken): WireToken {
+  return {
+    id: token.id,
+    name: token.name,
+    sha1: "",
+    token_last_eight: token.lastEight,
+    scopes: token.scope.split(","),
+    created_at: toWireTime(token.createdAt),
+    last_used_at: toWireTime(token.lastUsedAt),
+  };
+}
+
+/** A token as the answer that made it shows it: with its secret, and without times (forge behaviour, 21.3). */
+export function toMadeTokenView({ token, secret }: MadeToken): WireToken {
+  return {
+    ...toTokenView(token),
+    sha1: secret,
+    created_at: unfilledTime,
+    last_used_at: unfilledTime,
+  };
+}
