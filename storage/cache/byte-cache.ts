@@ -3,7 +3,6 @@
 // is downloaded), cache-hits.ts (how a stored file is verified), cache-index.ts (limits and eviction).
 import type { Database } from "../engine/database.ts";
 import { listCacheKeysOf } from "../tables/vault/cache.ts";
-import { createBlocks } from "./blocks.ts";
 import { openCacheFiles } from "./cache-files.ts";
 import { createCacheHits, type CachedBytes } from "./cache-hits.ts";
 import { createCacheIndex } from "./cache-index.ts";
@@ -46,7 +45,7 @@ export interface ByteCacheOptions {
   readonly newId: () => string;
   /** The bytes that a user's entries may take; asked anew each time, so that it may change at any time. */
   readonly limitOf: (userId: string) => Promise<number>;
-  /** Memory for small files; half as much again for blocks of large ones. */
+  /** Memory for small files. */
   readonly memoryBytes: number;
   /** Told of failures of the cache itself, which no reader notices. */
   readonly onError: (error: unknown, what: string) => void;
@@ -65,14 +64,12 @@ export async function createByteCache(options: ByteCacheOptions): Promise<ByteCa
     onRemoved: (key) => hits.forget(key),
     onError,
   });
-  const blocks = createBlocks(options.memoryBytes / 2);
-  const hits = createCacheHits({ files, index, memory, blocks, clock, onError });
+  const hits = createCacheHits({ files, index, memory, clock, onError });
   const transfers = createTransfers({
     files,
     index,
     hits,
     memory,
-    blocks,
     newId,
     limitOf,
     onError,

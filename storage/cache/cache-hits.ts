@@ -1,12 +1,11 @@
 import type { FileHandle } from "node:fs/promises";
-import { Readable, type Writable } from "node:stream";
+import { Readable } from "node:stream";
 import type { CacheEntry } from "../tables/vault/cache.ts";
-import { hashFile, hashSmall } from "./block-hash.ts";
-import type { Blocks, Span } from "./blocks.ts";
+import { hashFile, hashSmall } from "./content-hash.ts";
+import type { Span } from "./fill.ts";
 import { toFingerprint, type CacheFiles } from "./cache-files.ts";
 import type { CacheIndex } from "./cache-index.ts";
 import type { MemoryCache } from "./memory-cache.ts";
-import { createBufferPool, pump } from "./pump.ts";
 
 /** Bytes that are ready to be sent. `release` is called exactly once, when they are no longer needed. */
 export interface CachedBytes {
@@ -15,8 +14,6 @@ export interface CachedBytes {
   /** The whole of it, when it is small. */
   readonly buffer: Uint8Array | undefined;
   open(span?: Span): Promise<Readable>;
-  /** Writes the bytes to a stream, without ending it, in constant memory; there for large files only. */
-  send?(span: Span | undefined, to: Writable): Promise<void>;
   release(): void;
 }
 
@@ -26,8 +23,6 @@ export interface CacheHits {
   lookUp(key: string): Promise<CachedBytes | undefined>;
   /** The bytes of a key if they are in memory as a whole. */
   lookUpInMemory(key: string): CachedBytes | undefined;
-  /** Notes that a file is known to be whole in its present state. */
-  noteChecked(key: string, file: FileHandle): Promise<void>;
   /** To be told of every file that goes. */
   forget(key: string): void;
 }
@@ -36,7 +31,6 @@ export interface CacheHitsOptions {
   readonly files: CacheFiles;
   readonly index: CacheIndex;
   readonly memory: MemoryCache;
-  readonly blocks: Blocks;
   readonly clock: () => number;
   readonly onError: (error: unknown, what: string) => void;
 }
@@ -56,7 +50,6 @@ export function createCacheHits(options: CacheHitsOptions): CacheHits {
   const { files, index, memory, clock } = options;
   const checked = new Map<string, { readonly fingerprint: string; readonly at: number }>();
   const checking = new Map<string, Promise<string>>();
-  const buffers = createBufferPool();
 
   function remember(key: string, fingerprint: string): void {
     checked.delete(key);
@@ -108,18 +101,12 @@ export function createCacheHits(options: CacheHitsOptions): CacheHits {
     } finally {
       if (fingerprint === undefined) await handle.close();
     }
-    // What is damaged while it is read must not stand for the file that takes its place.
-    const name = `${entry.key} ${fingerprint}`;
     index.pin(entry.key);
     const whole = { start: 0, end: entry.size - 1 };
     return {
       size: entry.size,
       buffer: undefined,
-      // What fits well into the shared blocks is read once for many; the rest would only chase it out.
-      ...(entry.size > options.blocks.maxBytes / 2
-        ? { send: (span = whole, to: Writable) => pump(handle, span, to, buffers) }
-        : {}),
-      open: async (span = whole) => options.blocks.stream(name, handle, span, entry.size),
+      open: async (span = whole) => openSpan(handle, span),
       release: () => {
         index.unpin(entry.key);
         handle.close().catch((error: unknown) => options.onError(error, "closing a cached file"));
@@ -153,15 +140,38 @@ export function createCacheHits(options: CacheHitsOptions): CacheHits {
       }
     },
 
-    async noteChecked(key, file) {
-      remember(key, toFingerprint(await file.stat({ bigint: true })));
-    },
-
     forget(key) {
       checked.delete(key);
       memory.delete(key);
     },
   };
+}
+
+/** Reads of a large file; smaller ones cost more calls, larger ones more memory for each client. */
+const READ_BYTES = 256 * 1024;
+
+/** Opens a part of a file. The handle stays open. A file that is shorter than it was ends the stream with an error. */
+function openSpan(handle: FileHandle, span: Span): Readable {
+  let position = span.start;
+  const stream = new Readable({
+    highWaterMark: READ_BYTES,
+    read() {
+      const length = Math.min(READ_BYTES, span.end + 1 - position);
+      if (length <= 0) {
+        stream.push(null);
+        return;
+      }
+      handle.read(Buffer.allocUnsafeSlow(length), 0, length, position).then(
+        ({ bytesRead, buffer }) => {
+          position += bytesRead;
+          if (bytesRead === 0) stream.destroy(new Error("the file is shorter than it was"));
+          else stream.push(buffer.subarray(0, bytesRead));
+        },
+        (error: Error) => stream.destroy(error),
+      );
+    },
+  });
+  return stream;
 }
 
 /** Bytes that are in memory as a whole. */

@@ -1,8 +1,14 @@
 import type { FileHandle } from "node:fs/promises";
 import { Readable } from "node:stream";
-import { BLOCK_BYTES, type Blocks, type Span } from "./blocks.ts";
+import { createContentHasher } from "./content-hash.ts";
 
-/** Bytes on their way from where they are kept, with what is known of them. */
+/** The first and the last byte of a part, both included. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Bytes that arrive from a storage, and their facts. */
 export interface Fetched<Meta> {
   readonly kind: "ok";
   /** The cache key of exactly these bytes; undefined when they must not be kept. */
@@ -19,8 +25,8 @@ export interface Fill {
   /** All bytes have arrived. */
   readonly isComplete: boolean;
   readonly arrived: number;
-  /** Resolves when all bytes are in the file, with their number; rejects when they broke off. */
-  readonly finished: Promise<number>;
+  /** Resolves when all bytes are in the file, with their number and their hash as received; rejects when the transfer fails. */
+  readonly finished: Promise<{ readonly size: number; readonly hash: string }>;
   /** The bytes of `span`, as they arrive. Breaks off with the error that the transfer broke off with. */
   read(span: Span | undefined): Readable;
   /** Gives up; readers break off. */
@@ -35,17 +41,14 @@ export interface FillHelp {
   rest(from: number, end: number | undefined): Promise<Readable | undefined>;
   /** Frees some of the disk. */
   makeRoom(): Promise<void>;
-  /** Bytes that may stay in memory behind the newest; fewer the more transfers there are. */
+  /** Bytes that may stay in memory: those that readers may still want and those that wait for the disk. */
   windowBytes(): number;
-  /** Blocks of the file, which has the name `id`. */
-  readonly blocks: Blocks;
-  readonly id: string;
 }
 
 /** How often a transfer that broke off is taken up again. */
 export const RESUMES_MAX = 3;
-/** Bytes that may wait for the disk. */
-const UNWRITTEN_BYTES = 2 * 1024 * 1024;
+/** Bytes of a read from the file by a reader that is behind. */
+const READ_BYTES = 256 * 1024;
 
 /** The cache's own disk failed, or its limit is reached: the bytes can still be had from where they came from. */
 class CacheDiskError extends Error {
@@ -82,6 +85,7 @@ export function startFill(
   let source = stream;
   let waiting: (() => void)[] = [];
   let writing: Promise<void> | undefined;
+  const hasher = createContentHasher();
   // In order and without gaps; what is not written yet is always among them.
   const recent: Chunk[] = [];
 
@@ -136,13 +140,17 @@ export function startFill(
       wake();
       if (size !== undefined && arrived > size) throw new Error("more bytes than announced");
       if (arrived > help.bytesMax) throw new CacheDiskError(new Error("more than may be kept"));
+      // The hash is of what arrived: a disk that stores something else is found when the file is read.
+      const hashing = hasher.update(bytes);
+      // The source is read ahead of the disk as far as memory allows.
       const underWay = keepWriting();
-      if (arrived - written > UNWRITTEN_BYTES) await underWay;
+      await hashing;
+      if (arrived - written > help.windowBytes()) await underWay;
     }
     if (size !== undefined && arrived < size) throw new Error("fewer bytes than announced");
   }
 
-  async function run(): Promise<number> {
+  async function run(): Promise<{ size: number; hash: string }> {
     for (let resumes = 0; ; resumes++) {
       try {
         await take();
@@ -150,7 +158,7 @@ export function startFill(
         wake();
         while (written < arrived) await keepWriting();
         forgetOld();
-        return arrived;
+        return { size: arrived, hash: await hasher.digest() };
       } catch (error) {
         const isFinal = failure !== undefined || error instanceof CacheDiskError || isComplete;
         if (
@@ -205,9 +213,7 @@ export function startFill(
 
   async function readWritten(position: number, end: number): Promise<Uint8Array | undefined> {
     if (position >= Math.min(written, end + 1)) return undefined;
-    const blockEnd = (Math.floor(position / BLOCK_BYTES) + 1) * BLOCK_BYTES;
-    if (blockEnd <= written) return help.blocks.read(help.id, file, position, end);
-    const chunk = Buffer.allocUnsafe(Math.min(written, end + 1) - position);
+    const chunk = Buffer.allocUnsafe(Math.min(READ_BYTES, Math.min(written, end + 1) - position));
     const { bytesRead } = await file.read(chunk, 0, chunk.length, position);
     if (bytesRead === 0) throw new CacheDiskError(new Error("the file is shorter than written"));
     return chunk.subarray(0, bytesRead);
@@ -221,7 +227,7 @@ export function startFill(
       return arrived;
     },
     finished,
-    read: (span) => Readable.from(follow(span), { objectMode: false, highWaterMark: BLOCK_BYTES }),
+    read: (span) => Readable.from(follow(span), { objectMode: false, highWaterMark: READ_BYTES }),
     abort(reason) {
       failure ??= reason;
       source.destroy(reason);

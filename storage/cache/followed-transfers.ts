@@ -1,9 +1,6 @@
 import type { FileHandle } from "node:fs/promises";
 import type { Background } from "./background.ts";
-import { hashFile } from "./block-hash.ts";
-import type { Blocks } from "./blocks.ts";
 import type { CacheFiles } from "./cache-files.ts";
-import type { CacheHits } from "./cache-hits.ts";
 import type { CacheIndex } from "./cache-index.ts";
 import type { CacheRequest } from "./cache-request.ts";
 import { startFill, type Fetched } from "./fill.ts";
@@ -29,22 +26,20 @@ export interface FollowedTransfers {
 export interface FollowedTransfersOptions {
   readonly files: CacheFiles;
   readonly index: CacheIndex;
-  readonly hits: CacheHits;
-  readonly blocks: Blocks;
   readonly background: Background;
   readonly newId: () => string;
   readonly onError: (error: unknown, what: string) => void;
 }
 
-/** Bytes of files that are being fetched, kept in memory: readers that keep up never touch the disk, nor wait for it. */
+/** Memory for files that are being fetched. Readers that keep up read from it and never wait for the disk. */
 const WINDOWS_BYTES = 64 * 1024 * 1024;
-const WINDOW_BYTES_MAX = 4 * 1024 * 1024;
+const WINDOW_BYTES_MAX = 16 * 1024 * 1024;
 
 /** A transfer that everybody has left is finished all the same when no more than this is to come. */
 const FINISH_ANYWAY_BYTES = 8 * 1024 * 1024;
 
 export function createFollowedTransfers(options: FollowedTransfersOptions): FollowedTransfers {
-  const { files, index, hits, blocks, background, newId } = options;
+  const { files, index, background, newId } = options;
   let fills = 0;
   let isClosed = false;
 
@@ -66,8 +61,6 @@ export function createFollowedTransfers(options: FollowedTransfersOptions): Foll
         windowBytes: () => Math.min(WINDOW_BYTES_MAX, WINDOWS_BYTES / fills),
         rest: (start, end) => fetchRest(request, transfer, meta, start, end),
         makeRoom: () => index.makeRoom(),
-        blocks,
-        id,
       });
       if (key !== undefined) index.pin(key);
       let isOver = false;
@@ -76,14 +69,11 @@ export function createFollowedTransfers(options: FollowedTransfersOptions): Foll
       async function end(): Promise<void> {
         try {
           // Readers are told by their own streams when a transfer breaks off.
-          const arrived = await fill.finished.catch(() => undefined);
-          if (arrived === undefined || key === undefined || arrived > limit) return;
-          // After the last reader was served: neither hashing nor syncing keeps anybody waiting.
-          const hash = await hashFile(file);
+          const filled = await fill.finished.catch(() => undefined);
+          if (filled === undefined || key === undefined || filled.size > limit) return;
           await file.sync();
           const { userId, connectionId } = request;
-          if (await index.publish(id, { key, userId, connectionId, size: arrived, hash }))
-            await hits.noteChecked(key, file);
+          await index.publish(id, { key, userId, connectionId, ...filled });
         } finally {
           transfer.leave();
           isOver = true;

@@ -1,12 +1,12 @@
-import { hashSmall } from "./block-hash.ts";
+import type { Readable } from "node:stream";
+import { hashSmall } from "./content-hash.ts";
 import type { Background } from "./background.ts";
 import type { CacheFiles } from "./cache-files.ts";
 import type { CacheHits } from "./cache-hits.ts";
 import type { CacheIndex, NewCacheEntry } from "./cache-index.ts";
 import type { CacheRequest } from "./cache-request.ts";
-import type { Fetched } from "./fill.ts";
+import { mayGoOn, RESUMES_MAX, type Fetched } from "./fill.ts";
 import type { MemoryCache } from "./memory-cache.ts";
-import { readSmall } from "./read-small.ts";
 import { fetchRest, type Started, type Transfer } from "./transfer.ts";
 
 /** Transfers of files that are answered from memory. */
@@ -69,4 +69,30 @@ export function createSmallTransfers(options: SmallTransfersOptions): SmallTrans
       return { kind: "buffer", meta, buffer };
     },
   };
+}
+
+/** A small file as a whole; a transfer that breaks off is begun again. */
+export async function readSmall(
+  first: Readable,
+  size: number,
+  again: () => Promise<Readable | undefined>,
+): Promise<Buffer> {
+  let stream = first;
+  for (let retries = 0; ; retries++) {
+    try {
+      const chunks: Buffer[] = [];
+      let arrived = 0;
+      for await (const chunk of stream as AsyncIterable<Buffer>) {
+        arrived += chunk.length;
+        if (arrived > size) break;
+        chunks.push(chunk);
+      }
+      if (arrived !== size) throw new Error(`a fetch of ${size} bytes gave ${arrived}`);
+      return Buffer.concat(chunks, size);
+    } catch (error) {
+      const next = retries < RESUMES_MAX && mayGoOn(error) ? await again() : undefined;
+      if (next === undefined) throw error;
+      stream = next;
+    }
+  }
 }

@@ -175,10 +175,7 @@ export function createBucketObjects(deps: BucketObjectsDeps): BucketObjects {
     const target = `${root}${QUARANTINE}/${key.slice(`${root}objects/`.length)}`;
     const headers = { "x-amz-copy-source": encodePath(`/${deps.address.bucket}/${key}`) };
     const copied = await persist(bucket, () =>
-      client.askForBody(
-        { method: "PUT", key: target, headers, isLong: true, signal },
-        "CopyObjectResult",
-      ),
+      client.askForBody({ method: "PUT", key: target, headers, isLong: true, signal }, "ETag"),
     );
     if (isRefused(copied)) return "left_in_place";
     await remove(key);

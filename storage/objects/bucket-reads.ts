@@ -3,10 +3,17 @@ import { encodingOf } from "../cloud/content-encoding.ts";
 import { toExactBytes } from "../cloud/exact-bytes.ts";
 import { BrokenOff } from "../cloud/outcomes.ts";
 import type { ProviderAnswer } from "../cloud/transport.ts";
-import type { Span } from "../cache/blocks.ts";
 import { isRefused } from "../s3/failures.ts";
 import { persist, toStorageError, type Bucket } from "./bucket.ts";
-import { RESUMES_MAX } from "../cache/fill.ts";
+
+/** The first and the last byte of a part, both included. */
+interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** How often a read that is cut continues where it ended. */
+const RESUMES_MAX = 3;
 
 /**
  * Exactly these bytes of a key; undefined when it is gone or the object has another size. Begins again what fails before

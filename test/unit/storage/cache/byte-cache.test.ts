@@ -608,6 +608,18 @@ describe("attack: damaged files", () => {
     expect(t.fetches("a")).toBe(2);
   });
 
+  test("a large file that the disk stored with a flipped bit is not served", async () => {
+    await using t = await openTestCache();
+    const bytes = randomBytes(3 * MIB);
+    await t.get("a", bytes);
+    await t.settle();
+    const stored = await readFile(t.pathOf("a"));
+    stored[2 * MIB] = (stored[2 * MIB] ?? 0) ^ 1;
+    await writeFile(t.pathOf("a"), stored);
+    same(await t.get("a", bytes), bytes);
+    expect(t.fetches("a")).toBe(2);
+  });
+
   test("one that cannot even be dropped, since the index cannot be written, is fetched all the same", async () => {
     await using t = await openTestCache();
     const bytes = randomBytes(MIB);
@@ -643,6 +655,8 @@ describe("attack: damaged files", () => {
     const bytes = randomBytes(MIB);
     await t.get("a", bytes);
     await t.settle();
+    // The first read verifies the file.
+    same(await t.get("a", bytes), bytes);
     await t.db.run("UPDATE vault_cache_entries SET hash = ?", "0".repeat(64));
     same(await t.get("a", bytes), bytes);
     expect(t.fetches("a")).toBe(1);

@@ -2,9 +2,9 @@ import type { FileHandle } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
-import { createBlocks } from "../../../../storage/cache/blocks.ts";
+import { createContentHasher } from "../../../../storage/cache/content-hash.ts";
 import { startFill, type FillHelp } from "../../../../storage/cache/fill.ts";
-import { readSmall } from "../../../../storage/cache/read-small.ts";
+import { readSmall } from "../../../../storage/cache/small-transfers.ts";
 
 /** A file in memory whose nth write fails, and those after it while `isBroken`. */
 function fakeFile(failAt: number, isBroken: () => boolean) {
@@ -42,8 +42,6 @@ function help(more: Partial<FillHelp> = {}): FillHelp & { readonly asked: string
     asked,
     bytesMax: Number.POSITIVE_INFINITY,
     windowBytes: () => 4 * 1024 * 1024,
-    blocks: createBlocks(1024 * 1024),
-    id: "a",
     async rest(from, end) {
       asked.push(`rest ${from}`);
       return Readable.from(chunks(from, end === undefined ? bytes.length : end + 1), {
@@ -66,6 +64,10 @@ describe("a disk that is full", () => {
     ["for good", true],
   ] as const)
     test(`${name}: every reader gets all bytes, whichever write fails`, async () => {
+      const hasher = createContentHasher();
+      await hasher.update(bytes);
+      // The hash is of the bytes as received, whatever the file stores.
+      const whole = { size: bytes.length, hash: await hasher.digest() };
       for (let failAt = 1; ; failAt++) {
         const helping = help();
         const fill = startFill(
@@ -75,7 +77,7 @@ describe("a disk that is full", () => {
           helping,
         );
         const finished = fill.finished.then(
-          (size) => size,
+          (filled) => filled,
           () => "not kept",
         );
         const readers = [fill.read(undefined), fill.read({ start: 3_000_000, end: 3_000_099 })];
@@ -85,11 +87,11 @@ describe("a disk that is full", () => {
           true,
         ]);
         if (!helping.asked.includes("make room")) {
-          expect(await finished).toBe(bytes.length);
+          expect(await finished).toEqual(whole);
           break;
         }
         // Readers may have everything before the last write is tried.
-        expect(await finished).toBe(isLasting ? "not kept" : bytes.length);
+        expect(await finished).toEqual(isLasting ? "not kept" : whole);
       }
     });
 });
