@@ -31,6 +31,11 @@ const real: Record<
   },
   rclone: {},
   sabre: { can: { quota: true } },
+  // Its tags are weak and made of the size and the time.
+  tomcat: {
+    can: { versionResolutionMs: 1_000 },
+    refusesName: (name) => name.includes("\\"),
+  },
 };
 
 for (const name of Object.keys(real) as DavServerName[]) {

@@ -129,12 +129,9 @@ export async function startNextcloud(
       assemble(request, response, path);
       return true;
     }
-    // Every change of an upload names its end; pieces tell the length of all of them, too.
+    // Every change of an upload names its destination; the length of the whole is only needed to assemble it.
     const isUploading = isBelow(path, uploadsPath) && request.method !== "PROPFIND";
-    const isComplete =
-      request.headers["destination"] !== undefined &&
-      (request.method !== "PUT" || request.headers["oc-total-length"] !== undefined);
-    if (isUploading && !isComplete) {
+    if (isUploading && request.headers["destination"] === undefined) {
       request.resume();
       dav.say(response, 400);
       return true;

@@ -17,6 +17,7 @@ import { FACTS_VERSION, lookAtRoot, toPowers } from "../webdav/probe.ts";
 import { createDavVerbs, type WebDavRequest } from "../webdav/webdav.ts";
 import { discover, toDavBase, toServerBase, type ServerFacts } from "./server.ts";
 import { createCloudTrash } from "./trash.ts";
+import { createUnfinishedUploads } from "./unfinished-uploads.ts";
 import { uploadToCloud } from "./uploading.ts";
 
 /** What a server is opened with. */
@@ -71,6 +72,8 @@ export async function openNextcloud(
         ...facts,
         // Every write gives a tag of its own; ownCloud's are made of seconds.
         etag: facts.product === "nextcloud" ? "fine" : "coarse",
+        // Pieces need no length; a single request does.
+        chunked_upload: facts.chunks,
         if_match: true,
         // Names are brought into composed form before they are kept.
         normalisation_sensitive: false,
@@ -94,9 +97,13 @@ export async function openNextcloud(
         : toDavBase(server, "trashbin", facts.user, "trash"),
     ),
   );
+  const uploadsClient = clientOf(toDavBase(server, "uploads", facts.user));
+  const anyDestination = core.client.destination({ segments: ["upload"], isFolder: false });
+  const unfinished = createUnfinishedUploads(uploadsClient, anyDestination, deps);
   const uploads = {
     core,
-    client: clientOf(toDavBase(server, "uploads", facts.user)),
+    client: uploadsClient,
+    unfinished,
     pieceBytes: request.pieceBytes,
     chunks: facts.chunks,
   };
@@ -106,6 +113,11 @@ export async function openNextcloud(
   const provider: CloudProvider = {
     ...verbs,
     can,
+    async list(input) {
+      const listed = await verbs.list(input);
+      if (listed.kind === "ok" && facts.chunks) await unfinished.sweep(input.signal);
+      return listed;
+    },
     createFolder: async (input) =>
       refuseName(input.name, facts) ?? verbs.createFolder({ ...input, name: compose(input.name) }),
     rename: async (input) =>

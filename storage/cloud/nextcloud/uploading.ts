@@ -10,40 +10,62 @@ import { isPlain } from "../webdav/failures.ts";
 import type { Seen } from "../webdav/items.ts";
 import { readFile } from "../webdav/reading.ts";
 import { judge, refusedName, undone, type Answered } from "../webdav/relocate.ts";
-import { exactly, isOther, prepare, typeOf, type Upload } from "../webdav/uploading.ts";
+import {
+  isOther,
+  openBody,
+  toUploadPlace,
+  typeOf,
+  type Upload,
+  type UploadBody,
+} from "../webdav/uploading.ts";
+import type { UnfinishedUploads } from "./unfinished-uploads.ts";
 
 /** How files are taken to a server of this kind. */
 export interface CloudUploads {
   readonly core: DavCore;
   /** The client of the person's folder of unfinished uploads. */
   readonly client: DavClient;
+  readonly unfinished: UnfinishedUploads;
   /** Up to this many bytes go out as one request, and so many are in a piece. */
   readonly pieceBytes: number;
   /** The server puts pieces together. */
   readonly chunks: boolean;
 }
 
+/** Up to this length a file is read into memory first, so that its length is known. */
+const SMALL_BYTES = 64 * 1024;
 const PIECES_MAX = 10_000;
 const PIECE_ATTEMPTS_MAX = 3;
-const CLEAN_UP_MS = 20_000;
 /** Putting a large file together takes its time, and what lies in between may be less patient than that. */
 const ASSEMBLING_MS = 300_000;
 const POLLS_MS = [1_000, 2_000, 4_000, 8_000, 15_000, 30_000, 30_000, 30_000, 30_000];
 
-/** Makes a file: in one request that refuses to replace, or by pieces that are put together at the end. */
+/**
+ * Creates a file: in one request that refuses to replace, or in pieces that are put together at the end. Pieces go out
+ * while the source is received, so that no length is needed before.
+ */
 export async function uploadToCloud(uploads: CloudUploads, upload: Upload): Promise<ItemOutcome> {
   try {
-    const { core } = uploads;
-    const place = await prepare(core, upload);
+    const { core, pieceBytes } = uploads;
+    const place = toUploadPlace(core, upload);
     if (place.kind !== "ok") return place;
-    const size = upload.size ?? 0;
-    // Told to the server and looked for after a lost answer: with the size it tells our file from another's.
+    // The server is told the time and keeps it: with the size it tells our file from another's after a lost response.
     const seconds = Math.floor(core.deps.clock() / 1000);
     const { parent, segments } = place;
-    const wanted: Wanted = { parent, segments, size, seconds, sent: createHash("sha256") };
-    return uploads.chunks && size > uploads.pieceBytes
-      ? await uploadPieces(uploads, upload, wanted)
-      : await uploadWhole(uploads, upload, wanted);
+    const wanted: Wanted = { parent, segments, seconds, size: 0, sent: createHash("sha256") };
+    const see = (chunk: Uint8Array) => {
+      wanted.size += chunk.byteLength;
+      wanted.sent.update(chunk);
+    };
+    const body = await openBody(upload, Math.min(SMALL_BYTES, pieceBytes), see);
+    if (body.bytes !== undefined) return await uploadWhole(uploads, upload, wanted, body);
+    const refusal = await refuseTaken(core, segments, upload.signal);
+    if (refusal !== undefined) return refusal;
+    return uploads.chunks && (upload.size === undefined || upload.size > pieceBytes)
+      ? await uploads.unfinished.withFolder((folder) =>
+          uploadPieces(folder, uploads, upload, wanted, body),
+        )
+      : await uploadWhole(uploads, upload, wanted, body);
   } finally {
     upload.content.destroy();
   }
@@ -52,7 +74,8 @@ export async function uploadToCloud(uploads: CloudUploads, upload: Upload): Prom
 interface Wanted {
   readonly parent: readonly string[];
   readonly segments: readonly string[];
-  readonly size: number;
+  /** Bytes that the source gave so far. */
+  size: number;
   /** Time of change that the file is given, in epoch seconds. */
   readonly seconds: number;
   /** Of the bytes that went out. */
@@ -63,33 +86,37 @@ async function uploadWhole(
   { core }: CloudUploads,
   upload: Upload,
   wanted: Wanted,
+  body: UploadBody,
 ): Promise<ItemOutcome> {
+  const size = body.bytes?.byteLength ?? upload.size;
+  if (size === undefined) return { kind: "unsupported", reason: "length_required" };
   const answer = await core.client.send({
     method: "PUT",
     place: { segments: wanted.segments, isFolder: false },
     headers: {
       "content-type": typeOf(upload),
-      "content-length": String(wanted.size),
+      "content-length": String(size),
       "if-none-match": "*",
       "x-oc-mtime": String(wanted.seconds),
     },
-    body: exactly(upload.content, wanted.size, (chunk) => wanted.sent.update(chunk)),
+    body: body.bytes ?? body.stream,
     signal: upload.signal,
   });
   return settle(core, wanted, await judgeAnswer(core, answer), upload.signal);
 }
 
 async function uploadPieces(
+  folder: string,
   uploads: CloudUploads,
   upload: Upload,
   wanted: Wanted,
+  body: UploadBody,
 ): Promise<ItemOutcome> {
   const { core, client } = uploads;
   const { signal } = upload;
-  const folder = `croft-${core.deps.newId()}`;
   const headers = {
     destination: core.client.destination({ segments: wanted.segments, isFolder: false }),
-    "oc-total-length": String(wanted.size),
+    ...(upload.size === undefined ? {} : { "oc-total-length": String(upload.size) }),
   };
   const made = await client.send({
     method: "MKCOL",
@@ -103,10 +130,10 @@ async function uploadPieces(
 
   let isOver = false;
   try {
-    const pieceBytes = Math.max(uploads.pieceBytes, Math.ceil(wanted.size / PIECES_MAX));
+    const pieceBytes = Math.max(uploads.pieceBytes, Math.ceil((upload.size ?? 0) / PIECES_MAX));
     let number = 0;
-    for await (const piece of inPieces(upload.content, pieceBytes, wanted.size)) {
-      wanted.sent.update(piece.bytes);
+    for await (const piece of inPieces(body.stream, pieceBytes, upload.size)) {
+      if (number === PIECES_MAX) return { kind: "unsupported", reason: "too_large" };
       const name = String(++number).padStart(5, "0");
       const refused = await putPiece(client, [folder, name], piece, headers, upload, core);
       if (refused !== undefined) {
@@ -124,7 +151,7 @@ async function uploadPieces(
     isOver = outcome.kind === "ok" || outcome.kind === "reauth";
     return outcome;
   } finally {
-    if (!isOver) await discard(client, folder, headers);
+    if (!isOver) await uploads.unfinished.discard(folder);
   }
 }
 
@@ -169,7 +196,12 @@ async function assemble(
     const answer = await client.send({
       method: "MOVE",
       place: { segments: [folder, ".file"], isFolder: false },
-      headers: { ...headers, overwrite: "F", "x-oc-mtime": String(wanted.seconds) },
+      headers: {
+        ...headers,
+        "oc-total-length": String(wanted.size),
+        overwrite: "F",
+        "x-oc-mtime": String(wanted.seconds),
+      },
       headTimeoutMs: ASSEMBLING_MS,
       signal,
     });
@@ -240,7 +272,7 @@ async function settle(
       answered.kind === "accepted" ||
       (mayBeOurs && (await isOurs(core, found.seen, wanted, signal)));
     if (!isMade) return { kind: "conflict", existingName: item.name };
-    return isOther(found.seen, { name: item.name, size: wanted.size })
+    return isOther(found.seen, item.name, wanted.size)
       ? { kind: "unknown_outcome", note: "other_bytes" }
       : { kind: "ok", item };
   }
@@ -278,21 +310,6 @@ async function judgeAnswer(
   answer: ProviderAnswer | Extract<Failure, { kind: "offline" }>,
 ): Promise<Answered> {
   return answer.kind === "answered" ? judge(core, answer) : { kind: "lost", failure: answer };
-}
-
-/** Removes pieces that nobody needs. The server does it by itself after a day. */
-async function discard(
-  client: DavClient,
-  folder: string,
-  headers: Readonly<Record<string, string>>,
-): Promise<void> {
-  const answer = await client.send({
-    method: "DELETE",
-    place: { segments: [folder], isFolder: true },
-    headers,
-    signal: AbortSignal.timeout(CLEAN_UP_MS),
-  });
-  if (answer.kind === "answered") answer.discard();
 }
 
 function offline(note: string): Failure {

@@ -79,6 +79,9 @@ export interface DavClientOptions {
   readonly usesPathDestination: boolean;
 }
 
+/** Methods that change nothing and carry no body that matters: they may ask for the challenge by themselves. */
+const SAFE_METHODS: ReadonlySet<string> = new Set(["GET", "OPTIONS", "PROPFIND"]);
+
 /** Creates the client of one connection. Holds nothing that needs closing. */
 export function createDavClient(options: DavClientOptions): DavClient {
   const { base, transport, clock } = options;
@@ -106,8 +109,8 @@ export function createDavClient(options: DavClientOptions): DavClient {
     if (signing === "basic") return sendWith(request, basic);
     const sign = () => digest.sign(request.method, toPath(base, request.place));
     const isStream = request.body instanceof Readable;
-    // A stream can be sent only once, so the challenge must be known before.
-    if (isStream && sign() === undefined) {
+    // A stream can be sent only once, and the response to a change may get lost: the challenge must be known before.
+    if (!SAFE_METHODS.has(request.method) && sign() === undefined) {
       const { place, signal } = request;
       const asked = await sendWith({ method: "OPTIONS", place, signal }, undefined);
       if (asked.kind === "answered") {

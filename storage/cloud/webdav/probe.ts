@@ -1,3 +1,5 @@
+import { Buffer } from "node:buffer";
+import { Readable } from "node:stream";
 import type { ConnectFailure, Failure } from "../outcomes.ts";
 import type { Facts, Powers, ProviderDeps } from "../provider.ts";
 import { ADDRESS_REFUSED } from "../transport.ts";
@@ -9,7 +11,10 @@ import type { DavResponse } from "./multistatus.ts";
 import { withTemporaryName } from "./temporary.ts";
 
 /** Facts change their meaning with this number: others are found out anew. */
-export const FACTS_VERSION = 1;
+export const FACTS_VERSION = 2;
+
+/** Time to answer an upload of a few bytes without a length: some servers wait for a length that never comes. */
+const CHUNKS_TIMEOUT_MS = 10_000;
 
 /** What a connection can do, by what was found out. */
 export function toPowers(best: Powers, facts: Facts): Powers {
@@ -20,6 +25,7 @@ export function toPowers(best: Powers, facts: Facts): Powers {
     quota: facts["quota"] === true,
     range: facts["range"] !== false,
     versionResolutionMs: facts["etag"] === "fine" ? 0 : 1_000,
+    uploadNeedsSize: facts["chunked_upload"] !== true,
   };
 }
 
@@ -130,12 +136,29 @@ async function probeIn(
   const put = (name: string, body: string) =>
     ask("PUT", at(name), { "content-type": "text/plain" }, body);
 
-  async function tagOf(name: string): Promise<string | undefined> {
-    let tag: string | undefined;
+  async function propOf(name: string, prop: string): Promise<string | undefined> {
+    let value: string | undefined;
     await client.propfind({ place: at(name), depth: "0", props: davProps, signal }, (response) => {
-      tag = response.props.get("{DAV:}getetag");
+      value = response.props.get(prop);
     });
-    return tag;
+    return value;
+  }
+  const tagOf = (name: string) => propOf(name, "{DAV:}getetag");
+  const sizeOf = async (name: string) => toCount(await propOf(name, "{DAV:}getcontentlength"));
+
+  /** Some servers behind FastCGI keep an empty file of an upload without a length. */
+  async function takesChunkedUploads(): Promise<boolean> {
+    const answer = await client.send({
+      method: "PUT",
+      place: at("chunks"),
+      headers: { "content-type": "text/plain" },
+      body: Readable.from([Buffer.from("one"), Buffer.from("two")], { objectMode: false }),
+      signal,
+      headTimeoutMs: CHUNKS_TIMEOUT_MS,
+    });
+    if (answer.kind !== "answered") return false;
+    answer.discard();
+    return answer.status < 300 && (await sizeOf("chunks")) === 6;
   }
 
   async function isThere(name: string): Promise<boolean> {
@@ -185,6 +208,21 @@ async function probeIn(
       "if-match": '"croft-has-no-such-tag"',
     });
     const keepsTags = after !== undefined && (await isThere("b"));
+    const target = keepsTags ? "b" : "c";
+    await put("d", "another");
+    await ask("MOVE", at("d"), { destination: destination(target), overwrite: "F" });
+    // Some servers refuse to replace a file and still put one in the place of a folder, or into it.
+    await ask("MKCOL", { segments: [folder, "e"], isFolder: true });
+    await ask("MOVE", at("d"), { destination: destination("e"), overwrite: "F" });
+    const refusesOverwrite = (await sizeOf("d")) === 7 && (await sizeOf(target)) === 3;
+    const orphan = await ask(
+      "PUT",
+      { segments: [folder, "missing", "orphan"], isFolder: false },
+      { "content-type": "text/plain" },
+      "one",
+    );
+    const refusesOrphans = orphan.status >= 400 && !(await isThere("missing"));
+    const takesChunks = await takesChunkedUploads();
     await put("\u00e4", "one");
     return {
       writable: true,
@@ -195,6 +233,9 @@ async function probeIn(
       case_sensitive: !(await isThere(keepsTags ? "B" : "C")),
       normalisation_sensitive: !(await isThere("a\u0308")),
       shows_dot_names: await showsDotNames(),
+      refuses_overwrite: refusesOverwrite,
+      refuses_orphans: refusesOrphans,
+      chunked_upload: takesChunks,
     };
   }
 

@@ -39,7 +39,7 @@ export const webdav: CloudProviderType = {
     quota: true,
     range: true,
     versionResolutionMs: 0,
-    uploadNeedsSize: true,
+    uploadNeedsSize: false,
   },
   connect: (request, deps) => openWebDav(toWebDavRequest(request, webdav.can), deps),
 };

@@ -65,6 +65,8 @@ export async function moveOnto(
     readonly source: Seen;
     readonly from: readonly string[];
     readonly to: readonly string[];
+    /** The server was seen to refuse a move onto a taken name: its success needs no look at the source. */
+    readonly isGuarded?: boolean;
     readonly signal: AbortSignal;
   },
 ): Promise<ItemOutcome> {
@@ -160,12 +162,16 @@ async function settle(
     readonly source: Seen;
     readonly from: readonly string[];
     readonly to: readonly string[];
+    readonly isGuarded?: boolean;
     readonly signal: AbortSignal;
   },
   answered: Answered,
 ): Promise<ItemOutcome | "nothing_happened"> {
   const target = await core.lookAfter(move.to, move.signal);
+  if (target.kind === "invalid_name") return target;
   if (!isLooked(target)) return { kind: "unknown_outcome", note: "look_failed" };
+  const isDone = move.isGuarded === true && answered.kind === "accepted" && target.kind === "ok";
+  if (isDone && isSameItem(move.source, target.seen)) return { kind: "ok", item: target.seen.item };
   const source = await core.lookAfter(move.from, move.signal);
   if (!isLooked(source)) return { kind: "unknown_outcome", note: "look_failed" };
   if (source.kind === "not_found") {

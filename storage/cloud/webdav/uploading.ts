@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { Readable } from "node:stream";
 import { contentTypeOf } from "../content-type.ts";
 import type { Failure } from "../outcomes.ts";
@@ -22,26 +23,39 @@ export interface Upload {
   readonly signal: AbortSignal;
 }
 
-/** How long what cleans up after a call may take when the call itself is over. */
+/** Up to this length a file is read into memory first, so that its length is known and nothing is sent in vain. */
+const SMALL_BYTES = 64 * 1024;
+/** Time that the clean-up may take after the call itself is over. */
 const CLEAN_UP_MS = 20_000;
-/** A server may be writing still when the connection is gone: what it then leaves is looked for again. */
+/** A server may still be writing when the connection is gone: waits before further looks for what it left. */
 const LATE_WRITES_MS = [0, 100, 400];
 
 /**
- * Makes a file: its bytes go to a name of their own in the same folder, and only a whole file is moved to the name that
- * was asked for. Some servers keep half a file when a connection breaks, and most that promise not to overwrite do it when
- * two ask at once; a move that refuses to replace is kept by nearly all.
+ * Creates a file: its bytes go to a temporary name in the same folder while they are received, and only a whole file is
+ * moved to its name. Some servers keep half a file when a connection breaks, and most that promise not to overwrite do it
+ * when two clients ask at once; nearly all keep a move that refuses to replace.
  */
 export async function uploadFile(core: DavCore, upload: Upload): Promise<ItemOutcome> {
   try {
-    const place = await prepare(core, upload);
+    const place = toUploadPlace(core, upload);
     if (place.kind !== "ok") return place;
+    const body = await openBody(upload, SMALL_BYTES);
+    // A large file is not sent in vain, and some servers make parents that are missing.
+    if (body.bytes === undefined || !refusesByItself(core)) {
+      const refusal = await refuseTaken(core, place.segments, upload.signal);
+      if (refusal !== undefined) return refusal;
+    }
     return await withTemporaryName(core.deps, core.facts, (name) =>
-      uploadBy([...place.parent, name], place, core, upload),
+      uploadBy([...place.parent, name], place, core, upload, body),
     );
   } finally {
     upload.content.destroy();
   }
+}
+
+/** Whether the server was seen to refuse, by itself, a move onto a taken name and a file below a missing folder. */
+function refusesByItself({ facts }: DavCore): boolean {
+  return facts["refuses_overwrite"] === true && facts["refuses_orphans"] === true;
 }
 
 async function uploadBy(
@@ -49,32 +63,35 @@ async function uploadBy(
   place: { readonly parent: readonly string[]; readonly segments: readonly string[] },
   core: DavCore,
   upload: Upload,
+  body: UploadBody,
 ): Promise<ItemOutcome> {
   const { signal } = upload;
   let remains: "nothing" | "perhaps" | "late" = "late";
   try {
-    const failure = await putBytes(core, upload, temporary);
-    // What lies in between may have answered for a server that is writing still.
+    const failure = await putBytes(core, upload, temporary, body);
+    // A proxy may have answered for a server that is still writing.
     if (failure?.kind !== "offline" && failure?.kind !== "quota_exceeded") remains = "perhaps";
-    // Servers throttle whoever comes again with what they have refused.
+    // Servers throttle clients that come again with refused credentials.
     if (failure?.kind === "reauth") remains = "nothing";
     if (failure !== undefined) {
       const isCut = failure.kind === "offline" || signal.aborted;
-      if (!(await isWhole(core, upload, temporary, isCut))) {
+      if (!(await isWhole(core, upload, temporary, body, isCut))) {
         if (isPlain(failure)) return failure;
         const gone = await core.refuseParent(place.parent, signal);
         return gone === undefined ? failure : toStale(gone);
       }
     }
     const outcome = await core.alone([place.segments], async (): Promise<ItemOutcome> => {
-      const taken = await refuseTaken(core, place.segments, signal);
+      const isGuarded = refusesByItself(core);
+      const taken = isGuarded ? undefined : await refuseTaken(core, place.segments, signal);
       if (taken !== undefined) return taken;
       const found = await core.look(temporary, signal);
       if (found.kind === "not_found") return { kind: "offline", sent: false, note: "not_kept" };
       if (found.kind !== "ok") return found;
-      if (isOther(found.seen, upload)) return { kind: "offline", sent: true, note: "other_bytes" };
+      if (isOther(found.seen, upload.name, body.length()))
+        return { kind: "offline", sent: true, note: "other_bytes" };
       const { segments: to } = place;
-      return moveOnto(core, { source: found.seen, from: temporary, to, signal });
+      return moveOnto(core, { source: found.seen, from: temporary, to, isGuarded, signal });
     });
     if (outcome.kind === "ok") remains = "nothing";
     return outcome.kind === "stale"
@@ -85,25 +102,22 @@ async function uploadBy(
   }
 }
 
-/** Everything that can be refused before a byte is sent. */
-export async function prepare(
+/** Where an upload goes, or what can be refused without a request. */
+export function toUploadPlace(
   core: DavCore,
-  { parent: parentId, name, size, signal }: Upload,
-): Promise<
+  { parent: parentId, name }: Upload,
+):
   | {
       readonly kind: "ok";
       readonly parent: readonly string[];
       readonly segments: readonly string[];
     }
-  | Failure
-> {
+  | Failure {
   const refusal = refuseName(name, core.facts);
   if (refusal !== undefined) return refusal;
-  if (size === undefined) return { kind: "unsupported", reason: "length_required" };
   const parent = toSegments(parentId);
   if (parent === undefined) return { kind: "stale", note: "impossible_id" };
-  const segments = [...parent, name];
-  return (await refuseTaken(core, segments, signal)) ?? { kind: "ok", parent, segments };
+  return { kind: "ok", parent, segments: [...parent, name] };
 }
 
 /** The media type that a new file is sent with: the server sees a temporary name. */
@@ -115,17 +129,19 @@ async function putBytes(
   core: DavCore,
   upload: Upload,
   segments: readonly string[],
+  body: UploadBody,
 ): Promise<Failure | undefined> {
-  const size = upload.size ?? 0;
+  const size = body.bytes?.byteLength ?? upload.size;
   const answer = await core.client.send({
     method: "PUT",
     place: { segments, isFolder: false },
     headers: {
       "content-type": typeOf(upload),
-      "content-length": String(size),
+      // Without a length the bytes go out in chunks: only to servers that were seen to take them.
+      ...(size === undefined ? {} : { "content-length": String(size) }),
       "if-none-match": "*",
     },
-    body: exactly(upload.content, size),
+    body: body.bytes ?? body.stream,
     signal: upload.signal,
   });
   if (answer.kind !== "answered") return answer;
@@ -133,21 +149,22 @@ async function putBytes(
   return answer.status >= 200 && answer.status < 300 ? undefined : failure;
 }
 
-/** Whether a server has taken what was sent, and holds something else. */
-export function isOther({ item }: Seen, { name, size }: Pick<Upload, "name" | "size">): boolean {
-  return item.size !== undefined && item.size !== size && !isRewritten(name);
+/** Whether the server has accepted the bytes and holds something else. */
+export function isOther({ item }: Seen, name: string, length: number): boolean {
+  return item.size !== undefined && item.size !== length && !isRewritten(name);
 }
 
-/** After a lost answer: whether the bytes have arrived all the same. */
+/** After a lost response: whether the bytes have arrived all the same. */
 async function isWhole(
   core: DavCore,
   upload: Upload,
   segments: readonly string[],
+  body: UploadBody,
   isCut: boolean,
 ): Promise<boolean> {
-  if (!isCut || upload.signal.aborted) return false;
+  if (!isCut || upload.signal.aborted || !body.isComplete()) return false;
   const found = await core.lookAfter(segments, upload.signal);
-  return found.kind === "ok" && found.seen.item.size === upload.size;
+  return found.kind === "ok" && found.seen.item.size === body.length();
 }
 
 async function explainStale(core: DavCore, parent: readonly string[], signal: AbortSignal) {
@@ -175,31 +192,69 @@ async function discard(core: DavCore, segments: readonly string[], isLate: boole
   }
 }
 
+/** The bytes of an upload, as they are sent. */
+export interface UploadBody {
+  /** All of them, when there are few. */
+  readonly bytes: Buffer | undefined;
+  /** Otherwise the bytes as they come. */
+  readonly stream: Readable;
+  /** Bytes that the source gave so far. */
+  length(): number;
+  /** The source has ended, with as many bytes as were declared. */
+  isComplete(): boolean;
+}
+
 /**
- * The same bytes, of which the last are given when the source has kept its word: a server never has a whole file of a
- * source that is shorter or longer than declared. The source is destroyed with it. `see` is shown every chunk.
+ * Opens the bytes of an upload. Up to `smallBytes` are read into memory. `see` is called with every chunk. The stream gives
+ * its last chunk only once the source has ended with its declared length, so that a server never has a whole file of a
+ * source that failed. Throws `WrongLength`, also as the stream's error, and the source's own error as it came.
  */
-export function exactly(
-  content: Readable,
-  size: number,
-  see?: (chunk: Uint8Array) => void,
-): Readable {
-  async function* bytes() {
-    let held: Uint8Array | undefined;
-    let total = 0;
-    for await (const chunk of content as AsyncIterable<Uint8Array>) {
-      if (chunk.byteLength === 0) continue;
-      total += chunk.byteLength;
-      if (total > size) throw new WrongLength("longer than declared");
-      see?.(chunk);
-      if (held !== undefined) yield held;
-      held = chunk;
+export async function openBody(
+  { content, size }: Pick<Upload, "content" | "size">,
+  smallBytes: number,
+  see: (chunk: Uint8Array) => void = () => undefined,
+): Promise<UploadBody> {
+  let total = 0;
+  let isComplete = false;
+  const take = (chunk: Uint8Array) => {
+    total += chunk.byteLength;
+    if (size !== undefined && total > size) throw new WrongLength("longer than declared");
+    see(chunk);
+  };
+  const end = () => {
+    if (size !== undefined && total !== size) throw new WrongLength("shorter than declared");
+    isComplete = true;
+  };
+  const state = { length: () => total, isComplete: () => isComplete };
+  const chunks: Uint8Array[] = [];
+  const source = (content as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
+  while (total <= smallBytes && (size === undefined || size <= smallBytes)) {
+    const next = await source.next();
+    if (next.done === true) {
+      end();
+      const bytes = Buffer.concat(chunks);
+      return { ...state, bytes, stream: Readable.from([bytes], { objectMode: false }) };
     }
-    if (total !== size) throw new WrongLength("shorter than declared");
-    if (held !== undefined) yield held;
+    take(next.value);
+    chunks.push(next.value);
   }
-  const stream = Readable.from(bytes(), { objectMode: false });
-  // A generator that waits for its source hears of nothing else.
+
+  async function* rest() {
+    let held: Uint8Array | undefined = Buffer.concat(chunks);
+    for (;;) {
+      const next = await source.next();
+      if (next.done === true) break;
+      if (next.value.byteLength === 0) continue;
+      take(next.value);
+      if (held.byteLength > 0) yield held;
+      held = next.value;
+    }
+    end();
+    yield held;
+  }
+  const stream = Readable.from(rest(), { objectMode: false });
+  // The generator may be waiting for the source, and would not notice that its reader has left.
   stream.on("close", () => content.destroy());
-  return stream;
+  stream.on("error", () => undefined);
+  return { ...state, bytes: undefined, stream };
 }

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { createHash, randomInt } from "node:crypto";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
+import { existsSync, globSync } from "node:fs";
 import { chmod, chown, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { delimiter, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** WebDAV servers of the system's packages. lighttpd wants people to sign in by a digest, the others by Basic. */
-export type DavServerName = "apache" | "lighttpd" | "nginx" | "rclone" | "sabre";
+export type DavServerName = "apache" | "lighttpd" | "nginx" | "rclone" | "sabre" | "tomcat";
 
 /** A server of its own, as this user, on a loopback port. `await using` stops it and removes what it held. */
 export interface DavServer extends AsyncDisposable {
@@ -28,6 +28,7 @@ export const davUser = { username: "anna", password: "p\u00e4ss: word" } as cons
 const APACHE_MODULES = "/usr/lib/apache2/modules";
 const LIGHTTPD_MODULES = "/usr/lib/lighttpd";
 const SABRE = "/usr/share/php/Sabre";
+const TOMCAT_JARS = "/usr/share/java/tomcat10-*.jar";
 const NGINX_MODULE = "/usr/lib/nginx/modules/ngx_http_dav_ext_module.so";
 
 /** What is missing for a server, by the names of its packages; undefined when it can be started. */
@@ -38,6 +39,11 @@ export function missingFor(name: DavServerName): string | undefined {
     nginx: ["nginx", "libnginx-mod-http-dav-ext", NGINX_MODULE],
     rclone: ["rclone", "rclone"],
     sabre: ["php", "php-sabre-dav", `${SABRE}/autoload.php`],
+    tomcat: [
+      "java",
+      "default-jre-headless, libtomcat10-java",
+      TOMCAT_JARS.replace("*", "catalina"),
+    ],
   };
   const [program, debian, file] = needs[name];
   const isThere = findProgram(program) !== undefined && (file === undefined || existsSync(file));
@@ -59,7 +65,9 @@ export async function startDavServer(name: DavServerName): Promise<DavServer> {
   await writeFile(join(home, "digests"), `${davUser.username}:dav:${toMd5(davUser)}\n`);
   await writeFile(join(home, "passwords"), `${davUser.username}:${toSha(davUser.password)}\n`);
   await chmod(home, 0o755);
-  await writeFile(join(home, "server.conf"), configurations[name]({ home, files, port, owner }));
+  const configuration = configurations[name]({ home, files, port, owner });
+  await writeFile(join(home, "server.conf"), configuration);
+  if (name === "tomcat") await writeTomcatFiles(home, configuration);
   for (const folder of [files, join(home, "tmp")]) await own(folder);
   const isGroup = name === "sabre";
   let child = await launch();
@@ -127,6 +135,7 @@ const programs: Record<DavServerName, string> = {
   nginx: "nginx",
   rclone: "rclone",
   sabre: "php",
+  tomcat: "java",
 };
 
 function argumentsOf(name: DavServerName, home: string, files: string, port: number): string[] {
@@ -147,6 +156,12 @@ function argumentsOf(name: DavServerName, home: string, files: string, port: num
       ];
     case "sabre":
       return ["-S", `127.0.0.1:${port}`, configuration];
+    case "tomcat":
+      return [
+        ...["-XX:TieredStopAtLevel=1", "-Xmx256m", `-Djava.io.tmpdir=${join(home, "tmp")}`],
+        ...[`-Dcatalina.home=${home}`, `-Dcatalina.base=${home}`],
+        ...["-cp", globSync(TOMCAT_JARS).join(":"), "org.apache.catalina.startup.Tomcat"],
+      ];
   }
 }
 
@@ -158,6 +173,8 @@ const environments: Record<DavServerName, (home: string) => Readonly<Record<stri
   rclone: (home) => ({ RCLONE_CONFIG: join(home, "rclone.conf") }),
   // Otherwise it works on one request at a time.
   sabre: () => ({ PHP_CLI_SERVER_WORKERS: "6" }),
+  // Java takes the encoding of file names from the locale.
+  tomcat: () => ({ LC_ALL: "C.UTF-8" }),
 };
 
 const configurations: Record<DavServerName, (place: Place) => string> = {
@@ -244,7 +261,55 @@ $server->addPlugin(new DAV\\Auth\\Plugin(new Auth(), 'dav'));
 $server->addPlugin(new DAV\\Locks\\Plugin(new DAV\\Locks\\Backend\\File('${home}/tmp/locks')));
 $server->exec();
 `,
+  tomcat: ({ files, port }) => `<Server port="-1">
+  <Service name="Catalina">
+    <Connector port="${port}" address="127.0.0.1" protocol="HTTP/1.1"/>
+    <Engine name="Catalina" defaultHost="localhost">
+      <Host name="localhost" appBase="apps" autoDeploy="false" deployOnStartup="false">
+        <Context path="" docBase="${files}">
+          <Resources cachingAllowed="false"/>
+          <Realm className="org.apache.catalina.realm.MemoryRealm" pathname="conf/users.xml"/>
+          <Valve className="org.apache.catalina.authenticator.BasicAuthenticator" charset="UTF-8"/>
+        </Context>
+      </Host>
+    </Engine>
+  </Service>
+</Server>
+`,
 };
+
+/** Defaults of all applications: the folder that is served has no description of its own. */
+async function writeTomcatFiles(home: string, configuration: string): Promise<void> {
+  await mkdir(join(home, "conf"));
+  await mkdir(join(home, "apps"));
+  await writeFile(join(home, "conf", "server.xml"), configuration);
+  await writeFile(
+    join(home, "conf", "web.xml"),
+    `<web-app xmlns="https://jakarta.ee/xml/ns/jakartaee" version="6.0">
+  <servlet>
+    <servlet-name>webdav</servlet-name>
+    <servlet-class>org.apache.catalina.servlets.WebdavServlet</servlet-class>
+    <init-param><param-name>listings</param-name><param-value>true</param-value></init-param>
+    <init-param><param-name>readonly</param-name><param-value>false</param-value></init-param>
+  </servlet>
+  <servlet-mapping><servlet-name>webdav</servlet-name><url-pattern>/*</url-pattern></servlet-mapping>
+  <security-constraint>
+    <web-resource-collection>
+      <web-resource-name>all</web-resource-name><url-pattern>/*</url-pattern>
+    </web-resource-collection>
+    <auth-constraint><role-name>user</role-name></auth-constraint>
+  </security-constraint>
+  <login-config><auth-method>BASIC</auth-method><realm-name>dav</realm-name></login-config>
+  <security-role><role-name>user</role-name></security-role>
+</web-app>
+`,
+  );
+  const { username, password } = davUser;
+  await writeFile(
+    join(home, "conf", "users.xml"),
+    `<tomcat-users><user username="${username}" password="${password}" roles="user"/></tomcat-users>\n`,
+  );
+}
 
 function toMd5({ username, password }: { username: string; password: string }): string {
   return createHash("md5").update(`${username}:dav:${password}`).digest("hex");

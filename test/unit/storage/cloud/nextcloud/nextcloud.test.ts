@@ -84,7 +84,7 @@ describe("connecting", () => {
       chunks: true,
     });
     expect((await provider.list({ folder: "", signal })).kind).toBe("ok");
-    expect(proxy.log.at(-1)).toBe("PROPFIND /remote.php/dav/files/anna%201/");
+    expect(proxy.log).toContain("PROPFIND /remote.php/dav/files/anna%201/");
   });
 
   test("says when it holds other bytes than were sent, and leaves them", async () => {
@@ -179,10 +179,7 @@ describe("a lost answer on a server that keeps no times", () => {
 
   test("is a conflict with another's file of the same size", async () => {
     const { proxy, put, upload } = await start({ keepsTimes: false, clock: () => 1e12 });
-    proxy.after(
-      ({ method, path }) => method === "PROPFIND" && path.endsWith("/a.bin"),
-      async () => void put("a.bin", "y".repeat(50)),
-    );
+    put("a.bin", "y".repeat(50));
     proxy.answerNext(({ method }) => method === "PUT", 502);
     expect((await upload("a.bin", 50)).kind).toBe("conflict");
   });
@@ -211,7 +208,7 @@ describe("an upload in pieces", () => {
     const sent = proxy.log
       .slice(before)
       .filter((line) => !line.startsWith("PROPFIND"))
-      .map((line) => line.replace(/croft-[0-9a-f-]+/, "ID"));
+      .map((line) => line.replace(/croft-home-[0-9a-f-]+\.tmp/, "ID"));
     const folder = "/remote.php/dav/uploads/anna%201/ID";
     expect(sent).toEqual([
       `MKCOL ${folder}/`,
@@ -264,6 +261,50 @@ describe("an upload in pieces", () => {
     });
     await expect(uploading).rejects.toThrow("shorter than declared");
     expect([names(), pieces()]).toEqual([[], 0]);
+  });
+});
+
+describe("pieces of an upload that was cut", () => {
+  const idOf = (at: number) => `00000000-0000-4000-8000-00000000000${at}`;
+
+  test("are removed by the first listing after a start, those of other daemons stay", async () => {
+    const { server, provider } = await start();
+    const { store } = server.dav;
+    const [own, other, foreign] = [`croft-home-${idOf(1)}.tmp`, `croft-away-${idOf(2)}.tmp`, "web"];
+    for (const name of [own, other, foreign]) {
+      const folder = store.add(server.uploads, name, "folder");
+      store.add(folder, "00001", "file", Buffer.from("x"));
+    }
+    await provider.list({ folder: "", signal });
+    expect([...server.uploads.children.keys()].length).toBe(2);
+    expect([...server.uploads.children.values()].map(({ name }) => name).toSorted()).toEqual([
+      other,
+      foreign,
+    ]);
+  });
+
+  test("are removed by the next listing when the server was away at their end", async () => {
+    const { provider, proxy, upload, pieces } = await start();
+    await provider.list({ folder: "", signal });
+    proxy.answerNext(({ path }) => path.endsWith("/00002"), 403);
+    proxy.resetNext(({ method }) => method === "DELETE");
+    expect((await upload("big", 250)).kind).toBe("forbidden");
+    expect(pieces()).toBe(1);
+    await provider.list({ folder: "", signal });
+    expect(pieces()).toBe(0);
+    const before = proxy.log.length;
+    await provider.list({ folder: "", signal });
+    expect(proxy.log.slice(before)).toEqual(["PROPFIND /remote.php/dav/files/anna%201/"]);
+  });
+
+  test("stay while the upload is under way", async () => {
+    const { provider, proxy, upload, names } = await start();
+    proxy.after(
+      ({ path }) => path.endsWith("/00002"),
+      async () => void (await provider.list({ folder: "", signal })),
+    );
+    expect((await upload("big", 250)).kind).toBe("ok");
+    expect(names()).toEqual(["big"]);
   });
 });
 

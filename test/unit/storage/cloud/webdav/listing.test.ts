@@ -5,6 +5,7 @@ import { Agent } from "undici";
 import { afterEach, describe, expect, test } from "vitest";
 import type { CloudProvider, Facts } from "../../../../../storage/cloud/provider.ts";
 import { webdav } from "../../../../../storage/cloud/webdav/provider.ts";
+import { FACTS_VERSION } from "../../../../../storage/cloud/webdav/probe.ts";
 import { testProviderDeps } from "../../../../support/cloud/vault-cloud.ts";
 
 const closers: (() => Promise<unknown>)[] = [];
@@ -13,7 +14,7 @@ afterEach(async () => {
 });
 
 const signal = new AbortController().signal;
-const plainFacts: Facts = { version: 1, writable: true, etag: "fine" };
+const plainFacts: Facts = { version: FACTS_VERSION, writable: true, etag: "fine" };
 
 /** A connection to `/b x` of a server that says whatever `answer` does. */
 async function connect(

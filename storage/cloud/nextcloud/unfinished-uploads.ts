@@ -1,0 +1,65 @@
+import type { ProviderDeps } from "../provider.ts";
+import type { DavClient } from "../webdav/client.ts";
+import { isRemainder, withTemporaryName } from "../webdav/temporary.ts";
+
+/** The pieces of uploads that were not put together, in the person's folder of uploads. */
+export interface UnfinishedUploads {
+  /** Gives `work` a name for a folder of pieces. While it runs, no sweep removes the folder. */
+  withFolder<T>(work: (folder: string) => Promise<T>): Promise<T>;
+  /** Removes one folder of pieces. When the server cannot be reached, the next sweep does it. */
+  discard(folder: string): Promise<void>;
+  /**
+   * Removes what an earlier run of this daemon has left, or a `discard` could not remove. Sends nothing when nothing can
+   * be left. The server removes pieces by itself only after a day, and they count against the quota until then.
+   */
+  sweep(signal: AbortSignal): Promise<void>;
+}
+
+const DISCARD_MS = 20_000;
+/** Folders that one sweep removes. */
+const SWEEP_MAX = 20;
+
+/**
+ * @param client of the person's folder of uploads
+ * @param destination a `Destination` header, which the server demands of every change of an upload
+ */
+export function createUnfinishedUploads(
+  client: DavClient,
+  destination: string,
+  deps: Pick<ProviderDeps, "home" | "newId" | "turns">,
+): UnfinishedUploads {
+  // The daemon may have been killed in the middle of an upload.
+  let mayBeLeft = true;
+
+  async function remove(folder: string, signal: AbortSignal): Promise<void> {
+    const answer = await client.send({
+      method: "DELETE",
+      place: { segments: [folder], isFolder: true },
+      headers: { destination },
+      signal,
+    });
+    if (answer.kind === "answered") answer.discard();
+    else mayBeLeft = true;
+  }
+
+  return {
+    withFolder: (work) => withTemporaryName(deps, { dot_names: false }, work),
+    discard: (folder) => remove(folder, AbortSignal.timeout(DISCARD_MS)),
+
+    async sweep(signal) {
+      if (!mayBeLeft) return;
+      mayBeLeft = false;
+      const left: string[] = [];
+      const looked = await client.propfind(
+        { place: { segments: [], isFolder: true }, depth: "1", props: [], signal },
+        (_response, path) => {
+          const name = path?.at(-1) ?? "";
+          if (isRemainder(name, deps)) left.push(name);
+        },
+      );
+      if (looked.kind === "offline") mayBeLeft = true;
+      for (const folder of left.slice(0, SWEEP_MAX)) await remove(folder, signal);
+      if (left.length > SWEEP_MAX) mayBeLeft = true;
+    },
+  };
+}
