@@ -1,0 +1,42 @@
+import { Buffer } from "node:buffer";
+import { nextcloud } from "../../storage/cloud/nextcloud/provider.ts";
+import { webdav } from "../../storage/cloud/webdav/provider.ts";
+import { findRealDavServer, REAL_DAV } from "../support/cloud/dav-real-server.ts";
+import { cloudProviderSuite, type SuiteOptions } from "./cloud-provider.suite.ts";
+
+// Whatever servers the environment names. What a server cannot be asked for follows from what it was found to do.
+const common = {
+  entriesForPages: 60,
+  faults: [],
+  withoutFaults: "a real server does not fail when it is told to",
+} satisfies Partial<SuiteOptions>;
+
+const dav = await findRealDavServer("webdav", process.env);
+cloudProviderSuite("webdav, a real server", {
+  ...common,
+  can: dav?.can ?? webdav.can,
+  make: async () => {
+    if (dav === undefined) throw new Error(REAL_DAV.webdav);
+    return dav.open();
+  },
+  cannot:
+    dav?.can.versionResolutionMs === 0
+      ? {}
+      : { 15: "changes of one size within one second look alike on this server" },
+  needs: { isThere: dav !== undefined, reason: REAL_DAV.webdav },
+});
+
+const cloud = await findRealDavServer("nextcloud", process.env);
+const piece = cloud?.pieceBytes ?? 0;
+cloudProviderSuite("nextcloud, a real server", {
+  ...common,
+  can: cloud?.can ?? nextcloud.can,
+  make: async () => {
+    if (cloud === undefined) throw new Error(REAL_DAV.nextcloud);
+    return cloud.open();
+  },
+  uploadSizes: [0, 1, 65_536, 65_537, piece, piece + 1, 2 * piece + 1],
+  spell: (name) => name.normalize("NFC"),
+  refusesName: (name) => name.includes("\\") || Buffer.byteLength(name) > 250,
+  needs: { isThere: cloud !== undefined, reason: REAL_DAV.nextcloud },
+});
