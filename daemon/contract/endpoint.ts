@@ -74,8 +74,11 @@ export const perAccount = (max: number, seconds: number): Limit => ({
 
 /** A success or typed failure that carries bytes: the handler streams them itself. */
 export const bytes = { kind: "bytes" } as const;
-/** A success of server-sent events that has no end: the handler sends them as they come. */
-export const eventStream = { kind: "bytes", contentType: "text/event-stream" } as const;
+/** The same with bytes of one content type, such as `text/csv`. */
+export const bytesOf = <const Type extends string>(contentType: Type) =>
+  ({ kind: "bytes", contentType }) as const;
+/** A success of server-sent events without an end: the handler sends each as it happens. */
+export const eventStream = bytesOf("text/event-stream");
 /** A reply without a body. */
 export const empty = { kind: "empty" } as const;
 /** A reply whose body is text of the given type, such as rendered HTML. */
@@ -84,7 +87,7 @@ export const text = (contentType: string) => ({ kind: "text", contentType }) as 
 export type Reply =
   | z.ZodType
   | typeof bytes
-  | typeof eventStream
+  | ReturnType<typeof bytesOf>
   | typeof empty
   | ReturnType<typeof text>;
 

@@ -45,8 +45,7 @@ export function createForgeApi({ db, authentication, urls }: ForgeApiDeps): Api<
         : undefined,
     // Credentials are checked on every route: wrong ones are refused even where none are needed.
     async authenticate(request, _gate, readBody) {
-      // No name, token or term has a NUL in it, and no database takes one.
-      if (request.target.includes("%00"))
+      if (namesNul(request))
         throw new AppError("invalid_argument", "the address contains a NUL character");
       if (!mayNameCaller(request)) return authentication.authenticate(request);
       const bytes = await readBody();
@@ -83,6 +82,19 @@ export function createForgeApi({ db, authentication, urls }: ForgeApiDeps): Api<
   async function bodyOf(request: ServerRequest, readBody: ReadBody): Promise<Buffer> {
     return forms.get(request)?.bytes ?? readBody();
   }
+}
+
+/**
+ * Whether an address has a NUL, which no name or token has and no database takes. In the search term `q` it is allowed
+ * and finds nothing (forge behaviour, 1).
+ */
+function namesNul({ target, query }: ServerRequest): boolean {
+  if (!target.includes("%00")) return false;
+  const [path = ""] = target.split("?", 1);
+  return (
+    path.includes("%00") ||
+    [...query].some(([name, value]) => `${name}${name === "q" ? "" : value}`.includes("\0"))
+  );
 }
 
 const namesToken = (fields: URLSearchParams | undefined): boolean =>

@@ -108,7 +108,7 @@ function toResponse(reply: Reply): Json {
     };
   if ("kind" in reply && "contentType" in reply && reply.kind === "bytes")
     return {
-      description: "Events, as they come",
+      description: reply.contentType === "text/event-stream" ? "Events, as they happen" : "Bytes",
       content: { [reply.contentType]: { schema: { type: "string" } } },
     };
   if ("kind" in reply && reply.kind === "bytes")

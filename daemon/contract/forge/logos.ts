@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { anyone, bytes, endpoint } from "../endpoint.ts";
+import { anyone, bytesOf, endpoint } from "../endpoint.ts";
 import { apiError } from "./common.ts";
 
 export const getLogo = endpoint({
@@ -9,7 +9,7 @@ export const getLogo = endpoint({
   summary: "The picture of an emoji that is no character, such as :gitea:",
   gate: anyone,
   params: z.object({ file: z.string() }),
-  replies: { 200: bytes, 401: apiError, 404: apiError },
+  replies: { 200: bytesOf("image/svg+xml"), 401: apiError, 404: apiError },
   apiOnly: "rendered text shows these pictures",
 });
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { bytes, endpoint, vaultAdministrator, type AnyEndpoint } from "../endpoint.ts";
+import { bytesOf, endpoint, vaultAdministrator, type AnyEndpoint } from "../endpoint.ts";
 import { quota, role, user } from "./auth.ts";
 import {
   detail,
@@ -151,7 +151,7 @@ export const exportAudit = endpoint({
   summary: "Audit records as CSV, oldest first; what a spreadsheet would run is defused",
   gate: vaultAdministrator,
   query: z.object({ ...auditFilter, format: oneOf(["csv"]).default("csv") }),
-  replies: { 200: bytes, ...refusals },
+  replies: { 200: bytesOf("text/csv; charset=utf-8"), ...refusals },
 });
 
 /** The stored audit records of one day in UTC. */
@@ -174,7 +174,7 @@ export const downloadDailyExport = endpoint({
   summary: "The stored export of one day, as CSV",
   gate: vaultAdministrator,
   params: z.object({ date: z.iso.date({ error: "Give a day such as 2026-11-20" }) }),
-  replies: { 200: bytes, ...refusals, 404: detail },
+  replies: { 200: bytesOf("text/csv; charset=utf-8"), ...refusals, 404: detail },
 });
 
 /** How many documents there are in each state. */

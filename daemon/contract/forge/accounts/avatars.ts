@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { anyone, bytes, endpoint } from "../../endpoint.ts";
+import { anyone, bytesOf, endpoint } from "../../endpoint.ts";
 import { apiError } from "../common.ts";
 
 export const getAvatar = endpoint({
@@ -9,7 +9,7 @@ export const getAvatar = endpoint({
   summary: "The picture of a user or organization",
   gate: anyone,
   params: z.object({ hash: z.string() }),
-  replies: { 200: bytes, 401: apiError, 404: apiError },
+  replies: { 200: bytesOf("image/svg+xml"), 401: apiError, 404: apiError },
   apiOnly: "addresses of pictures stand in the avatar_url of users and organizations",
 });
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { anyoneWithin, bytes, empty, endpoint, forgeUser, stream } from "../../endpoint.ts";
-import { apiError, signedInReplies } from "../common.ts";
+import { toolError, toolRefusals } from "./tool-error.ts";
 
 const spokenByTools = "build tools and curl transfer packages themselves";
 
@@ -9,8 +9,6 @@ const root = "/api/packages/:owner/generic";
 const versionParams = z.object({ owner: z.string(), name: z.string(), version: z.string() });
 const fileParams = versionParams.extend({ filename: z.string() });
 
-const refusals = { 400: apiError, ...signedInReplies, 404: apiError } as const;
-
 export const downloadGenericFile = endpoint({
   name: "forge.packages.generic.download",
   method: "GET",
@@ -18,7 +16,7 @@ export const downloadGenericFile = endpoint({
   summary: "A file of a generic package; ranges are served",
   gate: anyoneWithin("package"),
   params: fileParams,
-  replies: { 200: bytes, ...refusals, 503: apiError },
+  replies: { 200: bytes, ...toolRefusals, 503: toolError },
   apiOnly: spokenByTools,
 });
 
@@ -31,7 +29,7 @@ export const uploadGenericFile = endpoint({
   gate: forgeUser("package"),
   params: fileParams,
   body: stream("application/octet-stream"),
-  replies: { 201: empty, ...refusals, 409: apiError, 413: apiError, 507: apiError },
+  replies: { 201: empty, ...toolRefusals, 409: toolError, 413: toolError, 507: toolError },
   apiOnly: spokenByTools,
 });
 
@@ -42,7 +40,7 @@ export const deleteGenericFile = endpoint({
   summary: "Delete a file of a generic package, and the version with its last file",
   gate: forgeUser("package"),
   params: fileParams,
-  replies: { 204: empty, ...refusals },
+  replies: { 204: empty, ...toolRefusals },
   apiOnly: spokenByTools,
 });
 
@@ -53,7 +51,7 @@ export const deleteGenericVersion = endpoint({
   summary: "Delete a version of a generic package",
   gate: forgeUser("package"),
   params: versionParams,
-  replies: { 204: empty, ...refusals },
+  replies: { 204: empty, ...toolRefusals },
   apiOnly: spokenByTools,
 });
 

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { anyoneWithin, bytes, endpoint, forgeUser, stream } from "../../endpoint.ts";
-import { apiError, queryInteger, queryText, signedInReplies } from "../common.ts";
+import { queryInteger, queryText } from "../common.ts";
+import { toolError, toolRefusals } from "./tool-error.ts";
 
 // Members here are in npm's own spelling: it is npm that reads and writes them.
 
@@ -12,8 +13,7 @@ const root = "/api/packages/:owner/npm";
 const jsonBody = stream("application/json");
 const done = z.object({ ok: z.literal(true) });
 
-const readReplies = { 400: apiError, ...signedInReplies, 404: apiError } as const;
-const writeReplies = { ...readReplies, 409: apiError, 413: apiError, 507: apiError } as const;
+const writeReplies = { ...toolRefusals, 409: toolError, 413: toolError, 507: toolError } as const;
 
 /** A name, and with a scope before it when that is a segment of its own. */
 const packageParams = z.object({
@@ -61,7 +61,7 @@ export const viewNpmPackage = inBothForms(({ label, at }) =>
     summary: "A package with its versions; abbreviated when the client asks for that type",
     gate: read,
     params: packageParams,
-    replies: { 200: z.union([packumentShape, abbreviatedPackumentShape]), ...readReplies },
+    replies: { 200: z.union([packumentShape, abbreviatedPackumentShape]), ...toolRefusals },
     apiOnly: spokenByNpm,
   }),
 );
@@ -88,7 +88,7 @@ export const downloadNpmTarball = inBothForms(({ label, at }) =>
     summary: "The tarball of a version",
     gate: read,
     params: tarballParams,
-    replies: { 200: bytes, ...readReplies, 503: apiError },
+    replies: { 200: bytes, ...toolRefusals, 503: toolError },
     apiOnly: spokenByNpm,
   }),
 );
@@ -141,7 +141,7 @@ export const listNpmTags = inBothForms(({ label, at }) =>
     summary: "The names that versions go by",
     gate: read,
     params: packageParams,
-    replies: { 200: z.record(z.string(), z.string()), ...readReplies },
+    replies: { 200: z.record(z.string(), z.string()), ...toolRefusals },
     apiOnly: spokenByNpm,
   }),
 );
@@ -203,7 +203,7 @@ export const searchNpmPackages = endpoint({
   gate: read,
   params: z.object({ owner: z.string() }),
   query: z.object({ text: queryText, size: queryInteger, from: queryInteger }),
-  replies: { 200: searchResultShape, ...readReplies },
+  replies: { 200: searchResultShape, ...toolRefusals },
   apiOnly: spokenByNpm,
 });
 
@@ -214,7 +214,7 @@ export const npmWhoami = endpoint({
   summary: "Whose credentials these are",
   gate: write,
   params: z.object({ owner: z.string() }),
-  replies: { 200: person, ...readReplies },
+  replies: { 200: person, ...toolRefusals },
   apiOnly: spokenByNpm,
 });
 
@@ -225,7 +225,7 @@ export const npmPing = endpoint({
   summary: "Whether the registry answers",
   gate: read,
   params: z.object({ owner: z.string() }),
-  replies: { 200: z.object({}), ...readReplies },
+  replies: { 200: z.object({}), ...toolRefusals },
   apiOnly: spokenByNpm,
 });
 

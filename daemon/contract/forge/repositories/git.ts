@@ -1,18 +1,13 @@
 import { z } from "zod";
-import { anyone, bytes, endpoint, stream } from "../../endpoint.ts";
-import { apiError, queryText } from "../common.ts";
+import { anyone, bytes, bytesOf, endpoint, stream, text } from "../../endpoint.ts";
+import { queryText } from "../common.ts";
 import { repositoryParams } from "./repositories.ts";
 
 const spokenByGit = "git itself speaks it";
 
 /** Who may do what depends on the repository and on what git asks for, so the gate is the service's. */
-const refusals = {
-  400: apiError,
-  401: apiError,
-  403: apiError,
-  404: apiError,
-  503: apiError,
-} as const;
+const plain = text("text/plain; charset=utf-8");
+const refusals = { 400: plain, 401: plain, 403: plain, 404: plain, 503: plain } as const;
 
 export const advertiseRefs = endpoint({
   name: "forge.git.refs",
@@ -34,7 +29,7 @@ export const uploadPack = endpoint({
   gate: anyone,
   params: repositoryParams,
   body: stream("application/x-git-upload-pack-request"),
-  replies: { 200: bytes, ...refusals },
+  replies: { 200: bytesOf("application/x-git-upload-pack-result"), ...refusals },
   apiOnly: spokenByGit,
 });
 
@@ -46,7 +41,7 @@ export const receivePack = endpoint({
   gate: anyone,
   params: repositoryParams,
   body: stream("application/x-git-receive-pack-request"),
-  replies: { 200: bytes, ...refusals },
+  replies: { 200: bytesOf("application/x-git-receive-pack-result"), ...refusals },
   apiOnly: spokenByGit,
 });
 

@@ -98,9 +98,9 @@ export function toGramTerm(dialect: Database["dialect"], term: string): string |
     : undefined;
 }
 
-/** Whether a term is longer than anything that it could be found in. */
+/** Returns whether a term cannot occur in any text: it is too long, or has a NUL, which no text has. */
 export function isHopelessTerm(term: string): boolean {
-  return Array.from(term).length > TERM_MAX;
+  return term.includes("\0") || Array.from(term).length > TERM_MAX;
 }
 
 /** The pattern, for `LIKE ? ESCAPE '\\'`, that finds a term anywhere in a text. */

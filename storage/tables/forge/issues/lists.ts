@@ -24,7 +24,7 @@ export async function listIssues(
   filter: IssueFilter,
   window: { readonly limit: number; readonly offset: number },
 ): Promise<{ readonly issues: readonly ForgeIssue[]; readonly total: number }> {
-  if (filter.term.length > TERM_MAX) return { issues: [], total: 0 };
+  if (filter.term.length > TERM_MAX || filter.term.includes("\0")) return { issues: [], total: 0 };
   const { where, values } = toCondition(filter, db.dialect);
   const counted = await db.get<{ total: number }>(
     `SELECT COUNT(*) AS total FROM forge_issues WHERE ${where}`,

@@ -33,6 +33,8 @@ export async function listAllVersions(
   window: { readonly limit: number; readonly offset: number },
   marks: ListMarks,
 ): Promise<{ readonly versions: readonly ListedVersion[]; readonly total: number }> {
+  // No name has a NUL, and no database takes one.
+  if (filter.term.includes("\0")) return { versions: [], total: 0 };
   const generation = await getPackagesGeneration(db);
   const total =
     filter.term === "" && !filter.isPublicOnly
@@ -167,6 +169,7 @@ export async function searchPackages(
   { ownerId, type, term }: VersionFilter & { readonly ownerId: number },
   window: { readonly limit: number; readonly offset: number },
 ): Promise<{ readonly packages: readonly ForgePackage[]; readonly total: number }> {
+  if (term.includes("\0")) return { packages: [], total: 0 };
   const condition = String.raw`owner_id = ? AND type = ? AND lower_name LIKE ? ESCAPE '\'`;
   const values = [ownerId, type, toNamePattern(term)];
   const counted = await db.get<{ total: number }>(
