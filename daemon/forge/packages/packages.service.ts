@@ -1,5 +1,4 @@
 import type { Database, Queries } from "../../../storage/engine/database.ts";
-import { createListMarks } from "../../../storage/tables/forge/list-marks.ts";
 import {
   findPackage,
   findVersion,
@@ -65,7 +64,6 @@ export interface PackagesDeps {
 }
 
 export function createPackages({ db, events }: PackagesDeps): Packages {
-  const marks = createListMarks();
   return {
     async list({ type, term }, window, caller) {
       const filter = {
@@ -73,7 +71,7 @@ export function createPackages({ db, events }: PackagesDeps): Packages {
         term,
         isPublicOnly: isPublicOnly(caller),
       };
-      const found = await listAllVersions(db, filter, toRows(window), marks);
+      const found = await listAllVersions(db, filter, toRows(window));
       const ids = found.versions.flatMap((each) => [each.package.ownerId, each.creatorId ?? -1]);
       const people = new Map((await listUsersByIds(db, ids)).map((user) => [user.id, user]));
       const linked = await seeRepositories(

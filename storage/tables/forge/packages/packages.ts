@@ -1,5 +1,5 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
-import { adjustVersions, deletePackageName, insertPackageName } from "./totals.ts";
+import { indexPackageName, unindexPackageName } from "./name-index.ts";
 
 /** A package of the forge: a name of one type at one owner. Times are epoch milliseconds. */
 export interface ForgePackage {
@@ -79,7 +79,7 @@ export async function openPackage(
   );
   if (row === undefined) throw new Error("an opened package came back as no row");
   // A first revision is a package that was not there.
-  if (row.revision === 1) await insertPackageName(tx, row.id, key.name);
+  if (row.revision === 1) await indexPackageName(tx, row.id, key.name);
   return toPackage(row);
 }
 
@@ -98,17 +98,12 @@ export async function touchPackage(
 
 /** Removes a package with its versions, files and tags. */
 async function deletePackage(tx: Transaction, id: number): Promise<void> {
-  const counted = await tx.get<{ versions: number }>(
-    "SELECT COUNT(*) AS versions FROM forge_package_versions WHERE package_id = ?",
-    id,
-  );
   const gone = await tx.get<GoneRow>(
     "DELETE FROM forge_packages WHERE id = ? RETURNING id, type, lower_name",
     id,
   );
   if (gone === undefined) return;
-  await adjustVersions(tx, gone.type, -(counted?.versions ?? 0));
-  await deletePackageName(tx, gone.id, gone.lower_name);
+  await unindexPackageName(tx, gone.id, gone.lower_name);
 }
 
 /** Removes every package of an owner. */
@@ -168,9 +163,7 @@ export async function insertVersion(
     version.metadata,
     tx.now,
   );
-  if (row === undefined) return undefined;
-  await adjustVersions(tx, type, 1);
-  return toVersion(row);
+  return row && toVersion(row);
 }
 
 /** The package's version; case is ignored. */
@@ -209,18 +202,14 @@ export async function deleteVersion(
   tx: Transaction,
   { id, packageId }: Pick<ForgePackageVersion, "id" | "packageId">,
 ): Promise<void> {
-  const gone = await tx.get<{ type: string }>(
-    "DELETE FROM forge_package_versions WHERE id = ? RETURNING type",
-    id,
-  );
-  if (gone !== undefined) await adjustVersions(tx, gone.type, -1);
+  await tx.run("DELETE FROM forge_package_versions WHERE id = ?", id);
   const last = await tx.get<GoneRow>(
     `DELETE FROM forge_packages WHERE id = ?
      AND NOT EXISTS (SELECT 1 FROM forge_package_versions v WHERE v.package_id = forge_packages.id)
      RETURNING id, type, lower_name`,
     packageId,
   );
-  if (last !== undefined) await deletePackageName(tx, last.id, last.lower_name);
+  if (last !== undefined) await unindexPackageName(tx, last.id, last.lower_name);
 }
 
 /** Adds a file, or undefined when the version has one of that name. */
