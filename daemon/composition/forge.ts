@@ -24,7 +24,7 @@ import {
 } from "../forge/notifications/notifications.ts";
 import { notificationRoutes } from "../forge/notifications/notifications.routes.ts";
 import { createThreadStreams } from "../forge/notifications/thread-streams.ts";
-import { createPackageEvents } from "../forge/packages/announcing.ts";
+import { createPackageEvents } from "../forge/packages/package-hooks.ts";
 import { createForgePackages, type ForgePackages } from "../forge/packages/packages.ts";
 import type { RepositoryEvents } from "../forge/repositories/events.ts";
 import {

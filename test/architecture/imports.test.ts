@@ -89,7 +89,7 @@ const rules: readonly Rule[] = [
     of: /^storage\/tables\//,
     refuses: ({ target }) =>
       target.startsWith("storage/") &&
-      !/^storage\/(tables\/|engine\/(database|values)\.ts)/.test(target),
+      !/^storage\/(tables\/|engine\/(database|values|json-column)\.ts)/.test(target),
     because: "one SQL text serves both engines through the port",
   },
   {

@@ -13,7 +13,7 @@ import {
 import type { ForgeCaller } from "../caller.ts";
 import { notFound } from "../refusals.ts";
 import { getReadableOwner, getWritableOwner } from "./access.ts";
-import { assertClaims } from "./claims.ts";
+import { assertClaims } from "./checksums.ts";
 import { createDownload, type PackageDownload } from "./downloads.ts";
 import type { OwnedVersion, PackageEvents } from "./events.ts";
 import { assertGenericNames, type GenericFileName } from "./generic-names.ts";

@@ -22,8 +22,8 @@ import { toRows, type PageWindow } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import { getReadableOwner, getWritableOwner } from "./access.ts";
 import type { OwnedVersion, PackageEvents } from "./events.ts";
-import { findLinkable, seeRepositories } from "./linking.ts";
-import { ensureLatest } from "./npm/changing.ts";
+import { findLinkable, seeRepositories } from "./repository-links.ts";
+import { ensureLatest } from "./npm/tags.ts";
 import type { SeenVersion } from "./package.view.ts";
 import { removeVersion } from "./versions.ts";
 

@@ -13,7 +13,7 @@ import type { ObjectFacts } from "../../../storage/objects/object-store.ts";
 import { findUserById, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import { notFound } from "../refusals.ts";
-import { findLinkable } from "./linking.ts";
+import { findLinkable } from "./repository-links.ts";
 import type { OwnedVersion, PackageEvents } from "./events.ts";
 
 /** A file that is to be part of a version. */

@@ -3,13 +3,18 @@ import type { ObjectFacts } from "../../../../storage/objects/object-store.ts";
 import { AppError } from "../../../errors.ts";
 import { assertNpmTag, isNpmVersion } from "./names.ts";
 
-/** What is kept about a version: the manifest as published but `dist`, which is made anew, and the readme. */
+/** The stored metadata of a version: the published manifest without `dist`, which each response computes, and the readme. */
 export interface NpmMetadata {
   readonly manifest: Readonly<Record<string, unknown>>;
   readonly readme: string;
 }
 
-/** A version that is to be published. */
+export const npmMetadataSchema: z.ZodType<NpmMetadata> = z.object({
+  manifest: z.record(z.string(), z.unknown()),
+  readme: z.string().default(""),
+});
+
+/** A validated version to publish. */
 export interface WantedNpmVersion {
   readonly version: string;
   readonly tags: readonly string[];
@@ -18,7 +23,7 @@ export interface WantedNpmVersion {
 
 /** Largest manifest of a version, in bytes of JSON. */
 const MANIFEST_BYTES_MAX = 1024 * 1024;
-/** As much of a readme is kept, in characters. */
+/** Characters of a readme that are stored. */
 const README_CHARACTERS_MAX = 64 * 1024;
 
 const text = z.string();
@@ -42,10 +47,10 @@ const documentShape = z.looseObject({
   _attachments: z.record(text, z.looseObject({ length: z.number().optional() })).nullish(),
 });
 
-/** A document of npm's with the members that this server looks at. */
+/** A publish document of npm with the members that this server reads. */
 export type NpmDocument = z.output<typeof documentShape>;
 
-/** Refuses with `invalid_argument` what is no document about the package of this name. */
+/** Validates a publish document. Refuses with `invalid_argument` one that is malformed or about another package. */
 export function toNpmDocument(value: unknown, name: string): NpmDocument {
   const parsed = documentShape.safeParse(value);
   if (!parsed.success) {
@@ -56,13 +61,13 @@ export function toNpmDocument(value: unknown, name: string): NpmDocument {
     );
   }
   if (parsed.data.name !== undefined && parsed.data.name !== name)
-    throw invalid("the document is about another package than the address");
+    throw invalid("the document is about another package than the URL");
   return parsed.data;
 }
 
 /**
- * The one version that a document publishes with the bytes that arrived for it. Refuses with `invalid_argument` unless
- * name, version and tags are good and size and hashes are those of the bytes.
+ * Returns the one version that a document publishes. Refuses with `invalid_argument` an invalid name, version or tag, and
+ * a size or digest that does not match the uploaded bytes; with `too_large` a manifest over the limit.
  */
 export function toWantedVersion(
   document: NpmDocument,
@@ -75,7 +80,7 @@ export function toWantedVersion(
     throw invalid("the document must have exactly one version beside its attachment");
   const [version, { dist, readme, ...manifest }] = only;
   if (!isNpmVersion(version) || manifest.version !== version) throw invalid("invalid version");
-  if (manifest.name !== name) throw invalid("the version is of another package than the address");
+  if (manifest.name !== name) throw invalid("the version is of another package than the URL");
   assertBytes(dist ?? {}, attachment.facts);
   const length = document._attachments?.[attachment.name]?.length;
   if (length !== undefined && length !== attachment.facts.size)
@@ -89,14 +94,14 @@ export function toWantedVersion(
   };
 }
 
-/** The tags of a document, checked. */
+/** Returns the validated tags of a document. */
 export function listDocumentTags(document: NpmDocument): [tag: string, version: string][] {
   const tags = Object.entries(document["dist-tags"] ?? {});
   for (const [tag] of tags) assertNpmTag(tag);
   return tags;
 }
 
-/** The subresource integrity of bytes, as npm writes it. */
+/** Returns the subresource integrity string that npm expects. */
 export function toIntegrity({ sha512 }: { readonly sha512: string }): string {
   return `sha512-${Buffer.from(sha512, "hex").toString("base64")}`;
 }
@@ -115,13 +120,13 @@ function assertBytes(
   if (facts.size === 0) throw invalid("the tarball is empty");
   const { shasum, integrity } = claimed;
   if (shasum !== undefined && shasum.toLowerCase() !== facts.sha1)
-    throw invalid("the tarball does not fit its shasum");
+    throw invalid("the tarball does not match its shasum");
   if (integrity === undefined) return;
   for (const claim of integrity.trim().split(/\s+/)) {
     const [algorithm, digest] = claim.split("?")[0]?.split(/-(.*)/) ?? [];
     if (algorithm !== "sha512" && algorithm !== "sha256" && algorithm !== "sha1") continue;
     if (digest !== Buffer.from(facts[algorithm], "hex").toString("base64"))
-      throw invalid("the tarball does not fit its integrity");
+      throw invalid("the tarball does not match its integrity");
   }
 }
 

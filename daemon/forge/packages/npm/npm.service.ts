@@ -18,13 +18,13 @@ import { AppError } from "../../../errors.ts";
 import type { ForgeCaller } from "../../caller.ts";
 import { notFound } from "../../refusals.ts";
 import type { ForgeUrls } from "../../urls.ts";
-import { toRepositoryName } from "../linking.ts";
+import { toRepositoryName } from "../repository-links.ts";
 import { getReadableOwner, getWritableOwner } from "../access.ts";
 import { createDownload, type PackageDownload } from "../downloads.ts";
 import type { PackageEvents } from "../events.ts";
 import { recordFile, removeVersion, versionExists } from "../versions.ts";
-import { applyDeprecations, applyTags, ensureLatest, findMember } from "./changing.ts";
-import { type NpmUpload, readNpmUpload } from "./document.ts";
+import { applyDeprecations, applyTags, ensureLatest, findMember } from "./tags.ts";
+import { type NpmUpload, readNpmUpload } from "./publish-document.ts";
 import { toNpmDocument, toWantedVersion } from "./manifest.ts";
 import {
   assertNpmTag,

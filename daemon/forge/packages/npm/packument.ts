@@ -1,4 +1,5 @@
 import type { Queries } from "../../../../storage/engine/database.ts";
+import { parseColumn } from "../../../../storage/engine/json-column.ts";
 import {
   type ForgePackage,
   type ForgePackageFile,
@@ -7,9 +8,9 @@ import {
   listVersions,
 } from "../../../../storage/tables/forge/packages/packages.ts";
 import { listTags } from "../../../../storage/tables/forge/packages/tags.ts";
-import type { NpmMetadata } from "./manifest.ts";
+import { type NpmMetadata, npmMetadataSchema } from "./manifest.ts";
 
-/** A package with everything that npm reads of it. */
+/** A package with its versions and tags. */
 export interface NpmPackage {
   readonly package: ForgePackage;
   readonly ownerName: string;
@@ -25,7 +26,7 @@ export interface NpmVersion {
   readonly tarball: ForgePackageFile;
 }
 
-/** Reads a package as a whole. */
+/** Loads a package with its versions and tags. */
 export async function readNpmPackage(
   db: Queries,
   found: ForgePackage,
@@ -36,23 +37,23 @@ export async function readNpmPackage(
   const versions: NpmVersion[] = [];
   for (const record of await listVersions(db, found.id)) {
     const tarball = files.get(record.id);
-    // Between two queries a version may have gone or come.
+    // A version may be added or deleted between the two queries.
     if (tarball !== undefined) versions.push({ record, metadata: toMetadata(record), tarball });
   }
   return { package: found, ownerName, versions, tags: await listTags(db, found.id) };
 }
 
-/** What is kept about a version. */
+/** Returns the stored metadata of a version. @throws StorageError `corrupt` */
 export function toMetadata({ metadata }: Pick<ForgePackageVersion, "metadata">): NpmMetadata {
-  return JSON.parse(metadata);
+  return parseColumn(npmMetadataSchema, metadata, "forge_package_versions.metadata");
 }
 
-/** The word that changes with every change of a package. */
+/** Returns the revision of a package for npm (`_rev`); it changes with every change of the package. */
 export function toRevision({ revision, id }: ForgePackage): string {
   return `${revision}-${id}`;
 }
 
-/** The version that is `latest`, else the newest. */
+/** Returns the version with the tag `latest`, else the newest. */
 export function findLatest({ tags, versions }: NpmPackage): NpmVersion | undefined {
   const latest = tags.get("latest");
   return versions.find(({ record }) => record.version === latest) ?? versions.at(-1);

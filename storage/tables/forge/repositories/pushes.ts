@@ -1,25 +1,31 @@
+import { z } from "zod";
 import type { Queries, Transaction } from "../../../engine/database.ts";
+import { parseColumn } from "../../../engine/json-column.ts";
 
-/** A push that git has been given and whose changes nobody has been told of yet. Times are epoch milliseconds. */
+/** The journal entry of a push that is not recorded yet. Times are epoch milliseconds. */
 export interface ForgePush {
   readonly id: number;
   readonly repositoryId: number;
   readonly pusherId: number;
-  /** What the client asked for; git may have done it or not. */
+  /** The changes that the client asked for; git may have carried them out or not. */
   readonly changes: readonly AskedChange[];
   readonly createdAt: number;
-  /** Until then the process that runs it is alive. */
+  /** The process that runs the push is alive until then. */
   readonly leasedUntil: number;
 }
 
-/** One ref that shall move. An absent side is a ref that does not exist before or after. */
+/** A requested change of one ref. An absent side is a ref that does not exist before or after. */
 export interface AskedChange {
   readonly ref: string;
   readonly before?: string | undefined;
   readonly after?: string | undefined;
 }
 
-/** Notes a push; returns its id. */
+const changesSchema = z.array(
+  z.object({ ref: z.string(), before: z.string().optional(), after: z.string().optional() }),
+);
+
+/** Adds an entry to the journal of pushes and returns its id. */
 export async function insertPush(
   tx: Transaction,
   push: Pick<ForgePush, "repositoryId" | "pusherId" | "changes" | "leasedUntil">,
@@ -37,22 +43,22 @@ export async function insertPush(
   return row.id;
 }
 
-/** Says that the process which runs a push is alive until then. */
+/** Renews the lease of a push. */
 export async function renewPush(db: Queries, id: number, leasedUntil: number): Promise<void> {
   await db.run("UPDATE forge_pushes SET leased_until = ? WHERE id = ?", leasedUntil, id);
 }
 
-/** Says of all pushes that nobody runs them any more. */
+/** Ends the leases of all pushes. */
 export async function releasePushes(db: Queries, at: number): Promise<void> {
   await db.run("UPDATE forge_pushes SET leased_until = ? WHERE leased_until > ?", at, at);
 }
 
-/** Forgets a push; whether it was there. */
+/** Deletes an entry and returns whether it existed. */
 export async function deletePush(db: Queries, id: number): Promise<boolean> {
   return (await db.run("DELETE FROM forge_pushes WHERE id = ?", id)).changes > 0;
 }
 
-/** All that is noted, oldest first. */
+/** Returns all entries, oldest first. */
 export async function listPushes(db: Queries): Promise<ForgePush[]> {
   const rows = await db.all<PushRow>(
     `SELECT id, repository_id, pusher_id, changes, created_at, leased_until FROM forge_pushes ORDER BY id`,
@@ -61,7 +67,7 @@ export async function listPushes(db: Queries): Promise<ForgePush[]> {
     id: row.id,
     repositoryId: row.repository_id,
     pusherId: row.pusher_id,
-    changes: JSON.parse(row.changes) as AskedChange[],
+    changes: parseColumn(changesSchema, row.changes, "forge_pushes.changes"),
     createdAt: row.created_at,
     leasedUntil: row.leased_until,
   }));

@@ -1,33 +1,38 @@
+import { z } from "zod";
 import type { Queries, Row, SqlValue, Transaction } from "../../../engine/database.ts";
+import { parseColumn } from "../../../engine/json-column.ts";
 import { emptyMailboxesOf } from "../accounts/mailboxes.ts";
 
 export type ObjectFormat = "sha1" | "sha256";
 
-/** Settings as clients name them: this server keeps most of them for those who ask, and acts on few. */
+/** Settings by their names on the wire. The server returns all of them and acts on few. */
 export type RepositorySettings = Readonly<Record<string, unknown>>;
+
+const settingsSchema = z.record(z.string(), z.unknown());
+const licensesSchema = z.array(z.string());
 
 /** A repository of the forge. Times are epoch milliseconds. */
 export interface ForgeRepository {
   readonly id: number;
   readonly ownerId: number;
-  /** As written by whoever made it; unique among the owner's when case is ignored. */
+  /** As its creator wrote it; unique among the repositories of the owner, ignoring case. */
   readonly name: string;
   readonly lowerName: string;
   readonly description: string;
-  /** Empty when there is none. */
+  /** Empty when it is not set. */
   readonly website: string;
-  /** Changed by whoever opens or closes an issue. */
+  /** Maintained by the table of issues. */
   readonly openIssueCount: number;
   readonly isPrivate: boolean;
   readonly isTemplate: boolean;
-  /** Since when pushes and new issues are refused; undefined while they are not. */
+  /** Pushes and new issues are refused since then; undefined for a repository that is not archived. */
   readonly archivedAt: number | undefined;
-  /** What its administrators set besides; what is absent is as it is by default. */
+  /** Settings that differ from the defaults. */
   readonly settings: RepositorySettings;
   /** It has no branch yet. */
   readonly isEmpty: boolean;
   readonly branchCount: number;
-  /** What HEAD points to, whether the branch exists or not. */
+  /** The branch that HEAD names, whether it exists or not. */
   readonly defaultBranch: string;
   readonly objectFormat: ObjectFormat;
   readonly trustModel: string;
@@ -307,13 +312,13 @@ function toRepository(row: RepositoryRow): ForgeRepository {
     isPrivate: row.is_private === 1,
     isTemplate: row.is_template === 1,
     archivedAt: row.archived_at ?? undefined,
-    settings: JSON.parse(row.settings),
+    settings: parseColumn(settingsSchema, row.settings, "forge_repositories.settings"),
     isEmpty: row.is_empty === 1,
     branchCount: row.branch_count,
     defaultBranch: row.default_branch,
     objectFormat: row.object_format === "sha256" ? "sha256" : "sha1",
     trustModel: row.trust_model,
-    licenses: JSON.parse(row.licenses),
+    licenses: parseColumn(licensesSchema, row.licenses, "forge_repositories.licenses"),
     sizeKib: row.size_kib,
     path: row.path,
     needsMove: row.needs_move === 1,

@@ -1,18 +1,22 @@
+import { z } from "zod";
 import type { Queries, Transaction } from "../../../engine/database.ts";
+import { parseColumn } from "../../../engine/json-column.ts";
 
-/** A repository that is offered to somebody who has not answered yet. Times are epoch milliseconds. */
+const teamIdsSchema = z.array(z.int());
+
+/** A pending offer of a repository. Times are epoch milliseconds. */
 export interface RepositoryTransfer {
   readonly repositoryId: number;
-  /** Who offers it. */
+  /** The user who made the offer. */
   readonly doerId: number;
-  /** A person or an organization. */
+  /** A user or an organization. */
   readonly recipientId: number;
-  /** Teams of the recipient, an organization, that are to get it, too. */
+  /** Teams of the receiving organization that get access to it. */
   readonly teamIds: readonly number[];
   readonly createdAt: number;
 }
 
-/** Offers a repository. Throws `conflict` while an earlier offer stands. */
+/** Adds an offer. Throws `conflict` while another offer of the repository is pending. */
 export async function insertTransfer(
   tx: Transaction,
   transfer: Omit<RepositoryTransfer, "createdAt">,
@@ -40,13 +44,13 @@ export async function findTransfer(
       repositoryId: row.repository_id,
       doerId: row.doer_id,
       recipientId: row.recipient_id,
-      teamIds: JSON.parse(row.team_ids),
+      teamIds: parseColumn(teamIdsSchema, row.team_ids, "forge_repository_transfers.team_ids"),
       createdAt: row.created_at,
     }
   );
 }
 
-/** Takes an offer away. Whether there was one. */
+/** Deletes an offer and returns whether it existed. */
 export async function deleteTransfer(tx: Transaction, repositoryId: number): Promise<boolean> {
   const { changes } = await tx.run(
     "DELETE FROM forge_repository_transfers WHERE repository_id = ?",
@@ -55,7 +59,7 @@ export async function deleteTransfer(tx: Transaction, repositoryId: number): Pro
   return changes > 0;
 }
 
-/** Whether a repository is offered to this person, or to an organization in which the person may make repositories. */
+/** Returns whether a repository is offered to a user, or to an organization in which the user may create repositories. */
 export async function isOfferedTo(
   db: Queries,
   repositoryId: number,

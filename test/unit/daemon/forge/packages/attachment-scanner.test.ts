@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createDocumentScanner } from "../../../../../daemon/forge/packages/npm/document-scanner.ts";
+import { createDocumentScanner } from "../../../../../daemon/forge/packages/npm/attachment-scanner.ts";
 import { AppError } from "../../../../../daemon/errors.ts";
 import { cases } from "../../../../support/property.ts";
 

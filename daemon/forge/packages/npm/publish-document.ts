@@ -11,7 +11,7 @@ import {
   toReceived,
   uploadTooLarge,
 } from "../../../utilities/receive-body.ts";
-import { createDocumentScanner } from "./document-scanner.ts";
+import { createDocumentScanner } from "./attachment-scanner.ts";
 
 /** A document that npm sent. `discard` is called in any case. */
 export interface NpmUpload {

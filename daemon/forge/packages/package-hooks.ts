@@ -4,7 +4,7 @@ import { findUserById, type ForgeUser } from "../../../storage/tables/forge/acco
 import type { ForgeUrls } from "../urls.ts";
 import type { OwnedVersion, PackageEvents } from "./events.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
-import { seeRepositories } from "./linking.ts";
+import { seeRepositories } from "./repository-links.ts";
 import { toPackageView } from "./package.view.ts";
 
 /** Whoever tells hooks of packages. */
