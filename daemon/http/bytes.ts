@@ -110,6 +110,16 @@ async function stream(
   source: ByteSource,
   range: Range | undefined,
 ): Promise<number> {
+  if (source.send !== undefined) {
+    response.writeHead(status, head);
+    try {
+      await source.send(range, response);
+      response.end();
+    } catch {
+      response.destroy();
+    }
+    return status;
+  }
   // Opened before the head is written: a source that fails at once still gets a proper error answer.
   const readable = await source.open(range);
   response.writeHead(status, head);

@@ -1,7 +1,7 @@
 // daemon/http: transport only. Knows endpoints and Node's HTTP, no feature; each API passes in its routes and an `Api` value.
 // Start here (types of routes and responses), then bind.ts (how a request is run), then server.ts (the listener).
 import type { IncomingHttpHeaders } from "node:http";
-import type { Readable } from "node:stream";
+import type { Readable, Writable } from "node:stream";
 import type { z } from "zod";
 import type {
   AnyEndpoint,
@@ -87,6 +87,16 @@ export interface ByteSource {
   readonly buffer?: Uint8Array | undefined;
   /** Opens the bytes from `start` to `end`, both included; the whole when no range is given. */
   open(range?: { readonly start: number; readonly end: number }): Promise<Readable>;
+  /**
+   * Writes the bytes to the response instead, without ending it, where the source can do that in constant memory.
+   * Rejects when the response closes before its end. Used in place of `open`.
+   */
+  readonly send?:
+    | ((
+        range: { readonly start: number; readonly end: number } | undefined,
+        to: Writable,
+      ) => Promise<void>)
+    | undefined;
   release?(): void;
 }
 

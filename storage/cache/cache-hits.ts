@@ -1,11 +1,12 @@
 import type { FileHandle } from "node:fs/promises";
-import { Readable } from "node:stream";
+import { Readable, type Writable } from "node:stream";
 import type { CacheEntry } from "../tables/vault/cache.ts";
 import { hashFile, hashSmall } from "./content-hash.ts";
 import type { Span } from "./fill.ts";
 import { toFingerprint, type CacheFiles } from "./cache-files.ts";
 import type { CacheIndex } from "./cache-index.ts";
 import type { MemoryCache } from "./memory-cache.ts";
+import { createBufferPool, pump } from "./pump.ts";
 
 /** Bytes that are ready to be sent. `release` is called exactly once, when they are no longer needed. */
 export interface CachedBytes {
@@ -14,6 +15,8 @@ export interface CachedBytes {
   /** The whole of it, when it is small. */
   readonly buffer: Uint8Array | undefined;
   open(span?: Span): Promise<Readable>;
+  /** Writes the bytes to a stream without ending it, through pooled buffers. Exists for large files only. */
+  send?(span: Span | undefined, to: Writable): Promise<void>;
   release(): void;
 }
 
@@ -50,6 +53,7 @@ export function createCacheHits(options: CacheHitsOptions): CacheHits {
   const { files, index, memory, clock } = options;
   const checked = new Map<string, { readonly fingerprint: string; readonly at: number }>();
   const checking = new Map<string, Promise<string>>();
+  const buffers = createBufferPool();
 
   function remember(key: string, fingerprint: string): void {
     checked.delete(key);
@@ -106,6 +110,7 @@ export function createCacheHits(options: CacheHitsOptions): CacheHits {
     return {
       size: entry.size,
       buffer: undefined,
+      send: (span = whole, to: Writable) => pump(handle, span, to, buffers),
       open: async (span = whole) => openSpan(handle, span),
       release: () => {
         index.unpin(entry.key);

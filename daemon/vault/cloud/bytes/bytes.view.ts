@@ -97,6 +97,7 @@ function toBytesAnswer(item: ItemBytes, contentType: string, disposition: string
       etag: entityTag,
       lastModified: modifiedAt === undefined ? undefined : new Date(modifiedAt),
       buffer: bytes.buffer,
+      send: bytes.send,
       async open(range) {
         try {
           return await bytes.open(range);

@@ -1,0 +1,108 @@
+import type { FileHandle } from "node:fs/promises";
+import type { Writable } from "node:stream";
+import type { Span } from "./fill.ts";
+
+/**
+ * Buffers that are reused. A stream that allocates each chunk reaches a quarter of the speed: 0.26 to 0.40 of nginx's for
+ * 512 MiB and 0.48 to 0.69 for 10 MiB, against 1.5 to 1.7 and 1.7 to 1.8 with this pool.
+ */
+export interface BufferPool {
+  take(): Buffer;
+  /** @param isFree false when a stream may still read it: then the buffer is not reused */
+  give(buffer: Buffer, isFree: boolean): void;
+}
+
+/** Large buffers save system calls; only so many are in use at once, */
+const LARGE_BYTES = 512 * 1024;
+const LARGE_MAX = 32;
+/** and further transfers get small ones, so that many clients do not fill the memory. */
+const SMALL_BYTES = 64 * 1024;
+/** Idle buffers of each size. */
+const IDLE_MAX = 16;
+/** While one is on its way to the client, the next is read. */
+const PER_TRANSFER = 2;
+
+export function createBufferPool(): BufferPool {
+  const large: Buffer[] = [];
+  const small: Buffer[] = [];
+  let largeTaken = 0;
+  return {
+    take() {
+      if (largeTaken >= LARGE_MAX) return small.pop() ?? Buffer.allocUnsafeSlow(SMALL_BYTES);
+      largeTaken += 1;
+      return large.pop() ?? Buffer.allocUnsafeSlow(LARGE_BYTES);
+    },
+    give(buffer, isFree) {
+      const isLarge = buffer.length === LARGE_BYTES;
+      if (isLarge) largeTaken -= 1;
+      const idle = isLarge ? large : small;
+      if (isFree && idle.length < IDLE_MAX) idle.push(buffer);
+    },
+  };
+}
+
+/**
+ * Writes the bytes of `span` of an open file to a stream, without ending it. Resolves when the stream has let go of all
+ * of them; rejects when it closes before, or the file is shorter than it was.
+ */
+export async function pump(
+  handle: FileHandle,
+  span: Span,
+  to: Writable,
+  pool: BufferPool,
+): Promise<void> {
+  const mine = Array.from({ length: PER_TRANSFER }, () => pool.take());
+  const free = [...mine];
+  let underWay = 0;
+  let failure: Error | undefined;
+  let wake: (() => void) | undefined;
+
+  const fail = (error: Error) => {
+    failure ??= error;
+    wake?.();
+  };
+  const onClose = () => fail(new Error("the stream closed before its end"));
+  to.once("close", onClose);
+  to.once("error", fail);
+
+  /** Until one buffer is free, or all are. */
+  async function wait(isEnough: () => boolean): Promise<void> {
+    while (failure === undefined && !isEnough()) {
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    }
+    if (failure !== undefined) throw failure;
+  }
+
+  function write(buffer: Buffer, length: number): void {
+    underWay += 1;
+    to.write(buffer.subarray(0, length), (error) => {
+      underWay -= 1;
+      // The bytes are with the system: the buffer may be filled anew.
+      free.push(buffer);
+      if (error) fail(error);
+      else wake?.();
+    });
+  }
+
+  try {
+    if (to.destroyed) throw new Error("the stream is closed");
+    for (let position = span.start; position <= span.end;) {
+      await wait(() => free.length > 0);
+      const buffer = free.pop();
+      if (buffer === undefined) continue;
+      const length = Math.min(buffer.length, span.end + 1 - position);
+      const { bytesRead } = await handle.read(buffer, 0, length, position);
+      if (bytesRead === 0) throw new Error("the file is shorter than it was");
+      position += bytesRead;
+      write(buffer, bytesRead);
+    }
+    await wait(() => underWay === 0);
+  } finally {
+    to.off("close", onClose);
+    to.off("error", fail);
+    // A buffer that a broken stream still holds is left to it.
+    for (const buffer of mine) pool.give(buffer, free.includes(buffer));
+  }
+}
