@@ -4,7 +4,8 @@ import { join } from "node:path";
 import type { Transaction } from "../storage/engine/database.ts";
 import { openSqlite } from "../storage/engine/sqlite.ts";
 import { insertEmail } from "../storage/tables/forge/accounts/emails.ts";
-import { insertDelivery, recordTry } from "../storage/tables/forge/hooks/deliveries.ts";
+import { insertDelivery, recordAttempt } from "../storage/tables/forge/hooks/deliveries.ts";
+import type { HookId } from "../storage/tables/forge/ids.ts";
 import { insertHook } from "../storage/tables/forge/hooks/hooks.ts";
 import { insertVersion, openPackage } from "../storage/tables/forge/packages/packages.ts";
 import { insertRepository } from "../storage/tables/forge/repositories/repositories.ts";
@@ -144,13 +145,13 @@ async function fillOthers(tx: Transaction, index: number): Promise<void> {
       () => "",
     );
   const id = await insertDelivery(tx, {
-    hookId: 1,
+    hookId: 1 as HookId,
     uuid: randomUUID(),
     event: "push",
     payload: "{}",
     isRedelivery: false,
   });
-  await recordTry(tx, id, {
+  await recordAttempt(tx, id, {
     state: index % 4 === 0 ? "failed" : "delivered",
     attempts: 1,
     attemptedAt: tx.now,

@@ -1,4 +1,4 @@
-import type { SlackFacts } from "../../../storage/tables/forge/hooks/hooks.ts";
+import type { SlackOptions } from "../../../storage/tables/forge/hooks/hooks.ts";
 import type { ChatLine, ChatMessage } from "./chat-message.ts";
 
 /**
@@ -8,7 +8,7 @@ import type { ChatLine, ChatMessage } from "./chat-message.ts";
 export function toChatBody(
   kind: string,
   message: ChatMessage,
-  slack: SlackFacts | undefined,
+  slack: SlackOptions | undefined,
 ): object {
   switch (kind) {
     case "slack":
@@ -53,7 +53,10 @@ export function toChatBody(
   }
 }
 
-function toSlack({ title, url, lines, color }: ChatMessage, slack: SlackFacts | undefined): object {
+function toSlack(
+  { title, url, lines, color }: ChatMessage,
+  slack: SlackOptions | undefined,
+): object {
   const link = (address: string, text: string) =>
     address === ""
       ? escapeSlack(text)

@@ -1,4 +1,6 @@
-/** What a chat service is told, in pieces that each service puts together in its own markup. Nothing is escaped here. */
+import { z } from "zod";
+
+/** A message for chat services, in parts that each service joins in its own markup. Nothing is escaped here. */
 export interface ChatMessage {
   /** One line without links, such as `[mira/cabin:main] 2 new commits pushed by mira`. */
   readonly title: string;
@@ -25,50 +27,45 @@ const YELLOW = "ffd930";
 const LINES_MAX = 10;
 const LINE_CHARACTERS_MAX = 200;
 
-/** The message about an event, or undefined when there is nothing to say about it. */
-export function toChatMessage(event: string, payload: Payload): ChatMessage | undefined {
+/**
+ * Returns the message about an event, undefined for events that have none.
+ * @throws z.ZodError if the payload does not have the shape of its event
+ */
+export function toChatMessage(event: string, value: unknown): ChatMessage | undefined {
+  const payload = payloadSchema.parse(value);
   const sender = toSender(payload.sender);
   const described = describe(event, payload, sender.name);
   return described && { lines: [], ...described, sender };
 }
 
-/** The members of payloads that messages are made of; which are there depends on the event. */
-export interface Payload {
-  readonly action?: string;
-  readonly ref?: string;
-  readonly ref_type?: string;
-  readonly compare_url?: string;
-  readonly total_commits?: number;
-  readonly commits?: readonly {
-    readonly id: string;
-    readonly message: string;
-    readonly url: string;
-    readonly author: { readonly name: string };
-  }[];
-  readonly repository?: { readonly full_name: string; readonly html_url: string } | null;
-  readonly organization?: { readonly username: string } | null;
-  readonly package?: {
-    readonly name: string;
-    readonly version: string;
-    readonly html_url?: string;
-  };
-  readonly issue?: {
-    readonly number: number;
-    readonly title: string;
-    readonly html_url: string;
-  };
-  readonly comment?: { readonly html_url: string };
-  readonly commit?: { readonly url: string };
-  readonly context?: string;
-  readonly sha?: string;
-  readonly state?: string;
-  readonly target_url?: string;
-  readonly sender?: {
-    readonly login: string;
-    readonly html_url: string;
-    readonly avatar_url: string;
-  };
-}
+const named = z.object({ name: z.string() });
+const linked = z.object({ html_url: z.string() });
+
+/** The members of payloads that messages are made of. Which of them are present depends on the event. */
+const payloadSchema = z.object({
+  action: z.string().optional(),
+  ref: z.string().optional(),
+  ref_type: z.string().optional(),
+  compare_url: z.string().optional(),
+  total_commits: z.int().optional(),
+  commits: z
+    .array(z.object({ id: z.string(), message: z.string(), url: z.string(), author: named }))
+    .optional(),
+  repository: linked.extend({ full_name: z.string() }).nullish(),
+  organization: z.object({ username: z.string() }).nullish(),
+  package: z
+    .object({ name: z.string(), version: z.string(), html_url: z.string().optional() })
+    .optional(),
+  issue: linked.extend({ number: z.int(), title: z.string() }).optional(),
+  comment: linked.optional(),
+  commit: z.object({ url: z.string() }).optional(),
+  context: z.string().optional(),
+  sha: z.string().optional(),
+  state: z.string().optional(),
+  target_url: z.string().optional(),
+  sender: linked.extend({ login: z.string(), avatar_url: z.string() }).nullish(),
+});
+type Payload = z.output<typeof payloadSchema>;
 
 type Described = Pick<ChatMessage, "title" | "url" | "color"> & Partial<Pick<ChatMessage, "lines">>;
 

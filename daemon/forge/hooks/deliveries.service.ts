@@ -8,6 +8,7 @@ import {
   insertDelivery,
   listDeliveries,
 } from "../../../storage/tables/forge/hooks/deliveries.ts";
+import type { DeliveryId, HookId } from "../../../storage/tables/forge/ids.ts";
 import { deleteOrphanedHooks } from "../../../storage/tables/forge/hooks/hooks.ts";
 import { deliveryStates } from "../../contract/forge/hooks/admin-hooks.ts";
 import type { ScopeCategory } from "../../contract/endpoint.ts";
@@ -27,7 +28,7 @@ export interface DeliveryLog {
   /** Returns a page of a hook's deliveries, newest first, and the count of all. An unknown state is no filter. */
   list(
     home: HookHome,
-    hookId: number,
+    hookId: HookId,
     wanted: PageWindow & { readonly state: string },
   ): Promise<{ readonly deliveries: readonly HookDelivery[]; readonly total: number }>;
   /** Returns a delivery. Throws `not_found`, and `forbidden` if the token does not grant reading its payload. */
@@ -43,8 +44,8 @@ export interface DeliveryLog {
 
 export interface DeliveryPath {
   readonly home: HookHome;
-  readonly hookId: number;
-  readonly id: number;
+  readonly hookId: HookId;
+  readonly id: DeliveryId;
 }
 
 export function createDeliveryLog({
@@ -92,7 +93,11 @@ async function get(
   return delivery;
 }
 
-async function getDelivery(db: Queries, hookId: number, id: number): Promise<HookDeliveryDetails> {
+async function getDelivery(
+  db: Queries,
+  hookId: HookId,
+  id: DeliveryId,
+): Promise<HookDeliveryDetails> {
   const delivery = await findDelivery(db, id);
   if (delivery === undefined || delivery.hookId !== hookId) throw notFound();
   return delivery;

@@ -1,15 +1,17 @@
 import { createHmac } from "node:crypto";
+import { z } from "zod";
 import type { Database, Transaction } from "../../../storage/engine/database.ts";
 import {
-  type DeliveryTry,
+  type DeliveryAttempt,
   findDelivery,
   type HookDeliveryDetails,
-  recordTry,
+  recordAttempt,
 } from "../../../storage/tables/forge/hooks/deliveries.ts";
+import type { DeliveryId } from "../../../storage/tables/forge/ids.ts";
 import { findHook, type ForgeHook } from "../../../storage/tables/forge/hooks/hooks.ts";
 import { assertNever } from "../../errors.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
-import type { JobKind } from "../../jobs/job-kind.ts";
+import { type JobKind, parsePayload } from "../../jobs/job-kind.ts";
 import type { GuardedRequest, OutboundOutcome } from "../../outbound/guarded-request.ts";
 import { toOutgoing } from "./outgoing.ts";
 import type { Targets } from "./targets.ts";
@@ -24,31 +26,35 @@ export interface DeliveryDeps {
 }
 
 const KIND = "forge.hooks.deliver";
-/** Deliveries under way at one time: a slow receiver holds one of them for `TIMEOUT_MS` at most. */
+/** Concurrent deliveries: a slow receiver holds one of them for `TIMEOUT_MS` at most. */
 const CONCURRENCY = 16;
 const TIMEOUT_MS = 5_000;
-/** What is kept of an answer, in bytes; more is not read. */
+/** How much of a response is read and kept. */
 const RESPONSE_BYTES_MAX = 64 * 1024;
-/** The waits before the second try and each further one: the last is made some four hours after the first. */
+/** Backoff before the second attempt and each further one: the last is made some four hours after the first. */
 const RETRY_WAITS_MS = [10_000, 60_000, 600_000, 3_600_000, 10_800_000] as const;
-/** The longest wait that a receiver may ask for. */
+/** Longest `Retry-After` that is respected. */
 const RETRY_AFTER_MAX_MS = 3_600_000;
 const REDACTED = "******";
 
-/** Has a delivery sent after the transaction. */
+// The same since 0.1.0.
+const payloadSchema = z.object({ deliveryId: z.int().brand<"DeliveryId">() });
+
+/** Enqueues a delivery in the caller's transaction. */
 export async function enqueueDelivery(
   enqueue: Enqueue,
   tx: Transaction,
-  deliveryId: number,
+  deliveryId: DeliveryId,
   runAt?: number,
 ): Promise<void> {
-  const job = { kind: KIND, payload: { deliveryId } };
+  const payload: z.input<typeof payloadSchema> = { deliveryId };
+  const job = { kind: KIND, payload };
   await enqueue(tx, runAt === undefined ? job : { ...job, runAt });
 }
 
 /**
- * Sends deliveries. A delivery is sent at least once: a process that dies after sending sends it again, under the same
- * UUID. What fails is tried again while that may help, with growing waits; each try is written down before the next.
+ * Returns the job that sends deliveries, at least once: after a crash a delivery may be sent again, with the same UUID.
+ * Failed attempts are retried with backoff where a retry may help. Each attempt is recorded before the next one.
  */
 export function createDelivery(deps: DeliveryDeps): JobKind {
   const { db, clock, targets } = deps;
@@ -56,12 +62,12 @@ export function createDelivery(deps: DeliveryDeps): JobKind {
     kind: KIND,
     concurrency: CONCURRENCY,
     async run(payload, { signal }) {
-      const { deliveryId } = payload as { readonly deliveryId: number };
+      const { deliveryId } = parsePayload(payloadSchema, payload);
       const delivery = await findDelivery(db, deliveryId);
       const hook = delivery && (await findHook(db, delivery.hookId));
       if (delivery === undefined || hook === undefined || delivery.state !== "waiting") return;
       if (!hook.isActive && !delivery.isRedelivery)
-        return settle(delivery, { ...nothing, state: "failed", error: "the hook is not active" });
+        return record(delivery, { ...nothing, state: "failed", error: "the hook is not active" });
       await attempt(delivery, hook, signal);
     },
   };
@@ -75,8 +81,8 @@ export function createDelivery(deps: DeliveryDeps): JobKind {
     const begun = clock();
     const outgoing = toOutgoing(hook, target, delivery, begun);
     if (outgoing === undefined) {
-      const error = `hooks of the kind ${hook.kind} are not told of this event`;
-      return settle(delivery, { ...nothing, state: "failed", error });
+      const error = `hooks of the kind ${hook.kind} do not receive this event`;
+      return record(delivery, { ...nothing, state: "failed", error });
     }
     const headers = {
       "User-Agent": "croft",
@@ -94,10 +100,10 @@ export function createDelivery(deps: DeliveryDeps): JobKind {
       responseBytesMax: RESPONSE_BYTES_MAX,
       signal,
     });
-    // The daemon stops: the job goes back to the queue, and the try does not count.
+    // The daemon stops: the job returns to the queue, and the attempt does not count.
     signal.throwIfAborted();
     const result = toResult(outcome, (text) => redact(text, target));
-    await settle(delivery, {
+    await record(delivery, {
       ...result,
       attemptedAt: begun,
       durationMs: Math.max(0, Math.round(clock() - begun)),
@@ -106,20 +112,20 @@ export function createDelivery(deps: DeliveryDeps): JobKind {
     });
   }
 
-  /** Writes a try down and, when it failed and may be repeated, has it repeated: both or neither. */
-  async function settle(delivery: HookDeliveryDetails, result: Result): Promise<void> {
+  /** Records an attempt and enqueues the retry of a failed one, in one transaction. */
+  async function record(delivery: HookDeliveryDetails, result: Result): Promise<void> {
     const attempts = delivery.attempts + (result.attemptedAt === undefined ? 0 : 1);
     const wait = result.state === "retry" ? RETRY_WAITS_MS[attempts - 1] : undefined;
-    const { state, retryAfterMs = 0, ...facts } = result;
+    const { state, retryAfterMs = 0, ...recorded } = result;
     await db.transaction(async (tx) => {
-      // Up to a fifth more, so that what failed together does not come back together.
+      // Jitter of up to a fifth, so that deliveries that failed together are not retried together.
       const runAt =
         wait === undefined
           ? undefined
           : Math.round(tx.now + Math.max(wait, retryAfterMs) * (1 + deps.random() / 5));
       const written = state === "retry" ? (runAt === undefined ? "failed" : "waiting") : state;
-      await recordTry(tx, delivery.id, {
-        ...facts,
+      await recordAttempt(tx, delivery.id, {
+        ...recorded,
         state: written,
         attempts,
         nextAttemptAt: runAt,
@@ -129,8 +135,8 @@ export function createDelivery(deps: DeliveryDeps): JobKind {
   }
 }
 
-/** A try before it is known when the next one is. */
-interface Result extends Omit<DeliveryTry, "state" | "attempts" | "nextAttemptAt"> {
+/** An attempt whose retry is not decided yet. */
+interface Result extends Omit<DeliveryAttempt, "state" | "attempts" | "nextAttemptAt"> {
   readonly state: "delivered" | "failed" | "retry";
   readonly retryAfterMs?: number;
 }
@@ -175,12 +181,12 @@ function toRetryAfter(header: string | undefined): number {
   return /^\d{1,6}$/.test(header ?? "") ? Math.min(Number(header) * 1000, RETRY_AFTER_MAX_MS) : 0;
 }
 
-/** No database keeps a NUL in a text. */
+/** PostgreSQL stores no NUL in a text. */
 function storable(text: string): string {
   return text.replaceAll("\0", "\uFFFD").toWellFormed();
 }
 
-/** A receiver that echoes what it was sent must not put secrets into the log. */
+/** A receiver that echoes the request must not put secrets into the log. */
 function redact(
   text: string,
   target: { readonly secret: string; readonly authorizationHeader: string },
@@ -190,7 +196,7 @@ function redact(
     .reduce((clean, secret) => clean.replaceAll(secret, REDACTED), text);
 }
 
-/** The headers that tell a receiver what this is and that it is genuine (forge behaviour, 13.4). */
+/** Returns the headers that name the event and sign the body (forge behaviour, 13.4). */
 function toHeaders(
   hook: ForgeHook,
   secret: string,
@@ -220,7 +226,7 @@ function toHeaders(
   };
 }
 
-/** The event as receivers know it, which is coarser than what hooks select (forge behaviour, 13.3). */
+/** Returns the event for the headers, which is coarser than the events that hooks select (forge behaviour, 13.3). */
 function toEventHeader(event: string): string {
   if (/^issue_(?:assign|label|milestone)$/.test(event)) return "issues";
   if (event === "pull_request_comment") return "issue_comment";

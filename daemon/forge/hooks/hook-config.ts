@@ -1,4 +1,4 @@
-import type { SlackFacts } from "../../../storage/tables/forge/hooks/hooks.ts";
+import type { SlackOptions } from "../../../storage/tables/forge/hooks/hooks.ts";
 import { hookTypes } from "../../contract/forge/hooks/fields.ts";
 import { isWebUrl } from "../../contract/forge/rules.ts";
 import { AppError } from "../../errors.ts";
@@ -45,7 +45,7 @@ export function toIsSystem(config: HookConfig): boolean {
 }
 
 /** What a slack hook's config says; refuses with `invalid_argument` a blank channel. */
-export function toSlackFacts(config: HookConfig): SlackFacts {
+export function toSlackOptions(config: HookConfig): SlackOptions {
   const channel = getOption(config, "channel").trim();
   if (channel === "") throw new AppError("invalid_argument", "Invalid slack channel name");
   const text = (key: string) => (Object.hasOwn(config, key) ? (config[key] ?? "") : "");

@@ -17,7 +17,7 @@ import {
   toDeliveryView,
   toHookChanges,
   toHookView,
-  toWantedHook,
+  toNewHook,
 } from "./hooks.view.ts";
 
 /** Routes of system and default hooks and of the delivery log. */
@@ -35,7 +35,7 @@ export function hookRoutes({
     }),
     handle(createHook, async ({ body }) => ({
       status: 201,
-      body: toHookView(await hooks.create("instance", toWantedHook(body))),
+      body: toHookView(await hooks.create("instance", toNewHook(body))),
     })),
     handle(getHook, async ({ params }) => ({
       status: 200,

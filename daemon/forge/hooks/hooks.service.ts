@@ -11,6 +11,7 @@ import {
   listHooksOfRepository,
   updateHook,
 } from "../../../storage/tables/forge/hooks/hooks.ts";
+import type { HookId } from "../../../storage/tables/forge/ids.ts";
 import { toHookEvents } from "../../contract/forge/hooks/fields.ts";
 import { AppError } from "../../errors.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
@@ -24,12 +25,12 @@ import {
   type HookConfig,
   toContentType,
   toIsSystem,
-  toSlackFacts,
+  toSlackOptions,
 } from "./hook-config.ts";
 import type { HookTarget, Targets } from "./targets.ts";
 
-/** A hook that shall be (forge behaviour, 13.1). */
-export interface WantedHook {
+/** A hook to be created (forge behaviour, 13.1). */
+export interface NewHook {
   readonly type: string;
   readonly config: HookConfig;
   readonly events: readonly string[];
@@ -39,7 +40,7 @@ export interface WantedHook {
   readonly name: string;
 }
 
-/** What shall be changed about a hook. Undefined members stay as they are. */
+/** Changes of a hook. Undefined members stay as they are. */
 export interface HookChanges {
   readonly config: HookConfig;
   readonly events: readonly string[];
@@ -49,46 +50,46 @@ export interface HookChanges {
   readonly name: string | undefined;
 }
 
-/** Whose hooks are meant: a repository's by its id, or the instance's own, which are system and default hooks. */
+/** Whose hooks: a repository's, by its id, or the instance's, which are system and default hooks. */
 export type HookHome = "instance" | number;
 
-/** A hook with its address, which is sealed in the record. */
-export interface SeenHook {
+/** A hook with its URL, which is sealed in the record. */
+export interface OpenedHook {
   readonly hook: ForgeHook;
   readonly url: string;
 }
 
-/** The hooks that there are. Who may look after them is for the caller to have found out. */
+/** Hooks. The caller of these functions has authorized access to `home`. */
 export interface Hooks {
-  /** A page of the hooks of a type (`default`, `all`, anything else is `system`) by id, and the count of all. */
+  /** Returns a page of the instance's hooks by id, and their count. `type` is `default`, `all`, anything else is `system`. */
   list(
     type: string,
     window: PageWindow,
-  ): Promise<{ readonly hooks: readonly SeenHook[]; readonly total: number }>;
-  /** A page of a repository's hooks by id, and the count of all. */
+  ): Promise<{ readonly hooks: readonly OpenedHook[]; readonly total: number }>;
+  /** Returns a page of a repository's hooks by id, and their count. */
   listOf(
     repositoryId: number,
     window: PageWindow,
-  ): Promise<{ readonly hooks: readonly SeenHook[]; readonly total: number }>;
+  ): Promise<{ readonly hooks: readonly OpenedHook[]; readonly total: number }>;
   /**
-   * Refuses with `unprocessable` or `invalid_argument` what section 13.1 refuses, in its order and words, and a
-   * repository's hooks beyond `HOOKS_MAX`.
+   * Creates a hook. Throws `unprocessable` or `invalid_argument` in the order and words of section 13.1, and
+   * `unprocessable` if a repository has `HOOKS_MAX` hooks.
    */
-  create(home: HookHome, wanted: WantedHook): Promise<SeenHook>;
-  /** Refuses with `not_found`, also for a hook of another home. */
-  get(home: HookHome, id: number): Promise<SeenHook>;
+  create(home: HookHome, wanted: NewHook): Promise<OpenedHook>;
+  /** Throws `not_found`, also for a hook of another home. */
+  get(home: HookHome, id: HookId): Promise<OpenedHook>;
   /**
-   * Changes a hook; its secret and kind stay. Refuses as `create` and `get` do, and for a repository's hook an
-   * authorization header that would be kept for another address; changes nothing then.
+   * Changes a hook; its secret and kind stay. Throws as `create` and `get` do, and `unprocessable` if a repository's hook
+   * would keep its authorization header for another URL.
    */
-  edit(home: HookHome, id: number, changes: HookChanges): Promise<SeenHook>;
-  /** Deletes a hook with its deliveries. Refuses with `not_found`. */
-  remove(home: HookHome, id: number): Promise<void>;
-  /** Gives a new repository its copies of all default hooks, secrets included. */
+  edit(home: HookHome, id: HookId, changes: HookChanges): Promise<OpenedHook>;
+  /** Deletes a hook with its deliveries. Throws `not_found`. */
+  remove(home: HookHome, id: HookId): Promise<void>;
+  /** Copies all default hooks, with their secrets, to a new repository. */
   copyDefaults(tx: Transaction, repositoryId: number): Promise<void>;
 }
 
-/** Hooks of one repository: each makes a row of everything that happens. */
+/** Hooks of one repository: each event makes a row for each of them. */
 const HOOKS_MAX = 50;
 
 export function createHooks({
@@ -98,16 +99,16 @@ export function createHooks({
   readonly db: Database;
   readonly targets: Targets;
 }): Hooks {
-  const see = (hook: ForgeHook): SeenHook => ({ hook, url: targets.open(hook).url });
+  const open = (hook: ForgeHook): OpenedHook => ({ hook, url: targets.open(hook).url });
   return {
     async list(type, window) {
       const { hooks, total } = await listHooks(db, toScopes(type), toRows(window));
-      return { hooks: hooks.map(see), total };
+      return { hooks: hooks.map(open), total };
     },
 
     async listOf(repositoryId, window) {
       const { hooks, total } = await listHooksOfRepository(db, repositoryId, toRows(window));
-      return { hooks: hooks.map(see), total };
+      return { hooks: hooks.map(open), total };
     },
 
     async create(home, wanted) {
@@ -118,7 +119,7 @@ export function createHooks({
       const contentType = toContentType(getOption(config, "content_type"));
       assertHookUrl(url);
       const scope = home === "instance" ? toInstanceScope(config) : "repository";
-      const slack = wanted.type === "slack" ? toSlackFacts(config) : undefined;
+      const slack = wanted.type === "slack" ? toSlackOptions(config) : undefined;
       const secret = Object.hasOwn(config, "secret") ? (config["secret"] ?? "") : "";
       assertSendable(secret, wanted.authorizationHeader);
       const target = { url, secret, authorizationHeader: wanted.authorizationHeader };
@@ -144,14 +145,14 @@ export function createHooks({
       return { hook, url };
     },
 
-    get: async (home, id) => see(await getHook(db, home, id)),
+    get: async (home, id) => open(await getHook(db, home, id)),
 
     edit: (home, id, changes) =>
       db.transaction(async (tx) => {
         const hook = await getHook(tx, home, id);
         const present = targets.open(hook);
         const target = toTarget(present, changes);
-        // A copy's header is an administrator's: who may change the copy must not have it sent elsewhere.
+        // A copied header is a site administrator's secret: a repository administrator must not redirect it.
         const isKept =
           changes.authorizationHeader === undefined && present.authorizationHeader !== "";
         if (home !== "instance" && isKept && target.url !== present.url)
@@ -167,7 +168,7 @@ export function createHooks({
           ...hook,
           sealedTarget: targets.seal(id, target),
           contentType,
-          slack: hasChannel ? toSlackFacts(changes.config) : hook.slack,
+          slack: hasChannel ? toSlackOptions(changes.config) : hook.slack,
           events: toHookEvents(orPush(changes.events)),
           branchFilter: changes.branchFilter,
           isActive: changes.isActive ?? hook.isActive,
@@ -199,7 +200,7 @@ export function createHooks({
 export async function getHook(
   db: Parameters<typeof findHook>[0],
   home: HookHome,
-  id: number,
+  id: HookId,
 ): Promise<ForgeHook> {
   const hook = await findHook(db, id);
   const isThere =

@@ -11,10 +11,10 @@ import type {
 } from "../../contract/forge/hooks/admin-hooks.ts";
 import type { BodyOf } from "../../contract/endpoint.ts";
 import { toWireTime } from "../urls.ts";
-import type { HookChanges, SeenHook, WantedHook } from "./hooks.service.ts";
+import type { HookChanges, OpenedHook, NewHook } from "./hooks.service.ts";
 
 /** A hook (forge behaviour, 7.5). */
-export function toHookView({ hook, url }: SeenHook): WireHook {
+export function toHookView({ hook, url }: OpenedHook): WireHook {
   const slack = hook.slack && {
     channel: hook.slack.channel,
     username: hook.slack.username,
@@ -35,7 +35,8 @@ export function toHookView({ hook, url }: SeenHook): WireHook {
   };
 }
 
-export function toWantedHook(body: BodyOf<typeof createHook>): WantedHook {
+/** Returns the hook that a creation asks for. */
+export function toNewHook(body: BodyOf<typeof createHook>): NewHook {
   return {
     type: body.type,
     config: body.config,

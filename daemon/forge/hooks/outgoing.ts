@@ -1,10 +1,11 @@
 import { createHash, createHmac } from "node:crypto";
+import { z } from "zod";
 import type { ForgeHook } from "../../../storage/tables/forge/hooks/hooks.ts";
 import { toChatBody } from "./chat-formats.ts";
 import { toChatMessage } from "./chat-message.ts";
 import type { HookTarget } from "./targets.ts";
 
-/** What goes over the wire. `signed` is the text that signatures are made of. */
+/** The request of a delivery. `signed` is the text that signatures are made of. */
 export interface Outgoing {
   readonly url: string;
   readonly method: "POST" | "PUT";
@@ -15,7 +16,7 @@ export interface Outgoing {
 
 const JSON_TYPE = "application/json";
 
-/** A delivery in the form that the hook's kind takes; undefined when the kind has nothing to say about the event. */
+/** Returns the request in the form of the hook's kind; undefined if the kind does not receive the event. */
 export function toOutgoing(
   hook: ForgeHook,
   { url, secret }: HookTarget,
@@ -23,17 +24,17 @@ export function toOutgoing(
   now: number,
 ): Outgoing | undefined {
   if (hook.kind === "gitea" || hook.kind === "gogs") return toPlain(hook.contentType, url, payload);
-  const facts = JSON.parse(payload) as Record<string, unknown>;
-  if (hook.kind === "packagist") return toPackagist(url, event, facts);
-  const message = toChatMessage(event, facts);
+  const value: unknown = JSON.parse(payload);
+  if (hook.kind === "packagist") return toPackagist(url, event, value);
+  const message = toChatMessage(event, value);
   if (message === undefined) return undefined;
   const made = toChatBody(hook.kind, message, hook.slack);
   const signedBody =
-    hook.kind === "feishu" && secret !== "" ? { ...feishuProof(secret, now), ...made } : made;
+    hook.kind === "feishu" && secret !== "" ? { ...toFeishuSignature(secret, now), ...made } : made;
   const body = JSON.stringify(signedBody, undefined, 2);
   if (hook.kind !== "matrix")
     return { url, method: "POST", contentType: JSON_TYPE, body, signed: body };
-  // A room takes an event once per transaction id, so a repeated try shows up once.
+  // A Matrix room accepts an event once per transaction id, so a retry is idempotent.
   const transaction = createHash("sha1").update(payload).digest("hex");
   const address = `${url.replace(/\/+$/, "")}/${transaction}`;
   return { url: address, method: "PUT", contentType: JSON_TYPE, body, signed: body };
@@ -46,20 +47,18 @@ function toPlain(contentType: "json" | "form", url: string, payload: string): Ou
   return { ...rest, contentType: "application/x-www-form-urlencoded", body };
 }
 
-/** Packagist wants to know which repository to read again, after pushes only. */
-function toPackagist(
-  url: string,
-  event: string,
-  facts: Record<string, unknown>,
-): Outgoing | undefined {
+const packagistSchema = z.object({ repository: z.object({ html_url: z.string() }) });
+
+/** Packagist receives the address of the repository to read again, after pushes only. */
+function toPackagist(url: string, event: string, payload: unknown): Outgoing | undefined {
   if (event !== "push") return undefined;
-  const repository = facts["repository"] as { readonly html_url: string };
+  const { repository } = packagistSchema.parse(payload);
   const body = JSON.stringify({ repository: { url: repository.html_url } }, undefined, 2);
   return { url, method: "POST", contentType: JSON_TYPE, body, signed: body };
 }
 
-/** Feishu's own proof: the time in seconds, and a key made of it and the secret that signs nothing. */
-function feishuProof(secret: string, now: number) {
+/** Feishu's own signature: an HMAC of nothing, whose key is the time in seconds and the secret. */
+function toFeishuSignature(secret: string, now: number) {
   const timestamp = String(Math.floor(now / 1000));
   const sign = createHmac("sha256", `${timestamp}\n${secret}`).update("").digest("base64");
   return { timestamp, sign };

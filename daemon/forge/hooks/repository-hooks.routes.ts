@@ -17,7 +17,7 @@ import {
   toDeliveryView,
   toHookChanges,
   toHookView,
-  toWantedHook,
+  toNewHook,
 } from "./hooks.view.ts";
 
 /** Routes of the hooks of repositories and of what they delivered. */
@@ -31,9 +31,7 @@ export function repositoryHookRoutes({ hooks, log, ofRepositories }: ForgeHooks)
     }),
     handle(createRepositoryHook, async ({ caller, params, body }) => ({
       status: 201,
-      body: toHookView(
-        await hooks.create(await open(params, caller, "/hooks"), toWantedHook(body)),
-      ),
+      body: toHookView(await hooks.create(await open(params, caller, "/hooks"), toNewHook(body))),
     })),
     handle(getRepositoryHook, async ({ caller, params }) => ({
       status: 200,

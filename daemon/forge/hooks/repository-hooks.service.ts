@@ -1,6 +1,7 @@
 import type { Database } from "../../../storage/engine/database.ts";
 import { insertDelivery } from "../../../storage/tables/forge/hooks/deliveries.ts";
 import { findHook } from "../../../storage/tables/forge/hooks/hooks.ts";
+import type { HookId } from "../../../storage/tables/forge/ids.ts";
 import { isRefName } from "../../contract/forge/repositories/rules.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import type { ForgeCaller } from "../caller.ts";
@@ -29,7 +30,7 @@ export interface RepositoryHooks {
    * An empty `ref` is the default branch; without commits nothing is delivered. Throws `not_found` for an unknown ref.
    */
   test(
-    path: RepositoryPath & { readonly id: number },
+    path: RepositoryPath & { readonly id: HookId },
     ref: string,
     caller: ForgeCaller,
   ): Promise<void>;

@@ -1,17 +1,20 @@
+import { z } from "zod";
 import type { SealAgain, Sealer } from "../../../storage/keys/keyring.ts";
+import type { HookId } from "../../../storage/tables/forge/ids.ts";
 
-/** Where a hook sends to, and what it proves itself with. Texts are empty when there is none. */
-export interface HookTarget {
-  readonly url: string;
-  readonly secret: string;
-  readonly authorizationHeader: string;
-}
+const targetSchema = z.object({
+  url: z.string(),
+  secret: z.string(),
+  authorizationHeader: z.string(),
+});
+/** Where a hook sends to, and its credentials. Texts are empty if they were not given. */
+export type HookTarget = Readonly<z.output<typeof targetSchema>>;
 
-/** Targets as they lie in the database: sealed, and of use in the row of their hook only. */
+/** Seals targets for the row of their hook: one that is copied to another row does not open. */
 export interface Targets {
-  seal(hookId: number, target: HookTarget): string;
+  seal(hookId: HookId, target: HookTarget): string;
   /** @throws SealError */
-  open(hook: { readonly id: number; readonly sealedTarget: string }): HookTarget;
+  open(hook: { readonly id: HookId; readonly sealedTarget: string }): HookTarget;
 }
 
 const PURPOSE = "forge hook target";
@@ -20,11 +23,11 @@ export function createTargets(sealer: Sealer): Targets {
   return {
     seal: (hookId, target) => sealer.seal(PURPOSE, JSON.stringify(target), contextOf(hookId)),
     open: ({ id, sealedTarget }) =>
-      JSON.parse(sealer.openText(PURPOSE, sealedTarget, contextOf(id))) as HookTarget,
+      targetSchema.parse(JSON.parse(sealer.openText(PURPOSE, sealedTarget, contextOf(id)))),
   };
 }
 
-/** The sealed target of a hook, sealed again. */
+/** Reseals the target of a hook, as a rotation of the master key needs it. */
 export function sealTargetAgain(sealed: string, hookId: number | string, again: SealAgain): string {
   return again(PURPOSE, sealed, contextOf(hookId));
 }

@@ -86,8 +86,11 @@ export const hookEditShape = z.object({
 /** Croft's own: nobody can read the header back, so a client that changes something else could only lose it. */
 export const hookEditQuery = z.object({ keep_authorization_header: queryFlag });
 
-const hookParams = z.object({ id: pathInteger });
-const deliveryParams = z.object({ id: pathInteger, delivery_id: pathInteger });
+const hookParams = z.object({ id: pathInteger.brand<"HookId">() });
+const deliveryParams = z.object({
+  id: pathInteger.brand<"HookId">(),
+  delivery_id: pathInteger.brand<"DeliveryId">(),
+});
 
 export const listHooks = endpoint({
   name: "forge.admin.hooks.list",

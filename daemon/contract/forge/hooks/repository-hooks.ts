@@ -15,8 +15,8 @@ import { repositoryParams } from "../repositories/repositories.ts";
 // Hooks of one repository, for those who administer it: those made here, and its copies of default hooks.
 
 const gate = forgeUser("repository");
-const hookParams = repositoryParams.extend({ id: pathInteger });
-const deliveryParams = hookParams.extend({ delivery_id: pathInteger });
+const hookParams = repositoryParams.extend({ id: pathInteger.brand<"HookId">() });
+const deliveryParams = hookParams.extend({ delivery_id: pathInteger.brand<"DeliveryId">() });
 const refusals = { ...signedInReplies, 404: apiError } as const;
 
 export const listRepositoryHooks = endpoint({

@@ -1,12 +1,15 @@
+import { z } from "zod";
 import type { Queries, Row, Transaction } from "../../../engine/database.ts";
+import { jsonColumn } from "../../json-column.ts";
+import type { DeliveryId, HookId } from "../ids.ts";
 
 export type DeliveryState = "waiting" | "delivered" | "failed";
 
-/** A delivery without its bodies. Times are epoch milliseconds; those of tries are of the newest. */
+/** A delivery without its bodies. Times are epoch milliseconds; `attemptedAt` and what follows are of the latest attempt. */
 export interface HookDelivery {
-  readonly id: number;
-  readonly hookId: number;
-  /** The same for every try. */
+  readonly id: DeliveryId;
+  readonly hookId: HookId;
+  /** The same for every attempt. */
   readonly uuid: string;
   /** The event's word, such as `push`. */
   readonly event: string;
@@ -21,8 +24,10 @@ export interface HookDelivery {
   readonly error: string | undefined;
 }
 
-/** Headers by name as they went over the wire. */
-export type HeaderRecord = Readonly<Record<string, string>>;
+const headersSchema = z.record(z.string(), z.string());
+const headersColumn = jsonColumn(headersSchema);
+/** Headers by name as they were sent or received. */
+export type HeaderRecord = Readonly<z.output<typeof headersSchema>>;
 
 /** A delivery with what was sent and what came back. */
 export interface HookDeliveryDetails extends HookDelivery {
@@ -33,8 +38,8 @@ export interface HookDeliveryDetails extends HookDelivery {
   readonly responseBody: string | undefined;
 }
 
-/** What one try came to. */
-export type DeliveryTry = Pick<
+/** The result of one attempt. */
+export type DeliveryAttempt = Pick<
   HookDeliveryDetails,
   | "state"
   | "attempts"
@@ -48,12 +53,12 @@ export type DeliveryTry = Pick<
   | "error"
 >;
 
-/** Adds a delivery that waits; returns its id. */
+/** Adds a waiting delivery and returns its id. */
 export async function insertDelivery(
   tx: Transaction,
   delivery: Pick<HookDeliveryDetails, "hookId" | "uuid" | "event" | "payload" | "isRedelivery">,
-): Promise<number> {
-  const row = await tx.get<{ id: number }>(
+): Promise<DeliveryId> {
+  const row = await tx.get<{ id: DeliveryId }>(
     `INSERT INTO forge_hook_deliveries
        (hook_id, uuid, event, payload, is_redelivery, state, attempts, created_at, next_attempt_at)
      VALUES (?, ?, ?, ?, ?, 'waiting', 0, ?, ?) RETURNING id`,
@@ -70,9 +75,13 @@ export async function insertDelivery(
   return row.id;
 }
 
-/** Writes down what a try came to. */
-export async function recordTry(tx: Transaction, id: number, what: DeliveryTry): Promise<void> {
-  const before = await tx.get<{ hook_id: number; state: DeliveryState }>(
+/** Records the result of an attempt. */
+export async function recordAttempt(
+  tx: Transaction,
+  id: DeliveryId,
+  what: DeliveryAttempt,
+): Promise<void> {
+  const before = await tx.get<{ hook_id: HookId; state: DeliveryState }>(
     "SELECT hook_id, state FROM forge_hook_deliveries WHERE id = ?",
     id,
   );
@@ -100,7 +109,7 @@ export async function recordTry(tx: Transaction, id: number, what: DeliveryTry):
 
 export async function findDelivery(
   db: Queries,
-  id: number,
+  id: DeliveryId,
 ): Promise<HookDeliveryDetails | undefined> {
   const row = await db.get<DetailsRow>(
     `SELECT ${columns}, payload, request_headers, response_headers, response_body
@@ -113,7 +122,7 @@ export async function findDelivery(
 /** A page of a hook's deliveries, newest first, and the count of all; of one state when it is given. */
 export async function listDeliveries(
   db: Queries,
-  hookId: number,
+  hookId: HookId,
   state: DeliveryState | undefined,
   window: { readonly limit: number; readonly offset: number },
 ): Promise<{ readonly deliveries: readonly HookDelivery[]; readonly total: number }> {
@@ -140,10 +149,10 @@ export async function listDeliveries(
   return { deliveries: rows.map(toDelivery), total };
 }
 
-/** Forgets deliveries made before a time, but none that still waits. */
+/** Deletes finished deliveries made before a time (epoch milliseconds). Returns how many. */
 export async function deleteDeliveriesBefore(tx: Transaction, before: number): Promise<number> {
   const old = "FROM forge_hook_deliveries WHERE state <> 'waiting' AND created_at < ?";
-  const counted = await tx.all<{ hook_id: number; state: DeliveryState; deliveries: number }>(
+  const counted = await tx.all<{ hook_id: HookId; state: DeliveryState; deliveries: number }>(
     `SELECT hook_id, state, COUNT(*) AS deliveries ${old} GROUP BY hook_id, state`,
     before,
   );
@@ -154,7 +163,7 @@ export async function deleteDeliveriesBefore(tx: Transaction, before: number): P
 
 async function adjustTotal(
   tx: Transaction,
-  hookId: number,
+  hookId: HookId,
   state: DeliveryState,
   by: number,
 ): Promise<void> {
@@ -168,8 +177,8 @@ async function adjustTotal(
 }
 
 interface DeliveryRow extends Row {
-  id: number;
-  hook_id: number;
+  id: DeliveryId;
+  hook_id: HookId;
   uuid: string;
   event: string;
   is_redelivery: number;
@@ -227,5 +236,5 @@ function toJson(headers: HeaderRecord | undefined): string | null {
 }
 
 function fromJson(text: string | null): HeaderRecord | undefined {
-  return text === null ? undefined : (JSON.parse(text) as HeaderRecord);
+  return text === null ? undefined : headersColumn.parse(text);
 }

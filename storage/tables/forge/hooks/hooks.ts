@@ -1,18 +1,25 @@
+import { z } from "zod";
 import type { Queries, Row, Transaction } from "../../../engine/database.ts";
+import { jsonColumn } from "../../json-column.ts";
+import type { HookId } from "../ids.ts";
 
 export type HookScope = "system" | "default" | "repository";
 
-/** What a hook of the kind slack says about its messages. */
-export interface SlackFacts {
-  readonly channel: string;
-  readonly username: string;
-  readonly iconUrl: string;
-  readonly color: string;
-}
+const slackOptionsSchema = z.object({
+  channel: z.string(),
+  username: z.string(),
+  iconUrl: z.string(),
+  color: z.string(),
+});
+/** How the messages of a Slack hook look. */
+export type SlackOptions = Readonly<z.output<typeof slackOptionsSchema>>;
+
+const slackColumn = jsonColumn(slackOptionsSchema);
+const eventsColumn = jsonColumn(z.array(z.string()));
 
 /** A hook. Times are epoch milliseconds. */
 export interface ForgeHook {
-  readonly id: number;
+  readonly id: HookId;
   readonly scope: HookScope;
   /** Undefined for system and default hooks, and for a copy whose repository is gone. */
   readonly repositoryId: number | undefined;
@@ -23,7 +30,7 @@ export interface ForgeHook {
   readonly contentType: "json" | "form";
   readonly events: readonly string[];
   readonly branchFilter: string;
-  readonly slack: SlackFacts | undefined;
+  readonly slack: SlackOptions | undefined;
   readonly isActive: boolean;
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -35,13 +42,13 @@ export type ForgeHookChanges = Pick<
   "name" | "sealedTarget" | "contentType" | "events" | "branchFilter" | "slack" | "isActive"
 >;
 
-/** Adds a hook; `seal` is told its id and returns the sealed target. */
+/** Adds a hook. `seal` returns the sealed target for its id. */
 export async function insertHook(
   tx: Transaction,
   hook: NewForgeHook,
-  seal: (id: number) => string,
+  seal: (id: HookId) => string,
 ): Promise<ForgeHook> {
-  const row = await tx.get<{ id: number }>(
+  const row = await tx.get<{ id: HookId }>(
     `INSERT INTO forge_hooks
        (scope, repository_id, kind, name, sealed_target, content_type, events, branch_filter, slack, is_active,
         created_at, updated_at)
@@ -64,10 +71,10 @@ export async function insertHook(
   return { ...hook, id: row.id, sealedTarget, createdAt: tx.now, updatedAt: tx.now };
 }
 
-/** Replaces what can be changed about a hook. */
+/** Replaces all members of a hook that can change. */
 export async function updateHook(
   tx: Transaction,
-  id: number,
+  id: HookId,
   hook: ForgeHookChanges,
 ): Promise<void> {
   await tx.run(
@@ -86,11 +93,11 @@ export async function updateHook(
 }
 
 /** Removes a hook with its deliveries. */
-export async function deleteHook(tx: Transaction, id: number): Promise<void> {
+export async function deleteHook(tx: Transaction, id: HookId): Promise<void> {
   await tx.run("DELETE FROM forge_hooks WHERE id = ?", id);
 }
 
-export async function findHook(db: Queries, id: number): Promise<ForgeHook | undefined> {
+export async function findHook(db: Queries, id: HookId): Promise<ForgeHook | undefined> {
   const row = await db.get<HookRow>(`SELECT ${columns} FROM forge_hooks WHERE id = ?`, id);
   return row && toHook(row);
 }
@@ -138,7 +145,7 @@ export async function countHooksOfRepository(db: Queries, repositoryId: number):
   return row?.total ?? 0;
 }
 
-/** The active hooks that may fire for something that happens: the system's, and those of the repository if there is one. */
+/** Returns the active hooks that an event may concern: the system hooks, and those of the repository if there is one. */
 export async function listFiringHooks(
   db: Queries,
   repositoryId: number | undefined,
@@ -164,7 +171,7 @@ export async function listDefaultHooks(db: Queries): Promise<ForgeHook[]> {
   return rows.map(toHook);
 }
 
-/** Removes the copies whose repository is gone and which have nothing left to deliver. */
+/** Deletes copies of default hooks whose repository is gone, once nothing waits for delivery. Returns how many. */
 export async function deleteOrphanedHooks(db: Queries): Promise<number> {
   const { changes } = await db.run(
     `DELETE FROM forge_hooks WHERE scope = 'repository' AND repository_id IS NULL AND NOT EXISTS (
@@ -174,7 +181,7 @@ export async function deleteOrphanedHooks(db: Queries): Promise<number> {
 }
 
 interface HookRow extends Row {
-  id: number;
+  id: HookId;
   scope: HookScope;
   repository_id: number | null;
   kind: string;
@@ -202,9 +209,9 @@ function toHook(row: HookRow): ForgeHook {
     name: row.name,
     sealedTarget: row.sealed_target,
     contentType: row.content_type,
-    events: JSON.parse(row.events) as string[],
+    events: eventsColumn.parse(row.events),
     branchFilter: row.branch_filter,
-    slack: row.slack === null ? undefined : (JSON.parse(row.slack) as SlackFacts),
+    slack: row.slack === null ? undefined : slackColumn.parse(row.slack),
     isActive: row.is_active === 1,
     createdAt: row.created_at,
     updatedAt: row.updated_at,

@@ -9,6 +9,7 @@ import type {
   OutboundRequest,
 } from "../../../../../daemon/outbound/guarded-request.ts";
 import type { Database } from "../../../../../storage/engine/database.ts";
+import type { HookId } from "../../../../../storage/tables/forge/ids.ts";
 import { createKeyring } from "../../../../../storage/keys/keyring.ts";
 import { listJobs } from "../../../../../storage/tables/common/jobs.ts";
 import { openTestDatabase } from "../../../../support/storage/database.ts";
@@ -74,7 +75,7 @@ afterEach(async () => {
   await db.close();
 });
 
-async function addHook(changes: Record<string, unknown> = {}): Promise<number> {
+async function addHook(changes: Record<string, unknown> = {}): Promise<HookId> {
   const { hook } = await forge.hooks.create("instance", {
     type: "gitea",
     config: { url: "http://receiver.example/", content_type: "json", is_system_webhook: "true" },
@@ -100,7 +101,7 @@ const happen = (ref?: string) =>
 
 const password = { scope: undefined };
 
-async function entryOf(hookId: number) {
+async function entryOf(hookId: HookId) {
   const { deliveries } = await forge.log.list("instance", hookId, {
     state: "",
     page: 1,
@@ -296,6 +297,40 @@ describe("who is told", () => {
     now += HOUR;
     expect(await forge.log.prune(now)).toBe(1);
     expect(await entryOf(id)).toMatchObject({ state: "waiting" });
+  });
+});
+
+describe("stored data", () => {
+  test("a job whose payload does not fit its schema is dead-lettered at once", async () => {
+    await db.transaction((tx) =>
+      queue.enqueue(tx, { kind: "forge.hooks.deliver", payload: { deliveryId: "1" } }),
+    );
+    await queue.runDue();
+    const window = { limit: 10, offset: 0 };
+    expect(await listJobs(db, { state: "dead" }, window)).toMatchObject([{ attempts: 1 }]);
+    expect(sent).toEqual([]);
+  });
+
+  test.each([
+    ["events", '{"push":true}'],
+    ["events", "push"],
+    ["slack", '{"channel":1}'],
+  ])("a hook whose column %s contains %s is not read as a hook", async (column, text) => {
+    const id = await addHook();
+    await db.run(`UPDATE forge_hooks SET ${column} = ? WHERE id = ?`, text, id);
+    await expect(forge.hooks.get("instance", id)).rejects.toThrow();
+  });
+
+  test("a delivery whose headers are no record of texts is not read as a delivery", async () => {
+    const id = await addHook();
+    await happen();
+    await queue.runDue();
+    const entry = await entryOf(id);
+    await db.run(
+      `UPDATE forge_hook_deliveries SET request_headers = '{"A":1}' WHERE id = ?`,
+      entry.id,
+    );
+    await expect(entryOf(id)).rejects.toThrow();
   });
 });
 

@@ -35,7 +35,7 @@ const push = {
 
 function outgoing(kind: string, event: string, payload: object, secret = "") {
   const hook: ForgeHook = {
-    id: 1,
+    id: 1 as ForgeHook["id"],
     scope: "system",
     repositoryId: undefined,
     kind,

@@ -1,3 +1,4 @@
+import type { DeliveryId, HookId } from "../../../../../storage/tables/forge/ids.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Database } from "../../../../../storage/engine/database.ts";
 import {
@@ -5,7 +6,7 @@ import {
   type DeliveryState,
   insertDelivery,
   listDeliveries,
-  recordTry,
+  recordAttempt,
 } from "../../../../../storage/tables/forge/hooks/deliveries.ts";
 import { deleteHook, insertHook } from "../../../../../storage/tables/forge/hooks/hooks.ts";
 import { openTestDatabase } from "../../../../support/storage/database.ts";
@@ -15,9 +16,9 @@ const states = ["waiting", "delivered", "failed"] as const;
 
 describe.each(["sqlite", "postgres"] as const)("deliveries on %s", (engine) => {
   let db: Database;
-  let hookId: number;
+  let hookId: HookId;
   let now = 0;
-  const made: { id: number; state: DeliveryState; at: number }[] = [];
+  const made: { id: DeliveryId; state: DeliveryState; at: number }[] = [];
 
   beforeAll(async () => {
     db = await openTestDatabase({ engine, clock: () => now });
@@ -39,7 +40,7 @@ describe.each(["sqlite", "postgres"] as const)("deliveries on %s", (engine) => {
       const state = states[index % 3] ?? "waiting";
       const id = await db.transaction(async (tx) => {
         const delivery = { uuid: `u${index}`, event: "push", payload: "{}", isRedelivery: false };
-        await insertDelivery(tx, { ...delivery, hookId: 1, uuid: `other${index}` });
+        await insertDelivery(tx, { ...delivery, hookId: 1 as HookId, uuid: `other${index}` });
         return insertDelivery(tx, { ...delivery, hookId });
       });
       // A first try that is to be repeated, then how it ended.
@@ -49,9 +50,9 @@ describe.each(["sqlite", "postgres"] as const)("deliveries on %s", (engine) => {
   });
   afterAll(() => db.close());
 
-  const end = (id: number, state: DeliveryState) =>
+  const end = (id: DeliveryId, state: DeliveryState) =>
     db.transaction((tx) =>
-      recordTry(tx, id, {
+      recordAttempt(tx, id, {
         state,
         attempts: 1,
         attemptedAt: tx.now,
