@@ -1,11 +1,9 @@
 import { Readable } from "node:stream";
-import type { Dispatcher } from "undici";
 import { CliError } from "../errors.ts";
 import type { Service } from "../profile/credentials.ts";
 import { multipartLength, multipartStream } from "./multipart.ts";
 import { toFailure } from "./outcomes.ts";
-import { type IncomingAnswer, type OutgoingRequest, proxyOf, toNetworkError } from "./transport.ts";
-import type { Trust } from "./trust.ts";
+import type { IncomingAnswer, Transport } from "./transport.ts";
 import { parseJson } from "./vault-session.ts";
 
 /** A file to send as the last part of a form. */
@@ -37,28 +35,24 @@ export interface ByteDownload {
 interface StreamRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly trust: Trust;
   readonly signal: AbortSignal;
 }
 
 /** Opens a download. @throws CliError for every answer but a success, except 401, which is given back for a renewal. */
 export async function openDownload(
-  request: StreamRequest & { readonly service: Service },
+  transport: Transport,
+  { service, ...request }: StreamRequest & { readonly service: Service },
 ): Promise<ByteDownload & { readonly body?: Buffer }> {
-  const answer = await send(request, "GET", undefined);
-  const headers = answer.headers as ByteDownload["headers"];
-  const status = answer.statusCode;
+  const opened = await transport.open({ ...request, method: "GET", body: undefined });
+  const { status, headers, stream } = opened;
   if (status >= 200 && status < 300) {
     const length = headers["content-length"];
     const size = typeof length === "string" ? Number(length) : undefined;
-    // Whoever reads the stream is told of its end; one that is given up unread must not end the process.
-    answer.body.on("error", () => undefined);
-    return { status, headers, size, stream: answer.body };
+    return { status, headers, size, stream };
   }
-  const body = Buffer.from(await answer.body.arrayBuffer());
+  const body = Buffer.concat(await Array.fromAsync(stream as AsyncIterable<Buffer>));
   if (status === 401) return { status, headers, size: undefined, stream: Readable.from([]), body };
-  throw downloadFailure(request.service, status, headers, body);
+  throw downloadFailure(service, status, headers, body);
 }
 
 /** The failure that a refused download amounts to. */
@@ -84,16 +78,17 @@ export function downloadFailure(
 
 /** Sends a form with a file and reads the answer whole. What goes wrong with the file itself is thrown as it is. */
 export async function sendUpload(
+  transport: Transport,
   request: StreamRequest & {
     readonly method: string;
     readonly form: ByteUpload;
     readonly boundary: string;
   },
 ): Promise<IncomingAnswer> {
-  const { form, boundary } = request;
+  const { form, boundary, ...rest } = request;
   const length = multipartLength(form, boundary);
   const headers = {
-    ...request.headers,
+    ...rest.headers,
     "Content-Type": `multipart/form-data; boundary=${boundary}`,
     ...(length === undefined ? {} : { "Content-Length": String(length) }),
   };
@@ -102,7 +97,7 @@ export async function sendUpload(
     objectMode: false,
   });
   try {
-    return await toWhole(await send({ ...request, headers }, request.method, body));
+    return await transport.send({ ...rest, headers, body });
   } catch (error) {
     // The connection broke off because there was nothing more to send.
     throw request.signal.aborted ? error : (failures[0] ?? error);
@@ -120,73 +115,4 @@ async function* noting(
     failures.push(error);
     throw error;
   }
-}
-
-/** A request of text through the proxy of the environment. */
-export async function sendThroughProxy(
-  request: OutgoingRequest,
-  env: StreamRequest["env"],
-  trust: Trust,
-): Promise<IncomingAnswer> {
-  return toWhole(await send({ ...request, env, trust }, request.method, request.body));
-}
-
-async function toWhole(answer: Dispatcher.ResponseData): Promise<IncomingAnswer> {
-  return {
-    status: answer.statusCode,
-    headers: answer.headers,
-    body: Buffer.from(await answer.body.arrayBuffer()),
-  };
-}
-
-/** A provider may need long to take in the last byte of an upload. */
-const answerTimeoutMs = 10 * 60_000;
-const silenceMs = 2 * 60_000;
-
-/**
- * One request over undici's own client, one connection for it. `fetch` would drop the body of a 205 and cannot send
- * a length with a stream; the whole package takes twice as long to load as these two parts.
- */
-async function send(
-  { url, headers, env, trust, signal }: StreamRequest,
-  method: string,
-  body: Readable | string | Uint8Array | undefined,
-): Promise<Dispatcher.ResponseData> {
-  const address = new URL(url);
-  const dispatcher = await createDispatcher(address, env, trust);
-  const { default: request } = await import("undici/lib/api/api-request.js");
-  try {
-    const answer = await request.call(dispatcher, {
-      path: `${address.pathname}${address.search}`,
-      origin: address.origin,
-      method: method as Dispatcher.HttpMethod,
-      headers,
-      body: body ?? null,
-      signal,
-      headersTimeout: answerTimeoutMs,
-      bodyTimeout: silenceMs,
-    });
-    // Waits for the body, then gives the connection up, so that the process can end.
-    dispatcher.close().catch(() => undefined);
-    return answer;
-  } catch (error) {
-    await dispatcher.destroy();
-    throw toNetworkError(error, address, signal);
-  }
-}
-
-async function createDispatcher(
-  address: URL,
-  env: StreamRequest["env"],
-  trust: Trust,
-): Promise<Dispatcher> {
-  const proxy = proxyOf(address, env);
-  const secureContext = address.protocol === "https:" ? await trust() : undefined;
-  const tls = secureContext === undefined ? {} : { secureContext };
-  if (proxy !== undefined) {
-    const { ProxyAgent } = await import("undici");
-    return new ProxyAgent({ uri: proxy, requestTls: tls });
-  }
-  const { default: Client } = await import("undici/lib/dispatcher/client.js");
-  return new Client(address.origin, { connect: tls });
 }

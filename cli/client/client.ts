@@ -100,12 +100,14 @@ const cookieRoutes: ReadonlySet<string> = new Set([
 
 const refreshPath = "/api/auth/refresh";
 
-export function createClient(cli: CliContext, transport?: Transport): Client {
+export function createClient(
+  cli: CliContext,
+  transport: Transport = createTransport(cli.system, createTrust(cli)),
+): Client {
   const { system, signal } = cli;
-  const trust = createTrust(cli);
-  const sendRaw = transport ?? createTransport(system, trust);
+
   const authorizer = createAuthorizer(cli, (address, cookie) =>
-    sendRaw({
+    transport.send({
       method: "POST",
       url: `${address}${refreshPath}`,
       headers: { ...clientHeaders, Accept: "application/json", Cookie: cookie },
@@ -147,11 +149,9 @@ export function createClient(cli: CliContext, transport?: Transport): Client {
       const service = serviceOf(operation);
       const { downloadFailure, openDownload } = await import("./bytes.ts");
       const answer = await withRenewal(service, undefined, async (headers) =>
-        openDownload({
+        openDownload(transport, {
           url: `${await authorizer.address()}${path}`,
           headers: { ...clientHeaders, Accept: "*/*", ...options.headers, ...headers },
-          env: system.env,
-          trust,
           signal: options.signal === undefined ? signal : AbortSignal.any([signal, options.signal]),
           service,
         }),
@@ -171,12 +171,10 @@ export function createClient(cli: CliContext, transport?: Transport): Client {
       });
       const { sendUpload } = await import("./bytes.ts");
       const answer = await withRenewal(serviceOf(operation), form.canRestart, async (headers) =>
-        sendUpload({
+        sendUpload(transport, {
           method: operation.method,
           url: `${await authorizer.address()}${path}`,
           headers: { ...clientHeaders, Accept: "application/json", ...headers },
-          env: system.env,
-          trust,
           signal,
           form,
           boundary: Buffer.from(system.random(16)).toString("hex"),
@@ -201,7 +199,13 @@ export function createClient(cli: CliContext, transport?: Transport): Client {
     async probe(path) {
       const url = await authorizer.address();
       const headers = { ...clientHeaders, Accept: "*/*" };
-      return sendRaw({ method: "GET", url: `${url}${path}`, headers, body: undefined, signal });
+      return transport.send({
+        method: "GET",
+        url: `${url}${path}`,
+        headers,
+        body: undefined,
+        signal,
+      });
     },
   };
   return client;
@@ -221,7 +225,7 @@ export function createClient(cli: CliContext, transport?: Transport): Client {
         ? await authorizer.vaultSession.cookie()
         : undefined;
     const sendTo = (to: string, signed: Readonly<Record<string, string>>) =>
-      sendRaw({
+      transport.send({
         method,
         url: `${url}${to}`,
         headers: {

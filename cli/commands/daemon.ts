@@ -144,7 +144,7 @@ async function runDaemonWait(
   cli: CliContext,
   { timeoutSeconds }: DaemonWaitOptions,
 ): Promise<void> {
-  const send = createTransport(cli.system, () => createTrust(cli)());
+  const { send } = createTransport(cli.system, () => createTrust(cli)());
   const deadline = cli.clock() + timeoutSeconds * 1000;
   for (;;) {
     const target = await findTarget(cli);

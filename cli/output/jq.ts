@@ -4,8 +4,9 @@ import { compileSmallJq, JqTypeError } from "./small-jq.ts";
 
 /**
  * Evaluates a jq expression and prints as `jq -r` does: strings bare and sanitized, everything else as JSON on one line.
- * The small evaluator answers common expressions; the real engine is loaded for all others and for type errors, and run
- * by `compute`, since an expression may have no end.
+ * The small evaluator answers common expressions, because loading the engine takes 71 ms of CPU time where the whole
+ * command takes 49. The engine answers all others and words type errors; `compute` runs it, since an expression may not
+ * end.
  */
 export async function applyJq(
   expression: string,
@@ -38,10 +39,10 @@ function toPrinted(document: string): string {
   return sanitizeText(JSON.parse(document) as string);
 }
 
-/** Refuses what is no jq expression, before a command has done what its output would be made of. */
+/** Refuses an invalid jq expression before the command does anything. @throws CliError `usage` */
 export async function assertJq(expression: string): Promise<void> {
   if (compileSmallJq(expression) !== undefined) return;
-  // Parsed and not run: on its own it may fail of what it is given, or have no end.
+  // Parsed and not run: with this input it might fail, or not end.
   await runEngine("null", `if false then (${expression}\n) else empty end`, []);
 }
 

@@ -103,7 +103,7 @@ describe("a request", () => {
     expect(ran).toMatchObject({ code: 10, out: "" });
     expect(ran.error()).toMatchObject({
       code: "daemon_unreachable",
-      message: "cannot reach the daemon at http://127.0.0.1:9: nothing listens there",
+      message: "cannot reach the daemon at http://127.0.0.1:9: connection refused",
       hint: '"croft serve" starts it',
     });
   });
@@ -115,7 +115,7 @@ describe("a request", () => {
     const ran = await runCli(["admin", "user", "list", "--json"], { home: home.path });
     expect(ran.code).toBe(10);
     expect(ran.error()).toMatchObject({
-      message: expect.stringMatching(/^cannot reach .*: what listens there does not speak https/),
+      message: expect.stringMatching(/^cannot reach .*: TLS handshake failed/),
       hint: "check the address with --url, CROFT_URL or the profile",
     });
   });

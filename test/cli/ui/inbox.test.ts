@@ -535,7 +535,7 @@ describe("trouble", () => {
       ["notification", "inbox"],
       { home: home.path },
       async (screen) => {
-        await screen.sees("Cannot reach the daemon at http://127.0.0.1:9: nothing listens there.");
+        await screen.sees("Cannot reach the daemon at http://127.0.0.1:9: connection refused.");
         await screen.press("q", '"croft serve" starts it.');
       },
     );

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { sendUpload } from "../../../../../cli/client/bytes.ts";
+import { createTransport } from "../../../../../cli/client/transport.ts";
 import { openSource } from "../../../../../cli/commands/vault/item/send-file.ts";
 import { createContext } from "../../../../../cli/context.ts";
 import { neverStopping } from "../../../../../cli/report.ts";
@@ -229,11 +230,10 @@ describe("files", () => {
     await inWork({}, [], async ({ seen }) => {
       expect(seen).toEqual([]);
       await using daemon = await fakeDaemon({ "POST /up": { body: {} } });
-      const sending = sendUpload({
-        trust: async () => undefined,
+      const transport = createTransport(fakeSystem({ home: "/nowhere" }), async () => undefined);
+      const sending = sendUpload(transport, {
         url: `${daemon.url}/up`,
         headers: {},
-        env: {},
         signal: new AbortController().signal,
         method: "POST",
         boundary: "b",
