@@ -36,10 +36,10 @@ await measureChanges();
 /** Over HTTP, on the built daemon: cold against uncached, many at once, a large upload. */
 async function measureTransfers(): Promise<void> {
   await using home = await makeHome();
-  const files = join(home.home, "files");
+  const files = join(home.home, "files", "mira");
   await mkdir(files, { recursive: true });
   const daemon = await home.serve({
-    CROFT_LOCAL_ROOTS: files,
+    CROFT_LOCAL_ROOTS: join(home.home, "files"),
     CROFT_ACCESS_TOKEN_SECONDS: "86400",
     CROFT_BYTE_CACHE_BYTES: String(4096 * MIB),
   });

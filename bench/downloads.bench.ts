@@ -36,7 +36,7 @@ if (nginx === undefined || (await findProgram("wrk")) === undefined) {
 
 async function measure(nginxProgram: string): Promise<void> {
   await using home = await makeHome();
-  const papers = join(home.home, "files", "Papers");
+  const papers = join(home.home, "files", "mira", "Papers");
   await mkdir(papers, { recursive: true });
   for (const { name, bytes } of SIZES)
     await writeFile(join(papers, `${name}.bin`), randomBytes(bytes));

@@ -65,3 +65,27 @@ export const connectionColumns: readonly Column<WireConnection>[] = [
   { header: "created", cell: ({ created_at: createdAt }) => time(createdAt) },
   { header: "id", cell: ({ id }) => id },
 ];
+
+type Capabilities = NonNullable<WireConnection["capabilities"]>;
+
+/** What a storage can really do, line by line. */
+export const capabilityColumns: readonly Column<Capabilities>[] = [
+  { header: "create only", cell: (one) => one.create_only },
+  { header: "rename", cell: (one) => one.rename },
+  { header: "move", cell: (one) => one.move },
+  { header: "delete precondition", cell: (one) => one.delete_precondition },
+  { header: "trash", cell: (one) => one.trash },
+  { header: "range", cell: (one) => one.range },
+  { header: "quota", cell: (one) => one.quota },
+  { header: "folder rename", cell: (one) => one.folder_rename },
+];
+
+/** A connection by itself, with what its storage can do. */
+export const connectionDetailColumns: readonly Column<WireConnection>[] = [
+  ...connectionColumns,
+  ...capabilityColumns.map(({ header, cell }): Column<WireConnection> => ({
+    header,
+    // An earlier daemon does not send them.
+    cell: ({ capabilities }) => (capabilities ? cell(capabilities) : null),
+  })),
+];

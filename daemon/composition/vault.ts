@@ -108,6 +108,7 @@ export async function openVault(deps: VaultDeps): Promise<Vault> {
     newId: deps.newId,
     resetMails: accounts.resetMails,
     releaseStorages: cloud.connections.releaseAll,
+    localFolders: cloud.localFolders,
     settings,
   });
   queue.register(accounts.resetMails.job);

@@ -6,14 +6,14 @@ export type Surface = "forge" | "packages" | "git" | "vault";
 
 /**
  * Returns the surface that serves `path`, or undefined when none does. Everything below `/api/` that is not the forge's
- * belongs to the vault. Forge addresses may repeat slashes (forge behaviour, 1.1).
+ * belongs to the vault, and the start page of sign-ins at vendors. Forge addresses may repeat slashes (forge behaviour, 1.1).
  * @param path the path of a request or of an endpoint, without its query
  */
 export function surfaceOf(path: string): Surface | undefined {
   const collapsed = collapseSlashes(path);
   if (/^\/(?:api\/v1(?:\/|$)|avatars\/|assets\/img\/emoji\/)/.test(collapsed)) return "forge";
   if (collapsed.startsWith("/api/packages/")) return "packages";
-  if (path.startsWith("/api/")) return "vault";
+  if (path.startsWith("/api/") || path.startsWith("/oauth/start/")) return "vault";
   if (/^\/[^/]+\/[^/]+\/(?:info\/refs|git-upload-pack|git-receive-pack)$/.test(collapsed))
     return "git";
   return undefined;

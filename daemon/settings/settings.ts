@@ -159,7 +159,7 @@ export const settingDeclarations = {
     defaultText: "repositories in the data folder",
   }),
   localRoots: setting("Storage", filePaths, (context) => [inData("files")(context)], {
-    help: "Folders below which local_folder connections may lie",
+    help: "Folders of the server in which each vault account has a folder of its own, by its handle",
     defaultText: "files in the data folder",
   }),
   byteCacheBytes: setting("Storage", byteSize(0), 512 * mebibyte, {

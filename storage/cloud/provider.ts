@@ -21,6 +21,8 @@ export interface CloudProviderType {
   readonly settings: readonly SettingSpec[];
   /** Signing in happens at the provider's own page. */
   readonly oauth?: OAuthSpec;
+  /** Set for folders of the daemon's machine: `connect` needs `ConnectRequest.localFolders`. */
+  readonly usesLocalFolders?: true;
   /** What this kind of storage can do at best. A connection may turn out to do less: see `CloudProvider.can`. */
   readonly can: Powers;
   /**
@@ -117,6 +119,8 @@ export type Credentials = Readonly<Record<string, string>>;
 export type Facts = Readonly<Record<string, string | number | boolean>>;
 /** The fact that tells whose storage it is, where a provider says so: a connection is never moved to another one. */
 export const ACCOUNT_FACT = "account";
+/** The fact that names that account for people: an e-mail address or a name. */
+export const ACCOUNT_NAME_FACT = "account_name";
 /** Settings of the server by their names in code; undefined where the administrator gave none. */
 export type ServerSettings = Readonly<Record<string, string | undefined>>;
 
@@ -128,6 +132,8 @@ export interface ConnectRequest {
   readonly credentials: Credentials;
   /** What an earlier `connect` of this connection returned; undefined to look anew. */
   readonly facts: Facts | undefined;
+  /** `local_folder`: where the root may lie. Undefined: anywhere below `ProviderDeps.localRoots`. */
+  readonly localFolders?: LocalFolderAccess | undefined;
   /** Keeps renewed credentials. An adapter waits for it before it uses them, so that a crash loses none. */
   saveCredentials(credentials: Credentials): Promise<void>;
   /**
@@ -136,6 +142,23 @@ export interface ConnectRequest {
    */
   loadCredentials?(): Promise<Credentials | undefined>;
   readonly signal: AbortSignal;
+}
+
+/** A folder of the daemon's machine: `segments` below a local root. No symbolic link is followed below `root`. */
+export interface LocalFolder {
+  /** An absolute path. */
+  readonly root: string;
+  readonly segments: readonly string[];
+}
+
+/** The folders of the daemon's machine that one account may connect. */
+export interface LocalFolderAccess {
+  /** The account's own folders, one in each local root. A relative root lies below the first. */
+  readonly own: readonly LocalFolder[];
+  /** Why the account has no own folder: the reason of the refusal of a root that would lie in it. */
+  readonly ownRefusal?: string | undefined;
+  /** Folders that an administrator granted. */
+  readonly granted: readonly LocalFolder[];
 }
 
 /** What an adapter gets from the daemon. */
@@ -147,7 +170,7 @@ export interface ProviderDeps {
   /** Resolves after so many milliseconds; rejects when aborted. */
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
   readonly server: ServerSettings;
-  /** `local_folder`: the folders below which connections may lie. */
+  /** `local_folder`: absolute paths of the folders below which all connections lie. */
   readonly localRoots: readonly string[];
   /** `local_folder`: the daemon's own folders, which no connection may reach into. */
   readonly ownFolders: readonly string[];

@@ -125,7 +125,7 @@ async function fillVault(daemon: TestDaemon, now: number) {
     json: {
       provider: "local_folder",
       display_name: "mine",
-      settings: { root: join(daemon.home, "files") },
+      settings: { root: "." },
     },
   });
   expect(connection.status).toBe(201);

@@ -54,6 +54,10 @@ skipUnless(chromium, "Chromium is not installed").describe(
         await page.goto(place.url);
         await page.getByLabel("ben@example.org").check();
         await page.getByRole("button", { name: "Allow" }).click();
+        await page.getByRole("heading", { name: "Connect Google Drive?" }).waitFor();
+        expect(await page.locator("main").textContent()).toContain("ben@example.org");
+        expect((await place.mira.request("/api/cloud/connections")).json.total).toBe(0);
+        await page.getByRole("button", { name: "Connect" }).click();
         await page.getByRole("heading", { name: "Google Drive is connected" }).waitFor();
 
         const text = await page.locator("main").textContent();
@@ -73,6 +77,37 @@ skipUnless(chromium, "Chromium is not installed").describe(
         expect((await place.mira.request("/api/cloud/connections")).json.total).toBe(1);
       },
     );
+
+    test("a victim who is sent the start page of an attacker reads whose account it is for, and nothing is stored", async () => {
+      await using place = await begin();
+      await using victim = await browser.newContext();
+      const page = await victim.newPage();
+      await page.goto(place.url);
+      await page.getByLabel("ben@example.org").check();
+      await page.getByRole("button", { name: "Allow" }).click();
+      await page.getByRole("heading", { name: "Connect Google Drive?" }).waitFor();
+      expect(await page.locator("main").textContent()).toMatch(
+        /ben@example\.org is about to be connected to the croft account mira/,
+      );
+      await page.close();
+      expect((await place.mira.request("/api/cloud/connections")).json.total).toBe(0);
+    });
+
+    test("a callback address that is opened in a second browser connects nothing", async () => {
+      await using place = await begin();
+      await using attacker = await browser.newContext();
+      await using victim = await browser.newContext();
+      const first = await attacker.newPage();
+      await first.goto(place.url);
+      const vendorUrl = first.url();
+      expect(new URL(vendorUrl).origin).toBe(place.google.origin);
+      const second = await victim.newPage();
+      await second.goto(vendorUrl);
+      await second.getByRole("button", { name: "Allow" }).click();
+      await second.getByRole("heading", { name: "Google Drive is not connected" }).waitFor();
+      expect(await second.locator("main").textContent()).toContain("another browser");
+      expect((await place.mira.request("/api/cloud/connections")).json.total).toBe(0);
+    });
 
     test("a person who says no is told that nothing happened", async () => {
       await using place = await begin();

@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type Browser, type Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createOauthReturnPage } from "../../daemon/vault/pages/oauth-return-page.ts";
+import { createOauthPage } from "../../daemon/vault/pages/oauth-pages.ts";
 import { createResetPage } from "../../daemon/vault/pages/reset-page.ts";
 import { findChromium, launchChromium, watchPages } from "../support/browser.ts";
 import { skipUnless } from "../support/skip.ts";
@@ -289,7 +289,7 @@ withChromium.describe("the page to come back to from a provider", () => {
     await using context = await browser.newContext();
     const events = watchPages(context);
     const page = await context.newPage();
-    const { html, headers } = createOauthReturnPage({
+    const { html, headers } = createOauthPage({
       kind: "connected",
       providerName: "Dropbox",
       displayName: "<script>alert(1)</script>",

@@ -18,7 +18,7 @@ test(
   { timeout: 900_000 },
   async () => {
     const home = await mkdtemp(join(tmpdir(), "croft-cache-crash-"));
-    const folder = join(home, "files");
+    const folder = join(home, "files", "mira");
     const digests = new Map<string, string>();
     try {
       await croftJson(

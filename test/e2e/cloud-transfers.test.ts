@@ -49,7 +49,7 @@ const hostileNames = [
 
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), "croft-transfers-"));
-  for (const folder of ["work", "files/papers"])
+  for (const folder of ["work", "files/mira/papers"])
     await mkdir(join(home, folder), { recursive: true });
   for (const folder of ["", "in/", "in/Über 🎉/deeper/"])
     for (const [index, name] of hostileNames.entries()) {
@@ -67,7 +67,7 @@ beforeAll(async () => {
   await run("vault register --handle mira --email mira@example.org --password-stdin", password);
   await run("login vault --email mira@example.org --password-stdin", password);
   await run(
-    `vault connection add local_folder --name Papers --setting root=${join(home, "files/papers")}`,
+    `vault connection add local_folder --name Papers --setting root=${join(home, "files/mira/papers")}`,
   );
 }, 240_000);
 

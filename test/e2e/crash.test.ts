@@ -23,7 +23,7 @@ test(
   { timeout: 900_000 },
   async () => {
     const home = await mkdtemp(join(tmpdir(), "croft-crash-"));
-    const folder = join(home, "files", "Papers");
+    const folder = join(home, "files", "mira", "Papers");
     try {
       const { forge } = await croftJson<{ forge: { token: string } }>(
         command,

@@ -32,7 +32,7 @@ skipUnless(probe !== undefined, "mounting a small file system takes root on Linu
   async () => {
     const home = mountSmallDisk() ?? "";
     try {
-      const papers = join(home, "files", "Papers");
+      const papers = join(home, "files", "mira", "Papers");
       const around = { home };
       const { forge } = await croftJson<{ forge: { token: string } }>(
         command,

@@ -146,7 +146,7 @@ async function firstDay(
 }
 
 async function realFiles(home: string): Promise<string> {
-  const folder = join(home, "files", "Papers");
+  const folder = join(home, "files", "mira", "Papers");
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, "Report 2026.pdf"), PDF);
   await writeFile(join(folder, "Übersicht größer.jpg"), JPEG);

@@ -70,7 +70,7 @@ inTmux.describe("in a real terminal", () => {
       password,
     );
     token = made.forge.token;
-    const papers = join(home, "files", "papers");
+    const papers = join(home, "files", "mira", "papers");
     await mkdir(join(papers, "Contracts"), { recursive: true });
     await writeFile(join(papers, "notes 用語.txt"), "first line\nsecond line\n");
     await writeFile(join(papers, "Contracts", "signed.pdf"), Buffer.alloc(300_000, 7));
@@ -156,7 +156,7 @@ inTmux.describe("in a real terminal", () => {
     await terminal.press("Deleted plan.txt. It is in the storage's trash.", "q");
     await terminal.sees("left with 0");
     expect(await readFile(join(home, "work", "signed.pdf"))).toHaveLength(300_000);
-    const kept = await readdir(join(home, "files", "papers"), { recursive: true });
+    const kept = await readdir(join(home, "files", "mira", "papers"), { recursive: true });
     expect(kept).toContain("Contracts/drafts");
     expect(kept).not.toContain("plan.txt");
   });

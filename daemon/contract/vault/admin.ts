@@ -134,6 +134,37 @@ export const setUserQuota = endpoint({
   replies: { 200: quota, ...refusals, 404: detail },
 });
 
+const serverPath = z
+  .string()
+  .min(1)
+  .max(4096)
+  .refine((value) => value.isWellFormed() && !/\p{Cc}/u.test(value), "This is not a path");
+
+/** The folders of the server that an account may connect besides its own, as absolute paths. */
+export const localFolders = z.object({ folders: z.array(z.string()) });
+
+export const viewUserLocalFolders = endpoint({
+  name: "vault.admin.user.list_local_folders",
+  method: "GET",
+  path: "/api/admin/users/:id/local-folders",
+  summary: "The folders of the server that were granted to a user",
+  gate: vaultAdministrator,
+  params: userParams,
+  replies: { 200: localFolders, ...refusals, 404: detail },
+});
+
+export const setUserLocalFolders = endpoint({
+  name: "vault.admin.user.set_local_folders",
+  method: "PUT",
+  path: "/api/admin/users/:id/local-folders",
+  summary:
+    "Replace the folders that are granted to a user: each below a local root, absolute or below the first one",
+  gate: vaultAdministrator,
+  params: userParams,
+  body: z.object({ folders: z.array(serverPath).max(100) }),
+  replies: { 200: localFolders, ...refusals, 404: detail },
+});
+
 export const listAudit = endpoint({
   name: "vault.admin.audit.list",
   method: "GET",
@@ -212,6 +243,8 @@ export const vaultAdminEndpoints: readonly AnyEndpoint[] = [
   deleteUser,
   viewUserQuota,
   setUserQuota,
+  viewUserLocalFolders,
+  setUserLocalFolders,
   listAudit,
   exportAudit,
   listDailyExports,

@@ -10,6 +10,7 @@ import type { AuditConditions } from "./audit.service.ts";
 /** The administration of accounts and the audit trail. */
 export function adminRoutes({
   users,
+  localFolders,
   audit,
   dailyExports,
   overview,
@@ -47,6 +48,14 @@ export function adminRoutes({
     handle(contract.setUserQuota, async ({ caller, params, body }) => ({
       status: 200,
       body: toQuota(await users.setQuota(caller, params.id, body.limit_bytes)),
+    })),
+    handle(contract.viewUserLocalFolders, async ({ params }) => ({
+      status: 200,
+      body: view.toLocalFolders(await localFolders.listGrants(params.id)),
+    })),
+    handle(contract.setUserLocalFolders, async ({ caller, params, body }) => ({
+      status: 200,
+      body: view.toLocalFolders(await localFolders.setGrants(caller, params.id, body.folders)),
     })),
     handle(contract.listAudit, async ({ query }) => {
       const page = toPageRequest(query);

@@ -2,6 +2,7 @@ import type { Database } from "../../../storage/engine/database.ts";
 import type { ResetMails } from "../accounts/reset-mails.ts";
 import { type AuditTrail, createAuditTrail } from "./audit.service.ts";
 import type { DailyExports } from "./daily-exports.ts";
+import type { LocalFolders } from "../cloud/local-folders/local-folders.service.ts";
 import { createOverview, type Overview } from "./overview.service.ts";
 import {
   createUserAdministration,
@@ -12,6 +13,7 @@ import {
 /** What administrators may do beyond what every account may. */
 export interface VaultAdministration {
   readonly users: UserAdministration;
+  readonly localFolders: Pick<LocalFolders, "listGrants" | "setGrants">;
   readonly audit: AuditTrail;
   readonly dailyExports: DailyExports;
   readonly overview: Overview;
@@ -26,6 +28,7 @@ export function createVaultAdministration(deps: {
   /** Of the accounts: links to choose a password go out the same way. */
   readonly resetMails: ResetMails;
   readonly releaseStorages: ReleaseStorages;
+  readonly localFolders: LocalFolders;
   readonly dailyExports: DailyExports;
   readonly settings: { readonly defaultQuotaBytes: number };
 }): VaultAdministration {
@@ -38,6 +41,7 @@ export function createVaultAdministration(deps: {
       releaseStorages,
       defaultQuotaBytes: settings.defaultQuotaBytes,
     }),
+    localFolders: deps.localFolders,
     audit: createAuditTrail({ db, clock }),
     dailyExports,
     overview: createOverview({ db }),

@@ -17,6 +17,11 @@ export function toManagedUser(user: VaultUser): z.output<typeof managedUser> {
   };
 }
 
+/** The folders of the server that were granted to a user. */
+export function toLocalFolders(folders: readonly string[]) {
+  return { folders: [...folders] };
+}
+
 /** An audit record as the list shows it. */
 export function toAuditEntry(record: AuditRecord): z.output<typeof auditEntry> {
   return {

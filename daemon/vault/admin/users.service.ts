@@ -5,6 +5,7 @@
 import type { Database, Transaction } from "../../../storage/engine/database.ts";
 import { insertAudit } from "../../../storage/tables/vault/audit.ts";
 import { findQuota, setQuotaLimit, type VaultQuota } from "../../../storage/tables/vault/quotas.ts";
+import { retireFolders } from "../../../storage/tables/vault/local-folders.ts";
 import { endSessions } from "../../../storage/tables/vault/sessions.ts";
 import {
   countActiveAdministrators,
@@ -105,6 +106,7 @@ export function createUserAdministration(deps: UserAdministrationDeps): UserAdmi
       await db.transaction(async (tx) => {
         const user = await getUser(tx, userId);
         await assertDispensable(tx, caller, user, "delete");
+        await retireFolders(tx, user.handle, userId);
         await deleteVaultUser(tx, userId);
         await record(tx, caller, "admin.user_deleted", userId, { handle: user.handle });
       });

@@ -28,6 +28,7 @@ import { connectionRoutes } from "./connections/connections.routes.ts";
 import { createConnections, type CloudConnections } from "./connections/connections.service.ts";
 import { itemRoutes } from "./items/items.routes.ts";
 import { createItems, type CloudItems } from "./items/items.service.ts";
+import { createLocalFolders, type LocalFolders } from "./local-folders/local-folders.service.ts";
 import { createListings, type CloudListings } from "./items/listings.service.ts";
 
 /** What the cloud side is made of. */
@@ -60,6 +61,7 @@ export interface CloudDeps {
 /** The cloud side of the vault. */
 export interface Cloud {
   readonly connections: CloudConnections;
+  readonly localFolders: LocalFolders;
   readonly items: CloudItems;
   readonly listings: CloudListings;
   readonly bytes: CloudBytes;
@@ -73,14 +75,17 @@ export interface Cloud {
 
 /** Builds the cloud side and registers its jobs. */
 export function createCloud(deps: CloudDeps): Cloud {
-  const adapters = createAdapters(deps);
-  const connections = createConnections(deps, adapters);
+  const { localRoots, ownFolders } = deps.providerDeps;
+  const localFolders = createLocalFolders({ db: deps.db, localRoots, ownFolders });
+  const adapters = createAdapters(deps, localFolders);
+  const connections = createConnections(deps, adapters, localFolders);
   const items = createItems(deps, adapters);
   const listings = createListings(deps, adapters);
   const recording = createRecording(deps, listings);
   registerRelisting(deps, listings);
   return {
     connections,
+    localFolders,
     items,
     listings,
     bytes: createBytes(deps, adapters, items),

@@ -15,13 +15,20 @@ export interface PageParts {
   readonly body: string;
   /** Runs when the document has been read; everything it needs is in the page. */
   readonly script?: string;
+  /** `no-referrer` when absent. */
+  readonly referrerPolicy?: "no-referrer" | "same-origin";
 }
 
 /**
  * Puts a page together that loads nothing from anywhere. Its policy lets exactly its own style and script run, by
  * hash, and it may talk to its own origin only.
  */
-export function createPage({ title, body, script }: PageParts): Page {
+export function createPage({
+  title,
+  body,
+  script,
+  referrerPolicy = "no-referrer",
+}: PageParts): Page {
   const html = `<!doctype html>
 <html lang="en">
 <head>
@@ -40,7 +47,14 @@ ${body}
 ${script === undefined ? "" : `<script type="module">${script}</script>\n`}</body>
 </html>
 `;
-  return { html, headers: { ...HEADERS, "Content-Security-Policy": policyFor(script) } };
+  return {
+    html,
+    headers: {
+      ...HEADERS,
+      "Referrer-Policy": referrerPolicy,
+      "Content-Security-Policy": policyFor(script),
+    },
+  };
 }
 
 /** Text as it may stand in HTML, in attributes too. */
@@ -52,7 +66,6 @@ const HEADERS = {
   "Content-Type": "text/html; charset=utf-8",
   "Cache-Control": "no-store",
   "Cross-Origin-Opener-Policy": "same-origin",
-  "Referrer-Policy": "no-referrer",
   "X-Content-Type-Options": "nosniff",
   "X-Frame-Options": "DENY",
 } as const;

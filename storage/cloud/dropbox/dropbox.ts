@@ -4,6 +4,7 @@ import type { Tokens } from "../oauth-tokens.ts";
 import { toEndpoint, type OAuthVendor } from "../oauth.ts";
 import {
   ACCOUNT_FACT,
+  ACCOUNT_NAME_FACT,
   type CheckOutcome,
   type CloudProvider,
   type ConnectOutcome,
@@ -103,9 +104,10 @@ async function lookAt(api: DropboxApi, signal: AbortSignal): Promise<CheckOutcom
   const answer = await api.ask("users/get_current_account", null, signal);
   if (answer.kind !== "ok") return toChangeFailure(answer);
   const id = asText(answer.value["account_id"]);
-  return id === undefined
-    ? { kind: "offline", sent: true, note: "strange_account" }
-    : { kind: "ok", facts: { [ACCOUNT_FACT]: id } };
+  if (id === undefined) return { kind: "offline", sent: true, note: "strange_account" };
+  const name = asText(answer.value["email"]);
+  const named = name === undefined ? {} : { [ACCOUNT_NAME_FACT]: name };
+  return { kind: "ok", facts: { [ACCOUNT_FACT]: id, ...named } };
 }
 
 /** A team's members share its room, unless they have been given their own. */

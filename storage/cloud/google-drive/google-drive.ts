@@ -5,6 +5,7 @@ import type { Tokens } from "../oauth-tokens.ts";
 import { brokenNameRule, type Failure } from "../outcomes.ts";
 import {
   ACCOUNT_FACT,
+  ACCOUNT_NAME_FACT,
   LISTING_ITEMS_MAX,
   type CloudProvider,
   type ConnectOutcome,
@@ -81,7 +82,7 @@ async function lookAround(
       method: "GET",
       service: "v3",
       path: "/about",
-      query: { fields: "user(permissionId)" },
+      query: { fields: "user(permissionId,emailAddress)" },
       signal,
     }),
     api.ask({ method: "GET", service: "v3", path: "/files/root", query: { fields: "id" }, signal }),
@@ -91,11 +92,14 @@ async function lookAround(
       return said.kind === "not_found"
         ? { kind: "offline", sent: true, note: "not_found" }
         : toChangeFailure(said);
-  const account = about.kind === "ok" ? userOf(about.value)?.["permissionId"] : undefined;
+  const user = about.kind === "ok" ? userOf(about.value) : undefined;
+  const account = user?.["permissionId"];
   const rootId = root.kind === "ok" ? asText(root.value["id"]) : undefined;
   if (typeof account !== "string" || rootId === undefined)
     return { kind: "offline", sent: true, note: "strange_answer" };
-  return { kind: "ok", facts: { [ACCOUNT_FACT]: account, root: rootId } };
+  const name = asText(user?.["emailAddress"]);
+  const named = name === undefined ? {} : { [ACCOUNT_NAME_FACT]: name };
+  return { kind: "ok", facts: { [ACCOUNT_FACT]: account, ...named, root: rootId } };
 }
 
 function userOf(about: JsonObject): JsonObject | undefined {

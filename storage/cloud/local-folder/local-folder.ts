@@ -6,6 +6,7 @@ import {
   type ConnectOutcome,
   type Facts,
   type ItemOutcome,
+  type LocalFolderAccess,
   type Powers,
   type ProviderDeps,
 } from "../provider.ts";
@@ -15,7 +16,15 @@ import { cleanUp, cleanUpBeside, toTemporaryName } from "./clean-up.ts";
 import { listFolder } from "./listing.ts";
 import { isBeside, isOwn, toId, toPlace, toSegments } from "./paths.ts";
 import { relocate, type Staging } from "./relocate.ts";
-import { openOwn, openRoot, placeRoot, probeRoot, RootGone, type RootPlace } from "./root.ts";
+import {
+  allowLocalRoots,
+  openOwn,
+  openRoot,
+  placeRoot,
+  probeRoot,
+  RootGone,
+  type RootPlace,
+} from "./root.ts";
 import { openForReading, publishAnywhere, streamOf, writeTemporary } from "./transfer.ts";
 import { discard } from "./trash.ts";
 import { createLooks, isSame } from "./versions.ts";
@@ -23,6 +32,8 @@ import { createLooks, isSame } from "./versions.ts";
 /** What a local folder is opened with. */
 export interface LocalFolderRequest {
   readonly root: string;
+  /** Undefined: the root may lie anywhere below the local roots. */
+  readonly access: LocalFolderAccess | undefined;
   readonly facts: Facts | undefined;
   readonly can: Powers;
 }
@@ -32,7 +43,8 @@ export async function openLocalFolder(
   request: LocalFolderRequest,
   deps: ProviderDeps,
 ): Promise<ConnectOutcome> {
-  const place = await placeRoot(request.root, deps.localRoots, deps.ownFolders);
+  const access = request.access ?? allowLocalRoots(deps.localRoots);
+  const place = await placeRoot(request.root, access, deps.ownFolders);
   if ("kind" in place) return place;
   if (request.facts !== undefined)
     return {

@@ -13,9 +13,10 @@ export const localFolder: CloudProviderType = {
       kind: "path",
       required: true,
       secret: false,
-      help: "The folder on the server, absolute or below the first folder that the administrator allows (local_roots)",
+      help: "A folder below your own folder on the server (. is all of it), or the absolute path of one that an administrator granted to you",
     },
   ],
+  usesLocalFolders: true,
   can: {
     trash: true,
     permanentDelete: true,
@@ -32,6 +33,9 @@ export const localFolder: CloudProviderType = {
     versionResolutionMs: 0,
     uploadNeedsSize: false,
   },
-  connect: ({ settings, facts }, deps) =>
-    openLocalFolder({ root: settings["root"] ?? "", facts, can: localFolder.can }, deps),
+  connect: ({ settings, facts, localFolders }, deps) =>
+    openLocalFolder(
+      { root: settings["root"] ?? "", access: localFolders, facts, can: localFolder.can },
+      deps,
+    ),
 };

@@ -9,9 +9,10 @@ import {
   unlink,
   writeFile,
 } from "node:fs/promises";
-import { isAbsolute, relative, resolve, sep } from "node:path";
+import { isAbsolute, resolve } from "node:path";
+import { segmentsBelow } from "../../path-segments.ts";
 import type { ConnectFailure } from "../outcomes.ts";
-import type { Facts } from "../provider.ts";
+import type { Facts, LocalFolder, LocalFolderAccess } from "../provider.ts";
 import { openBelow, openTrusted, type Anchoring, type Folder } from "./anchor.ts";
 import { errnoOf, unless } from "./errno.ts";
 import { isOwn, OWN_FOLDER } from "./paths.ts";
@@ -33,29 +34,41 @@ export class RootGone extends Error {
 
 const MARKER = "connection-id";
 
+/** Access to everything below the local roots. */
+export function allowLocalRoots(roots: readonly string[]): LocalFolderAccess {
+  return { own: roots.map((root) => ({ root, segments: [] })), granted: [] };
+}
+
 /**
- * Finds the allowed folder that a setting lies in. Refused: a place outside all of them, and one that holds or
- * lies in the daemon's own folders, unless the administrator allowed a folder in there.
+ * Resolves a setting to a place in one of the folders that the account may connect. Refuses a place outside all of them,
+ * and one that contains or lies in the daemon's own folders, unless a local root lies in there.
  */
 export async function placeRoot(
   setting: string,
-  allowed: readonly string[],
+  { own, ownRefusal, granted }: LocalFolderAccess,
   ownFolders: readonly string[],
 ): Promise<RootPlace | ConnectFailure> {
-  const [first] = allowed;
-  if (first === undefined) return refused("no_allowed_roots");
-  const wanted = resolve(first, setting);
-  for (const root of allowed) {
-    const real = await unless(["ENOENT", "ENOTDIR", "EACCES"], realpath(root));
+  const [first] = own;
+  if (first === undefined && !isAbsolute(setting)) return refused(ownRefusal ?? "no_allowed_roots");
+  const wanted = first === undefined ? setting : resolve(toPath(first), setting);
+  for (const folder of [...own, ...granted]) {
+    const real = await unless(["ENOENT", "ENOTDIR", "EACCES"], realpath(folder.root));
     if (!real.ok) continue;
-    const segments = segmentsBelow(root, wanted) ?? segmentsBelow(real.value, wanted);
-    if (segments === undefined) continue;
+    const below =
+      segmentsBelow(toPath(folder), wanted) ??
+      segmentsBelow(resolve(real.value, ...folder.segments), wanted);
+    if (below === undefined) continue;
+    const segments = [...folder.segments, ...below];
     if (segments.some((segment) => isOwn(segment))) return refused("reserved_name");
     const place = resolve(real.value, ...segments);
-    if (ownFolders.some((own) => touchesOwn(own, real.value, place))) return refused("own_folder");
+    if (ownFolders.some((one) => touchesOwn(one, real.value, place))) return refused("own_folder");
     return { trusted: real.value, segments, anchoring: await anchoringHere() };
   }
   return refused("outside_allowed_roots");
+}
+
+function toPath({ root, segments }: LocalFolder): string {
+  return resolve(root, ...segments);
 }
 
 /** Opens the root. Throws `RootGone` when it is missing, or not the one that `facts` tell of. */
@@ -181,13 +194,6 @@ async function readMarker(root: Folder): Promise<string | undefined> {
   } finally {
     await own.value.close();
   }
-}
-
-function segmentsBelow(root: string, path: string): readonly string[] | undefined {
-  const way = relative(root, path);
-  if (way === "") return [];
-  if (isAbsolute(way) || way === ".." || way.startsWith(`..${sep}`)) return undefined;
-  return way.split(sep);
 }
 
 function touchesOwn(own: string, allowedRoot: string, place: string): boolean {

@@ -4,6 +4,7 @@ import { toEndpoint, type OAuthVendor } from "../oauth.ts";
 import { asCount, asObject, asText } from "../json.ts";
 import {
   ACCOUNT_FACT,
+  ACCOUNT_NAME_FACT,
   type CheckOutcome,
   type CloudProvider,
   type ConnectOutcome,
@@ -111,7 +112,7 @@ function createOneDrive(
 async function lookAt(graph: Graph, signal: AbortSignal): Promise<CheckOutcome> {
   const drive = await graph.call({
     method: "GET",
-    path: "/me/drive?$select=id,driveType,quota",
+    path: "/me/drive?$select=id,driveType,quota,owner",
     signal,
   });
   if (drive.kind === "not_found") return { kind: "forbidden", note: "no_drive" };
@@ -123,8 +124,11 @@ async function lookAt(graph: Graph, signal: AbortSignal): Promise<CheckOutcome> 
   const rootId = toItemId(root.value["id"]);
   if (driveId === undefined || rootId === undefined)
     return { kind: "offline", sent: true, note: "strange_drive" };
+  const owner = asObject(asObject(drive.value["owner"])?.["user"]);
+  const name = asText(owner?.["email"]) ?? asText(owner?.["displayName"]);
   const facts: Facts = {
     [ACCOUNT_FACT]: driveId,
+    ...(name === undefined ? {} : { [ACCOUNT_NAME_FACT]: name }),
     drive_id: driveId,
     root_id: rootId,
     drive_type: asText(drive.value["driveType"]) ?? "unknown",

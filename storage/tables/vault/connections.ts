@@ -1,4 +1,28 @@
+import { z } from "zod";
 import type { Queries, Transaction } from "../../engine/database.ts";
+import { jsonColumn } from "../json-column.ts";
+
+/** Whether the storage compares and acts in one step, the adapter compares just before, or nothing is compared. */
+export type Guarantee = "atomic" | "emulated" | "none";
+
+/** What a connection can really do, as found by the trial at connecting. */
+export interface Capabilities {
+  /** Upload and create-folder never replace an existing item. */
+  readonly createOnly: Guarantee;
+  /** Rename refuses when the item has changed. */
+  readonly rename: Guarantee;
+  /** Move refuses when the item has changed. */
+  readonly move: Guarantee;
+  /** Delete refuses when the item has changed. */
+  readonly deletePrecondition: Guarantee;
+  /** Deleted items go to a trash. */
+  readonly trash: boolean;
+  /** Part of a file can be read without the bytes before it. */
+  readonly range: boolean;
+  readonly quota: boolean;
+  /** Folders can be renamed and moved. */
+  readonly folderRename: boolean;
+}
 
 export type ConnectionStatus = "connected" | "reauth_required" | "offline";
 
@@ -9,9 +33,13 @@ export interface Connection {
   readonly provider: string;
   readonly displayName: string;
   readonly settings: Readonly<Record<string, string>>;
+  /** True for a local folder that was connected before folders belonged to accounts: its root lies below the local roots. */
+  readonly isBelowLocalRoots: boolean;
   /** Sealed. */
   readonly credentials: string;
   readonly facts: Readonly<Record<string, string | number | boolean>> | undefined;
+  /** Undefined until the storage has been opened once since it was connected or checked. */
+  readonly capabilities: Capabilities | undefined;
   readonly status: ConnectionStatus;
   readonly generation: number;
   readonly quotaUsedBytes: number | undefined;
@@ -28,6 +56,7 @@ export type ConnectionChanges = Partial<
     | "settings"
     | "credentials"
     | "facts"
+    | "capabilities"
     | "status"
     | "generation"
     | "quotaUsedBytes"
@@ -144,6 +173,31 @@ export async function listConnectionIds(db: Queries, userId: string): Promise<st
   return rows.map(({ id }) => id);
 }
 
+/** The settings of all local folders of other accounts that were connected before folders belonged to accounts. */
+export async function listForeignConnectionsBelowLocalRoots(
+  db: Queries,
+  userId: string,
+): Promise<Connection["settings"][]> {
+  const rows = await db.all<{ settings: string }>(
+    "SELECT settings FROM vault_connections WHERE is_below_local_roots = 1 AND user_id <> ?",
+    userId,
+  );
+  return rows.map(({ settings }) => settingsColumn.parse(settings));
+}
+
+/** Makes every daemon open the local folders of a user again: what they may reach has changed. */
+export async function reopenConnections(
+  tx: Transaction,
+  userId: string,
+  provider: string,
+): Promise<void> {
+  await tx.run(
+    "UPDATE vault_connections SET generation = generation + 1 WHERE user_id = ? AND provider = ?",
+    userId,
+    provider,
+  );
+}
+
 /** Forgets a connection with its items, folders and cache rows; false when it was gone. */
 export async function deleteConnection(tx: Transaction, id: string): Promise<boolean> {
   return (await tx.run("DELETE FROM vault_connections WHERE id = ?", id)).changes > 0;
@@ -155,8 +209,10 @@ interface ConnectionRow {
   provider: string;
   display_name: string;
   settings: string;
+  is_below_local_roots: number;
   credentials: string;
   facts: string | null;
+  capabilities: string | null;
   status: ConnectionStatus;
   generation: number;
   quota_used_bytes: number | null;
@@ -166,7 +222,7 @@ interface ConnectionRow {
 }
 
 const columnList =
-  "id, user_id, provider, display_name, settings, credentials, facts, status, generation, " +
+  "id, user_id, provider, display_name, settings, is_below_local_roots, credentials, facts, capabilities, status, generation, " +
   "quota_used_bytes, quota_total_bytes, created_at, last_checked_at";
 
 function toConnection(row: ConnectionRow): Connection {
@@ -175,9 +231,12 @@ function toConnection(row: ConnectionRow): Connection {
     userId: row.user_id,
     provider: row.provider,
     displayName: row.display_name,
-    settings: JSON.parse(row.settings) as Record<string, string>,
+    settings: settingsColumn.parse(row.settings),
+    isBelowLocalRoots: row.is_below_local_roots === 1,
     credentials: row.credentials,
-    facts: row.facts === null ? undefined : (JSON.parse(row.facts) as Connection["facts"]),
+    facts: row.facts === null ? undefined : factsColumn.parse(row.facts),
+    capabilities:
+      row.capabilities === null ? undefined : capabilitiesColumn.parse(row.capabilities),
     status: row.status,
     generation: row.generation,
     quotaUsedBytes: row.quota_used_bytes ?? undefined,
@@ -187,17 +246,36 @@ function toConnection(row: ConnectionRow): Connection {
   };
 }
 
+const settingsColumn = jsonColumn(z.record(z.string(), z.string()));
+const factsColumn = jsonColumn(
+  z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
+);
+const guarantee = z.enum(["atomic", "emulated", "none"]);
+export const capabilitiesSchema: z.ZodType<Capabilities> = z.object({
+  createOnly: guarantee,
+  rename: guarantee,
+  move: guarantee,
+  deletePrecondition: guarantee,
+  trash: z.boolean(),
+  range: z.boolean(),
+  quota: z.boolean(),
+  folderRename: z.boolean(),
+});
+const capabilitiesColumn = jsonColumn(capabilitiesSchema);
+
 function toRow(connection: Connection): Record<string, string | number | null> {
   return {
     id: connection.id,
     user_id: connection.userId,
     provider: connection.provider,
+    is_below_local_roots: Number(connection.isBelowLocalRoots),
     created_at: connection.createdAt,
     ...toPartialRow({
       displayName: connection.displayName,
       settings: connection.settings,
       credentials: connection.credentials,
       facts: connection.facts,
+      capabilities: connection.capabilities,
       status: connection.status,
       generation: connection.generation,
       quotaUsedBytes: connection.quotaUsedBytes,
@@ -216,6 +294,9 @@ function toPartialRow(changes: {
   if (changes.credentials !== undefined) row["credentials"] = changes.credentials;
   if ("facts" in changes)
     row["facts"] = changes.facts === undefined ? null : JSON.stringify(changes.facts);
+  if ("capabilities" in changes)
+    row["capabilities"] =
+      changes.capabilities === undefined ? null : JSON.stringify(changes.capabilities);
   if (changes.status !== undefined) row["status"] = changes.status;
   if (changes.generation !== undefined) row["generation"] = changes.generation;
   if ("quotaUsedBytes" in changes) row["quota_used_bytes"] = changes.quotaUsedBytes ?? null;

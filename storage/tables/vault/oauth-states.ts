@@ -1,6 +1,6 @@
-import type { Transaction } from "../../engine/database.ts";
+import type { Queries, Transaction } from "../../engine/database.ts";
 
-/** A sign-in at a provider's page that waits for the browser to come back. Times are epoch milliseconds. */
+/** A sign-in at a vendor's page that is in progress. Times are epoch milliseconds. */
 export interface OAuthState {
   /** SHA-256 of the state. */
   readonly stateHash: string;
@@ -14,7 +14,7 @@ export interface OAuthState {
   readonly expiresAt: number;
 }
 
-/** Keeps a sign-in, and forgets those that have run out. */
+/** Stores a sign-in, and deletes those that have expired. */
 export async function insertOAuthState(tx: Transaction, state: OAuthState): Promise<void> {
   await tx.run("DELETE FROM vault_oauth_states WHERE expires_at <= ?", tx.now);
   await tx.run(
@@ -31,34 +31,121 @@ export async function insertOAuthState(tx: Transaction, state: OAuthState): Prom
   );
 }
 
-/** Takes a sign-in out: of two that come with one state, one gets it. Undefined when it is unknown or has run out. */
-export async function takeOAuthState(
+/**
+ * Binds a sign-in to the browser that opens its start page, instead of one that opened it before. Undefined when the sign-in
+ * is unknown or has expired, or the vendor has sent a browser back already.
+ */
+export async function bindOAuthState(
+  tx: Transaction,
+  stateHash: string,
+  browserHash: string,
+): Promise<OAuthState | undefined> {
+  return toState(
+    await tx.get<OAuthStateRow>(
+      `UPDATE vault_oauth_states SET browser_hash = ?
+       WHERE state_hash = ? AND confirm_hash IS NULL AND expires_at > ? RETURNING ${COLUMNS}`,
+      browserHash,
+      stateHash,
+      tx.now,
+    ),
+  );
+}
+
+/** Whether a sign-in that has not expired waits for its browser to come back from the vendor. */
+export async function isOAuthStateWaiting(
   tx: Transaction,
   stateHash: string,
   provider: string,
-): Promise<OAuthState | undefined> {
-  const row = await tx.get<{
-    state_hash: string;
-    user_id: string;
-    provider: string;
-    connection_id: string | null;
-    display_name: string | null;
-    code_verifier: string;
-    expires_at: number;
-  }>(
-    `DELETE FROM vault_oauth_states WHERE state_hash = ? AND provider = ?
-     RETURNING state_hash, user_id, provider, connection_id, display_name, code_verifier, expires_at`,
+): Promise<boolean> {
+  const row = await tx.get(
+    `SELECT 1 AS waits FROM vault_oauth_states
+     WHERE state_hash = ? AND provider = ? AND confirm_hash IS NULL AND expires_at > ?`,
     stateHash,
     provider,
+    tx.now,
   );
-  if (row === undefined || row.expires_at <= tx.now) return undefined;
-  return {
-    stateHash: row.state_hash,
-    userId: row.user_id,
-    provider: row.provider,
-    connectionId: row.connection_id ?? undefined,
-    displayName: row.display_name ?? undefined,
-    codeVerifier: row.code_verifier,
-    expiresAt: row.expires_at,
-  };
+  return row !== undefined;
+}
+
+/**
+ * Accepts the browser that comes back from the vendor, once: of two requests with one state, one gets the sign-in. Undefined
+ * when it is unknown, has expired, is bound to another browser or was accepted before.
+ */
+export async function acceptOAuthState(
+  tx: Transaction,
+  returned: {
+    readonly stateHash: string;
+    readonly provider: string;
+    readonly browserHash: string;
+    /** Of the token that connects. */
+    readonly confirmHash: string;
+  },
+): Promise<OAuthState | undefined> {
+  return toState(
+    await tx.get<OAuthStateRow>(
+      `UPDATE vault_oauth_states SET confirm_hash = ?
+       WHERE state_hash = ? AND provider = ? AND browser_hash = ? AND confirm_hash IS NULL AND expires_at > ?
+       RETURNING ${COLUMNS}`,
+      returned.confirmHash,
+      returned.stateHash,
+      returned.provider,
+      returned.browserHash,
+      tx.now,
+    ),
+  );
+}
+
+/** Removes a sign-in with its token, once. Undefined when one of the hashes does not fit, or it has expired. */
+export async function takeOAuthState(
+  tx: Transaction,
+  confirmed: {
+    readonly stateHash: string;
+    readonly provider: string;
+    readonly browserHash: string;
+    readonly confirmHash: string;
+  },
+): Promise<OAuthState | undefined> {
+  const state = toState(
+    await tx.get<OAuthStateRow>(
+      `DELETE FROM vault_oauth_states
+       WHERE state_hash = ? AND provider = ? AND browser_hash = ? AND confirm_hash = ? RETURNING ${COLUMNS}`,
+      confirmed.stateHash,
+      confirmed.provider,
+      confirmed.browserHash,
+      confirmed.confirmHash,
+    ),
+  );
+  return state !== undefined && state.expiresAt > tx.now ? state : undefined;
+}
+
+/** Deletes a sign-in that has failed. */
+export async function deleteOAuthState(db: Queries, stateHash: string): Promise<void> {
+  await db.run("DELETE FROM vault_oauth_states WHERE state_hash = ?", stateHash);
+}
+
+interface OAuthStateRow {
+  state_hash: string;
+  user_id: string;
+  provider: string;
+  connection_id: string | null;
+  display_name: string | null;
+  code_verifier: string;
+  expires_at: number;
+}
+
+const COLUMNS =
+  "state_hash, user_id, provider, connection_id, display_name, code_verifier, expires_at";
+
+function toState(row: OAuthStateRow | undefined): OAuthState | undefined {
+  return (
+    row && {
+      stateHash: row.state_hash,
+      userId: row.user_id,
+      provider: row.provider,
+      connectionId: row.connection_id ?? undefined,
+      displayName: row.display_name ?? undefined,
+      codeVerifier: row.code_verifier,
+      expiresAt: row.expires_at,
+    }
+  );
 }

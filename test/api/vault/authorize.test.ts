@@ -8,6 +8,7 @@ import {
 } from "../../stand-ins/google-drive-server.ts";
 import { startTestDaemon, type TestAnswer, type TestDaemon } from "../../support/daemon.ts";
 import { startFaultProxy, type FaultProxy } from "../../support/cloud/fault-proxy.ts";
+import { openOauthBrowser, type Consent } from "../../support/vault/oauth-browser.ts";
 import { createPerson, type VaultPerson } from "../../support/vault/vault-person.ts";
 
 const ANN = "ann@example.org";
@@ -49,27 +50,14 @@ afterAll(async () => {
 const start = (person: VaultPerson, query = "") =>
   person.request(`/api/cloud/authorize/google_drive${query}`);
 
-/** What the person does at the consent page; gives the address that the browser is sent back to. */
-async function decide(
-  url: string,
-  {
-    decision = "allow",
-    account = ANN,
-    scopes,
-  }: { decision?: string; account?: string; scopes?: string[] } = {},
-): Promise<URL> {
-  const page = await fetch(url);
-  expect([page.status, await page.text()]).toEqual([200, expect.stringContaining("<form")]);
-  const body = new URLSearchParams({ decision, account });
-  const asked = new URL(url).searchParams.get("scope")?.split(" ") ?? [];
-  for (const scope of scopes ?? asked) body.append("scope", scope);
-  const answer = await fetch(url, { method: "POST", body, redirect: "manual" });
-  return new URL(answer.headers.get("location") ?? "");
-}
-
-/** Opens an address of the daemon as a browser does: without any token. */
-function open({ pathname, search }: URL): Promise<TestAnswer> {
-  return daemon.request(pathname + search, { headers: { "X-Forwarded-For": "192.0.2.9" } });
+/** Starts a sign-in in a browser of its own and decides at the vendor's page. */
+async function comeBack(person: VaultPerson, consent: Consent = {}, query = "") {
+  const browser = openOauthBrowser(daemon);
+  const begun = await start(person, query);
+  expect([begun.status, begun.text]).toEqual([200, expect.any(String)]);
+  const vendorUrl = await browser.start(begun.json.authorization_url);
+  const back = await browser.decide(vendorUrl, { account: ANN, ...consent });
+  return { browser, back };
 }
 
 /** The heading of the page that a browser was left with. */
@@ -80,7 +68,7 @@ function headingOf({ text }: TestAnswer): string {
 async function connect(person: VaultPerson, account = ANN, query = ""): Promise<string> {
   const begun = await start(person, query);
   expect(begun.status).toBe(200);
-  const page = await open(await decide(begun.json.authorization_url, { account }));
+  const page = await openOauthBrowser(daemon).signIn(begun.json.authorization_url, { account });
   expect([page.status, headingOf(page)]).toEqual([200, "Google Drive is connected"]);
   const { items } = (await person.request("/api/cloud/connections?per_page=100")).json;
   return items.at(-1).id;
@@ -97,13 +85,23 @@ describe("signing in at Google", () => {
       authorization_url: expect.any(String),
       expires_at: new Date(now + 600_000).toISOString(),
     });
-    const asked = new URL(begun.json.authorization_url);
+    const address = new URL(begun.json.authorization_url);
+    expect(address.origin).toBe(daemon.url);
+    expect(address.pathname).toMatch(/^\/oauth\/start\/[\w-]{43}$/);
+    const browser = openOauthBrowser(daemon);
+    const asked = new URL(await browser.start(address.href));
     expect([asked.origin, asked.pathname]).toEqual([between.origin, "/o/oauth2/v2/auth"]);
     expect(asked.searchParams.get("redirect_uri")).toBe(
       `${daemon.url}/api/cloud/authorize/google_drive/callback`,
     );
-    const page = await open(await decide(asked.href));
-    expect(page.status).toBe(200);
+    const back = await browser.decide(asked.href, { account: ANN });
+    const question = await browser.open(back);
+    expect([question.status, headingOf(question)]).toEqual([200, "Connect Google Drive?"]);
+    for (const shown of ["My drive", ANN, "mira"]) expect(question.text).toContain(shown);
+    expect(await countConnections(mira)).toBe(0);
+
+    const page = await browser.press(question, back);
+    expect([page.status, headingOf(page)]).toEqual([200, "Google Drive is connected"]);
     expect(page.text).toContain("My drive");
     expect(page.text).toContain("croft account mira");
 
@@ -214,48 +212,62 @@ describe("what a browser brings back", () => {
 
   test("from somebody who says no, or leaves out what is needed, makes no connection", async () => {
     const before = await countConnections(mira);
-    for (const decision of [
-      { decision: "deny" },
-      { scopes: [] as string[] },
-      { scopes: ["profile"] },
-    ]) {
-      const page = await open(await decide((await start(mira)).json.authorization_url, decision));
+    for (const consent of [{ decision: "deny" }, { scopes: [] }, { scopes: ["profile"] }]) {
+      const { browser, back } = await comeBack(mira, consent);
+      const page = await browser.open(back);
       expect([page.status, headingOf(page)]).toEqual([400, declined]);
       expect(page.text).toContain("not granted");
     }
     expect(await countConnections(mira)).toBe(before);
   });
 
-  test("is good once", async () => {
-    const back = await decide((await start(mira)).json.authorization_url);
-    expect((await open(back)).status).toBe(200);
+  test("stores nothing before the button of the page is pressed", async () => {
     const before = await countConnections(mira);
-    const again = await open(back);
-    expect([again.status, again.text]).toEqual([400, expect.stringContaining("used already")]);
+    const { browser, back } = await comeBack(mira);
+    expect((await browser.open(back)).status).toBe(200);
     expect(await countConnections(mira)).toBe(before);
   });
 
-  test("at the same time twice, connects once", async () => {
-    const back = await decide((await start(mira)).json.authorization_url);
+  test("a callback is accepted once", async () => {
+    const { browser, back } = await comeBack(mira);
+    expect((await browser.open(back)).status).toBe(200);
+    const again = await browser.open(back);
+    expect([again.status, again.text]).toEqual([400, expect.stringContaining("used already")]);
+  });
+
+  test("three callbacks at the same time give one page with a button", async () => {
+    const { browser, back } = await comeBack(mira);
+    const pages = await Promise.all([browser.open(back), browser.open(back), browser.open(back)]);
+    expect(pages.map(({ status }) => status).toSorted()).toEqual([200, 400, 400]);
+  });
+
+  test("the button works once, also when it is pressed three times at the same time", async () => {
     const before = await countConnections(mira);
-    const pages = await Promise.all([open(back), open(back), open(back)]);
-    expect(pages.map(({ status }) => status).sort()).toEqual([200, 400, 400]);
+    const { browser, back } = await comeBack(mira);
+    const page = await browser.open(back);
+    const pressed = await Promise.all([1, 2, 3].map(() => browser.press(page, back)));
+    expect(pressed.map(({ status }) => status).toSorted()).toEqual([200, 400, 400]);
+    expect((await browser.press(page, back)).status).toBe(400);
     expect(await countConnections(mira)).toBe(before + 1);
   });
 
-  test("with a state that is forged, too old, or of another provider is refused, and no code is traded", async () => {
+  test("rejects a state that is forged, too old or of another provider, and trades no code", async () => {
     const traded = () => between.log.filter((line) => line === "POST /token").length;
     const before = [traded(), await countConnections(mira)];
-    const back = await decide((await start(mira)).json.authorization_url);
+    const { browser, back } = await comeBack(mira);
     const forged = new URL(back);
     forged.searchParams.set("state", "A".repeat(43));
     const without = new URL(back);
     without.searchParams.delete("state");
     const mixedUp = new URL(back);
     mixedUp.pathname = mixedUp.pathname.replace("google_drive", "onedrive");
-    const pages = [await open(forged), await open(without), await open(mixedUp)];
+    const pages = [
+      await browser.open(forged),
+      await browser.open(without),
+      await browser.open(mixedUp),
+    ];
     now += 600_001;
-    pages.push(await open(back));
+    pages.push(await browser.open(back));
     for (const page of pages) {
       expect(page.status).toBe(400);
       expect(page.text).toContain("took too long or was used already");
@@ -265,67 +277,203 @@ describe("what a browser brings back", () => {
     await noah.signIn();
   });
 
-  test("with somebody else's code is refused: it answers another challenge", async () => {
-    const [mine, theirs] = [await start(mira), await start(noah)];
-    const back = await decide(mine.json.authorization_url);
-    const injected = await decide(theirs.json.authorization_url, { account: BEN });
-    back.searchParams.set("code", injected.searchParams.get("code") ?? "");
-    const page = await open(back);
+  test("rejects a page whose button is pressed after ten minutes", async () => {
+    const before = await countConnections(mira);
+    const { browser, back } = await comeBack(mira);
+    const page = await browser.open(back);
+    now += 600_001;
+    expect((await browser.press(page, back)).status).toBe(400);
+    await mira.signIn();
+    await noah.signIn();
+    expect(await countConnections(mira)).toBe(before);
+  });
+
+  test("somebody else's code is refused: it answers another challenge", async () => {
+    const mine = await comeBack(mira);
+    const theirs = await comeBack(noah, { account: BEN });
+    mine.back.searchParams.set("code", theirs.back.searchParams.get("code") ?? "");
+    const page = await mine.browser.open(mine.back);
     expect([page.status, headingOf(page)]).toEqual([400, declined]);
   });
 
-  test("while the token endpoint fails says so, and nothing is kept", async () => {
+  test("a failing token endpoint is reported, and nothing is stored", async () => {
     const before = await countConnections(mira);
     for (const [status, body] of [
       [500, "{}"],
       [200, "<html>maintenance</html>"],
       [401, '{"error":"invalid_client"}'],
     ] as const) {
-      const back = await decide((await start(mira)).json.authorization_url);
+      const { browser, back } = await comeBack(mira);
       between.answerNext(({ path }) => path === "/token", status, {}, body);
-      const page = await open(back);
+      const page = await browser.open(back);
       expect([page.status, page.text]).toEqual([400, expect.stringContaining("try again")]);
     }
     expect(await countConnections(mira)).toBe(before);
   });
 
-  test("is not repeated: an error of the provider's own wording stays out of page and log", async () => {
+  test("the vendor's own wording of an error stays out of page and log", async () => {
     const hostile = `<script>alert(1)</script>"'><img src=x onerror=alert(2)>\r\nSet-Cookie: a=b`;
-    const back = await decide((await start(mira)).json.authorization_url, { decision: "deny" });
+    const { browser, back } = await comeBack(mira, { decision: "deny" });
     back.searchParams.set("error", hostile);
     back.searchParams.set("error_description", hostile);
-    const page = await open(back);
+    const page = await browser.open(back);
     expect(page.status).toBe(400);
     expect(page.text).not.toMatch(/alert\(|onerror/);
     expect(JSON.stringify(daemon.log)).not.toContain("onerror");
     expect(page.headers.get("set-cookie")).toBeNull();
   });
 
-  test("comes as a page that runs nothing, is framed by nobody and tells no other site of the code", async () => {
-    const page = await open(await decide((await start(mira)).json.authorization_url));
-    const policy = page.headers.get("content-security-policy") ?? "";
-    for (const part of [
-      "default-src 'none'",
-      "script-src 'none'",
-      "frame-ancestors 'none'",
-      "base-uri 'none'",
-    ])
-      expect(policy).toContain(part);
-    expect(policy).not.toContain("unsafe-inline");
-    expect(page.headers.get("referrer-policy")).toBe("no-referrer");
-    expect(page.headers.get("cache-control")).toBe("no-store");
+  test("the pages run nothing, are framed by nobody and tell no other site of the code", async () => {
+    const { browser, back } = await comeBack(mira);
+    const question = await browser.open(back);
+    const pages = [question, await browser.press(question, back)];
+    for (const page of pages) {
+      const policy = page.headers.get("content-security-policy") ?? "";
+      for (const part of [
+        "default-src 'none'",
+        "script-src 'none'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+        "base-uri 'none'",
+      ])
+        expect(policy).toContain(part);
+      expect(policy).not.toContain("unsafe-inline");
+      expect(["no-referrer", "same-origin"]).toContain(page.headers.get("referrer-policy"));
+      expect(page.headers.get("cache-control")).toBe("no-store");
+    }
   });
 
-  test("after the account was deactivated connects nothing", async () => {
+  test("nothing is connected after the account was deactivated", async () => {
     const person = createPerson(daemon, "pia", "192.0.2.4");
     await person.register();
     await person.signIn();
-    const back = await decide((await start(person)).json.authorization_url);
+    const [early, late] = [await comeBack(person), await comeBack(person)];
+    const question = await late.browser.open(late.back);
     const before = between.log.length;
     await deactivate(person);
-    const page = await open(back);
-    expect([page.status, headingOf(page)]).toEqual([400, declined]);
+    const pages = [
+      await early.browser.open(early.back),
+      await late.browser.press(question, late.back),
+    ];
+    for (const page of pages) expect([page.status, headingOf(page)]).toEqual([400, declined]);
     expect(between.log.slice(before).filter((line) => line.includes("/token"))).toEqual([]);
+  });
+});
+
+describe("the browser that a sign-in is bound to", () => {
+  test("gets a cookie for ten minutes that scripts and other sites cannot use", async () => {
+    const { json } = await start(mira);
+    const answer = await daemon.request(new URL(json.authorization_url).pathname);
+    expect(answer.headers.get("set-cookie")).toMatch(
+      /^croft_oauth_[0-9a-f]{16}=[\w-]{43}; Max-Age=600; Path=\/api\/cloud\/authorize\/google_drive\/callback; HttpOnly; SameSite=Lax$/,
+    );
+    expect(answer.headers.get("referrer-policy")).toBe("no-referrer");
+  });
+
+  test("a secure cookie when croft is reached by https", async () => {
+    await using secure = await startTestDaemon({
+      env: {
+        CROFT_PUBLIC_URL: "https://croft.example.org",
+        CROFT_ALLOWED_HOSTS: "croft.example.org",
+        CROFT_GOOGLE_CLIENT_ID: googleClient.id,
+        CROFT_GOOGLE_CLIENT_SECRET: googleClient.secret,
+        CROFT_GOOGLE_BASE_URL: between.origin,
+      },
+    });
+    const olga = createPerson(secure, "olga", "192.0.2.3");
+    await olga.register();
+    await olga.signIn();
+    const { json } = await olga.request("/api/cloud/authorize/google_drive");
+    const answer = await secure.request(new URL(json.authorization_url).pathname);
+    expect(answer.headers.get("set-cookie")).toMatch(/; Secure$/);
+  });
+
+  test("a callback in another browser is refused, and the right browser can still come back", async () => {
+    const before = await countConnections(mira);
+    const { browser, back } = await comeBack(mira);
+    const stranger = await openOauthBrowser(daemon).open(back);
+    expect([stranger.status, stranger.text]).toEqual([
+      400,
+      expect.stringContaining("another browser"),
+    ]);
+    expect(await countConnections(mira)).toBe(before);
+    expect((await browser.open(back)).status).toBe(200);
+  });
+
+  test("the vendor's address, sent to a victim, connects nothing", async () => {
+    const before = await countConnections(mira);
+    const begun = await start(mira);
+    const attacker = openOauthBrowser(daemon);
+    const vendorUrl = await attacker.start(begun.json.authorization_url);
+    const victim = openOauthBrowser(daemon);
+    const page = await victim.open(await victim.decide(vendorUrl, { account: BEN }));
+    expect([page.status, headingOf(page)]).toEqual([400, "Google Drive is not connected"]);
+    expect(await countConnections(mira)).toBe(before);
+  });
+
+  test("the start page, sent to a victim, names the attacker's account before anything is stored", async () => {
+    const before = await countConnections(mira);
+    const begun = await start(mira);
+    const victim = openOauthBrowser(daemon);
+    const vendorUrl = await victim.start(begun.json.authorization_url);
+    const page = await victim.open(await victim.decide(vendorUrl, { account: BEN }));
+    expect(page.text).toContain(BEN);
+    expect(page.text).toContain("croft account <strong>mira</strong>");
+    expect(await countConnections(mira)).toBe(before);
+  });
+
+  test("a token is refused in another browser, with another sign-in's grant, or altered", async () => {
+    const before = await countConnections(mira);
+    const [one, two] = [await comeBack(mira), await comeBack(mira, { account: BEN })];
+    const [first, second] = [await one.browser.open(one.back), await two.browser.open(two.back)];
+    const field = (page: TestAnswer, name: string) =>
+      new RegExp(`name="${name}" value="([^"]*)"`).exec(page.text)?.[1] ?? "";
+    const swap = (name: string, value: string): TestAnswer => ({
+      ...first,
+      text: first.text.replace(field(first, name), value),
+    });
+    const pages = [
+      await openOauthBrowser(daemon).press(first, one.back),
+      await one.browser.press(swap("grant", field(second, "grant")), one.back),
+      await one.browser.press(swap("grant", "x"), one.back),
+      await one.browser.press(swap("token", field(second, "token")), one.back),
+      await one.browser.press(swap("state", "x"), one.back),
+    ];
+    for (const page of pages) expect(page.status).toBe(400);
+    expect(await countConnections(mira)).toBe(before);
+    expect((await one.browser.press(first, one.back)).status).toBe(200);
+  });
+
+  test("two sign-ins at the same time in one browser both connect", async () => {
+    const before = await countConnections(mira);
+    const browser = openOauthBrowser(daemon);
+    const vendorUrls = [];
+    for (const begun of [await start(mira), await start(mira)])
+      vendorUrls.push(await browser.start(begun.json.authorization_url));
+    for (const url of vendorUrls) {
+      const back = await browser.decide(url, { account: ANN });
+      expect((await browser.press(await browser.open(back), back)).status).toBe(200);
+    }
+    expect(await countConnections(mira)).toBe(before + 2);
+  });
+
+  test("another site cannot press the button", async () => {
+    const before = await countConnections(mira);
+    const { browser, back } = await comeBack(mira);
+    const page = await browser.open(back);
+    const answer = await daemon.request(back.pathname, {
+      body: new FormData(),
+      headers: { "Sec-Fetch-Site": "cross-site" },
+    });
+    expect(answer.status).toBe(403);
+    expect(await countConnections(mira)).toBe(before);
+    expect((await browser.press(page, back)).status).toBe(200);
+  });
+
+  test("an unknown ticket redirects nowhere", async () => {
+    const answer = await daemon.request(`/oauth/start/${"A".repeat(43)}`);
+    expect([answer.status, answer.headers.get("set-cookie")]).toEqual([400, null]);
+    expect(answer.text).toContain("took too long or was used already");
   });
 });
 
@@ -354,8 +502,8 @@ describe("signing in again", () => {
 
   test("with another Google account is refused, and the connection stays as it was", async () => {
     const id = await connect(noah, BEN);
-    const begun = await start(noah, `?connection_id=${id}`);
-    const page = await open(await decide(begun.json.authorization_url, { account: ANN }));
+    const { browser, back } = await comeBack(noah, { account: ANN }, `?connection_id=${id}`);
+    const page = await browser.open(back);
     expect([page.status, page.text]).toEqual([
       400,
       expect.stringContaining("another Google Drive account"),
@@ -373,12 +521,15 @@ describe("signing in again", () => {
 
   test("for a connection that was removed meanwhile makes none", async () => {
     const id = await connect(noah, BEN);
-    const back = await decide((await start(noah, `?connection_id=${id}`)).json.authorization_url, {
-      account: BEN,
-    });
+    const query = `?connection_id=${id}`;
+    const early = await comeBack(noah, { account: BEN }, query);
+    const late = await comeBack(noah, { account: BEN }, query);
+    const question = await late.browser.open(late.back);
+    expect(question.text).toContain("connected again");
     const before = await countConnections(noah);
     await noah.request(`/api/cloud/connections/${id}`, { method: "DELETE" });
-    expect((await open(back)).status).toBe(400);
+    expect((await early.browser.open(early.back)).status).toBe(400);
+    expect((await late.browser.press(question, late.back)).status).toBe(400);
     expect(await countConnections(noah)).toBe(before - 1);
   });
 });

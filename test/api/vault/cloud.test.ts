@@ -61,15 +61,16 @@ interface Place {
 /** A connection of its own to an empty folder of its own. */
 async function connect(person: VaultPerson = mira): Promise<Place> {
   const name = `folder ${++folders}`;
-  await mkdir(join(files, name));
+  const folder = join(files, person.handle, name);
+  await mkdir(folder, { recursive: true });
   const made = await person.request("/api/cloud/connections", {
-    json: { provider: "local_folder", display_name: name, settings: { root: join(files, name) } },
+    json: { provider: "local_folder", display_name: name, settings: { root: folder } },
   });
   expect([made.status, made.text]).toEqual([201, expect.any(String)]);
   const base = `/api/cloud/connections/${made.json.id}`;
   return {
     id: made.json.id,
-    folder: join(files, name),
+    folder,
     base,
     get: (path, init) => person.request(`${base}${path}`, init),
     list: (parent = "", more = "") =>

@@ -5,6 +5,7 @@ import type { OAuthServer } from "../../stand-ins/oauth-server.ts";
 import { oneDriveClient, startOneDriveServer } from "../../stand-ins/onedrive-server.ts";
 import type { Served } from "../../stand-ins/serve.ts";
 import { startTestDaemon } from "../../support/daemon.ts";
+import { openOauthBrowser } from "../../support/vault/oauth-browser.ts";
 import { createPerson } from "../../support/vault/vault-person.ts";
 
 interface Vendor {
@@ -18,18 +19,6 @@ const vendors: Readonly<Record<string, Vendor>> = {
   onedrive: { start: startOneDriveServer, variables: "ONEDRIVE", client: oneDriveClient },
   dropbox: { start: startDropboxServer, variables: "DROPBOX", client: dropboxClient },
 };
-
-/** Agrees to everything as the first account that the page offers; gives where the browser is sent. */
-async function agree(url: string): Promise<URL> {
-  const page = await (await fetch(url)).text();
-  const body = new URLSearchParams({ decision: "allow" });
-  const account = /name="account" value="([^"]*)"/.exec(page)?.[1] ?? "";
-  body.set("account", account);
-  for (const [, scope = ""] of page.matchAll(/name="scope" value="([^"]*)"/g))
-    body.append("scope", scope);
-  const answer = await fetch(url, { method: "POST", body, redirect: "manual" });
-  return new URL(answer.headers.get("location") ?? "");
-}
 
 describe.each(Object.entries(vendors))("%s", (type, { start, variables, client }) => {
   test("is connected, used, renewed and used again after a restart", async () => {
@@ -46,8 +35,7 @@ describe.each(Object.entries(vendors))("%s", (type, { start, variables, client }
     await mira.signIn();
     const begun = await mira.request(`/api/cloud/authorize/${type}`);
     expect([begun.status, begun.text]).toEqual([200, expect.any(String)]);
-    const back = await agree(begun.json.authorization_url);
-    const page = await daemon.request(back.pathname + back.search);
+    const page = await openOauthBrowser(daemon).signIn(begun.json.authorization_url);
     expect([page.status, page.text]).toEqual([200, expect.stringContaining("is connected")]);
 
     const { items } = (await mira.request("/api/cloud/connections")).json;
@@ -88,10 +76,8 @@ test("google_drive: a listing by name holds all that have it", async () => {
   const mira = createPerson(daemon, "mira", "192.0.2.1");
   await mira.register();
   await mira.signIn();
-  const back = await agree(
-    (await mira.request("/api/cloud/authorize/google_drive")).json.authorization_url,
-  );
-  await daemon.request(back.pathname + back.search);
+  const begun = await mira.request("/api/cloud/authorize/google_drive");
+  await openOauthBrowser(daemon).signIn(begun.json.authorization_url);
   const owner = "ann@example.org";
   const { id: parent } = vendor.store.rootOf(owner);
   for (const text of ["first", "second"])

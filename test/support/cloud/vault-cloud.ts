@@ -23,7 +23,7 @@ export interface TestCloud extends AsyncDisposable {
   readonly db: Database;
   readonly cache: ByteCache;
   readonly queue: JobQueue;
-  /** What `local_folder` connections may lie below. */
+  /** The own folder of the account mira. */
   readonly files: string;
   /** The byte cache's folder. */
   readonly cacheFolder: string;
@@ -31,7 +31,7 @@ export interface TestCloud extends AsyncDisposable {
   now: number;
   /** Adds a regular user. */
   addUser(handle: string): Promise<VaultCaller>;
-  /** Connects a folder below `files`. */
+  /** Connects a folder below the caller's own, see `files`. */
   connectFolder(caller: VaultCaller, folder?: string): Promise<string>;
   /** What was logged at level error. */
   readonly errors: readonly unknown[];
@@ -67,10 +67,12 @@ export function testProviderDeps(files: string, clock: () => number): ProviderDe
 /** Opens the cloud side for a test. */
 export async function openTestCloud(options: TestCloudOptions = {}): Promise<TestCloud> {
   const home = await mkdtemp(join(tmpdir(), "croft-cloud-"));
-  const files = join(home, "files");
+  const localRoot = join(home, "files");
+  const files = join(localRoot, "mira");
   const cacheFolder = join(home, "cache");
   const temporaryDirectory = join(home, "tmp");
-  for (const folder of [files, cacheFolder, temporaryDirectory]) await mkdir(folder);
+  for (const folder of [files, cacheFolder, temporaryDirectory])
+    await mkdir(folder, { recursive: true });
   const state = { now: Date.now() };
   const clock = () => state.now;
   const newId = createUuid7(clock, (size) => crypto.getRandomValues(new Uint8Array(size)));
@@ -105,7 +107,7 @@ export async function openTestCloud(options: TestCloudOptions = {}): Promise<Tes
       crypto.getRandomValues(new Uint8Array(size)),
     ),
     providerTypes: options.providerTypes ?? [localFolder],
-    providerDeps: { ...testProviderDeps(files, clock), newId },
+    providerDeps: { ...testProviderDeps(localRoot, clock), ownFolders: [home], newId },
     cache,
     jobs: queue,
     log,
@@ -145,11 +147,12 @@ export async function openTestCloud(options: TestCloudOptions = {}): Promise<Tes
       return { userId, handle, email, role: "user", sessionId: newId(), address: "192.0.2.7" };
     },
     async connectFolder(caller, folder = ".") {
-      await mkdir(join(files, folder), { recursive: true });
+      const root = join(localRoot, caller.handle, folder);
+      await mkdir(root, { recursive: true });
       const result = await cloud.connections.create(caller, {
         provider: "local_folder",
         display_name: "Files",
-        settings: { root: join(files, folder) },
+        settings: { root },
         credentials: {},
       });
       if (result.kind !== "connected") throw new Error(`not connected: ${JSON.stringify(result)}`);

@@ -40,6 +40,19 @@ export const entries: readonly Entry[] = [
     verb("delete", "Delete a vault user", async () => (await import("./user.ts")).deleteUser, {
       aliases: ["rm"],
     }),
+    noun("local-folder", "Folders of the server that a vault user may connect besides its own", [
+      verb(
+        "list",
+        "List the granted folders",
+        async () => (await import("./user.ts")).listUserLocalFolders,
+        { aliases: ["ls"] },
+      ),
+      verb(
+        "set",
+        "Replace the granted folders",
+        async () => (await import("./user.ts")).setUserLocalFolders,
+      ),
+    ]),
   ]),
   noun("quota", "Storage quotas of vault users", [
     verb("view", "Show a vault user's quota", () => viewQuota),

@@ -1,6 +1,6 @@
 import { Option } from "commander";
 import type { z } from "zod";
-import type { managedUser } from "../../../../daemon/contract/vault/admin.ts";
+import type { localFolders, managedUser } from "../../../../daemon/contract/vault/admin.ts";
 import { vault } from "../../../client/operations.ts";
 import { vaultPages } from "../../../client/paging.ts";
 import type { CliContext } from "../../../context.ts";
@@ -158,6 +158,59 @@ async function runUserDelete(cli: CliContext, { user }: UserDeleteOptions): Prom
   await cli.output.done({ deleted: true, id }, `Deleted the vault user ${user}.`);
 }
 
+export interface LocalFolderListOptions {
+  readonly user: string;
+}
+
+export const listUserLocalFolders = {
+  operations: [vault.viewUserLocalFolders, vault.listUsers],
+  output: resourceOf(vault.viewUserLocalFolders),
+  define(command, cli, run = runLocalFolderList): void {
+    command
+      .argument("<user>", "the user's handle or id")
+      .action((user: string) => run(cli, { user }));
+  },
+} satisfies CommandModule;
+
+/** Prints the folders of the server that were granted to a user. */
+async function runLocalFolderList(
+  cli: CliContext,
+  { user }: LocalFolderListOptions,
+): Promise<void> {
+  const id = await findUserId(cli, user);
+  const { body } = await cli.client.call(vault.viewUserLocalFolders, { params: { id } });
+  await cli.output.resource(body, localFolderColumns);
+}
+
+export interface LocalFolderSetOptions {
+  readonly user: string;
+  readonly folders: readonly string[];
+}
+
+export const setUserLocalFolders = {
+  operations: [vault.setUserLocalFolders, vault.listUsers],
+  output: resourceOf(vault.setUserLocalFolders),
+  define(command, cli, run = runLocalFolderSet): void {
+    command
+      .argument("<user>", "the user's handle or id")
+      .argument("[folders...]", "folders of the server below local_roots; none takes all back")
+      .action((user: string, folders: string[]) => run(cli, { user, folders }));
+  },
+} satisfies CommandModule;
+
+/** Replaces the folders of the server that are granted to a user, and prints them. */
+async function runLocalFolderSet(
+  cli: CliContext,
+  { user, folders }: LocalFolderSetOptions,
+): Promise<void> {
+  const id = await findUserId(cli, user);
+  const { body } = await cli.client.call(vault.setUserLocalFolders, {
+    params: { id },
+    body: { folders: [...folders] },
+  });
+  await cli.output.resource(body, localFolderColumns);
+}
+
 /** The id of a user who is named by id or by handle, in any case. @throws CliError `not_found` */
 export async function findUserId(cli: CliContext, word: string): Promise<string> {
   if (/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(word)) return word.toLowerCase();
@@ -182,4 +235,8 @@ const managedUserColumns: readonly Column<ManagedUser>[] = [
   { header: "must change", cell: ({ password_must_change: mustChange }) => mustChange },
   { header: "second factor", cell: ({ totp_enabled: totpEnabled }) => totpEnabled },
   { header: "created", cell: ({ created_at: createdAt }) => time(createdAt) },
+];
+
+const localFolderColumns: readonly Column<z.output<typeof localFolders>>[] = [
+  { header: "folders", cell: ({ folders }) => folders },
 ];

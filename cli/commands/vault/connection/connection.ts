@@ -3,7 +3,12 @@ import { vaultPages } from "../../../client/paging.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError, exitCodeOf, usageError } from "../../../errors.ts";
 import { listOf, resourceOf, shape } from "../../../output/spec.ts";
-import { connectionColumns, pickConnection, readConnections } from "../../../support/connection.ts";
+import {
+  connectionColumns,
+  connectionDetailColumns,
+  pickConnection,
+  readConnections,
+} from "../../../support/connection.ts";
 import { readSecret, readSecretLines } from "../../../support/secrets.ts";
 import { type CommandModule, type Entry, verb } from "../../../tree/entry.ts";
 
@@ -56,14 +61,14 @@ export const viewConnection = {
   },
 } satisfies CommandModule;
 
-/** Prints one connection. */
+/** Prints one connection with what its storage can do. */
 async function runConnectionView(
   cli: CliContext,
   { connection }: ConnectionViewOptions,
 ): Promise<void> {
   const { id } = pickConnection(await readConnections(cli), connection);
   const { body } = await cli.client.call(vault.getConnection, { params: { connection_id: id } });
-  await cli.output.resource(body, connectionColumns);
+  await cli.output.resource(body, connectionDetailColumns);
 }
 
 interface ConnectionTestOptions {

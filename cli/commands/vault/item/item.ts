@@ -5,7 +5,8 @@ import type { CliContext } from "../../../context.ts";
 import { CliError, usageError } from "../../../errors.ts";
 import { type Column, size, time } from "../../../output/cells.ts";
 import { sanitizeText } from "../../../output/sanitize.ts";
-import { resourceOf } from "../../../output/spec.ts";
+import { resourceOf, shape } from "../../../output/spec.ts";
+import { capabilityColumns } from "../../../support/connection.ts";
 import { createItemFinder, findItem } from "../../../support/find-item.ts";
 import { toItemAddress } from "../../../support/item-address.ts";
 import { type CommandModule, type Entry, verb } from "../../../tree/entry.ts";
@@ -27,6 +28,7 @@ export const entries: readonly Entry[] = [
     async () => (await import("./browse.ts")).browse,
   ),
   verb("view", "Show what is known of an item", () => viewItem),
+  verb("capabilities", "Show what the storage of an item can really do", () => viewCapabilities),
   verb("open", "Put on record that an item is opened, and show its address", () => openItem),
   verb("cat", "Write files to standard output", () => cat),
   verb(
@@ -98,6 +100,44 @@ const detailColumns: readonly Column<z.output<typeof itemDetail>>[] = [
   { header: "stale", cell: ({ is_stale: isStale }) => isStale },
   { header: "id", cell: ({ provider_item_id: id }) => id },
 ];
+
+interface ItemCapabilitiesOptions {
+  readonly item: string;
+}
+
+export const viewCapabilities = {
+  operations: [vault.listConnections, vault.listItems],
+  output: shape({
+    create_only: "string",
+    rename: "string",
+    move: "string",
+    delete_precondition: "string",
+    trash: "boolean",
+    range: "boolean",
+    quota: "boolean",
+    folder_rename: "boolean",
+  }),
+  completions: { item: "items" },
+  define(command, cli, run = runItemCapabilities): void {
+    command
+      .argument("<item>", "CONNECTION:/path; CONNECTION:/ for the storage as a whole")
+      .action((item: string) => run(cli, { item }));
+  },
+} satisfies CommandModule;
+
+/** Prints what the storage of an item can really do, as its connection has it; the provider is not asked. */
+async function runItemCapabilities(
+  cli: CliContext,
+  { item }: ItemCapabilitiesOptions,
+): Promise<void> {
+  const { connection } = await createItemFinder(cli).find(toItemAddress(item));
+  const { capabilities, display_name: name } = connection;
+  if (!capabilities)
+    throw new CliError("unsupported", `the capabilities of ${JSON.stringify(name)} are not known`, {
+      hint: "a check that succeeds finds them out: croft vault connection test",
+    });
+  await cli.output.resource(capabilities, capabilityColumns);
+}
 
 interface ItemOpenOptions {
   readonly item: string;

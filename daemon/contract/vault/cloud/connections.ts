@@ -1,5 +1,14 @@
 import { z } from "zod";
-import { anyone, endpoint, perAddress, text, vaultUser, type AnyEndpoint } from "../../endpoint.ts";
+import {
+  anyone,
+  empty,
+  endpoint,
+  multipart,
+  perAddress,
+  text,
+  vaultUser,
+  type AnyEndpoint,
+} from "../../endpoint.ts";
 import {
   analysisSettings,
   connectFailure,
@@ -116,7 +125,8 @@ export const authorize = endpoint({
   name: "vault.cloud.authorize.start",
   method: "GET",
   path: "/api/cloud/authorize/:provider",
-  summary: "Begin to sign in at a provider's own page; the address is good for ten minutes, once",
+  summary:
+    "Start a sign-in at a vendor's own page: the address of croft's start page, valid for ten minutes",
   gate: vaultUser,
   limit: perMinute,
   params: z.object({ provider: z.string().max(64) }),
@@ -133,11 +143,26 @@ export const authorize = endpoint({
   },
 });
 
+const page = text("text/html; charset=utf-8");
+
+export const openAuthorization = endpoint({
+  name: "vault.cloud.authorize.open",
+  method: "GET",
+  path: "/oauth/start/:ticket",
+  summary: "Bind a sign-in to this browser with a cookie, and redirect to the vendor",
+  gate: anyone,
+  limit: perAddress(30, 60),
+  params: z.object({ ticket: z.string().max(256) }),
+  replies: { 302: empty, 400: page, 422: detail, 429: detail },
+  apiOnly: "a browser opens it: the address is what the start of a sign-in returns",
+});
+
 export const finishAuthorization = endpoint({
   name: "vault.cloud.authorize.finish",
   method: "GET",
   path: "/api/cloud/authorize/:provider/callback",
-  summary: "Where the provider sends the browser back to: a page that says what to do next",
+  summary:
+    "The page that the vendor sends the browser back to: it asks whether to connect, and stores nothing",
   gate: anyone,
   limit: perAddress(30, 60),
   params: z.object({ provider: z.string().max(64) }),
@@ -146,13 +171,27 @@ export const finishAuthorization = endpoint({
     code: z.string().max(4096).optional(),
     error: z.string().max(4096).optional(),
   }),
-  replies: {
-    200: text("text/html; charset=utf-8"),
-    400: text("text/html; charset=utf-8"),
-    422: detail,
-    429: detail,
-  },
-  apiOnly: "the browser calls it at the end of signing in at a provider",
+  replies: { 200: page, 400: page, 422: detail, 429: detail },
+  apiOnly: "the browser opens it at the end of a sign-in at a vendor",
+});
+
+export const confirmAuthorization = endpoint({
+  name: "vault.cloud.authorize.confirm",
+  method: "POST",
+  path: "/api/cloud/authorize/:provider/callback",
+  summary: "Connect the storage that the page asked about, with the one-time token of its form",
+  gate: anyone,
+  limit: perAddress(30, 60),
+  params: z.object({ provider: z.string().max(64) }),
+  body: multipart(
+    z.object({
+      state: z.string().max(4096),
+      token: z.string().max(4096),
+      grant: z.string().max(65_536),
+    }),
+  ),
+  replies: { 200: page, 400: page, 404: detail, 413: detail, 422: detail, 429: detail },
+  apiOnly: "the page's button posts it",
 });
 
 export const getAnalysisSettings = endpoint({
@@ -186,7 +225,9 @@ export const cloudConnectionEndpoints: readonly AnyEndpoint[] = [
   deleteConnection,
   testConnection,
   authorize,
+  openAuthorization,
   finishAuthorization,
+  confirmAuthorization,
   getAnalysisSettings,
   updateAnalysisSettings,
 ];

@@ -85,6 +85,28 @@ export const provider = z.object({
   can: powers,
 });
 
+const guarantee = z.enum(["atomic", "emulated", "none"]);
+
+/**
+ * What a connection can really do, as found by the trial at connecting. `atomic`: the storage compares and acts in one step;
+ * `emulated`: croft compares just before; `none`: nothing is compared.
+ */
+const capabilities = z.object({
+  /** Upload and create-folder never replace an existing item. */
+  create_only: guarantee,
+  /** Rename and move refuse when the item has changed. */
+  rename: guarantee,
+  move: guarantee,
+  /** Delete refuses when the item has changed. */
+  delete_precondition: guarantee,
+  /** Deleted items go to a trash. */
+  trash: z.boolean(),
+  range: z.boolean(),
+  quota: z.boolean(),
+  /** Folders can be renamed and moved. */
+  folder_rename: z.boolean(),
+});
+
 /** A connection; its settings and credentials are never shown. */
 export const connection = z.object({
   id: uuid,
@@ -97,6 +119,8 @@ export const connection = z.object({
   quota: z
     .object({ used_bytes: z.int().min(0).nullable(), total_bytes: z.int().min(0).nullable() })
     .nullable(),
+  /** Null while the storage cannot be opened. */
+  capabilities: capabilities.nullable(),
 });
 
 /** A failed change or check: what happened and why, as words to branch on. */

@@ -1,15 +1,36 @@
-import { authorize, finishAuthorization } from "../../../contract/vault/cloud/connections.ts";
-import type { Route } from "../../../http/handle.ts";
+import {
+  authorize,
+  confirmAuthorization,
+  finishAuthorization,
+  openAuthorization,
+} from "../../../contract/vault/cloud/connections.ts";
+import type { Route, ServerRequest } from "../../../http/handle.ts";
 import { handle } from "../../handle.ts";
 import type { CloudAuthorization } from "./authorization.service.ts";
-import { toCallbackReply, toStartReply } from "./authorization.view.ts";
+import { toCallbackReply, toOpenedReply, toStartReply } from "./authorization.view.ts";
 
-/** Routes of signing in at providers. */
+/** Routes of signing in at vendors. */
 export const authorizationRoutes = (authorization: CloudAuthorization): Route[] => [
   handle(authorize, async ({ caller, params, query }) =>
     toStartReply(await authorization.start(caller, params.provider, query)),
   ),
-  handle(finishAuthorization, async ({ params, query }) =>
-    toCallbackReply(await authorization.finish(params.provider, query)),
+  handle(openAuthorization, async ({ params }) =>
+    toOpenedReply(await authorization.bind(params.ticket)),
   ),
+  handle(finishAuthorization, async ({ params, query, request }) =>
+    toCallbackReply(
+      await authorization.accept(params.provider, { ...query, cookie: cookieReader(request) }),
+    ),
+  ),
+  handle(confirmAuthorization, async ({ params, body, request }) => {
+    body.file?.stream.resume();
+    const confirmed = { ...body.fields, cookie: cookieReader(request) };
+    return toCallbackReply(await authorization.confirm(params.provider, confirmed));
+  }),
 ];
+
+/** Reads cookies of a request by name; the first of several with one name. */
+function cookieReader({ headers }: ServerRequest): (name: string) => string | undefined {
+  const pairs = (headers.cookie ?? "").split(";").map((pair) => pair.trim());
+  return (name) => pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1);
+}

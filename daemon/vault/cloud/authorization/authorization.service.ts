@@ -1,21 +1,41 @@
 import { hash } from "node:crypto";
-import { insertOAuthState, takeOAuthState } from "../../../../storage/tables/vault/oauth-states.ts";
-import { findVaultUser } from "../../../../storage/tables/vault/users.ts";
+import { z } from "zod";
+import {
+  acceptOAuthState,
+  bindOAuthState,
+  deleteOAuthState,
+  insertOAuthState,
+  isOAuthStateWaiting,
+  takeOAuthState,
+  type OAuthState,
+} from "../../../../storage/tables/vault/oauth-states.ts";
+import { findVaultUser, type VaultUser } from "../../../../storage/tables/vault/users.ts";
 import { SCOPE_MISSING } from "../../../../storage/cloud/oauth.ts";
-import type { SealAgain } from "../../../../storage/keys/keyring.ts";
+import {
+  ACCOUNT_FACT,
+  ACCOUNT_NAME_FACT,
+  type ProviderDeps,
+} from "../../../../storage/cloud/provider.ts";
+import type { Database } from "../../../../storage/engine/database.ts";
+import { SealError, type Keyring, type SealAgain } from "../../../../storage/keys/keyring.ts";
+import { capabilitiesSchema } from "../../../../storage/tables/vault/connections.ts";
 import { AppError } from "../../../errors.ts";
+import type { Log } from "../../../utilities/logging.ts";
 import type { VaultCaller } from "../../caller.ts";
-import type { OauthReturn } from "../../pages/oauth-return-page.ts";
+import type { OauthOutcome } from "../../pages/oauth-pages.ts";
 import type { Adapters } from "../connections/adapters.ts";
-import type { CloudDeps } from "../cloud.ts";
-import type { CloudConnections } from "../connections/connections.service.ts";
+import type { CloudConnections, SignInTrial } from "../connections/connections.service.ts";
 import { assertAvailable } from "../connections/provider-settings.ts";
 
-/** Signing in at providers' own pages: OAuth 2, code flow with PKCE. */
+/**
+ * Sign-ins at vendors' own pages: OAuth 2, code flow with PKCE, bound to one browser. An account gets the address of croft's
+ * start page; the browser that opens it gets a cookie and goes on to the vendor; the same browser comes back, sees which
+ * vendor account is about to be connected to which croft account, and connects with a one-time token.
+ */
 export interface CloudAuthorization {
   /**
-   * The address to open in a browser. Refuses with `invalid_argument`, keeping nothing, when the server lacks a setting;
-   * with `unprocessable` a kind of storage that is not connected this way.
+   * Starts a sign-in and returns the address of its start page. Throws `invalid_argument`, storing nothing, when the server
+   * lacks a setting; `unprocessable` for a provider that is connected by settings.
    */
   start(
     caller: VaultCaller,
@@ -25,27 +45,68 @@ export interface CloudAuthorization {
       readonly connection_id?: string | undefined;
     },
   ): Promise<{ readonly url: string; readonly expiresAt: number }>;
+  /** Binds a sign-in to the browser that opened its start page. Undefined when the ticket is unknown, used or expired. */
+  bind(ticket: string): Promise<BoundSignIn | undefined>;
   /**
-   * What the browser brings back. The state is good once, for ten minutes, at the provider that it was made for, and
-   * stands for the account that began. `error` is the provider's word; it is not repeated anywhere.
+   * Handles what the browser brings back from the vendor: trades the code and tries the credentials. Stores none of them.
+   * A state is accepted once, within ten minutes, for its own provider and from the browser that it is bound to. `error` is
+   * the vendor's word; it is not repeated anywhere.
    */
-  finish(
-    provider: string,
-    answer: {
-      readonly state: string;
-      readonly code?: string | undefined;
-      readonly error?: string | undefined;
-    },
-  ): Promise<OauthReturn>;
+  accept(provider: string, returned: ReturnedSignIn): Promise<OauthOutcome>;
+  /** Connects what `accept` tried, once, for the browser that has the token. */
+  confirm(provider: string, confirmed: ConfirmedSignIn): Promise<OauthOutcome>;
 }
 
-const STATE_MS = 10 * 60 * 1000;
-const SEAL_PURPOSE = "cloud-authorization";
+/** Where a browser goes from the start page, with the cookie that it must bring back. */
+export interface BoundSignIn {
+  readonly vendorUrl: string;
+  readonly cookie: {
+    readonly name: string;
+    readonly value: string;
+    readonly path: string;
+    readonly isSecure: boolean;
+    readonly maxAgeSeconds: number;
+  };
+}
+
+/** Returns the value of a cookie by its name. */
+export type ReadCookie = (name: string) => string | undefined;
+
+export interface ReturnedSignIn {
+  readonly state: string;
+  readonly code?: string | undefined;
+  readonly error?: string | undefined;
+  readonly cookie: ReadCookie;
+}
+
+export interface ConfirmedSignIn {
+  readonly state: string;
+  readonly token: string;
+  /** The tried sign-in, sealed. */
+  readonly grant: string;
+  readonly cookie: ReadCookie;
+}
+
+export interface AuthorizationDeps {
+  readonly db: Database;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  readonly randomBytes: (size: number) => Uint8Array;
+  readonly keys: Pick<Keyring, "seal" | "openText">;
+  readonly providerDeps: ProviderDeps;
+  readonly log: Log;
+  /** Base of the links that are handed out, without a trailing slash. */
+  readonly publicUrl: () => string;
+}
+
+const LIFE_MS = 10 * 60 * 1000;
+const VERIFIER_PURPOSE = "cloud-authorization";
+const GRANT_PURPOSE = "cloud-authorization-grant";
 
 export function createAuthorization(
-  deps: CloudDeps,
-  adapters: Adapters,
-  connections: CloudConnections,
+  deps: AuthorizationDeps,
+  adapters: Pick<Adapters, "findType" | "own">,
+  connections: Pick<CloudConnections, "trySignIn" | "storeSignIn">,
 ): CloudAuthorization {
   const { db, clock, keys, providerDeps } = deps;
   const server = providerDeps.server;
@@ -62,23 +123,46 @@ export function createAuthorization(
     return { type, oauth: type.oauth };
   }
 
-  function redirectUrl(provider: string): string {
-    return `${deps.publicUrl()}/api/cloud/authorize/${provider}/callback`;
+  const toCallbackUrl = (provider: string) =>
+    `${deps.publicUrl()}/api/cloud/authorize/${provider}/callback`;
+
+  /** The account that began, if it may still connect storages. */
+  async function findOwner(state: OAuthState): Promise<VaultUser | undefined> {
+    const user = await findVaultUser(db, state.userId);
+    return user?.isActive === true && user.role === "user" ? user : undefined;
+  }
+
+  const openVerifier = ({ codeVerifier, stateHash }: OAuthState) =>
+    keys.openText(VERIFIER_PURPOSE, codeVerifier, rowOf(stateHash));
+
+  /** Trades the code and tries the credentials that it gives. */
+  async function tryCode(state: OAuthState, code: string) {
+    const { type, oauth } = findOAuth(state.provider);
+    const exchanged = await oauth.exchange(
+      {
+        server,
+        redirectUrl: toCallbackUrl(state.provider),
+        code,
+        codeVerifier: openVerifier(state),
+      },
+      providerDeps,
+    );
+    if (exchanged.kind !== "ok") return exchanged;
+    return connections.trySignIn(state.userId, type, state.connectionId, exchanged.credentials);
   }
 
   return {
     async start(caller, provider, input) {
-      const { type, oauth } = findOAuth(provider);
+      const { type } = findOAuth(provider);
       assertAvailable(type, server);
       if (input.connection_id !== undefined) {
         const connection = await adapters.own(caller.userId, input.connection_id);
         if (connection.provider !== provider)
           throw new AppError("unprocessable", "This connection is of another kind of storage.");
       }
-      const state = randomText(deps.randomBytes);
-      const verifier = randomText(deps.randomBytes);
-      const stateHash = hash("sha256", state);
-      const expiresAt = clock() + STATE_MS;
+      const ticket = toText(deps.randomBytes(32));
+      const stateHash = hash("sha256", toState(ticket));
+      const expiresAt = clock() + LIFE_MS;
       await db.transaction((tx) =>
         insertOAuthState(tx, {
           stateHash,
@@ -86,85 +170,162 @@ export function createAuthorization(
           provider,
           connectionId: input.connection_id,
           displayName: input.display_name,
-          codeVerifier: keys.seal(SEAL_PURPOSE, verifier, rowOf(stateHash)),
+          codeVerifier: keys.seal(VERIFIER_PURPOSE, toText(deps.randomBytes(32)), rowOf(stateHash)),
           expiresAt,
         }),
       );
-      const url = oauth.authorizationUrl({
-        server,
-        redirectUrl: redirectUrl(provider),
-        state,
-        codeChallenge: hash("sha256", verifier, "base64url"),
-      });
-      return { url, expiresAt };
+      return { url: `${deps.publicUrl()}/oauth/start/${ticket}`, expiresAt };
     },
 
-    async finish(provider, { state, code, error }) {
-      const { type, oauth } = findOAuth(provider);
+    async bind(ticket) {
+      const state = toState(ticket);
+      const stateHash = hash("sha256", state);
+      const value = toText(deps.randomBytes(32));
+      const bound = await db.transaction((tx) =>
+        bindOAuthState(tx, stateHash, hash("sha256", value)),
+      );
+      if (bound === undefined) return undefined;
+      const redirectUrl = toCallbackUrl(bound.provider);
+      const { pathname: path, protocol } = new URL(redirectUrl);
+      const vendorUrl = findOAuth(bound.provider).oauth.authorizationUrl({
+        server,
+        redirectUrl,
+        state,
+        codeChallenge: hash("sha256", openVerifier(bound), "base64url"),
+      });
+      const maxAgeSeconds = Math.ceil((bound.expiresAt - clock()) / 1000);
+      const isSecure = protocol === "https:";
+      return {
+        vendorUrl,
+        cookie: { name: toCookieName(stateHash), value, path, isSecure, maxAgeSeconds },
+      };
+    },
+
+    async accept(provider, { state, code, error, cookie }) {
+      const { title: providerName } = findOAuth(provider).type;
+      const stateHash = hash("sha256", state);
+      const token = toText(deps.randomBytes(32));
+      const accepted = await db.transaction(async (tx) => {
+        if (!(await isOAuthStateWaiting(tx, stateHash, provider))) return "expired";
+        const browserHash = hash("sha256", cookie(toCookieName(stateHash)) ?? "");
+        const confirmHash = hash("sha256", token);
+        const returned = { stateHash, provider, browserHash, confirmHash };
+        return (await acceptOAuthState(tx, returned)) ?? "other_browser";
+      });
+      if (typeof accepted === "string") return { kind: accepted, providerName };
+      const outcome = await handleReturn(accepted);
+      if (outcome.kind !== "confirm") await deleteOAuthState(db, stateHash);
+      return outcome;
+
+      async function handleReturn(begun: OAuthState): Promise<OauthOutcome> {
+        if (error === "access_denied") return { kind: "declined", providerName };
+        if (error !== undefined || code === undefined) {
+          const word = /^[a-z_]{1,40}$/.test(error ?? "") ? error : "unnamed";
+          deps.log.warn({ provider, error: word }, "vendor refused a sign-in");
+          return { kind: "failed", providerName };
+        }
+        const user = await findOwner(begun);
+        if (user === undefined) return { kind: "expired", providerName };
+        const tried = await tryCode(begun, code);
+        if (tried.kind === "other_account") return { kind: "other_account", providerName };
+        if (tried.kind !== "ok") {
+          const { kind: outcome, note } = tried;
+          deps.log.warn({ provider, outcome, note }, "sign-in at a vendor failed");
+          return { kind: toPageKind(tried), providerName };
+        }
+        return {
+          kind: "confirm",
+          providerName,
+          vendorAccount: String(tried.facts[ACCOUNT_NAME_FACT] ?? tried.facts[ACCOUNT_FACT] ?? ""),
+          displayName: begun.displayName ?? providerName,
+          handle: user.handle,
+          isReconnect: begun.connectionId !== undefined,
+          state,
+          token,
+          grant: keys.seal(GRANT_PURPOSE, JSON.stringify(tried), rowOf(stateHash)),
+        };
+      }
+    },
+
+    async confirm(provider, { state, token, grant, cookie }) {
+      const { type } = findOAuth(provider);
       const providerName = type.title;
       const stateHash = hash("sha256", state);
-      const begun = await db.transaction((tx) => takeOAuthState(tx, stateHash, provider));
-      if (begun === undefined) return { kind: "expired", providerName };
-      if (error === "access_denied") return { kind: "declined", providerName };
-      if (error !== undefined || code === undefined) {
-        const word = /^[a-z_]{1,40}$/.test(error ?? "") ? error : "unnamed";
-        deps.log.warn({ provider, error: word }, "a sign-in was refused by the provider");
-        return { kind: "failed", providerName };
-      }
-      const user = await findVaultUser(db, begun.userId);
-      if (user === undefined || !user.isActive || user.role !== "user")
-        return { kind: "expired", providerName };
-      const codeVerifier = keys.openText(SEAL_PURPOSE, begun.codeVerifier, rowOf(stateHash));
-      const exchanged = await oauth.exchange(
-        { server, redirectUrl: redirectUrl(provider), code, codeVerifier },
-        providerDeps,
+      const tried = openGrant(keys, grant, stateHash);
+      if (tried === undefined) return { kind: "expired", providerName };
+      const browserHash = hash("sha256", cookie(toCookieName(stateHash)) ?? "");
+      const confirmHash = hash("sha256", token);
+      const begun = await db.transaction((tx) =>
+        takeOAuthState(tx, { stateHash, provider, browserHash, confirmHash }),
       );
-      const failed = (outcome: { readonly kind: string; readonly note?: string }) =>
-        deps.log.warn({ provider, outcome: outcome.kind, note: outcome.note }, "a sign-in failed");
-      if (exchanged.kind !== "ok") {
-        failed(exchanged);
-        return { kind: kindOf(exchanged), providerName };
-      }
-      const result = await connections.connectSignedIn(
+      const user = begun && (await findOwner(begun));
+      if (begun === undefined || user === undefined) return { kind: "expired", providerName };
+      const { displayName } = await connections.storeSignIn(
         begun.userId,
         type,
-        begun.displayName ?? type.title,
-        begun.connectionId,
-        exchanged.credentials,
+        begun.displayName ?? providerName,
+        tried,
       );
-      if (result.kind === "other_account") return { kind: "other_account", providerName };
-      if (result.kind !== "connected") {
-        failed(result);
-        return { kind: kindOf(result), providerName };
-      }
-      return {
-        kind: "connected",
-        providerName,
-        displayName: result.connection.displayName,
-        handle: user.handle,
-      };
+      return { kind: "connected", providerName, displayName, handle: user.handle };
     },
   };
 }
 
-/** Whether the person can do something about a failure: agree, and to everything. */
-function kindOf({ kind, note }: { readonly kind: string; readonly note?: string }) {
+/** What the confirmation page carries, sealed: the credentials stay out of the database until its button is pressed. */
+const grantSchema: z.ZodType<SignInTrial> = z.object({
+  kind: z.literal("ok"),
+  connectionId: z.string(),
+  isNew: z.boolean(),
+  facts: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
+  capabilities: capabilitiesSchema,
+  quota: z.object({
+    quotaUsedBytes: z.number().exactOptional(),
+    quotaTotalBytes: z.number().exactOptional(),
+  }),
+  credentials: z.record(z.string(), z.string()),
+});
+
+/** The tried sign-in of a confirmation page; undefined for one that this server did not seal for this state. */
+function openGrant(
+  keys: Pick<Keyring, "openText">,
+  grant: string,
+  stateHash: string,
+): SignInTrial | undefined {
+  try {
+    return grantSchema.parse(JSON.parse(keys.openText(GRANT_PURPOSE, grant, rowOf(stateHash))));
+  } catch (error) {
+    if (error instanceof SealError) return undefined;
+    throw error;
+  }
+}
+
+/** `declined` where the person can do something about a failure: agree, and to everything. */
+function toPageKind({ kind, note }: { readonly kind: string; readonly note?: string | undefined }) {
   const isDeclined = kind === "reauth" || (kind === "forbidden" && note === SCOPE_MISSING);
   return isDeclined ? "declined" : "failed";
 }
 
-/** 256 random bits as text that may stand in an address. */
-function randomText(randomBytes: (size: number) => Uint8Array): string {
-  return Buffer.from(randomBytes(32)).toString("base64url");
+/** The state of a ticket: the vendor sees the state only, and cannot open the start page with it. */
+function toState(ticket: string): string {
+  return hash("sha256", `oauth state\n${ticket}`, "base64url");
 }
 
-/** The sealed verifier of a sign-in under way, sealed again. */
+/** One cookie for each sign-in, so that two can be in progress in one browser. */
+function toCookieName(stateHash: string): string {
+  return `croft_oauth_${stateHash.slice(0, 16)}`;
+}
+
+function toText(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString("base64url");
+}
+
+/** The sealed verifier of a sign-in in progress, sealed with another key. */
 export function sealVerifierAgain(
   sealed: string,
   stateHash: number | string,
   again: SealAgain,
 ): string {
-  return again(SEAL_PURPOSE, sealed, rowOf(stateHash));
+  return again(VERIFIER_PURPOSE, sealed, rowOf(stateHash));
 }
 
 function rowOf(stateHash: number | string): string {

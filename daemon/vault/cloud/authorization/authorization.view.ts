@@ -1,4 +1,9 @@
-import { createOauthReturnPage, type OauthReturn } from "../../pages/oauth-return-page.ts";
+import {
+  createOauthConfirmPage,
+  createOauthPage,
+  type OauthOutcome,
+} from "../../pages/oauth-pages.ts";
+import type { BoundSignIn } from "./authorization.service.ts";
 
 export function toStartReply({
   url,
@@ -13,8 +18,26 @@ export function toStartReply({
   } as const;
 }
 
-/** The page that ends a sign-in. No script, nothing from elsewhere, and nothing of what the address said. */
-export function toCallbackReply(result: OauthReturn) {
-  const { html, headers } = createOauthReturnPage(result);
-  return { status: result.kind === "connected" ? 200 : 400, body: html, headers } as const;
+/** The redirect to the vendor with the cookie that binds the sign-in to this browser. */
+export function toOpenedReply(bound: BoundSignIn | undefined) {
+  if (bound === undefined) {
+    const page = createOauthPage({ kind: "expired", providerName: "Your storage" });
+    return { status: 400, body: page.html, headers: page.headers } as const;
+  }
+  const { name, value, path, isSecure, maxAgeSeconds } = bound.cookie;
+  const cookie = `${name}=${value}; Max-Age=${maxAgeSeconds}; Path=${path}; HttpOnly; SameSite=Lax`;
+  const headers = {
+    Location: bound.vendorUrl,
+    "Set-Cookie": isSecure ? `${cookie}; Secure` : cookie,
+    "Referrer-Policy": "no-referrer",
+  };
+  return { status: 302, headers } as const;
+}
+
+/** The page that a sign-in ends with, or the one that asks whether to connect. Nothing of the address is repeated. */
+export function toCallbackReply(outcome: OauthOutcome) {
+  const isGood = outcome.kind === "connected" || outcome.kind === "confirm";
+  const page =
+    outcome.kind === "confirm" ? createOauthConfirmPage(outcome) : createOauthPage(outcome);
+  return { status: isGood ? 200 : 400, body: page.html, headers: page.headers } as const;
 }

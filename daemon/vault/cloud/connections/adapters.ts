@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import type { ConnectFailure, Failure } from "../../../../storage/cloud/outcomes.ts";
 import type {
   CloudProvider,
@@ -5,6 +6,7 @@ import type {
   ConnectOutcome,
   Credentials,
   Facts,
+  LocalFolderAccess,
 } from "../../../../storage/cloud/provider.ts";
 import { withRetries } from "../../../../storage/cloud/retrying.ts";
 import { withSoundItems } from "../../../../storage/cloud/sound.ts";
@@ -16,8 +18,11 @@ import {
   renewCredentials,
   type Connection,
 } from "../../../../storage/tables/vault/connections.ts";
+import { listForeignFolderHandles } from "../../../../storage/tables/vault/local-folders.ts";
 import { AppError } from "../../../errors.ts";
 import type { CloudDeps } from "../cloud.ts";
+import { findLocalRootsInside, hideAccountFolders } from "../local-folders/hide-account-folders.ts";
+import type { LocalFolders } from "../local-folders/local-folders.service.ts";
 import { logLevelOf, statusAfter } from "./connection-status.ts";
 import { sealCredentials, unsealCredentials } from "./credentials.ts";
 
@@ -43,6 +48,8 @@ export interface Adapters {
     readonly type: CloudProviderType;
     readonly settings: Readonly<Record<string, string>>;
     readonly credentials: Credentials;
+    /** Undefined for storages that are no folders of this machine, and for those below all local roots. */
+    readonly localFolders: LocalFolderAccess | undefined;
     readonly saveCredentials: (credentials: Credentials) => Promise<void>;
   }): Promise<ConnectOutcome>;
   findType(type: string): CloudProviderType | undefined;
@@ -59,7 +66,10 @@ interface Opened {
   isReady: boolean;
 }
 
-export function createAdapters(deps: CloudDeps): Adapters {
+export function createAdapters(
+  deps: CloudDeps,
+  localFolders: Pick<LocalFolders, "getAccess">,
+): Adapters {
   const { db, keys, providerDeps } = deps;
   const types = new Map(deps.providerTypes.map((type) => [type.type, type]));
   const opened = new Map<string, Opened>();
@@ -92,10 +102,14 @@ export function createAdapters(deps: CloudDeps): Adapters {
     const type = types.get(connection.provider);
     if (type === undefined)
       throw new AppError("unprocessable", `This server has no adapter for ${connection.provider}.`);
+    const usesOwnFolders = type.usesLocalFolders === true && !connection.isBelowLocalRoots;
     const outcome = await connect({
       connectionId: connection.id,
       type,
       settings: connection.settings,
+      localFolders: usesOwnFolders
+        ? await localFolders.getAccess(connection.userId, { create: false })
+        : undefined,
       credentials: unsealCredentials(keys, connection),
       facts: connection.facts,
       saveCredentials: async (renewed) => {
@@ -113,8 +127,13 @@ export function createAdapters(deps: CloudDeps): Adapters {
           : undefined;
       },
     });
-    if (outcome.kind === "ok") return outcome.provider;
-    throw toRefusal(outcome);
+    if (outcome.kind !== "ok") throw toRefusal(outcome);
+    if (!connection.isBelowLocalRoots) return outcome.provider;
+    const { localRoots } = providerDeps;
+    const root = resolve(localRoots[0] ?? "/", connection.settings["root"] ?? "");
+    return hideAccountFolders(outcome.provider, findLocalRootsInside(root, localRoots), () =>
+      listForeignFolderHandles(db, connection.userId),
+    );
   }
 
   async function connect(
@@ -123,13 +142,15 @@ export function createAdapters(deps: CloudDeps): Adapters {
       readonly loadCredentials?: () => Promise<Credentials | undefined>;
     },
   ): Promise<ConnectOutcome> {
-    const { connectionId, settings, credentials, saveCredentials, loadCredentials } = input;
+    const { connectionId, settings, credentials, localFolders, saveCredentials, loadCredentials } =
+      input;
     const outcome = await input.type.connect(
       {
         connectionId,
         settings,
         credentials,
         facts: input.facts,
+        localFolders,
         saveCredentials,
         ...(loadCredentials === undefined ? {} : { loadCredentials }),
         signal: new AbortController().signal,

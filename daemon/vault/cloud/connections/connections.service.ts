@@ -22,14 +22,16 @@ import type { CloudDeps } from "../cloud.ts";
 import { toFieldError } from "../field-error.ts";
 import type { Adapters } from "./adapters.ts";
 import { statusAfterCheck } from "./connection-status.ts";
+import { toCapabilities } from "./capabilities.ts";
 import { sealCredentials } from "./credentials.ts";
+import type { LocalFolders } from "../local-folders/local-folders.service.ts";
 import {
   assertAvailable,
   assertNoSignIn,
   listMissingSettings,
   readSettings,
 } from "./provider-settings.ts";
-import { readQuota, tryOut } from "./trial.ts";
+import { readQuota, tryStorage, type Trial } from "./trial.ts";
 
 /** A kind of storage, and which of the server's settings it misses. */
 export interface AvailableProvider {
@@ -40,6 +42,13 @@ export interface AvailableProvider {
 export type ConnectResult =
   | { readonly kind: "connected"; readonly connection: Connection }
   | ConnectFailure;
+
+/** A sign-in at a vendor's page whose credentials work. */
+export interface SignInTrial extends Trial {
+  readonly connectionId: string;
+  /** Whether the id is that of a connection to be made. */
+  readonly isNew: boolean;
+}
 
 /** Connections of accounts to storage. */
 export interface CloudConnections {
@@ -58,16 +67,25 @@ export interface CloudConnections {
     },
   ): Promise<ConnectResult>;
   /**
-   * Keeps what signing in at a provider's page has given: a new connection, or new credentials of the given one, whose id and
-   * items stay. `other_account` when the sign-in was for another storage than the connection's.
+   * Tries the credentials that a sign-in at a vendor's page gave, and stores nothing. `other_account` when the sign-in was
+   * with another vendor account than the one of the given connection.
    */
-  connectSignedIn(
+  trySignIn(
+    userId: string,
+    type: CloudProviderType,
+    connectionId: string | undefined,
+    credentials: Credentials,
+  ): Promise<SignInTrial | ConnectFailure | { readonly kind: "other_account" }>;
+  /**
+   * Stores a tried sign-in: as a new connection, or as new credentials of an existing one, which keeps its id and items.
+   * Throws `not_found` when that one was deleted since.
+   */
+  storeSignIn(
     userId: string,
     type: CloudProviderType,
     displayName: string,
-    connectionId: string | undefined,
-    credentials: Credentials,
-  ): Promise<ConnectResult | { readonly kind: "other_account" }>;
+    tried: SignInTrial,
+  ): Promise<Connection>;
   list(
     caller: VaultCaller,
     paging: { readonly page: number; readonly per_page: number },
@@ -93,29 +111,36 @@ export interface CloudConnections {
   test(caller: VaultCaller, id: string): Promise<Connection>;
 }
 
-export function createConnections(deps: CloudDeps, adapters: Adapters): CloudConnections {
+export function createConnections(
+  deps: CloudDeps,
+  adapters: Adapters,
+  localFolders: Pick<LocalFolders, "getAccess">,
+): CloudConnections {
   const { db, clock } = deps;
   const server = deps.providerDeps.server;
 
-  async function connectNew(
-    userId: string,
+  /** The folders of this machine that the account may connect; made on demand for a new connection. */
+  async function getLocalFolders(userId: string, type: CloudProviderType, create: boolean) {
+    return type.usesLocalFolders === true ? localFolders.getAccess(userId, { create }) : undefined;
+  }
+
+  async function insertTried(
+    owner: { readonly userId: string; readonly displayName: string },
     type: CloudProviderType,
-    displayName: string,
     settings: Readonly<Record<string, string>>,
-    credentials: Credentials,
-  ): Promise<ConnectResult> {
-    const id = deps.newId();
-    const tried = await tryOut(adapters, { connectionId: id, type, settings, credentials });
-    if (tried.kind !== "ok") return tried;
+    id: string,
+    tried: Trial,
+  ): Promise<Connection> {
     const now = clock();
     const connection: Connection = {
       id,
-      userId,
+      ...owner,
       provider: type.type,
-      displayName,
       settings,
+      isBelowLocalRoots: false,
       credentials: sealCredentials(deps.keys, id, tried.credentials),
       facts: tried.facts,
+      capabilities: tried.capabilities,
       status: "connected",
       generation: 1,
       quotaUsedBytes: undefined,
@@ -125,36 +150,59 @@ export function createConnections(deps: CloudDeps, adapters: Adapters): CloudCon
       ...tried.quota,
     };
     await insertConnection(db, connection);
-    return { kind: "connected", connection };
+    return connection;
   }
 
   async function replaceCredentials(
     connection: Connection,
-    type: CloudProviderType,
-    credentials: Credentials,
+    tried: Trial,
     others: ConnectionChanges,
-  ): Promise<ConnectResult | { readonly kind: "other_account" }> {
-    const { id: connectionId, settings } = connection;
-    const tried = await tryOut(adapters, { connectionId, type, settings, credentials });
-    if (tried.kind !== "ok") return tried;
-    if (isOtherAccount(connection.facts, tried.facts)) return { kind: "other_account" };
+  ): Promise<Connection> {
     await updateConnection(db, connection.id, {
       ...others,
       ...tried.quota,
-      credentials: sealCredentials(deps.keys, connectionId, tried.credentials),
+      credentials: sealCredentials(deps.keys, connection.id, tried.credentials),
       facts: tried.facts,
+      capabilities: tried.capabilities,
       status: "connected",
       generation: connection.generation + 1,
       lastCheckedAt: clock(),
     });
     await adapters.forget(connection.id);
-    return { kind: "connected", connection: await getAgain(connection) };
+    return getAgain(connection);
+  }
+
+  async function tryCredentials(
+    connection: Connection,
+    type: CloudProviderType,
+    credentials: Credentials,
+  ): Promise<Trial | ConnectFailure | { readonly kind: "other_account" }> {
+    const { id: connectionId, userId, settings, isBelowLocalRoots } = connection;
+    const folders = isBelowLocalRoots ? undefined : await getLocalFolders(userId, type, false);
+    const input = { connectionId, type, settings, credentials, localFolders: folders };
+    const tried = await tryStorage(adapters, input);
+    if (tried.kind !== "ok") return tried;
+    return isOtherAccount(connection.facts, tried.facts) ? { kind: "other_account" } : tried;
   }
 
   async function getAgain(connection: Connection): Promise<Connection> {
     const current = await findConnection(db, connection.userId, connection.id);
     if (current === undefined) throw new AppError("not_found", "Connection not found");
-    return current;
+    return withCapabilities(current);
+  }
+
+  /** Finds out what a connection can do that was made by an earlier croft or has been checked since. Asks no server. */
+  async function withCapabilities(connection: Connection): Promise<Connection> {
+    if (connection.capabilities !== undefined) return connection;
+    try {
+      const capabilities = toCapabilities((await adapters.open(connection)).can);
+      await updateConnection(db, connection.id, { capabilities });
+      return { ...connection, capabilities };
+    } catch (error) {
+      // Its credentials cannot be read, or its folder is not allowed any more: then nothing is known of it.
+      if (!(error instanceof AppError)) throw error;
+      return connection;
+    }
   }
 
   return {
@@ -176,19 +224,48 @@ export function createConnections(deps: CloudDeps, adapters: Adapters): CloudCon
       assertNoSignIn(type);
       const settings = readSettings(type, input.settings, false);
       const credentials = readSettings(type, input.credentials, true);
-      return connectNew(caller.userId, type, input.display_name, settings, credentials);
+      const connectionId = deps.newId();
+      const { userId } = caller;
+      const folders = await getLocalFolders(userId, type, true);
+      const tried = await tryStorage(adapters, {
+        connectionId,
+        type,
+        settings,
+        credentials,
+        localFolders: folders,
+      });
+      if (tried.kind !== "ok") return tried;
+      const owner = { userId, displayName: input.display_name };
+      const connection = await insertTried(owner, type, settings, connectionId, tried);
+      return { kind: "connected", connection };
     },
 
-    async connectSignedIn(userId, type, displayName, connectionId, credentials) {
-      if (connectionId === undefined)
-        return connectNew(userId, type, displayName, readSettings(type, {}, false), credentials);
-      return replaceCredentials(await adapters.own(userId, connectionId), type, credentials, {});
+    async trySignIn(userId, type, connectionId, credentials) {
+      if (connectionId !== undefined) {
+        const connection = await adapters.own(userId, connectionId);
+        const tried = await tryCredentials(connection, type, credentials);
+        return tried.kind === "ok" ? { ...tried, connectionId, isNew: false } : tried;
+      }
+      const id = deps.newId();
+      const settings = readSettings(type, {}, false);
+      const input = { connectionId: id, type, settings, credentials, localFolders: undefined };
+      const tried = await tryStorage(adapters, input);
+      return tried.kind === "ok" ? { ...tried, connectionId: id, isNew: true } : tried;
     },
 
-    list: (caller, { page, per_page }) =>
-      listConnections(db, caller.userId, { limit: per_page, offset: (page - 1) * per_page }),
+    async storeSignIn(userId, type, displayName, tried) {
+      const { connectionId: id, isNew } = tried;
+      if (!isNew) return replaceCredentials(await adapters.own(userId, id), tried, {});
+      return insertTried({ userId, displayName }, type, readSettings(type, {}, false), id, tried);
+    },
 
-    get: (caller, id) => adapters.own(caller.userId, id),
+    async list(caller, { page, per_page }) {
+      const paging = { limit: per_page, offset: (page - 1) * per_page };
+      const { connections, total } = await listConnections(db, caller.userId, paging);
+      return { connections: await Promise.all(connections.map(withCapabilities)), total };
+    },
+
+    get: async (caller, id) => withCapabilities(await adapters.own(caller.userId, id)),
 
     async update(caller, id, input) {
       const connection = await adapters.own(caller.userId, id);
@@ -205,14 +282,18 @@ export function createConnections(deps: CloudDeps, adapters: Adapters): CloudCon
         );
       assertNoSignIn(type);
       const credentials = readSettings(type, input.credentials, true);
-      const result = await replaceCredentials(connection, type, credentials, name);
-      if (result.kind === "other_account")
+      const tried = await tryCredentials(connection, type, credentials);
+      if (tried.kind === "other_account")
         throw toFieldError(
           ["body", "credentials"],
-          "These credentials are those of another account than this connection's.",
+          "These credentials belong to another account than the one of this connection.",
           "other_account",
         );
-      return result;
+      if (tried.kind !== "ok") return tried;
+      return {
+        kind: "connected",
+        connection: await replaceCredentials(connection, tried, name),
+      };
     },
 
     async remove(caller, id) {
@@ -238,15 +319,17 @@ export function createConnections(deps: CloudDeps, adapters: Adapters): CloudCon
       const provider = await adapters.open(connection);
       const outcome = await provider.check({ signal: new AbortController().signal });
       const quota = outcome.kind === "ok" ? await readQuota(provider) : {};
+      const hasChanged =
+        outcome.kind === "ok" && !isDeepStrictEqual(outcome.facts, connection.facts);
       await updateConnection(db, id, {
         ...quota,
         ...(outcome.kind === "ok" ? { facts: outcome.facts } : {}),
+        ...(hasChanged ? { capabilities: undefined } : {}),
         status: statusAfterCheck(outcome),
         lastCheckedAt: clock(),
       });
-      // What was proved anew holds from the next call on.
-      if (outcome.kind === "ok" && !isDeepStrictEqual(outcome.facts, connection.facts))
-        await adapters.forget(id);
+      // The open storage works by its earlier facts: the next call opens it by the new ones.
+      if (hasChanged) await adapters.forget(id);
       return getAgain(connection);
     },
   };

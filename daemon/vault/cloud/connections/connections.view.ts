@@ -6,7 +6,7 @@ import type {
 } from "../../../contract/vault/cloud/shapes.ts";
 import type { ConnectFailure } from "../../../../storage/cloud/outcomes.ts";
 import type { Powers } from "../../../../storage/cloud/provider.ts";
-import type { Connection } from "../../../../storage/tables/vault/connections.ts";
+import type { Capabilities, Connection } from "../../../../storage/tables/vault/connections.ts";
 import type { AvailableProvider, ConnectResult } from "./connections.service.ts";
 import { toFailureReply } from "../outcome.view.ts";
 
@@ -15,7 +15,7 @@ type WireProvider = z.input<typeof providerSchema>;
 
 /** A connection on the wire: neither settings nor credentials. */
 export function toConnectionView(connection: Connection): WireConnection {
-  const { quotaUsedBytes: used, quotaTotalBytes: total, lastCheckedAt } = connection;
+  const { quotaUsedBytes: used, quotaTotalBytes: total, lastCheckedAt, capabilities } = connection;
   return {
     id: connection.id,
     provider: connection.provider,
@@ -27,6 +27,20 @@ export function toConnectionView(connection: Connection): WireConnection {
       used === undefined && total === undefined
         ? null
         : { used_bytes: used ?? null, total_bytes: total ?? null },
+    capabilities: capabilities === undefined ? null : toCapabilitiesView(capabilities),
+  };
+}
+
+function toCapabilitiesView(capabilities: Capabilities): WireConnection["capabilities"] {
+  return {
+    create_only: capabilities.createOnly,
+    rename: capabilities.rename,
+    move: capabilities.move,
+    delete_precondition: capabilities.deletePrecondition,
+    trash: capabilities.trash,
+    range: capabilities.range,
+    quota: capabilities.quota,
+    folder_rename: capabilities.folderRename,
   };
 }
 
@@ -93,9 +107,15 @@ function toConnectFailureReply(failure: ConnectFailure) {
 
 const settingTexts: Readonly<Record<string, string>> = {
   outside_allowed_roots:
-    "This folder does not lie below one that the administrator allows (local_roots). A name without a slash before it is a folder below the first of them.",
-  no_allowed_roots: "The administrator allows no folders (local_roots).",
-  folder_missing: "This folder does not exist on the server. Make it there first.",
+    "This folder is not below your own folder on the server, and no administrator granted it to you. A name without a slash before it is a folder below your own.",
+  no_allowed_roots: "This server has no folders to connect (local_roots).",
+  folder_of_deleted_account:
+    "Your own folder on the server exists already and belonged to a deleted account of the same handle. Ask an administrator to remove it or to grant it to you.",
+  folder_of_another_account:
+    "Your own folder on the server exists already and another account uses it. Ask an administrator to grant you a folder.",
+  folder_older_than_account:
+    "Your own folder on the server is older than your account, so its files may not be yours. Ask an administrator to grant it to you.",
+  folder_missing: "This folder does not exist on the server.",
   own_folder: "This folder holds the server's own data.",
   reserved_name: "This folder is the server's own.",
   not_an_address: "This is not an address.",

@@ -4,31 +4,36 @@ import type {
   CloudProviderType,
   Credentials,
   Facts,
+  LocalFolderAccess,
 } from "../../../../storage/cloud/provider.ts";
-import type { ConnectionChanges } from "../../../../storage/tables/vault/connections.ts";
+import type {
+  Capabilities,
+  ConnectionChanges,
+} from "../../../../storage/tables/vault/connections.ts";
 import type { Adapters } from "./adapters.ts";
+import { toCapabilities } from "./capabilities.ts";
 
-/** What a look at a storage has shown. */
-export type TrialResult =
-  | {
-      readonly kind: "ok";
-      readonly facts: Facts;
-      readonly quota: ConnectionChanges;
-      /** What they became while looking: some providers renew them with their first use. */
-      readonly credentials: Credentials;
-    }
-  | ConnectFailure;
+/** What a trial of a storage found out. */
+export interface Trial {
+  readonly kind: "ok";
+  readonly facts: Facts;
+  readonly capabilities: Capabilities;
+  readonly quota: ConnectionChanges;
+  /** Those that were given, or the ones that the provider renewed them to with their first use. */
+  readonly credentials: Credentials;
+}
 
-/** Looks at a storage with credentials that nobody has kept yet, and keeps nothing itself. */
-export async function tryOut(
+/** Opens a storage with credentials that are not stored yet, probes it, and closes it again. Stores nothing. */
+export async function tryStorage(
   adapters: Pick<Adapters, "connect">,
   input: {
     readonly connectionId: string;
     readonly type: CloudProviderType;
     readonly settings: Readonly<Record<string, string>>;
     readonly credentials: Credentials;
+    readonly localFolders: LocalFolderAccess | undefined;
   },
-): Promise<TrialResult> {
+): Promise<Trial | ConnectFailure> {
   let { credentials } = input;
   const outcome = await adapters.connect({
     ...input,
@@ -39,13 +44,14 @@ export async function tryOut(
   if (outcome.kind !== "ok") return outcome;
   try {
     const quota = await readQuota(outcome.provider);
-    return { kind: "ok", facts: outcome.facts, quota, credentials };
+    const capabilities = toCapabilities(outcome.provider.can);
+    return { kind: "ok", facts: outcome.facts, capabilities, quota, credentials };
   } finally {
     await outcome.provider.close();
   }
 }
 
-/** What a storage says of its space; nothing changes where it says nothing. */
+/** Reads the quota of a storage as changes of its connection; none where the storage does not tell. */
 export async function readQuota(provider: CloudProvider): Promise<ConnectionChanges> {
   if (!provider.can.quota) return {};
   const outcome = await provider.quota({ signal: new AbortController().signal });

@@ -82,6 +82,8 @@ async function openTestCache(limit = 64 * MIB): Promise<TestCache> {
     settings: {},
     credentials: "",
     facts: undefined,
+    isBelowLocalRoots: false,
+    capabilities: undefined,
     status: "connected",
     generation: 1,
     quotaUsedBytes: undefined,

@@ -72,6 +72,37 @@ test.each(["", "-1", "1.5", "1PB", "lots", "9999999999TiB"])(
   },
 );
 
+describe("folders granted to a user", () => {
+  const path = `/api/admin/users/${mira.id}/local-folders`;
+
+  test.each([
+    [["list", "mira"], "GET", undefined, ["/srv/photos"]],
+    [
+      ["set", "mira", "/srv/photos", "music"],
+      "PUT",
+      { folders: ["/srv/photos", "music"] },
+      ["/srv/photos"],
+    ],
+    [["set", "mira"], "PUT", { folders: [] }, []],
+  ] as const)(
+    "local-folder %j sends one request and prints the folders",
+    async (line, method, body, folders) => {
+      await using home = await temporaryHome();
+      await using daemon = await fakeDaemon({
+        ...found,
+        [`${method} ${path}`]: { body: { folders } },
+      });
+      await signIn(home.path, { url: daemon.url, vault: {} });
+      const ran = await runCli(["vault", "admin", "user", "local-folder", ...line, "--json"], {
+        home: home.path,
+      });
+      expect([ran.code, ran.json()]).toEqual([0, { folders }]);
+      const sent = daemon.seen.at(-1);
+      expect(sent?.body.byteLength === 0 ? undefined : sent?.json()).toEqual(body);
+    },
+  );
+});
+
 describe("users of the vault", () => {
   test("are listed and searched", async () => {
     await using home = await temporaryHome();

@@ -19,6 +19,16 @@ const connection = {
   created_at: "2026-11-21T12:00:00.000Z",
   last_checked_at: null,
   quota: null,
+  capabilities: {
+    create_only: "atomic",
+    rename: "emulated",
+    move: "emulated",
+    delete_precondition: "none",
+    trash: true,
+    range: true,
+    quota: false,
+    folder_rename: true,
+  },
 };
 
 async function go(
@@ -50,6 +60,33 @@ describe("connection view and test", () => {
     });
     expect(ran.json()).toEqual({ status: "connected" });
   });
+
+  test("view shows what the storage can do", async () => {
+    const { ran } = await go(["connection", "view", "home"], {
+      "GET /api/cloud/connections/c1": { body: connection },
+    });
+    expect(ran.out).toMatch(/delete precondition\s+none/i);
+    expect(ran.out).toMatch(/create only\s+atomic/i);
+  });
+
+  test("item capabilities prints what the storage of an item can do", async () => {
+    const { ran } = await go(["item", "capabilities", "home:/", "--json"], {});
+    expect([ran.code, ran.json()]).toEqual([0, connection.capabilities]);
+  });
+
+  test.each([null, undefined])(
+    "capabilities that are %j are reported as not known",
+    async (none) => {
+      const unknown = { ...connection, capabilities: none };
+      const { ran } = await go(["item", "capabilities", "home:/"], {
+        "GET /api/cloud/connections": {
+          body: { items: [unknown], total: 1, page: 1, per_page: 100 },
+        },
+      });
+      expect(ran.code).not.toBe(0);
+      expect(ran.err).toContain("croft vault connection test");
+    },
+  );
 
   test.each([
     ["connected", 0],

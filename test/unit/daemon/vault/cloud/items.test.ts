@@ -230,7 +230,7 @@ test("an upload that has to wait on the server's disk, which is full, says so an
   });
   await expect(uploading).rejects.toMatchObject({ code: "storage_full" });
   expect((await readdir(t.files)).filter((name) => !name.startsWith("."))).toEqual([]);
-  expect(await readdir(join(t.files, "../tmp"))).toEqual([]);
+  expect(await readdir(join(t.files, "../../tmp"))).toEqual([]);
 });
 
 test("a refusal that comes late says nothing of the credentials that were given meanwhile", async () => {

@@ -1,0 +1,112 @@
+import { createPage, escapeHtml, type Page } from "./page.ts";
+
+/** A sign-in whose credentials work, and that waits for the person to confirm it. */
+export interface OauthConfirm {
+  readonly kind: "confirm";
+  readonly providerName: string;
+  /** The vendor's account: its address or name, or its id where the vendor tells no more. */
+  readonly vendorAccount: string;
+  readonly displayName: string;
+  /** The account of this server that will have the storage. */
+  readonly handle: string;
+  /** Whether an existing connection gets new credentials. */
+  readonly isReconnect: boolean;
+  readonly state: string;
+  /** Connects once. */
+  readonly token: string;
+  /** The tried credentials, sealed. */
+  readonly grant: string;
+}
+
+/** How a sign-in at a vendor's page ended, as far as the person in the browser is told. */
+export type OauthEnd =
+  | {
+      readonly kind: "connected";
+      readonly providerName: string;
+      readonly displayName: string;
+      /** The account of this server that has the storage now. */
+      readonly handle: string;
+    }
+  | {
+      /**
+       * `declined`: the person said no, or left out a permission. `other_account`: of another person's storage.
+       * `other_browser`: the start page was opened in another browser.
+       */
+      readonly kind: "declined" | "expired" | "failed" | "other_account" | "other_browser";
+      readonly providerName: string;
+    };
+
+export type OauthOutcome = OauthConfirm | OauthEnd;
+
+/** The page between the vendor and the connection: it says which account goes where, and connects with its button. */
+export function createOauthConfirmPage(confirm: OauthConfirm): Page {
+  const { providerName, vendorAccount, displayName, handle, isReconnect } = confirm;
+  const strong = (text: string) => `<strong>${escapeHtml(text)}</strong>`;
+  const account = vendorAccount === "" ? "" : ` ${strong(vendorAccount)}`;
+  const what = isReconnect
+    ? `The ${escapeHtml(providerName)} account${account} is about to be connected again to the croft account ${strong(handle)}.`
+    : `The ${escapeHtml(providerName)} account${account} is about to be connected to the croft account ${strong(handle)}, as ${strong(displayName)}.`;
+  const heading = `Connect ${providerName}?`;
+  const field = (name: string, value: string) =>
+    `<input type="hidden" name="${name}" value="${escapeHtml(value)}">`;
+  return createPage({
+    title: heading,
+    // A form of a page without a referrer is sent with the origin "null", which the daemon refuses.
+    referrerPolicy: "same-origin",
+    body: `<h1>${escapeHtml(heading)}</h1>
+<p>${what}</p>
+<p>Whoever signs in to ${strong(handle)} can then read, change and delete the files of this storage. Connect only if both accounts are yours. Otherwise close this window: nothing is stored.</p>
+<form method="post" action="callback" enctype="multipart/form-data">
+${field("state", confirm.state)}
+${field("token", confirm.token)}
+${field("grant", confirm.grant)}
+<button type="submit">Connect</button>
+</form>`,
+  });
+}
+
+/** The page that a sign-in ends with. It says what to do next and nothing else. */
+export function createOauthPage(outcome: OauthEnd): Page {
+  const { heading, next } = toWords(outcome);
+  return createPage({
+    title: heading,
+    body: `<h1>${escapeHtml(heading)}</h1>\n<p>${escapeHtml(next)}</p>`,
+  });
+}
+
+function toWords(outcome: OauthEnd): { readonly heading: string; readonly next: string } {
+  const { providerName } = outcome;
+  const notConnected = `${providerName} is not connected`;
+  switch (outcome.kind) {
+    case "connected":
+      return {
+        heading: `${providerName} is connected`,
+        next: `"${outcome.displayName}" belongs to the croft account ${outcome.handle} now. You can close this window and go back to croft.`,
+      };
+    case "declined":
+      return {
+        heading: notConnected,
+        next: "Access was not granted. Close this window, and begin again in croft if you want to connect it.",
+      };
+    case "expired":
+      return {
+        heading: notConnected,
+        next: "This sign-in took too long or was used already. Close this window and begin again in croft.",
+      };
+    case "other_browser":
+      return {
+        heading: notConnected,
+        next: "This sign-in was started in another browser, or this browser refuses cookies. Close this window, begin again in croft, and open the address that it gives you here. If somebody sent you this address, do not go on.",
+      };
+    case "other_account":
+      return {
+        heading: notConnected,
+        next: `You signed in with another ${providerName} account than the one that this connection is for. Close this window and begin again in croft: with the same account, or with a new connection.`,
+      };
+    case "failed":
+      return {
+        heading: notConnected,
+        next: "The provider did not answer as expected. Close this window and try again in croft in a moment.",
+      };
+  }
+}
