@@ -1,14 +1,17 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import createMarkdownIt from "markdown-it";
-import { highlight } from "../daemon/forge/rendering/highlight/highlight.ts";
-import type { RenderMode } from "../daemon/forge/rendering/modes.ts";
+import type { RenderMode } from "../daemon/forge/rendering/document.ts";
+import { createHighlighting, highlight } from "../daemon/forge/rendering/markdown/highlight.ts";
 import { createRenderer } from "../daemon/forge/rendering/renderer.ts";
-import { createRenderingWithThreads } from "../daemon/forge/rendering/rendering.ts";
+import {
+  createRendering,
+  createRenderingThreads,
+} from "../daemon/forge/rendering/rendering.service.ts";
 import { floods, longRuns } from "../test/support/floods.ts";
 import { atLeast, atMost, report } from "./measure.ts";
 
-// Markdown of a README and of comments, against the bare library in the same rounds; then one large document while a
-// timer looks how late it is called.
+// Markdown of a README and of comments against the bare library in the same rounds; then the delay of the event loop while
+// one large document is rendered.
 
 const README_BYTES = 20 * 1024;
 const ROUNDS = 200;
@@ -55,7 +58,7 @@ const renderer = createRenderer({ secret: "bench:", decorates: true });
 const bare = createMarkdownIt({ html: true });
 const colouring = createMarkdownIt({
   html: true,
-  highlight: (code, name) => highlight(code, name),
+  highlight: (code, name) => highlight(code, name, createHighlighting()),
 });
 const input = (text: string, mode: RenderMode) => ({
   text,
@@ -130,8 +133,8 @@ report("Comments of 120 characters, no two alike, one core", [
 ]);
 
 const large = readme.repeat(52).slice(0, 1024 * 1024);
-const rendering = createRenderingWithThreads({
-  random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
+const rendering = createRendering({
+  threads: createRenderingThreads((bytes) => crypto.getRandomValues(new Uint8Array(bytes))),
   findMentionable: async () => [],
   publicUrl: () => "http://localhost:3000",
   reportBug: (error) => {
@@ -145,7 +148,7 @@ const ask = (text: string) =>
     context: "/o/r",
     filePath: "",
     isWiki: false,
-    askedBy: "bench",
+    caller: "bench",
   });
 // The first one also starts the thread.
 await ask(`${large} first`);

@@ -54,9 +54,12 @@ export const vaultAccount = { who: "vault_account" } as const satisfies Gate;
 export const vaultUser = { who: "vault_user" } as const satisfies Gate;
 export const vaultAdministrator = { who: "vault_administrator" } as const satisfies Gate;
 
-/** A fixed window: at most `max` requests per `seconds`, counted per route and per key. */
+/**
+ * A fixed window: at most `max` requests per `seconds`, counted per route and per key: the address, the account (the
+ * address of an anonymous request), or `anonymous`, the address of anonymous requests only.
+ */
 export interface Limit {
-  readonly key: "address" | "account";
+  readonly key: "address" | "account" | "anonymous";
   readonly max: number;
   readonly seconds: number;
 }
@@ -72,6 +75,12 @@ export const perAccount = (max: number, seconds: number): Limit => ({
   seconds,
 });
 
+export const perAnonymousAddress = (max: number, seconds: number): Limit => ({
+  key: "anonymous",
+  max,
+  seconds,
+});
+
 /** A success or typed failure that carries bytes: the handler streams them itself. */
 export const bytes = { kind: "bytes" } as const;
 /** The same with bytes of one content type, such as `text/csv`. */
@@ -83,13 +92,17 @@ export const eventStream = bytesOf("text/event-stream");
 export const empty = { kind: "empty" } as const;
 /** A reply whose body is text of the given type, such as rendered HTML. */
 export const text = (contentType: string) => ({ kind: "text", contentType }) as const;
+/** A refusal that is JSON of the schema in some cases and text of the given type in others. */
+export const jsonOrText = <S extends z.ZodType>(schema: S, contentType: string) =>
+  ({ kind: "json_or_text", schema, contentType }) as const;
 
 export type Reply =
   | z.ZodType
   | typeof bytes
   | ReturnType<typeof bytesOf>
   | typeof empty
-  | ReturnType<typeof text>;
+  | ReturnType<typeof text>
+  | ReturnType<typeof jsonOrText>;
 
 /** A multipart form; `file` parts are handed to the handler as streams, in the order in which they arrive. */
 export const multipart = <F extends z.ZodObject>(fields: F) =>
@@ -129,6 +142,8 @@ export interface Endpoint<
   readonly params?: Params;
   readonly query?: Query;
   readonly body?: Body;
+  /** Whether no part of the request reaches the database: path and body may contain NUL and unpaired surrogates. */
+  readonly isTransient?: true;
   /**
    * Largest body in bytes that is read whole; the server's default when absent. An anonymous caller never gets more than
    * that default.

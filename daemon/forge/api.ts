@@ -28,6 +28,7 @@ export interface ForgeApiDeps {
 /** Creates the forge API as the transport sees it: authentication, body formats, error bodies. */
 export function createForgeApi({ db, authentication, urls }: ForgeApiDeps): Api<ForgeCaller> {
   const documentation = () => toUrl(urls, "/api/swagger");
+  const authorize = createAuthorization(db);
   // A form is read once, for the credentials in it; its endpoint gets these bytes.
   const forms = new WeakMap<ServerRequest, { bytes: Buffer; fields: URLSearchParams }>();
   return {
@@ -45,7 +46,7 @@ export function createForgeApi({ db, authentication, urls }: ForgeApiDeps): Api<
         : undefined,
     // Credentials are checked on every route: wrong ones are refused even where none are needed.
     async authenticate(request, _gate, readBody) {
-      if (namesNul(request))
+      if (queryHasNul(request))
         throw new AppError("invalid_argument", "the address contains a NUL character");
       if (!mayNameCaller(request)) return authentication.authenticate(request);
       const bytes = await readBody();
@@ -53,7 +54,11 @@ export function createForgeApi({ db, authentication, urls }: ForgeApiDeps): Api<
       forms.set(request, { bytes, fields });
       return authentication.authenticate(request, fields);
     },
-    authorize: createAuthorization(db),
+    authorize(caller, declared, request, params) {
+      if (declared.isTransient !== true && pathHasNul(request))
+        throw new AppError("invalid_argument", "the address contains a NUL character");
+      return authorize(caller, declared, request, params);
+    },
     accountKey: (caller) => caller && String(caller.actor.id),
     readQuery: (declared, request, readBody) =>
       readFormQuery(declared, request, () => bodyOf(request, readBody)),
@@ -84,17 +89,15 @@ export function createForgeApi({ db, authentication, urls }: ForgeApiDeps): Api<
   }
 }
 
-/**
- * Whether an address has a NUL, which no name or token has and no database takes. In the search term `q` it is allowed
- * and finds nothing (forge behaviour, 1).
- */
-function namesNul({ target, query }: ServerRequest): boolean {
+/** Whether the path has a NUL character, which no database stores. */
+function pathHasNul({ target }: ServerRequest): boolean {
+  return target.split("?", 1).join().includes("%00");
+}
+
+/** Whether the query has a NUL character outside `q`, which finds nothing then. */
+function queryHasNul({ target, query }: ServerRequest): boolean {
   if (!target.includes("%00")) return false;
-  const [path = ""] = target.split("?", 1);
-  return (
-    path.includes("%00") ||
-    [...query].some(([name, value]) => `${name}${name === "q" ? "" : value}`.includes("\0"))
-  );
+  return [...query].some(([name, value]) => `${name}${name === "q" ? "" : value}`.includes("\0"));
 }
 
 const namesToken = (fields: URLSearchParams | undefined): boolean =>

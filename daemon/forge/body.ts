@@ -19,13 +19,15 @@ export async function decodeBody(
 ): Promise<unknown> {
   const shape = shapeOf(declared);
   const type = request.headers["content-type"] ?? "";
+  const assertText = declared.isTransient === true ? () => undefined : assertStorable;
   if (type === "") {
     if (declared.method === "POST" || declared.method === "PUT")
       throw undecodable("Empty Content-Type");
-    return fromForm(shape, request.query);
+    return fromForm(shape, request.query, assertText);
   }
-  if (type.includes("json")) return fromJson(shape, await readBody());
-  if (isFormType(type)) return fromForm(shape, await decodeForm(type, await readBody()));
+  if (type.includes("json")) return fromJson(shape, await readBody(), assertText);
+  if (isFormType(type))
+    return fromForm(shape, await decodeForm(type, await readBody()), assertText);
   throw undecodable("Unsupported Content-Type");
 }
 
@@ -101,11 +103,13 @@ export function toFieldName(shape: Shape, member: string): string {
     .join("");
 }
 
-function fromJson(shape: Shape, bytes: Buffer): unknown {
+type AssertText = (value: unknown) => void;
+
+function fromJson(shape: Shape, bytes: Buffer, assertText: AssertText): unknown {
   const text = toText(bytes);
   if (text.trim() === "") return {};
   const value = parseJson(text);
-  if (/\0|\\u(?:0000|[dD][89a-fA-F])/.test(text)) assertStorable(value);
+  if (/\0|\\u(?:0000|[dD][89a-fA-F])/.test(text)) assertText(value);
   if (value === null) return {};
   if (typeof value !== "object" || Array.isArray(value))
     throw undecodable("a JSON object is expected");
@@ -140,12 +144,12 @@ function parseJson(text: string): unknown {
   }
 }
 
-function fromForm(shape: Shape, form: URLSearchParams): unknown {
+function fromForm(shape: Shape, form: URLSearchParams, assertText: AssertText): unknown {
   const value: Record<string, unknown> = {};
   for (const [member, schema] of Object.entries(shape)) {
     const name = bindingNames.get(schema)?.form ?? member;
     const values = form.getAll(name);
-    assertStorable(values);
+    assertText(values);
     const [first] = values;
     if (first !== undefined) value[member] = fromWord(innermost(schema), name, first, values);
   }

@@ -2,26 +2,28 @@ import { join } from "node:path";
 import type { Database } from "../../storage/engine/database.ts";
 import { listPublicNames } from "../../storage/tables/forge/issues/mentionable.ts";
 import type { Route } from "../http/handle.ts";
-import { createRenderingWithThreads } from "./rendering/rendering.ts";
-import type { Rendering } from "./rendering/rendering.service.ts";
-import { logoRoutes } from "./rendering/logos.routes.ts";
+import {
+  createRendering,
+  createRenderingThreads,
+  type Rendering,
+} from "./rendering/rendering.service.ts";
 import { renderingRoutes } from "./rendering/rendering.routes.ts";
 import { createTemplates, type Templates } from "./templates/templates.service.ts";
 import { templateRoutes } from "./templates/templates.routes.ts";
 
-/** What the forge document calls miscellaneous: templates and rendering. */
+/** Templates and rendering, the miscellaneous routes of the forge document. */
 export interface Miscellaneous {
   readonly templates: Templates;
   readonly rendering: Rendering;
   readonly routes: readonly Route[];
-  /** Ends the threads of rendering. */
+  /** Terminates the rendering threads. */
   close(): Promise<void>;
 }
 
-/** Joins templates and rendering to the database and the data directory. Nothing is loaded before it is asked for. */
+/** Wires up templates and rendering. Nothing is loaded before the first request. */
 export function createMiscellaneous(deps: {
   readonly db: Database;
-  /** Unpredictable bytes. */
+  /** Returns unpredictable bytes. */
   readonly random: (bytes: number) => Uint8Array;
   /** The configured public address without a trailing slash. */
   readonly publicUrl: () => string;
@@ -37,8 +39,8 @@ export function createMiscellaneous(deps: {
     customDirectory: join(deps.dataDirectory, "custom"),
     warn: deps.warn,
   });
-  const rendering = createRenderingWithThreads({
-    random: deps.random,
+  const rendering = createRendering({
+    threads: createRenderingThreads(deps.random),
     publicUrl,
     findMentionable: (names) => listPublicNames(db, names),
     reportBug: deps.reportBug,
@@ -49,7 +51,6 @@ export function createMiscellaneous(deps: {
     routes: [
       ...templateRoutes({ templates, urls: { publicUrl } }),
       ...renderingRoutes({ rendering, addressKey: deps.addressKey }),
-      ...logoRoutes(),
     ],
     close: rendering.close,
   };

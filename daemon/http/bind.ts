@@ -175,9 +175,10 @@ export function bindRoutes<Caller>(
       wrong = { error };
     }
     // Wrong credentials count too: against the address that they come from.
-    if (limit?.key === "account") {
+    if (limit?.key === "account" || limit?.key === "anonymous") {
       const account = wrong === undefined ? api.accountKey(caller) : undefined;
-      await consume(exchange, account === undefined ? addressKey() : `u:${account}`);
+      if (account === undefined) await consume(exchange, addressKey());
+      else if (limit.key === "account") await consume(exchange, `u:${account}`);
     }
     if (wrong !== undefined) throw wrong.error;
     const authorizing = api.authorize(caller, declared, request, rawParams);

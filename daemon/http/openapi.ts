@@ -121,6 +121,14 @@ function toResponse(reply: Reply): Json {
       description: "Text",
       content: { [reply.contentType]: { schema: { type: "string" } } },
     };
+  if ("kind" in reply && reply.kind === "json_or_text")
+    return {
+      description: "JSON or text",
+      content: {
+        "application/json": { schema: toJsonSchema(reply.schema, "output") },
+        [reply.contentType]: { schema: { type: "string" } },
+      },
+    };
   return { description: "No body" };
 }
 

@@ -1,7 +1,7 @@
 import { parentPort } from "node:worker_threads";
 import type { ThreadMessage } from "./thread-pool.ts";
 
-/** The other end of a thread pool: to be called once by a `*.worker.ts` file with what it does with each input. */
+/** Runs the jobs of a thread pool with `work`. To be called once, by the entry of a worker thread. */
 export function serveThread<Input>(work: (input: Input) => Promise<unknown>): void {
   const answer = (message: ThreadMessage) => parentPort?.postMessage(message);
   parentPort?.on("message", (input: Input) => {

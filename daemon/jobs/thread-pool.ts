@@ -1,47 +1,57 @@
 import { Worker, type ResourceLimits } from "node:worker_threads";
+import { createFairQueue, type FairQueueBounds } from "./fair-queue.ts";
 
-/** What became of a piece of work. */
+/** Result of one job. */
 export type ThreadOutcome<Output> =
   | { readonly kind: "done"; readonly value: Output }
-  /** It took longer than its budget; the thread was ended. */
+  /** The job exceeded its time budget; its thread was terminated. */
   | { readonly kind: "timed_out" }
-  /** It took more memory than a thread may have; the thread was ended. */
+  /** The job exceeded the memory limit of a thread; its thread was terminated. */
   | { readonly kind: "out_of_memory" }
-  /** Too much is waiting already. */
-  | { readonly kind: "busy" }
-  /** The work threw, or the thread died of something else. */
+  /** The queue was full; the job did not start. */
+  | { readonly kind: "queue_full" }
+  /** The job threw, its thread exited, or the pool was closed. */
   | { readonly kind: "failed"; readonly error: Error };
 
-/** Threads that each do one piece of work at a time. Never throws for what happens in a thread. */
-export interface ThreadPool<Input, Output> {
+export interface JobOptions {
   /**
-   * `budgetMs` is what the work may take of a processor, so that a busy machine ends nothing; by the clock where Node
-   * cannot tell (before 24.6). It counts from when a thread begins, not while the work waits for one.
+   * Processor time that the job may use, measured from its start, so that a busy machine ends no job early. Where Node
+   * cannot measure it (before 24.6), the budget is wall-clock time.
    */
-  run(input: Input, options: { readonly budgetMs: number }): Promise<ThreadOutcome<Output>>;
-  /** Ends all threads; work under way or waiting answers `failed`. */
+  readonly budgetMs: number;
+  /** Who the job is for: threads and queue places are shared fairly between callers. */
+  readonly caller: string;
+  /** Memory that the input holds while it waits; see `FairQueueBounds`. */
+  readonly size: number;
+}
+
+/** Worker threads that run one job at a time each. Failures inside a thread are outcomes, not exceptions. */
+export interface ThreadPool<Input, Output> {
+  run(input: Input, options: JobOptions): Promise<ThreadOutcome<Output>>;
+  /** Terminates all threads; running and waiting jobs settle as `failed`. */
   close(): Promise<void>;
 }
 
 export interface ThreadPoolOptions {
-  /** Made by `new URL("./name.worker.ts", import.meta.url)` where the worker's file lies; see `serveThread`. */
+  /** `new URL("./name.worker.ts", import.meta.url)`; the script calls `serveThread`. */
   readonly workerUrl: URL;
-  /** Handed to each thread when it starts. */
+  /** Passed to each thread when it starts. */
   readonly workerData: unknown;
   readonly threadsMax: number;
-  /** How much may wait. */
-  readonly queueMax: number;
-  /** A thread that had nothing to do for so long is ended. */
+  /** Maximum number of jobs that run for one caller at the same time. */
+  readonly runningPerCallerMax: number;
+  readonly queue: FairQueueBounds;
+  /** Idle threads are terminated after this time. */
   readonly idleMs: number;
   readonly resourceLimits?: ResourceLimits;
 }
 
-/** By the clock, work may take so many times its budget. */
-const PATIENCE = 30;
+/** Upper bound of wall-clock time, as a multiple of the processor time budget. */
+const WALL_CLOCK_FACTOR = 30;
 
 interface Job<Input, Output> {
   readonly input: Input;
-  readonly budgetMs: number;
+  readonly options: JobOptions;
   readonly settle: (outcome: ThreadOutcome<Output>) => void;
 }
 
@@ -51,136 +61,167 @@ interface Thread<Input, Output> {
   timer: NodeJS.Timeout | undefined;
 }
 
-/** What a thread answers; `serveThread` writes it. */
+/** Message from a thread; `serveThread` sends it. */
 export type ThreadMessage =
   | { readonly kind: "ready" }
   | { readonly kind: "done"; readonly value: unknown }
   | { readonly kind: "failed"; readonly error: Error };
 
-/** A pool that starts threads when there is work for them and ends them when there is none. */
+/** Creates a pool. Threads start when a job needs one. */
 export function createThreadPool<Input, Output>(
   options: ThreadPoolOptions,
 ): ThreadPool<Input, Output> {
-  type Own = Thread<Input, Output>;
-  const threads = new Set<Own>();
-  const idle: Own[] = [];
-  const queue: Job<Input, Output>[] = [];
+  type PoolThread = Thread<Input, Output>;
+  const threads = new Set<PoolThread>();
+  const idle: PoolThread[] = [];
+  const queue = createFairQueue<Job<Input, Output>>(options.queue);
+  const running = new Map<string, number>();
+  let starting = 0;
   let isClosed = false;
 
-  const begin = (thread: Own, job: Job<Input, Output>) => {
+  const mayStart = (caller: string) => (running.get(caller) ?? 0) < options.runningPerCallerMax;
+
+  /** Assigns waiting jobs to idle threads, and starts threads for the rest. */
+  const dispatch = () => {
+    for (let thread = idle.pop(); thread !== undefined; thread = idle.pop()) {
+      const next = queue.shift(mayStart);
+      if (next === undefined) {
+        idle.push(thread);
+        break;
+      }
+      begin(thread, next.item);
+    }
+    while (
+      threads.size < options.threadsMax &&
+      queue.countCallers(mayStart) > starting + idle.length
+    )
+      startThread();
+  };
+
+  const begin = (thread: PoolThread, job: Job<Input, Output>) => {
+    const { caller } = job.options;
+    running.set(caller, (running.get(caller) ?? 0) + 1);
     thread.job = job;
     clearTimeout(thread.timer);
-    watch(thread, job, workedMs(thread.worker), job.budgetMs, 0);
+    watchBudget(thread, job, processorMs(thread.worker), 0, 0);
     thread.worker.ref();
     thread.worker.postMessage(job.input);
   };
 
-  /** Looks after `waitMs` whether a thread has used up what it may; `before` is what it had worked for earlier jobs. */
-  const watch = (
-    thread: Own,
+  /** Checks after `waitMs` whether the job has used up its budget. `before` is the thread's processor time at its start. */
+  const watchBudget = (
+    thread: PoolThread,
     job: Job<Input, Output>,
     before: Promise<number | undefined>,
     waitMs: number,
     waitedMs: number,
   ) => {
-    const giveUp = () => end(thread, { kind: "timed_out" });
-    const look = async () => {
-      // One that does not even say is in a call that nothing interrupts.
-      thread.timer = setTimeout(giveUp, job.budgetMs);
-      const [first, now] = [await before, await workedMs(thread.worker)];
+    const { budgetMs } = job.options;
+    const giveUp = () => stopThread(thread, { kind: "timed_out" });
+    const check = async () => {
+      // A thread inside one long native call does not answer the question either.
+      thread.timer = setTimeout(giveUp, budgetMs);
+      const [first, now] = [await before, await processorMs(thread.worker)];
       if (thread.job !== job) return;
       clearTimeout(thread.timer);
-      const leftMs = first === undefined || now === undefined ? 0 : job.budgetMs - (now - first);
+      const leftMs = first === undefined || now === undefined ? 0 : budgetMs - (now - first);
       const waited = waitedMs + waitMs;
-      if (leftMs <= 0 || waited >= PATIENCE * job.budgetMs) giveUp();
-      else watch(thread, job, before, Math.max(leftMs, job.budgetMs / 10), waited);
+      if (leftMs <= 0 || waited >= WALL_CLOCK_FACTOR * budgetMs) giveUp();
+      else watchBudget(thread, job, before, Math.max(leftMs, budgetMs / 10), waited);
     };
-    thread.timer = setTimeout(() => void look(), waitMs);
+    thread.timer = setTimeout(() => void check(), waitMs);
   };
 
-  const rest = (thread: Own) => {
-    const next = queue.shift();
-    if (next !== undefined) return begin(thread, next);
-    idle.push(thread);
-    // A resting thread keeps neither itself nor the process alive.
-    thread.worker.unref();
-    thread.timer = setTimeout(() => end(thread, undefined), options.idleMs);
-    thread.timer.unref();
-  };
-
-  const settle = (thread: Own, outcome: ThreadOutcome<Output>) => {
+  const settle = (thread: PoolThread, outcome: ThreadOutcome<Output>) => {
     const { job } = thread;
     clearTimeout(thread.timer);
     thread.job = undefined;
-    job?.settle(outcome);
+    if (job === undefined) return;
+    const left = (running.get(job.options.caller) ?? 1) - 1;
+    if (left === 0) running.delete(job.options.caller);
+    else running.set(job.options.caller, left);
+    job.settle(outcome);
   };
 
-  /** Ends a thread for good; what it was doing gets `outcome`. */
-  const end = (thread: Own, outcome: ThreadOutcome<Output> | undefined) => {
+  const becomeIdle = (thread: PoolThread) => {
+    idle.push(thread);
+    // An idle thread keeps neither itself nor the process alive.
+    thread.worker.unref();
+    thread.timer = setTimeout(() => stopThread(thread, undefined), options.idleMs);
+    thread.timer.unref();
+    dispatch();
+  };
+
+  /** Terminates a thread; its job settles with `outcome`, and another thread starts if jobs are waiting. */
+  const stopThread = (thread: PoolThread, outcome: ThreadOutcome<Output> | undefined) => {
     if (!threads.delete(thread)) return;
     clearTimeout(thread.timer);
     const at = idle.indexOf(thread);
     if (at !== -1) idle.splice(at, 1);
     void thread.worker.terminate();
-    const { job } = thread;
-    if (job !== undefined)
-      settle(thread, outcome ?? { kind: "failed", error: new Error("the thread ended") });
-    if (queue.length > 0 && !isClosed) start();
+    settle(thread, outcome ?? { kind: "failed", error: new Error("the thread ended") });
+    if (!isClosed) dispatch();
   };
 
-  const start = () => {
+  const startThread = () => {
     const worker = new Worker(options.workerUrl, {
       workerData: options.workerData,
       ...(options.resourceLimits === undefined ? {} : { resourceLimits: options.resourceLimits }),
     });
-    const thread: Own = { worker, job: undefined, timer: undefined };
+    const thread: PoolThread = { worker, job: undefined, timer: undefined };
+    let isStarting = true;
+    const started = () => {
+      if (isStarting) starting -= 1;
+      isStarting = false;
+    };
+    starting += 1;
     threads.add(thread);
+    const fail = (error: Error) => {
+      // A thread that fails before its first job will always fail: a waiting job must not wait for ever.
+      if (isStarting && threads.has(thread))
+        queue.shift(() => true)?.item.settle({ kind: "failed", error });
+      started();
+      const isMemory = "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY";
+      stopThread(thread, isMemory ? { kind: "out_of_memory" } : { kind: "failed", error });
+    };
     worker.on("message", (message: ThreadMessage) => {
+      started();
       if (!threads.has(thread)) return;
       if (message.kind === "done") settle(thread, { kind: "done", value: message.value as Output });
       else if (message.kind === "failed") settle(thread, message);
-      rest(thread);
+      becomeIdle(thread);
     });
     worker.on("error", (error: unknown) =>
-      fail(thread, error instanceof Error ? error : new Error(String(error))),
+      fail(error instanceof Error ? error : new Error(String(error))),
     );
-    worker.on("exit", () => fail(thread, new Error("the thread ended")));
+    worker.on("exit", () => fail(new Error("the thread ended")));
   };
 
-  const fail = (thread: Own, error: Error) => {
-    const isMemory = "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY";
-    // A thread that fails before its first piece of work will always fail: the work that waits must not wait for ever.
-    if (thread.job === undefined && threads.has(thread) && !idle.includes(thread))
-      queue.shift()?.settle({ kind: "failed", error });
-    end(thread, isMemory ? { kind: "out_of_memory" } : { kind: "failed", error });
-  };
+  const closed = (): ThreadOutcome<Output> => ({
+    kind: "failed",
+    error: new Error("the pool is closed"),
+  });
 
   return {
-    run: (input, { budgetMs }) =>
+    run: (input, jobOptions) =>
       new Promise((resolve) => {
-        const job: Job<Input, Output> = { input, budgetMs, settle: resolve };
-        const free = idle.pop();
-        if (isClosed) resolve({ kind: "failed", error: new Error("the pool is closed") });
-        else if (free !== undefined) begin(free, job);
-        else if (queue.length >= options.queueMax) resolve({ kind: "busy" });
-        else {
-          queue.push(job);
-          if (threads.size < options.threadsMax) start();
-        }
+        const item = { input, options: jobOptions, settle: resolve };
+        if (isClosed) resolve(closed());
+        else if (queue.push({ caller: jobOptions.caller, size: jobOptions.size, item })) dispatch();
+        else resolve({ kind: "queue_full" });
       }),
-    close: async () => {
+    async close() {
       isClosed = true;
-      for (const job of queue.splice(0))
-        job.settle({ kind: "failed", error: new Error("the pool is closed") });
+      for (const { item } of queue.clear()) item.settle(closed());
       const ending = [...threads].map(({ worker }) => worker.terminate());
-      for (const thread of threads) end(thread, undefined);
+      for (const thread of threads) stopThread(thread, closed());
       await Promise.all(ending);
     },
   };
 }
 
-/** Milliseconds of a processor that a thread has had; undefined when it has ended, or where Node cannot tell. */
-async function workedMs(worker: Worker): Promise<number | undefined> {
+/** Processor time of a thread in milliseconds; undefined when it has ended, or where Node cannot measure it. */
+async function processorMs(worker: Worker): Promise<number | undefined> {
   if (!("cpuUsage" in worker)) return undefined;
   return worker.cpuUsage().then(
     ({ user, system }) => (user + system) / 1_000,

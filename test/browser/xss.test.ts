@@ -1,10 +1,9 @@
 import { readFileSync } from "node:fs";
 import { chromium, type Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { normalise } from "../../daemon/forge/rendering/html/normalise.ts";
 import { allowedElements } from "../../daemon/forge/rendering/html/policy.ts";
 import { createSanitizer } from "../../daemon/forge/rendering/html/sanitize.ts";
-import type { RenderMode } from "../../daemon/forge/rendering/modes.ts";
+import type { RenderMode } from "../../daemon/forge/rendering/document.ts";
 import { createRenderer } from "../../daemon/forge/rendering/renderer.ts";
 import { findChromium } from "../support/browser.ts";
 import { skipUnless } from "../support/skip.ts";
@@ -68,7 +67,7 @@ describe("what is rendered is a fixed point of the sanitizer", () => {
   const again = createSanitizer({ kind: "rendered" });
   test.each(modes)("%s", async (mode) => {
     for (const { name, html } of await renderCorpus(mode))
-      expect(again.sanitize(normalise(html), mode === "markdown" ? "html" : "xhtml"), name).toBe(
+      expect(again(html, mode === "markdown" ? "html" : "xhtml"), name).toBe(
         html,
       );
   });

@@ -1,11 +1,18 @@
 import { z } from "zod";
-import { anyone, endpoint, perAccount, text, wholeBytes } from "../endpoint.ts";
+import {
+  anyone,
+  endpoint,
+  jsonOrText,
+  perAnonymousAddress,
+  text,
+  wholeBytes,
+} from "../endpoint.ts";
 import { apiError, bindingNames, optionalFlag, optionalText } from "./common.ts";
 
-/** Each signed-in account, and each address without one, may have so many texts rendered in a minute. */
-const limit = perAccount(600, 60);
+/** Signed-in callers are limited by concurrency and processor time instead, so that a script can render many files. */
+const limit = perAnonymousAddress(600, 60);
 
-/** A text of two MiB whose every character is escaped, and the other members. */
+/** A text of 2 MiB with every character escaped, and the other members. */
 const BODY_BYTES_MAX = 13 * 1024 * 1024;
 
 /** Four times the largest text, so that a somewhat larger one is refused with the text of `/markdown`. */
@@ -29,8 +36,14 @@ const markdownMembers = {
   Wiki: wiki,
 };
 
-/** 422 is plain text when the text cannot be rendered, and the usual JSON when the body cannot be read. */
-const replies = { 200: html, 401: apiError, 422: apiError, 429: apiError, 503: apiError } as const;
+/** 422 is plain text when the text cannot be rendered, and JSON when the body cannot be decoded. */
+const replies = {
+  200: html,
+  401: apiError,
+  422: jsonOrText(apiError, "text/plain; charset=utf-8"),
+  429: apiError,
+  503: apiError,
+} as const;
 
 /** A text as HTML (forge behaviour, 18.1). Member names are taken in any case. */
 export const renderMarkdown = endpoint({
@@ -39,6 +52,7 @@ export const renderMarkdown = endpoint({
   path: "/api/v1/markdown",
   summary: "Render a Markdown text as HTML",
   gate: anyone,
+  isTransient: true,
   limit,
   body: z.object(markdownMembers),
   maxBodyBytes: BODY_BYTES_MAX,
@@ -51,6 +65,7 @@ export const renderMarkdownRaw = endpoint({
   path: "/api/v1/markdown/raw",
   summary: "Render the request's body, a Markdown text, as HTML",
   gate: anyone,
+  isTransient: true,
   limit,
   body: wholeBytes("text/plain"),
   maxBodyBytes: RAW_BYTES_MAX,
@@ -64,6 +79,7 @@ export const renderMarkup = endpoint({
   path: "/api/v1/markup",
   summary: "Render the text of a file as HTML, by the file's name",
   gate: anyone,
+  isTransient: true,
   limit,
   body: z.object({
     ...markdownMembers,

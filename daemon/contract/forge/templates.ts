@@ -42,6 +42,7 @@ export const getGitignoreTemplate = endpoint({
   summary: "One ignore-file template",
   gate: anyone,
   params: named,
+  isTransient: true,
   replies: { 200: gitignoreTemplate, 401: apiError, 404: apiError },
 });
 
@@ -61,6 +62,7 @@ export const getLabelTemplate = endpoint({
   summary: "All labels of a set",
   gate: anyone,
   params: named,
+  isTransient: true,
   replies: { 200: z.array(labelTemplate), 401: apiError, 404: apiError },
 });
 
@@ -80,6 +82,7 @@ export const getLicenseTemplate = endpoint({
   summary: "One license template with its text",
   gate: anyone,
   params: named,
+  isTransient: true,
   replies: { 200: licenseTemplate, 401: apiError, 404: apiError },
 });
 

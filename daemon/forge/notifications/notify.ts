@@ -6,7 +6,7 @@ import {
   findUserByName,
   type ForgeUser,
 } from "../../../storage/tables/forge/accounts/users.ts";
-import { findMentions } from "../rendering/html/text-rules.ts";
+import { findMentions } from "../rendering/html/references.ts";
 import { findAccess, reaches } from "../repositories/access.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 

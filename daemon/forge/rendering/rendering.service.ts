@@ -1,71 +1,106 @@
 import { createHash } from "node:crypto";
-import type { ThreadOutcome, ThreadPool } from "../../jobs/thread-pool.ts";
+import { availableParallelism } from "node:os";
 import { AppError, assertNever } from "../../errors.ts";
-import { escapeText } from "./html/flat.ts";
-import { findMentions } from "./html/text-rules.ts";
-import { toFormat, toMode, type RenderMode } from "./modes.ts";
-import type { Rendered, Renderer, RenderInput } from "./renderer.ts";
+import { createThreadPool, type ThreadOutcome, type ThreadPool } from "../../jobs/thread-pool.ts";
+import {
+  toFormat,
+  toMode,
+  type Rendered,
+  type RendererOptions,
+  type RenderInput,
+  type RenderMode,
+} from "./document.ts";
+import { escapeHtml } from "./html/escape.ts";
+import { findMentions } from "./html/references.ts";
 
-/** A text as a request names it. */
+/** A text to render, as a request names it. */
 export interface RenderRequest {
   readonly text: string;
   readonly mode: string;
   readonly context: string;
   readonly filePath: string;
   readonly isWiki: boolean;
-  /** Whoever asks: an account, or the address of a stranger. */
-  readonly askedBy: string;
+  /** Identifies the account, or the address of an anonymous client: threads are shared fairly between callers. */
+  readonly caller: string;
 }
 
-/** The answer of the renderer, or that no mode has that name. */
+/** Result of the renderer, or an unknown mode. */
 export type RenderOutcome = Rendered | { readonly kind: "unknown_mode"; readonly mode: string };
 
-/** Texts of people, made into HTML that is safe to show. */
+/** Renders untrusted text as HTML that is safe to show (forge behaviour, 18). */
 export interface Rendering {
   /**
-   * Renders a text (forge behaviour, 18). Refuses with `unavailable` when too many large texts are waiting, and with
-   * `rate_limited` who has `LARGE_FOR_ONE_MAX` of them under way. A text that passes a limit, time included, is answered
-   * `over_limit`.
+   * Renders a text in a worker thread, or returns it from the cache. Returns `over_limit` for a text that exceeds a
+   * limit, including processor time and memory. Throws `unavailable` with `Retry-After` when the queue is full.
    */
   render(request: RenderRequest): Promise<RenderOutcome>;
+  /** Terminates the worker threads. */
+  close(): Promise<void>;
 }
 
 export interface RenderingDeps {
-  /** Renders in this thread; made when the first text comes. */
-  readonly createRenderer: () => Promise<Renderer>;
-  /** Renders elsewhere: what is large, or of a format whose library is not to be trusted with this thread. */
   readonly threads: ThreadPool<RenderInput, Rendered>;
-  /** Which of these names, in lower case, are users or organizations whom everybody may see. */
+  /** Returns which of these lower-case names are users or organizations that everybody may see. */
   readonly findMentionable: (lowerNames: readonly string[]) => Promise<readonly string[]>;
-  /** The instance's public address without a slash at its end. */
+  /** The instance's public address without a trailing slash. */
   readonly publicUrl: () => string;
-  /** Told of what should not happen: the engine failed on a text. */
+  /** Reports an exception of the renderer. */
   readonly reportBug: (error: unknown) => void;
 }
 
-/** Longer texts are rendered in a thread of their own, so that other requests do not wait for them. */
-const INLINE_LENGTH_MAX = 64 * 1024;
-
-/** How long a text may take, for each MiB begun. Hostile text stays below a second; the rest is room for slow machines. */
-const BUDGET_MS_PER_MEBIBYTE = 2_000;
-
-/** AsciiDoc's library is slower, and its first document waits for it to be loaded. */
+/** Processor time of one text: a fixed part, which includes loading a library, and one for each MiB begun. */
+const BUDGET_MS = 1_000;
+const BUDGET_MS_PER_MEBIBYTE = 1_000;
+/** AsciiDoc's library is slower than the others. */
 const ASCIIDOC_BUDGET_MS = 3_000;
 
-/** Large texts that are rendered or wait for one caller, so that nobody has all threads to work on hostile ones. */
-const LARGE_FOR_ONE_MAX = 4;
+/** Measured need of the largest accepted document (2 MiB of Markdown tables, 24 MiB of HTML): 270 MiB. */
+const THREAD_MEMORY_MIB = 384;
+const THREADS_MAX = 4;
+const THREAD_IDLE_MS = 30_000;
 
-/** How many names of one text are looked up. */
+/** Texts that wait for a thread: in all, of one caller, and their length together. */
+const WAITING_MAX = 128;
+const WAITING_PER_CALLER_MAX = 32;
+const WAITING_LENGTH_MAX = 32 * 1024 * 1024;
+const RETRY_AFTER_SECONDS = 5;
+
+/** Maximum number of names of one text that are looked up. */
 const MENTIONS_MAX = 200;
 
-/** Rendered texts are kept up to this many characters together; pages show the same ones again and again. */
-const KEPT_LENGTH_MAX = 8 * 1024 * 1024;
-const KEPT_ONE_LENGTH_MAX = 512 * 1024;
+/** Only HTML of short texts is cached: comments and READMEs, which pages show again and again. */
+const CACHED_TEXT_LENGTH_MAX = 256 * 1024;
+const CACHED_HTML_LENGTH_MAX = 512 * 1024;
+const CACHE_LENGTH_MAX = 8 * 1024 * 1024;
 
-/** Rendering as a service: where it happens, what is kept, and who may be mentioned. */
+/**
+ * Creates the threads that render; they start with the first text. One caller uses all of them but one at most, so
+ * that a caller whose texts use up their budgets delays no other caller.
+ */
+export function createRenderingThreads(
+  /** Returns unpredictable bytes. */
+  random: (bytes: number) => Uint8Array,
+): ThreadPool<RenderInput, Rendered> {
+  const secret = `${Buffer.from(random(16)).toString("hex")}:`;
+  const threadsMax = Math.min(THREADS_MAX, Math.max(2, availableParallelism() - 1));
+  return createThreadPool<RenderInput, Rendered>({
+    workerUrl: new URL("./rendering.worker.ts", import.meta.url),
+    workerData: { secret, decorates: true } satisfies RendererOptions,
+    threadsMax,
+    runningPerCallerMax: threadsMax - 1,
+    queue: {
+      lengthMax: WAITING_MAX,
+      lengthPerCallerMax: WAITING_PER_CALLER_MAX,
+      sizeMax: WAITING_LENGTH_MAX,
+    },
+    idleMs: THREAD_IDLE_MS,
+    resourceLimits: { maxOldGenerationSizeMb: THREAD_MEMORY_MIB },
+  });
+}
+
+/** Creates the service. No untrusted text is parsed on the calling thread. */
 export function createRendering(deps: RenderingDeps): Rendering {
-  const kept = createKeptTexts();
-  let renderer: Promise<Renderer> | undefined;
+  const cache = createHtmlCache();
 
   const toInput = async (request: RenderRequest, mode: RenderMode): Promise<RenderInput> => {
     const { text, context, filePath } = request;
@@ -74,62 +109,38 @@ export function createRendering(deps: RenderingDeps): Rendering {
     return { text, mode, root: `${deps.publicUrl()}/`, context, filePath, mentionable };
   };
 
-  const underWay = new Map<string, number>();
-  const renderElsewhere = async (input: RenderInput, askedBy: string): Promise<Rendered> => {
-    const count = underWay.get(askedBy) ?? 0;
-    if (count >= LARGE_FOR_ONE_MAX) throw tooMany("rate_limited", "Several of your large texts");
-    underWay.set(askedBy, count + 1);
-    try {
-      return toRendered(await deps.threads.run(input, { budgetMs: toBudgetMs(input) }));
-    } finally {
-      const left = (underWay.get(askedBy) ?? 1) - 1;
-      if (left === 0) underWay.delete(askedBy);
-      else underWay.set(askedBy, left);
-    }
-  };
-
-  const renderAnywhere = async (input: RenderInput, askedBy: string): Promise<Rendered> => {
-    try {
-      if (needsThread(input)) return await renderElsewhere(input, askedBy);
-      renderer ??= deps.createRenderer();
-      return await (await renderer).render(input);
-    } catch (error) {
-      if (error instanceof AppError) throw error;
-      // The reference's answer to a failure of its engine: the text as it was written (18.1).
-      deps.reportBug(error);
-      return { kind: "rendered", html: escapeText(input.text) };
-    }
+  const renderInThread = async (input: RenderInput, caller: string): Promise<Rendered> => {
+    const options = { budgetMs: toBudgetMs(input), caller, size: input.text.length };
+    const outcome = await deps.threads.run(input, options);
+    if (outcome.kind !== "failed") return toRendered(outcome);
+    // The reference's answer to a failure of its engine: the text as it was written (18.1).
+    deps.reportBug(outcome.error);
+    return { kind: "rendered", html: escapeHtml(input.text) };
   };
 
   return {
     async render(request) {
       const mode = toMode(request.mode, request.isWiki);
       if (mode === undefined) return { kind: "unknown_mode", mode: request.mode };
+      if (request.text === "" && mode !== "file") return { kind: "rendered", html: "" };
       const input = await toInput(request, mode);
-      const key = toKey(input);
-      const known = kept.get(key);
-      if (known !== undefined) return { kind: "rendered", html: known };
-      const rendered = await renderAnywhere(input, request.askedBy);
-      if (rendered.kind === "rendered") kept.set(key, rendered.html);
+      const key = input.text.length > CACHED_TEXT_LENGTH_MAX ? undefined : toKey(input);
+      const cached = key === undefined ? undefined : cache.get(key);
+      if (cached !== undefined) return { kind: "rendered", html: cached };
+      const rendered = await renderInThread(input, request.caller);
+      if (key !== undefined && rendered.kind === "rendered") cache.set(key, rendered.html);
       return rendered;
     },
+    close: () => deps.threads.close(),
   };
 }
 
-function needsThread(input: RenderInput): boolean {
-  return input.text.length > INLINE_LENGTH_MAX || isAsciidoc(input);
+function toBudgetMs({ text, mode, filePath }: RenderInput): number {
+  if (mode === "file" && toFormat(filePath) === "asciidoc") return ASCIIDOC_BUDGET_MS;
+  return BUDGET_MS + BUDGET_MS_PER_MEBIBYTE * Math.ceil(text.length / 2 ** 20);
 }
 
-function toBudgetMs(input: RenderInput): number {
-  const mebibytes = Math.max(1, Math.ceil(input.text.length / 2 ** 20));
-  return isAsciidoc(input) ? ASCIIDOC_BUDGET_MS : BUDGET_MS_PER_MEBIBYTE * mebibytes;
-}
-
-function isAsciidoc({ mode, filePath }: RenderInput): boolean {
-  return mode === "file" && toFormat(filePath) === "asciidoc";
-}
-
-function toRendered(outcome: ThreadOutcome<Rendered>): Rendered {
+function toRendered(outcome: Exclude<ThreadOutcome<Rendered>, { kind: "failed" }>): Rendered {
   switch (outcome.kind) {
     case "done":
       return outcome.value;
@@ -137,22 +148,16 @@ function toRendered(outcome: ThreadOutcome<Rendered>): Rendered {
       return { kind: "over_limit", message: "rendering the text takes too long" };
     case "out_of_memory":
       return { kind: "over_limit", message: "rendering the text takes too much memory" };
-    case "busy":
-      throw tooMany("unavailable", "Too many large texts");
-    case "failed":
-      throw outcome.error;
+    case "queue_full":
+      throw new AppError("unavailable", "Too many texts wait to be rendered. Try again later.", {
+        retryAfterSeconds: RETRY_AFTER_SECONDS,
+      });
     default:
       return assertNever(outcome);
   }
 }
 
-const tooMany = (code: "unavailable" | "rate_limited", what: string) =>
-  new AppError(code, `${what} are being rendered. Try again later.`, {
-    retryAfterSeconds: 5,
-  });
-
-function toKey(input: RenderInput): string {
-  const { text, ...rest } = input;
+function toKey({ text, ...rest }: RenderInput): string {
   return createHash("sha256")
     .update(JSON.stringify(rest))
     .update("\0")
@@ -160,25 +165,25 @@ function toKey(input: RenderInput): string {
     .digest("base64");
 }
 
-/** The texts that were asked for last, within a bound on their length together. */
-function createKeptTexts() {
-  const texts = new Map<string, string>();
+/** Least recently used HTML by content hash, bounded by its total length. */
+function createHtmlCache() {
+  const entries = new Map<string, string>();
   let length = 0;
   return {
     get(key: string): string | undefined {
-      const html = texts.get(key);
+      const html = entries.get(key);
       if (html === undefined) return undefined;
-      texts.delete(key);
-      texts.set(key, html);
+      entries.delete(key);
+      entries.set(key, html);
       return html;
     },
     set(key: string, html: string): void {
-      if (html.length > KEPT_ONE_LENGTH_MAX || texts.has(key)) return;
-      texts.set(key, html);
+      if (html.length > CACHED_HTML_LENGTH_MAX || entries.has(key)) return;
+      entries.set(key, html);
       length += html.length;
-      for (const [oldest, { length: freed }] of texts) {
-        if (length <= KEPT_LENGTH_MAX) break;
-        texts.delete(oldest);
+      for (const [oldest, { length: freed }] of entries) {
+        if (length <= CACHE_LENGTH_MAX) break;
+        entries.delete(oldest);
         length -= freed;
       }
     },

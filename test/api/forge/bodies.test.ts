@@ -4,10 +4,10 @@ import { startTestDaemon } from "../../support/daemon.ts";
 test("a text that cannot be stored is refused however deep it lies", async () => {
   await using daemon = await startTestDaemon();
   const depth = 50_000;
-  const answer = await daemon.request("/api/v1/markup", {
+  const answer = await daemon.request("/api/v1/admin/users", {
     token: daemon.first?.forge.token ?? "",
     headers: { "Content-Type": "application/json" },
-    body: `{"Text":"x","other":${"[".repeat(depth)}"\\u0000"${"]".repeat(depth)}}`,
+    body: `{"username":"x","other":${"[".repeat(depth)}"\\u0000"${"]".repeat(depth)}}`,
   });
   expect([answer.status, answer.json.message]).toEqual([
     422,

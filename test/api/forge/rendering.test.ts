@@ -29,16 +29,16 @@ describe("emoji that are no characters", () => {
     const sources = [...text.matchAll(/<img [^>]*src="([^"]*)"/g)].map(
       ([, source]) => source ?? "",
     );
-    expect(sources).toEqual(aliases.map((alias) => `${root}assets/img/emoji/${alias}.png`));
+    expect(sources).toEqual(aliases.map((alias) => `/assets/img/emoji/${alias}.png`));
     for (const source of sources) {
-      const picture = await daemon.request(new URL(source).pathname);
+      const picture = await daemon.request(source);
       expect(picture.status).toBe(200);
       expect(picture.headers.get("content-type")).toBe("image/svg+xml");
       expect(picture.headers.get("content-security-policy")).toContain("sandbox");
       expect(picture.text).toMatch(/^<svg [^]*<\/svg>$/);
       const tag = picture.headers.get("etag") ?? "";
       const headers = { "If-None-Match": tag };
-      expect((await daemon.request(new URL(source).pathname, { headers })).status).toBe(304);
+      expect((await daemon.request(source, { headers })).status).toBe(304);
     }
   });
 
@@ -239,7 +239,27 @@ describe("bodies that are too large", () => {
   });
 });
 
-test("a caller with wrong credentials is refused, and everybody is told how much is left", async () => {
+test("removes NUL from the text in JSON, in forms and in raw bodies", async () => {
+  expect(await markdown({ Text: "a\0b", Mode: "gfm" })).toMatchObject({
+    status: 200,
+    text: '<p dir="auto">ab</p>\n',
+  });
+  const form = await daemon.request("/api/v1/markdown", {
+    method: "POST",
+    headers: { "content-type": "application/x-www-form-urlencoded" },
+    body: "text=a%00b",
+  });
+  expect(form).toMatchObject({ status: 200, text: '<p dir="auto">ab</p>\n' });
+  expect(await raw("a\0b")).toMatchObject({ status: 200, text: '<p dir="auto">ab</p>\n' });
+});
+
+test("declares both content types of a refusal", async () => {
+  const { json } = await daemon.request("/openapi/forge.json");
+  const { content } = json.paths["/api/v1/markup"].post.responses["422"];
+  expect(Object.keys(content)).toEqual(["application/json", "text/plain; charset=utf-8"]);
+});
+
+test("refuses wrong credentials and limits anonymous callers only", async () => {
   const refused = await daemon.request("/api/v1/markdown", {
     method: "POST",
     json: { Text: "a" },
@@ -247,4 +267,11 @@ test("a caller with wrong credentials is refused, and everybody is told how much
   });
   expect(refused.status).toBe(401);
   expect((await markdown({ Text: "a" })).headers.get("ratelimit-limit")).toBe("600");
+  const signedIn = await daemon.request("/api/v1/markdown", {
+    method: "POST",
+    json: { Text: "a" },
+    token: daemon.first?.forge.token ?? "",
+  });
+  expect(signedIn.status).toBe(200);
+  expect(signedIn.headers.get("ratelimit-limit")).toBeNull();
 });

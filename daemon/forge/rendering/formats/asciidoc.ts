@@ -1,20 +1,17 @@
 import { convert, LoggerManager, NullLogger } from "@asciidoctor/core";
-import { RenderLimitError } from "../limits.ts";
+import { RenderLimitError } from "../document.ts";
 
-/** Asciidoctor reads a document several times over; larger ones are not documents that people write by hand. */
+/** Maximum length: Asciidoctor parses a document several times. */
 const LENGTH_MAX = 512 * 1024;
 
-/** A hundred quotes in each other: Asciidoctor goes down one call for each. */
+/** Asciidoctor recurses once for each level of quotes. */
 const deepQuotes = /^(?:> ?){100}/m;
 
 /**
- * AsciiDoc as HTML that is still to be sanitized. In the `secure` mode nothing is included, read or fetched.
- * Attributes can make a short text long: only to be called where time and memory are bounded.
+ * Renders AsciiDoc as HTML that is still to be sanitized. The `secure` mode includes, reads and fetches nothing.
+ * Attributes can expand a short text to a long one, so call it only where time and memory are bounded.
  */
-export async function renderAsciidoc(
-  text: string,
-  _tools: { readonly className: (names: string) => string },
-): Promise<string> {
+export async function renderAsciidoc(text: string): Promise<string> {
   if (text.length > LENGTH_MAX) throw new RenderLimitError("the text is too large");
   if (deepQuotes.test(text)) throw new RenderLimitError("elements nest too deep");
   LoggerManager.setLogger(new NullLogger());

@@ -1,16 +1,18 @@
-import { escapeText } from "../html/flat.ts";
+import { escapeHtml } from "../html/escape.ts";
 import { toCodeBlock } from "../markdown/code.ts";
+import type { Highlighting } from "../markdown/highlight.ts";
 
 interface NotebookTools {
   readonly className: (names: string) => string;
-  /** A text cell as HTML that is still to be sanitized. */
+  readonly highlighting: Highlighting;
+  /** Renders a text cell as HTML that is still to be sanitized. */
   readonly markdown: (text: string) => string;
 }
 
-/** What is shown of one output of a cell. */
+/** Maximum length of one output that is shown. */
 const OUTPUT_LENGTH_MAX = 64 * 1024;
 
-/** A Jupyter notebook, format 4: its cells in order, with what running them put out. Other JSON is shown as it is. */
+/** Renders a Jupyter notebook, format 4: its cells and their outputs. Other JSON is shown as code. */
 export function renderNotebook(text: string, tools: NotebookTools): string {
   const notebook = parse(text);
   const cells = notebook === undefined ? undefined : listOf(notebook["cells"]);
@@ -30,7 +32,7 @@ function renderCell(cell: Record<string, unknown>, language: string, tools: Note
       return frame(toCodeBlock(tools, source, language) + outputs.join(""));
     }
     default:
-      return frame(`<pre>${escapeText(source)}</pre>`);
+      return frame(`<pre>${escapeHtml(source)}</pre>`);
   }
 }
 
@@ -39,7 +41,7 @@ function renderOutput(output: Record<string, unknown>, tools: NotebookTools): st
   const shown = (content: string) =>
     `<div ${tools.className("notebook-output")}>${content}</div>\n`;
   const asText = (text: string) =>
-    shown(`<pre>${escapeText(stripColours(text.slice(0, OUTPUT_LENGTH_MAX)))}</pre>`);
+    shown(`<pre>${escapeHtml(stripColours(text.slice(0, OUTPUT_LENGTH_MAX)))}</pre>`);
   if (output["output_type"] === "stream") return asText(toText(output["text"]));
   if (output["output_type"] === "error") return asText(toText(output["traceback"], "\n"));
   const html = toText(data["text/html"]);

@@ -1,7 +1,7 @@
 // daemon/forge/rendering/formats: what is not Markdown. Each turns a text into HTML that is still to be sanitized.
 // May import: the library of its format, ../html/flat.ts, ../markdown/code.ts. Pure functions.
 // Start in table.ts; org.ts and asciidoc.ts carry libraries and are loaded only when such a file is shown.
-import { escapeText } from "../html/flat.ts";
+import { escapeHtml } from "../html/escape.ts";
 
 /** What is shown of a table; the rest is announced, not rendered (forge behaviour, 18.7). */
 const ROWS_MAX = 2_500;
@@ -22,7 +22,7 @@ export function renderTable(
   for (const [index, cells] of rows.slice(0, ROWS_MAX).entries()) {
     const tag = index === 0 ? "th" : "td";
     out += `<tr><${tag} ${className("line-num")}>${index + 1}</${tag}>`;
-    for (const cell of cells) out += `<${tag}>${escapeText(cell)}</${tag}>`;
+    for (const cell of cells) out += `<${tag}>${escapeHtml(cell)}</${tag}>`;
     out += "</tr>";
   }
   out += "</table>";

@@ -1,15 +1,15 @@
 import { gemoji } from "gemoji";
-import { escapeAttribute, escapeText } from "./flat.ts";
+import { escapeHtml } from "./escape.ts";
 import { isLogo, toLogoPath } from "./logos.ts";
 
 export interface Emoji {
-  /** Text as flat HTML in which emoji characters and `:alias:` codes are marked up; `undefined` when it has neither. */
+  /** Returns text as HTML with its emoji characters and `:alias:` codes marked up; undefined when it has neither. */
   markUp(text: string): string | undefined;
 }
 
 /**
- * Emoji of the gemoji data set. `className` makes the class attribute of the marks.
- * `root` is the instance's public address with a slash at its end.
+ * Indexes the gemoji data set and returns a function that creates the markup for one instance. `className` returns the
+ * class attribute of the marks; `root` is the instance's public address with a trailing slash.
  */
 export function createEmoji(className: (name: string) => string): (root: string) => Emoji {
   const aliases = new Map<string, { readonly character: string; readonly description: string }>();
@@ -25,12 +25,12 @@ export function createEmoji(className: (name: string) => string): (root: string)
     entries.sort((one, other) => other.character.length - one.character.length);
 
   const mark = (label: string, content: string) =>
-    `<span ${className("emoji")} aria-label="${escapeAttribute(label)}">${content}</span>`;
+    `<span ${className("emoji")} aria-label="${escapeHtml(label)}">${content}</span>`;
   const fromAlias = (alias: string, root: string): string | undefined => {
     if (isLogo(alias))
       return mark(
         alias,
-        `<img alt=":${alias}:" src="${escapeAttribute(root + toLogoPath(alias))}">`,
+        `<img alt=":${alias}:" src="${escapeHtml(new URL(root).pathname + toLogoPath(alias))}">`,
       );
     const known = aliases.get(alias);
     return known && mark(known.description, known.character);
@@ -44,7 +44,7 @@ export function createEmoji(className: (name: string) => string): (root: string)
       const candidates = new RegExp(candidate);
       for (let found = candidates.exec(text); found !== null; found = candidates.exec(text)) {
         const [source, alias] = found;
-        // `std::thread::sleep` names no emoji, `:a::b:` may name two.
+        // `std::thread::sleep` has no alias, `:a::b:` may have two.
         const isAfterColon =
           alias !== undefined && text.charAt(found.index - 1) === ":" && found.index !== end;
         if (isAfterColon) {
@@ -62,22 +62,22 @@ export function createEmoji(className: (name: string) => string): (root: string)
             ? entry && mark(entry.description, entry.character)
             : fromAlias(alias, root);
         if (html === undefined) {
-          // The closing colon of what is no alias may open the next one.
+          // The closing colon of an unknown alias may open the next one.
           if (alias !== undefined) candidates.lastIndex -= 1;
           continue;
         }
-        out += escapeText(text.slice(end, found.index)) + html;
+        out += escapeHtml(text.slice(end, found.index)) + html;
         end = found.index + (entry?.character.length ?? source.length);
         candidates.lastIndex = end;
       }
-      return end === 0 ? undefined : out + escapeText(text.slice(end));
+      return end === 0 ? undefined : out + escapeHtml(text.slice(end));
     },
   });
 }
 
 type Known = Pick<(typeof gemoji)[number], "emoji" | "names" | "description">;
 
-/** An emoji with its forms in the colours of skin, if it has any, called as Gitea calls them. */
+/** Returns an emoji with its skin tones, if it has any, under Gitea's aliases. */
 function withSkinTones({ emoji, names, description }: Known): Known[] {
   const plain = { emoji, names, description };
   const [first = ""] = emoji;

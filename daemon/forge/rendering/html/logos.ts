@@ -1,6 +1,6 @@
-import { escapeText } from "./flat.ts";
+import { escapeHtml } from "./escape.ts";
 
-/** Aliases of emoji that stand for a picture instead of a character, each with the letters and the colour of its badge. */
+/** Aliases of pictures: the letters and the colour of each badge. */
 const badges: Readonly<Record<string, readonly [letters: string, colour: string]>> = {
   git: ["git", "#de4c36"],
   gitea: ["tea", "#5b8c1c"],
@@ -10,19 +10,19 @@ const badges: Readonly<Record<string, readonly [letters: string, colour: string]
   gogs: ["gogs", "#a0522d"],
 };
 
-/** Whether an emoji of this alias is a picture, served under `toLogoPath`. */
+/** Whether an alias stands for a picture. */
 export function isLogo(alias: string): boolean {
   return Object.hasOwn(badges, alias);
 }
 
-/** Where a picture is, below the instance's public address with a slash at its end (forge behaviour, 18.5). */
+/** Returns the path of a picture below the instance's public address (forge behaviour, 18.5). */
 export function toLogoPath(alias: string): string {
   return `assets/img/emoji/${alias}.png`;
 }
 
 /**
- * The picture in a file of that folder as SVG, or undefined. They are croft's own badges: the marks of other projects are
- * theirs. The files' names are those of the reference, and browsers go by the content type.
+ * Returns a picture as SVG, undefined for an unknown file. The badges are croft's own, because logos belong to their
+ * projects; the reference's file names end in `.png`, and browsers go by the content type.
  */
 export function findLogo(file: string): string | undefined {
   const alias = /^(\w+)\.png$/.exec(file)?.[1] ?? "";
@@ -34,6 +34,6 @@ export function findLogo(file: string): string | undefined {
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64" width="64" height="64">` +
     `<rect x="2" y="2" width="60" height="60" rx="14" fill="${colour}"/>` +
     `<text x="32" y="${32 + size / 3}" font-family="sans-serif" font-size="${size}" font-weight="700" ` +
-    `text-anchor="middle" fill="#fff">${escapeText(letters)}</text></svg>`
+    `text-anchor="middle" fill="#fff">${escapeHtml(letters)}</text></svg>`
   );
 }

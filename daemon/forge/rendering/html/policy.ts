@@ -1,4 +1,5 @@
-// The allowlist of forge behaviour, 18.6: what may be in rendered HTML. Whatever is not named here is not let through.
+// The allowlist of forge behaviour, 18.6: elements, attributes and values that rendered HTML may contain.
+import { withoutControls } from "./escape.ts";
 
 const words = (list: string): readonly string[] => list.trim().split(/\s+/);
 
@@ -14,7 +15,7 @@ const mathElements = words(`
   math mi mn mo mtext mspace ms mrow mfrac msqrt mroot mstyle merror mpadded mphantom msub msup msubsup munder mover
   munderover mmultiscripts mprescripts none mtable mtr mtd semantics annotation annotation-xml`);
 
-/** Every element that may be written; any other tag is removed and its text stays. */
+/** Allowed elements. */
 export const allowedElements: readonly string[] = [
   ...commonElements,
   ...bareElements,
@@ -63,7 +64,7 @@ const particular: Readonly<Record<string, readonly string[]>> = {
   math: ["alttext"],
 };
 
-/** Element to the attributes that may be written on it. What their values may be, `vetAttributes` decides. */
+/** Allowed attributes by element; `vetAttributes` judges their values. */
 export const allowedAttributes: Readonly<Record<string, string[]>> = Object.fromEntries(
   allowedElements.map((element) => [
     element,
@@ -76,16 +77,28 @@ export const allowedAttributes: Readonly<Record<string, string[]>> = Object.from
   ]),
 );
 
-/** Elements that say nothing without an attribute: they vanish when none is left. */
-export const needAttribute: ReadonlySet<string> = new Set(["a", "img", "input"]);
+/** Elements that are removed when no attribute is left. */
+export const needsAttribute: ReadonlySet<string> = new Set(["a", "img", "input"]);
 
-/** Attributes whose value is an address. */
+/** Elements that are removed with their content; of others that are not allowed, the content stays. */
+export const droppedElements: ReadonlySet<string> = new Set(
+  words("script style iframe object frame frameset noembed noframes noscript"),
+);
+
+/** Elements without content and closing tag. */
+export const voidElements: ReadonlySet<string> = new Set(
+  words(
+    "area base basefont bgsound br col embed frame hr img input keygen link meta param source track wbr",
+  ),
+);
+
+/** Attributes whose value is a URL. */
 const addressAttributes: ReadonlySet<string> = new Set(["href", "src", "cite"]);
 
-/** Addresses with these schemes run or carry code. */
+/** Schemes of URLs that run or carry code. */
 const refusedSchemes: ReadonlySet<string> = new Set(["javascript", "vbscript", "data"]);
 
-/** The classes that the engine itself writes; an author's are removed. */
+/** Classes that only the renderer may write. */
 const engineClasses: ReadonlySet<string> = new Set(
   words(`
     code-block-container code-overflow-scroll code-block is-loading chroma display language-math task-list-item
@@ -98,18 +111,18 @@ const engineClasses: ReadonlySet<string> = new Set(
 const isEngineClass = (name: string): boolean =>
   engineClasses.has(name) || /^language-[\w.+#-]{1,40}$/.test(name);
 
-/** How the classes of the engine are told from an author's. */
+/** How the renderer's classes are told apart from an author's. */
 export type ClassPolicy =
-  /** Only `data-attr-class` values that begin with this secret become classes. */
+  /** A `data-attr-class` value that begins with the secret becomes the class. */
   | { readonly kind: "protected"; readonly secret: string }
-  /** An author's HTML or a mode without protection: none of the engine's classes survives. */
+  /** No class of the renderer is allowed (mode `markdown`). */
   | { readonly kind: "author" }
-  /** Rendered HTML that is checked once more. */
+  /** The renderer's classes are allowed: the HTML was rendered and sanitized before. */
   | { readonly kind: "rendered" };
 
 /**
- * What is left of an element's attributes, in their order.
- * Links get `rel="nofollow"`, and `noopener` when they open elsewhere.
+ * Returns the allowed attributes of an element in their order. Links get `rel="nofollow"`, with `target="_blank"` also
+ * `noopener`.
  */
 export function vetAttributes(
   element: string,
@@ -118,8 +131,9 @@ export function vetAttributes(
 ): Record<string, string> {
   const allowed = allowedAttributes[element] ?? [];
   const kept: Record<string, string> = {};
-  for (const [name, value] of Object.entries(attributes)) {
+  for (const [name, written] of Object.entries(attributes)) {
     if (!allowed.includes(name)) continue;
+    const value = withoutControls(written);
     const vetted = vetValue(element, name, value, classes);
     if (vetted !== undefined) kept[vetted.name] = vetted.value;
   }
@@ -152,7 +166,7 @@ function vetValue(
     case "srcset":
       return keep(isSafeImageSet(value));
     case "name":
-      // A named image would stand in front of a property of the page's document, such as `cookie`.
+      // A named image shadows a property of the page's document, such as `cookie`.
       return keep(element !== "img");
     case "type":
       return keep(element !== "input" || value === "checkbox");
@@ -194,10 +208,7 @@ function vetStyle(value: string) {
   return kept.length === 0 ? undefined : { name: "style", value: kept.join("; ") };
 }
 
-/**
- * Whether an address may be followed or loaded: relative, or of a scheme that carries no code, and read alike by
- * everybody (no blanks, no control characters, no port or host that does not parse).
- */
+/** Whether a URL is relative or has a scheme that carries no code. It must parse and have no blanks inside. */
 function isSafeAddress(address: string): boolean {
   const trimmed = address.trim();
   if (/[\s\p{Cc}\p{Zl}\p{Zp}]/u.test(trimmed)) return false;
@@ -210,8 +221,8 @@ function isSafeAddress(address: string): boolean {
 }
 
 /**
- * Whether each of the images that `srcset` lists has a safe address and a width or density as HTML defines them. The
- * library would leave out the others too, but not without quoting them on the daemon's standard output.
+ * Whether all images of a `srcset` have a safe URL and a valid width or density. `sanitize-html` would remove invalid ones
+ * too, but its parser logs them to standard output.
  */
 function isSafeImageSet(value: string): boolean {
   if (value.length > IMAGE_SET_LENGTH_MAX) return false;
@@ -229,7 +240,7 @@ function isSafeImageSet(value: string): boolean {
   });
 }
 
-/** Addresses of a few sizes of one picture; longer lists are no author's. */
+/** Maximum length of `srcset`. */
 const IMAGE_SET_LENGTH_MAX = 4_000;
 
 function addRelations(attributes: Record<string, string>): void {

@@ -1,15 +1,18 @@
-import { resolveLink, toFragment, type RenderContext } from "../context.ts";
+import { Parser } from "htmlparser2";
+import { DEPTH_MAX, RenderLimitError } from "../document.ts";
 import type { Emoji } from "./emoji.ts";
-import { decodeText, escapeText, parseAttributes, toTag, walkFlat } from "./flat.ts";
-import { createTextRules, type TextRuleOptions } from "./text-rules.ts";
+import { escapeHtml } from "./escape.ts";
+import { resolveLink, toFragment } from "./links.ts";
+import { allowedElements, droppedElements, voidElements } from "./policy.ts";
+import { createReferenceRules, type ReferenceOptions } from "./references.ts";
 
-export interface PostProcessOptions extends TextRuleOptions {
+export interface PostProcessOptions extends ReferenceOptions {
   /** Whether headings get ids from their text. */
   readonly hasHeadingIds: boolean;
   readonly emoji: Emoji;
 }
 
-/** A heading of the document, as a table of contents lists it. */
+/** A heading of the document, for the table of contents. */
 export interface Heading {
   readonly level: number;
   readonly id: string;
@@ -17,69 +20,104 @@ export interface Heading {
 }
 
 export interface PostProcessed {
+  /** Still to be sanitized. */
   readonly html: string;
   readonly headings: readonly Heading[];
 }
 
+type Attributes = Record<string, string>;
+
+interface OpenHeading {
+  readonly level: number;
+  /** Index of its opening tag in the output, which is written when its text is known. */
+  readonly at: number;
+  readonly attributes: Attributes;
+  text: string;
+}
+
+const elements: ReadonlySet<string> = new Set(allowedElements);
+
 /**
- * What is done to a rendered document besides its own markup (forge behaviour, 18.5): links resolved, ids prefixed,
- * references and emoji in running text made into links and marks, images made to open by themselves.
- * Takes and gives flat HTML.
+ * Resolves links, prefixes ids, turns references and emoji in running text into links and marks, and wraps images in links
+ * (forge behaviour, 18.5). Accepts any HTML. Elements that are not allowed are removed here already, so that the text
+ * around them is one text. Throws `RenderLimitError` when elements nest deeper than 400.
  */
 export function postProcess(html: string, options: PostProcessOptions): PostProcessed {
-  const applyTextRules = createTextRules(options);
-  const markUpEmoji = (text: string) => options.emoji.markUp(text) ?? escapeText(text);
+  const applyRules = createReferenceRules(options);
+  const markUpEmoji = (plain: string) => options.emoji.markUp(plain) ?? escapeHtml(plain);
   const headings: Heading[] = [];
   const out: string[] = [];
+  const open: boolean[] = [];
+  let text = "";
   let links = 0;
   let verbatim = 0;
-  let heading:
-    | {
-        readonly level: number;
-        readonly at: number;
-        readonly attributes: Map<string, string>;
-        text: string;
-      }
-    | undefined;
+  let dropped = 0;
+  let heading: OpenHeading | undefined;
 
-  walkFlat(html, {
-    open(name, tag) {
-      if (name === "a") links += 1;
-      if (name === "code" || name === "pre") verbatim += 1;
-      const level = headingLevel(name);
-      if (level !== undefined) {
-        heading = { level, at: out.length, attributes: parseAttributes(tag), text: "" };
-        out.push("");
-        return;
-      }
-      out.push(tag.includes(" ") ? rewriteTag(name, tag, links > 0, options) : tag);
+  // The parser reports a text in several parts, at entities for example.
+  const flushText = () => {
+    if (text === "") return;
+    if (heading !== undefined) heading.text += text;
+    if (verbatim > 0 || !mayNeedRules.test(text)) out.push(escapeHtml(text));
+    else out.push(links > 0 ? markUpEmoji(text) : applyRules(text, markUpEmoji));
+    text = "";
+  };
+
+  const closeHeading = ({ at, level, attributes, text: title }: OpenHeading) => {
+    const id = identify(attributes, title, options.hasHeadingIds);
+    out[at] = toTag(`h${level}`, attributes);
+    if (id !== undefined) headings.push({ level, id, text: title.trim() });
+    heading = undefined;
+  };
+
+  const parser = new Parser(
+    {
+      onopentag(name, attributes) {
+        if (open.length === DEPTH_MAX) throw new RenderLimitError("elements nest too deep");
+        if (droppedElements.has(name)) dropped += 1;
+        const isKept = dropped === 0 && elements.has(name);
+        open.push(isKept);
+        if (!isKept) return;
+        flushText();
+        if (name === "a") links += 1;
+        if (name === "code" || name === "pre") verbatim += 1;
+        const level = headingLevel(name);
+        if (level === undefined) out.push(rewriteTag(name, attributes, links > 0, options));
+        else {
+          heading = { level, at: out.length, attributes, text: "" };
+          out.push("");
+        }
+      },
+      ontext(part) {
+        if (dropped === 0) text += part;
+      },
+      onclosetag(name) {
+        if (droppedElements.has(name)) dropped -= 1;
+        if (open.pop() !== true) return;
+        flushText();
+        if (name === "a") links -= 1;
+        if (name === "code" || name === "pre") verbatim -= 1;
+        if (heading !== undefined && headingLevel(name) === heading.level) closeHeading(heading);
+        if (!voidElements.has(name)) out.push(`</${name}>`);
+      },
     },
-    close(name, tag) {
-      if (name === "a") links = Math.max(0, links - 1);
-      if (name === "code" || name === "pre") verbatim = Math.max(0, verbatim - 1);
-      if (heading !== undefined && headingLevel(name) === heading.level) {
-        const { at, level, attributes, text } = heading;
-        const id = identify(attributes, text, options.hasHeadingIds);
-        out[at] = toTag(name, attributes);
-        if (id !== undefined) headings.push({ level, id, text: text.trim() });
-        heading = undefined;
-      }
-      out.push(tag);
-    },
-    text(source) {
-      if (heading !== undefined) heading.text += decodeText(source);
-      if (verbatim > 0 || !mayNeedRules.test(source)) out.push(source);
-      else if (links > 0) out.push(markUpEmoji(decodeText(source)));
-      else out.push(applyTextRules(decodeText(source), markUpEmoji));
-    },
-  });
-  if (heading !== undefined) out[heading.at] = toTag(`h${heading.level}`, heading.attributes);
+    { decodeEntities: true },
+  );
+  parser.write(html);
+  parser.end();
+  flushText();
   return { html: out.join(""), headings };
 }
 
+const mayNeedRules = /[@:#!]|\[\[|\u20E3|[\xA9\xAE\u203C-\u3299\uD83C-\uD83E]/;
+
+function headingLevel(name: string): number | undefined {
+  return /^h[1-6]$/.test(name) ? Number(name.charAt(1)) : undefined;
+}
+
 /**
- * The id that a heading's text makes (forge behaviour, 18.4): letters, numbers, `_` and `-` in lower case, each blank
- * a hyphen, everything else dropped. Equal texts make equal ids.
+ * Returns the id of a heading's text (forge behaviour, 18.4): letters, numbers, `_` and `-` in lower case, a hyphen for
+ * each blank. Equal texts have equal ids.
  */
 function toHeadingId(text: string): string {
   return text
@@ -89,52 +127,45 @@ function toHeadingId(text: string): string {
     .toLowerCase();
 }
 
-const mayNeedRules = /[@:#!]|\[\[|\u20E3|[\xA9\xAE\u203C-\u3299\uD83C-\uD83E]/;
-
-function headingLevel(name: string): number | undefined {
-  return /^h[1-6]$/.test(name) ? Number(name.charAt(1)) : undefined;
-}
-
-function identify(
-  attributes: Map<string, string>,
-  text: string,
-  hasHeadingIds: boolean,
-): string | undefined {
-  const own = attributes.get("id");
-  if (own !== undefined && own !== "") {
-    attributes.set("id", toFragment(own));
-    return toFragment(own);
-  }
-  const made = hasHeadingIds ? toHeadingId(text) : "";
-  if (made === "") return undefined;
-  const id = `user-content-${made}`;
-  attributes.set("id", id);
+function identify(attributes: Attributes, text: string, hasIds: boolean): string | undefined {
+  const own = attributes["id"] ?? "";
+  const name = own === "" && hasIds ? toHeadingId(text) : own;
+  if (name === "") return undefined;
+  const id = own === "" ? `user-content-${name}` : toFragment(name);
+  attributes["id"] = id;
   return id;
 }
 
+function toTag(name: string, attributes: Readonly<Attributes>): string {
+  let tag = `<${name}`;
+  for (const [attribute, value] of Object.entries(attributes))
+    if (validAttributeName.test(attribute)) tag += ` ${attribute}="${escapeHtml(value)}"`;
+  return `${tag}>`;
+}
+
+const validAttributeName = /^[^\s"'<>/=\p{Cc}]+$/u;
+
 function rewriteTag(
   name: string,
-  tag: string,
+  attributes: Attributes,
   isInLink: boolean,
   options: PostProcessOptions,
 ): string {
-  const isPlain = name !== "a" && name !== "img" && name !== "video" && name !== "source";
-  if (isPlain && !/\s(?:id|name|usemap)=/.test(tag)) return tag;
-  const attributes = parseAttributes(tag);
-  for (const attribute of ["id", "name"]) {
-    const value = attributes.get(attribute);
-    if (value !== undefined && value !== "") attributes.set(attribute, toFragment(value));
-  }
-  const map = attributes.get("usemap");
-  if (map?.startsWith("#") === true) attributes.set("usemap", `#${toFragment(map.slice(1))}`);
   const { context } = options;
+  change(attributes, "id", toFragment);
+  change(attributes, "name", toFragment);
+  change(attributes, "usemap", (map) =>
+    map.startsWith("#") ? `#${toFragment(map.slice(1))}` : map,
+  );
   switch (name) {
     case "a":
-      rewrite(attributes, "href", (href) => toHref(context, href));
+      change(attributes, "href", (href) =>
+        href.startsWith("#") ? `#${toFragment(href.slice(1))}` : resolveLink(context, "page", href),
+      );
       return toTag(name, attributes);
     case "video":
     case "source":
-      rewrite(attributes, "src", (src) => resolveLink(context, "media", src));
+      change(attributes, "src", (source) => resolveLink(context, "media", source));
       return toTag(name, attributes);
     case "img":
       return toImage(attributes, isInLink, options);
@@ -143,39 +174,23 @@ function rewriteTag(
   }
 }
 
+function change(attributes: Attributes, name: string, to: (value: string) => string): void {
+  const value = attributes[name];
+  if (value !== undefined && value !== "") attributes[name] = to(value);
+}
+
+/** Writes an image whose path is resolved; outside a link it gets a link to itself. */
 function toImage(
-  attributes: Map<string, string>,
+  attributes: Attributes,
   isInLink: boolean,
   { context, decorates }: PostProcessOptions,
 ): string {
-  const source = attributes.get("src");
-  if (decorates && source !== undefined && !attributes.has("loading"))
-    attributes.set("loading", "lazy");
+  const { src: source } = attributes;
   if (source === undefined) return toTag("img", attributes);
-  const page = resolveLink(context, "page", source);
-  attributes.set("src", resolveLink(context, "media", source));
+  if (decorates) attributes["loading"] ??= "lazy";
+  attributes["src"] = resolveLink(context, "media", source);
   const image = toTag("img", attributes);
   if (isInLink || /^\s*(?:data:|$)/i.test(source)) return image;
-  return `${toTag(
-    "a",
-    new Map([
-      ["href", page],
-      ["target", "_blank"],
-    ]),
-  )}${image}</a>`;
-}
-
-function toHref(context: RenderContext, href: string): string {
-  return href.startsWith("#")
-    ? `#${toFragment(href.slice(1))}`
-    : resolveLink(context, "page", href);
-}
-
-function rewrite(
-  attributes: Map<string, string>,
-  name: string,
-  change: (value: string) => string,
-): void {
-  const value = attributes.get(name);
-  if (value !== undefined) attributes.set(name, change(value));
+  const page = resolveLink(context, "page", source);
+  return `${toTag("a", { href: page, target: "_blank" })}${image}</a>`;
 }

@@ -1,5 +1,5 @@
 import type { MarkdownIt, StateCore, Token } from "markdown-it";
-import { dialectOf } from "./env.ts";
+import { dialectOf } from "./dialect.ts";
 import { toIcon } from "./icons.ts";
 
 const icons = {

@@ -1,7 +1,7 @@
 import type { MarkdownIt, RendererRule, Token } from "markdown-it";
-import { dialectOf } from "./env.ts";
+import { dialectOf } from "./dialect.ts";
 
-/** Paragraphs, lists and tables as the reference writes them; HTML of the author as it is, but noticed. */
+/** Renders paragraphs, lists, headings and tables with the attributes that the reference writes. */
 export function blocks(engine: MarkdownIt): void {
   const { rules } = engine.renderer;
 
@@ -18,24 +18,18 @@ export function blocks(engine: MarkdownIt): void {
     return renderer.renderToken(tokens, index, options);
   };
 
-  const authors: RendererRule = (tokens, index, _options, env) => {
-    dialectOf(env).hasRawHtml = true;
-    return tokens[index]?.content ?? "";
-  };
-
   engine.core.ruler.push("direction", ({ tokens, env }) => {
-    if (dialectOf(env).decorates) direct(tokens);
+    if (dialectOf(env).decorates) setDirection(tokens);
   });
 
-  rules["html_block"] = authors;
-  rules["html_inline"] = authors;
   rules["paragraph_open"] = withDirection;
   rules["th_open"] = withAlign;
   rules["td_open"] = withAlign;
+  headingAttributes(engine);
 }
 
-/** Blocks whose rules write them themselves: a line of their own below the text of a tight list, as all others have. */
-export function ownLines(engine: MarkdownIt): void {
+/** Begins the blocks that are written by rules on a new line in a tight list item, as markdown-it begins all others. */
+export function tightBlocks(engine: MarkdownIt): void {
   const { rules } = engine.renderer;
   for (const name of ["blockquote_open", "code_block", "fence", "html_block", "math_block"]) {
     const rule = rules[name];
@@ -45,8 +39,8 @@ export function ownLines(engine: MarkdownIt): void {
   }
 }
 
-/** Lists that are in no other list, and what a quote begins with, have a direction, as in the reference. */
-function direct(tokens: readonly Token[]): void {
+/** Sets the direction of outermost lists and of the first block of a quote, as the reference does. */
+function setDirection(tokens: readonly Token[]): void {
   let lists = 0;
   for (const [index, token] of tokens.entries()) {
     const isList = /^(?:bullet|ordered)_list_/.test(token.type);
@@ -56,4 +50,38 @@ function direct(tokens: readonly Token[]): void {
     if (beginsQuote || (isList && token.nesting === 1 && lists === 0)) token.attrSet("dir", "auto");
     if (isList) lists += token.nesting;
   }
+}
+
+/** Reads attributes at the end of a heading: `## Title {#id .class key=value}`. */
+function headingAttributes(engine: MarkdownIt): void {
+  engine.core.ruler.before("inline", "heading_attributes", ({ tokens }) => {
+    for (let index = 0; index < tokens.length; index += 1) {
+      const heading = tokens[index];
+      if (heading?.type !== "heading_open") continue;
+      const inline = tokens[index + 1];
+      if (inline?.type !== "inline" || !inline.content.endsWith("}")) continue;
+      const start = inline.content.lastIndexOf("{");
+      const attributes =
+        start === -1 ? undefined : parseAttributes(inline.content.slice(start + 1, -1));
+      if (attributes === undefined) continue;
+      inline.content = inline.content.slice(0, start).trimEnd();
+      for (const [name, value] of attributes) heading.attrSet(name, value);
+    }
+  });
+}
+
+/** Parses attributes; undefined when any part of `source` is none. */
+function parseAttributes(source: string): [name: string, value: string][] | undefined {
+  if (source.length > 500 || source.trim() === "") return undefined;
+  const attributes: [string, string][] = [];
+  const part = /\s*(?:([#.])([\w:.-]+)|([a-z][\w-]*)=(?:"([^"]*)"|([\w.:/-]+)))(?=\s|$)/iy;
+  const text = source.trimEnd();
+  while (part.lastIndex < text.length) {
+    const found = part.exec(text);
+    if (found === null) return undefined;
+    const [, mark, name = "", key, quoted, bare = ""] = found;
+    if (mark !== undefined) attributes.push([mark === "#" ? "id" : "class", name]);
+    else if (key !== undefined) attributes.push([key.toLowerCase(), quoted ?? bare]);
+  }
+  return attributes;
 }

@@ -1,44 +1,45 @@
 import type { MarkdownIt } from "markdown-it";
-import { highlight } from "../highlight/highlight.ts";
-import { escapeAttribute, escapeText } from "../html/flat.ts";
-import { dialectOf, type DialectEnv } from "./env.ts";
+import { escapeHtml } from "../html/escape.ts";
+import { dialectOf, type DialectEnv } from "./dialect.ts";
+import { highlight } from "./highlight.ts";
 
-/** Code blocks, fenced and indented, and code spans. */
+/** Renders code blocks, fenced and indented, and code spans. */
 export function code(engine: MarkdownIt): void {
   const { rules } = engine.renderer;
   rules["fence"] = (tokens, index, _options, env) => {
     const token = tokens[index];
     const info = engine.utils.unescapeAll(token?.info ?? "").trim();
-    // The text may end before the block, and before the end of its last line.
+    // An unclosed block may end without a line break.
     const content = (token?.content ?? "").replace(/[^\n]$/, "$&\n");
     return toCodeBlock(dialectOf(env), content, info);
   };
   rules["code_block"] = (tokens, index, _options, env) => {
     const { className } = dialectOf(env);
-    const content = escapeText(tokens[index]?.content ?? "");
+    const content = escapeHtml(tokens[index]?.content ?? "");
     return `<div ${className("code-block-container code-overflow-scroll")}><pre ${className("code-block")}><code>${content}</code></pre></div>\n`;
   };
   rules["code_inline"] = (tokens, index, _options, env) => {
     const content = tokens[index]?.content ?? "";
     const preview = isColour(content)
-      ? `<span ${dialectOf(env).className("color-preview")} style="background-color: ${escapeAttribute(content)}"></span>`
+      ? `<span ${dialectOf(env).className("color-preview")} style="background-color: ${escapeHtml(content)}"></span>`
       : "";
-    return `<code>${escapeText(content)}${preview}</code>`;
+    return `<code>${escapeHtml(content)}${preview}</code>`;
   };
 }
 
-/** A block of code with its frame; the language is what comes before the first blank, comma or colon of `info`. */
+/** Renders a code block with its frame. The language is the part of `info` before the first blank, comma or colon. */
 export function toCodeBlock(
-  { className }: Pick<DialectEnv, "className">,
+  { className, highlighting }: Pick<DialectEnv, "className" | "highlighting">,
   content: string,
   info: string,
 ): string {
   const named = /^[^\s,:]*/.exec(info)?.[0] ?? "";
   const language = named === "" ? "text" : named;
+  // The page draws these.
   const isDrawn = language === "mermaid" || language === "math";
   const pre = className(isDrawn ? "code-block is-loading" : "code-block");
-  const classes = className(`chroma language-${escapeAttribute(language)} display`);
-  const body = isDrawn ? escapeText(content) : highlight(content, language.toLowerCase());
+  const classes = className(`chroma language-${escapeHtml(language)} display`);
+  const body = isDrawn ? escapeHtml(content) : highlight(content, language, highlighting);
   return `<div ${className("code-block-container code-overflow-scroll")}><pre ${pre}><code ${classes}>${body}</code></pre></div>\n`;
 }
 
@@ -46,11 +47,11 @@ function isColour(text: string): boolean {
   return text.length <= 50 && colour.test(text);
 }
 
-const share = "\\s*\\d{1,3}(?:\\.\\d{1,4})?%\\s*";
+const percentage = "\\s*\\d{1,3}(?:\\.\\d{1,4})?%\\s*";
 const alpha = "(?:,\\s*\\d?(?:\\.\\d{1,4})?%?\\s*)";
 const colour = new RegExp(
   "^(?:#(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})" +
     `|rgb\\((?:\\s*\\d{1,3}\\s*,){2}\\s*\\d{1,3}\\s*\\)|rgba\\((?:\\s*\\d{1,3}\\s*,){2}\\s*\\d{1,3}\\s*${alpha}\\)` +
-    `|hsl\\(\\s*\\d{1,3}\\s*,${share},${share}\\)|hsla\\(\\s*\\d{1,3}\\s*,${share},${share}${alpha}\\))$`,
+    `|hsl\\(\\s*\\d{1,3}\\s*,${percentage},${percentage}\\)|hsla\\(\\s*\\d{1,3}\\s*,${percentage},${percentage}${alpha}\\))$`,
   "i",
 );

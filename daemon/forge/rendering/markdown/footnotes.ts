@@ -1,8 +1,14 @@
 import type { MarkdownIt, StateBlock, StateCore, StateInline, Token } from "markdown-it";
-import { escapeAttribute } from "../html/flat.ts";
-import { dialectOf } from "./env.ts";
+import { escapeHtml } from "../html/escape.ts";
+import { dialectOf } from "./dialect.ts";
 
-/** `[^1]` and `[^1]: text`; the texts are put together at the end in the order of their first reference (18.4). */
+/** Number of a label without a reference so far. */
+const UNREFERENCED = -1;
+
+/**
+ * Renders `[^1]` and `[^1]: text` (18.4); the texts follow the document in the order of their first reference.
+ * markdown-it-footnote searches a label's end through the whole paragraph, which is quadratic for `[^[^[^…`.
+ */
 export function footnotes(engine: MarkdownIt): void {
   engine.block.ruler.before("reference", "footnote_text", definition, {
     alt: ["paragraph", "reference"],
@@ -12,7 +18,7 @@ export function footnotes(engine: MarkdownIt): void {
 
   const { rules } = engine.renderer;
   const idOf = (tokens: Token[], index: number, suffix: string) =>
-    `user-content-${escapeAttribute(String(tokens[index]?.meta?.["name"] ?? ""))}${suffix}`;
+    `user-content-${escapeHtml(String(tokens[index]?.meta?.["name"] ?? ""))}${suffix}`;
   rules["footnote_reference"] = (tokens, index, _options, env) => {
     const id = idOf(tokens, index, dialectOf(env).footnoteSuffix);
     return `<sup id="fnref:${id}"><a href="#fn:${id}">${Number(tokens[index]?.meta?.["number"])} </a></sup>`;
@@ -26,12 +32,12 @@ export function footnotes(engine: MarkdownIt): void {
   rules["footnote_close"] = () => "</li>\n";
 }
 
-/** Labels longer than this are text. */
+/** Maximum length of a label. */
 const LABEL_LENGTH_MAX = 200;
 
 const labelEnd = /[\]\s]/g;
 
-/** The label of `[^label]` at `start`, when there is one that ends before `max`. */
+/** Returns the label of `[^label]` at `start` if it ends before `max`. */
 function readLabel(src: string, start: number, max: number): string | undefined {
   if (!src.startsWith("[^", start)) return undefined;
   labelEnd.lastIndex = start + 2;
@@ -55,12 +61,12 @@ function definition(
   if ((state.sCount[startLine] ?? 0) - state.blkIndent >= 4) return false;
   if (silent) return true;
 
-  const { footnotes: known } = dialectOf(state.env);
-  const isFirst = !known.has(label);
-  if (isFirst) known.set(label, -1);
+  const { numbers } = dialectOf(state.env).footnotes;
+  const isFirst = !numbers.has(label);
+  if (isFirst) numbers.set(label, UNREFERENCED);
 
   const open = state.push("footnote_text_open", "", 1);
-  // The first of two texts for one label counts.
+  // Of two texts for one label the first is shown.
   open.meta = { label: isFirst ? label : undefined };
 
   const before = {
@@ -89,14 +95,14 @@ function definition(
 function reference(state: StateInline, silent: boolean): boolean {
   const label = readLabel(state.src, state.pos, state.posMax);
   if (label === undefined) return false;
-  const { footnotes: known, footnoteOrder } = dialectOf(state.env);
-  let number = known.get(label);
+  const { numbers, order } = dialectOf(state.env).footnotes;
+  let number = numbers.get(label);
   if (number === undefined) return false;
   if (!silent) {
-    if (number === -1) {
-      footnoteOrder.push(label);
-      number = footnoteOrder.length;
-      known.set(label, number);
+    if (number === UNREFERENCED) {
+      order.push(label);
+      number = order.length;
+      numbers.set(label, number);
     }
     state.push("footnote_reference", "", 0).meta = { number, name: toName(label, number) };
   }
@@ -104,10 +110,10 @@ function reference(state: StateInline, silent: boolean): boolean {
   return true;
 }
 
-/** Takes the texts out of where they were written and puts those that are referred to at the end. */
+/** Moves the texts that are referenced to the end, and removes the others. */
 function collect(state: StateCore): void {
-  const { footnotes: known, footnoteOrder } = dialectOf(state.env);
-  if (known.size === 0) return;
+  const { numbers, order } = dialectOf(state.env).footnotes;
+  if (numbers.size === 0) return;
   const texts = new Map<string, Token[]>();
   const open: (Token[] | undefined)[] = [];
   const rest: Token[] = [];
@@ -121,9 +127,9 @@ function collect(state: StateCore): void {
     else (open.at(-1) ?? rest).push(token);
   }
   state.tokens = rest;
-  if (footnoteOrder.length === 0) return;
+  if (order.length === 0) return;
   rest.push(new state.Token("footnote_list_open", "", 1));
-  for (const [index, label] of footnoteOrder.entries()) {
+  for (const [index, label] of order.entries()) {
     const meta = { name: toName(label, index + 1) };
     const item = new state.Token("footnote_open", "", 1);
     const back = new state.Token("footnote_back", "", 0);
@@ -141,7 +147,7 @@ function collect(state: StateCore): void {
   rest.push(new state.Token("footnote_list_close", "", -1));
 }
 
-/** What a label is called in ids: its letters, numbers and `-_.:`, or its number when it has none. */
+/** Returns the part of ids for a label: its letters, numbers and `-_.:`, or its number when it has none. */
 function toName(label: string, number: number): string {
   const name = label.replace(/[^\p{L}\p{N}\-_.:]/gu, "").toLowerCase();
   return name === "" ? String(number) : name;

@@ -1,6 +1,6 @@
 import { parseDocument } from "yaml";
-import { escapeText } from "../html/flat.ts";
-import type { DialectEnv } from "./env.ts";
+import { escapeHtml } from "../html/escape.ts";
+import type { DialectEnv } from "./dialect.ts";
 import { toIcon } from "./icons.ts";
 
 /** What a document says of itself before it begins. */
@@ -56,7 +56,7 @@ export function renderFrontMatter(
   if (data === undefined || shownAs === "nothing" || data.size === 0) return "";
   const table = toTable(data, { left: CELLS_MAX }, 0);
   if (shownAs === "table") return table;
-  const summary = `${toIcon(dialect, "octicon-table-of-contents", "svg")} ${escapeText([...data.keys()].join(", "))}`;
+  const summary = `${toIcon(dialect, "octicon-table-of-contents", "svg")} ${escapeHtml([...data.keys()].join(", "))}`;
   return `<details ${dialect.className("frontmatter-content")}><summary>${summary}</summary>${table}</details>`;
 }
 
@@ -98,7 +98,7 @@ function toTable(
   const heads: string[] = [];
   const cells: string[] = [];
   for (const [key, value] of data) {
-    heads.push(`<th>${escapeText(String(key))}</th>\n`);
+    heads.push(`<th>${escapeHtml(String(key))}</th>\n`);
     cells.push(`<td>${toCell(value, budget, depth + 1)}</td>\n`);
   }
   return `<table>\n<thead>\n<tr>\n${heads.join("")}</tr>\n</thead>\n<tbody>\n<tr>\n${cells.join("")}</tr>\n</tbody>\n</table>\n`;
@@ -114,5 +114,5 @@ function toCell(value: unknown, budget: { left: number }, depth: number): string
   }
   return value === null || value === undefined
     ? ""
-    : escapeText(value instanceof Date ? value.toISOString() : String(value));
+    : escapeHtml(value instanceof Date ? value.toISOString() : String(value));
 }

@@ -1,4 +1,4 @@
-import type { DialectEnv } from "./env.ts";
+import type { DialectEnv } from "./dialect.ts";
 
 const shapes = {
   "octicon-info":

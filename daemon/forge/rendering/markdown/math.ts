@@ -1,6 +1,6 @@
 import type { MarkdownIt, StateBlock, StateInline } from "markdown-it";
-import { escapeText } from "../html/flat.ts";
-import { dialectOf } from "./env.ts";
+import { escapeHtml } from "../html/escape.ts";
+import { dialectOf } from "./dialect.ts";
 
 const DOLLAR = 0x24;
 
@@ -11,11 +11,11 @@ export function math(engine: MarkdownIt): void {
     alt: ["paragraph", "reference", "blockquote", "list"],
   });
   engine.renderer.rules["math"] = (tokens, index, _options, env) =>
-    `<code ${dialectOf(env).className("language-math")}>${escapeText(tokens[index]?.content ?? "")}</code>`;
+    `<code ${dialectOf(env).className("language-math")}>${escapeHtml(tokens[index]?.content ?? "")}</code>`;
   engine.renderer.rules["math_block"] = (tokens, index, _options, env) => {
     const { className } = dialectOf(env);
     const token = tokens[index];
-    const source = `<code ${className("language-math display")}>${escapeText(token?.content ?? "")}</code>`;
+    const source = `<code ${className("language-math display")}>${escapeHtml(token?.content ?? "")}</code>`;
     return token?.info === "line"
       ? `${source}\n`
       : `<pre ${className("code-block is-loading")}>${source}</pre>\n`;

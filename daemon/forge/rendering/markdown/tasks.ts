@@ -1,5 +1,5 @@
 import type { MarkdownIt } from "markdown-it";
-import { dialectOf } from "./env.ts";
+import { dialectOf } from "./dialect.ts";
 
 /** `- [ ]` and `- [x]` at the start of a list item; the box says at which byte of the source it stands (18.4). */
 export function tasks(engine: MarkdownIt): void {

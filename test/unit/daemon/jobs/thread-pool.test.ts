@@ -5,7 +5,7 @@ import { skipUnless } from "../../../support/skip.ts";
 
 const canTell = skipUnless(
   "cpuUsage" in Worker.prototype,
-  "this Node does not tell what its threads have worked",
+  "this Node does not measure the processor time of threads",
 );
 
 const pools: ThreadPool<string, string>[] = [];
@@ -14,25 +14,33 @@ afterEach(async () => {
 });
 
 function makePool(
-  options: { threadsMax?: number; queueMax?: number; workerUrl?: URL } = {},
+  options: {
+    threadsMax?: number;
+    runningPerCallerMax?: number;
+    lengthMax?: number;
+    workerUrl?: URL;
+  } = {},
 ): ThreadPool<string, string> {
+  const { lengthMax = 10, ...rest } = options;
   const pool = createThreadPool<string, string>({
     workerUrl: new URL("./endless.worker.ts", import.meta.url),
     workerData: undefined,
     threadsMax: 1,
-    queueMax: 10,
+    runningPerCallerMax: 10,
+    queue: { lengthMax, lengthPerCallerMax: 10, sizeMax: 1_000 },
     idleMs: 60_000,
     resourceLimits: { maxOldGenerationSizeMb: 32 },
-    ...options,
+    ...rest,
   });
   pools.push(pool);
   return pool;
 }
 
-const LONG = { budgetMs: 60_000 };
+const LONG = { budgetMs: 60_000, caller: "ann", size: 1 };
+const SHORT = { ...LONG, budgetMs: 50 };
 
-describe("a pool of threads", () => {
-  test("does each piece of work and answers in its place", async () => {
+describe("thread pool", () => {
+  test("runs every job and settles each with its own result", async () => {
     const pool = makePool({ threadsMax: 2 });
     const outcomes = await Promise.all(["a", "b", "c", "d"].map((input) => pool.run(input, LONG)));
     expect(outcomes).toEqual(
@@ -40,20 +48,23 @@ describe("a pool of threads", () => {
     );
   });
 
-  test("ends a thread whose work takes too long, and goes on with another", async () => {
+  test("terminates a thread that exceeds its budget and runs the next job on a new one", async () => {
     const pool = makePool();
-    const stuck = pool.run("for ever", { budgetMs: 50 });
+    const stuck = pool.run("for ever", SHORT);
     const next = pool.run("next", LONG);
     expect(await stuck).toEqual({ kind: "timed_out" });
     expect(await next).toEqual({ kind: "done", value: "did next" });
   });
 
-  canTell.test("a thread that gets no processor is given the time it needs", async () => {
+  canTell.test("does not count wall-clock time in which a thread uses no processor", async () => {
     const pool = makePool();
-    expect(await pool.run("rest", { budgetMs: 500 })).toEqual({ kind: "done", value: "did rest" });
+    expect(await pool.run("rest", { ...LONG, budgetMs: 500 })).toEqual({
+      kind: "done",
+      value: "did rest",
+    });
   });
 
-  test("outlives work that throws, takes all memory or ends its thread", async () => {
+  test("survives jobs that throw, exhaust their memory or exit", async () => {
     const pool = makePool();
     expect(await pool.run("throw", LONG)).toMatchObject({
       kind: "failed",
@@ -64,14 +75,23 @@ describe("a pool of threads", () => {
     expect(await pool.run("after", LONG)).toEqual({ kind: "done", value: "did after" });
   });
 
-  test("says so when too much is waiting", async () => {
-    const pool = makePool({ queueMax: 1 });
+  test("refuses a job when the queue is full", async () => {
+    const pool = makePool({ lengthMax: 1 });
     const first = pool.run("first", LONG);
-    expect(await pool.run("second", LONG)).toEqual({ kind: "busy" });
+    expect(await pool.run("second", LONG)).toEqual({ kind: "queue_full" });
     expect(await first).toMatchObject({ kind: "done" });
   });
 
-  test("answers work under way and waiting when it is closed", async () => {
+  test("keeps a thread free for other callers while one caller has endless jobs", async () => {
+    const pool = makePool({ threadsMax: 2, runningPerCallerMax: 1 });
+    const mallory = [1, 2, 3].map(() => pool.run("for ever", { ...LONG, caller: "mallory" }));
+    for (const input of ["a", "b", "c"])
+      expect(await pool.run(input, LONG)).toEqual({ kind: "done", value: `did ${input}` });
+    await pool.close();
+    for (const outcome of await Promise.all(mallory)) expect(outcome.kind).toBe("failed");
+  });
+
+  test("settles running and waiting jobs when it is closed", async () => {
     const pool = makePool();
     const stuck = pool.run("for ever", LONG);
     const waiting = pool.run("waiting", LONG);
@@ -81,7 +101,7 @@ describe("a pool of threads", () => {
     expect(await pool.run("late", LONG)).toMatchObject({ kind: "failed" });
   });
 
-  test("does not wait for ever for a thread that cannot start", async () => {
+  test("fails a job whose thread cannot start", async () => {
     const pool = makePool({ workerUrl: new URL("./not-there.worker.ts", import.meta.url) });
     expect(await pool.run("a", LONG)).toMatchObject({ kind: "failed" });
   });

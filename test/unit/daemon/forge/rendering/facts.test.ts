@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { RenderInput } from "../../../../../daemon/forge/rendering/renderer.ts";
+import type { RenderInput } from "../../../../../daemon/forge/rendering/document.ts";
 import { pageRenderer, render, root, withoutIcons } from "./support.ts";
 
 const hash40 = "0123456789012345678901234567890123456789";
@@ -114,7 +114,7 @@ const engineFacts: Fact[] = [
   [
     ":gitea:",
     p(
-      `<span class="emoji" aria-label="gitea"><img alt=":gitea:" src="${root}assets/img/emoji/gitea.png"/></span>`,
+      `<span class="emoji" aria-label="gitea"><img alt=":gitea:" src="/assets/img/emoji/gitea.png"/></span>`,
     ),
   ],
   [

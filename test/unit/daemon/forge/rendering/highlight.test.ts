@@ -1,58 +1,70 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { highlight } from "../../../../../daemon/forge/rendering/highlight/highlight.ts";
-import { languages } from "../../../../../daemon/forge/rendering/highlight/languages.ts";
-import { escapeText } from "../../../../../daemon/forge/rendering/html/flat.ts";
+import { escapeHtml } from "../../../../../daemon/forge/rendering/html/escape.ts";
+import {
+  createHighlighting,
+  HIGHLIGHTED_BLOCK_MAX,
+  HIGHLIGHTED_LINE_MAX,
+  highlight,
+  languages,
+} from "../../../../../daemon/forge/rendering/markdown/highlight.ts";
 import { cases } from "../../../../support/property.ts";
 
 const span = (className: string, text: string) => `<span class="${className}">${text}</span>`;
+const colour = (code: string, language: string) => highlight(code, language, createHighlighting());
+const toText = (html: string) => html.replace(/<span class="\w{1,2}">|<\/span>/g, "");
 
-describe("code in colours", () => {
+describe("highlighting", () => {
   test.each([
+    ["js", "code\n", `${span("nx", "code")}\n`],
     [
-      "js",
+      "JS",
       "const a = `x`; // y",
-      `${span("kd", "const")} ${span("nx", "a")} = ${span("sb", "`x`")}; ${span("c1", "// y")}`,
+      [span("kd", "const"), span("nx", "a"), span("sb", "`x`"), span("c1", "// y")],
     ],
-    [
-      "py",
-      "@d\ndef f(): return '''x'''",
-      `${span("nd", "@d")}\n${span("k", "def")} f(): ${span("k", "return")} ${span("s1", "'''x'''")}`,
-    ],
-    ["go", "package main", `${span("kn", "package")} ${span("nx", "main")}`],
-    [
-      "c",
-      "#include <x.h>\nint a;",
-      `${span("cp", "#include &lt;x.h&gt;")}\n${span("kt", "int")} a;`,
-    ],
-    ["sql", "select 1 -- x", `${span("k", "select")} ${span("mi", "1")} ${span("c1", "-- x")}`],
+    ["py", "def f(): return 'x'", [span("k", "def"), span("nf", "f"), span("s1", "'x'")]],
+    ["go", "package main", [span("kn", "package"), span("nx", "main")]],
+    ["c", "/* x */ int a;", [span("cm", "/* x */"), span("kt", "int")]],
+    ["sql", "select 1 -- x", [span("k", "select"), span("mi", "1"), span("c1", "-- x")]],
     [
       "json",
       '{"a": "b", "c": null}',
-      `{${span("nt", '"a"')}: ${span("s2", '"b"')}, ${span("nt", '"c"')}: ${span("kc", "null")}}`,
+      [span("na", "&quot;a&quot;"), span("s2", "&quot;b&quot;"), span("kc", "null")],
     ],
-    ["yaml", "a: true # x", `${span("nt", "a")}: ${span("kc", "true")} ${span("c1", "# x")}`],
-    [
-      "html",
-      '<a href="x">',
-      `${span("nt", "&lt;a")} ${span("na", "href")}=${span("s2", '"x"')}${span("nt", "&gt;")}`,
-    ],
-    ["diff", "-a\n+b", `${span("gd", "-a")}\n${span("gi", "+b")}`],
-    ["sh", "$ echo $HOME", `${span("gp", "$ ")}${span("nb", "echo")} ${span("nv", "$HOME")}`],
+    ["yaml", "a: true # x", [span("na", "a:"), span("kc", "true"), span("c1", "# x")]],
+    ["html", '<a href="x">', [span("nt", "a"), span("na", "href"), span("s2", "&quot;x&quot;")]],
+    ["diff", "-a\n+b", [span("gd", "-a"), span("gi", "+b")]],
+    ["console", "$ echo a", [span("gp", "$ ")]],
     ["nothing", "<a>", "&lt;a&gt;"],
-  ])("%s", (language, code, html) => expect(highlight(code, language)).toBe(html));
+  ])("marks %s code %j with the reference's classes", (language, code, expected) => {
+    const html = colour(code, language);
+    if (typeof expected === "string") expect(html).toBe(expected);
+    else for (const part of expected) expect(html).toContain(part);
+    expect(toText(html)).toBe(escapeHtml(code));
+  });
 
-  test("never changes the code: without the marks it is what was written", () => {
+  test("keeps the code unchanged apart from the marks", () => {
     fc.assert(
       fc.property(
         fc.string({ maxLength: 200 }),
-        fc.constantFrom(...languages.keys()),
+        fc.constantFrom(...languages),
         (code, language) => {
-          const html = highlight(code, language);
-          expect(html.replace(/<span class="\w{1,2}">|<\/span>/g, "")).toBe(escapeText(code));
+          expect(toText(colour(code, language))).toBe(escapeHtml(code));
         },
       ),
       cases(500),
     );
+  });
+
+  test("shows code beyond the limits of a line, a block or a document without marks", () => {
+    const isMarked = (code: string, budget = createHighlighting()) =>
+      highlight(code, "js", budget).includes("<span");
+    expect(isMarked("a".repeat(HIGHLIGHTED_LINE_MAX))).toBe(true);
+    expect(isMarked("a".repeat(HIGHLIGHTED_LINE_MAX + 1))).toBe(false);
+    const block = "let a;\n".repeat(HIGHLIGHTED_BLOCK_MAX / 8);
+    expect(isMarked(`${block}${block}`)).toBe(false);
+    const budget = createHighlighting();
+    const marked = Array.from({ length: 6 }, () => isMarked(block, budget));
+    expect(marked).toEqual([true, true, true, true, false, false]);
   });
 });

@@ -1,41 +1,41 @@
-import { describe, expect, test } from "vitest";
-import type { ThreadOutcome } from "../../../../../daemon/jobs/thread-pool.ts";
+import { afterEach, describe, expect, test } from "vitest";
+import type { JobOptions, ThreadOutcome } from "../../../../../daemon/jobs/thread-pool.ts";
+import type { Rendered, RenderInput } from "../../../../../daemon/forge/rendering/document.ts";
 import {
   createRendering,
+  createRenderingThreads,
+  type Rendering,
   type RenderingDeps,
 } from "../../../../../daemon/forge/rendering/rendering.service.ts";
-import type { Rendered, RenderInput } from "../../../../../daemon/forge/rendering/renderer.ts";
+import { floods } from "../../../../support/floods.ts";
 
-function make(deps: Partial<RenderingDeps> & { outcome?: ThreadOutcome<Rendered> } = {}) {
-  const here: RenderInput[] = [];
-  const elsewhere: { input: RenderInput; budgetMs: number }[] = [];
-  const asked: (readonly string[])[] = [];
+function createHarness(outcome?: ThreadOutcome<Rendered>) {
+  const jobs: { readonly input: RenderInput; readonly options: JobOptions }[] = [];
+  const lookups: (readonly string[])[] = [];
   const bugs: unknown[] = [];
-  const rendering = createRendering({
-    createRenderer: async () => ({
-      render: async (input) => {
-        here.push(input);
-        return { kind: "rendered", html: `here ${input.text.length}` };
-      },
-    }),
+  const deps: RenderingDeps = {
     threads: {
-      run: async (input, { budgetMs }) => {
-        elsewhere.push({ input, budgetMs });
-        return deps.outcome ?? { kind: "done", value: { kind: "rendered", html: "elsewhere" } };
+      run: async (input, options) => {
+        jobs.push({ input, options });
+        return outcome ?? { kind: "done", value: { kind: "rendered", html: "html" } };
       },
       close: async () => {},
     },
     findMentionable: async (names) => {
-      asked.push(names);
+      lookups.push(names);
       return names.filter((name) => name === "mira");
     },
     publicUrl: () => "https://a.example",
     reportBug: (error) => bugs.push(error),
-    ...deps,
-  });
-  const render = (
+  };
+  return { render: toRender(createRendering(deps)), jobs, lookups, bugs };
+}
+
+const toRender =
+  (rendering: Rendering) =>
+  (
     text: string,
-    more: { mode?: string; filePath?: string; isWiki?: boolean; askedBy?: string } = {},
+    more: { mode?: string; filePath?: string; isWiki?: boolean; caller?: string } = {},
   ) =>
     rendering.render({
       text,
@@ -43,112 +43,126 @@ function make(deps: Partial<RenderingDeps> & { outcome?: ThreadOutcome<Rendered>
       context: "",
       filePath: "",
       isWiki: false,
-      askedBy: "mira",
+      caller: "mira",
       ...more,
     });
-  return { render, here, elsewhere, asked, bugs };
-}
 
-describe("rendering", () => {
-  test("small texts here, large ones and AsciiDoc elsewhere, with time in proportion", async () => {
-    const { render, here, elsewhere } = make();
-    expect(await render("x".repeat(64 * 1024))).toMatchObject({ html: "here 65536" });
-    expect(await render("x".repeat(64 * 1024 + 1))).toMatchObject({ html: "elsewhere" });
-    await render("x".repeat(1024 * 1024 + 1));
-    await render("x", { mode: "file", filePath: "a.adoc" });
-    await render("x", { mode: "gfm", filePath: "a.adoc" });
-    expect(here).toHaveLength(2);
-    expect(elsewhere.map(({ budgetMs }) => budgetMs)).toEqual([2_000, 4_000, 3_000]);
+describe("rendering service", () => {
+  test("renders texts of every length in a thread, with a budget by length", async () => {
+    const { render, jobs } = createHarness();
+    for (const length of [1, 1024 * 1024, 1024 * 1024 + 1]) await render("x".repeat(length));
+    await render("x", { mode: "file", filePath: "a.adoc", caller: "nora" });
+    expect(jobs.map(({ options }) => options)).toEqual([
+      { budgetMs: 2_000, caller: "mira", size: 1 },
+      { budgetMs: 2_000, caller: "mira", size: 1024 * 1024 },
+      { budgetMs: 3_000, caller: "mira", size: 1024 * 1024 + 1 },
+      { budgetMs: 3_000, caller: "nora", size: 1 },
+    ]);
   });
 
-  test("looks up who may be mentioned, but not for mode markdown", async () => {
-    const { render, here, asked } = make();
+  test("looks up mentioned names once each, except in mode markdown", async () => {
+    const { render, jobs, lookups } = createHarness();
     await render("hi @Mira and @other and @mira");
     await render("hi @Mira", { mode: "markdown" });
-    await render("nobody");
-    expect(asked).toEqual([["mira", "other"]]);
-    expect(here.map(({ mentionable }) => mentionable)).toEqual([["mira"], [], []]);
+    await render("no names");
+    expect(lookups).toEqual([["mira", "other"]]);
+    expect(jobs.map(({ input }) => input.mentionable)).toEqual([["mira"], [], []]);
   });
 
-  test("asks for no more names than 200", async () => {
-    const { render, asked } = make();
+  test("looks up at most 200 names, found at the first 2,000 at signs", async () => {
+    const { render, lookups } = createHarness();
     await render(Array.from({ length: 300 }, (_, n) => `@u${n}`).join(" "));
-    expect(asked[0]).toHaveLength(200);
+    expect(lookups[0]).toHaveLength(200);
+    await render(`${"@a ".repeat(1_999)}@b @c`);
+    expect(lookups[1]).toEqual(["a", "b"]);
   });
 
-  test("wiki wins over the mode, an unknown mode is told", async () => {
-    const { render, here } = make();
+  test("prefers the wiki flag to the mode and returns unknown modes", async () => {
+    const { render, jobs } = createHarness();
     await render("a", { mode: "nonsense", isWiki: true });
-    expect(here[0]?.mode).toBe("wiki");
-    expect(await render("a", { mode: "nonsense" })).toEqual({
-      kind: "unknown_mode",
-      mode: "nonsense",
-    });
-    expect(await render("a", { mode: "toString" })).toEqual({
-      kind: "unknown_mode",
-      mode: "toString",
-    });
+    expect(jobs[0]?.input.mode).toBe("wiki");
+    for (const mode of ["nonsense", "toString"])
+      expect(await render("a", { mode })).toEqual({ kind: "unknown_mode", mode });
   });
 
-  test("the same question is answered from memory, another is not", async () => {
-    const { render, here } = make();
+  test("caches HTML by text, mode and context", async () => {
+    const { render, jobs } = createHarness();
     await render("a");
-    await render("a");
+    await render("a", { caller: "nora" });
     await render("a", { mode: "comment" });
     await render("a", { filePath: "x/y.md" });
-    expect(here).toHaveLength(3);
+    expect(jobs).toHaveLength(3);
   });
 
-  test("too slow and too hungry texts pass a limit, a full queue is refused", async () => {
-    const large = "x".repeat(70_000);
-    expect(await make({ outcome: { kind: "timed_out" } }).render(large)).toEqual({
-      kind: "over_limit",
-      message: "rendering the text takes too long",
-    });
-    expect(await make({ outcome: { kind: "out_of_memory" } }).render(large)).toEqual({
+  test("returns a text that exceeds its budget as over the limit and does not cache it", async () => {
+    const slow = createHarness({ kind: "timed_out" });
+    for (const _ of [1, 2])
+      expect(await slow.render("a")).toEqual({
+        kind: "over_limit",
+        message: "rendering the text takes too long",
+      });
+    expect(slow.jobs).toHaveLength(2);
+    expect(await createHarness({ kind: "out_of_memory" }).render("a")).toEqual({
       kind: "over_limit",
       message: "rendering the text takes too much memory",
     });
-    await expect(make({ outcome: { kind: "busy" } }).render(large)).rejects.toMatchObject({
+  });
+
+  test("refuses a text with Retry-After when the queue is full", async () => {
+    await expect(createHarness({ kind: "queue_full" }).render("a")).rejects.toMatchObject({
       code: "unavailable",
       data: { retryAfterSeconds: 5 },
     });
   });
 
-  test("nobody has more than four large texts under way", async () => {
-    const ends: (() => void)[] = [];
-    const { render } = make({
-      threads: {
-        run: () =>
-          new Promise((resolve) => {
-            ends.push(() => resolve({ kind: "done", value: { kind: "rendered", html: "" } }));
-          }),
-        close: async () => {},
-      },
-    });
-    const large = (by: string, of: number) => render(`${of}${"x".repeat(70_000)}`, { askedBy: by });
-    const under = [1, 2, 3, 4].map((of) => large("mira", of));
-    await expect(large("mira", 5)).rejects.toMatchObject({
-      code: "rate_limited",
-      data: { retryAfterSeconds: 5 },
-    });
-    expect(await render("small")).toMatchObject({ kind: "rendered" });
-    const others = large("nora", 6);
-    ends[0]?.();
-    await under[0];
-    const again = large("mira", 7);
-    await expect.poll(() => ends.length).toBe(6);
-    for (const end of ends) end();
-    await Promise.all([...under, others, again]);
-  });
-
-  test("a failure of the engine is reported, and the text is shown as it was written", async () => {
+  test("reports a failed renderer and returns the text escaped", async () => {
     const error = new Error("engine");
-    const failing = make({ createRenderer: async () => ({ render: () => Promise.reject(error) }) });
+    const failing = createHarness({ kind: "failed", error });
     expect(await failing.render("<b>")).toEqual({ kind: "rendered", html: "&lt;b&gt;" });
     expect(failing.bugs).toEqual([error]);
-    const dead = make({ outcome: { kind: "failed", error } });
-    expect(await dead.render("<".repeat(70_000))).toMatchObject({ kind: "rendered" });
-    expect(dead.bugs).toEqual([error]);
+  });
+});
+
+describe("rendering threads", () => {
+  const renderings: Rendering[] = [];
+  afterEach(async () => {
+    for (const rendering of renderings.splice(0)) await rendering.close();
+  });
+
+  const start = () => {
+    const rendering = createRendering({
+      threads: createRenderingThreads((bytes) => new Uint8Array(bytes)),
+      findMentionable: async () => [],
+      publicUrl: () => "https://a.example",
+      reportBug: (error) => {
+        throw error;
+      },
+    });
+    renderings.push(rendering);
+    return toRender(rendering);
+  };
+
+  test("accept 32 waiting texts of one caller and refuse the rest", async () => {
+    const render = start();
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 60 }, (_, n) => render(`text ${n}`)),
+    );
+    const refused = outcomes.filter(({ status }) => status === "rejected");
+    expect(refused).toHaveLength(60 - 32);
+    expect(await render("later")).toMatchObject({ kind: "rendered" });
+  });
+
+  test("render the text of one caller before the backlog of another", async () => {
+    const render = start();
+    const done: string[] = [];
+    const hostile = floods["images"] ?? (() => "");
+    const backlog = Array.from({ length: 16 }, async (_, n) => {
+      await render(`${n} ${hostile(100_000)}`, { caller: "mallory" });
+      done.push("mallory");
+    });
+    await render("small", { caller: "mira" });
+    done.push("mira");
+    await Promise.all(backlog);
+    expect(done.indexOf("mira")).toBeLessThan(3);
   });
 });

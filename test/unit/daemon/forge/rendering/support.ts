@@ -1,7 +1,5 @@
-import {
-  createRenderer,
-  type RenderInput,
-} from "../../../../../daemon/forge/rendering/renderer.ts";
+import type { RenderInput } from "../../../../../daemon/forge/rendering/document.ts";
+import { createRenderer } from "../../../../../daemon/forge/rendering/renderer.ts";
 
 export const root = "http://localhost:3000/";
 

@@ -1,21 +1,22 @@
-import { resolveLink, type RenderContext } from "../context.ts";
-import { escapeAttribute, escapeText } from "./flat.ts";
+import { resolveLink, type RenderContext } from "./links.ts";
+import { escapeHtml } from "./escape.ts";
 
-/** What the rules for running text depend on. */
-export interface TextRuleOptions {
+/** What references in running text depend on. */
+export interface ReferenceOptions {
   readonly context: RenderContext;
-  /** `#1` and `!1` mean issues of the context's repository. */
+  /** Whether `#1` and `!1` refer to issues of the context's repository. */
   readonly hasShortReferences: boolean;
-  /** Names, in lower case, of the users and organizations that may be mentioned. */
+  /** Lower-case names of the users and organizations that may be mentioned. */
   readonly mentionable: ReadonlySet<string>;
-  /** Whether generated links and images carry the marks that pages use. */
+  /** Whether generated links and images carry the attributes that only pages need. */
   readonly decorates: boolean;
-  /** The class attribute of an element that the engine makes. */
+  /** Returns the class attribute of an element that the renderer writes. */
   readonly className: (name: string) => string;
 }
 
-/** A rule finds the next match at or after `from`: where it is, and the flat HTML that stands for it. */
+/** Finds the next match at or after `from`. */
 type Rule = (text: string, from: number) => Match | undefined;
+/** Range of a match, and the HTML that replaces it. */
 interface Match {
   readonly start: number;
   readonly end: number;
@@ -23,12 +24,12 @@ interface Match {
 }
 
 /**
- * Makes links of what is written as text (forge behaviour, 18.5): addresses of this instance, `[[short links]]`,
- * bare URLs, mentions, issue references, commits, e-mail addresses, in this order. Answers flat HTML; `rest` turns
- * the text between links into flat HTML. Linear in the length of the text.
+ * Returns a function that renders text as HTML with links for its references (forge behaviour, 18.5): URLs of this
+ * instance, `[[short links]]`, bare URLs, mentions, issues, commits and e-mail addresses, in this order. `rest` renders
+ * the text between references. Takes time linear in the length of the text.
  */
-export function createTextRules(
-  options: TextRuleOptions,
+export function createReferenceRules(
+  options: ReferenceOptions,
 ): (text: string, rest: (text: string) => string) => string {
   const rules: readonly (readonly [mayMatch: (text: string) => boolean, rule: Rule])[] = [
     [(text) => text.includes(options.context.root), instanceUrlRule(options)],
@@ -56,31 +57,38 @@ export function createTextRules(
   return (text, rest) => apply(text, 0, rest);
 }
 
-/** Names that a text may mention, in lower case, as many as `max`: to be looked up before it is rendered. */
+/** How many `@` of a text are looked at: bounds the time that a hostile text takes on the calling thread. */
+const MENTION_CANDIDATES_MAX = 2_000;
+
+/** Returns at most `max` lower-case names that a text may mention, to be looked up before it is rendered. */
 export function findMentions(text: string, max: number): Set<string> {
   const names = new Set<string>();
-  if (!text.includes("@")) return names;
-  for (const [, name = ""] of text.matchAll(/@([0-9A-Za-z](?:[-._]?[0-9A-Za-z]){0,99})/g)) {
+  const name = /[0-9A-Za-z](?:[-._]?[0-9A-Za-z]){0,99}/y;
+  let at = text.indexOf("@");
+  for (let seen = 0; at !== -1 && seen < MENTION_CANDIDATES_MAX; seen += 1) {
     if (names.size >= max) break;
-    names.add(name.toLowerCase());
+    name.lastIndex = at + 1;
+    const found = name.exec(text)?.[0];
+    if (found !== undefined) names.add(found.toLowerCase());
+    at = text.indexOf("@", at + 1);
   }
   return names;
 }
 
-/** What ends a name or a number: also one of `marks`, and a sentence's punctuation when nothing follows it at once. */
+/** Lookahead for the end of a name or number: a blank, a bracket, one of `marks`, or punctuation that ends a sentence. */
 const endsBefore = (marks: string): string => `(?=$|[\\s)\\]${marks}]|[:,;.?!](?:\\s|$))`;
 const mention = new RegExp(
   `(?<=^|[\\s(\\[])@([0-9A-Za-z](?:[-._]?[0-9A-Za-z]){0,99})${endsBefore("'")}`,
   "g",
 );
 
-function link(options: TextRuleOptions, href: string, html: string, name?: string): string {
+function link(options: ReferenceOptions, href: string, html: string, name?: string): string {
   const className = name === undefined ? "" : ` ${options.className(name)}`;
-  const mark = options.decorates && name !== "commit" ? ' data-markdown-generated-content=""' : "";
-  return `<a href="${escapeAttribute(href)}"${className}${mark}>${html}</a>`;
+  const mark = options.decorates ? ' data-markdown-generated-content=""' : "";
+  return `<a href="${escapeHtml(href)}"${className}${mark}>${html}</a>`;
 }
 
-/** A rule from a regular expression; matches that `toHtml` does not want are passed over. */
+/** Creates a rule from a regular expression; skips matches for which `toHtml` returns undefined. */
 function fromPattern(
   pattern: RegExp,
   toHtml: (found: RegExpExecArray) => string | undefined,
@@ -96,7 +104,7 @@ function fromPattern(
   };
 }
 
-function instanceUrlRule(options: TextRuleOptions): Rule {
+function instanceUrlRule(options: ReferenceOptions): Rule {
   const { root, repository } = options.context;
   const name = "[\\w.-]{1,100}";
   const tail = `(\\?[\\w=&%;:+~.-]{0,500})?(?:#([\\w./-]{0,200}))?`;
@@ -118,7 +126,7 @@ function instanceUrlRule(options: TextRuleOptions): Rule {
       return link(
         options,
         url,
-        escapeText(`${isOwn ? "" : `${owner}/${repo}`}#${index}${remark}`),
+        escapeHtml(`${isOwn ? "" : `${owner}/${repo}`}#${index}${remark}`),
         "ref-issue",
       );
     }
@@ -133,10 +141,10 @@ function instanceUrlRule(options: TextRuleOptions): Rule {
 }
 
 function codeLink(url: string, text: string): string {
-  return `<a href="${escapeAttribute(url)}"><code>${escapeText(text)}</code></a>`;
+  return `<a href="${escapeHtml(url)}"><code>${escapeHtml(text)}</code></a>`;
 }
 
-function shortLinkRule(options: TextRuleOptions): Rule {
+function shortLinkRule(options: ReferenceOptions): Rule {
   return fromPattern(/\[\[([^[\]\n]{1,1000})\]\](\w{0,100})/g, ([, content = "", tail = ""]) => {
     const short = readShortLink(content);
     return short.target === ""
@@ -152,7 +160,7 @@ interface ShortLink {
   readonly title: string;
 }
 
-/** `name|link`, as GitHub has it; an address that comes first is the link, as MediaWiki has it. */
+/** Parses `name|link` (GitHub) and `URL|name` (MediaWiki). */
 function readShortLink(content: string): ShortLink {
   const named = new Map<string, string>();
   let name = "";
@@ -175,17 +183,17 @@ function readShortLink(content: string): ShortLink {
 
 const isAddress = (text: string): boolean => /^(?:[a-z][a-z0-9+.-]*:|\/\/)/i.test(text);
 
-function toShortLink(options: TextRuleOptions, short: ShortLink): string {
+function toShortLink(options: ReferenceOptions, short: ShortLink): string {
   const { context, decorates } = options;
   const isImage = /\.(?:jpe?g|jp2|png|gif|bmp|tiff?|webp|svg|avif|ico)$/i.test(short.target);
   const target = isAddress(short.target) ? short.target : toTarget(short.target, isImage);
   const href = resolveLink(context, "page", target);
-  if (!isImage) return link({ ...options, decorates: false }, href, escapeText(short.name));
+  if (!isImage) return link({ ...options, decorates: false }, href, escapeHtml(short.name));
   const title = short.title || short.alt || short.name.slice(short.name.lastIndexOf("/") + 1);
   const alt = short.alt || short.name;
   const image =
-    `<img src="${escapeAttribute(resolveLink(context, "media", target))}" title="${escapeAttribute(title)}"` +
-    ` alt="${escapeAttribute(alt)}"${decorates ? ' loading="lazy"' : ""}>`;
+    `<img src="${escapeHtml(resolveLink(context, "media", target))}" title="${escapeHtml(title)}"` +
+    ` alt="${escapeHtml(alt)}"${decorates ? ' loading="lazy"' : ""}>`;
   return link({ ...options, decorates: false }, href, image);
 }
 
@@ -198,7 +206,7 @@ function toTarget(target: string, isImage: boolean): string {
   );
 }
 
-function bareUrlRule(options: TextRuleOptions): Rule {
+function bareUrlRule(options: ReferenceOptions): Rule {
   const begin = /(?<![A-Za-z0-9])https?:\/\/(?=(?:[^\s/?#@]*@)?[\p{L}\p{N}[])/giu;
   const findEnd = createUrlEnds();
   let paired = { text: "", closers: new Map<number, number>() };
@@ -210,17 +218,17 @@ function bareUrlRule(options: TextRuleOptions): Rule {
       const end = findEnd(text, begin.lastIndex, paired.closers);
       if (end === begin.lastIndex) continue;
       const url = text.slice(start, end);
-      return { start, end, html: link(options, url, escapeText(url)) };
+      return { start, end, html: link(options, url, escapeHtml(url)) };
     }
     return undefined;
   };
 }
 
-/** What an address may end with; the rest of what it may have in it is punctuation, but no double quotes. */
+/** Characters that may end a URL; inside it, punctuation other than double quotes is allowed as well. */
 const urlEnds = "\\p{L}\\p{M}\\p{N}\\p{Sc}\\p{So}\\/\\-_+&~%=#";
 const urlParts = `[[${urlEnds}\\p{Po}]--["]]`;
 
-/** Finds where an address ends: before a bracket without its other half, and before the end of a sentence. */
+/** Finds the end of a URL: before an unbalanced bracket, and before punctuation that ends a sentence. */
 function createUrlEnds() {
   const part = new RegExp(`${urlParts}*`, "vy");
   const lastEnd = new RegExp(`[${urlEnds}](?=[^${urlEnds}]*$)`, "v");
@@ -238,7 +246,7 @@ function createUrlEnds() {
   };
 }
 
-/** Where the brackets of each address are closed, by where they are opened; those without another half are left out. */
+/** Returns the index of the closing bracket by the index of its opening bracket, for balanced brackets in URLs. */
 function pairBrackets(text: string): Map<number, number> {
   const closers = new Map<number, number>();
   if (!/[([{]/.test(text)) return closers;
@@ -254,16 +262,16 @@ function pairBrackets(text: string): Map<number, number> {
 
 const opening: Readonly<Record<string, string>> = { ")": "(", "]": "[", "}": "{" };
 
-function mentionRule(options: TextRuleOptions): Rule {
+function mentionRule(options: ReferenceOptions): Rule {
   const { root } = options.context;
   return fromPattern(new RegExp(mention), ([source, name = ""]) =>
     options.mentionable.has(name.toLowerCase())
-      ? link(options, `${root}${name}`, escapeText(source))
+      ? link(options, `${root}${name}`, escapeHtml(source))
       : undefined,
   );
 }
 
-function issueRule(options: TextRuleOptions): Rule {
+function issueRule(options: ReferenceOptions): Rule {
   const { root, repository } = options.context;
   const keyword = "(clos(?:e[sd]?)|fix(?:e[sd])?|resolve[sd]?|reopen(?:s|ed)?)(:?\\s{1,8})";
   const pattern = new RegExp(
@@ -281,11 +289,11 @@ function issueRule(options: TextRuleOptions): Rule {
     const text = `${owner === undefined ? "" : `${owner}/${repo}`}${mark}${index}`;
     const prefix =
       word === undefined ? "" : `<span ${options.className("issue-keyword")}>${word}</span>${gap}`;
-    return prefix + link(options, `${root}${place}${kind}/${index}`, escapeText(text), "ref-issue");
+    return prefix + link(options, `${root}${place}${kind}/${index}`, escapeHtml(text), "ref-issue");
   });
 }
 
-function commitRule(options: TextRuleOptions): Rule {
+function commitRule(options: ReferenceOptions): Rule {
   const pattern = new RegExp(
     `(?<=^|[\\s([])([\\w.-]{1,100})/([\\w.-]{1,100})@([0-9a-f]{7,64})${endsBefore("")}`,
     "g",
@@ -294,13 +302,13 @@ function commitRule(options: TextRuleOptions): Rule {
     link(
       options,
       `${options.context.root}${owner}/${repo}/commit/${id}`,
-      escapeText(`${owner}/${repo}@${id.slice(0, 10)}`),
+      escapeHtml(`${owner}/${repo}@${id.slice(0, 10)}`),
       "commit",
     ),
   );
 }
 
-function emailRule(options: TextRuleOptions): Rule {
+function emailRule(options: ReferenceOptions): Rule {
   const domain =
     /@[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?){0,8}\.[a-z]{2,24}(?![\w:/@-]|\.\w)/iy;
   return (text, from) => {
@@ -319,7 +327,7 @@ function emailRule(options: TextRuleOptions): Rule {
       return {
         start,
         end: at + found[0].length,
-        html: link(options, `mailto:${address}`, escapeText(address)),
+        html: link(options, `mailto:${address}`, escapeHtml(address)),
       };
     }
     return undefined;

@@ -1,22 +1,22 @@
-import type { RenderMode } from "./modes.ts";
+import type { RenderMode } from "../document.ts";
 
-/** Where a document stands: what its relative links, images and references are resolved against. */
+/** Bases for the relative links, images and references of a document. */
 export interface RenderContext {
-  /** The instance's public address, with a slash at its end. */
+  /** The instance's public address, with a trailing slash. */
   readonly root: string;
-  /** The repository of the document, when its context names one. */
+  /** The document's repository; undefined when its context names none. */
   readonly repository: { readonly owner: string; readonly name: string } | undefined;
-  /** Absolute base of links between pages; without a slash at its end. */
+  /** Absolute base of links to pages, without a trailing slash. */
   readonly pageBase: string;
-  /** Absolute base of images and videos; without a slash at its end. */
+  /** Absolute base of images and videos, without a trailing slash. */
   readonly mediaBase: string;
-  /** The folder of the document below both bases, such as `docs/guide`, or empty. */
+  /** Folder of the document below both bases, such as `docs/guide`, or empty. */
   readonly folder: string;
 }
 
 /**
- * Makes sense of the `Context` and `FilePath` of a request (forge behaviour, 18.3): `/{owner}/{repo}` or
- * `/{owner}/{repo}/src/{branch|commit|tag}/{ref…}`; anything else means that no repository is known.
+ * Parses the `Context` and `FilePath` of a request (forge behaviour, 18.3): `/{owner}/{repo}` or
+ * `/{owner}/{repo}/src/{branch|commit|tag}/{ref…}`. Any other context names no repository.
  */
 export function toRenderContext(input: {
   readonly root: string;
@@ -29,7 +29,7 @@ export function toRenderContext(input: {
   const folder = input.filePath.includes("/")
     ? cleanPath(input.filePath.slice(0, input.filePath.lastIndexOf("/")))
     : "";
-  const place = toPlace(stripSubPath(input.context, new URL(root).pathname), folder);
+  const place = parseContext(stripSubPath(input.context, new URL(root).pathname), folder);
   const repository = place === undefined ? "" : `/${place.owner}/${place.name}`;
   const known = place === undefined ? undefined : { owner: place.owner, name: place.name };
   const shared = { root: `${base}/`, repository: known };
@@ -64,9 +64,9 @@ export function toRenderContext(input: {
 }
 
 /**
- * The absolute address of a link in a document (forge behaviour, 18.3): relative to the document's folder, or to the
- * base when it begins with a slash, and never above the base. Addresses with a scheme or host, empty and unparsable
- * ones stay as they are.
+ * Returns the absolute URL of a link (forge behaviour, 18.3), resolved against the document's folder, or against the base
+ * when it begins with a slash; never above the base. Returns links with a scheme or host, and empty or invalid ones,
+ * unchanged.
  */
 export function resolveLink(context: RenderContext, kind: "page" | "media", link: string): string {
   if (
@@ -88,7 +88,7 @@ export function resolveLink(context: RenderContext, kind: "page" | "media", link
   return join(base, cleanPath(`${context.folder}/${path}`)) + rest;
 }
 
-/** A fragment as it is reached in rendered HTML, where every id of the author is prefixed. */
+/** Returns the id in rendered HTML for an author's id: every one gets a prefix. */
 export function toFragment(name: string): string {
   return /^(?:fn(?:ref)?:)?user-content-/.test(name) ? name : `user-content-${name}`;
 }
@@ -112,7 +112,7 @@ function stripSubPath(context: string, subPath: string): string {
   return prefix !== "" && context.startsWith(`${prefix}/`) ? context.slice(prefix.length) : context;
 }
 
-function toPlace(context: string, folder: string) {
+function parseContext(context: string, folder: string) {
   const segment = "[\\w.-]+";
   const found = new RegExp(
     `^/(${segment})/(${segment})(?:/src/((?:branch|commit|tag)/[^\\s?#"<>]+))?/?$`,

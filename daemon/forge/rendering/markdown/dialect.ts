@@ -1,0 +1,41 @@
+import type { Env } from "markdown-it";
+import { createHighlighting, type Highlighting } from "./highlight.ts";
+
+/** Footnotes of one rendering. */
+export interface FootnoteLabels {
+  /** Number by label; -1 until a reference to it is found. */
+  readonly numbers: Map<string, number>;
+  /** Referenced labels in the order of their first reference. */
+  readonly order: string[];
+}
+
+/** State of one rendering, for the rules. */
+export interface DialectEnv {
+  /** Returns the class attribute of an element that the renderer writes. */
+  readonly className: (names: string) => string;
+  /** Whether paragraphs and lists get `dir="auto"`. */
+  readonly decorates: boolean;
+  /** Suffix of footnote ids: a page shows several comments. */
+  readonly footnoteSuffix: string;
+  /** The text without its front matter, with normalised line breaks. */
+  readonly source: string;
+  /** Length in bytes of the front matter before `source`. */
+  readonly bytesBefore: number;
+  readonly highlighting: Highlighting;
+  readonly footnotes: FootnoteLabels;
+}
+
+const dialectKey = Symbol("croft.dialect");
+
+/** Returns the environment of one call of the engine. */
+export function toEnv(dialect: Omit<DialectEnv, "highlighting" | "footnotes">): Env {
+  const footnotes: FootnoteLabels = { numbers: new Map(), order: [] };
+  return { [dialectKey]: { ...dialect, highlighting: createHighlighting(), footnotes } };
+}
+
+/** Returns the state of the rendering that a rule belongs to. */
+export function dialectOf(env: Env | undefined): DialectEnv {
+  const dialect = env?.[dialectKey];
+  if (dialect === undefined) throw new Error("the engine was called without its environment");
+  return dialect as DialectEnv;
+}
