@@ -67,9 +67,7 @@ describe("what is rendered is a fixed point of the sanitizer", () => {
   const again = createSanitizer({ kind: "rendered" });
   test.each(modes)("%s", async (mode) => {
     for (const { name, html } of await renderCorpus(mode))
-      expect(again(html, mode === "markdown" ? "html" : "xhtml"), name).toBe(
-        html,
-      );
+      expect(again(html, mode === "markdown" ? "html" : "xhtml"), name).toBe(html);
   });
 });
 
