@@ -32,7 +32,6 @@ import {
   createRepositoryFolders,
 } from "../forge/repositories/repositories.ts";
 import { repositoryRoutes } from "../forge/repositories/repositories.routes.ts";
-import { transferRoutes } from "../forge/repositories/transfers.routes.ts";
 import { createStatusPublisher } from "../forge/statuses/status-hooks.ts";
 import { statusRoutes } from "../forge/statuses/statuses.routes.ts";
 import { createStatuses } from "../forge/statuses/statuses.service.ts";
@@ -163,7 +162,6 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
   return {
     routes: [
       ...repositoryRoutes(repositories),
-      ...transferRoutes(repositories),
       ...packages.routes,
       ...hookRoutes(hooks),
       ...repositoryHookRoutes(hooks),

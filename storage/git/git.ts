@@ -1,5 +1,5 @@
-// storage/git: bare repositories on disk, read and written by the system's git.
-// May import: node only. Start here (how git is run), then repository-files.ts (where repositories lie) and refs.ts.
+// Bare repositories, read and written by the git of the system. Start here (running git), then repository-files.ts
+// (folders of repositories) and refs.ts.
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { devNull } from "node:os";

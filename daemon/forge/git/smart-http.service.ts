@@ -1,6 +1,5 @@
-// daemon/forge/git: what git clients ask for: clone, fetch and push over HTTP.
-// May import: daemon/contract, daemon/errors.ts, daemon/http/handle.ts (types, in routes), daemon/utilities/logging.ts (types), storage, ../repositories.
-// Start here (who may do what, and how git is run for it); framing is in pkt-line.ts, the routes in git.routes.ts.
+// Clone, fetch and push over HTTP. Start here: permissions and the git processes. receive-pack.ts runs pushes,
+// push-journal.ts recovers them, push-commands.ts parses their pkt-lines.
 import type { Readable } from "node:stream";
 import type { Database } from "../../../storage/engine/database.ts";
 import type { Git } from "../../../storage/git/git.ts";

@@ -1,6 +1,5 @@
-// daemon/forge/issues: issues of repositories, comments on them, and who is told of them.
-// May import: daemon/contract, daemon/errors.ts, daemon/http/handle.ts (types), other rooms of the forge, storage.
-// Start here: every route. issues.service.ts has the rules, watching.service.ts who is told, issue-access.ts who may.
+// Issues, comments and subscriptions. Start here: every route. issues.service.ts has the rules, issue-access.ts the
+// permissions, watching.service.ts the subscriptions.
 import {
   checkIssueSubscription,
   createIssue,

@@ -1,7 +1,5 @@
-// daemon/forge/notifications: threads that tell people of what happens: in repositories, in pushes, in issues.
-// May import: daemon/contract, daemon/errors.ts, daemon/http/handle.ts (types), daemon/jobs (types), other rooms of the forge, storage.
-// Start here: one factory that joins this folder. notifications.service.ts is the mailbox; telling.ts fills it, for
-// pushed.ts and issue-news.ts; subjects.ts authorizes again what is read.
+// Notification threads of repositories, pushes and issues. Start here: one factory wires up this folder. notify.ts adds
+// threads, notifications.service.ts lists and marks them, subjects.ts authorizes the recipient again at every read.
 import type { Database, Transaction } from "../../../storage/engine/database.ts";
 import { touchMailboxesOf } from "../../../storage/tables/forge/accounts/mailboxes.ts";
 import { listOrganizationOwners } from "../../../storage/tables/forge/notifications.ts";

@@ -11,15 +11,15 @@ import { isPublicOnly } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { notFound } from "../refusals.ts";
 
-/** How far somebody may go with an owner's packages; writing contains reading. */
+/** Permission on the packages of an owner; `write` includes `read`. */
 export type PackageAccess = "none" | "read" | "write";
 
 /** The access of a team that may publish. */
 const WRITE_ACCESS = 2;
 
 /**
- * What a person, or a stranger, may do with an owner's packages: everything as the owner or as a site administrator,
- * what the teams give in an organization, and reading when the owner is not hidden from the viewer.
+ * Returns the permission of a user, or of an anonymous caller, on the packages of an owner: `write` for the owner and for
+ * site administrators, the level of the teams in an organization, and `read` when the owner is visible to the viewer.
  */
 async function findPackageAccess(
   db: Queries,
@@ -39,7 +39,7 @@ async function findPackageAccess(
   return owner.visibility === "limited" && viewer !== undefined ? "read" : "none";
 }
 
-/** The owner, if the caller may read the packages. Refuses with `not_found`, and `forbidden` for a token's sake. */
+/** Returns the owner if the caller may read the packages. Refuses with `not_found`, and with `forbidden` by scope. */
 export async function getReadableOwner(
   db: Queries,
   name: string,
@@ -48,7 +48,7 @@ export async function getReadableOwner(
   return (await getOwner(db, name, caller)).owner;
 }
 
-/** The owner, if the caller may change the packages. Refuses as `getReadableOwner`, and with `forbidden` who may only read. */
+/** Returns the owner if the caller may change the packages. Refuses as `getReadableOwner`, and a reader with `forbidden`. */
 export async function getWritableOwner(
   db: Queries,
   name: string,
@@ -70,7 +70,7 @@ async function getOwner(db: Queries, name: string, caller: ForgeCaller | undefin
   return { owner, access };
 }
 
-/** By today's name or a former one: what is configured in many places goes on working after a rename. */
+/** Finds the owner by the current or a former name, because package tools keep the old URL after a rename. */
 async function findOwner(db: Queries, name: string): Promise<ForgeUser | undefined> {
   const owner = await findUserByName(db, name);
   if (owner !== undefined) return owner;

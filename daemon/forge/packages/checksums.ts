@@ -13,10 +13,10 @@ const digestHeaders = ["content-digest", "repr-digest"] as const;
 const digestNames = { "sha-256": "sha256", "sha-512": "sha512" } as const;
 
 /**
- * Refuses with `invalid_argument` an upload whose bytes are not those that its headers claim: `X-Checksum-Sha256`
- * and the like in hex, `Content-Digest` and `Repr-Digest` as in RFC 9530.
+ * Compares the digests of an upload with its headers: `X-Checksum-Sha256` and the like in hex, `Content-Digest` and
+ * `Repr-Digest` of RFC 9530. Refuses a mismatch with `invalid_argument`.
  */
-export function assertClaims(headers: IncomingHttpHeaders, facts: ObjectFacts): void {
+export function assertChecksums(headers: IncomingHttpHeaders, facts: ObjectFacts): void {
   for (const [header, digest] of Object.entries(hexHeaders)) {
     const claimed = headers[header];
     if (typeof claimed === "string" && claimed.trim().toLowerCase() !== facts[digest])
@@ -34,5 +34,5 @@ export function assertClaims(headers: IncomingHttpHeaders, facts: ObjectFacts): 
 }
 
 function wrongDigest(header: string): AppError {
-  return new AppError("invalid_argument", `the bytes do not fit the header ${header}`);
+  return new AppError("invalid_argument", `the bytes do not match the header ${header}`);
 }

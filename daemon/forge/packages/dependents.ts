@@ -2,7 +2,7 @@ import { deletePackagesOf, ownsPackage } from "../../../storage/tables/forge/pac
 import { AppError } from "../../errors.ts";
 import type { AccountDependents } from "../accounts/remove-user.ts";
 
-/** How an account's packages follow it. Their bytes are swept later, as those of any deleted package. */
+/** Deletes the packages of an account with it. A scheduled sweep removes their objects. */
 export function createPackageDependents(): AccountDependents {
   return {
     async assertNoneOwned(tx, account) {

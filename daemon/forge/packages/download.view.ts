@@ -1,7 +1,7 @@
 import type { BytesAnswer } from "../../http/handle.ts";
 import type { PackageDownload } from "./downloads.ts";
 
-/** A file as an answer: always a download, never something that a browser shows. */
+/** Converts a file to a response with `Content-Disposition: attachment`, so that no browser renders it. */
 export function toDownloadAnswer({ file, open }: PackageDownload): BytesAnswer {
   return {
     status: 200,
@@ -16,10 +16,7 @@ export function toDownloadAnswer({ file, open }: PackageDownload): BytesAnswer {
   };
 }
 
-/**
- * Names of files are printable ASCII without quotes and backslashes, so the plain form is safe; the encoded form is
- * for clients that would decode percent signs in it.
- */
+/** Returns both forms of RFC 6266: `filename*` is for clients that decode percent signs in `filename`. */
 function toContentDisposition(name: string): string {
   const plain = name.replace(/[^ !#-[\]-~]/g, "_");
   const encoded = encodeURIComponent(name.toWellFormed()).replace(

@@ -3,10 +3,10 @@ import type { ObjectStore } from "../../../storage/objects/object-store.ts";
 import type { ForgePackageFile } from "../../../storage/tables/forge/packages/packages.ts";
 import { AppError } from "../../errors.ts";
 
-/** A file that may be read. */
+/** A file that the caller may download. */
 export interface PackageDownload {
   readonly file: ForgePackageFile;
-  /** The bytes from `start` to `end`, both included. Refuses with `unavailable` when they are missing or too short. */
+  /** Opens the bytes from `start` to `end`, both included. Refuses with `unavailable` when they are missing or damaged. */
   open(range?: { readonly start: number; readonly end: number }): Promise<Readable>;
 }
 

@@ -13,12 +13,12 @@ export interface OwnedVersion {
 }
 
 /**
- * What happens to packages, for hooks. Each function runs inside the transaction of the change, so what it enqueues
- * exists if and only if the change does.
+ * A subscriber to changes of packages. Each function runs in the transaction of the change, so the jobs that it enqueues
+ * exist if and only if the change does.
  */
 export interface PackageEvents {
-  /** A version was published. A further file of it is not told. */
+  /** A version was published. Not called for further files of a version. */
   created?(tx: Transaction, what: OwnedVersion & { readonly actor: ForgeUser }): Promise<void>;
-  /** A version is about to go. Not told when an account is purged. */
+  /** A version is about to be deleted. Not called when an account is purged. */
   deleted?(tx: Transaction, what: OwnedVersion & { readonly actor: ForgeUser }): Promise<void>;
 }

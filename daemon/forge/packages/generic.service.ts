@@ -13,14 +13,14 @@ import {
 import type { ForgeCaller } from "../caller.ts";
 import { notFound } from "../refusals.ts";
 import { getReadableOwner, getWritableOwner } from "./access.ts";
-import { assertClaims } from "./checksums.ts";
+import { assertChecksums } from "./checksums.ts";
 import { createDownload, type PackageDownload } from "./downloads.ts";
 import type { OwnedVersion, PackageEvents } from "./events.ts";
 import { assertGenericNames, type GenericFileName } from "./generic-names.ts";
 import { receiveBody } from "../../utilities/receive-body.ts";
 import { fileExists, recordFile, removeVersion } from "./versions.ts";
 
-/** The type of packages that are files of any kind. */
+/** The package type of arbitrary files. */
 const GENERIC = "generic";
 
 export type GenericVersionAt = Pick<GenericFileName, "name" | "version"> & {
@@ -29,14 +29,14 @@ export type GenericVersionAt = Pick<GenericFileName, "name" | "version"> & {
 export type GenericFileAt = GenericFileName & { readonly owner: string };
 
 /**
- * Packages that are files of any kind. All refuse with `not_found` what is missing or hidden from the caller,
- * `invalid_argument` impossible names, `forbidden` changes by somebody who may only read.
+ * Packages of arbitrary files. Every function refuses with `not_found` what is missing or hidden from the caller, with
+ * `invalid_argument` an invalid name, and with `forbidden` a change by a caller who may only read.
  */
 export interface GenericPackages {
   download(at: GenericFileAt, caller: ForgeCaller | undefined): Promise<PackageDownload>;
   /**
-   * Adds a file. Refuses with `conflict` when the version has it, `too_large`, and `invalid_argument` when the body breaks
-   * off or is not what the headers claim; nothing changes then.
+   * Adds a file. Refuses with `conflict` when the version has the file, with `too_large`, and with `invalid_argument`
+   * when the body is aborted or does not match the checksums of the headers; nothing changes then.
    */
   upload(
     at: GenericFileAt,
@@ -75,7 +75,7 @@ export function createGenericPackages(deps: GenericPackagesDeps): GenericPackage
       });
       try {
         const { facts } = received;
-        assertClaims(headers, facts);
+        assertChecksums(headers, facts);
         if ((await findGenericFile(db, key)) !== undefined) throw fileExists();
         await received.publish();
         await db.transaction((tx) =>

@@ -7,8 +7,8 @@ import type { OwnedRepository } from "../repositories/events.ts";
 import { seeRepositories } from "./repository-links.ts";
 import { toPackageView } from "./package.view.ts";
 
-/** Whoever tells hooks of packages. */
-export interface PackageAnnouncer {
+/** Publishes package events to hooks. */
+export interface PackagePublisher {
   package(
     tx: Transaction,
     action: "created" | "deleted",
@@ -21,9 +21,9 @@ export interface PackageAnnouncer {
   ): Promise<void>;
 }
 
-/** What happens to packages, told to hooks in the wire form, with people as strangers see them. */
-export function createPackageEvents(publisher: PackageAnnouncer, urls: ForgeUrls): PackageEvents {
-  const tell = async (
+/** Publishes changes of packages to hooks, with users as an anonymous caller sees them. */
+export function createPackageEvents(publisher: PackagePublisher, urls: ForgeUrls): PackageEvents {
+  const publish = async (
     tx: Transaction,
     action: "created" | "deleted",
     what: OwnedVersion & { readonly actor: ForgeUser },
@@ -44,12 +44,12 @@ export function createPackageEvents(publisher: PackageAnnouncer, urls: ForgeUrls
       view: { ...view, owner: owned, creator: created },
       owner: what.owner,
       sender: what.actor,
-      // Its hooks are told even if strangers may not see the repository.
+      // The hooks of the repository receive the event even if the repository is private.
       linked: repository && owner && { repository, owner },
     });
   };
   return {
-    created: (tx, what) => tell(tx, "created", what),
-    deleted: (tx, what) => tell(tx, "deleted", what),
+    created: (tx, what) => publish(tx, "created", what),
+    deleted: (tx, what) => publish(tx, "deleted", what),
   };
 }

@@ -1,6 +1,5 @@
-// daemon/forge/packages: package registries: generic files, npm, and the administrators' list.
-// May import: daemon/contract, daemon/errors.ts, daemon/http/handle.ts (types), other rooms of the forge, storage. Never daemon/vault.
-// Start here: one factory that joins the services of this folder. A version and its files are recorded in versions.ts.
+// Package registries: generic files, npm, and the administrators' list. Start here: one factory wires up the services of
+// this folder. versions.ts records versions and their files.
 import type { ObjectStore } from "../../../storage/objects/object-store.ts";
 import type { Database } from "../../../storage/engine/database.ts";
 import { isObjectInUse } from "../../../storage/tables/forge/packages/packages.ts";

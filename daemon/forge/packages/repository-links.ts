@@ -41,7 +41,7 @@ export async function seeRepositories(
   return seen;
 }
 
-/** The owner's repository of a name, if somebody may write to it. */
+/** Returns the owner's repository of a name if the actor may write to it. */
 export async function findLinkable(
   db: Queries,
   owner: ForgeUser,
@@ -58,8 +58,8 @@ export async function findLinkable(
 const ADDRESS_CHARACTERS_MAX = 2_000;
 
 /**
- * The name of the owner's repository that a package's own text points to, such as the `repository` of an npm manifest;
- * undefined when it points to another owner or another server.
+ * Returns the name of the owner's repository that a URL of a package names, such as the `repository` of an npm manifest;
+ * undefined when the URL names another owner or another server.
  */
 export function toRepositoryName(
   value: unknown,

@@ -16,26 +16,26 @@ import { notFound } from "../refusals.ts";
 import { findLinkable } from "./repository-links.ts";
 import type { OwnedVersion, PackageEvents } from "./events.ts";
 
-/** A file that is to be part of a version. */
-export interface WantedFile {
+/** An uploaded file to add to a version. */
+export interface NewFile {
   readonly ownerId: number;
   readonly type: string;
   readonly name: string;
   readonly version: string;
   readonly filename: string;
-  /** JSON; kept when the version is new. */
+  /** JSON; stored when the version is new. */
   readonly metadata: string;
   readonly facts: ObjectFacts;
 }
 
 /**
- * Records a file whose bytes are kept already, with its package and version where they are missing. Refuses with
- * `conflict` a file that is there, and with `mustBeNew` a version that is; with `not_found` an owner that has gone.
+ * Adds a file whose object is published, and creates its package and version when they are missing. Refuses with
+ * `conflict` a file that exists, with `mustBeNew` also a version that exists, and with `not_found` a deleted owner.
  */
 export async function recordFile(
   tx: Transaction,
   events: PackageEvents,
-  file: WantedFile,
+  file: NewFile,
   {
     actor,
     mustBeNew,
@@ -43,7 +43,7 @@ export async function recordFile(
   }: {
     readonly actor: ForgeUser;
     readonly mustBeNew: boolean;
-    /** The name of the owner's repository that a package without a link is linked to, if the actor may. */
+    /** The owner's repository that a package without a link gets linked to, if the actor may write to it. */
     readonly linkTo?: string | undefined;
   },
 ): Promise<{ readonly package: ForgePackage; readonly version: ForgePackageVersion }> {
@@ -86,7 +86,7 @@ async function linked(
   return { ...opened, repositoryId: repository.id };
 }
 
-/** Removes a version with its files, and the package with its last version. */
+/** Deletes a version with its files, and the package with its last version. */
 export async function removeVersion(
   tx: Transaction,
   events: PackageEvents,

@@ -6,20 +6,19 @@ import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts"
 import { AppError } from "../../errors.ts";
 import { assertTokenScope } from "../accounts/scopes.ts";
 
-/** How far somebody may go with a repository; each level contains those before it. */
 const accessLevels = ["none", "read", "write", "admin", "owner"] as const;
-/** How far somebody may go in a repository; each level contains those before it. */
+/** Permission on a repository; each level includes the levels before it. */
 export type AccessLevel = (typeof accessLevels)[number];
 
-/** Whether `level` contains `needed`. */
+/** Returns whether `level` includes `needed`. */
 export function reaches(level: AccessLevel, needed: AccessLevel): boolean {
   return accessLevels.indexOf(level) >= accessLevels.indexOf(needed);
 }
 
 /**
- * What a person, or a stranger, may do with a repository: everything as its owner or as a site administrator, what
- * the teams give in an organization, and reading when it is public and its owner is not hidden from the viewer, or when
- * it is offered to the viewer.
+ * Returns the permission of a user, or of an anonymous caller, on a repository: `owner` for its owner and for site
+ * administrators, the level of the teams in an organization, and `read` when the repository is public and its owner
+ * visible to the viewer, or when it is offered to the viewer.
  */
 export async function findAccess(
   db: Queries,
@@ -64,8 +63,8 @@ export function isPublic({
 }
 
 /**
- * Refuses with `forbidden` what the caller's token does not grant: the level on repositories, and private ones to a
- * token that is for public things only (forge behaviour, 2.4). A password (`scope` undefined) is unrestricted.
+ * Refuses with `forbidden` what the scope of the caller's token does not allow: the level on repositories, and private
+ * repositories for a public-only token (forge behaviour, 2.4). A password (`scope` undefined) is unrestricted.
  */
 export function assertScope(
   scope: string | undefined,

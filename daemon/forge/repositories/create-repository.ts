@@ -1,4 +1,8 @@
-import { type Database, isConflict } from "../../../storage/engine/database.ts";
+import { type Database, isConflict, type Transaction } from "../../../storage/engine/database.ts";
+import { listTeamMembers } from "../../../storage/tables/forge/accounts/orgs.ts";
+import { deleteRepositoryRedirect } from "../../../storage/tables/forge/repositories/redirects.ts";
+import { insertLabels } from "../../../storage/tables/forge/repositories/labels.ts";
+import { insertWatch } from "../../../storage/tables/forge/repositories/watches.ts";
 import type { CommitPerson } from "../../../storage/git/initial-commit.ts";
 import type { RepositoryFiles } from "../../../storage/git/repository-files.ts";
 import {
@@ -6,6 +10,8 @@ import {
   findRepositoryById,
   findRepositoryByName,
   type ForgeRepository,
+  insertRepository,
+  type NewForgeRepository,
   type ObjectFormat,
 } from "../../../storage/tables/forge/repositories/repositories.ts";
 import {
@@ -21,14 +27,14 @@ import {
   createFirstFiles,
   getLabelSet,
   type RepositoryTemplates,
+  type TemplateLabel,
 } from "./first-files.ts";
 import { refusing } from "./git-refusals.ts";
 import { assertRepositoryName, toRepositoryPath } from "./names.ts";
-import type { Placing } from "./placing.ts";
-import { recordRepository } from "./recording.ts";
+import type { FolderMoves } from "./folder-moves.ts";
 import { toNewSettings } from "./repository-settings.view.ts";
 
-/** What a new repository shall be (forge behaviour, 10.3). Texts are empty when they were not given. */
+/** The request for a new repository (forge behaviour, 10.3). Texts are empty when they are absent. */
 export interface WantedRepository {
   readonly name: string;
   readonly description: string;
@@ -49,22 +55,22 @@ export interface CreateRepositoryDeps {
   readonly clock: () => number;
   readonly newId: () => string;
   readonly files: RepositoryFiles;
-  readonly placing: Placing;
+  readonly moves: FolderMoves;
   readonly templates: RepositoryTemplates;
   readonly events: RepositoryEvents;
-  /** The address that stands in a person's commits. */
+  /** Returns the e-mail address for the commits of a user. */
   readonly commitEmail: (user: ForgeUser) => string;
 }
 
-/** The branch of a new repository when none is asked for. */
+/** The default branch of a new repository. */
 export const DEFAULT_BRANCH = "main";
 const trustModels = new Set(["collaborator", "committer", "collaboratorcommitter"]);
 
 /**
- * Makes a repository: files aside, then the record, then the files in their place. It exists once the record does;
- * what a crash leaves is finished or undone at the next start. Refuses with `invalid_argument` an unknown readme,
- * `unprocessable` an unusable name, label set, ignore file, license or object format, `conflict` a taken name or files
- * that lie at its place.
+ * Creates a repository: first the files in a staging folder, then the row, then the move of the files to their path. It
+ * exists once its row does; recovery on startup completes or undoes what a crash left. Refuses with `invalid_argument`
+ * an unknown readme, with `unprocessable` an invalid name, label set, ignore file, license or object format, and with
+ * `conflict` a taken name or an occupied path.
  */
 export async function createRepository(
   deps: CreateRepositoryDeps,
@@ -72,7 +78,7 @@ export async function createRepository(
   wanted: WantedRepository,
   actor: ForgeUser,
 ): Promise<OwnedRepository> {
-  const { db, files, placing } = deps;
+  const { db, files, moves } = deps;
   if (wanted.autoInit) assertReadme(wanted.readme);
   assertRepositoryName(wanted.name);
   const objectFormat = toObjectFormat(wanted.objectFormat);
@@ -82,7 +88,7 @@ export async function createRepository(
   const labels =
     wanted.issueLabels === "" ? [] : await getLabelSet(deps.templates, wanted.issueLabels);
   const place = toRepositoryPath(owner.name, wanted.name);
-  await placing.clear(place);
+  await moves.completeAt(place);
   if (await files.exists(place)) throw filesExist(owner, wanted.name);
 
   const defaultBranch = wanted.defaultBranch === "" ? DEFAULT_BRANCH : wanted.defaultBranch;
@@ -90,8 +96,8 @@ export async function createRepository(
     createFiles(deps, { owner, actor, wanted, objectFormat, defaultBranch }),
   );
   const made = await record();
-  if (await placing.settle(made.id)) return reread(db, made, owner);
-  // Somebody put files there between the look and the move.
+  if (await moves.complete(made.id)) return reread(db, made, owner);
+  // Another program created the folder between the check and the move.
   await db.transaction((tx) => deleteRepository(tx, made.id));
   await files.undo(path);
   throw filesExist(owner, wanted.name);
@@ -100,7 +106,7 @@ export async function createRepository(
     const ownerId = owner?.id ?? 0;
     try {
       return await db.transaction(async (tx) => {
-        // The owner may have got another name or gone while the files were made.
+        // The owner may have been renamed or deleted while the files were created.
         const today = await findUserById(tx, ownerId);
         if (today === undefined) throw userNotFound(ownerName);
         return recordRepository(
@@ -207,3 +213,34 @@ const nameTaken = () =>
 
 const filesExist = (owner: ForgeUser, name: string) =>
   new AppError("conflict", `repository files already exist [uname: ${owner.name}, name: ${name}]`);
+
+/** A repository whose row is to be inserted. */
+export interface NewRepository {
+  readonly owner: ForgeUser;
+  /** The user who creates or adopts it, and watches it from then on. */
+  readonly actor: ForgeUser;
+  readonly isAdopted: boolean;
+  readonly labels: readonly TemplateLabel[];
+  readonly repository: Omit<NewForgeRepository, "ownerId">;
+}
+
+/** Inserts the row of a repository with its labels and watches, and publishes its creation. */
+export async function recordRepository(
+  tx: Transaction,
+  { owner, actor, isAdopted, labels, repository: wanted }: NewRepository,
+  events: RepositoryEvents,
+): Promise<ForgeRepository> {
+  const repository = await insertRepository(tx, { ...wanted, ownerId: owner.id });
+  await deleteRepositoryRedirect(tx, owner.id, wanted.name);
+  await insertLabels(
+    tx,
+    repository.id,
+    labels.map(({ exclusive, ...label }) => ({ ...label, isExclusive: exclusive })),
+  );
+  // The creator watches it, and every team member of an organization, because each of them has access.
+  const members = owner.kind === "organization" ? await listTeamMembers(tx, owner.id) : [];
+  for (const userId of new Set([actor.id, ...members]))
+    await insertWatch(tx, { repositoryId: repository.id, userId, createdAt: tx.now });
+  await events.created?.(tx, { repository, owner, actor, isAdopted });
+  return repository;
+}

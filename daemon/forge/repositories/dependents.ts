@@ -7,9 +7,9 @@ import { insertChore, markForMove } from "../../../storage/tables/forge/reposito
 import { AppError } from "../../errors.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import type { AccountDependents } from "../accounts/remove-user.ts";
-import { enqueueTidy } from "./placing.ts";
+import { enqueueCleanup } from "./folder-moves.ts";
 
-/** How an account's repositories follow it: rows at once, files by a job that the same transaction enqueues. */
+/** Updates the repositories of an account that is renamed or deleted: rows at once, folders by a job of the same transaction. */
 export function createRepositoryDependents(enqueue: Enqueue): AccountDependents {
   return {
     async assertNoneOwned(tx, account) {
@@ -26,12 +26,12 @@ export function createRepositoryDependents(enqueue: Enqueue): AccountDependents 
         await deleteRepository(tx, id);
         await insertChore(tx, { kind: "remove", path, target: undefined });
       }
-      if (owned.length > 0) await enqueueTidy(enqueue, tx);
+      if (owned.length > 0) await enqueueCleanup(enqueue, tx);
     },
 
     async forget(tx, account) {
       await insertChore(tx, { kind: "remove", path: account.lowerName, target: undefined });
-      await enqueueTidy(enqueue, tx);
+      await enqueueCleanup(enqueue, tx);
     },
 
     async rename(tx, account, formerName) {
@@ -39,7 +39,7 @@ export function createRepositoryDependents(enqueue: Enqueue): AccountDependents 
       if (former === account.lowerName) return;
       await markForMove(tx, account.id);
       await insertChore(tx, { kind: "follow", path: former, target: account.lowerName });
-      await enqueueTidy(enqueue, tx);
+      await enqueueCleanup(enqueue, tx);
     },
   };
 }

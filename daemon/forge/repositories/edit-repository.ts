@@ -21,7 +21,7 @@ import { notFound } from "../refusals.ts";
 import type { OwnedRepository, RepositoryEvents } from "./events.ts";
 import { refusing } from "./git-refusals.ts";
 import { assertRepositoryName, toRepositoryPath } from "./names.ts";
-import { enqueueTidy, type Placing, toHeadPath } from "./placing.ts";
+import { enqueueCleanup, type FolderMoves, toHeadPath } from "./folder-moves.ts";
 import { changeSettings } from "./repository-settings.view.ts";
 
 /** What shall be changed about a repository. Undefined members stay as they are. */
@@ -41,7 +41,7 @@ export interface EditRepositoryDeps {
   readonly git: Git;
   readonly files: RepositoryFiles;
   readonly locate: (repository: ForgeRepository) => Promise<string>;
-  readonly placing: Placing;
+  readonly moves: FolderMoves;
   readonly events: RepositoryEvents;
   readonly enqueue: Enqueue;
 }
@@ -58,7 +58,7 @@ export async function editRepository(
   edits: RepositoryEdits,
   actor: ForgeUser,
 ): Promise<void> {
-  const { db, placing } = deps;
+  const { db, moves } = deps;
   if (edits.name !== undefined && edits.name !== repository.name)
     await assertFree(deps, { repository, owner }, edits.name);
   await assertBranch(deps, repository, edits.defaultBranch);
@@ -68,13 +68,13 @@ export async function editRepository(
       const isTaken = isConflict(error) && error.constraint?.includes("lower_name") === true;
       throw isTaken && edits.name !== undefined ? taken(edits.name) : error;
     });
-  if (changed.hasMoved) await placing.settle(repository.id);
-  if (changed.hasHead) await placing.clear(toHeadPath(repository.id));
+  if (changed.hasMoved) await moves.complete(repository.id);
+  if (changed.hasHead) await moves.completeAt(toHeadPath(repository.id));
 }
 
 /** Refuses a name that is unusable or taken, in the rows or on disk. */
 async function assertFree(
-  { db, files, placing }: EditRepositoryDeps,
+  { db, files, moves }: EditRepositoryDeps,
   { repository, owner }: OwnedRepository,
   name: string,
 ): Promise<void> {
@@ -82,7 +82,7 @@ async function assertFree(
   if (name.toLowerCase() === repository.lowerName) return;
   if ((await findRepositoryByName(db, owner.id, name)) !== undefined) throw taken(name);
   const place = toRepositoryPath(owner.name, name);
-  await placing.clear(place);
+  await moves.completeAt(place);
   if (await files.exists(place))
     throw new AppError(
       "unprocessable",
@@ -145,7 +145,7 @@ async function writeEdits(
   });
   if (hasHead)
     await insertChore(tx, { kind: "head", path: toHeadPath(former.id), target: undefined });
-  if (hasMoved || hasHead) await enqueueTidy(enqueue, tx);
+  if (hasMoved || hasHead) await enqueueCleanup(enqueue, tx);
   const today = await findRepositoryById(tx, former.id);
   if (today !== undefined) await events.edited?.(tx, { repository: today, owner, actor, former });
   return { hasMoved, hasHead };

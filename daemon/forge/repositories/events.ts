@@ -8,7 +8,7 @@ export interface OwnedRepository {
   readonly owner: ForgeUser;
 }
 
-/** One ref that a push moved. An absent side is a ref that did not exist: made or deleted. */
+/** One ref that a push moved. `before` is undefined for a created ref, `after` for a deleted one. */
 export interface RefChange {
   /** In full, such as `refs/heads/main`. */
   readonly ref: string;
@@ -17,35 +17,35 @@ export interface RefChange {
 }
 
 /**
- * What happens to repositories, for hooks and notifications. Each function runs inside the transaction of the change,
- * so what it enqueues exists if and only if the change does.
+ * A subscriber to changes of repositories, such as hooks and notifications. Each function runs in the transaction of the
+ * change, so the jobs that it enqueues exist if and only if the change does.
  */
 export interface RepositoryEvents {
-  /** A repository was made, or adopted from files that lay on disk; default hooks are copied in both cases. */
+  /** A repository was created or adopted. */
   created?(
     tx: Transaction,
     what: OwnedRepository & { readonly actor: ForgeUser; readonly isAdopted: boolean },
   ): Promise<void>;
-  /** A repository was changed by somebody; `repository` is as of now, `former` as it was. */
+  /** A repository was edited; `former` is the row before the edit. */
   edited?(
     tx: Transaction,
     what: OwnedRepository & { readonly actor: ForgeUser; readonly former: ForgeRepository },
   ): Promise<void>;
-  /** A repository is offered to somebody, who may look at it from now on and accept it. */
+  /** A repository was offered to another owner, who may read and accept it from now on. */
   offered?(
     tx: Transaction,
     what: OwnedRepository & { readonly recipient: ForgeUser; readonly actor: ForgeUser },
   ): Promise<void>;
-  /** An offer was rejected or taken back: whom it was made to may look no more. */
+  /** An offer was rejected or withdrawn; its recipient may no longer read the repository. */
   transferEnded?(tx: Transaction, what: OwnedRepository): Promise<void>;
-  /** A repository has another owner; `former` is who had it. */
+  /** A repository was transferred; `former` is the previous owner. */
   transferred?(
     tx: Transaction,
     what: OwnedRepository & { readonly former: ForgeUser; readonly actor: ForgeUser },
   ): Promise<void>;
-  /** A repository is about to go. Not told when an account is purged (forge behaviour, 8.4). */
+  /** A repository is about to be deleted. Not called when an account is purged (forge behaviour, 8.4). */
   deleted?(tx: Transaction, what: OwnedRepository & { readonly actor: ForgeUser }): Promise<void>;
-  /** A push has moved refs; git has them already. */
+  /** A push has moved refs. */
   pushed?(
     tx: Transaction,
     what: OwnedRepository & { readonly pusher: ForgeUser; readonly changes: readonly RefChange[] },

@@ -2,7 +2,7 @@ import { isDiskFull } from "../../../storage/system-errors.ts";
 import { GitError } from "../../../storage/git/git.ts";
 import { AppError } from "../../errors.ts";
 
-/** Runs work on repositories' files; what the machine lacks, git or room on the disk, becomes a refusal. */
+/** Runs `work` and turns a missing git, exhausted file descriptors and a full disk into an `AppError`. */
 export async function refusing<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -21,7 +21,7 @@ export async function refusing<T>(work: () => Promise<T>): Promise<T> {
 }
 
 function isFull(error: unknown): boolean {
-  // Git tells of a full disk in words only.
+  // Git reports a full disk in its message only.
   if (error instanceof GitError) return error.message.includes("No space left on device");
   return isDiskFull(error);
 }

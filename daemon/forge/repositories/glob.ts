@@ -1,16 +1,17 @@
-/** One part of a pattern: any text, one of some characters, or a character itself. */
+/** One part of a pattern: any text, a set of characters, or one character. */
 type Token =
   | { readonly kind: "any" }
   | { readonly kind: "one"; readonly holds: (character: string) => boolean };
 
-/** Longest pattern, in characters, and most alternatives that its braces may stand for. */
+/** Limits of a pattern: characters, and alternatives that its braces expand to. */
 export const GLOB_CHARACTERS_MAX = 255;
 const ALTERNATIVES_MAX = 64;
 
 /**
- * Compiles a pattern for one part of a path: `*` any text, `?` one character, `[a-z]` and `[!a-z]` one of some,
- * `{one,other}` alternatives, `\` before a character that means itself. Undefined when it cannot be understood or is too
- * long. Matching never goes back further than to the last `*`: its time is bounded by the product of both lengths.
+ * Compiles a glob: `*` any text, `?` one character, `[a-z]` and `[!a-z]` a set, `{one,other}` alternatives, `\` escapes a
+ * character. Returns undefined for a pattern that is malformed or too long. Matching backtracks to the last `*` only, so
+ * its time is bounded by the product of both lengths: users write patterns (branch filters of hooks), and a glob that
+ * is compiled to a regular expression took 7.8 s for seven times `*a` against 60 characters.
  */
 export function compileGlob(pattern: string): ((text: string) => boolean) | undefined {
   if (pattern.length > GLOB_CHARACTERS_MAX) return undefined;
@@ -87,7 +88,7 @@ function toSet(inside: readonly string[]): ((character: string) => boolean) | un
     ranges.some(([low, high]) => low <= character && character <= high) !== isNegated;
 }
 
-/** Every pattern that the braces stand for; undefined when they do not fit, are nested or stand for too many. */
+/** Expands braces; undefined when they are unbalanced, nested or expand to too many patterns. */
 function expandBraces(pattern: string): readonly string[] | undefined {
   let expanded = [""];
   let alternatives: string[] | undefined;

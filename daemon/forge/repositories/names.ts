@@ -4,12 +4,12 @@ const reservedNames = new Set([".", "..", "-"]);
 const reservedSuffixes = [".wiki", ".git", ".rss", ".atom"];
 const LENGTH_MAX = 100;
 
-/** Whether a repository may be called so (forge behaviour, 6.4). */
+/** Returns whether a name is valid for a repository (forge behaviour, 6.4). */
 export function isRepositoryName(name: string): boolean {
   return findNameFault(name) === undefined;
 }
 
-/** Refuses with `unprocessable` a name that no repository may have. Whether it is taken is another question. */
+/** Refuses an invalid name with `unprocessable`. Does not check whether the name is taken. */
 export function assertRepositoryName(name: string): void {
   const fault = findNameFault(name);
   if (fault !== undefined) throw new AppError("unprocessable", fault);
@@ -24,7 +24,7 @@ function findNameFault(name: string): string | undefined {
   return suffix === undefined ? undefined : `name pattern is not allowed [pattern: *${suffix}]`;
 }
 
-/** Where the files of an owner's repository belong, relative to the folder of repositories (forge behaviour, 15). */
+/** Returns the path of a repository, relative to the folder of repositories (forge behaviour, 15). */
 export function toRepositoryPath(ownerName: string, name: string): string {
   return `${ownerName.toLowerCase()}/${name.toLowerCase()}.git`;
 }

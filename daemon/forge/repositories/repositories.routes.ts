@@ -1,3 +1,4 @@
+import type { BodyOf } from "../../contract/endpoint.ts";
 import { createRepository } from "../../contract/forge/repositories/admin-repositories.ts";
 import {
   deleteRepository,
@@ -10,21 +11,30 @@ import {
   deleteUnadopted,
   listUnadopted,
 } from "../../contract/forge/repositories/unadopted.ts";
+import {
+  acceptTransfer,
+  rejectTransfer,
+  transferRepository,
+} from "../../contract/forge/repositories/transfers.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
-import { toRepositoryEdits, toWantedRepository } from "./repository-requests.view.ts";
+import type { WantedRepository } from "./create-repository.ts";
+import type { RepositoryEdits } from "./edit-repository.ts";
 import type { Repositories } from "./repositories.service.ts";
 import { toRepositoryView } from "./repository.view.ts";
+import type { Transfers } from "./transfers.service.ts";
 import type { Unadopted } from "./unadopted.service.ts";
 
-/** Routes of repositories and of those that lie on disk without a record. */
+/** Routes of repositories, of their transfers, and of repositories on disk without a row. */
 export function repositoryRoutes({
   repositories,
+  transfers,
   unadopted,
   urls,
 }: {
   readonly repositories: Repositories;
+  readonly transfers: Transfers;
   readonly unadopted: Unadopted;
   readonly urls: ForgeUrls;
 }): Route[] {
@@ -55,6 +65,19 @@ export function repositoryRoutes({
       const { repositories: page, total } = await repositories.listOwn(caller, query);
       return { status: 200, body: page.map((each) => toRepositoryView(each, urls)), total };
     }),
+    handle(transferRepository, async ({ caller, params, body }) => {
+      const wanted = { newOwner: body.new_owner, teamIds: body.team_ids ?? [] };
+      const { seen, isPending } = await transfers.start(params, caller, wanted);
+      return { status: isPending ? 201 : 202, body: toRepositoryView(seen, urls) };
+    }),
+    handle(acceptTransfer, async ({ caller, params }) => ({
+      status: 202,
+      body: toRepositoryView(await transfers.accept(params, caller), urls),
+    })),
+    handle(rejectTransfer, async ({ caller, params }) => ({
+      status: 200,
+      body: toRepositoryView(await transfers.reject(params, caller), urls),
+    })),
     handle(listUnadopted, async ({ query }) => {
       const { names, total } = await unadopted.list(query.query, query);
       return { status: 200, body: [...names], total };
@@ -68,4 +91,36 @@ export function repositoryRoutes({
       return { status: 204 };
     }),
   ];
+}
+
+/** Converts the body of a creation; absent members get their defaults. */
+function toWantedRepository(body: BodyOf<typeof createRepository>): WantedRepository {
+  return {
+    name: body.name,
+    description: body.description ?? "",
+    isPrivate: body.private ?? false,
+    isTemplate: body.template ?? false,
+    issueLabels: body.issue_labels ?? "",
+    autoInit: body.auto_init ?? false,
+    gitignores: body.gitignores ?? "",
+    license: body.license ?? "",
+    readme: body.readme ?? "",
+    defaultBranch: body.default_branch ?? "",
+    trustModel: body.trust_model ?? "",
+    objectFormat: body.object_format_name ?? "",
+  };
+}
+
+/** Converts the body of an edit; absent members stay as they are, as do an empty name or branch. */
+function toRepositoryEdits(body: BodyOf<typeof editRepository>): RepositoryEdits {
+  return {
+    name: body.name || undefined,
+    description: body.description ?? undefined,
+    website: body.website ?? undefined,
+    isPrivate: body.private ?? undefined,
+    isTemplate: body.template ?? undefined,
+    defaultBranch: body.default_branch || undefined,
+    isArchived: body.archived ?? undefined,
+    settings: body,
+  };
 }

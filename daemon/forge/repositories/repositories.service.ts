@@ -33,7 +33,7 @@ import {
   type RepositoryEdits,
 } from "./edit-repository.ts";
 import type { OwnedRepository } from "./events.ts";
-import { enqueueTidy } from "./placing.ts";
+import { enqueueCleanup } from "./folder-moves.ts";
 import type { SeenRepository } from "./repository.view.ts";
 import { findSeenTransfer } from "./seen-transfer.ts";
 
@@ -71,7 +71,7 @@ export interface Repositories {
 export interface RepositoriesDeps extends CreateRepositoryDeps, EditRepositoryDeps {}
 
 export function createRepositoriesService(deps: RepositoriesDeps): Repositories {
-  const { db, placing, events, enqueue } = deps;
+  const { db, moves, events, enqueue } = deps;
   return {
     async create(ownerName, wanted, actor) {
       const made = await createRepository(deps, ownerName, wanted, actor);
@@ -137,11 +137,11 @@ export function createRepositoriesService(deps: RepositoriesDeps): Repositories 
         await events.deleted?.(tx, what);
         await deleteRepository(tx, id);
         await insertChore(tx, { kind: "remove", path: today.path, target: undefined });
-        await enqueueTidy(enqueue, tx);
+        await enqueueCleanup(enqueue, tx);
         return today.path;
       });
       // The name is free for a new repository when the answer arrives; what this misses the job does.
-      await placing.clear(path);
+      await moves.completeAt(path);
     },
   };
 

@@ -1,6 +1,5 @@
-// daemon/forge/repositories: repositories as things with an owner, a name, a record and a folder on disk.
-// May import: daemon/contract, daemon/errors.ts, daemon/http/handle.ts (types), daemon/jobs and daemon/utilities/logging.ts (types), storage.
-// Start here: one factory that joins the services of this folder. What git itself asks for is in ../git.
+// Repositories: rows, owners, names and folders on disk. Start here: one factory wires up the services of this folder.
+// The git protocol is in ../git.
 import type { Database } from "../../../storage/engine/database.ts";
 import type { Git } from "../../../storage/git/git.ts";
 import type { RepositoryFiles } from "../../../storage/git/repository-files.ts";
@@ -16,7 +15,12 @@ import { toEmbeddedUserView } from "../accounts/user.view.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { RepositoryEvents } from "./events.ts";
 import type { RepositoryTemplates } from "./first-files.ts";
-import { createPlacing, enqueueTidy, type Placing, type PlacingDeps } from "./placing.ts";
+import {
+  createFolderMoves,
+  enqueueCleanup,
+  type FolderMoves,
+  type FolderMovesDeps,
+} from "./folder-moves.ts";
 import { createRepositoriesService, type Repositories } from "./repositories.service.ts";
 import { createTransfers, type Transfers } from "./transfers.service.ts";
 import { createUnadopted, type Unadopted } from "./unadopted.service.ts";
@@ -46,25 +50,25 @@ export interface ForgeRepositories {
 
 export function createForgeRepositories(deps: ForgeRepositoriesDeps): ForgeRepositories {
   const { jobs, urls, folders } = deps;
-  const { placing, locate, sweepSoon } = folders;
+  const { moves, locate, sweepSoon } = folders;
   const commitEmail = (user: ForgeUser) => toEmbeddedUserView(user, true, urls).email;
   return {
     repositories: createRepositoriesService({
       ...deps,
-      placing,
+      moves,
       locate,
       commitEmail,
       enqueue: jobs.enqueue,
     }),
-    transfers: createTransfers({ ...deps, placing, enqueue: jobs.enqueue }),
-    unadopted: createUnadopted({ ...deps, placing, sweepSoon }),
+    transfers: createTransfers({ ...deps, moves, enqueue: jobs.enqueue }),
+    unadopted: createUnadopted({ ...deps, moves, sweepSoon }),
     urls,
   };
 }
 
 /** The folders on disk that belong to the repositories' rows. */
 export interface RepositoryFolders {
-  readonly placing: Placing;
+  readonly moves: FolderMoves;
   /**
    * Returns the absolute folder of a repository's files, also while they are being moved. Run git in it at once: it may
    * move afterwards. Refuses with `not_found` when the repository or its files are missing.
@@ -77,21 +81,21 @@ export interface RepositoryFolders {
 }
 
 export function createRepositoryFolders(
-  deps: PlacingDeps & { readonly jobs: Pick<JobQueue, "enqueue" | "register"> },
+  deps: FolderMovesDeps & { readonly jobs: Pick<JobQueue, "enqueue" | "register"> },
 ): RepositoryFolders {
   const { db, files, jobs } = deps;
-  const placing = createPlacing(deps);
-  jobs.register(placing.job);
-  const sweepSoon = () => db.transaction((tx) => enqueueTidy(jobs.enqueue, tx));
+  const moves = createFolderMoves(deps);
+  jobs.register(moves.job);
+  const sweepSoon = () => db.transaction((tx) => enqueueCleanup(jobs.enqueue, tx));
   return {
-    placing,
+    moves,
     sweepSoon,
 
     async locate(repository) {
       const found = await files.locate(repository.path);
       if (found !== undefined) return found;
       // A move may be under way: once it is over, the row's path holds again.
-      const moved = await placing.alone(async () => {
+      const moved = await moves.withLock(async () => {
         const today = await findRepositoryById(db, repository.id);
         return today && files.locate(today.path);
       });
@@ -101,7 +105,7 @@ export function createRepositoryFolders(
     },
 
     async recover() {
-      await placing.recover();
+      await moves.recover();
       await sweepSoon();
     },
   };

@@ -33,7 +33,7 @@ import { notFound } from "../refusals.ts";
 import { type AccessLevel, assertScope, findAccess, reaches } from "./access.ts";
 import type { OwnedRepository, RepositoryEvents } from "./events.ts";
 import { toRepositoryPath } from "./names.ts";
-import { enqueueTidy, type Placing } from "./placing.ts";
+import { enqueueCleanup, type FolderMoves } from "./folder-moves.ts";
 import { getOwned, type RepositoryPath } from "./repositories.service.ts";
 import type { SeenRepository } from "./repository.view.ts";
 import { findSeenTransfer } from "./seen-transfer.ts";
@@ -60,7 +60,7 @@ export interface Transfers {
 export interface TransfersDeps {
   readonly db: Database;
   readonly files: RepositoryFiles;
-  readonly placing: Placing;
+  readonly moves: FolderMoves;
   readonly events: RepositoryEvents;
   readonly enqueue: Enqueue;
 }
@@ -69,7 +69,7 @@ interface Opened extends OwnedRepository {
   readonly access: AccessLevel;
 }
 
-export function createTransfers({ db, files, placing, events, enqueue }: TransfersDeps): Transfers {
+export function createTransfers({ db, files, moves, events, enqueue }: TransfersDeps): Transfers {
   return {
     async start(path, caller, { newOwner, teamIds }) {
       const opened = await open(path, caller, "/transfer");
@@ -180,7 +180,7 @@ export function createTransfers({ db, files, placing, events, enqueue }: Transfe
     if ((await findRepositoryByName(db, recipient.id, repository.name)) !== undefined)
       throw taken(recipient, repository.name);
     const place = toRepositoryPath(recipient.name, repository.name);
-    await placing.clear(place);
+    await moves.completeAt(place);
     if (await files.exists(place))
       throw new AppError(
         "unprocessable",
@@ -248,7 +248,7 @@ export function createTransfers({ db, files, placing, events, enqueue }: Transfe
         await unlinkPackagesOf(tx, id);
         if (owner.kind === "individual")
           await insertWatch(tx, { repositoryId: id, userId: owner.id, createdAt: tx.now });
-        await enqueueTidy(enqueue, tx);
+        await enqueueCleanup(enqueue, tx);
         const today = await findRepositoryById(tx, id);
         if (today !== undefined)
           await events.transferred?.(tx, { repository: today, owner, former: opened.owner, actor });
@@ -257,7 +257,7 @@ export function createTransfers({ db, files, placing, events, enqueue }: Transfe
       const isTaken = isConflict(error) && error.constraint?.includes("lower_name") === true;
       throw isTaken ? taken(recipient, name) : error;
     }
-    await placing.settle(id);
+    await moves.complete(id);
   }
 }
 

@@ -17,28 +17,27 @@ import {
 import { AppError } from "../../errors.ts";
 import type { PageWindow } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
-import { DEFAULT_BRANCH } from "./create-repository.ts";
+import { DEFAULT_BRANCH, recordRepository } from "./create-repository.ts";
 import type { RepositoryEvents } from "./events.ts";
 import { refusing } from "./git-refusals.ts";
 import { compileGlob } from "./glob.ts";
 import { isRepositoryName, toRepositoryPath } from "./names.ts";
-import type { Placing } from "./placing.ts";
-import { recordRepository } from "./recording.ts";
+import type { FolderMoves } from "./folder-moves.ts";
 import { toNewSettings } from "./repository-settings.view.ts";
 
-/** Repositories that lie on disk without a record (forge behaviour, 15). */
+/** Repositories on disk without a row (forge behaviour, 15). */
 export interface Unadopted {
   /**
-   * A page of them as `owner/name`, in the order of the folders, and the count of all matches. `query` is a glob for
-   * owners, or for owners and names with a slash between. Refuses with `unprocessable` what is no glob.
+   * Returns a page of them as `owner/name`, in the order of the folders, and the count of all matches. `query` is a glob
+   * for owners, or for owners and names with a slash between. Refuses with `unprocessable` an invalid glob.
    */
   list(
     query: string,
     window: PageWindow,
   ): Promise<{ readonly names: readonly string[]; readonly total: number }>;
   /**
-   * Gives one a record: a private repository of this name. Refuses with `not_found` when the owner is unknown, a record
-   * exists or nothing lies there, with `unprocessable` when what lies there is no repository that can be served.
+   * Adopts one as a private repository. Refuses with `not_found` when the owner is unknown, a row exists or the folder
+   * is missing, and with `unprocessable` when the folder is not a repository that can be served.
    */
   adopt(ownerName: string, name: string, actor: ForgeUser): Promise<void>;
   /** Deletes the files of one. Refuses with `not_found` as above. */
@@ -49,18 +48,18 @@ export interface UnadoptedDeps {
   readonly db: Database;
   readonly git: Git;
   readonly files: RepositoryFiles;
-  readonly placing: Placing;
+  readonly moves: FolderMoves;
   readonly newId: () => string;
   readonly events: RepositoryEvents;
-  /** Throws away what `remove` put aside; the answer need not wait for it. */
+  /** Enqueues the deletion of the folders that `remove` moved aside. */
   readonly sweepSoon: () => Promise<void>;
 }
 
-/** Branches that are likely to be the main one, where HEAD does not say. */
+/** Branches that are preferred as the default when HEAD names none that exists. */
 const PREFERRED_BRANCHES = [DEFAULT_BRANCH, "master", "main"];
 
 export function createUnadopted(deps: UnadoptedDeps): Unadopted {
-  const { db, git, files, placing, newId, events, sweepSoon } = deps;
+  const { db, git, files, moves, newId, events, sweepSoon } = deps;
   const withLock = createKeyLocks();
   return {
     async list(query, { page, limit }) {
@@ -78,16 +77,16 @@ export function createUnadopted(deps: UnadoptedDeps): Unadopted {
     async adopt(ownerName, name, actor) {
       const owner = await getOwner(ownerName, name);
       const path = toRepositoryPath(owner.name, name);
-      await placing.clear(path);
+      await moves.completeAt(path);
       await withLock(path, () => adoptFiles(owner, name, path, actor));
     },
 
     async remove(ownerName, name) {
       const owner = await getOwner(ownerName, name);
       const path = toRepositoryPath(owner.name, name);
-      await placing.clear(path);
+      await moves.completeAt(path);
       await withLock(path, () =>
-        placing.alone(async () => {
+        moves.withLock(async () => {
           await getUnrecorded(owner, name, path);
           await files.discard(path, newId());
         }),
@@ -129,7 +128,7 @@ export function createUnadopted(deps: UnadoptedDeps): Unadopted {
 
   async function listOf(owner: ForgeUser, fitsName: (name: string) => boolean): Promise<string[]> {
     const recorded = new Set(await listRepositoryNames(db, owner.id));
-    // A folder may still hold the files of somebody who has another name by now.
+    // A folder may still hold the files of an owner who was renamed.
     const inUse = new Set(await listPathsIn(db, owner.lowerName));
     return (await files.listFolders(owner.lowerName))
       .filter((folder) => folder.endsWith(".git") && !inUse.has(`${owner.lowerName}/${folder}`))
@@ -150,7 +149,7 @@ export function createUnadopted(deps: UnadoptedDeps): Unadopted {
     return owner;
   }
 
-  /** The folder of files without a record, absolute. */
+  /** Returns the absolute folder of a repository without a row. */
   async function getUnrecorded(owner: ForgeUser, name: string, path: string): Promise<string> {
     const isRecorded =
       (await findRepositoryByName(db, owner.id, name)) !== undefined ||
@@ -164,7 +163,7 @@ export function createUnadopted(deps: UnadoptedDeps): Unadopted {
     try {
       return await refusing(() => inspectRepository(git, directory, newId()));
     } catch (error) {
-      // Deleted or moved away while it was looked at.
+      // The folder was deleted or moved during the inspection.
       throw (await files.exists(path)) ? error : notFound();
     }
   }
@@ -178,7 +177,7 @@ export function createUnadopted(deps: UnadoptedDeps): Unadopted {
       await db.transaction(async (tx) => {
         const owner = await findUserById(tx, ownerId);
         if (owner === undefined) throw notFound();
-        // An owner who was renamed meanwhile is followed by the folder, and by this.
+        // The owner may have been renamed in the meantime; the folder is then moved as well.
         const needsMove = toRepositoryPath(owner.name, repository.name) !== repository.path;
         await recordRepository(
           tx,
@@ -198,7 +197,7 @@ function toFilters(query: string): readonly [Filter, Filter] {
   const owner = compileGlob(slash === -1 ? query : query.slice(0, slash));
   const name = slash === -1 ? anything : compileGlob(query.slice(slash + 1));
   if (owner === undefined || name === undefined)
-    throw new AppError("unprocessable", "query is no glob that can be understood");
+    throw new AppError("unprocessable", "query is not a valid glob");
   return [owner, name];
 }
 

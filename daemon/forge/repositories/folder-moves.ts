@@ -24,98 +24,112 @@ import type { JobKind } from "../../jobs/job-kind.ts";
 import type { Log } from "../../utilities/logging.ts";
 
 /**
- * Brings the files to where the rows say they belong. The rows decide: a change commits first, and what is left to do
- * on disk is in them, so that a crash at any point is finished or undone by doing the rest later.
+ * Moves the folders of repositories to the paths that the rows say. A change commits first and its rows say what is left
+ * to do on disk, so recovery after a crash at any point is to do the rest. Every operation is idempotent.
  */
-export interface Placing {
-  /** Moves a repository's files to their place. Whether they are there now; something else may lie there. */
-  settle(repositoryId: number): Promise<boolean>;
-  /** Does what is still to be done at a place, so that something new may be put there. */
-  clear(path: string): Promise<void>;
-  /** Adopting and deleting files without a record must not cross a move. */
-  alone<T>(work: () => Promise<T>): Promise<T>;
-  /** After a start: does what a crash left undone, but for throwing away. */
+export interface FolderMoves {
+  /** Moves the folder of a repository to its path. Returns false when something else occupies the path. */
+  complete(repositoryId: number): Promise<boolean>;
+  /** Completes pending work at a path, so that a new folder may be created there. */
+  completeAt(path: string): Promise<void>;
+  /** Runs `work` while no folder is moved, as adoption and deletion of folders without a record need. */
+  withLock<T>(work: () => Promise<T>): Promise<T>;
+  /** Completes at startup what a crash left, except for the slow deletion of discarded folders. */
   recover(): Promise<void>;
-  /** Everything that is left to do, including throwing away; `tidyJob` enqueues it. */
+  /** Completes all pending work and deletes discarded folders. `enqueueCleanup` enqueues it. */
   readonly job: JobKind;
 }
 
-const TIDY = "forge.repositories.tidy";
+const KIND = "forge.repositories.tidy";
 const BATCH = 100;
 
-/** Has the files tidied up after the transaction; jobs that wait are one. */
-export async function enqueueTidy(enqueue: Enqueue, tx: Parameters<Enqueue>[0]): Promise<void> {
-  await enqueue(tx, { kind: TIDY, payload: null, key: "all" });
+/** Enqueues the job in a transaction; waiting jobs are deduplicated. */
+export async function enqueueCleanup(enqueue: Enqueue, tx: Parameters<Enqueue>[0]): Promise<void> {
+  await enqueue(tx, { kind: KIND, payload: null, key: "all" });
 }
 
-/** Where the chore of a repository's HEAD is noted: no account can have such a folder. */
+/** The path that the chore of a repository's HEAD is recorded under; no account can have such a folder. */
 export const toHeadPath = (repositoryId: number): string => `.head/${repositoryId}`;
 
-export interface PlacingDeps {
+export interface FolderMovesDeps {
   readonly db: Database;
   readonly git: Git;
   readonly files: RepositoryFiles;
   readonly newId: () => string;
   readonly log: Log;
-  /** No other process works in the folder: what is half-made there is of a process that is gone. */
+  /** Whether no other process uses the folder, so that unfinished folders in it are left-overs of a crash. */
   readonly isAlone: boolean;
 }
 
-export function createPlacing({ db, git, files, newId, log, isAlone }: PlacingDeps): Placing {
-  // Renames are quick, so one at a time is enough; what takes long is done on folders that are out of the way.
+export function createFolderMoves({
+  db,
+  git,
+  files,
+  newId,
+  log,
+  isAlone,
+}: FolderMovesDeps): FolderMoves {
+  // One lock is enough: renames are quick, and slow work is done on folders that were moved aside.
   let last: Promise<unknown> = Promise.resolve();
-  const alone = <T>(work: () => Promise<T>): Promise<T> => {
+  const withLock = <T>(work: () => Promise<T>): Promise<T> => {
     const run = last.then(work, work);
     last = run.catch(() => undefined);
     return run;
   };
 
   return {
-    settle: (repositoryId) => alone(() => settle(repositoryId)),
-    clear: (path) => alone(() => clear(path)),
-    alone,
+    complete: (repositoryId) => withLock(() => complete(repositoryId)),
+    completeAt: (path) => withLock(() => completeAt(path)),
+    withLock,
     async recover() {
-      await alone(moveAll);
+      await withLock(moveAll);
       for (const chore of await listChores(db))
-        await alone(() => perform(chore)).catch((error: unknown) =>
-          log.warn({ err: error, chore: chore.kind }, "files cannot be tidied up yet"),
+        await withLock(() => perform(chore)).catch((error: unknown) =>
+          log.warn(
+            { err: error, chore: chore.kind },
+            "failed to complete a pending change of repository files, will retry",
+          ),
         );
-      // What is in `.croft` now is of an earlier run: nobody makes anything before the daemon listens.
+      // Everything in `.croft` is of an earlier run: nothing is created before the daemon listens.
       if (isAlone) await files.sweepUnfinished((path) => isPathInUse(db, path));
     },
     job: {
-      kind: TIDY,
+      kind: KIND,
       async run() {
-        await alone(moveAll);
-        for (const chore of await listChores(db)) await alone(() => perform(chore));
+        await withLock(moveAll);
+        for (const chore of await listChores(db)) await withLock(() => perform(chore));
         await files.sweep();
       },
     },
   };
 
-  async function settle(repositoryId: number): Promise<boolean> {
+  async function complete(repositoryId: number): Promise<boolean> {
     const moving = await findMovingRepository(db, repositoryId);
     if (moving === undefined) return true;
-    await clear(moving.target, moving.id);
+    await completeAt(moving.target, moving.id);
     return move(moving);
   }
 
   async function move({ id, path, target }: MovingRepository): Promise<boolean> {
     const outcome = path === target ? "placed" : await files.place(path, target);
-    // Moved already, by a run that did not come to note it.
+    // An earlier run moved it and crashed before it updated the row.
     const isThere =
       outcome === "placed" || (outcome === "missing" && (await files.locate(target)) !== undefined);
     if (isThere) {
-      // Deleted while its files were on the way: what was to be removed lies at the new place.
+      // The repository was deleted during the move, so the files at the new path have to go.
       if (!(await updateRepository(db, id, { path: target, needsMove: false })))
         await files.discard(target, newId());
       const [folder = ""] = path.split("/");
       if (!folder.startsWith(".")) await files.removeIfEmpty(folder);
-    } else log.warn({ repository_id: id, outcome }, "a repository's files cannot be moved yet");
+    } else
+      log.warn(
+        { repository_id: id, outcome },
+        "failed to move the folder of a repository, will retry",
+      );
     return isThere;
   }
 
-  async function clear(path: string, exceptId?: number): Promise<void> {
+  async function completeAt(path: string, exceptId?: number): Promise<void> {
     const [ownerFolder = path] = path.split("/");
     for (const chore of await listChoresAt(db, [path, ownerFolder])) await perform(chore);
     const occupant = await findRepositoryIdByPath(db, path);
@@ -130,7 +144,7 @@ export function createPlacing({ db, git, files, newId, log, isAlone }: PlacingDe
     let afterId = 0;
     for (;;) {
       const batch = await listMovingRepositories(db, { afterId, limit: BATCH });
-      for (const moving of batch) await settle(moving.id);
+      for (const moving of batch) await complete(moving.id);
       const lastId = batch.at(-1)?.id;
       if (lastId === undefined) return;
       afterId = lastId;
@@ -145,7 +159,7 @@ export function createPlacing({ db, git, files, newId, log, isAlone }: PlacingDe
     await deleteChore(db, id);
   }
 
-  /** An owner's folder goes with what has no record, but never with a repository that belongs to somebody else today. */
+  /** Removes the folder of a deleted owner, after the repositories in it that have another owner by now were moved out. */
   async function removeOwnerFolder(folder: string): Promise<void> {
     for (const path of await listPathsIn(db, folder)) {
       const id = await findRepositoryIdByPath(db, path);
@@ -156,7 +170,7 @@ export function createPlacing({ db, git, files, newId, log, isAlone }: PlacingDe
     await files.discard(folder, newId());
   }
 
-  /** The row decides which branch HEAD names, so doing this twice or late does no harm. */
+  /** Points HEAD to the default branch of the row, so a late or repeated run is harmless. */
   async function followHead(repositoryId: number): Promise<void> {
     const repository = await findRepositoryById(db, repositoryId);
     const directory = repository && (await files.locate(repository.path));
@@ -164,7 +178,7 @@ export function createPlacing({ db, git, files, newId, log, isAlone }: PlacingDe
       await writeHead(git, directory, repository.defaultBranch);
   }
 
-  /** What has no record follows its owner to the new name, unless somebody else has the old one by now. */
+  /** Moves folders without a record to the new name of their owner, unless another account has the old name by now. */
   async function follow(folder: string, target: string): Promise<void> {
     if ((await findUserByName(db, folder)) !== undefined) return;
     for (const name of await files.listFolders(folder)) {
