@@ -1,7 +1,7 @@
 // storage: everything that keeps rows or bytes. It knows nobody else of the project; whoever needs it gets it handed in.
 // Folders: engine (the database port), tables and migrations (the only SQL), bytes, cloud, keys.
 // Start here: this file makes the folder that the rest lives in, instance-lock.ts sees to it that one daemon uses it.
-import { chmod, lstat, mkdir, open, readdir, rm, stat } from "node:fs/promises";
+import { chmod, lstat, mkdir, open, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
 /** The absolute paths inside a data directory. */
@@ -24,7 +24,7 @@ export interface DataDirectory {
 
 /**
  * Why a data directory cannot be used. `exposed`: others may write to it. `not_ours`: it belongs to somebody else.
- * `missing_parent`: the folder above does not exist. `readonly`: it cannot be written. `full`: no room left.
+ * `database_missing`: it was in use, but its database is gone. `missing_parent`: the folder above does not exist. `readonly`: it cannot be written. `full`: no room left.
  */
 export type DataDirectoryErrorCode =
   | "not_a_folder"
@@ -33,6 +33,7 @@ export type DataDirectoryErrorCode =
   | "missing_parent"
   | "readonly"
   | "full"
+  | "database_missing"
   | "failed";
 
 /** The data directory cannot be used; the message tells a person what is wrong and what helps. */
@@ -97,6 +98,40 @@ export async function openDataDirectory(
 /** Whether `directory` already holds a database: then a missing master key is lost, not yet to be made. */
 export async function holdsDatabase({ database }: DataDirectory): Promise<boolean> {
   return exists(database);
+}
+
+/** Left in the home while its first start makes keys and database, so that a start that was cut off can be repeated. */
+const FIRST_START = ".first-start";
+
+/**
+ * Begins the first start of a home without a database. Throws `DataDirectoryError` `database_missing` when the home has
+ * keys, repositories or packages: with a new database all of them would be lost.
+ * @returns a function to call once the database exists
+ */
+export async function beginFirstStart(directory: DataDirectory): Promise<() => Promise<void>> {
+  const { root, keys, repositories, packages, backups } = directory;
+  const mark = join(root, FIRST_START);
+  if (!(await exists(mark))) {
+    for (const folder of [keys, repositories, packages])
+      if (await holdsFiles(folder))
+        throw new DataDirectoryError(
+          "database_missing",
+          root,
+          `${root} holds keys, repositories or packages, but no database. Restore a copy with ` +
+            `\`croft daemon restore latest\` (copies are in ${backups}), or name an empty folder with CROFT_HOME.`,
+        );
+    await writeFile(mark, "", { mode: 0o600 }).catch((error: unknown) => {
+      throw toError(root, error);
+    });
+  }
+  return () => rm(mark, { force: true });
+}
+
+/** Whether there is a file in a folder or in the folders of it, such as a repository below its owner's. */
+async function holdsFiles(folder: string): Promise<boolean> {
+  for (const entry of await readdir(folder, { withFileTypes: true }))
+    if (!entry.isDirectory() || (await holdsFiles(join(folder, entry.name)))) return true;
+  return false;
 }
 
 /** Makes one folder of mode 0700 with those above it, as for the default of `local_roots`. @throws DataDirectoryError */

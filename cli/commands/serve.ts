@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type { RunningDaemon } from "../../daemon/main.ts";
 import { listSettings, type SettingName } from "../../daemon/settings/settings.ts";
 import type { CliContext } from "../context.ts";
@@ -37,7 +38,8 @@ export const serve = {
           home: "string",
           forge: toObjectSchema({ username: "string", token: "string" }),
           vault: toObjectSchema({ handle: "string", email: "string" }),
-          password: "string",
+          password: "string?",
+          password_file: "string?",
         }),
         { type: "null" },
       ],
@@ -80,7 +82,7 @@ async function runServe(cli: CliContext, flags: SettingFlags): Promise<void> {
   });
   try {
     if (daemon.firstStart !== undefined) await keepForgeToken(cli, daemon.firstStart.forge);
-    await announce(cli, daemon);
+    await announce(cli, daemon.urls, await toShown(cli, paths.stateDirectory, daemon.firstStart));
     await keepMemorySmall();
     await stopSignal(cli.signal);
   } finally {
@@ -98,7 +100,33 @@ async function keepMemorySmall(): Promise<void> {
   setFlagsFromString("--semi-space-growth-factor=1");
 }
 
-async function announce(cli: CliContext, { urls, firstStart }: RunningDaemon): Promise<void> {
+/** What is printed of the first start: the password, or the file that holds it. */
+type ShownFirstStart = Omit<NonNullable<RunningDaemon["firstStart"]>, "password"> & {
+  readonly password: string | null;
+  readonly password_file: string | null;
+};
+
+/**
+ * Output that is no terminal is a log, which is kept and read by others: there the password goes to a file of mode 0600.
+ */
+async function toShown(
+  cli: CliContext,
+  folder: string,
+  firstStart: RunningDaemon["firstStart"],
+): Promise<ShownFirstStart | undefined> {
+  if (firstStart === undefined) return undefined;
+  if (cli.io.isOutputTerminal) return { ...firstStart, password_file: null };
+  const { writePrivateFile } = await import("../profile/write-private-file.ts");
+  const path = join(folder, "first-password");
+  await writePrivateFile(path, `${firstStart.password}\n`);
+  return { ...firstStart, password: null, password_file: path };
+}
+
+async function announce(
+  cli: CliContext,
+  urls: readonly string[],
+  firstStart: ShownFirstStart | undefined,
+): Promise<void> {
   const ready = { event: "ready", urls, pid: cli.system.pid, first_start: firstStart ?? null };
   // Scripts wait for one line; on a terminal a document would be indented.
   if (
@@ -121,20 +149,26 @@ function whatToType({ system, flags }: CliContext): string {
 
 function toText(
   urls: readonly string[],
-  firstStart: RunningDaemon["firstStart"],
+  firstStart: ShownFirstStart | undefined,
   croft: string,
 ): string {
   const lines = [`croft listens on ${urls.join(" and ")}`];
   if (firstStart !== undefined) {
-    const { home, forge, vault, password } = firstStart;
+    const { home, forge, vault, password, password_file: file } = firstStart;
+    const token =
+      password === null
+        ? "kept for your next commands"
+        : `${forge.token} (kept for your next commands)`;
     lines.push(
       "",
       `First start: made ${home} with an administrator of forge and vault.`,
       `  forge user   ${forge.username}`,
-      `  forge token  ${forge.token} (kept for your next commands)`,
+      `  forge token  ${token}`,
       `  vault user   ${vault.handle} (${vault.email})`,
-      `  password     ${password}`,
-      "The password is shown this once.",
+      `  password     ${password ?? `in ${file}`}`,
+      password === null
+        ? "Delete that file after you have read it."
+        : "The password is shown this once.",
       "",
       "Try next, in another terminal:",
       `  ${croft} admin user list`,

@@ -55,7 +55,7 @@ export function createPages({
     [
       "/readyz",
       async (_request, response) => {
-        const ready = accepts() && (await canRead(db));
+        const ready = accepts() && (await canServe(db));
         writeAnswer(
           response,
           ready ? 200 : 503,
@@ -111,11 +111,15 @@ function isLocal({ address }: ServerRequest, response: ServerResponse): boolean 
   return peer !== undefined && isLoopback(peer) && isLoopback(address);
 }
 
-async function canRead(db: Database): Promise<boolean> {
-  return findInstanceValue(db, "initialised_at").then(
-    () => true,
-    () => false,
-  );
+async function canServe(db: Database): Promise<boolean> {
+  try {
+    db.assertInPlace?.();
+    await findInstanceValue(db, "initialised_at");
+    return true;
+  } catch {
+    // Why it cannot is in the log of the requests that fail.
+    return false;
+  }
 }
 
 /** Made on first use: most daemons are never asked. */

@@ -3,6 +3,7 @@ import { openDatabase } from "../../storage/engine/open.ts";
 import { existsSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import {
+  beginFirstStart,
   createPrivateFolder,
   emptyTemporaryFolder,
   holdsDatabase,
@@ -67,6 +68,8 @@ export async function openStores(
       if (root.startsWith(directory.root)) await createPrivateFolder(root);
     // Before the database is made: with a database already there, a missing master key is a lost one.
     const mayCreate = !(await holdsDatabase(directory));
+    const isFirst = mayCreate && settings.databaseUrl === undefined;
+    const endFirstStart = isFirst ? await beginFirstStart(directory) : undefined;
     const keyring = await openKeyring(toKeyringOptions(settings, directory, mayCreate));
     const db = await openDatabase(settings.databaseUrl, {
       dataDirectory: directory.root,
@@ -76,6 +79,7 @@ export async function openStores(
       onStuck: (message) => log.error({}, message),
     });
     opened.push(() => db.close());
+    await endFirstStart?.();
     await assertKeyOfDatabase(db, keyring.checks, clock());
     return { directory, lock, db, keyring, close };
   } catch (error) {

@@ -33,7 +33,7 @@ export function toRefusal(error: unknown): AppError | undefined {
   if (isDiskFull(error) || (error instanceof StorageError && error.code === "full"))
     return new AppError("storage_full", "The server's disk is full.", { cause: error });
   const isBusy =
-    error instanceof StorageError && (error.code === "busy" || error.code === "closed");
+    error instanceof StorageError && ["busy", "closed", "detached"].includes(error.code);
   if (isBusy || isOutOfFiles(error))
     return new AppError("unavailable", "The server is busy. Try again in a moment.", {
       cause: error,

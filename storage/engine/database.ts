@@ -40,6 +40,8 @@ export interface Database extends Queries {
    * from the start when the engine had to give way to another writer, so it has no other effect than its statements.
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
+  /** Throws `detached` when the file of an embedded database is no longer in its place. Absent where there is no file. */
+  readonly assertInPlace?: () => void;
   /** Finishes what is under way, checkpoints and closes. Further calls fail. */
   close(): Promise<void>;
 }
@@ -56,7 +58,7 @@ export interface Transaction extends Queries {
  * `conflict`: a UNIQUE, CHECK or FOREIGN KEY constraint refused the change. `busy`: another process holds the database, or its
  * server does not answer at the moment.
  * `full`: no room left. `readonly`: the files cannot be written. `corrupt`: the file is damaged or no database.
- * `closed`: the database was closed. `failed`: anything else: a bug in the statement, a value that cannot be stored,
+ * `closed`: the database was closed. `detached`: its file was removed or replaced while it was open. `failed`: anything else: a bug in the statement, a value that cannot be stored,
  * or a database that cannot be opened, with a message that says what helps.
  */
 export type StorageErrorCode =
@@ -66,6 +68,7 @@ export type StorageErrorCode =
   | "readonly"
   | "corrupt"
   | "closed"
+  | "detached"
   | "failed";
 
 /** A failed statement. The message is for the log; made from the engine's error code, never from its words. */

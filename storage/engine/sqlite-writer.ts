@@ -30,11 +30,18 @@ type Done = readonly [Member, value: unknown];
 /** How many members share a commit at most: bounds how long the thread is held and how much a failed commit undoes. */
 const MEMBERS_MAX = 256;
 
-/**
- * Queues writes on `connection`, which nobody else writes on.
- * @param onCommit called after each commit, before anybody hears of it
- */
-export function createWriter(connection: Sqlite.Database, onCommit: () => void = ignore): Writer {
+export interface WriterHooks {
+  /** Called after each commit, before its callers are notified. */
+  readonly onCommit?: (() => void) | undefined;
+  /** Called before each batch; throws a `StorageError` to reject all of it. */
+  readonly assertWritable?: (() => void) | undefined;
+}
+
+/** Queues writes on `connection`, which nobody else writes on. */
+export function createWriter(
+  connection: Sqlite.Database,
+  { onCommit = ignore, assertWritable = ignore }: WriterHooks = {},
+): Writer {
   const begin = connection.prepare("BEGIN IMMEDIATE");
   const commit = connection.prepare("COMMIT");
   const rollback = connection.prepare("ROLLBACK");
@@ -87,6 +94,7 @@ export function createWriter(connection: Sqlite.Database, onCommit: () => void =
   /** One statement without BEGIN and COMMIT: SQLite commits it itself. */
   function applyAlone(member: Member): void {
     try {
+      assertWritable();
       const value = member.apply();
       onCommit();
       member.resolve(value);
@@ -97,6 +105,7 @@ export function createWriter(connection: Sqlite.Database, onCommit: () => void =
 
   async function runBatch(): Promise<void> {
     try {
+      assertWritable();
       if (connection.inTransaction) rollback.run();
       begin.run();
     } catch (error) {

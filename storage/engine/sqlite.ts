@@ -4,6 +4,7 @@ import type { MigratableDatabase } from "./migrate.ts";
 import { createRowMemo } from "./row-memo.ts";
 import { createScopes } from "./scope.ts";
 import { connect, foldLog } from "./sqlite-connect.ts";
+import { watchDatabaseFile } from "./database-file.ts";
 import { backupDatabase, findProblems } from "./sqlite-maintenance.ts";
 import { createStatements } from "./sqlite-statements.ts";
 import type { Statements } from "./sqlite-statements.ts";
@@ -55,7 +56,11 @@ export function openSqlite(options: SqliteOptions): SqliteDatabase {
   const { path, clock } = options;
   const { forWriting, forReading } = connect(options, options.busyTimeoutMs ?? BUSY_TIMEOUT_MS);
   const memo = options.isSoleWriter === true ? createRowMemo(clock) : undefined;
-  const writer = createWriter(forWriting, memo?.clear);
+  const file = path === ":memory:" ? undefined : watchDatabaseFile(path);
+  const writer = createWriter(forWriting, {
+    onCommit: memo?.clear,
+    assertWritable: file?.assertInPlace,
+  });
   const writing = createStatements(forWriting);
   const isShared = forReading === forWriting;
   const reading = isShared ? writing : createStatements(forReading);
@@ -80,6 +85,7 @@ export function openSqlite(options: SqliteOptions): SqliteDatabase {
   return {
     dialect: "sqlite",
     path,
+    ...(file === undefined ? {} : { assertInPlace: file.assertInPlace }),
     async get<T extends object>(sql: string, ...values: SqlValue[]) {
       assertUsable();
       if (!mustQueue(sql)) {

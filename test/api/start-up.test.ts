@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, copyFile, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -36,6 +36,58 @@ describe("a home", () => {
     await using daemon = await startTestDaemon({ home });
     expect(daemon.first).toBeUndefined();
   });
+
+  test("whose database is gone is not started anew, and the command that helps is named", async () => {
+    await startOnce();
+    await rm(join(home, "croft.db"));
+    for (const folder of ["keys", "repositories/ann/notes.git", "packages"]) {
+      await rm(join(home, "keys"), { recursive: true, force: true });
+      await mkdir(join(home, folder), { recursive: true, mode: 0o700 });
+      await writeFile(join(home, folder, "left"), "");
+      await expect(start()).rejects.toMatchObject({
+        code: "database_missing",
+        message: expect.stringContaining("croft daemon restore latest"),
+      });
+      await rm(join(home, folder, "left"));
+    }
+    await (await start()).stop();
+  });
+
+  test("whose first start was cut off after its keys were made can be started", async () => {
+    await mkdir(join(home, "keys"), { mode: 0o700 });
+    await writeFile(join(home, ".first-start"), "");
+    await startOnce();
+    await rm(join(home, "croft.db"));
+    await expect(start()).rejects.toMatchObject({ code: "database_missing" });
+  });
+
+  test.each([
+    ["removed", async () => rm(join(home, "croft.db"))],
+    [
+      "replaced",
+      async () => {
+        await copyFile(join(home, "croft.db"), join(home, "other.db"));
+        await rename(join(home, "other.db"), join(home, "croft.db"));
+      },
+    ],
+  ])(
+    "whose database is %s under the daemon is not ready and takes no writes",
+    async (_what, harm) => {
+      await using daemon = await startTestDaemon({ home });
+      const token = daemon.first?.forge.token ?? "";
+      const create = () =>
+        daemon.request("/api/v1/admin/users", {
+          method: "POST",
+          token,
+          json: { username: "mira", email: "mira@example.org", password: "Correct-Horse-7" },
+        });
+      expect((await daemon.request("/readyz")).status).toBe(200);
+      await harm();
+      expect((await daemon.request("/readyz")).status).toBe(503);
+      const refused = await create();
+      expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "1"]);
+    },
+  );
 
   test("that could not be initialised can be initialised later", async () => {
     await expect(initialise(input(), { ...first, username: "-no-name-" })).rejects.toThrow();

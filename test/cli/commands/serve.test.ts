@@ -1,3 +1,4 @@
+import { readFileSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -52,7 +53,7 @@ async function served(
 }
 
 describe("serve", () => {
-  test("of a new home makes it, tells the password once, and stops with 0", async () => {
+  test("of a new home makes it, writes the password to a private file, and stops with 0", async () => {
     await using home = await temporaryHome();
     let first = "";
     const code = await served(
@@ -60,14 +61,19 @@ describe("serve", () => {
       async (system) => {
         const [line = "", ...rest] = system.written.out().split("\n");
         expect(rest).toEqual([""]);
-        const ready = JSON.parse(line) as { urls: string[]; first_start: { password: string } };
+        const ready = JSON.parse(line) as {
+          urls: string[];
+          first_start: { password: null; password_file: string };
+        };
         expect(ready).toMatchObject({
           event: "ready",
           pid: process.pid,
           first_start: { home: home.path },
         });
         expect(ready.urls[0]).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
-        first = ready.first_start.password;
+        const file = ready.first_start.password_file;
+        expect([ready.first_start.password, statSync(file).mode & 0o777]).toEqual([null, 0o600]);
+        first = readFileSync(file, "utf8").trim();
         const who = await runCli(["whoami", "--json"], { home: home.path });
         expect(who.json()).toMatchObject({ url: ready.urls[0], forge: { is_admin: true } });
         const second = await runCli(["serve", "--port", "0", "--json"], { home: home.path });

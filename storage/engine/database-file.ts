@@ -1,0 +1,30 @@
+import { statSync } from "node:fs";
+import { StorageError } from "./database.ts";
+
+/** Checks that the file of an open database is still the one at its path. */
+export interface DatabaseFile {
+  /** Throws `StorageError` `detached` when the file was removed or replaced: what is written to it would be lost. */
+  assertInPlace(): void;
+}
+
+/**
+ * Remembers the file at `path`, by its device and inode. A process keeps an open file after its name is gone, and SQLite
+ * goes on writing to it without an error.
+ */
+export function watchDatabaseFile(path: string): DatabaseFile {
+  const opened = identify(path);
+  return {
+    assertInPlace() {
+      if (identify(path) !== opened)
+        throw new StorageError(
+          "detached",
+          `${path} was removed or replaced while it was open: stop the daemon, then restore a copy with \`croft daemon restore\``,
+        );
+    },
+  };
+}
+
+function identify(path: string): string | undefined {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return found === undefined ? undefined : `${found.dev}:${found.ino}`;
+}
