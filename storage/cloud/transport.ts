@@ -95,6 +95,8 @@ export function createTransport(dispatcher: Dispatcher, slowest: Pace = SLOWEST)
           headers: { "accept-encoding": "identity", ...headers },
           body: body ?? null,
           signal: AbortSignal.any([signal, late.signal]),
+          // undici closes the connection after HEAD by default: two connections for each small file that is uploaded.
+          reset: false,
           headersTimeout: headTimeoutMs,
           bodyTimeout: IDLE_TIMEOUT_MS,
         });

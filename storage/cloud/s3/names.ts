@@ -21,14 +21,18 @@ export function toPlace(store: Store, parent: string, name: string): Place | Fai
   return { id: childOf(parent, name), name, parent, key: parentPrefix + name, parentPrefix };
 }
 
-/** Looks whether a name is free and its folder there. */
+/**
+ * Checks that a name is free and its folder exists. With `isGuarded`, no file of the name is looked for: the request that
+ * follows carries the condition.
+ */
 export async function refusePlace(
   store: Store,
   place: Place,
   signal: AbortSignal,
+  isGuarded = false,
 ): Promise<Failure | undefined> {
   const [file, folder, parent] = await Promise.all([
-    findObject(store, place.key, signal),
+    isGuarded ? undefined : findObject(store, place.key, signal),
     hasKeys(store, `${place.key}/`, signal),
     place.parent === "" ? true : hasKeys(store, place.parentPrefix, signal),
   ]);

@@ -84,8 +84,7 @@ function toPartBytes(store: Store, size: number | undefined): number | undefined
 
 function putWhole(store: Store, { to, contentType, signal }: Upload, body: Buffer) {
   return store.deps.turns.inTurn([turnOf(store, to.key)], async (): Promise<Changed | Failure> => {
-    // Where the server compares, it has the last word on the name; elsewhere this look is all there is.
-    const refusal = await refusePlace(store, to, signal);
+    const refusal = await refusePlace(store, to, signal, store.findings.guards.put);
     if (refusal !== undefined) return refusal;
     const type = toContentType(contentType, to.name);
     const send = () => putNew(store, { key: to.key, body, contentType: type, signal });
