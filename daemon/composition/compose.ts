@@ -46,7 +46,7 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
     ...deps,
     publishOrganization: forge.hooks.publisher.organizationCreated,
   });
-  const vault = await openVault({ ...deps, accounts: people.vault });
+  const vault = await openVault({ ...deps, accounts: people.vault, objects: objects.store });
   queue.register(people.mailer.job);
   const cron = createCronTasks({
     db,
@@ -55,7 +55,9 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
     log,
     timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
     tasks: scheduledTasks({
-      packages: forge.packages,
+      objects: objects.store,
+      documents: vault.documents,
+      log,
       auditExports: vault.dailyExports,
       db,
       directory,

@@ -3,11 +3,17 @@ import type { SqliteDatabase } from "../../storage/engine/sqlite.ts";
 import type { ByteCache } from "../../storage/cache/byte-cache.ts";
 import type { DataDirectory } from "../../storage/data-directory.ts";
 import type { Git } from "../../storage/git/git.ts";
+import type { ObjectStore } from "../../storage/objects/object-store.ts";
+import { isObjectInUse } from "../../storage/tables/forge/packages/packages.ts";
+import { isDocumentObjectInUse } from "../../storage/tables/vault/documents/documents.ts";
 import { backUpDatabase } from "../../storage/engine/rotating-backup.ts";
 import { deleteDeadJobs } from "../../storage/tables/common/jobs.ts";
 import { analyseTables } from "../../storage/tables/common/statistics.ts";
 import type { ForgeRepository } from "../../storage/tables/forge/repositories/repositories.ts";
 import type { CronTask } from "../forge/cron/cron.ts";
+import type { Log } from "../utilities/logging.ts";
+import type { Documents } from "../vault/documents/documents.service.ts";
+import type { DocumentUploads } from "../vault/documents/uploads.service.ts";
 import { createRepositoryCare } from "../forge/repositories/maintenance.ts";
 
 /** What scheduled tasks work on. */
@@ -21,7 +27,12 @@ export interface TaskSurroundings {
   readonly hookLog: { prune(before: number): Promise<number> };
   readonly cache: Pick<ByteCache, "reconcile">;
   readonly auditExports: { writeMissing(signal: AbortSignal): Promise<unknown> };
-  readonly packages: { cleanUp(signal: AbortSignal): Promise<unknown> };
+  readonly objects: Pick<ObjectStore, "sweep">;
+  readonly documents: {
+    readonly documents: Pick<Documents, "reconcile">;
+    readonly uploads: Pick<DocumentUploads, "deleteExpired">;
+  };
+  readonly log: Pick<Log, "warn">;
   readonly git: Git;
   /** The folder of a repository's files. Refuses when they are gone. */
   readonly locate: (repository: ForgeRepository) => Promise<string>;
@@ -31,14 +42,16 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const DEAD_JOBS_KEPT_MS = 30 * DAY_MS;
 const DELIVERIES_KEPT_MS = 7 * DAY_MS;
+/** An object without references may belong to an upload that is not recorded yet; after this long it does not. */
+const UNREFERENCED_KEPT_MS = DAY_MS;
 const BACKUPS_KEPT = 7;
 /** Git goes through every repository, one after the other. */
 const ALL_REPOSITORIES_MS = 12 * HOUR_MS;
 
 /** Everything that the daemon does by the clock, in the order in which it is listed. A new task is one more entry. */
 export function scheduledTasks(around: TaskSurroundings): readonly CronTask[] {
-  const { db, directory, clock, limiter, sessions, hookLog, cache, packages, auditExports } =
-    around;
+  const { db, directory, clock, limiter, sessions, hookLog, cache, auditExports } = around;
+  const { objects, documents, log } = around;
   const care = createRepositoryCare(around);
   return [
     {
@@ -68,7 +81,27 @@ export function scheduledTasks(around: TaskSurroundings): readonly CronTask[] {
       name: "cleanup_packages",
       schedule: "@midnight",
       atStart: true,
-      run: async (signal) => void (await packages.cleanUp(signal)),
+      run: async (signal) => {
+        await documents.uploads.deleteExpired();
+        await objects.sweep({
+          before: clock() - UNREFERENCED_KEPT_MS,
+          isInUse: async (sha256) =>
+            (await isObjectInUse(db, sha256)) || (await isDocumentObjectInUse(db, sha256)),
+          signal,
+        });
+      },
+    },
+    {
+      name: "reconcile_documents",
+      schedule: "@midnight",
+      atStart: true,
+      run: async (signal) => {
+        const { correctedUsers, withoutBytes } = await documents.documents.reconcile(signal);
+        if (correctedUsers.length > 0)
+          log.warn({ users: correctedUsers }, "corrected quota bookings that did not match");
+        if (withoutBytes.length > 0)
+          log.warn({ documents: withoutBytes }, "documents without bytes in the object store");
+      },
     },
     {
       name: "delete_expired_sessions",

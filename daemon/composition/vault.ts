@@ -3,6 +3,7 @@ import { stat } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Agent } from "undici";
 import { createByteCache, type ByteCache } from "../../storage/cache/byte-cache.ts";
+import type { ObjectStore } from "../../storage/objects/object-store.ts";
 import type { ServerSettings } from "../../storage/cloud/provider.ts";
 import { cloudProviderTypes } from "../../storage/cloud/registry.ts";
 import { createTurns } from "../../storage/cloud/turns.ts";
@@ -21,6 +22,7 @@ import { adminRoutes } from "../vault/admin/admin.routes.ts";
 import { createVaultAdministration } from "../vault/admin/admin.ts";
 import { createDailyExports, type DailyExports } from "../vault/admin/daily-exports.ts";
 import { cloudRoutes, createCloud } from "../vault/cloud/cloud.ts";
+import { createVaultDocuments, type VaultDocuments } from "../vault/documents/documents.ts";
 import type { ServiceDeps } from "./accounts.ts";
 
 /** Memory for small cached files. */
@@ -33,6 +35,7 @@ export interface Vault {
   readonly routes: readonly Route[];
   readonly cache: ByteCache;
   readonly dailyExports: DailyExports;
+  readonly documents: VaultDocuments;
   /** Starts background work: reconciles index and files of the byte cache. */
   start(): void;
   close(): Promise<void>;
@@ -40,6 +43,7 @@ export interface Vault {
 
 export interface VaultDeps extends ServiceDeps {
   readonly accounts: VaultAccounts;
+  readonly objects: ObjectStore;
 }
 
 /** Opens the byte cache and wires up the vault's services on it. */
@@ -111,9 +115,25 @@ export async function openVault(deps: VaultDeps): Promise<Vault> {
     localFolders: cloud.localFolders,
     settings,
   });
+  const documents = createVaultDocuments({
+    db,
+    clock,
+    randomBytes,
+    newId: deps.newId,
+    store: deps.objects,
+    uploadBytesMax: settings.maxUploadBytes,
+    enqueue: queue.enqueue,
+    publicUrl: addresses.publicUrl,
+  });
   queue.register(accounts.resetMails.job);
   return {
-    routes: [...accountRoutes(accounts), ...adminRoutes(administration), ...cloudRoutes(cloud)],
+    routes: [
+      ...accountRoutes(accounts),
+      ...adminRoutes(administration),
+      ...cloudRoutes(cloud),
+      ...documents.routes,
+    ],
+    documents,
     cache,
     dailyExports,
     start: () => {

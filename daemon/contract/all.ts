@@ -32,6 +32,7 @@ import { vaultAdminEndpoints } from "./vault/admin.ts";
 import { accountEndpoints } from "./vault/auth.ts";
 import { cloudConnectionEndpoints } from "./vault/cloud/connections.ts";
 import { cloudItemEndpoints } from "./vault/cloud/items.ts";
+import { documentEndpoints } from "./vault/documents.ts";
 
 /** Every operation that the daemon serves, in the order of the documents. Tests, OpenAPI and the command line read it. */
 export const allEndpoints: readonly AnyEndpoint[] = [
@@ -68,4 +69,5 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...vaultAdminEndpoints,
   ...cloudConnectionEndpoints,
   ...cloudItemEndpoints,
+  ...documentEndpoints,
 ];

@@ -34,7 +34,8 @@ export type Gate =
   | { readonly who: "forge_basic"; readonly scope: "user" }
   | { readonly who: "vault_account" }
   | { readonly who: "vault_user" }
-  | { readonly who: "vault_administrator" };
+  | { readonly who: "vault_administrator" }
+  | { readonly who: "vault_upload_address" };
 
 export const anyone = { who: "anyone" } as const satisfies Gate;
 /** Open to strangers, but a token needs the scope. */
@@ -52,6 +53,7 @@ export const forgeUser = <S extends ScopeCategory>(scope: S) =>
   ({ who: "forge_user", scope }) as const satisfies Gate;
 export const vaultAccount = { who: "vault_account" } as const satisfies Gate;
 export const vaultUser = { who: "vault_user" } as const satisfies Gate;
+export const uploadAddress = { who: "vault_upload_address" } as const satisfies Gate;
 export const vaultAdministrator = { who: "vault_administrator" } as const satisfies Gate;
 
 /**
@@ -200,6 +202,16 @@ export type AnswerOf<E extends AnyEndpoint> = {
   [S in keyof E["replies"] & number]: { status: S; body: ReplyBody<E["replies"][S]> };
 }[keyof E["replies"] & number];
 
+<<<<<<< HEAD
+=======
+/** Which API an endpoint belongs to, by its prefix. */
+export function apiOf(declared: { readonly path: string }): "forge" | "vault" {
+  return /^\/api\/(?:auth|cloud|documents|shares|topics|search|admin)(?:\/|$)/.test(declared.path)
+    ? "vault"
+    : "forge";
+}
+
+>>>>>>> 3f1389c (vault: documents with upload addresses, quota and content)
 /** The JSON schema of a reply, or undefined when it carries bytes, text or nothing. */
 export function schemaOf(reply: Reply | undefined): z.ZodType | undefined {
   return reply === undefined || "kind" in reply ? undefined : reply;

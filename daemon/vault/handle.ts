@@ -3,7 +3,9 @@ import type { Route, RouteAnswer, RouteInput } from "../http/handle.ts";
 import type { VaultCaller } from "./caller.ts";
 
 type CallerOf<E extends AnyEndpoint> =
-  GateOf<E> extends { who: "anyone" } ? VaultCaller | undefined : VaultCaller;
+  GateOf<E> extends { who: "anyone" | "vault_upload_address" }
+    ? VaultCaller | undefined
+    : VaultCaller;
 
 /** Joins a vault endpoint to its handler; the caller is typed by the endpoint's gate. */
 export function handle<E extends AnyEndpoint>(

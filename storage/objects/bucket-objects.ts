@@ -192,6 +192,12 @@ export function createBucketObjects(deps: BucketObjectsDeps): BucketObjects {
         await rm(path, { force: true });
       }),
 
+    async has(sha256, size) {
+      const copy = await openCopy(sha256, size);
+      copy?.stream.destroy();
+      return copy !== undefined;
+    },
+
     open: createVerifiedOpen({ openCopy, quarantine, onDamaged: deps.onDamaged, clock }),
 
     async sweep({ before, isInUse, signal: until }) {

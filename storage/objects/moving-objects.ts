@@ -14,6 +14,8 @@ export function createMovingObjects(from: FileObjects, to: ObjectStore): ObjectS
       // In this order: a file is removed only after its bytes are in the other store.
       (await from.open(sha256, size, range)) ?? to.open(sha256, size, range),
 
+    has: async (sha256, size) => (await from.has(sha256, size)) || to.has(sha256, size),
+
     async sweep(options) {
       const swept = await from.sweep(options);
       for await (const { sha256, size } of from.list()) {

@@ -50,6 +50,8 @@ export interface ObjectStore {
     size: number,
     range?: { readonly start: number; readonly end: number },
   ): Promise<Readable | undefined>;
+  /** Whether an object of this size exists. Its bytes are not read. */
+  has(sha256: string, size: number): Promise<boolean>;
   /** Removes the objects that were written before a moment (epoch milliseconds) and that nobody uses. */
   sweep(options: {
     readonly before: number;
@@ -130,6 +132,12 @@ export function createObjectStore(deps: ObjectStoreDeps): FileObjects {
         // A sweep that has just found the old file unused must not remove the new one.
         withLock(sha256, () => place(path, pathOf(sha256))),
       ),
+
+    async has(sha256, size) {
+      const copy = await openCopy(sha256, size);
+      copy?.stream.destroy();
+      return copy !== undefined;
+    },
 
     open: createVerifiedOpen({ openCopy, quarantine, onDamaged, clock }),
 

@@ -2,7 +2,6 @@
 // this folder. versions.ts records versions and their files.
 import type { ObjectStore } from "../../../storage/objects/object-store.ts";
 import type { Database } from "../../../storage/engine/database.ts";
-import { isObjectInUse } from "../../../storage/tables/forge/packages/packages.ts";
 import type { Route } from "../../http/handle.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { PackageEvents } from "./events.ts";
@@ -30,12 +29,7 @@ export interface ForgePackages {
   readonly routes: readonly Route[];
   /** Below `/api/packages`. */
   readonly registryRoutes: readonly Route[];
-  /** Removes bytes that no package refers to and that are older than a day; what it freed. For a scheduled task. */
-  cleanUp(signal?: AbortSignal): Promise<{ readonly objects: number; readonly bytes: number }>;
 }
-
-/** What nobody refers to may be on its way in; after this long it is not. */
-const UNREFERENCED_KEPT_MS = 24 * 3_600_000;
 
 export function createForgePackages(deps: ForgePackagesDeps): ForgePackages {
   const { db, store, urls, clock } = deps;
@@ -45,12 +39,5 @@ export function createForgePackages(deps: ForgePackagesDeps): ForgePackages {
       ...genericPackageRoutes(createGenericPackages(deps)),
       ...npmRoutes({ npm: createNpmRegistry(deps), urls, clock }),
     ],
-
-    cleanUp: (signal) =>
-      store.sweep({
-        before: clock() - UNREFERENCED_KEPT_MS,
-        isInUse: (sha256) => isObjectInUse(db, sha256),
-        ...(signal === undefined ? {} : { signal }),
-      }),
   };
 }

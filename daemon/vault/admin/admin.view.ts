@@ -76,12 +76,17 @@ export function toDailyExport({ day, sizeBytes }: DailyExport): z.output<typeof 
   return { date: day, size_bytes: sizeBytes };
 }
 
-/** The overview. Documents have no routes yet, so there are none in any state. */
+/** The overview. */
 export function toOverview(found: Awaited<ReturnType<Overview["view"]>>) {
   return {
     user_count: found.users,
     total_storage_bytes: found.storageBytes,
-    doc_status: { pending: 0, processing: 0, ready: 0, classification_failed: 0 },
+    doc_status: {
+      pending: found.documents.get("pending") ?? 0,
+      processing: found.documents.get("processing") ?? 0,
+      ready: found.documents.get("ready") ?? 0,
+      classification_failed: found.documents.get("classification_failed") ?? 0,
+    },
     recent_audit: found.records.map(toAuditEntry),
   };
 }

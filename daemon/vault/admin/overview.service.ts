@@ -1,5 +1,9 @@
 import type { Queries } from "../../../storage/engine/database.ts";
 import { type AuditRecord, listAudit } from "../../../storage/tables/vault/audit.ts";
+import {
+  countDocumentsByStatus,
+  type DocumentStatus,
+} from "../../../storage/tables/vault/documents/documents.ts";
 import { sumUsedBytes } from "../../../storage/tables/vault/quotas.ts";
 import { countVaultUsers } from "../../../storage/tables/vault/users.ts";
 
@@ -9,6 +13,8 @@ export interface Overview {
     readonly users: number;
     /** In the vault's own object storage. */
     readonly storageBytes: number;
+    /** Documents by status; absent states have none. */
+    readonly documents: ReadonlyMap<DocumentStatus, number>;
     /** The newest ten. */
     readonly records: readonly AuditRecord[];
   }>;
@@ -19,12 +25,13 @@ const RECORDS = 10;
 export function createOverview({ db }: { readonly db: Queries }): Overview {
   return {
     async view() {
-      const [users, storageBytes, { records }] = await Promise.all([
+      const [users, storageBytes, documents, { records }] = await Promise.all([
         countVaultUsers(db),
         sumUsedBytes(db),
+        countDocumentsByStatus(db),
         listAudit(db, {}, { limit: RECORDS, offset: 0 }),
       ]);
-      return { users, storageBytes, records };
+      return { users, storageBytes, documents, records };
     },
   };
 }

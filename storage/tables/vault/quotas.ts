@@ -36,6 +36,39 @@ export async function sumUsedBytes(db: Queries): Promise<number> {
   return Number(row?.total ?? 0);
 }
 
+/** Books bytes when they fit into the limit. False when they do not, or when there is no such row. */
+export async function bookBytes(tx: Transaction, userId: string, bytes: number): Promise<boolean> {
+  const { changes } = await tx.run(
+    "UPDATE vault_quotas SET used_bytes = used_bytes + ? WHERE user_id = ? AND used_bytes + ? <= limit_bytes",
+    bytes,
+    userId,
+    bytes,
+  );
+  return changes > 0;
+}
+
+/** Gives booked bytes back; never below zero. */
+export async function releaseBytes(tx: Transaction, userId: string, bytes: number): Promise<void> {
+  await tx.run(
+    `UPDATE vault_quotas SET used_bytes = CASE WHEN used_bytes > ? THEN used_bytes - ? ELSE 0 END
+     WHERE user_id = ?`,
+    bytes,
+    bytes,
+    userId,
+  );
+}
+
+/** Sets every quota to the sum of the user's documents; returns the users whose booking was wrong. */
+export async function correctUsedBytes(tx: Transaction): Promise<string[]> {
+  const rows = await tx.all<{ user_id: string }>(
+    `UPDATE vault_quotas SET used_bytes = ${SUM_OF_DOCUMENTS} WHERE used_bytes <> ${SUM_OF_DOCUMENTS} RETURNING user_id`,
+  );
+  return rows.map((row) => row.user_id);
+}
+
+const SUM_OF_DOCUMENTS = `(SELECT CAST(COALESCE(sum(size_bytes), 0) AS BIGINT) FROM vault_documents
+  WHERE vault_documents.user_id = vault_quotas.user_id AND storage_backend = 'internal')`;
+
 /** Sets the limit, below what is used too: then nothing more fits in. False when there is no such row. */
 export async function setQuotaLimit(
   tx: Transaction,

@@ -11,6 +11,8 @@ import { toDataDirectory } from "../../../../storage/data-directory.ts";
 import { openSqlite, type SqliteDatabase } from "../../../../storage/engine/sqlite.ts";
 import { createGit } from "../../../../storage/git/git.ts";
 import { countJobs } from "../../../../storage/tables/common/jobs.ts";
+import { insertDocument } from "../../../../storage/tables/vault/documents/documents.ts";
+import { insertVaultUser } from "../../../../storage/tables/vault/users.ts";
 import { openTestDatabase } from "../../../support/storage/database.ts";
 
 const DAY = 86_400_000;
@@ -41,6 +43,9 @@ const log: Log = {
 };
 
 const clock = () => now;
+const DOCUMENT_OBJECT = "d".repeat(64);
+let inUse: boolean | undefined;
+
 const tasks = (told: string[] = []) => {
   const list = scheduledTasks({
     db,
@@ -53,7 +58,23 @@ const tasks = (told: string[] = []) => {
     },
     cache: { reconcile: async () => void told.push("cache") },
     auditExports: { writeMissing: async () => told.push("exports") },
-    packages: { cleanUp: async () => void told.push("packages") },
+    objects: {
+      sweep: async ({ before, isInUse }) => {
+        told.push(`objects before ${new Date(before).toISOString()}`);
+        inUse = await isInUse(DOCUMENT_OBJECT);
+        return { objects: 0, bytes: 0 };
+      },
+    },
+    documents: {
+      documents: {
+        reconcile: async () => {
+          told.push("documents");
+          return { correctedUsers: [], withoutBytes: [] };
+        },
+      },
+      uploads: { deleteExpired: async () => told.push("uploads") },
+    },
+    log,
     git: createGit({ searchPath: "" }),
     locate: async () => home,
   });
@@ -91,19 +112,51 @@ test("ended windows and jobs that have long been dead are deleted, others stay",
   expect((await countJobs(db)).dead).toBe(1);
 });
 
-test("sessions, deliveries of a week, packages and the byte cache are seen to", async () => {
+test("sessions, deliveries of a week, documents, unused objects and the byte cache are tidied", async () => {
   const told: string[] = [];
   const { run } = tasks(told);
   await run("delete_expired_sessions");
   await run("cleanup_hook_task_table");
   await run("cleanup_packages");
+  await run("reconcile_documents");
   await run("reconcile_byte_cache");
   expect(told).toEqual([
     "sessions",
     "deliveries before 2026-02-22T12:00:00.000Z",
-    "packages",
+    "uploads",
+    `objects before ${new Date(now - DAY).toISOString()}`,
+    "documents",
     "cache",
   ]);
+});
+
+test("the sweep of objects leaves the object of a document alone", async () => {
+  const { run } = tasks();
+  await run("cleanup_packages");
+  expect(inUse).toBe(false);
+  await db.transaction(async (tx) => {
+    await insertVaultUser(tx, {
+      id: "u1",
+      handle: "mira",
+      email: "mira@example.org",
+      passwordHash: "",
+      role: "user",
+      passwordMustChange: false,
+    });
+    await insertDocument(tx, {
+      id: "d1",
+      userId: "u1",
+      filename: "a.txt",
+      contentType: "text/plain",
+      sizeBytes: 1,
+      sha256: DOCUMENT_OBJECT,
+      storageBackend: "internal",
+      connectionId: undefined,
+      providerItemId: undefined,
+    });
+  });
+  await run("cleanup_packages");
+  expect(inUse).toBe(true);
 });
 
 test("backups are whole databases, the seven newest are kept, other files are left alone", async () => {

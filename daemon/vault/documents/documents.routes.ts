@@ -1,0 +1,72 @@
+import {
+  classifyDocument,
+  confirmUpload,
+  createUploadAddress,
+  deleteDocument,
+  getDocument,
+  getDocumentContent,
+  listDocuments,
+  putUpload,
+  updateDocument,
+  uploadDocument,
+} from "../../contract/vault/documents.ts";
+import type { Route } from "../../http/handle.ts";
+import { handle } from "../handle.ts";
+import { toPageRequest } from "../page.ts";
+import type { Documents } from "./documents.service.ts";
+import {
+  readUploadForm,
+  toContentAnswer,
+  toDocumentPage,
+  toDocumentReply,
+  toUploadAddressReply,
+} from "./documents.view.ts";
+import type { DocumentUploads } from "./uploads.service.ts";
+
+export interface DocumentRoutesDeps {
+  readonly documents: Documents;
+  readonly uploads: DocumentUploads;
+  /** Base of every link, without a trailing slash. */
+  readonly publicUrl: () => string;
+}
+
+/** Routes of `/api/documents`. */
+export const documentRoutes = ({ documents, uploads, publicUrl }: DocumentRoutesDeps): Route[] => [
+  handle(createUploadAddress, async ({ caller, body }) =>
+    toUploadAddressReply(await uploads.createAddress(caller, body), publicUrl()),
+  ),
+  handle(putUpload, async ({ params, body, request: { headers } }) => {
+    await uploads.receive(params.ticket, { headers, stream: body });
+    return { status: 204 };
+  }),
+  handle(confirmUpload, async ({ caller, params }) =>
+    toDocumentReply(200, await uploads.confirm(caller, params.document_id)),
+  ),
+  handle(uploadDocument, async ({ caller, body }) =>
+    toDocumentReply(201, await uploads.upload(caller, readUploadForm(body))),
+  ),
+  handle(listDocuments, async ({ caller, query }) => {
+    const page = toPageRequest(query);
+    return toDocumentPage(await documents.list(caller, query, page), page);
+  }),
+  handle(getDocument, async ({ caller, params }) =>
+    toDocumentReply(200, await documents.find(caller, params.document_id)),
+  ),
+  handle(updateDocument, async ({ caller, params, body }) =>
+    toDocumentReply(200, await documents.update(caller, params.document_id, body)),
+  ),
+  handle(deleteDocument, async ({ caller, params }) => {
+    await documents.remove(caller, params.document_id);
+    return { status: 200, body: { success: true } } as const;
+  }),
+  handle(classifyDocument, async ({ caller, params }) => {
+    await documents.classify(caller, params.document_id);
+    return {
+      status: 202,
+      body: { document_id: params.document_id, status: "processing" },
+    } as const;
+  }),
+  handle(getDocumentContent, async ({ caller, params, query }) =>
+    toContentAnswer(await documents.content(caller, params.document_id), query.disposition),
+  ),
+];

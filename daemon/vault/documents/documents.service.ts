@@ -1,0 +1,208 @@
+import type { Readable } from "node:stream";
+import type { Database, Transaction } from "../../../storage/engine/database.ts";
+import type { ObjectStore } from "../../../storage/objects/object-store.ts";
+import { insertAudit } from "../../../storage/tables/vault/audit.ts";
+import {
+  deleteDocument,
+  type DocumentSort,
+  type DocumentStatus,
+  findDocument,
+  findDocumentText,
+  listDocuments,
+  listStoredObjects,
+  listTopicsOfDocuments,
+  renameDocument,
+  setDocumentStatus,
+  type VaultDocument,
+} from "../../../storage/tables/vault/documents/documents.ts";
+import { correctUsedBytes, releaseBytes } from "../../../storage/tables/vault/quotas.ts";
+import { AppError } from "../../errors.ts";
+import type { VaultCaller } from "../caller.ts";
+import type { PageRequest } from "../page.ts";
+
+/** A document with what its view shows besides the row. */
+export interface DocumentDetail {
+  readonly document: VaultDocument;
+  /** Names of its topics, sorted. */
+  readonly topics: readonly string[];
+  /** Undefined in lists, and until it was extracted. */
+  readonly extractedText?: string | undefined;
+}
+
+/** The bytes of a document. */
+export interface DocumentContent {
+  readonly document: VaultDocument;
+  /** Opens the part from `start` to `end`, both included. Refuses with `unavailable` when the bytes are missing or damaged. */
+  open(range?: { readonly start: number; readonly end: number }): Promise<Readable>;
+}
+
+/** A user's documents. Another user's documents are `not_found`, like missing ones. */
+export interface Documents {
+  list(
+    caller: VaultCaller,
+    query: {
+      readonly sort: DocumentSort;
+      readonly order?: "asc" | "desc" | undefined;
+      readonly topic?: string | undefined;
+      readonly status?: DocumentStatus | undefined;
+    },
+    page: PageRequest,
+  ): Promise<{ readonly details: readonly DocumentDetail[]; readonly total: number }>;
+  /** Adds topics and text to a document. */
+  toDetail(document: VaultDocument): Promise<DocumentDetail>;
+  /** Returns the caller's own document. */
+  find(caller: VaultCaller, id: string): Promise<DocumentDetail>;
+  update(
+    caller: VaultCaller,
+    id: string,
+    changes: { readonly filename?: string | undefined },
+  ): Promise<DocumentDetail>;
+  /** Deletes a document and gives its bytes back to the quota. */
+  remove(caller: VaultCaller, id: string): Promise<void>;
+  /** Marks a document as `processing` and enqueues extraction and classification. */
+  classify(caller: VaultCaller, id: string): Promise<void>;
+  content(caller: VaultCaller, id: string): Promise<DocumentContent>;
+  /** Sets wrong quota bookings right and reports documents whose bytes are missing. For a scheduled task. */
+  reconcile(signal: AbortSignal): Promise<ReconcileReport>;
+}
+
+/** What a reconciliation found. */
+export interface ReconcileReport {
+  /** Users whose booked bytes were not the sum of their documents. */
+  readonly correctedUsers: readonly string[];
+  /** Documents whose object is missing. */
+  readonly withoutBytes: readonly string[];
+}
+
+export interface DocumentsDeps {
+  readonly db: Database;
+  readonly store: ObjectStore;
+  /** Starts extraction and classification once the transaction commits. */
+  readonly enqueueProcessing: (tx: Transaction, document: VaultDocument) => Promise<void>;
+}
+
+const RECONCILE_BATCH = 500;
+
+export function createDocuments(deps: DocumentsDeps): Documents {
+  const { db, store } = deps;
+
+  return {
+    async list(caller, { sort, order, topic, status }, { page, perPage }) {
+      const { documents, total } = await listDocuments(
+        db,
+        { userId: caller.userId, status, topicKey: topic && toTopicKey(topic) },
+        {
+          sort,
+          descending: (order ?? (sort === "created_at" ? "desc" : "asc")) === "desc",
+          limit: perPage,
+          offset: (page - 1) * perPage,
+        },
+      );
+      return { details: await withTopics(documents), total };
+    },
+
+    find: async (caller, id) => toDetail(await getOwn(caller, id)),
+    toDetail,
+
+    async update(caller, id, { filename }) {
+      await getOwn(caller, id);
+      await db.transaction(async (tx) => {
+        if (filename !== undefined && !(await renameDocument(tx, id, filename)))
+          throw documentNotFound();
+      });
+      return toDetail(await getOwn(caller, id));
+    },
+
+    async remove(caller, id) {
+      const document = await getOwn(caller, id);
+      await db.transaction(async (tx) => {
+        if (!(await deleteDocument(tx, id))) throw documentNotFound();
+        if (document.storageBackend === "internal")
+          await releaseBytes(tx, document.userId, document.sizeBytes);
+        await insertAudit(tx, {
+          eventType: "document.deleted",
+          userId: caller.userId,
+          actorId: caller.userId,
+          resourceId: id,
+          ipAddress: caller.address,
+          metadata: { filename: document.filename, size_bytes: document.sizeBytes },
+        });
+      });
+    },
+
+    async classify(caller, id) {
+      const document = await getOwn(caller, id);
+      await db.transaction(async (tx) => {
+        if (!(await setDocumentStatus(tx, id, "processing"))) throw documentNotFound();
+        await deps.enqueueProcessing(tx, document);
+      });
+    },
+
+    async content(caller, id) {
+      const document = await getOwn(caller, id);
+      return {
+        document,
+        async open(range) {
+          const opened = await store.open(document.sha256, document.sizeBytes, range);
+          if (opened === undefined)
+            throw new AppError(
+              "unavailable",
+              "The bytes of this document are missing or damaged on the server.",
+            );
+          return opened;
+        },
+      };
+    },
+
+    async reconcile(signal) {
+      const correctedUsers = await db.transaction(correctUsedBytes);
+      const withoutBytes: string[] = [];
+      let afterId = "";
+      for (;;) {
+        const batch = await listStoredObjects(db, afterId, RECONCILE_BATCH);
+        for (const { id, sha256, sizeBytes } of batch) {
+          signal.throwIfAborted();
+          if (!(await store.has(sha256, sizeBytes)) && (await findDocument(db, id)) !== undefined)
+            withoutBytes.push(id);
+        }
+        const last = batch.at(-1);
+        if (last === undefined) return { correctedUsers, withoutBytes };
+        afterId = last.id;
+      }
+    },
+  };
+
+  async function getOwn(caller: VaultCaller, id: string): Promise<VaultDocument> {
+    const document = await findDocument(db, id);
+    if (document?.userId !== caller.userId) throw documentNotFound();
+    return document;
+  }
+
+  async function toDetail(document: VaultDocument): Promise<DocumentDetail> {
+    const topics = await listTopicsOfDocuments(db, [document.id]);
+    const extractedText = await findDocumentText(db, document.id);
+    return { document, topics: topics.get(document.id) ?? [], extractedText };
+  }
+
+  async function withTopics(documents: readonly VaultDocument[]): Promise<DocumentDetail[]> {
+    const topics = await listTopicsOfDocuments(
+      db,
+      documents.map(({ id }) => id),
+    );
+    return documents.map((document) => ({ document, topics: topics.get(document.id) ?? [] }));
+  }
+}
+
+/** The key by which topics are compared: without case and accents. */
+export function toTopicKey(name: string): string {
+  return name
+    .normalize("NFKD")
+    .replace(/\p{M}+/gu, "")
+    .toLowerCase()
+    .trim();
+}
+
+/** The refusal of a document that is missing or another user's. */
+export function documentNotFound(): AppError {
+  return new AppError("not_found", "Document not found");
+}

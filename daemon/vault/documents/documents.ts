@@ -1,0 +1,44 @@
+// daemon/vault/documents: files that users keep in the vault, with upload addresses, topics, shares and search.
+import type { Transaction } from "../../../storage/engine/database.ts";
+import type { VaultDocument } from "../../../storage/tables/vault/documents/documents.ts";
+import type { Route } from "../../http/handle.ts";
+import type { Enqueue } from "../../jobs/queue.ts";
+import { documentRoutes } from "./documents.routes.ts";
+import { createDocuments, type Documents, type DocumentsDeps } from "./documents.service.ts";
+import {
+  createDocumentUploads,
+  type DocumentUploads,
+  type DocumentUploadsDeps,
+} from "./uploads.service.ts";
+
+/** The documents of the vault. */
+export interface VaultDocuments {
+  readonly routes: readonly Route[];
+  readonly documents: Documents;
+  readonly uploads: DocumentUploads;
+}
+
+export type VaultDocumentsDeps = Omit<
+  DocumentsDeps & DocumentUploadsDeps,
+  "enqueueProcessing" | "documents"
+> & {
+  readonly enqueue: Enqueue;
+  /** Base of every link, without a trailing slash. */
+  readonly publicUrl: () => string;
+};
+
+/** The job that extracts a document's text and classifies it; its payload is `{ document_id }`. */
+export const PROCESS_JOB = "vault.documents.process";
+
+export function createVaultDocuments(deps: VaultDocumentsDeps): VaultDocuments {
+  const enqueueProcessing = async (tx: Transaction, { id }: VaultDocument) => {
+    await deps.enqueue(tx, { kind: PROCESS_JOB, key: id, payload: { document_id: id } });
+  };
+  const documents = createDocuments({ ...deps, enqueueProcessing });
+  const uploads = createDocumentUploads({ ...deps, enqueueProcessing, documents });
+  return {
+    routes: documentRoutes({ documents, uploads, publicUrl: deps.publicUrl }),
+    documents,
+    uploads,
+  };
+}

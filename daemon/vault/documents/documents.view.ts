@@ -1,0 +1,114 @@
+import { filename as filenameSchema } from "../../contract/vault/documents.ts";
+import type { BytesAnswer, MultipartForm } from "../../http/handle.ts";
+import { toTime } from "../accounts/accounts.view.ts";
+import { toContentDisposition } from "../cloud/bytes/content-disposition.ts";
+import { isPreviewable, toEssence } from "../cloud/bytes/previewable.ts";
+import { toFieldError } from "../cloud/field-error.ts";
+import { type PageRequest, toPage } from "../page.ts";
+import type { DocumentContent, DocumentDetail } from "./documents.service.ts";
+import type { FormUpload, UploadAddress } from "./uploads.service.ts";
+
+/** A document as lists show it: without its text. */
+function toDocumentView({ document, topics }: DocumentDetail) {
+  return {
+    id: document.id,
+    filename: document.filename,
+    content_type: document.contentType,
+    size_bytes: document.sizeBytes,
+    sha256: document.sha256,
+    status: document.status,
+    status_reason: document.statusReason ?? null,
+    storage_backend: document.storageBackend,
+    semantic_index_status: document.semanticIndexStatus,
+    topics: [...topics],
+    classification: document.classification ?? null,
+    created_at: toTime(document.createdAt),
+    updated_at: toTime(document.updatedAt),
+  };
+}
+
+/** A document as its owner sees it. */
+export function toDocumentReply<S extends 200 | 201>(status: S, detail: DocumentDetail) {
+  return {
+    status,
+    body: { ...toDocumentView(detail), extracted_text: detail.extractedText ?? null },
+  } as const;
+}
+
+/** One page of a list. */
+export function toDocumentPage(
+  { details, total }: { readonly details: readonly DocumentDetail[]; readonly total: number },
+  page: PageRequest,
+) {
+  const items = details.map((detail) => ({ ...toDocumentView(detail), snippet: null }));
+  return { status: 200, body: toPage(items, total, page) } as const;
+}
+
+/** The answer to a request for an upload address. */
+export function toUploadAddressReply(address: UploadAddress, publicUrl: string) {
+  return {
+    status: 201,
+    body: {
+      document_id: address.documentId,
+      upload_url: `${publicUrl}/api/documents/uploads/${address.ticket}`,
+      method: "PUT",
+      headers: { "Content-Type": address.contentType },
+      expires_at: toTime(address.expiresAt),
+    },
+  } as const;
+}
+
+/**
+ * The bytes of a document. `inline` holds only for types that cannot run script; every other type is an attachment,
+ * whatever was asked for.
+ */
+export function toContentAnswer(
+  { document, open }: DocumentContent,
+  disposition: "inline" | "attachment",
+): BytesAnswer {
+  const type = toEssence(document.contentType);
+  const isInline = disposition === "inline" && isPreviewable(type);
+  const shown = type.startsWith("text/") ? `${type}; charset=utf-8` : type;
+  return {
+    status: 200,
+    headers: {
+      "Content-Disposition": isInline ? "inline" : toContentDisposition(document.filename),
+      "X-Content-Type-Options": "nosniff",
+      "Content-Security-Policy": "sandbox; default-src 'none'",
+      "Cache-Control": "private, no-cache",
+    },
+    bytes: {
+      size: document.sizeBytes,
+      contentType: isInline ? shown : document.contentType,
+      etag: document.sha256,
+      lastModified: new Date(document.createdAt),
+      open,
+    },
+  };
+}
+
+/**
+ * Reads an upload form. The name is the field `filename`, else the file's own, else `upload`. Refuses with
+ * `unprocessable` a form without a file in the field `file`, and a name that breaks the rules.
+ */
+export function readUploadForm({
+  fields,
+  file,
+}: MultipartForm<{ readonly filename?: string | undefined }>): FormUpload {
+  if (file === undefined || file.field !== "file") {
+    file?.stream.resume();
+    throw toFieldError(["body", "file"], "The form needs a file in the field file.", "missing");
+  }
+  const name = filenameSchema.safeParse(fields.filename || file.filename || "upload");
+  if (!name.success) {
+    file.stream.resume();
+    const reason = name.error.issues[0]?.message ?? "Not a file name";
+    throw toFieldError(["body", "filename"], reason, "invalid_name");
+  }
+  return {
+    filename: name.data,
+    contentType: toEssence(file.contentType) || "application/octet-stream",
+    content: file.stream,
+    size: file.size,
+  };
+}

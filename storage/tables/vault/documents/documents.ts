@@ -1,0 +1,310 @@
+import type { Queries, Row, SqlValue, Transaction } from "../../../engine/database.ts";
+
+export type DocumentStatus = "pending" | "processing" | "ready" | "classification_failed";
+export type SemanticIndexStatus = "none" | "pending" | "ready" | "failed" | "stale";
+
+/** A document. Times are epoch milliseconds. */
+export interface VaultDocument {
+  readonly id: string;
+  readonly userId: string;
+  readonly filename: string;
+  readonly contentType: string;
+  readonly sizeBytes: number;
+  /** Lower-case hex. */
+  readonly sha256: string;
+  readonly status: DocumentStatus;
+  /** Why text or topics are missing; undefined when nothing is missing. */
+  readonly statusReason: string | undefined;
+  /** `internal`, or the type of the provider that holds the bytes. */
+  readonly storageBackend: string;
+  /** Where the bytes of a document in connected storage are; undefined once the connection is deleted. */
+  readonly connectionId: string | undefined;
+  readonly providerItemId: string | undefined;
+  readonly semanticIndexStatus: SemanticIndexStatus;
+  readonly classification:
+    | { readonly topic: string; readonly confidence: number; readonly provider: string }
+    | undefined;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+export type NewDocument = Pick<
+  VaultDocument,
+  | "id"
+  | "userId"
+  | "filename"
+  | "contentType"
+  | "sizeBytes"
+  | "sha256"
+  | "storageBackend"
+  | "connectionId"
+  | "providerItemId"
+>;
+
+/** Adds a document in state `pending`. */
+export async function insertDocument(
+  tx: Transaction,
+  document: NewDocument,
+): Promise<VaultDocument> {
+  await tx.run(
+    `INSERT INTO vault_documents (id, user_id, filename, name_key, content_type, size_bytes, sha256, status,
+       storage_backend, connection_id, provider_item_id, semantic_index_status, created_at, updated_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?, 'none', ?, ?)`,
+    document.id,
+    document.userId,
+    document.filename,
+    toNameKey(document.filename),
+    document.contentType,
+    document.sizeBytes,
+    document.sha256,
+    document.storageBackend,
+    document.connectionId ?? null,
+    document.providerItemId ?? null,
+    tx.now,
+    tx.now,
+  );
+  return {
+    ...document,
+    status: "pending",
+    statusReason: undefined,
+    semanticIndexStatus: "none",
+    classification: undefined,
+    createdAt: tx.now,
+    updatedAt: tx.now,
+  };
+}
+
+/** Returns the document of an id, whoever owns it. */
+export async function findDocument(db: Queries, id: string): Promise<VaultDocument | undefined> {
+  const row = await db.get(`SELECT ${COLUMNS} FROM vault_documents AS document WHERE id = ?`, id);
+  return row && toDocument(row);
+}
+
+export type DocumentSort = "name" | "size" | "created_at";
+
+/** Conditions of a document list; an absent one matches every document. */
+export interface DocumentFilter {
+  readonly userId: string;
+  /** Topic by name, compared without case and accents. */
+  readonly topicKey?: string | undefined;
+  readonly status?: DocumentStatus | undefined;
+}
+
+const SORT_COLUMNS: Readonly<Record<DocumentSort, string>> = {
+  name: "name_key",
+  size: "size_bytes",
+  created_at: "created_at",
+};
+
+/** Returns one page of a user's documents and the number of all matches. */
+export async function listDocuments(
+  db: Queries,
+  filter: DocumentFilter,
+  {
+    sort,
+    descending,
+    limit,
+    offset,
+  }: {
+    readonly sort: DocumentSort;
+    readonly descending: boolean;
+    readonly limit: number;
+    readonly offset: number;
+  },
+): Promise<{ readonly documents: VaultDocument[]; readonly total: number }> {
+  const { where, values } = toWhere(filter);
+  const direction = descending ? "DESC" : "ASC";
+  const column = SORT_COLUMNS[sort];
+  const order = (table: string) =>
+    `ORDER BY ${table}${column} ${direction}, ${table}id ${direction}`;
+  // The page is chosen in the index first, so that a deep page reads no more rows than it shows.
+  const rows = await db.all(
+    `SELECT ${COLUMNS} FROM (
+       SELECT id FROM vault_documents ${where} ${order("")} LIMIT ? OFFSET ?
+     ) AS chosen JOIN vault_documents AS document ON document.id = chosen.id ${order("document.")}`,
+    ...values,
+    limit,
+    offset,
+  );
+  const count = await db.get<{ total: number }>(
+    `SELECT count(*) AS total FROM vault_documents ${where}`,
+    ...values,
+  );
+  return { documents: rows.map(toDocument), total: Number(count?.total ?? 0) };
+}
+
+/** Renames a document. False when it is gone. */
+export async function renameDocument(
+  tx: Transaction,
+  id: string,
+  filename: string,
+): Promise<boolean> {
+  const { changes } = await tx.run(
+    "UPDATE vault_documents SET filename = ?, name_key = ?, updated_at = ? WHERE id = ?",
+    filename,
+    toNameKey(filename),
+    tx.now,
+    id,
+  );
+  return changes > 0;
+}
+
+/** Sets the processing status and its reason. False when the document is gone. */
+export async function setDocumentStatus(
+  tx: Transaction,
+  id: string,
+  status: DocumentStatus,
+  reason?: string,
+): Promise<boolean> {
+  const { changes } = await tx.run(
+    "UPDATE vault_documents SET status = ?, status_reason = ?, updated_at = ? WHERE id = ?",
+    status,
+    reason ?? null,
+    tx.now,
+    id,
+  );
+  return changes > 0;
+}
+
+/** Deletes a document with its topics, shares and search entry. False when it is gone already. */
+export async function deleteDocument(tx: Transaction, id: string): Promise<boolean> {
+  const { changes } = await tx.run("DELETE FROM vault_documents WHERE id = ?", id);
+  return changes > 0;
+}
+
+/** Returns the extracted text of a document; undefined until it was extracted, and where there is none. */
+export async function findDocumentText(db: Queries, id: string): Promise<string | undefined> {
+  const row = await db.get<{ body: string }>(
+    "SELECT body FROM vault_search_entries WHERE document_id = ?",
+    id,
+  );
+  return row === undefined || row.body === "" ? undefined : row.body;
+}
+
+/** Returns how many documents are in each state, over all users. States without documents are absent. */
+export async function countDocumentsByStatus(
+  db: Queries,
+): Promise<ReadonlyMap<DocumentStatus, number>> {
+  const rows = await db.all<{ status: DocumentStatus; total: number }>(
+    "SELECT status, count(*) AS total FROM vault_documents GROUP BY status",
+  );
+  return new Map(rows.map(({ status, total }) => [status, Number(total)]));
+}
+
+/** Whether a document or an upload under way needs the object of a SHA-256. */
+export async function isDocumentObjectInUse(db: Queries, sha256: string): Promise<boolean> {
+  const row = await db.get<{ found: number }>(
+    `SELECT CASE WHEN
+       EXISTS (SELECT 1 FROM vault_documents WHERE storage_backend = 'internal' AND sha256 = ?)
+       OR EXISTS (SELECT 1 FROM vault_document_uploads WHERE object_sha256 = ?)
+     THEN 1 ELSE 0 END AS found`,
+    sha256,
+    sha256,
+  );
+  return row?.found === 1;
+}
+
+/** One internal document as reconciliation needs it. */
+export interface StoredObject {
+  readonly id: string;
+  readonly userId: string;
+  readonly sha256: string;
+  readonly sizeBytes: number;
+}
+
+/** Returns up to `limit` documents of the vault's own storage with ids after `afterId`, by id. */
+export async function listStoredObjects(
+  db: Queries,
+  afterId: string,
+  limit: number,
+): Promise<StoredObject[]> {
+  const rows = await db.all(
+    `SELECT id, user_id, sha256, size_bytes FROM vault_documents
+     WHERE storage_backend = 'internal' AND id > ? ORDER BY id LIMIT ?`,
+    afterId,
+    limit,
+  );
+  return rows.map((row) => ({
+    id: String(row["id"]),
+    userId: String(row["user_id"]),
+    sha256: String(row["sha256"]),
+    sizeBytes: Number(row["size_bytes"]),
+  }));
+}
+
+/** Names of the topics of documents, sorted, by document id. */
+export async function listTopicsOfDocuments(
+  db: Queries,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string[]>> {
+  if (ids.length === 0) return new Map();
+  const rows = await db.all<{ document_id: string; name: string }>(
+    `SELECT link.document_id, topic.name FROM vault_document_topics AS link
+     JOIN vault_topics AS topic ON topic.id = link.topic_id
+     WHERE link.document_id IN (${ids.map(() => "?").join(", ")}) ORDER BY topic.name_key`,
+    ...ids,
+  );
+  const names = new Map<string, string[]>();
+  for (const { document_id: id, name } of rows) names.set(id, [...(names.get(id) ?? []), name]);
+  return names;
+}
+
+const COLUMNS = `document.id, document.user_id, document.filename, document.content_type, document.size_bytes,
+  document.sha256, document.status, document.status_reason, document.storage_backend, document.connection_id,
+  document.provider_item_id, document.semantic_index_status, document.classified_topic,
+  document.classification_confidence, document.classification_provider, document.created_at, document.updated_at`;
+
+/** The key by which file names are sorted: without case, so that `b` follows `A`. */
+function toNameKey(filename: string): string {
+  return filename.normalize("NFKC").toLowerCase();
+}
+
+function toWhere({ userId, topicKey, status }: DocumentFilter): {
+  readonly where: string;
+  readonly values: readonly SqlValue[];
+} {
+  const conditions = ["user_id = ?"];
+  const values: SqlValue[] = [userId];
+  if (status !== undefined) {
+    conditions.push("status = ?");
+    values.push(status);
+  }
+  if (topicKey !== undefined) {
+    conditions.push(`id IN (
+      SELECT link.document_id FROM vault_document_topics AS link
+      JOIN vault_topics AS topic ON topic.id = link.topic_id WHERE topic.name_key = ?)`);
+    values.push(topicKey);
+  }
+  return { where: `WHERE ${conditions.join(" AND ")}`, values };
+}
+
+const text = (value: SqlValue | undefined): string | undefined =>
+  value === null || value === undefined ? undefined : String(value);
+
+function toDocument(row: Row): VaultDocument {
+  const topic = text(row["classified_topic"]);
+  return {
+    id: String(row["id"]),
+    userId: String(row["user_id"]),
+    filename: String(row["filename"]),
+    contentType: String(row["content_type"]),
+    sizeBytes: Number(row["size_bytes"]),
+    sha256: String(row["sha256"]),
+    status: row["status"] as DocumentStatus,
+    statusReason: text(row["status_reason"]),
+    storageBackend: String(row["storage_backend"]),
+    connectionId: text(row["connection_id"]),
+    providerItemId: text(row["provider_item_id"]),
+    semanticIndexStatus: row["semantic_index_status"] as SemanticIndexStatus,
+    classification:
+      topic === undefined
+        ? undefined
+        : {
+            topic,
+            confidence: Number(row["classification_confidence"]),
+            provider: String(row["classification_provider"]),
+          },
+    createdAt: Number(row["created_at"]),
+    updatedAt: Number(row["updated_at"]),
+  };
+}

@@ -1,0 +1,121 @@
+import type { Queries, Row, Transaction } from "../../../engine/database.ts";
+
+/** An upload by a signed address. Its id becomes the document's. */
+export interface DocumentUpload {
+  readonly id: string;
+  readonly userId: string;
+  readonly filename: string;
+  readonly contentType: string;
+  readonly sizeBytes: number;
+  /** Lower-case hex; undefined when the client promised none. */
+  readonly promisedSha256: string | undefined;
+  readonly state: "waiting" | "receiving" | "received";
+  /** The object that holds the bytes, present while `received`. */
+  readonly objectSha256: string | undefined;
+  /** Epoch milliseconds. */
+  readonly expiresAt: number;
+}
+
+export type NewUpload = Omit<DocumentUpload, "state" | "objectSha256"> & {
+  /** SHA-256 of the ticket in the address, in hex. */
+  readonly ticketHash: string;
+};
+
+export async function insertUpload(tx: Transaction, upload: NewUpload): Promise<void> {
+  await tx.run(
+    `INSERT INTO vault_document_uploads (id, user_id, ticket_hash, filename, content_type, size_bytes, promised_sha256,
+       state, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, 'waiting', ?)`,
+    upload.id,
+    upload.userId,
+    upload.ticketHash,
+    upload.filename,
+    upload.contentType,
+    upload.sizeBytes,
+    upload.promisedSha256 ?? null,
+    upload.expiresAt,
+  );
+}
+
+export async function findUploadByTicket(
+  db: Queries,
+  ticketHash: string,
+): Promise<DocumentUpload | undefined> {
+  return toUpload(
+    await db.get("SELECT * FROM vault_document_uploads WHERE ticket_hash = ?", ticketHash),
+  );
+}
+
+export async function findUpload(db: Queries, id: string): Promise<DocumentUpload | undefined> {
+  return toUpload(await db.get("SELECT * FROM vault_document_uploads WHERE id = ?", id));
+}
+
+/** Reserves an upload for one request: `waiting` becomes `receiving`. False when another request was first. */
+export async function claimUpload(db: Queries, id: string): Promise<boolean> {
+  const { changes } = await db.run(
+    "UPDATE vault_document_uploads SET state = 'receiving' WHERE id = ? AND state = 'waiting'",
+    id,
+  );
+  return changes > 0;
+}
+
+/** Lets a request that failed be repeated: `receiving` becomes `waiting`. */
+export async function releaseUpload(db: Queries, id: string): Promise<void> {
+  await db.run(
+    "UPDATE vault_document_uploads SET state = 'waiting' WHERE id = ? AND state = 'receiving'",
+    id,
+  );
+}
+
+/** Records the object of an upload. False when the upload is gone. */
+export async function finishUpload(
+  db: Queries,
+  id: string,
+  objectSha256: string,
+): Promise<boolean> {
+  const { changes } = await db.run(
+    "UPDATE vault_document_uploads SET state = 'received', object_sha256 = ? WHERE id = ? AND state = 'receiving'",
+    objectSha256,
+    id,
+  );
+  return changes > 0;
+}
+
+/** Deletes an upload; its object stays for the sweep unless a document takes it over. False when it is gone already. */
+export async function deleteUpload(tx: Transaction, id: string): Promise<boolean> {
+  const { changes } = await tx.run("DELETE FROM vault_document_uploads WHERE id = ?", id);
+  return changes > 0;
+}
+
+/** Deletes the uploads that expired before a moment; returns their number. */
+export async function deleteExpiredUploads(db: Queries, before: number): Promise<number> {
+  const { changes } = await db.run(
+    "DELETE FROM vault_document_uploads WHERE expires_at < ?",
+    before,
+  );
+  return changes;
+}
+
+/** How many uploads of a user are under way. */
+export async function countUploads(db: Queries, userId: string): Promise<number> {
+  const row = await db.get<{ total: number }>(
+    "SELECT count(*) AS total FROM vault_document_uploads WHERE user_id = ?",
+    userId,
+  );
+  return Number(row?.total ?? 0);
+}
+
+function toUpload(row: Row | undefined): DocumentUpload | undefined {
+  if (row === undefined) return undefined;
+  const optional = (name: string) => (row[name] === null ? undefined : String(row[name]));
+  return {
+    id: String(row["id"]),
+    userId: String(row["user_id"]),
+    filename: String(row["filename"]),
+    contentType: String(row["content_type"]),
+    sizeBytes: Number(row["size_bytes"]),
+    promisedSha256: optional("promised_sha256"),
+    state: row["state"] as DocumentUpload["state"],
+    objectSha256: optional("object_sha256"),
+    expiresAt: Number(row["expires_at"]),
+  };
+}

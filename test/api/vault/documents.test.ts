@@ -1,0 +1,301 @@
+import { createHash } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startTestDaemon, type TestAnswer, type TestDaemon } from "../../support/daemon.ts";
+import { createPerson, type VaultPerson } from "../../support/vault/vault-person.ts";
+
+let daemon: TestDaemon;
+let now = Date.UTC(2026, 10, 20, 9, 30);
+let people = 0;
+
+beforeAll(async () => {
+  daemon = await startTestDaemon({ clock: () => now, env: { CROFT_RATE_LIMITS: "off" } });
+});
+afterAll(() => daemon[Symbol.asyncDispose]());
+
+async function signedIn(): Promise<VaultPerson> {
+  people += 1;
+  const person = createPerson(daemon, `reader-${people}`, `198.51.100.${people}`);
+  await person.register();
+  expect(await person.signIn()).toMatchObject({ status: 200 });
+  return person;
+}
+
+function form(content: string | Uint8Array<ArrayBuffer>, name: string, filename?: string) {
+  const data = new FormData();
+  if (filename !== undefined) data.set("filename", filename);
+  data.set("file", new File([content], name, { type: "text/plain" }));
+  return data;
+}
+
+const upload = (person: VaultPerson, content: string, name = "note.txt"): Promise<TestAnswer> =>
+  person.request("/api/documents/upload", { method: "POST", body: form(content, name) });
+
+const usedBytes = async (person: VaultPerson): Promise<number> =>
+  (await person.request("/api/auth/me/quota")).json.used_bytes;
+
+const sha256 = (content: string) => createHash("sha256").update(content).digest("hex");
+
+const promise = (person: VaultPerson, body: Readonly<Record<string, unknown>>) =>
+  person.request("/api/documents/upload-url", {
+    json: { filename: "a.txt", content_type: "text/plain", size_bytes: 5, ...body },
+  });
+
+const put = (address: string, body: string, headers: Readonly<Record<string, string>> = {}) =>
+  daemon.request(new URL(address).pathname, {
+    method: "PUT",
+    body,
+    headers: { "Content-Type": "text/plain", ...headers },
+  });
+
+const setLimit = async (person: VaultPerson, limitBytes: number) => {
+  const me = await person.request("/api/auth/me");
+  const admin = createPerson(daemon, "keeper", "198.51.100.250");
+  const signIn = await daemon.request("/api/auth/login", {
+    json: { email: "keeper@croft.localhost", password: daemon.first?.password },
+    headers: { "User-Agent": "croft-test" },
+  });
+  admin.accessToken = signIn.json.access_token;
+  const answer = await admin.request(`/api/admin/users/${me.json.id}/quota`, {
+    method: "PUT",
+    json: { limit_bytes: limitBytes },
+  });
+  expect(answer).toMatchObject({ status: 200 });
+};
+
+describe("POST /api/documents/upload", () => {
+  test("stores the file, books the quota and returns the document", async () => {
+    const person = await signedIn();
+    const answer = await upload(person, "hello", "Grüße 😀.txt");
+    expect(answer).toMatchObject({ status: 201 });
+    expect(answer.json).toMatchObject({
+      filename: "Grüße 😀.txt",
+      content_type: "text/plain",
+      size_bytes: 5,
+      sha256: sha256("hello"),
+      storage_backend: "internal",
+      topics: [],
+    });
+    expect(await usedBytes(person)).toBe(5);
+    const content = await person.request(`/api/documents/${answer.json.id}/content`);
+    expect(content.text).toBe("hello");
+    expect(content.headers.get("content-disposition")).toBe(
+      "attachment; filename*=UTF-8''Gr%C3%BC%C3%9Fe%20%F0%9F%98%80.txt",
+    );
+  });
+
+  test("accepts an empty file", async () => {
+    const person = await signedIn();
+    const answer = await upload(person, "");
+    expect(answer).toMatchObject({ status: 201, json: { size_bytes: 0 } });
+    const content = await person.request(`/api/documents/${answer.json.id}/content`);
+    expect(content).toMatchObject({ status: 200, text: "" });
+  });
+
+  test("refuses names with slashes, control characters and more than 255 bytes", async () => {
+    const person = await signedIn();
+    for (const name of ["a/b", "a\\b", "..", "a\u0007b", "ü".repeat(128)]) {
+      const body = form("x", "x", name);
+      const answer = await person.request("/api/documents/upload", { method: "POST", body });
+      expect(answer, name).toMatchObject({ status: 422 });
+    }
+    expect(await usedBytes(person)).toBe(0);
+  });
+
+  test("refuses a form without a file", async () => {
+    const person = await signedIn();
+    const body = new FormData();
+    body.set("filename", "a.txt");
+    expect(await person.request("/api/documents/upload", { method: "POST", body })).toMatchObject({
+      status: 422,
+      json: { detail: [{ loc: ["body", "file"] }] },
+    });
+  });
+
+  test("never books more than the limit when uploads race for the last bytes", async () => {
+    const person = await signedIn();
+    await setLimit(person, 35);
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => upload(person, "0123456789", `${index}.txt`)),
+    );
+    const statuses = answers.map(({ status }) => status).sort();
+    expect(statuses).toEqual([201, 201, 201, ...Array.from({ length: 17 }, () => 413)]);
+    expect(answers.find(({ status }) => status === 413)?.json).toEqual({
+      detail: "Storage quota exceeded",
+    });
+    expect(await usedBytes(person)).toBe(30);
+    const list = await person.request("/api/documents");
+    expect(list.json).toMatchObject({ total: 3 });
+  });
+
+  test("gives two users of the same bytes documents of their own", async () => {
+    const [one, other] = [await signedIn(), await signedIn()];
+    const first = await upload(one, "the same bytes");
+    const second = await upload(other, "the same bytes");
+    expect(second).toMatchObject({ status: 201 });
+    await one.request(`/api/documents/${first.json.id}`, { method: "DELETE" });
+    const content = await other.request(`/api/documents/${second.json.id}/content`);
+    expect(content.text).toBe("the same bytes");
+  });
+});
+
+describe("upload addresses", () => {
+  test("take the promised bytes once and become a document on confirmation", async () => {
+    const person = await signedIn();
+    const address = await promise(person, { sha256: sha256("hello") });
+    expect(address).toMatchObject({
+      status: 201,
+      json: { method: "PUT", headers: { "Content-Type": "text/plain" } },
+    });
+    expect(await put(address.json.upload_url, "hello")).toMatchObject({ status: 204 });
+    expect(await usedBytes(person)).toBe(0);
+    expect(await put(address.json.upload_url, "hello")).toMatchObject({ status: 409 });
+    const path = `/api/documents/${address.json.document_id}/confirm`;
+    const confirmed = await person.request(path, { method: "POST" });
+    expect(confirmed).toMatchObject({ status: 200, json: { sha256: sha256("hello") } });
+    expect(await person.request(path, { method: "POST" })).toMatchObject({
+      status: 200,
+      json: { id: confirmed.json.id },
+    });
+    expect(await usedBytes(person)).toBe(5);
+  });
+
+  test("books the quota once when confirmations race", async () => {
+    const person = await signedIn();
+    const address = await promise(person, {});
+    await put(address.json.upload_url, "hello");
+    const path = `/api/documents/${address.json.document_id}/confirm`;
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => person.request(path, { method: "POST" })),
+    );
+    expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThan(0);
+    expect(answers.every(({ status }) => status === 200 || status === 404)).toBe(true);
+    expect(await usedBytes(person)).toBe(5);
+  });
+
+  test("refuse a body that is larger, smaller, of another hash or of another type", async () => {
+    const person = await signedIn();
+    const { upload_url: address } = (await promise(person, { sha256: sha256("hello") })).json;
+    expect(await put(address, "hello!")).toMatchObject({ status: 413 });
+    expect(await put(address, "hell")).toMatchObject({ status: 422 });
+    expect(await put(address, "HELLO")).toMatchObject({ status: 422 });
+    expect(await put(address, "hello", { "Content-Type": "text/html" })).toMatchObject({
+      status: 422,
+    });
+    expect(await put(address, "hello")).toMatchObject({ status: 204 });
+  });
+
+  test("expire after fifteen minutes", async () => {
+    const person = await signedIn();
+    const address = await promise(person, {});
+    now += 15 * 60_000;
+    expect(await put(address.json.upload_url, "hello")).toMatchObject({ status: 404 });
+    await person.signIn();
+    now += 1;
+  });
+
+  test("cannot be confirmed by another user or before the bytes arrived", async () => {
+    const [person, other] = [await signedIn(), await signedIn()];
+    const address = await promise(person, {});
+    const path = `/api/documents/${address.json.document_id}/confirm`;
+    expect(await person.request(path, { method: "POST" })).toMatchObject({ status: 409 });
+    await put(address.json.upload_url, "hello");
+    expect(await other.request(path, { method: "POST" })).toMatchObject({ status: 404 });
+    expect(await person.request(path, { method: "POST" })).toMatchObject({ status: 200 });
+  });
+
+  test("are refused for more bytes than the quota has left", async () => {
+    const person = await signedIn();
+    await setLimit(person, 4);
+    expect(await promise(person, {})).toMatchObject({
+      status: 413,
+      json: { detail: "Storage quota exceeded" },
+    });
+  });
+});
+
+describe("GET /api/documents", () => {
+  test("sorts by name, size and time and never shows another user's documents", async () => {
+    const [person, other] = [await signedIn(), await signedIn()];
+    await upload(other, "theirs", "0.txt");
+    for (const [name, content] of [
+      ["b.txt", "1"],
+      ["A.txt", "333"],
+      ["c.txt", "22"],
+    ] as const) {
+      now += 1000;
+      await upload(person, content, name);
+    }
+    const names = async (query: string): Promise<string[]> =>
+      (await person.request(`/api/documents${query}`)).json.items.map(
+        (item: { filename: string }) => item.filename,
+      );
+    expect(await names("")).toEqual(["c.txt", "A.txt", "b.txt"]);
+    expect(await names("?sort=name")).toEqual(["A.txt", "b.txt", "c.txt"]);
+    expect(await names("?sort=size&order=desc")).toEqual(["A.txt", "c.txt", "b.txt"]);
+    expect(await names("?page=2&per_page=2")).toEqual(["b.txt"]);
+    expect(await names("?page=9")).toEqual([]);
+  });
+});
+
+describe("one document", () => {
+  test("is not found by another user on any route", async () => {
+    const [person, other] = [await signedIn(), await signedIn()];
+    const { id } = (await upload(person, "mine")).json;
+    for (const [method, path, json] of [
+      ["GET", ""],
+      ["PATCH", "", { filename: "x" }],
+      ["DELETE", ""],
+      ["POST", "/classify"],
+      ["GET", "/content"],
+    ] as const)
+      expect(
+        await other.request(`/api/documents/${id}${path}`, { method, ...(json && { json }) }),
+        `${method} ${path}`,
+      ).toMatchObject({ status: 404, json: { detail: "Document not found" } });
+  });
+
+  test("is renamed, and deleted with its bytes given back to the quota", async () => {
+    const person = await signedIn();
+    const { id } = (await upload(person, "mine")).json;
+    const path = `/api/documents/${id}`;
+    expect(
+      await person.request(path, { method: "PATCH", json: { filename: "new name.txt" } }),
+    ).toMatchObject({ status: 200, json: { filename: "new name.txt" } });
+    expect(await person.request(path, { method: "DELETE" })).toMatchObject({
+      status: 200,
+      json: { success: true },
+    });
+    expect(await usedBytes(person)).toBe(0);
+    expect(await person.request(path, { method: "DELETE" })).toMatchObject({ status: 404 });
+  });
+
+  test("answers ranges, suffixes, If-Range and If-None-Match", async () => {
+    const person = await signedIn();
+    const { id, sha256: hash } = (await upload(person, "0123456789")).json;
+    const get = (headers: Readonly<Record<string, string>>) =>
+      person.request(`/api/documents/${id}/content`, { headers });
+    expect(await get({ Range: "bytes=2-4" })).toMatchObject({ status: 206, text: "234" });
+    expect(await get({ Range: "bytes=-3" })).toMatchObject({ status: 206, text: "789" });
+    expect(await get({ Range: "bytes=20-" })).toMatchObject({ status: 416 });
+    expect(await get({ Range: "bytes=2-4", "If-Range": '"other"' })).toMatchObject({
+      status: 200,
+      text: "0123456789",
+    });
+    expect(await get({ "If-None-Match": `"${hash}"` })).toMatchObject({ status: 304 });
+  });
+
+  test("is shown inline only where the type cannot run script", async () => {
+    const person = await signedIn();
+    const html = new FormData();
+    html.set("file", new File(["<script>alert(1)</script>"], "a.html", { type: "text/html" }));
+    const { id } = (await person.request("/api/documents/upload", { method: "POST", body: html }))
+      .json;
+    const page = await person.request(`/api/documents/${id}/content?disposition=inline`);
+    expect(page.headers.get("content-disposition")).toMatch(/^attachment/);
+    expect(page.headers.get("content-security-policy")).toContain("sandbox");
+    const text = (await upload(person, "plain")).json;
+    const inline = await person.request(`/api/documents/${text.id}/content?disposition=inline`);
+    expect(inline.headers.get("content-disposition")).toBe("inline");
+    expect(inline.headers.get("content-type")).toBe("text/plain; charset=utf-8");
+  });
+});
