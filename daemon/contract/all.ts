@@ -33,6 +33,8 @@ import { accountEndpoints } from "./vault/auth.ts";
 import { cloudConnectionEndpoints } from "./vault/cloud/connections.ts";
 import { cloudItemEndpoints } from "./vault/cloud/items.ts";
 import { documentEndpoints } from "./vault/documents.ts";
+import { shareEndpoints } from "./vault/shares.ts";
+import { topicEndpoints } from "./vault/topics.ts";
 
 /** Every operation that the daemon serves, in the order of the documents. Tests, OpenAPI and the command line read it. */
 export const allEndpoints: readonly AnyEndpoint[] = [
@@ -70,4 +72,6 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...cloudConnectionEndpoints,
   ...cloudItemEndpoints,
   ...documentEndpoints,
+  ...shareEndpoints,
+  ...topicEndpoints,
 ];

@@ -67,6 +67,9 @@ export const documentRoutes = ({ documents, uploads, publicUrl }: DocumentRoutes
     } as const;
   }),
   handle(getDocumentContent, async ({ caller, params, query }) =>
-    toContentAnswer(await documents.content(caller, params.document_id), query.disposition),
+    toContentAnswer(
+      await documents.content(caller, params.document_id, query.disposition),
+      query.disposition,
+    ),
   ),
 ];

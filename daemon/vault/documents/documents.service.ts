@@ -16,9 +16,15 @@ import {
   type VaultDocument,
 } from "../../../storage/tables/vault/documents/documents.ts";
 import { correctUsedBytes, releaseBytes } from "../../../storage/tables/vault/quotas.ts";
+import {
+  findPermission,
+  type SharePermission,
+} from "../../../storage/tables/vault/documents/shares.ts";
+import { setDocumentTopics } from "../../../storage/tables/vault/documents/topics.ts";
 import { AppError } from "../../errors.ts";
 import type { VaultCaller } from "../caller.ts";
 import type { PageRequest } from "../page.ts";
+import { type Topics, toTopicKey } from "./topics.service.ts";
 
 /** A document with what its view shows besides the row. */
 export interface DocumentDetail {
@@ -36,7 +42,10 @@ export interface DocumentContent {
   open(range?: { readonly start: number; readonly end: number }): Promise<Readable>;
 }
 
-/** A user's documents. Another user's documents are `not_found`, like missing ones. */
+/**
+ * A user's documents. Another user's documents are `not_found`, like missing ones; with a share, `find` and `content`
+ * work on them, too.
+ */
 export interface Documents {
   list(
     caller: VaultCaller,
@@ -50,18 +59,27 @@ export interface Documents {
   ): Promise<{ readonly details: readonly DocumentDetail[]; readonly total: number }>;
   /** Adds topics and text to a document. */
   toDetail(document: VaultDocument): Promise<DocumentDetail>;
-  /** Returns the caller's own document. */
+  /** Returns a document of the caller, or one that is shared with the caller, then without its text. */
   find(caller: VaultCaller, id: string): Promise<DocumentDetail>;
   update(
     caller: VaultCaller,
     id: string,
-    changes: { readonly filename?: string | undefined },
+    changes: {
+      readonly filename?: string | undefined;
+      /** Names; they replace the present topics. */
+      readonly topics?: readonly string[] | undefined;
+    },
   ): Promise<DocumentDetail>;
   /** Deletes a document and gives its bytes back to the quota. */
   remove(caller: VaultCaller, id: string): Promise<void>;
   /** Marks a document as `processing` and enqueues extraction and classification. */
   classify(caller: VaultCaller, id: string): Promise<void>;
-  content(caller: VaultCaller, id: string): Promise<DocumentContent>;
+  /** Returns the bytes. Refuses with `forbidden` a download by a recipient who may only view, see `SharePermission`. */
+  content(
+    caller: VaultCaller,
+    id: string,
+    disposition: "inline" | "attachment",
+  ): Promise<DocumentContent>;
   /** Sets wrong quota bookings right and reports documents whose bytes are missing. For a scheduled task. */
   reconcile(signal: AbortSignal): Promise<ReconcileReport>;
 }
@@ -77,6 +95,9 @@ export interface ReconcileReport {
 export interface DocumentsDeps {
   readonly db: Database;
   readonly store: ObjectStore;
+  readonly topics: Pick<Topics, "resolve">;
+  /** Whether a type may be shown in place. */
+  readonly isPreviewable: (contentType: string) => boolean;
   /** Starts extraction and classification once the transaction commits. */
   readonly enqueueProcessing: (tx: Transaction, document: VaultDocument) => Promise<void>;
 }
@@ -101,14 +122,21 @@ export function createDocuments(deps: DocumentsDeps): Documents {
       return { details: await withTopics(documents), total };
     },
 
-    find: async (caller, id) => toDetail(await getOwn(caller, id)),
+    async find(caller, id) {
+      const { document, permission } = await getReadable(caller, id);
+      const detail = await toDetail(document);
+      return permission === "owner" ? detail : { ...detail, extractedText: undefined };
+    },
+
     toDetail,
 
-    async update(caller, id, { filename }) {
+    async update(caller, id, { filename, topics }) {
       await getOwn(caller, id);
+      const topicIds = topics && (await deps.topics.resolve(caller.userId, topics));
       await db.transaction(async (tx) => {
         if (filename !== undefined && !(await renameDocument(tx, id, filename)))
           throw documentNotFound();
+        if (topicIds !== undefined) await setDocumentTopics(tx, id, topicIds);
       });
       return toDetail(await getOwn(caller, id));
     },
@@ -138,8 +166,13 @@ export function createDocuments(deps: DocumentsDeps): Documents {
       });
     },
 
-    async content(caller, id) {
-      const document = await getOwn(caller, id);
+    async content(caller, id, disposition) {
+      const { document, permission } = await getReadable(caller, id);
+      if (
+        permission === "view" &&
+        (disposition === "attachment" || !deps.isPreviewable(document.contentType))
+      )
+        throw new AppError("forbidden", "You may view this document, but not download it.");
       return {
         document,
         async open(range) {
@@ -178,6 +211,19 @@ export function createDocuments(deps: DocumentsDeps): Documents {
     return document;
   }
 
+  /** Returns a document with what the caller may do with it. Asked again with every request: a share may have ended. */
+  async function getReadable(
+    caller: VaultCaller,
+    id: string,
+  ): Promise<{ readonly document: VaultDocument; readonly permission: SharePermission | "owner" }> {
+    const document = await findDocument(db, id);
+    if (document === undefined) throw documentNotFound();
+    if (document.userId === caller.userId) return { document, permission: "owner" };
+    const permission = await findPermission(db, id, caller.userId);
+    if (permission === undefined) throw documentNotFound();
+    return { document, permission };
+  }
+
   async function toDetail(document: VaultDocument): Promise<DocumentDetail> {
     const topics = await listTopicsOfDocuments(db, [document.id]);
     const extractedText = await findDocumentText(db, document.id);
@@ -191,15 +237,6 @@ export function createDocuments(deps: DocumentsDeps): Documents {
     );
     return documents.map((document) => ({ document, topics: topics.get(document.id) ?? [] }));
   }
-}
-
-/** The key by which topics are compared: without case and accents. */
-export function toTopicKey(name: string): string {
-  return name
-    .normalize("NFKD")
-    .replace(/\p{M}+/gu, "")
-    .toLowerCase()
-    .trim();
 }
 
 /** The refusal of a document that is missing or another user's. */

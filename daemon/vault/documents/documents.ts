@@ -3,8 +3,12 @@ import type { Transaction } from "../../../storage/engine/database.ts";
 import type { VaultDocument } from "../../../storage/tables/vault/documents/documents.ts";
 import type { Route } from "../../http/handle.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
+import { isPreviewable } from "../cloud/bytes/previewable.ts";
 import { documentRoutes } from "./documents.routes.ts";
 import { createDocuments, type Documents, type DocumentsDeps } from "./documents.service.ts";
+import { createShares } from "./shares.service.ts";
+import { shareRoutes, topicRoutes } from "./sharing.routes.ts";
+import { createTopics } from "./topics.service.ts";
 import {
   createDocumentUploads,
   type DocumentUploads,
@@ -20,7 +24,7 @@ export interface VaultDocuments {
 
 export type VaultDocumentsDeps = Omit<
   DocumentsDeps & DocumentUploadsDeps,
-  "enqueueProcessing" | "documents"
+  "enqueueProcessing" | "documents" | "topics" | "isPreviewable"
 > & {
   readonly enqueue: Enqueue;
   /** Base of every link, without a trailing slash. */
@@ -34,10 +38,15 @@ export function createVaultDocuments(deps: VaultDocumentsDeps): VaultDocuments {
   const enqueueProcessing = async (tx: Transaction, { id }: VaultDocument) => {
     await deps.enqueue(tx, { kind: PROCESS_JOB, key: id, payload: { document_id: id } });
   };
-  const documents = createDocuments({ ...deps, enqueueProcessing });
+  const topics = createTopics(deps);
+  const documents = createDocuments({ ...deps, enqueueProcessing, topics, isPreviewable });
   const uploads = createDocumentUploads({ ...deps, enqueueProcessing, documents });
   return {
-    routes: documentRoutes({ documents, uploads, publicUrl: deps.publicUrl }),
+    routes: [
+      ...documentRoutes({ documents, uploads, publicUrl: deps.publicUrl }),
+      ...shareRoutes(createShares(deps)),
+      ...topicRoutes(topics),
+    ],
     documents,
     uploads,
   };

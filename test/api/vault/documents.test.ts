@@ -47,14 +47,19 @@ const put = (address: string, body: string, headers: Readonly<Record<string, str
     headers: { "Content-Type": "text/plain", ...headers },
   });
 
-const setLimit = async (person: VaultPerson, limitBytes: number) => {
-  const me = await person.request("/api/auth/me");
+async function administrator(): Promise<VaultPerson> {
   const admin = createPerson(daemon, "keeper", "198.51.100.250");
   const signIn = await daemon.request("/api/auth/login", {
     json: { email: "keeper@croft.localhost", password: daemon.first?.password },
     headers: { "User-Agent": "croft-test" },
   });
   admin.accessToken = signIn.json.access_token;
+  return admin;
+}
+
+const setLimit = async (person: VaultPerson, limitBytes: number) => {
+  const me = await person.request("/api/auth/me");
+  const admin = await administrator();
   const answer = await admin.request(`/api/admin/users/${me.json.id}/quota`, {
     method: "PUT",
     json: { limit_bytes: limitBytes },
@@ -297,5 +302,165 @@ describe("one document", () => {
     const inline = await person.request(`/api/documents/${text.id}/content?disposition=inline`);
     expect(inline.headers.get("content-disposition")).toBe("inline");
     expect(inline.headers.get("content-type")).toBe("text/plain; charset=utf-8");
+  });
+});
+
+describe("topics", () => {
+  const create = (person: VaultPerson, name: string) =>
+    person.request("/api/topics", { json: { name } });
+
+  test("are one when they differ only in case or accents", async () => {
+    const person = await signedIn();
+    expect(await create(person, "Résumé")).toMatchObject({
+      status: 201,
+      json: { name: "Résumé", description: "", is_system: false },
+    });
+    expect(await create(person, "RESUME")).toMatchObject({ status: 409 });
+    expect(await create(await signedIn(), "resume")).toMatchObject({ status: 201 });
+  });
+
+  test("of another user are not found, and system topics are not a user's to change", async () => {
+    const [person, other] = [await signedIn(), await signedIn()];
+    const own = (await create(person, "Taxes")).json;
+    for (const method of ["PATCH", "DELETE"])
+      expect(
+        await other.request(`/api/topics/${own.id}`, { method, json: { name: "x" } }),
+      ).toMatchObject({ status: 404 });
+    const admin = await administrator();
+    const system = await admin.request("/api/admin/topics", { json: { name: "Invoices" } });
+    expect(system).toMatchObject({ status: 201, json: { is_system: true } });
+    expect(
+      await person.request(`/api/topics/${system.json.id}`, { method: "DELETE" }),
+    ).toMatchObject({ status: 404 });
+    expect(await admin.request(`/api/topics/${own.id}`, { method: "DELETE" })).toMatchObject({
+      status: 404,
+    });
+    const listed = (await person.request("/api/topics")).json.items as { name: string }[];
+    expect(listed.map(({ name }) => name)).toEqual(["Invoices", "Taxes"]);
+    expect(
+      await admin.request(`/api/topics/${system.json.id}`, { method: "DELETE" }),
+    ).toMatchObject({ status: 204 });
+  });
+
+  test("are set on a document by name, and filter the list", async () => {
+    const person = await signedIn();
+    await create(person, "Travel");
+    const { id } = (await upload(person, "text")).json;
+    await upload(person, "other");
+    expect(
+      await person.request(`/api/documents/${id}`, {
+        method: "PATCH",
+        json: { topics: ["travel"] },
+      }),
+    ).toMatchObject({ status: 200, json: { topics: ["Travel"] } });
+    expect((await person.request("/api/documents?topic=TRAVEL")).json).toMatchObject({
+      total: 1,
+      items: [{ id }],
+    });
+    expect(
+      await person.request(`/api/documents/${id}`, {
+        method: "PATCH",
+        json: { topics: ["nonsense"] },
+      }),
+    ).toMatchObject({ status: 422, json: { detail: [{ loc: ["body", "topics", "0"] }] } });
+  });
+});
+
+describe("shares", () => {
+  const share = (person: VaultPerson, id: string, handle: string, permission?: string) =>
+    person.request("/api/shares", {
+      json: { document_id: id, recipient_handle: handle, ...(permission && { permission }) },
+    });
+
+  test("let the recipient see the document without its text, and view it in place only", async () => {
+    const [owner, recipient] = [await signedIn(), await signedIn()];
+    const { id } = (await upload(owner, "shared text")).json;
+    const shared = await share(owner, id, recipient.handle.toUpperCase());
+    expect(shared).toMatchObject({
+      status: 201,
+      json: { permission: "view", recipient_handle: recipient.handle },
+    });
+    const seen = await recipient.request(`/api/documents/${id}`);
+    expect(seen).toMatchObject({ status: 200, json: { id, extracted_text: null } });
+    expect((await recipient.request("/api/documents")).json.total).toBe(0);
+    const content = (query: string) => recipient.request(`/api/documents/${id}/content${query}`);
+    expect(await content("?disposition=inline")).toMatchObject({
+      status: 200,
+      text: "shared text",
+    });
+    expect(await content("")).toMatchObject({ status: 403 });
+    await owner.request(`/api/shares/${shared.json.id}`, {
+      method: "PATCH",
+      json: { permission: "download" },
+    });
+    expect(await content("")).toMatchObject({ status: 200 });
+    for (const [method, json] of [["PATCH", { filename: "x" }], ["DELETE"]] as const)
+      expect(
+        await recipient.request(`/api/documents/${id}`, { method, ...(json && { json }) }),
+      ).toMatchObject({ status: 404 });
+  });
+
+  test("end at once for the next range of a download", async () => {
+    const [owner, recipient] = [await signedIn(), await signedIn()];
+    const { id } = (await upload(owner, "0123456789")).json;
+    const shared = await share(owner, id, recipient.handle, "download");
+    const range = (headers: Readonly<Record<string, string>>) =>
+      recipient.request(`/api/documents/${id}/content`, { headers });
+    expect(await range({ Range: "bytes=0-4" })).toMatchObject({ status: 206 });
+    expect(
+      await owner.request(`/api/shares/${shared.json.id}`, { method: "DELETE" }),
+    ).toMatchObject({ status: 204 });
+    expect(await range({ Range: "bytes=5-9" })).toMatchObject({ status: 404 });
+    expect((await recipient.request("/api/shares/received")).json.total).toBe(0);
+  });
+
+  test("are refused with oneself, an unknown or inactive handle, an administrator, and twice", async () => {
+    const [owner, recipient] = [await signedIn(), await signedIn()];
+    const { id } = (await upload(owner, "text")).json;
+    for (const handle of [owner.handle, "nobody-here", "keeper"])
+      expect(await share(owner, id, handle)).toMatchObject({
+        status: 422,
+        json: { detail: [{ loc: ["body", "recipient_handle"] }] },
+      });
+    expect(await share(owner, id, recipient.handle)).toMatchObject({ status: 201 });
+    expect(await share(owner, id, recipient.handle)).toMatchObject({ status: 409 });
+    expect(await share(recipient, id, owner.handle)).toMatchObject({ status: 404 });
+    const admin = await administrator();
+    const me = (await recipient.request("/api/auth/me")).json;
+    await admin.request(`/api/admin/users/${me.id}/status`, {
+      method: "PATCH",
+      json: { is_active: false },
+    });
+    const other = (await upload(owner, "more")).json;
+    expect(await share(owner, other.id, recipient.handle)).toMatchObject({ status: 422 });
+  });
+
+  test("of another user are not found, for the recipient as well", async () => {
+    const [owner, recipient] = [await signedIn(), await signedIn()];
+    const { id } = (await upload(owner, "text")).json;
+    const shared = (await share(owner, id, recipient.handle)).json;
+    for (const method of ["PATCH", "DELETE"])
+      expect(
+        await recipient.request(`/api/shares/${shared.id}`, {
+          method,
+          json: { permission: "download" },
+        }),
+      ).toMatchObject({ status: 404, json: { detail: "Share not found" } });
+  });
+
+  test("and documents go with a deleted user, and are recorded in the audit trail", async () => {
+    const [owner, recipient] = [await signedIn(), await signedIn()];
+    const { id } = (await upload(owner, "text")).json;
+    await share(owner, id, recipient.handle);
+    const admin = await administrator();
+    const audit = await admin.request(
+      `/api/admin/audit?event_type=share&user_handle=${owner.handle}`,
+    );
+    expect(audit.json.items[0]).toMatchObject({ event_type: "share.created" });
+    const me = (await owner.request("/api/auth/me")).json;
+    expect(await admin.request(`/api/admin/users/${me.id}`, { method: "DELETE" })).toMatchObject({
+      status: 200,
+    });
+    expect(await recipient.request(`/api/documents/${id}`)).toMatchObject({ status: 404 });
   });
 });

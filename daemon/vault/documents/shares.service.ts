@@ -1,0 +1,157 @@
+import { type Database, isConflict } from "../../../storage/engine/database.ts";
+import { insertAudit, type NewAuditRecord } from "../../../storage/tables/vault/audit.ts";
+import { findDocument } from "../../../storage/tables/vault/documents/documents.ts";
+import {
+  deleteShare,
+  findShare,
+  insertShare,
+  listShares,
+  setSharePermission,
+  type SharePermission,
+  type VaultShare,
+} from "../../../storage/tables/vault/documents/shares.ts";
+import { findVaultUserByHandle } from "../../../storage/tables/vault/users.ts";
+import { AppError } from "../../errors.ts";
+import type { VaultCaller } from "../caller.ts";
+import { toFieldError } from "../cloud/field-error.ts";
+import type { PageRequest } from "../page.ts";
+import { documentNotFound } from "./documents.service.ts";
+
+/** Sharing documents with other users. Only the owner changes or revokes a share; to others it is `not_found`. */
+export interface Shares {
+  /**
+   * Throws `not_found` for another user's document, `unprocessable` for a recipient who is the caller, unknown or
+   * inactive, `conflict` when the document is shared with the recipient already.
+   */
+  create(
+    caller: VaultCaller,
+    share: {
+      readonly document_id: string;
+      readonly recipient_handle: string;
+      readonly permission: SharePermission;
+    },
+  ): Promise<VaultShare>;
+  list(
+    caller: VaultCaller,
+    side: "given" | "received",
+    page: PageRequest,
+  ): Promise<{ readonly shares: readonly VaultShare[]; readonly total: number }>;
+  setPermission(caller: VaultCaller, id: string, permission: SharePermission): Promise<VaultShare>;
+  /** Takes effect with the recipient's next request, the next range of a download included. */
+  revoke(caller: VaultCaller, id: string): Promise<void>;
+}
+
+export function createShares({
+  db,
+  newId,
+}: {
+  readonly db: Database;
+  readonly newId: () => string;
+}): Shares {
+  return {
+    async create(caller, { document_id: documentId, recipient_handle: handle, permission }) {
+      const document = await findDocument(db, documentId);
+      if (document?.userId !== caller.userId) throw documentNotFound();
+      const recipient = await findVaultUserByHandle(db, handle);
+      if (recipient?.id === caller.userId)
+        throw recipientError("A document cannot be shared with its owner.");
+      if (recipient === undefined || !recipient.isActive || recipient.role !== "user")
+        throw recipientError("There is no active user of this handle.");
+      const id = newId();
+      try {
+        await db.transaction(async (tx) => {
+          await insertShare(tx, {
+            id,
+            documentId,
+            ownerId: caller.userId,
+            recipientId: recipient.id,
+            permission,
+          });
+          await insertAudit(
+            tx,
+            toAudit(caller, "share.created", id, {
+              document_id: documentId,
+              recipient_id: recipient.id,
+              permission,
+            }),
+          );
+        });
+      } catch (error) {
+        if (!isConflict(error)) throw error;
+        throw new AppError(
+          "conflict",
+          `The document is shared with ${recipient.handle} already. Change the permission of that share instead.`,
+          { cause: error },
+        );
+      }
+      return getOwn(caller, id);
+    },
+
+    list: (caller, side, { page, perPage }) =>
+      listShares(
+        db,
+        { userId: caller.userId, side },
+        { limit: perPage, offset: (page - 1) * perPage },
+      ),
+
+    async setPermission(caller, id, permission) {
+      const share = await getOwn(caller, id);
+      await db.transaction(async (tx) => {
+        if (!(await setSharePermission(tx, id, permission))) throw shareNotFound();
+        await insertAudit(
+          tx,
+          toAudit(caller, "share.permission_changed", id, {
+            document_id: share.documentId,
+            recipient_id: share.recipientId,
+            permission,
+          }),
+        );
+      });
+      return getOwn(caller, id);
+    },
+
+    async revoke(caller, id) {
+      const share = await getOwn(caller, id);
+      await db.transaction(async (tx) => {
+        if (!(await deleteShare(tx, id))) throw shareNotFound();
+        await insertAudit(
+          tx,
+          toAudit(caller, "share.revoked", id, {
+            document_id: share.documentId,
+            recipient_id: share.recipientId,
+          }),
+        );
+      });
+    },
+  };
+
+  async function getOwn(caller: VaultCaller, id: string): Promise<VaultShare> {
+    const share = await findShare(db, id);
+    if (share?.ownerId !== caller.userId) throw shareNotFound();
+    return share;
+  }
+}
+
+function toAudit(
+  caller: VaultCaller,
+  eventType: string,
+  resourceId: string,
+  metadata: Readonly<Record<string, unknown>>,
+): NewAuditRecord {
+  return {
+    eventType,
+    userId: caller.userId,
+    actorId: caller.userId,
+    resourceId,
+    ipAddress: caller.address,
+    metadata,
+  };
+}
+
+function recipientError(message: string): AppError {
+  return toFieldError(["body", "recipient_handle"], message, "recipient");
+}
+
+function shareNotFound(): AppError {
+  return new AppError("not_found", "Share not found");
+}

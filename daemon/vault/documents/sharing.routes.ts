@@ -1,0 +1,68 @@
+import {
+  createShare,
+  listReceivedShares,
+  listShares,
+  revokeShare,
+  updateShare,
+} from "../../contract/vault/shares.ts";
+import {
+  createSystemTopic,
+  createTopic,
+  deleteTopic,
+  listTopics,
+  updateTopic,
+} from "../../contract/vault/topics.ts";
+import type { Route } from "../../http/handle.ts";
+import { handle } from "../handle.ts";
+import { toPageRequest } from "../page.ts";
+import { toSharePage, toShareView, toTopicView } from "./sharing.view.ts";
+import type { Shares } from "./shares.service.ts";
+import type { Topics } from "./topics.service.ts";
+
+/** Routes of `/api/shares`. */
+export const shareRoutes = (shares: Shares): Route[] => [
+  handle(createShare, async ({ caller, body }) => ({
+    status: 201,
+    body: toShareView(await shares.create(caller, body)),
+  })),
+  handle(listShares, async ({ caller, query }) => {
+    const page = toPageRequest(query);
+    return toSharePage(await shares.list(caller, "given", page), page);
+  }),
+  handle(listReceivedShares, async ({ caller, query }) => {
+    const page = toPageRequest(query);
+    return toSharePage(await shares.list(caller, "received", page), page);
+  }),
+  handle(updateShare, async ({ caller, params, body }) => ({
+    status: 200,
+    body: toShareView(await shares.setPermission(caller, params.share_id, body.permission)),
+  })),
+  handle(revokeShare, async ({ caller, params }) => {
+    await shares.revoke(caller, params.share_id);
+    return { status: 204 };
+  }),
+];
+
+/** Routes of `/api/topics` and `/api/admin/topics`. */
+export const topicRoutes = (topics: Topics): Route[] => [
+  handle(listTopics, async ({ caller }) => {
+    const items = (await topics.list(caller)).map(toTopicView);
+    return { status: 200, body: { items, total: items.length } };
+  }),
+  handle(createTopic, async ({ caller, body }) => ({
+    status: 201,
+    body: toTopicView(await topics.create(caller, body, "caller")),
+  })),
+  handle(createSystemTopic, async ({ caller, body }) => ({
+    status: 201,
+    body: toTopicView(await topics.create(caller, body, "system")),
+  })),
+  handle(updateTopic, async ({ caller, params, body }) => ({
+    status: 200,
+    body: toTopicView(await topics.update(caller, params.topic_id, body)),
+  })),
+  handle(deleteTopic, async ({ caller, params }) => {
+    await topics.remove(caller, params.topic_id);
+    return { status: 204 };
+  }),
+];

@@ -1,0 +1,38 @@
+import type { VaultShare } from "../../../storage/tables/vault/documents/shares.ts";
+import type { VaultTopic } from "../../../storage/tables/vault/documents/topics.ts";
+import { toTime } from "../accounts/accounts.view.ts";
+import { type PageRequest, toPage } from "../page.ts";
+
+/** A share as owner and recipient see it. */
+export function toShareView(share: VaultShare) {
+  return {
+    id: share.id,
+    document_id: share.documentId,
+    filename: share.filename,
+    owner_handle: share.ownerHandle,
+    recipient_handle: share.recipientHandle,
+    permission: share.permission,
+    created_at: toTime(share.createdAt),
+    updated_at: toTime(share.updatedAt),
+  };
+}
+
+/** One page of shares. */
+export function toSharePage(
+  { shares, total }: { readonly shares: readonly VaultShare[]; readonly total: number },
+  page: PageRequest,
+) {
+  return { status: 200, body: toPage(shares.map(toShareView), total, page) } as const;
+}
+
+/** A topic as everybody sees it who sees it at all. */
+export function toTopicView(topic: VaultTopic) {
+  return {
+    id: topic.id,
+    name: topic.name,
+    description: topic.description,
+    is_system: topic.userId === undefined,
+    created_at: toTime(topic.createdAt),
+    updated_at: toTime(topic.updatedAt),
+  };
+}

@@ -1,0 +1,121 @@
+import { type Database, isConflict, type Transaction } from "../../../storage/engine/database.ts";
+import {
+  countTopics,
+  deleteTopic,
+  findTopic,
+  insertTopic,
+  listVisibleTopics,
+  updateTopic,
+  type VaultTopic,
+} from "../../../storage/tables/vault/documents/topics.ts";
+import { AppError } from "../../errors.ts";
+import type { VaultCaller } from "../caller.ts";
+import { toFieldError } from "../cloud/field-error.ts";
+
+/**
+ * Topics that documents are classified by. A user sees the own topics and the system's; administrators see and change
+ * system topics. A topic that the caller may not change is `not_found`; names that differ only in case or accents are one.
+ */
+export interface Topics {
+  list(caller: VaultCaller): Promise<readonly VaultTopic[]>;
+  /** Throws `conflict` when the name is taken. */
+  create(caller: VaultCaller, topic: TopicText, owner: "caller" | "system"): Promise<VaultTopic>;
+  update(
+    caller: VaultCaller,
+    id: string,
+    changes: { readonly name?: string | undefined; readonly description?: string | undefined },
+  ): Promise<VaultTopic>;
+  remove(caller: VaultCaller, id: string): Promise<void>;
+  /** Returns the ids of topics by name; of two with one name the user's own. Throws `unprocessable` for an unknown name. */
+  resolve(userId: string, names: readonly string[]): Promise<string[]>;
+}
+
+export interface TopicText {
+  readonly name: string;
+  readonly description: string;
+}
+
+/** Classification compares a document with every topic. */
+const TOPICS_PER_USER_MAX = 500;
+
+export function createTopics({
+  db,
+  newId,
+}: {
+  readonly db: Database;
+  readonly newId: () => string;
+}): Topics {
+  return {
+    list: (caller) => listVisibleTopics(db, caller.role === "admin" ? "" : caller.userId),
+
+    async create(caller, { name, description }, owner) {
+      const userId = owner === "system" ? undefined : caller.userId;
+      if (userId !== undefined && (await countTopics(db, userId)) >= TOPICS_PER_USER_MAX)
+        throw new AppError("conflict", `An account has at most ${TOPICS_PER_USER_MAX} topics.`);
+      return unlessTaken((tx) =>
+        insertTopic(tx, { id: newId(), userId, name, nameKey: toTopicKey(name), description }),
+      );
+    },
+
+    async update(caller, id, changes) {
+      const topic = await getOwn(caller, id);
+      const { name = topic.name, description = topic.description } = changes;
+      return unlessTaken(async (tx) => {
+        if (!(await updateTopic(tx, { id, name, nameKey: toTopicKey(name), description })))
+          throw topicNotFound();
+        return { ...topic, name, description, updatedAt: tx.now };
+      });
+    },
+
+    async remove(caller, id) {
+      await getOwn(caller, id);
+      if (!(await db.transaction((tx) => deleteTopic(tx, id)))) throw topicNotFound();
+    },
+
+    async resolve(userId, names) {
+      const topics = await listVisibleTopics(db, userId);
+      return names.map((name, index) => {
+        const key = toTopicKey(name);
+        const named = topics.filter(({ nameKey }) => nameKey === key);
+        const found = named.find((topic) => topic.userId === userId) ?? named[0];
+        if (found === undefined)
+          throw toFieldError(
+            ["body", "topics", String(index)],
+            `There is no topic ${JSON.stringify(name)}. Create it first.`,
+            "unknown_topic",
+          );
+        return found.id;
+      });
+    },
+  };
+
+  async function getOwn(caller: VaultCaller, id: string): Promise<VaultTopic> {
+    const topic = await findTopic(db, id);
+    const mayChange =
+      caller.role === "admin" ? topic?.userId === undefined : topic?.userId === caller.userId;
+    if (topic === undefined || !mayChange) throw topicNotFound();
+    return topic;
+  }
+
+  async function unlessTaken(work: (tx: Transaction) => Promise<VaultTopic>): Promise<VaultTopic> {
+    try {
+      return await db.transaction(work);
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      throw new AppError("conflict", "There is a topic of this name already.", { cause: error });
+    }
+  }
+}
+
+/** The key by which topics are compared: without case and accents. */
+export function toTopicKey(name: string): string {
+  return name
+    .normalize("NFKD")
+    .replace(/\p{M}+/gu, "")
+    .toLowerCase()
+    .trim();
+}
+
+function topicNotFound(): AppError {
+  return new AppError("not_found", "Topic not found");
+}
