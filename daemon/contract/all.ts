@@ -33,6 +33,7 @@ import { accountEndpoints } from "./vault/auth.ts";
 import { cloudConnectionEndpoints } from "./vault/cloud/connections.ts";
 import { cloudItemEndpoints } from "./vault/cloud/items.ts";
 import { documentEndpoints } from "./vault/documents.ts";
+import { searchEndpoints } from "./vault/search.ts";
 import { shareEndpoints } from "./vault/shares.ts";
 import { topicEndpoints } from "./vault/topics.ts";
 
@@ -74,4 +75,5 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...documentEndpoints,
   ...shareEndpoints,
   ...topicEndpoints,
+  ...searchEndpoints,
 ];

@@ -21,9 +21,11 @@ import {
   type SharePermission,
 } from "../../../storage/tables/vault/documents/shares.ts";
 import { setDocumentTopics } from "../../../storage/tables/vault/documents/topics.ts";
+import { listPassages, renameSearchEntry } from "../../../storage/tables/vault/search.ts";
 import { AppError } from "../../errors.ts";
 import type { VaultCaller } from "../caller.ts";
 import type { PageRequest } from "../page.ts";
+import { parseQuery, toSnippet } from "../search/query.ts";
 import { type Topics, toTopicKey } from "./topics.service.ts";
 
 /** A document with what its view shows besides the row. */
@@ -33,6 +35,8 @@ export interface DocumentDetail {
   readonly topics: readonly string[];
   /** Undefined in lists, and until it was extracted. */
   readonly extractedText?: string | undefined;
+  /** In lists with a query: the passage that matches. */
+  readonly snippet?: string | undefined;
 }
 
 /** The bytes of a document. */
@@ -50,6 +54,8 @@ export interface Documents {
   list(
     caller: VaultCaller,
     query: {
+      /** Words in names and texts, as `parseQuery` reads them. */
+      readonly q?: string | undefined;
       readonly sort: DocumentSort;
       readonly order?: "asc" | "desc" | undefined;
       readonly topic?: string | undefined;
@@ -108,10 +114,11 @@ export function createDocuments(deps: DocumentsDeps): Documents {
   const { db, store } = deps;
 
   return {
-    async list(caller, { sort, order, topic, status }, { page, perPage }) {
+    async list(caller, { q, sort, order, topic, status }, { page, perPage }) {
+      const terms = q === undefined ? undefined : parseQuery(q);
       const { documents, total } = await listDocuments(
         db,
-        { userId: caller.userId, status, topicKey: topic && toTopicKey(topic) },
+        { userId: caller.userId, status, terms, topicKey: topic && toTopicKey(topic) },
         {
           sort,
           descending: (order ?? (sort === "created_at" ? "desc" : "asc")) === "desc",
@@ -119,7 +126,16 @@ export function createDocuments(deps: DocumentsDeps): Documents {
           offset: (page - 1) * perPage,
         },
       );
-      return { details: await withTopics(documents), total };
+      const passages = await listPassages(
+        db,
+        terms ?? [],
+        documents.map(({ id }) => id),
+      );
+      const details = (await withTopics(documents)).map((detail) => {
+        const passage = passages.get(detail.document.id);
+        return passage === undefined ? detail : { ...detail, snippet: toSnippet(passage).text };
+      });
+      return { details, total };
     },
 
     async find(caller, id) {
@@ -136,6 +152,7 @@ export function createDocuments(deps: DocumentsDeps): Documents {
       await db.transaction(async (tx) => {
         if (filename !== undefined && !(await renameDocument(tx, id, filename)))
           throw documentNotFound();
+        if (filename !== undefined) await renameSearchEntry(tx, id, filename);
         if (topicIds !== undefined) await setDocumentTopics(tx, id, topicIds);
       });
       return toDetail(await getOwn(caller, id));

@@ -6,6 +6,8 @@ import type { Enqueue } from "../../jobs/queue.ts";
 import { isPreviewable } from "../cloud/bytes/previewable.ts";
 import { documentRoutes } from "./documents.routes.ts";
 import { createDocuments, type Documents, type DocumentsDeps } from "./documents.service.ts";
+import { searchRoutes } from "../search/search.routes.ts";
+import { createSearch } from "../search/search.service.ts";
 import { createShares } from "./shares.service.ts";
 import { shareRoutes, topicRoutes } from "./sharing.routes.ts";
 import { createTopics } from "./topics.service.ts";
@@ -46,6 +48,7 @@ export function createVaultDocuments(deps: VaultDocumentsDeps): VaultDocuments {
       ...documentRoutes({ documents, uploads, publicUrl: deps.publicUrl }),
       ...shareRoutes(createShares(deps)),
       ...topicRoutes(topics),
+      ...searchRoutes(createSearch(deps)),
     ],
     documents,
     uploads,

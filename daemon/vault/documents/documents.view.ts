@@ -9,7 +9,7 @@ import type { DocumentContent, DocumentDetail } from "./documents.service.ts";
 import type { FormUpload, UploadAddress } from "./uploads.service.ts";
 
 /** A document as lists show it: without its text. */
-function toDocumentView({ document, topics }: DocumentDetail) {
+export function toDocumentView({ document, topics }: DocumentDetail) {
   return {
     id: document.id,
     filename: document.filename,
@@ -40,7 +40,10 @@ export function toDocumentPage(
   { details, total }: { readonly details: readonly DocumentDetail[]; readonly total: number },
   page: PageRequest,
 ) {
-  const items = details.map((detail) => ({ ...toDocumentView(detail), snippet: null }));
+  const items = details.map((detail) => ({
+    ...toDocumentView(detail),
+    snippet: detail.snippet ?? null,
+  }));
   return { status: 200, body: toPage(items, total, page) } as const;
 }
 

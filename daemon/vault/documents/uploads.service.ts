@@ -22,6 +22,7 @@ import {
   releaseUpload,
 } from "../../../storage/tables/vault/documents/uploads.ts";
 import { bookBytes, findQuota } from "../../../storage/tables/vault/quotas.ts";
+import { putSearchEntry } from "../../../storage/tables/vault/search.ts";
 import { AppError } from "../../errors.ts";
 import { readChunks } from "../../utilities/receive-body.ts";
 import type { VaultCaller } from "../caller.ts";
@@ -250,6 +251,15 @@ export function createDocumentUploads(deps: DocumentUploadsDeps): DocumentUpload
         size_bytes: document.sizeBytes,
         storage_backend: document.storageBackend,
       },
+    });
+    // The name can be found at once, the text once it is extracted.
+    await putSearchEntry(tx, {
+      userId: caller.userId,
+      source: { documentId: document.id },
+      title: document.filename,
+      body: "",
+      contentType: document.contentType,
+      connectionId: undefined,
     });
     await deps.enqueueProcessing(tx, document);
     return document;

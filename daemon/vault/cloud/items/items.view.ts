@@ -13,7 +13,7 @@ import type { FolderPage } from "./listings.service.ts";
 type WireItem = z.input<typeof itemSchema>;
 
 /** An item of a listing on the wire. */
-function toItemView(item: CloudItem): WireItem {
+export function toItemView(item: CloudItem): WireItem {
   return {
     id: item.id,
     provider_item_id: item.providerItemId,

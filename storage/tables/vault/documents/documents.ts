@@ -1,4 +1,5 @@
 import type { Queries, Row, SqlValue, Transaction } from "../../../engine/database.ts";
+import { type SearchTerm, toDocumentCondition } from "../search.ts";
 
 export type DocumentStatus = "pending" | "processing" | "ready" | "classification_failed";
 export type SemanticIndexStatus = "none" | "pending" | "ready" | "failed" | "stale";
@@ -88,6 +89,8 @@ export interface DocumentFilter {
   /** Topic by name, compared without case and accents. */
   readonly topicKey?: string | undefined;
   readonly status?: DocumentStatus | undefined;
+  /** Only documents whose name and text match all terms. */
+  readonly terms?: readonly SearchTerm[] | undefined;
 }
 
 const SORT_COLUMNS: Readonly<Record<DocumentSort, string>> = {
@@ -98,7 +101,7 @@ const SORT_COLUMNS: Readonly<Record<DocumentSort, string>> = {
 
 /** Returns one page of a user's documents and the number of all matches. */
 export async function listDocuments(
-  db: Queries,
+  db: Queries & { readonly dialect: "sqlite" | "postgres" },
   filter: DocumentFilter,
   {
     sort,
@@ -112,7 +115,7 @@ export async function listDocuments(
     readonly offset: number;
   },
 ): Promise<{ readonly documents: VaultDocument[]; readonly total: number }> {
-  const { where, values } = toWhere(filter);
+  const { where, values } = toWhere(db.dialect, filter);
   const direction = descending ? "DESC" : "ASC";
   const column = SORT_COLUMNS[sort];
   const order = (table: string) =>
@@ -259,7 +262,10 @@ function toNameKey(filename: string): string {
   return filename.normalize("NFKC").toLowerCase();
 }
 
-function toWhere({ userId, topicKey, status }: DocumentFilter): {
+function toWhere(
+  dialect: "sqlite" | "postgres",
+  { userId, topicKey, status, terms }: DocumentFilter,
+): {
   readonly where: string;
   readonly values: readonly SqlValue[];
 } {
@@ -274,6 +280,11 @@ function toWhere({ userId, topicKey, status }: DocumentFilter): {
       SELECT link.document_id FROM vault_document_topics AS link
       JOIN vault_topics AS topic ON topic.id = link.topic_id WHERE topic.name_key = ?)`);
     values.push(topicKey);
+  }
+  if (terms !== undefined) {
+    const matching = toDocumentCondition(dialect, terms);
+    conditions.push(matching.condition);
+    values.push(...matching.values);
   }
   return { where: `WHERE ${conditions.join(" AND ")}`, values };
 }

@@ -1,0 +1,45 @@
+import {
+  foldText,
+  MARK_END,
+  MARK_START,
+  type SearchTerm,
+} from "../../../storage/tables/vault/search.ts";
+
+/** A query with more terms than this is cut: nobody types it, and every term costs a look at the index. */
+const TERMS_MAX = 32;
+
+/**
+ * Reads a query as people type it: words, `begin*`, `"a phrase"`. Any text is a query: what is neither letter nor digit
+ * separates words, an unclosed quote ends with the text.
+ */
+export function parseQuery(query: string): SearchTerm[] {
+  const terms: SearchTerm[] = [];
+  for (const [, phrase, word] of query.matchAll(/"([^"]*)"?|([^\s"]+)/g)) {
+    const words = foldText(phrase ?? word ?? "")
+      .split(" ")
+      .filter((one) => one !== "");
+    if (words.length > 0) terms.push({ words, isPrefix: word?.endsWith("*") === true });
+  }
+  return terms.slice(0, TERMS_MAX);
+}
+
+/** A passage as plain text with the matches as UTF-16 offsets. */
+export interface Snippet {
+  readonly text: string;
+  readonly marks: [number, number][];
+}
+
+/** Splits a passage of the index into text and marks. Line breaks become spaces. */
+export function toSnippet(passage: string): Snippet {
+  let text = "";
+  let start: number | undefined;
+  const marks: [number, number][] = [];
+  for (const part of passage.split(new RegExp(`([${MARK_START}${MARK_END}])`))) {
+    if (part === MARK_START) start = text.length;
+    else if (part === MARK_END && start !== undefined) {
+      marks.push([start, text.length]);
+      start = undefined;
+    } else text += part.replace(/\s+/g, " ");
+  }
+  return { text, marks };
+}

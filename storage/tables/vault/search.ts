@@ -1,0 +1,313 @@
+import type { Queries, Row, SqlValue, Transaction } from "../../engine/database.ts";
+
+/** A text that can be found, of a document or of an item of connected storage. */
+export interface SearchEntry {
+  readonly userId: string;
+  readonly source: { readonly documentId: string } | { readonly itemId: string };
+  /** The file's name. */
+  readonly title: string;
+  /** Extracted text without control characters other than tab and line feed; empty where there is none. */
+  readonly body: string;
+  readonly contentType: string;
+  /** Of an item, or of a document in connected storage. */
+  readonly connectionId: string | undefined;
+}
+
+/** One term of a query: a word, the beginning of a word, or several words in this order. All folded by `foldText`. */
+export interface SearchTerm {
+  readonly words: readonly string[];
+  /** The last word is the beginning of a word. */
+  readonly isPrefix: boolean;
+}
+
+/** Conditions of a search; an absent one matches every entry. */
+export interface SearchFilter {
+  readonly userId: string;
+  readonly kind?: "document" | "item" | undefined;
+  readonly connectionId?: string | undefined;
+  readonly contentType?: string | undefined;
+  /** Epoch milliseconds of the last change of the text, included. */
+  readonly from?: number | undefined;
+  /** Excluded. */
+  readonly to?: number | undefined;
+  /** Key of a topic, and its names as items store them. */
+  readonly topic?: { readonly key: string; readonly names: readonly string[] } | undefined;
+}
+
+/** A match. A higher score is a better match. */
+export interface SearchMatch {
+  readonly entryId: number;
+  readonly documentId: string | undefined;
+  readonly itemId: string | undefined;
+  readonly score: number;
+  /** A passage of title or body with matches between `MARK_START` and `MARK_END`. */
+  readonly passage: string;
+}
+
+export const MARK_START = "\u0001";
+export const MARK_END = "\u0002";
+
+/** A match in the title counts as much as this many in the body. */
+const TITLE_WEIGHT = 5;
+const PASSAGE_WORDS = 24;
+/** PostgreSQL's tsvector takes at most 1 MiB of distinct words. */
+const FOLDED_CHARACTERS_MAX = 300_000;
+/** How far into a body PostgreSQL looks for a passage to show. */
+const PASSAGE_SOURCE_MAX = 50_000;
+
+/** Folds a text for comparison: without case, accents and compatibility forms; everything but letters and digits is a space. */
+export function foldText(text: string): string {
+  return text
+    .normalize("NFKD")
+    .replace(/\p{M}+/gu, "")
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, " ")
+    .trim();
+}
+
+/** Adds or replaces the entry of a document or item. */
+export async function putSearchEntry(tx: Transaction, entry: SearchEntry): Promise<void> {
+  const isDocument = "documentId" in entry.source;
+  const column = isDocument ? "document_id" : "item_id";
+  const id = "documentId" in entry.source ? entry.source.documentId : entry.source.itemId;
+  const row = await tx.get<{ id: number }>(
+    `INSERT INTO vault_search_entries (user_id, ${column}, title, body, content_type, connection_id, changed_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (${column}) DO UPDATE SET title = excluded.title, body = excluded.body,
+       content_type = excluded.content_type, connection_id = excluded.connection_id, changed_at = excluded.changed_at
+     RETURNING id`,
+    entry.userId,
+    id,
+    entry.title,
+    entry.body,
+    entry.contentType,
+    entry.connectionId ?? null,
+    tx.now,
+  );
+  if (tx.dialect === "postgres" && row !== undefined) await fold(tx, row.id, entry);
+}
+
+/** Changes the title of a document's entry, and leaves its text as it is. */
+export async function renameSearchEntry(
+  tx: Transaction,
+  documentId: string,
+  title: string,
+): Promise<void> {
+  const row = await tx.get<{ id: number; body: string }>(
+    "UPDATE vault_search_entries SET title = ? WHERE document_id = ? RETURNING id, body",
+    title,
+    documentId,
+  );
+  if (tx.dialect === "postgres" && row !== undefined)
+    await fold(tx, row.id, { title, body: row.body });
+}
+
+/** Deletes the entry of an item that was deleted or can no longer be read. */
+export async function deleteItemEntry(tx: Transaction, itemId: string): Promise<void> {
+  await tx.run("DELETE FROM vault_search_entries WHERE item_id = ?", itemId);
+}
+
+/** Returns one page of the entries that match all terms, best first, and the number of all matches. */
+export async function searchEntries(
+  db: Queries & { readonly dialect: "sqlite" | "postgres" },
+  terms: readonly SearchTerm[],
+  filter: SearchFilter,
+  page: { readonly limit: number; readonly offset: number },
+): Promise<{ readonly matches: SearchMatch[]; readonly total: number }> {
+  if (terms.length === 0) return { matches: [], total: 0 };
+  const { where, values } = toWhere(filter);
+  return db.dialect === "sqlite"
+    ? searchSqlite(db, toFts5Query(terms), where, values, page)
+    : searchPostgres(db, toTsQuery(terms), where, values, page);
+}
+
+/** The condition of an SQL query that a document matches all terms. */
+export function toDocumentCondition(
+  dialect: "sqlite" | "postgres",
+  terms: readonly SearchTerm[],
+): { readonly condition: string; readonly values: readonly SqlValue[] } {
+  if (terms.length === 0) return { condition: "1 = 0", values: [] };
+  return dialect === "sqlite"
+    ? {
+        condition: `id IN (SELECT entry.document_id FROM vault_search_text
+          JOIN vault_search_entries AS entry ON entry.id = vault_search_text.rowid WHERE vault_search_text MATCH ?)`,
+        values: [toFts5Query(terms)],
+      }
+    : {
+        condition: `id IN (SELECT entry.document_id FROM vault_search_entries AS entry
+          WHERE entry.folded @@ to_tsquery('simple', ?))`,
+        values: [toTsQuery(terms)],
+      };
+}
+
+/** Returns the matching passages of some documents, by document id. */
+export async function listPassages(
+  db: Queries & { readonly dialect: "sqlite" | "postgres" },
+  terms: readonly SearchTerm[],
+  documentIds: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  if (documentIds.length === 0 || terms.length === 0) return new Map();
+  const marks = documentIds.map(() => "?").join(", ");
+  const query = db.dialect === "sqlite" ? toFts5Query(terms) : toTsQuery(terms);
+  const rows = await db.all<{ document_id: string; passage: string }>(
+    db.dialect === "sqlite"
+      ? `SELECT entry.document_id, ${SQLITE_PASSAGE} AS passage FROM vault_search_text
+         JOIN vault_search_entries AS entry ON entry.id = vault_search_text.rowid
+         WHERE vault_search_text MATCH ? AND entry.document_id IN (${marks})`
+      : `SELECT entry.document_id, ${POSTGRES_PASSAGE} AS passage FROM vault_search_entries AS entry
+         WHERE entry.document_id IN (${marks})`,
+    query,
+    ...documentIds,
+  );
+  return new Map(rows.map((row) => [row.document_id, row.passage]));
+}
+
+const SQLITE_PASSAGE = `snippet(vault_search_text, -1, char(1), char(2), '…', ${PASSAGE_WORDS})`;
+const POSTGRES_PASSAGE = `ts_headline('simple', left(entry.title || chr(10) || entry.body, ${PASSAGE_SOURCE_MAX}),
+  to_tsquery('simple', ?), 'StartSel=' || chr(1) || ',StopSel=' || chr(2) || ',MaxWords=${PASSAGE_WORDS},MinWords=10')`;
+
+async function searchSqlite(
+  db: Queries,
+  query: string,
+  where: string,
+  values: readonly SqlValue[],
+  { limit, offset }: { readonly limit: number; readonly offset: number },
+): Promise<{ readonly matches: SearchMatch[]; readonly total: number }> {
+  const from = `FROM vault_search_text JOIN vault_search_entries AS entry ON entry.id = vault_search_text.rowid
+    WHERE vault_search_text MATCH ? AND ${where}`;
+  const rows = await db.all(
+    `SELECT entry.id, entry.document_id, entry.item_id, -bm25(vault_search_text, ${TITLE_WEIGHT}.0, 1.0) AS score
+     ${from} ORDER BY score DESC, entry.id DESC LIMIT ? OFFSET ?`,
+    query,
+    ...values,
+    limit,
+    offset,
+  );
+  const count = await db.get<{ total: number }>(
+    `SELECT count(*) AS total ${from}`,
+    query,
+    ...values,
+  );
+  // Passages are made for the page alone, not for every match that the sort looks at.
+  const ids = rows.map((row) => Number(row["id"]));
+  const passages = await db.all<{ id: number; passage: string }>(
+    `SELECT rowid AS id, ${SQLITE_PASSAGE} AS passage
+     FROM vault_search_text WHERE vault_search_text MATCH ? AND rowid IN (${ids.map(() => "?").join(", ")})`,
+    query,
+    ...ids,
+  );
+  const byId = new Map(passages.map(({ id, passage }) => [id, passage]));
+  return {
+    matches: rows.map((row) => toMatch(row, byId.get(Number(row["id"])) ?? "")),
+    total: Number(count?.total ?? 0),
+  };
+}
+
+async function searchPostgres(
+  db: Queries,
+  query: string,
+  where: string,
+  values: readonly SqlValue[],
+  { limit, offset }: { readonly limit: number; readonly offset: number },
+): Promise<{ readonly matches: SearchMatch[]; readonly total: number }> {
+  const from = `FROM vault_search_entries AS entry WHERE entry.folded @@ to_tsquery('simple', ?) AND ${where}`;
+  const rows = await db.all(
+    `SELECT chosen.*, ${POSTGRES_PASSAGE} AS passage
+     FROM (
+       SELECT entry.id, entry.document_id, entry.item_id,
+         ts_rank_cd(entry.folded, to_tsquery('simple', ?)) AS score
+       ${from} ORDER BY score DESC, entry.id DESC LIMIT ? OFFSET ?
+     ) AS chosen JOIN vault_search_entries AS entry ON entry.id = chosen.id
+     ORDER BY chosen.score DESC, chosen.id DESC`,
+    query,
+    query,
+    query,
+    ...values,
+    limit,
+    offset,
+  );
+  const count = await db.get<{ total: number }>(
+    `SELECT count(*) AS total ${from}`,
+    query,
+    ...values,
+  );
+  return {
+    matches: rows.map((row) => toMatch(row, String(row["passage"]))),
+    total: Number(count?.total ?? 0),
+  };
+}
+
+async function fold(
+  tx: Transaction,
+  id: number,
+  { title, body }: Pick<SearchEntry, "title" | "body">,
+): Promise<void> {
+  await tx.run(
+    `UPDATE vault_search_entries SET folded =
+       setweight(to_tsvector('simple', ?), 'A') || setweight(to_tsvector('simple', ?), 'D') WHERE id = ?`,
+    foldText(title),
+    foldText(body.slice(0, FOLDED_CHARACTERS_MAX)),
+    id,
+  );
+}
+
+/** Every word is quoted, so that no word is an operator. */
+function toFts5Query(terms: readonly SearchTerm[]): string {
+  return terms
+    .map(({ words, isPrefix }) => `"${words.join(" ")}"${isPrefix ? " *" : ""}`)
+    .join(" AND ");
+}
+
+/** The words hold letters and digits only, so that no word is an operator. */
+function toTsQuery(terms: readonly SearchTerm[]): string {
+  return terms
+    .map(({ words, isPrefix }) => `(${words.join(" <-> ")}${isPrefix ? ":*" : ""})`)
+    .join(" & ");
+}
+
+function toWhere(filter: SearchFilter): {
+  readonly where: string;
+  readonly values: readonly SqlValue[];
+} {
+  const conditions = [
+    "entry.user_id = ?",
+    `(entry.item_id IS NULL OR EXISTS (
+       SELECT 1 FROM vault_items AS live WHERE live.id = entry.item_id AND live.deleted_at IS NULL))`,
+  ];
+  const values: SqlValue[] = [filter.userId];
+  const add = (condition: string, ...given: SqlValue[]) => {
+    conditions.push(condition);
+    values.push(...given);
+  };
+  if (filter.kind === "document") add("entry.document_id IS NOT NULL");
+  if (filter.kind === "item") add("entry.item_id IS NOT NULL");
+  if (filter.connectionId !== undefined) add("entry.connection_id = ?", filter.connectionId);
+  if (filter.contentType !== undefined) add("entry.content_type = ?", filter.contentType);
+  if (filter.from !== undefined) add("entry.changed_at >= ?", filter.from);
+  if (filter.to !== undefined) add("entry.changed_at < ?", filter.to);
+  if (filter.topic !== undefined) {
+    const { key, names } = filter.topic;
+    const ofItems = names.map(() => "OR item.topics LIKE ? ESCAPE '!'").join(" ");
+    add(
+      `(entry.document_id IN (
+          SELECT link.document_id FROM vault_document_topics AS link
+          JOIN vault_topics AS topic ON topic.id = link.topic_id WHERE topic.name_key = ?)
+        OR entry.item_id IN (SELECT item.id FROM vault_items AS item WHERE item.user_id = ? AND (1 = 0 ${ofItems})))`,
+      key,
+      filter.userId,
+      ...names.map((name) => `%${JSON.stringify(name).replace(/[!%_]/g, "!$&")}%`),
+    );
+  }
+  return { where: conditions.join(" AND "), values };
+}
+
+function toMatch(row: Row, passage: string): SearchMatch {
+  const optional = (name: string) => (row[name] === null ? undefined : String(row[name]));
+  return {
+    entryId: Number(row["id"]),
+    documentId: optional("document_id"),
+    itemId: optional("item_id"),
+    score: Number(row["score"]),
+    passage,
+  };
+}

@@ -1,0 +1,145 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parseQuery, toSnippet } from "../../../../../daemon/vault/search/query.ts";
+import type { Database } from "../../../../../storage/engine/database.ts";
+import {
+  deleteDocument,
+  insertDocument,
+} from "../../../../../storage/tables/vault/documents/documents.ts";
+import {
+  putSearchEntry,
+  renameSearchEntry,
+  searchEntries,
+} from "../../../../../storage/tables/vault/search.ts";
+import { insertVaultUser } from "../../../../../storage/tables/vault/users.ts";
+import { openTestDatabase } from "../../../../support/storage/database.ts";
+
+describe.each(["sqlite", "postgres"] as const)("search on %s", (engine) => {
+  let db: Database;
+
+  beforeAll(async () => {
+    db = await openTestDatabase({ clock: () => 1_000, engine } as never);
+    for (const id of ["mira", "noor"])
+      await db.transaction((tx) =>
+        insertVaultUser(tx, {
+          id,
+          handle: id,
+          email: `${id}@example.org`,
+          passwordHash: "",
+          role: "user",
+          passwordMustChange: false,
+        }),
+      );
+    await add("tax", "mira", "Steuer 2025.pdf", "The tax office sent a résumé of the year 2025.");
+    await add("tea", "mira", "Recipes.txt", "Brew tea for five minutes. A green tea needs three.");
+    await add("bill", "mira", "tea bill.pdf", "Twelve euro, paid by card.");
+    await add("foreign", "noor", "tea.txt", "tea tea tea tea");
+    await add("odd", "mira", "odd.txt", "a AND b OR c NOT d NEAR(e) col:f ^g 12e5 x@y.example");
+  });
+  afterAll(() => db.close());
+
+  async function add(id: string, userId: string, title: string, body: string) {
+    await db.transaction(async (tx) => {
+      await insertDocument(tx, {
+        id,
+        userId,
+        filename: title,
+        contentType: "text/plain",
+        sizeBytes: 1,
+        sha256: "0".repeat(64),
+        storageBackend: "internal",
+        connectionId: undefined,
+        providerItemId: undefined,
+      });
+      await putSearchEntry(tx, {
+        userId,
+        source: { documentId: id },
+        title,
+        body,
+        contentType: "text/plain",
+        connectionId: undefined,
+      });
+    });
+  }
+
+  const find = async (query: string): Promise<(string | undefined)[]> => {
+    const page = { limit: 10, offset: 0 };
+    const { matches, total } = await searchEntries(db, parseQuery(query), { userId: "mira" }, page);
+    expect(total).toBe(matches.length);
+    return matches.map(({ documentId }) => documentId);
+  };
+
+  test("finds words of title and body, and ranks the title higher", async () => {
+    expect(await find("tea")).toEqual(["bill", "tea"]);
+    expect(await find("tea minutes")).toEqual(["tea"]);
+    expect(await find("coffee")).toEqual([]);
+  });
+
+  test("folds case and accents", async () => {
+    expect(await find("RESUME")).toEqual(["tax"]);
+    expect(await find("Résumé")).toEqual(["tax"]);
+  });
+
+  test("finds the beginning of a word with an asterisk only", async () => {
+    expect(await find("minut*")).toEqual(["tea"]);
+    expect(await find("minut")).toEqual([]);
+  });
+
+  test("finds phrases in their order", async () => {
+    expect(await find('"green tea"')).toEqual(["tea"]);
+    expect(await find('"tea green"')).toEqual([]);
+    expect(await find('steuer "tax office"')).toEqual(["tax"]);
+  });
+
+  test("takes operators and syntax of both engines as words", async () => {
+    for (const query of ["a AND b", "NOT d", "NEAR(e)", "col:f", "^g", "12e5", "x@y.example"])
+      expect(await find(query), query).toEqual(["odd"]);
+  });
+
+  test.each([
+    '"',
+    '""',
+    "*",
+    "'",
+    "\\",
+    "(",
+    ")",
+    "a:*:b",
+    "-",
+    "--",
+    "!",
+    "&",
+    "|",
+    "<->",
+    "\u0000",
+    "%",
+    "é\u0301",
+    "😀",
+    "{a b}:c",
+    '"a" * "',
+    "NEAR",
+    "AND",
+    "x".repeat(1000),
+  ])("answers %j without an error", async (query) => {
+    await expect(find(query)).resolves.toBeInstanceOf(Array);
+  });
+
+  test("marks the matches in a passage", async () => {
+    const { matches } = await searchEntries(
+      db,
+      parseQuery("office"),
+      { userId: "mira" },
+      { limit: 1, offset: 0 },
+    );
+    const snippet = toSnippet(matches[0]?.passage ?? "");
+    expect(snippet.marks.map(([start, end]) => snippet.text.slice(start, end))).toEqual(["office"]);
+  });
+
+  test("follows renamed and deleted documents", async () => {
+    await add("gone", "mira", "walrus.txt", "text of the walrus");
+    await db.transaction((tx) => renameSearchEntry(tx, "gone", "manatee.txt"));
+    expect(await find("manatee")).toEqual(["gone"]);
+    expect(await find("manatee walrus")).toEqual(["gone"]);
+    await db.transaction((tx) => deleteDocument(tx, "gone"));
+    expect(await find("walrus")).toEqual([]);
+  });
+});
