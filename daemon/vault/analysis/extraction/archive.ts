@@ -1,0 +1,87 @@
+import { text } from "node:stream/consumers";
+import { openPromise, type Entry, type ZipFile } from "yauzl";
+import { Unreadable } from "./outcome.ts";
+
+/** A ZIP container that is read entry by entry under limits on number, size and ratio of its entries. */
+export interface Archive {
+  readonly names: readonly string[];
+  has(name: string): boolean;
+  /** Returns an entry as text; undefined when it is missing. Throws `Unreadable` when a limit is exceeded. */
+  read(name: string): Promise<string | undefined>;
+  close(): void;
+}
+
+const ENTRIES_MAX = 10_000;
+/** Unpacked bytes of one archive in all. */
+const UNPACKED_BYTES_MAX = 128 * 1024 * 1024;
+/** A real document compresses to a twentieth at most; a bomb to a thousandth. */
+const RATIO_MAX = 200;
+/** Below this size the ratio does not matter. */
+const RATIO_FROM_BYTES = 4 * 1024 * 1024;
+const FLAG_ENCRYPTED = 1;
+
+/** Opens a ZIP file. Throws `Unreadable`: `damaged`, `encrypted`, or `too_complex` for one that exceeds the limits. */
+export async function openArchive(path: string): Promise<Archive> {
+  const zip = await openPromise(path, { lazyEntries: true, autoClose: false }).catch(
+    (error: unknown) => {
+      throw new Unreadable("damaged", error);
+    },
+  );
+  try {
+    const entries = await readEntries(zip);
+    let unpacked = 0;
+    return {
+      names: [...entries.keys()],
+      has: (name) => entries.has(name),
+      async read(name) {
+        const entry = entries.get(name);
+        if (entry === undefined) return undefined;
+        if ((entry.generalPurposeBitFlag & FLAG_ENCRYPTED) !== 0) throw new Unreadable("encrypted");
+        unpacked += assertSize(entry);
+        if (unpacked > UNPACKED_BYTES_MAX) throw new Unreadable("too_complex");
+        // The library ends the stream with an error when the entry has more bytes than its header says.
+        return openStream(zip, entry).catch((error: unknown) => {
+          throw error instanceof Unreadable ? error : new Unreadable("damaged", error);
+        });
+      },
+      close: () => zip.close(),
+    };
+  } catch (error) {
+    zip.close();
+    throw error instanceof Unreadable ? error : new Unreadable("damaged", error);
+  }
+}
+
+async function openStream(zip: ZipFile, entry: Entry): Promise<string> {
+  return text(
+    await new Promise<NodeJS.ReadableStream>((resolve, reject) =>
+      zip.openReadStream(entry, (error, stream) =>
+        error === null ? resolve(stream) : reject(error),
+      ),
+    ),
+  );
+}
+
+function readEntries(zip: ZipFile): Promise<Map<string, Entry>> {
+  return new Promise((resolve, reject) => {
+    const entries = new Map<string, Entry>();
+    zip.on("entry", (entry: Entry) => {
+      if (entries.size >= ENTRIES_MAX) {
+        reject(new Unreadable("too_complex"));
+        return;
+      }
+      if (!entries.has(entry.fileName)) entries.set(entry.fileName, entry);
+      zip.readEntry();
+    });
+    zip.once("end", () => resolve(entries));
+    zip.once("error", reject);
+    zip.readEntry();
+  });
+}
+
+function assertSize({ compressedSize, uncompressedSize }: Entry): number {
+  const isBomb =
+    uncompressedSize > RATIO_FROM_BYTES && uncompressedSize > compressedSize * RATIO_MAX;
+  if (isBomb || uncompressedSize > UNPACKED_BYTES_MAX) throw new Unreadable("too_complex");
+  return uncompressedSize;
+}

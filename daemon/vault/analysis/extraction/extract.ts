@@ -1,0 +1,101 @@
+import { open, readFile, stat } from "node:fs/promises";
+import { fileTypeFromFile } from "file-type";
+import {
+  extractDocx,
+  extractEpub,
+  extractOpenDocument,
+  extractPptx,
+  extractXlsx,
+} from "./office.ts";
+import { type Extraction, Unreadable } from "./outcome.ts";
+import { extractPdf } from "./pdf.ts";
+import { decodeText, extractHtml, extractMail, looksLikeText } from "./plain.ts";
+import { createTextSink, type TextSink } from "./text-sink.ts";
+
+/** A file on this machine whose text is wanted. */
+export interface ExtractionInput {
+  readonly path: string;
+  /** For types that bytes do not tell apart, such as Markdown and plain text. */
+  readonly filename: string;
+}
+
+/** Bytes of a plain text that are read. */
+const PLAIN_BYTES_MAX = 16 * 1024 * 1024;
+
+type Extractor = (path: string, sink: TextSink) => Promise<void>;
+
+const extractors: Readonly<Record<string, Extractor>> = {
+  "application/pdf": extractPdf,
+  "application/vnd.openxmlformats-officedocument.wordprocessingml.document": extractDocx,
+  "application/vnd.openxmlformats-officedocument.presentationml.presentation": extractPptx,
+  "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": extractXlsx,
+  "application/vnd.oasis.opendocument.text": extractOpenDocument,
+  "application/vnd.oasis.opendocument.spreadsheet": extractOpenDocument,
+  "application/vnd.oasis.opendocument.presentation": extractOpenDocument,
+  "application/epub+zip": extractEpub,
+};
+
+/** Types of plain text by file extension; the bytes of all of them look alike. */
+const plainTypes: Readonly<Record<string, string>> = {
+  csv: "text/csv",
+  eml: "message/rfc822",
+  htm: "text/html",
+  html: "text/html",
+  json: "application/json",
+  markdown: "text/markdown",
+  md: "text/markdown",
+  xhtml: "text/html",
+};
+
+/**
+ * Extracts the text of a file. The type is told from the bytes; the name decides only among plain texts. Untrusted input:
+ * run it in a worker thread under a budget of time and memory.
+ */
+export async function extract({ path, filename }: ExtractionInput): Promise<Extraction> {
+  const sink = createTextSink();
+  try {
+    const contentType = await extractInto(sink, path, filename);
+    const text = sink.text();
+    if (text === "") throw new Unreadable("no_text");
+    return { kind: "text", text, contentType };
+  } catch (error) {
+    if (error instanceof Unreadable) return { kind: "unreadable", reason: error.reason };
+    throw error;
+  }
+}
+
+async function extractInto(sink: TextSink, path: string, filename: string): Promise<string> {
+  if ((await stat(path)).size === 0) throw new Unreadable("no_text");
+  const sniffed = (await fileTypeFromFile(path).catch(() => undefined))?.mime;
+  const extractor = sniffed === undefined ? undefined : extractors[sniffed];
+  if (sniffed !== undefined && extractor !== undefined) {
+    await extractor(path, sink);
+    return sniffed;
+  }
+  const isXml = sniffed === "application/xml" || sniffed === "text/xml";
+  if (sniffed !== undefined && !isXml) throw new Unreadable("unsupported_format");
+  const bytes = await readHead(path);
+  if (!looksLikeText(bytes)) throw new Unreadable("unsupported_format");
+  const extension = /\.([a-z0-9]{1,10})$/i.exec(filename)?.[1]?.toLowerCase() ?? "";
+  const contentType = plainTypes[extension] ?? sniffHtml(bytes) ?? "text/plain";
+  if (contentType === "message/rfc822") await extractMail(bytes, sink);
+  else if (contentType === "text/html") extractHtml(decodeText(bytes), sink);
+  else sink.add(decodeText(bytes));
+  return contentType;
+}
+
+function sniffHtml(bytes: Uint8Array): string | undefined {
+  const head = decodeText(bytes.subarray(0, 1_024)).trimStart().toLowerCase();
+  return /^(?:<!doctype html|<html)/.test(head) ? "text/html" : undefined;
+}
+
+async function readHead(path: string): Promise<Uint8Array> {
+  if ((await stat(path)).size <= PLAIN_BYTES_MAX) return readFile(path);
+  const file = await open(path, "r");
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(PLAIN_BYTES_MAX), 0);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}

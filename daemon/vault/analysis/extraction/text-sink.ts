@@ -1,0 +1,48 @@
+/** Accumulates extracted text up to a limit, without control characters and with single blank lines. */
+export interface TextSink {
+  /** Adds text. Returns false once the limit is reached: the extractor may stop. */
+  add(text: string): boolean;
+  /** Begins a new line unless one has just begun. */
+  breakLine(): void;
+  readonly isFull: boolean;
+  text(): string;
+}
+
+/** Characters of extracted text that are kept; 300 dense pages. */
+export const TEXT_CHARACTERS_MAX = 1_000_000;
+
+// oxlint-disable-next-line no-control-regex -- control characters are what is removed
+const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\ufffe\uffff]+/g;
+
+export function createTextSink(max = TEXT_CHARACTERS_MAX): TextSink {
+  const parts: string[] = [];
+  let length = 0;
+  let atLineStart = true;
+  return {
+    add(text) {
+      const clean = text.toWellFormed().replace(/\r\n?/g, "\n").replace(CONTROL, " ");
+      if (clean === "") return length < max;
+      const kept = clean.slice(0, max - length);
+      parts.push(kept);
+      length += kept.length;
+      atLineStart = kept.endsWith("\n");
+      return length < max;
+    },
+    breakLine() {
+      if (atLineStart || length >= max) return;
+      parts.push("\n");
+      length += 1;
+      atLineStart = true;
+    },
+    get isFull() {
+      return length >= max;
+    },
+    text: () =>
+      parts
+        .join("")
+        .toWellFormed()
+        .replace(/[^\S\n]+$/gm, "")
+        .replace(/\n{3,}/g, "\n\n")
+        .trim(),
+  };
+}
