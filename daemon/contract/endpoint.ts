@@ -202,16 +202,6 @@ export type AnswerOf<E extends AnyEndpoint> = {
   [S in keyof E["replies"] & number]: { status: S; body: ReplyBody<E["replies"][S]> };
 }[keyof E["replies"] & number];
 
-<<<<<<< HEAD
-=======
-/** Which API an endpoint belongs to, by its prefix. */
-export function apiOf(declared: { readonly path: string }): "forge" | "vault" {
-  return /^\/api\/(?:auth|cloud|documents|shares|topics|search|admin)(?:\/|$)/.test(declared.path)
-    ? "vault"
-    : "forge";
-}
-
->>>>>>> 3f1389c (vault: documents with upload addresses, quota and content)
 /** The JSON schema of a reply, or undefined when it carries bytes, text or nothing. */
 export function schemaOf(reply: Reply | undefined): z.ZodType | undefined {
   return reply === undefined || "kind" in reply ? undefined : reply;
