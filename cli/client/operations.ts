@@ -32,6 +32,10 @@ import type * as vaultAdmin from "../../daemon/contract/vault/admin.ts";
 import type * as vaultAuth from "../../daemon/contract/vault/auth.ts";
 import type * as vaultConnections from "../../daemon/contract/vault/cloud/connections.ts";
 import type * as vaultItems from "../../daemon/contract/vault/cloud/items.ts";
+import type * as vaultDocuments from "../../daemon/contract/vault/documents.ts";
+import type * as vaultSearch from "../../daemon/contract/vault/search.ts";
+import type * as vaultShares from "../../daemon/contract/vault/shares.ts";
+import type * as vaultTopics from "../../daemon/contract/vault/topics.ts";
 import type { Operation } from "./operation.ts";
 import table from "./operations.json" with { type: "json" };
 
@@ -72,7 +76,14 @@ type Forge = typeof adminEmails &
   typeof templates &
   typeof version;
 
-type Vault = typeof vaultAdmin & typeof vaultAuth & typeof vaultConnections & typeof vaultItems;
+type Vault = typeof vaultAdmin &
+  typeof vaultAuth &
+  typeof vaultConnections &
+  typeof vaultItems &
+  typeof vaultDocuments &
+  typeof vaultShares &
+  typeof vaultTopics &
+  typeof vaultSearch;
 
 /** The operations of the forge, as `daemon/contract/forge` declares them. */
 export const forge: Operations<Forge> = parseTable(table.forge);

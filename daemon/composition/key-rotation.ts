@@ -12,6 +12,7 @@ import {
 import { sealSecretAgain } from "../forge/accounts/second-factors.service.ts";
 import { sealTargetAgain } from "../forge/hooks/targets.ts";
 import { sealMailAgain } from "../outbound/mail/mailer.ts";
+import { sealApiKeyAgain } from "../vault/ai/api-keys.ts";
 import { sealTotpSecretAgain } from "../vault/accounts/totp-secrets.ts";
 import { sealCredentialsAgain } from "../vault/cloud/connections/credentials.ts";
 import { sealVerifierAgain } from "../vault/cloud/authorization/authorization.service.ts";
@@ -95,6 +96,7 @@ export const sealAgainIn: Readonly<Record<keyof typeof sealedColumns, SealedPlac
   vaultTotpSecrets: sealTotpSecretAgain("totp_secret"),
   vaultPendingTotpSecrets: sealTotpSecretAgain("totp_pending_secret"),
   vaultCredentials: sealCredentialsAgain,
+  vaultApiKeys: sealApiKeyAgain,
   vaultCodeVerifiers: sealVerifierAgain,
   queuedMails: sealMailAgain,
 };

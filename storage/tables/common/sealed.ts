@@ -16,6 +16,7 @@ export const sealedColumns = {
   vaultTotpSecrets: { table: "vault_users", key: "id", column: "totp_secret" },
   vaultPendingTotpSecrets: { table: "vault_users", key: "id", column: "totp_pending_secret" },
   vaultCredentials: { table: "vault_connections", key: "id", column: "credentials" },
+  vaultApiKeys: { table: "vault_ai_providers", key: "provider_id", column: "api_key" },
   vaultCodeVerifiers: { table: "vault_oauth_states", key: "state_hash", column: "code_verifier" },
   /** JSON with a sealed part. */
   queuedMails: {

@@ -50,6 +50,14 @@ export async function addSealedRows(db: Database, keyring: Keyring, hooks = 1): 
       generation: 0,
       created_at: tx.now,
     });
+    await insert("vault_ai_providers", {
+      provider_id: "openai",
+      api_key: seal("vaultApiKeys", "openai"),
+      base_url: "https://ai.example.org",
+      model_name: "small",
+      is_active: 1,
+      updated_at: tx.now,
+    });
     await insert("vault_oauth_states", {
       state_hash: "s1",
       user_id: "u1",
@@ -100,6 +108,7 @@ export function sealedTexts(hooks = 1): string[] {
     "vaultTotpSecrets u1",
     "vaultPendingTotpSecrets u1",
     "vaultCredentials c1",
+    "vaultApiKeys openai",
     "vaultCodeVerifiers s1",
     "queuedMails m1",
   ];
