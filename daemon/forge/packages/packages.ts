@@ -32,7 +32,7 @@ export interface ForgePackages {
 }
 
 export function createForgePackages(deps: ForgePackagesDeps): ForgePackages {
-  const { db, store, urls, clock } = deps;
+  const { urls, clock } = deps;
   return {
     routes: packageRoutes(createPackages(deps), urls),
     registryRoutes: [
