@@ -102,11 +102,6 @@ export async function renameSearchEntry(
     await fold(tx, row.id, { title, body: row.body });
 }
 
-/** Deletes the entry of an item that was deleted or can no longer be read. */
-export async function deleteItemEntry(tx: Transaction, itemId: string): Promise<void> {
-  await tx.run("DELETE FROM vault_search_entries WHERE item_id = ?", itemId);
-}
-
 /** Returns one page of the entries that match all terms, best first, and the number of all matches. */
 export async function searchEntries(
   db: Queries & { readonly dialect: "sqlite" | "postgres" },
@@ -212,7 +207,7 @@ async function searchPostgres(
 ): Promise<{ readonly matches: SearchMatch[]; readonly total: number }> {
   const from = `FROM vault_search_entries AS entry WHERE entry.folded @@ to_tsquery('simple', ?) AND ${where}`;
   const rows = await db.all(
-    `SELECT chosen.*, ${POSTGRES_PASSAGE} AS passage
+    `SELECT chosen.id, chosen.document_id, chosen.item_id, chosen.score, ${POSTGRES_PASSAGE} AS passage
      FROM (
        SELECT entry.id, entry.document_id, entry.item_id,
          ts_rank_cd(entry.folded, to_tsquery('simple', ?)) AS score

@@ -104,7 +104,8 @@ export async function deleteShare(tx: Transaction, id: string): Promise<boolean>
   return changes > 0;
 }
 
-const SELECT = `SELECT share.*, document.filename, owner.handle AS owner_handle, recipient.handle AS recipient_handle
+const SELECT = `SELECT share.id, share.document_id, share.owner_id, share.recipient_id, share.permission,
+  share.created_at, share.updated_at, document.filename, owner.handle AS owner_handle, recipient.handle AS recipient_handle
   FROM vault_shares AS share
   JOIN vault_documents AS document ON document.id = share.document_id
   JOIN vault_users AS owner ON owner.id = share.owner_id

@@ -33,14 +33,14 @@ export async function insertTopic(tx: Transaction, topic: NewTopic): Promise<Vau
 
 /** Returns the topic of an id, whoever owns it. */
 export async function findTopic(db: Queries, id: string): Promise<VaultTopic | undefined> {
-  const row = await db.get("SELECT * FROM vault_topics WHERE id = ?", id);
+  const row = await db.get(`SELECT ${COLUMNS} FROM vault_topics WHERE id = ?`, id);
   return row && toTopic(row);
 }
 
 /** Returns the topics that a user sees: the own ones and the system's, by name. */
 export async function listVisibleTopics(db: Queries, userId: string): Promise<VaultTopic[]> {
   const rows = await db.all(
-    "SELECT * FROM vault_topics WHERE user_id = ? OR user_id IS NULL ORDER BY name_key, id",
+    `SELECT ${COLUMNS} FROM vault_topics WHERE user_id = ? OR user_id IS NULL ORDER BY name_key, id`,
     userId,
   );
   return rows.map(toTopic);
@@ -91,6 +91,8 @@ export async function setDocumentTopics(
       topicId,
     );
 }
+
+const COLUMNS = "id, user_id, name, name_key, description, created_at, updated_at";
 
 function toTopic(row: Row): VaultTopic {
   return {

@@ -41,12 +41,12 @@ export async function findUploadByTicket(
   ticketHash: string,
 ): Promise<DocumentUpload | undefined> {
   return toUpload(
-    await db.get("SELECT * FROM vault_document_uploads WHERE ticket_hash = ?", ticketHash),
+    await db.get(`SELECT ${COLUMNS} FROM vault_document_uploads WHERE ticket_hash = ?`, ticketHash),
   );
 }
 
 export async function findUpload(db: Queries, id: string): Promise<DocumentUpload | undefined> {
-  return toUpload(await db.get("SELECT * FROM vault_document_uploads WHERE id = ?", id));
+  return toUpload(await db.get(`SELECT ${COLUMNS} FROM vault_document_uploads WHERE id = ?`, id));
 }
 
 /** Reserves an upload for one request: `waiting` becomes `receiving`. False when another request was first. */
@@ -103,6 +103,9 @@ export async function countUploads(db: Queries, userId: string): Promise<number>
   );
   return Number(row?.total ?? 0);
 }
+
+const COLUMNS = `id, user_id, filename, content_type, size_bytes, promised_sha256, state, object_sha256,
+  expires_at`;
 
 function toUpload(row: Row | undefined): DocumentUpload | undefined {
   if (row === undefined) return undefined;
