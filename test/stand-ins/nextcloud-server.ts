@@ -56,6 +56,7 @@ export async function startNextcloud(
   const uploadsPath = [...base, "remote.php", "dav", "uploads", userId];
   const trashPath = [...base, "remote.php", "dav", "trashbin", userId, "trash"];
   const origins = new Map<DavNode, readonly string[]>();
+  const trashedAt = new Map<DavNode, number>();
   const letters = new Map<DavNode, string>();
   const isBelow = (path: readonly string[], folder: readonly string[]) =>
     folder.every((segment, at) => segment === path[at]);
@@ -68,6 +69,7 @@ export async function startNextcloud(
       isPublic: (path) => path.at(-1) === "status.php",
       props: (node) => ({
         fileid: String(node.id),
+        "trashbin-deletion-time": trashedAt.get(node)?.toString(),
         permissions: letters.get(node) ?? (node.kind === "folder" ? "RGDNVCK" : "RGDNVW"),
       }),
       headersOf: (node) => ({
@@ -96,6 +98,7 @@ export async function startNextcloud(
     store.detach(node);
     if (!isBelow(path, filesPath) || skips || options.hasTrash === false) return;
     origins.set(node, path);
+    trashedAt.set(node, Math.floor(Date.now() / 1000));
     store.attach(node, trash, `${node.name}.d${Math.floor(Date.now() / 1000)}-${node.id}`);
   }
 
@@ -129,6 +132,13 @@ export async function startNextcloud(
       assemble(request, response, path);
       return true;
     }
+    const trashed = isBelow(path, trashPath) ? store.find(path) : undefined;
+    if (request.method === "MOVE" && trashed !== undefined) {
+      const isRestoring = destinationOf(request)?.at(-2) === "restore";
+      if (isRestoring) restore(trashed);
+      dav.say(response, isRestoring ? 201 : 403);
+      return true;
+    }
     // Every change of an upload names its destination; the length of the whole is only needed to assemble it.
     const isUploading = isBelow(path, uploadsPath) && request.method !== "PROPFIND";
     if (isUploading && request.headers["destination"] === undefined) {
@@ -137,6 +147,14 @@ export async function startNextcloud(
       return true;
     }
     return false;
+  }
+
+  function restore(node: DavNode): void {
+    const path = origins.get(node);
+    const parent = store.find(path?.slice(0, -1) ?? []);
+    if (path === undefined || parent === undefined) return;
+    store.detach(node);
+    store.attach(node, parent, path.at(-1) ?? "");
   }
 
   function answerOcs(
@@ -218,11 +236,7 @@ export async function startNextcloud(
     permit: (node: DavNode, text: string) => void letters.set(node, text),
     restoreLast() {
       const node = [...trash.children.values()].at(-1);
-      const path = node === undefined ? undefined : origins.get(node);
-      const parent = store.find(path?.slice(0, -1) ?? []);
-      if (node === undefined || path === undefined || parent === undefined) return;
-      store.detach(node);
-      store.attach(node, parent, path.at(-1) ?? "");
+      if (node !== undefined) restore(node);
     },
   });
 }
