@@ -56,7 +56,6 @@ export async function startNextcloud(
   const uploadsPath = [...base, "remote.php", "dav", "uploads", userId];
   const trashPath = [...base, "remote.php", "dav", "trashbin", userId, "trash"];
   const origins = new Map<DavNode, readonly string[]>();
-  const trashedAt = new Map<DavNode, number>();
   const letters = new Map<DavNode, string>();
   const isBelow = (path: readonly string[], folder: readonly string[]) =>
     folder.every((segment, at) => segment === path[at]);
@@ -69,7 +68,6 @@ export async function startNextcloud(
       isPublic: (path) => path.at(-1) === "status.php",
       props: (node) => ({
         fileid: String(node.id),
-        "trashbin-deletion-time": trashedAt.get(node)?.toString(),
         permissions: letters.get(node) ?? (node.kind === "folder" ? "RGDNVCK" : "RGDNVW"),
       }),
       headersOf: (node) => ({
@@ -98,7 +96,6 @@ export async function startNextcloud(
     store.detach(node);
     if (!isBelow(path, filesPath) || skips || options.hasTrash === false) return;
     origins.set(node, path);
-    trashedAt.set(node, Math.floor(Date.now() / 1000));
     store.attach(node, trash, `${node.name}.d${Math.floor(Date.now() / 1000)}-${node.id}`);
   }
 

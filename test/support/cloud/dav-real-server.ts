@@ -36,7 +36,6 @@ export const REAL_DAV = {
 
 /** The smallest pieces that Nextcloud allows. */
 const PIECE_BYTES = 5 * 1024 * 1024;
-const TRASHED_AT = { uri: "http://nextcloud.org/ns", local: "trashbin-deletion-time" };
 const calm = new AbortController().signal;
 
 /** Returns the server that the environment names; undefined when it names none. */
@@ -178,26 +177,16 @@ async function listTemporary(
   return own;
 }
 
-/** Puts the item that was deleted last back, as the server's own pages do. */
+/** Restores the item that was deleted last, as the server's own pages do. The trash adds the time to each name. */
 async function restoreLast(client: DavClient): Promise<void> {
-  let last = { name: "", at: -1 };
-  await client.propfind(
-    {
-      place: { segments: ["trash"], isFolder: true },
-      depth: "1",
-      props: [TRASHED_AT],
-      signal: calm,
-    },
-    ({ props }, path) => {
-      const at = Number(props.get(`{${TRASHED_AT.uri}}${TRASHED_AT.local}`));
-      if (at >= last.at) last = { name: path?.at(-1) ?? "", at };
-    },
-  );
+  const timeOf = (name: string) => Number(/\.d(\d+)/.exec(name)?.[1] ?? 0);
+  const names = await listNames(client, ["trash"]);
+  const [last = ""] = names.toSorted((one, other) => timeOf(other) - timeOf(one));
   const answer = await client.send({
     method: "MOVE",
-    place: { segments: ["trash", last.name], isFolder: false },
+    place: { segments: ["trash", last], isFolder: false },
     headers: {
-      destination: client.destination({ segments: ["restore", last.name], isFolder: false }),
+      destination: client.destination({ segments: ["restore", last], isFolder: false }),
     },
     signal: calm,
   });
