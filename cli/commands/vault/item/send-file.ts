@@ -88,12 +88,18 @@ async function* readAll(path: string): AsyncGenerator<Uint8Array> {
   for await (const chunk of createReadStream(path)) yield chunk as Uint8Array;
 }
 
+/** Large reads, so that the daemon is woken up less often. */
+const READ_BYTES = 512 * 1024;
+
 /** So many bytes: a file that grows meanwhile is sent as long as it was, one that shrinks cannot be. */
 function openExactly(path: string, source: string, length: number): Readable {
   async function* read() {
     let bytes = 0;
     // An empty file is opened as well, since it may be one that nobody may read.
-    for await (const chunk of createReadStream(path, { end: Math.max(0, length - 1) })) {
+    for await (const chunk of createReadStream(path, {
+      end: Math.max(0, length - 1),
+      highWaterMark: READ_BYTES,
+    })) {
       if (length === 0) return;
       bytes += (chunk as Uint8Array).byteLength;
       yield chunk as Uint8Array;

@@ -1,5 +1,8 @@
 import { Transform, type Readable } from "node:stream";
 
+/** Bytes that are received while the provider is still busy with earlier ones. */
+const READ_AHEAD_BYTES = 1024 * 1024;
+
 /**
  * The stream that a provider gets: it counts, and when the provider gives up in the middle what still comes from the
  * client is thrown away, so that the client gets to read its answer.
@@ -10,6 +13,7 @@ export function passOn(content: Readable): {
 } {
   let bytes = 0;
   const stream = new Transform({
+    highWaterMark: READ_AHEAD_BYTES,
     transform(chunk: Uint8Array, _encoding, done) {
       bytes += chunk.byteLength;
       done(null, chunk);
