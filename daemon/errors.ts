@@ -40,9 +40,9 @@ export interface ErrorData {
   readonly failures?: readonly FieldFailure[];
   /**
    * Distinguishes refusals of one code that an API renders differently: a former name whose owner is gone, an account
-   * that may not act at present, a text that cannot be rendered.
+   * that may not act at present, a text that cannot be rendered, an item that the storage does not have.
    */
-  readonly reason?: "former_name" | "account_state" | "not_rendered";
+  readonly reason?: "former_name" | "account_state" | "not_rendered" | "item_not_found";
 }
 
 /** Options of an `AppError`: its data, and the underlying failure, which only the log sees. */

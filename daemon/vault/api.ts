@@ -45,10 +45,19 @@ export function createVaultApi(authentication: Authentication): Api<VaultCaller>
 
 function renderError(error: AppError): RenderedError {
   const challenge = error.code === "unauthenticated" ? { "WWW-Authenticate": "Bearer" } : undefined;
+  // The document answers every failed download with 503; the reason tells a missing file from a provider that is away.
+  const reason = error.data.reason === "item_not_found" ? "not_found" : undefined;
   return {
     status: statusOfCode[error.code],
-    headers: { ...refusalHeaders(error), ...challenge },
-    body: { detail: error.data.failures ?? error.message },
+    headers: {
+      ...refusalHeaders(error),
+      ...challenge,
+      ...(reason === undefined ? {} : { "X-Croft-Reason": reason }),
+    },
+    body: {
+      detail: error.data.failures ?? error.message,
+      ...(reason === undefined ? {} : { reason }),
+    },
   };
 }
 

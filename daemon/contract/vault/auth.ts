@@ -224,7 +224,8 @@ export const confirmPasswordReset = endpoint({
   path: "/api/auth/password-reset/confirm",
   summary: "Set another password with the token of a reset link",
   gate: anyone,
-  body: z.object({ token: text(2048), new_password: password }),
+  // A token that cannot be one is refused as a link that is not good, whatever it is made of.
+  body: z.object({ token: z.string(), new_password: password }),
   replies: { 200: message, 400: detail, 422: detail, 503: detail },
 });
 

@@ -58,6 +58,11 @@ describe.each(cases)("$name: $field", ({ method, path, body, field }) => {
   const send = (changed: Record<string, unknown>) =>
     person.request(path, { method, json: changed });
   const refused = { status: 422, json: { detail: [{ loc: ["body", field] }] } };
+  // Any text that is no token of this server is a link that is not good.
+  const refusedText =
+    field === "token"
+      ? { status: 400, json: { detail: "Invalid or expired reset link" } }
+      : refused;
 
   test("missing is told as missing", async () => {
     const { [field]: _left, ...rest } = body;
@@ -73,11 +78,11 @@ describe.each(cases)("$name: $field", ({ method, path, body, field }) => {
   });
 
   test("far too long is refused", async () => {
-    expect(await send({ ...body, [field]: "Aa1-".repeat(2000) })).toMatchObject(refused);
+    expect(await send({ ...body, [field]: "Aa1-".repeat(2000) })).toMatchObject(refusedText);
   });
 
   test("broken Unicode is refused", async () => {
-    expect(await send({ ...body, [field]: "abc\ud800def" })).toMatchObject(refused);
+    expect(await send({ ...body, [field]: "abc\ud800def" })).toMatchObject(refusedText);
   });
 });
 

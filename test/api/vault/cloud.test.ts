@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { request as httpRequest } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -378,7 +378,8 @@ describe("connections", () => {
     expect((await two.get(item("only here.txt", "/detail"))).json).toEqual({
       detail: "Cloud item not found",
     });
-    expect((await two.get(item("only here.txt", "/download"))).status).toBe(503);
+    const got = await two.get(item("only here.txt", "/download"));
+    expect([got.status, got.json.reason]).toEqual([503, "not_found"]);
   });
 
   test("providers tell what they need and can", async () => {
@@ -535,8 +536,45 @@ describe("bytes", () => {
       200,
       "attachment; filename*=UTF-8''deep%2Ffile.txt",
     ]);
-    expect((await place.get(item("nothing", "/download"))).status).toBe(503);
+    const missing = await place.get(item("nothing", "/download"));
+    expect([missing.status, missing.headers.get("x-croft-reason"), missing.json]).toEqual([
+      503,
+      "not_found",
+      { detail: "The provider has no file with this id.", reason: "not_found" },
+    ]);
+    const head = await place.get(item("nothing", "/download"), { method: "HEAD" });
+    expect([head.status, head.headers.get("x-croft-reason")]).toEqual([503, "not_found"]);
     expect((await place.get(item("deep", "/download"))).status).toBe(422);
+  });
+
+  test("a download of a file that was deleted at the provider says so, and deletes its record", async () => {
+    const place = await connect();
+    await place.upload("gone.txt", "x");
+    await place.list();
+    await rm(join(place.folder, "gone.txt"));
+    const got = await place.get(item("gone.txt", "/download"));
+    expect([got.status, got.json]).toEqual([
+      503,
+      { detail: "This file was deleted at the provider.", reason: "not_found" },
+    ]);
+    expect((await place.get(item("gone.txt", "/detail"))).status).toBe(404);
+    expect((await place.get(item("gone.txt", "/download"))).json.reason).toBe("not_found");
+    const listed = await place.list();
+    expect([listed.json.refresh_state, listed.json.items]).toEqual(["fresh", []]);
+  });
+
+  test("a download while the provider is away names no reason", async () => {
+    const place = await connect();
+    await place.upload("file.txt", "x");
+    await rename(place.folder, `${place.folder} away`);
+    const got = await place.get(item("file.txt", "/download"));
+    expect([got.status, got.headers.get("x-croft-reason"), got.json.reason]).toEqual([
+      503,
+      null,
+      undefined,
+    ]);
+    await rename(`${place.folder} away`, place.folder);
+    expect((await place.get(item("file.txt", "/download"))).text).toBe("x");
   });
 
   test("preview shows what is safe in place, and says why not", async () => {

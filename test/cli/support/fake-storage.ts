@@ -71,7 +71,10 @@ export function fakeStorage(items: FakeItem[], pageSize = 1000): FakeStorage {
     if (found === undefined)
       return what === "detail"
         ? { status: 404, body: { detail: "Cloud item not found" } }
-        : { status: 503, body: { detail: "The provider is temporarily unavailable" } };
+        : {
+            status: 503,
+            body: { detail: "The provider has no file with this id.", reason: "not_found" },
+          };
     if (what === "detail") return { body: toWire(found) };
     busy += 1;
     busiest = Math.max(busiest, busy);

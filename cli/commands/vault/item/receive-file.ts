@@ -74,10 +74,7 @@ export async function toFile(
     const opened = await cli.client.download(vault.downloadItem, { params });
     return { params, name: nameOf(opened, id), size: opened.size ?? null, opened };
   } catch (error) {
-    if (!(error instanceof CliError)) throw error;
-    // The provider's refusal of what it does not know is not told from one of its bad days.
-    const isUnknown = error.code === "not_found" || error.code === "provider_failed";
-    if (!isUnknown || error.details.retryAfterSeconds !== undefined) throw error;
+    if (!(error instanceof CliError) || error.code !== "not_found") throw error;
     throw toUnknown(error.code, word, error);
   }
 }

@@ -117,7 +117,12 @@ export const downloadItem = endpoint({
   gate: vaultUser,
   limit: perMinute,
   params: itemParams,
-  replies: { 200: bytes, ...lookRefusals, 503: detail },
+  replies: {
+    200: bytes,
+    ...lookRefusals,
+    /** `reason` is `not_found`, as the header `X-Croft-Reason`, where the provider has no such file. */
+    503: detail.extend({ reason: z.literal("not_found").optional() }),
+  },
 });
 
 export const createFolder = endpoint({

@@ -7,6 +7,7 @@ import {
   findLiveItem,
   findOwnedItem,
   recordItem,
+  softDeleteItem,
   type CloudItem,
 } from "../../../../storage/tables/vault/items.ts";
 import type { VaultCaller } from "../../caller.ts";
@@ -39,12 +40,22 @@ export type PreviewResult =
       readonly reason: "unsupported_format" | "provider_error";
     };
 
-/** Reading items. */
+/** `wasRecorded`: the vault knew the file; its record has been deleted. */
+export type DownloadFailure =
+  | Exclude<ReadFailure, { kind: "not_found" }>
+  | { readonly kind: "not_found"; readonly wasRecorded?: boolean };
+
+export type DownloadResult = ItemBytes | DownloadFailure;
+
+/** Reads the bytes of items. */
 export interface CloudBytes {
   /** The bytes of a type that may be shown in place; what cannot be shown says why. */
   preview(caller: VaultCaller, place: ItemPlace): Promise<PreviewResult>;
-  /** The bytes, or the provider's failure. An item that was never listed is asked for all the same. */
-  download(caller: VaultCaller, place: ItemPlace): Promise<ItemBytes | ReadFailure>;
+  /**
+   * Returns the bytes, or the provider's failure. Asks the provider for an item that was never listed, too. The record of a
+   * file that the provider no longer has is deleted.
+   */
+  download(caller: VaultCaller, place: ItemPlace): Promise<DownloadResult>;
 }
 
 /** What the bytes that were fetched turned out to be. */
@@ -86,7 +97,7 @@ export function createBytes(
     connection: Connection,
     itemId: string,
     item: CloudItem | undefined,
-  ): Promise<ItemBytes | ReadFailure> {
+  ): Promise<DownloadResult> {
     const { userId, id: connectionId } = connection;
     const owner = { userId, connectionId };
     const known = item && toNames(owner, item);
@@ -105,8 +116,9 @@ export function createBytes(
       throw error;
     }
     if (outcome.kind !== "ok") {
-      if (outcome.kind === "not_found" && item !== undefined) await noteMissing(connection, item);
-      return outcome;
+      if (outcome.kind !== "not_found" || item === undefined) return outcome;
+      await deleteMissing(connection, item);
+      return { kind: "not_found", wasRecorded: true };
     }
     const { bytes, meta } = outcome;
     if (meta === undefined) return toItemBytes(itemId, item, known?.entityTag, bytes);
@@ -176,9 +188,15 @@ export function createBytes(
     );
   }
 
-  async function noteMissing(connection: Connection, item: CloudItem): Promise<void> {
+  /** Deletes the record of a file that the provider no longer has, unless it has changed meanwhile. */
+  async function deleteMissing(connection: Connection, item: CloudItem): Promise<void> {
     await unlessDeleted(db, connection, () =>
-      db.transaction((tx) => warnFolder(tx, connection, item.parentRef, "stale_listing")),
+      db.transaction(async (tx) => {
+        const now = await findLiveItem(tx, connection.id, item.providerItemId);
+        if (now?.id === item.id && now.version === item.version && now.etag === item.etag)
+          await softDeleteItem(tx, now);
+        await warnFolder(tx, connection, item.parentRef, "stale_listing");
+      }),
     );
   }
 

@@ -4,14 +4,14 @@ import type { ReadFailure } from "../../../../storage/cloud/outcomes.ts";
 import { AppError } from "../../../errors.ts";
 import type { BytesAnswer } from "../../../http/handle.ts";
 import { toDownloadPath, type ItemPlace } from "../items/item-place.ts";
-import type { ItemBytes, PreviewResult } from "./bytes.service.ts";
+import type { DownloadFailure, DownloadResult, ItemBytes, PreviewResult } from "./bytes.service.ts";
 import { toContentDisposition } from "./content-disposition.ts";
 import { toEssence } from "./previewable.ts";
 
 const UNAVAILABLE = "The provider is temporarily unavailable. Try again later.";
 
 /** The bytes as a download, or the refusal of a failed one (vault API, download). */
-export type ToDownloadAnswer = (result: ItemBytes | ReadFailure) => BytesAnswer;
+export type ToDownloadAnswer = (result: DownloadResult) => BytesAnswer;
 
 /**
  * Makes the view of downloads. Bytes that stay in memory are answered with the same object for as long as nothing else
@@ -43,12 +43,20 @@ function isSameHead(one: ItemBytes, other: ItemBytes): boolean {
   );
 }
 
-function toDownloadRefusal(failure: ReadFailure): AppError {
+function toDownloadRefusal(failure: DownloadFailure): AppError {
   switch (failure.kind) {
     case "reauth":
       return new AppError(
         "reauth_required",
         "The provider needs you to sign in again. Reconnect this connection.",
+      );
+    case "not_found":
+      return new AppError(
+        "unavailable",
+        failure.wasRecorded === true
+          ? "This file was deleted at the provider."
+          : "The provider has no file with this id.",
+        { reason: "item_not_found" },
       );
     case "unsupported":
       return new AppError("unprocessable", "This item has no bytes to download.");

@@ -622,7 +622,10 @@ describe("a word that is no item", () => {
   test("alone is told to be unknown", async () => {
     await inWork(toItems(papers), async ({ go }) => {
       const ran = await go("out.pdf --json");
-      expect(ran.error()["message"]).toContain("out.pdf is no item that the vault knows");
+      expect(ran.error()).toMatchObject({
+        exit_code: 6,
+        message: expect.stringContaining("out.pdf is no item that the vault knows"),
+      });
     });
   });
 

@@ -184,6 +184,25 @@ describe("a change that the provider refuses", () => {
         ).toEqual({ name: "file.txt" });
       });
 
+  test("leaves the connection connected when only the name or the item is refused", async () => {
+    await using scene = await openScene();
+    const status = async () =>
+      (await scene.t.cloud.connections.get(scene.mira, scene.connection)).status;
+    const refusals: Failure[] = [
+      { kind: "invalid_name", rule: "refused_by_provider", note: "400" },
+      { kind: "unsupported", note: "400" },
+      { kind: "forbidden", note: "403" },
+      { kind: "locked" },
+      { kind: "quota_exceeded" },
+    ];
+    for (const refusal of refusals) {
+      scene.storage.fail("upload", ...Array<Failure>(10).fill(refusal));
+      await scene.upload("a\\b", "text");
+      expect([refusal.kind, await status()]).toEqual([refusal.kind, "connected"]);
+      scene.storage.recover();
+    }
+  });
+
   test("is tried again only when it certainly did not happen", async () => {
     await using scene = await openScene();
     scene.storage.fail(
@@ -274,6 +293,8 @@ describe("bytes that the provider does not give", () => {
       if (failure.kind === "reauth") {
         await scene.t.db.run("UPDATE vault_connections SET status = 'connected'");
       }
+      // The record of a file that is not found has been deleted: the next listing records it again.
+      await scene.call(listItems);
       scene.storage.fail("read", ...(Array<ReadFailure>(4).fill(failure) as never[]));
       const previewed = await scene.call(previewItem, { params: place(scene) });
       const bytes = await buffer(await previewed.body.bytes.open());
