@@ -31,6 +31,8 @@ interface DaemonStatus {
   /** Null when it runs elsewhere. */
   readonly pid: number | null;
   readonly started_at: string | null;
+  /** `full` when the daemon has given up the disk space that it keeps for deleting. */
+  readonly disk: "full" | null;
 }
 
 const statusFields: Readonly<Record<keyof DaemonStatus, FieldType>> = {
@@ -39,6 +41,7 @@ const statusFields: Readonly<Record<keyof DaemonStatus, FieldType>> = {
   url: "string",
   pid: "integer?",
   started_at: "string?",
+  disk: "string?",
 };
 
 const statusDaemon = {
@@ -57,7 +60,7 @@ async function runDaemonStatus(cli: CliContext): Promise<void> {
 /** The state of the daemon that requests go to. */
 async function readStatus(cli: CliContext): Promise<DaemonStatus> {
   const { url } = await cli.client.target();
-  const { status } = await cli.client.probe("/readyz");
+  const { status, body } = await cli.client.probe("/readyz");
   const { paths } = await cli.config();
   const notice = findDaemonNotice(paths.dataDirectory, cli.system);
   // The notice is of this home's daemon, which need not be the one that was asked.
@@ -68,6 +71,7 @@ async function readStatus(cli: CliContext): Promise<DaemonStatus> {
     url,
     pid: own?.pid ?? null,
     started_at: own === undefined ? null : new Date(own.startedAt).toISOString(),
+    disk: /"disk":\s*"full"/.test(body.toString()) ? "full" : null,
   };
 }
 
@@ -77,6 +81,7 @@ const statusColumns: readonly Column<DaemonStatus>[] = [
   { header: "url", cell: ({ url }) => url },
   { header: "pid", cell: ({ pid }) => pid },
   { header: "started", cell: (status) => time(status.started_at) },
+  { header: "disk", cell: ({ disk }) => disk },
 ];
 
 export interface DaemonStopOptions {

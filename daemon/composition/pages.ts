@@ -21,6 +21,8 @@ export interface PageDeps {
   readonly instanceName: string;
   /** False from the moment that the daemon stops. */
   readonly accepts: () => boolean;
+  /** Whether the disk has space left beyond what is kept for deleting. */
+  readonly hasReserve: () => Promise<boolean>;
   /** Whether the bucket of objects can be read at the moment; absent where there is none. */
   readonly isBucketReachable?: () => Promise<boolean>;
 }
@@ -32,6 +34,7 @@ export function createPages({
   version,
   instanceName,
   accepts,
+  hasReserve,
   isBucketReachable,
 }: PageDeps): Map<string, PlainRoute> {
   const resetPage = createResetPage(instanceName);
@@ -62,6 +65,7 @@ export function createPages({
           NO_STORE,
           {
             status: ready ? "ready" : "not ready",
+            ...((await hasReserve()) ? {} : { disk: "full" }),
             // All but packages works without it: every daemon saying no would end that, too.
             ...(isBucketReachable === undefined
               ? {}

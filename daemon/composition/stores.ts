@@ -1,10 +1,11 @@
-import type { Database } from "../../storage/engine/database.ts";
+import { type Database, StorageError } from "../../storage/engine/database.ts";
 import { openDatabase } from "../../storage/engine/open.ts";
 import { existsSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import {
   beginFirstStart,
   createPrivateFolder,
+  DataDirectoryError,
   emptyTemporaryFolder,
   holdsDatabase,
   openDataDirectory,
@@ -23,6 +24,8 @@ import {
   openKeyring,
   type OpenKeyringOptions,
 } from "../../storage/keys/open.ts";
+import { createReserve, type Reserve } from "../../storage/reserve.ts";
+import { isDiskFull } from "../../storage/system-errors.ts";
 import {
   listCopies,
   restoreDatabase,
@@ -38,8 +41,35 @@ export interface Stores {
   readonly lock: InstanceLock;
   readonly db: Database;
   readonly keyring: OpenedKeyring;
+  /** Disk space for deleting while the disk is full. */
+  readonly reserve: Reserve;
   /** Closes in reverse order; the lock goes last. */
   close(): Promise<void>;
+}
+
+/** How often a reserve that was released is tried to be made again. */
+const REFILL_MS = 60_000;
+
+/**
+ * Opens the stores as `openStoresOnce` does. On a full disk the reserve is released for it, so that the daemon starts and
+ * its users can delete; `/readyz` and `croft daemon status` show that the disk is full.
+ */
+export async function openStores(input: DaemonInput, log: Log): Promise<Stores> {
+  const reserve = createReserve(join(input.paths.dataDirectory, RESERVE_FILE));
+  try {
+    return await openStoresOnce(input, log, reserve);
+  } catch (error) {
+    if (!isFull(error) || !(await reserve.release())) throw error;
+    log.warn({ err: error }, "disk is full, released the reserve to start");
+    return openStoresOnce(input, log, reserve);
+  }
+}
+
+const RESERVE_FILE = "reserve";
+
+function isFull(error: unknown): boolean {
+  const isCoded = error instanceof DataDirectoryError || error instanceof StorageError;
+  return isDiskFull(error) || (isCoded && error.code === "full");
 }
 
 /**
@@ -47,9 +77,10 @@ export interface Stores {
  * Refuses with `AppError` `conflict` when another daemon holds the directory; whatever was opened before a
  * failure is closed again.
  */
-export async function openStores(
+async function openStoresOnce(
   { settings, paths, clock, process }: DaemonInput,
   log: Log,
+  reserve: Reserve,
 ): Promise<Stores> {
   const opened: (() => Promise<void>)[] = [];
   const close = async () => {
@@ -81,7 +112,15 @@ export async function openStores(
     opened.push(() => db.close());
     await endFirstStart?.();
     await assertKeyOfDatabase(db, keyring.checks, clock());
-    return { directory, lock, db, keyring, close };
+    const refill = () =>
+      reserve.refill().catch((error: unknown) => {
+        log.warn({ err: error }, "failed to reserve disk space");
+      });
+    await refill();
+    const timer = setInterval(refill, REFILL_MS);
+    timer.unref();
+    opened.push(async () => clearInterval(timer));
+    return { directory, lock, db, keyring, reserve, close };
   } catch (error) {
     await close();
     throw error;

@@ -50,6 +50,7 @@ export function createTransport(
     version: input.version,
     instanceName: input.settings.instanceName,
     accepts: () => accepts,
+    hasReserve: () => stores.reserve.isKept(),
     ...(objects.isReachable === undefined ? {} : { isBucketReachable: objects.isReachable }),
   });
   const mount = <Caller>({ api, routes }: ApiParts<Caller>) => ({
@@ -86,7 +87,7 @@ export function createTransport(
 
 function toBinderOptions(
   { settings, checkReplies }: DaemonInput,
-  { directory }: Stores,
+  { directory, reserve }: Stores,
   rest: {
     readonly limiter: RateLimiter;
     readonly addresses: Addresses;
@@ -104,6 +105,7 @@ function toBinderOptions(
     maxJsonBytes: settings.maxBodyBytes,
     maxUploadBytes: settings.maxUploadBytes,
     temporaryDirectory: directory.tmp,
+    releaseReserve: () => reserve.release(),
     checkReplies: checkReplies ?? false,
     toServerRequest: rest.toServerRequest,
     report: rest.report,

@@ -64,6 +64,8 @@ export interface BinderOptions {
   readonly maxUploadBytes: number;
   /** Holds the file of a form while fields that follow it are read. */
   readonly temporaryDirectory: string;
+  /** Frees disk space that is kept for deleting; returns whether a failed request may succeed now. */
+  readonly releaseReserve?: () => Promise<boolean>;
   /** For tests: parse every JSON response with its declared schema and fail on a difference. */
   readonly checkReplies: boolean;
   /** Makes the request value that services see. */
@@ -134,7 +136,7 @@ export function bindRoutes<Caller>(
     let status: number;
     let cause: unknown;
     try {
-      const answer = await answerOf(exchange);
+      const answer = await answerOf(exchange).catch((error: unknown) => retry(exchange, error));
       addOwnHeaders(exchange);
       await turnEnd();
       const sent = send(exchange, answer, res);
@@ -153,6 +155,16 @@ export function bindRoutes<Caller>(
     }
     options.report({ request, route: declared.name, status, error: cause });
     return HANDLED;
+  }
+
+  /** Deleting must succeed on a full disk: it is how its owner gets space back. */
+  async function retry(exchange: Exchange, error: unknown): Promise<AnyAnswer> {
+    const isFull = toRefusal(error)?.code === "storage_full";
+    if (exchange.declared.method !== "DELETE" || !isFull) throw error;
+    const isFreed = (await options.releaseReserve?.()) === true;
+    // A body is gone once it was read; its sender repeats the request.
+    if (!isFreed || exchange.memory.length > 0) throw error;
+    return answerOf(exchange);
   }
 
   /** Computed last: some headers depend on the body. */

@@ -11,12 +11,12 @@ import { skipUnless } from "../support/skip.ts";
 const PASSWORD = "Correct-Horse-7-Battery";
 const command: CroftCommand = [process.execPath, join(import.meta.dirname, "../../bin/croft.js")];
 
-/** A file system of 24 MiB, or undefined where this user may not mount one. */
+/** A file system of 64 MiB, or undefined where this user may not mount one. */
 function mountSmallDisk(): string | undefined {
   if (process.platform !== "linux" || process.getuid?.() !== 0) return undefined;
   const folder = mkdtempSync(join(tmpdir(), "croft-small-disk-"));
   try {
-    execFileSync("mount", ["-t", "tmpfs", "-o", "size=24m,mode=700", "none", folder]);
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=64m,mode=700", "none", folder]);
     return folder;
   } catch {
     rmSync(folder, { recursive: true });
@@ -28,7 +28,7 @@ const probe = mountSmallDisk();
 if (probe !== undefined) execFileSync("umount", [probe]);
 
 skipUnless(probe !== undefined, "mounting a small file system takes root on Linux")(
-  "a full disk is told, loses nothing, and is over when there is room again",
+  "a full disk is told, allows deletes and a start, and loses nothing",
   async () => {
     const home = mountSmallDisk() ?? "";
     try {
@@ -80,7 +80,7 @@ skipUnless(probe !== undefined, "mounting a small file system takes root on Linu
 
       const elsewhere = mkdtempSync(join(tmpdir(), "croft-upload-"));
       const large = join(elsewhere, "large.bin");
-      writeFileSync(large, Buffer.alloc(32 * 1024 * 1024, 7));
+      writeFileSync(large, Buffer.alloc(80 * 1024 * 1024, 7));
       const upload = await runCroft(
         command,
         ["vault", "item", "upload", large, "Papers:/", "--json"],
@@ -92,15 +92,43 @@ skipUnless(probe !== undefined, "mounting a small file system takes root on Linu
       // What was written of it is gone, and so is the shortage: small things still work.
       expect((await readdir(papers)).filter((name) => name !== ".croft")).toEqual([]);
 
+      for (const name of ["first-out", "last-out"])
+        expect(await createUser(daemon.url, forge.token, name)).toBe(201);
       fill(join(home, "ballast"));
       const refused = await createUser(daemon.url, forge.token, "nobody-has-room");
       expect([500, 503, 507]).toContain(refused);
-      expect(await createdUsers(daemon.url, forge.token)).toEqual(["keeper"]);
+      expect(await createdUsers(daemon.url, forge.token)).toEqual([
+        "first-out",
+        "keeper",
+        "last-out",
+      ]);
+      expect(await deleteUser(daemon.url, forge.token, "first-out")).toBe(204);
+      expect(await (await fetch(`${daemon.url}/readyz`)).json()).toEqual({
+        status: "ready",
+        disk: "full",
+      });
+      expect(await croftJson(command, ["daemon", "status"], cli)).toMatchObject({ disk: "full" });
 
       await rm(join(home, "ballast"));
       expect(await createUser(daemon.url, forge.token, "room-again")).toBe(201);
-      expect(await createdUsers(daemon.url, forge.token)).toEqual(["keeper", "room-again"]);
+      expect(await createdUsers(daemon.url, forge.token)).toEqual([
+        "keeper",
+        "last-out",
+        "room-again",
+      ]);
       expect(await daemon.end("SIGTERM")).toBe(0);
+
+      {
+        await using refilled = await serveCroft(command, { home });
+        expect(await (await fetch(`${refilled.url}/readyz`)).json()).toEqual({ status: "ready" });
+        fill(join(home, "ballast"));
+        expect(await refilled.end("SIGTERM")).toBe(0);
+      }
+      {
+        await using onFullDisk = await serveCroft(command, { home });
+        expect(await deleteUser(onFullDisk.url, forge.token, "last-out")).toBe(204);
+        expect(await onFullDisk.end("SIGTERM")).toBe(0);
+      }
       const db = new Sqlite(join(home, "croft.db"), { readonly: true });
       expect(db.pragma("integrity_check", { simple: true })).toBe("ok");
       db.close();
@@ -134,6 +162,14 @@ async function createUser(url: string, token: string, username: string): Promise
       // Long enough to need a new page of the log, however much of the last one is left.
       full_name: "x".repeat(100),
     }),
+  });
+  return status;
+}
+
+async function deleteUser(url: string, token: string, username: string): Promise<number> {
+  const { status } = await fetch(`${url}/api/v1/admin/users/${username}`, {
+    method: "DELETE",
+    headers: { Authorization: `token ${token}` },
   });
   return status;
 }

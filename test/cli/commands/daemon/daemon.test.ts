@@ -52,6 +52,7 @@ describe("status", () => {
       url: daemon.url,
       pid: process.pid,
       started_at: "2026-11-21T12:00:00.000Z",
+      disk: null,
     });
   });
 
