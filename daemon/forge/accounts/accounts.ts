@@ -3,7 +3,7 @@
 // Start here: one factory that joins the services of this folder; routes are in accounts.routes.ts and ../admin.
 import type { Database, Transaction } from "../../../storage/engine/database.ts";
 import type { Sealer } from "../../../storage/keys/keyring.ts";
-import { createListMarks } from "../../../storage/tables/forge/list-marks.ts";
+import { createKeysetCursors } from "../../../storage/tables/forge/accounts/keyset-cursors.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import type { Route } from "../../http/handle.ts";
@@ -79,9 +79,9 @@ export interface ForgeAccounts {
 
 export function createForgeAccounts(deps: ForgeAccountsDeps): ForgeAccounts {
   const urls: ForgeUrls = { publicUrl: deps.publicUrl };
-  const marks = createListMarks();
+  const cursors = createKeysetCursors();
   const queueWelcomeMail = createWelcomeMail({ ...deps, urls });
-  const users = createUsers({ ...deps, marks, queueWelcomeMail });
+  const users = createUsers({ ...deps, cursors, queueWelcomeMail });
   const tokens = createTokens(deps);
   const secondFactors = createSecondFactors(deps);
   const attempts = createSignInAttempts(deps.attempts);
@@ -89,7 +89,7 @@ export function createForgeAccounts(deps: ForgeAccountsDeps): ForgeAccounts {
   return {
     users,
     emails: createOwnEmails(deps.db),
-    organizations: createOrganizations({ ...deps, marks }),
+    organizations: createOrganizations({ ...deps, cursors }),
     tokens,
     secondFactors,
     publicKeys: createPublicKeys(deps),

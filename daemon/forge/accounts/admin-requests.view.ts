@@ -1,5 +1,5 @@
 import type { UserListQuery, UserSort } from "../../../storage/tables/forge/accounts/user-lists.ts";
-import type { ForgeVisibility } from "../../../storage/tables/forge/accounts/users.ts";
+import type { ForgeVisibility } from "../../../storage/tables/forge/accounts/user-facets.ts";
 import type { BodyOf, QueryOf } from "../../contract/endpoint.ts";
 import type { createOrganization } from "../../contract/forge/accounts/orgs.ts";
 import type { createUser, editUser, listUsers } from "../../contract/forge/accounts/admin-users.ts";

@@ -5,10 +5,10 @@ import {
   findUserByName,
   type ForgeUser,
   type ForgeUserChanges,
-  type ForgeVisibility,
   hasOtherSiteAdmin,
   updateUser,
 } from "../../../storage/tables/forge/accounts/users.ts";
+import type { ForgeVisibility } from "../../../storage/tables/forge/accounts/user-facets.ts";
 import { AppError } from "../../errors.ts";
 import type { PasswordHasher } from "../../utilities/password-hasher.ts";
 import {

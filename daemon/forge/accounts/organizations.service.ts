@@ -1,14 +1,14 @@
 import { type Database, isConflict, type Transaction } from "../../../storage/engine/database.ts";
-import type { ListMarks } from "../../../storage/tables/forge/list-marks.ts";
+import type { KeysetCursors } from "../../../storage/tables/forge/accounts/keyset-cursors.ts";
 import { insertOwnersTeam, isMember } from "../../../storage/tables/forge/accounts/orgs.ts";
 import { deleteRedirect } from "../../../storage/tables/forge/accounts/redirects.ts";
 import { listUsers, type UserPage } from "../../../storage/tables/forge/accounts/user-lists.ts";
 import {
   findUserByName,
   type ForgeUser,
-  type ForgeVisibility,
   insertUser,
 } from "../../../storage/tables/forge/accounts/users.ts";
+import type { ForgeVisibility } from "../../../storage/tables/forge/accounts/user-facets.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
@@ -46,7 +46,7 @@ export interface Organizations {
 export interface OrganizationsDeps {
   readonly db: Database;
   /** What is remembered about the orders of long lists. */
-  readonly marks: ListMarks;
+  readonly cursors: KeysetCursors;
   readonly random: (bytes: number) => Uint8Array;
   /** Has others told of a new organization, in the transaction that makes it. */
   readonly publishOrganization?:
@@ -58,7 +58,7 @@ const AVATAR_BYTES = 16;
 
 export function createOrganizations({
   db,
-  marks,
+  cursors,
   random,
   publishOrganization,
 }: OrganizationsDeps): Organizations {
@@ -75,7 +75,7 @@ export function createOrganizations({
           descending: false,
         },
         toRows(window),
-        marks,
+        cursors,
       ),
 
     async create(ownerName, wanted) {

@@ -5,7 +5,7 @@ import {
   listEmails,
   type OwnedEmail,
 } from "../../../storage/tables/forge/accounts/emails.ts";
-import type { ListMarks } from "../../../storage/tables/forge/list-marks.ts";
+import type { KeysetCursors } from "../../../storage/tables/forge/accounts/keyset-cursors.ts";
 import { deleteRedirect } from "../../../storage/tables/forge/accounts/redirects.ts";
 import {
   listUsers,
@@ -15,10 +15,10 @@ import {
 import {
   findUserByName,
   type ForgeUser,
-  type ForgeVisibility,
   hasAnyIndividual,
   insertUser,
 } from "../../../storage/tables/forge/accounts/users.ts";
+import type { ForgeVisibility } from "../../../storage/tables/forge/accounts/user-facets.ts";
 import { AppError } from "../../errors.ts";
 import type { PasswordHasher } from "../../utilities/password-hasher.ts";
 import type { ForgeCaller } from "../caller.ts";
@@ -89,7 +89,7 @@ export interface Users {
 export interface UsersDeps {
   readonly db: Database;
   /** What is remembered about the orders of long lists. */
-  readonly marks: ListMarks;
+  readonly cursors: KeysetCursors;
   readonly clock: () => number;
   readonly passwords: PasswordHasher;
   /** Has a person told of a new account, in the transaction that makes it. */
@@ -101,12 +101,12 @@ export interface UsersDeps {
 const PASSWORD_BYTES_MIN = 8;
 
 export function createUsers(deps: UsersDeps): Users {
-  const { db, marks, clock, passwords, queueWelcomeMail, repositories, packages } = deps;
+  const { db, cursors, clock, passwords, queueWelcomeMail, repositories, packages } = deps;
   return {
     async search(query, window, caller) {
-      if (!isPublicOnly(caller)) return listUsers(db, query, toRows(window), marks);
+      if (!isPublicOnly(caller)) return listUsers(db, query, toRows(window), cursors);
       if ((query.visibility ?? "public") !== "public") return { users: [], total: 0 };
-      return listUsers(db, { ...query, visibility: "public" }, toRows(window), marks);
+      return listUsers(db, { ...query, visibility: "public" }, toRows(window), cursors);
     },
 
     async create(wanted) {

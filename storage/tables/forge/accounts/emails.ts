@@ -1,5 +1,5 @@
 import type { Database, Queries, Transaction } from "../../../engine/database.ts";
-import { isHopelessTerm, toGramTerm, toLikePattern } from "./user-search.ts";
+import { isOverlongTerm, toTrigramTerm, toLikePattern } from "./user-search.ts";
 
 /** An address of a person. */
 export interface ForgeEmail {
@@ -97,7 +97,7 @@ export async function listEmails(
   window: { readonly limit: number; readonly offset: number },
   isPublicOnly = false,
 ): Promise<{ readonly emails: readonly OwnedEmail[]; readonly total: number }> {
-  if (isHopelessTerm(term)) return { emails: [], total: 0 };
+  if (isOverlongTerm(term)) return { emails: [], total: 0 };
   const { from, values } = toMatches(db.dialect, term, isPublicOnly);
   const counted = await db.get<{ total: number }>(`SELECT COUNT(*) AS total ${from}`, ...values);
   const total = counted?.total ?? 0;
@@ -134,14 +134,14 @@ export function toMatches(
     };
   }
   if (term === "") return { from: "FROM forge_emails e", values: [] };
-  const gram = toGramTerm(dialect, term);
-  if (gram !== undefined)
+  const trigrams = toTrigramTerm(dialect, term);
+  if (trigrams !== undefined)
     return {
       from: `FROM forge_emails e WHERE e.id IN (
         SELECT rowid FROM forge_email_grams WHERE forge_email_grams MATCH ?
         UNION SELECT o.id FROM forge_emails o WHERE o.user_id IN (
           SELECT rowid FROM forge_user_grams WHERE forge_user_grams MATCH ?))`,
-      values: [gram, `names : ${gram}`],
+      values: [trigrams, `names : ${trigrams}`],
     };
   const pattern = toLikePattern(term);
   return {

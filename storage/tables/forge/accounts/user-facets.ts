@@ -1,22 +1,22 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
-import type { ForgeUser, ForgeVisibility } from "./users.ts";
 
-/** What of an account the filters of a list choose by. */
-type FacetSource = Pick<
-  ForgeUser,
-  | "kind"
-  | "visibility"
-  | "isActive"
-  | "isAdmin"
-  | "isRestricted"
-  | "prohibitLogin"
-  | "twoFactorEnabled"
-  | "loginSource"
->;
+export type ForgeVisibility = "public" | "limited" | "private";
 
-/** The filters that facets answer; an absent member lets everything through. */
+/** The properties of an account that lists filter by. */
+interface FacetSource {
+  readonly kind: "individual" | "organization";
+  readonly visibility: ForgeVisibility;
+  readonly isActive: boolean;
+  readonly isAdmin: boolean;
+  readonly isRestricted: boolean;
+  readonly prohibitLogin: boolean;
+  readonly twoFactorEnabled: boolean;
+  readonly loginSource: number;
+}
+
+/** A filter that facets can answer. An absent member matches everything. */
 export interface FacetFilter {
-  readonly kind: ForgeUser["kind"];
+  readonly kind: FacetSource["kind"];
   readonly visibility?: ForgeVisibility | undefined;
   readonly isActive?: boolean | undefined;
   readonly isAdmin?: boolean | undefined;
@@ -26,14 +26,14 @@ export interface FacetFilter {
   readonly loginSource?: number | undefined;
 }
 
-/** The facets that a filter selects, and how many accounts they and the whole kind have. */
+/** The facets that match a filter, and the counts of their accounts and of all accounts of the kind. */
 export interface FacetSelection {
   readonly facets: readonly number[];
   readonly selected: number;
   readonly ofKind: number;
 }
 
-/** The filterable properties of an account as one number, so that any combination of filters is a set of numbers. */
+/** Returns the filterable properties of an account as one number: any combination of filters is a set of facets. */
 export function toFacet(user: FacetSource): number {
   return (
     (user.kind === "individual" ? 0 : 1) +
@@ -47,7 +47,7 @@ export function toFacet(user: FacetSource): number {
   );
 }
 
-/** Evaluates a filter over the few facets that exist; exact, at a cost that does not grow with the accounts. */
+/** Evaluates a filter over the few facets that exist. Exact, at a cost that does not grow with the number of accounts. */
 export async function selectFacets(db: Queries, filter: FacetFilter): Promise<FacetSelection> {
   const rows = await db.all<{ facet: number; users: number }>(
     "SELECT facet, users FROM forge_user_facets WHERE users > 0 ORDER BY facet",
@@ -65,7 +65,7 @@ export async function selectFacets(db: Queries, filter: FacetFilter): Promise<Fa
   return { facets, selected, ofKind };
 }
 
-/** Adds to the count of a facet and marks what was remembered of list orders as out of date. */
+/** Adds to the count of a facet, and invalidates cached cursors by a new generation. */
 export async function adjustFacet(tx: Transaction, facet: number, by: number): Promise<void> {
   if (by !== 0) {
     await tx.run(
@@ -78,7 +78,7 @@ export async function adjustFacet(tx: Transaction, facet: number, by: number): P
   await tx.run("UPDATE forge_people_state SET generation = generation + 1 WHERE id = 1");
 }
 
-/** An id that no account had before. */
+/** Returns an id that no account ever had. */
 export async function nextUserId(tx: Transaction): Promise<number> {
   const row = await tx.get<{ last_user_id: number }>(
     "UPDATE forge_people_state SET last_user_id = last_user_id + 1 WHERE id = 1 RETURNING last_user_id",
@@ -87,7 +87,7 @@ export async function nextUserId(tx: Transaction): Promise<number> {
   return row.last_user_id;
 }
 
-/** Grows with every change of an account. */
+/** Returns the generation of accounts, which grows with every change of one. */
 export async function getPeopleGeneration(db: Queries): Promise<number> {
   const row = await db.get<{ generation: number }>(
     "SELECT generation FROM forge_people_state WHERE id = 1",

@@ -1,5 +1,5 @@
 import type { Database, Queries, SqlValue } from "../../../engine/database.ts";
-import { type ListMarks, type Mark, MARK_DISTANCE } from "../list-marks.ts";
+import { type KeysetCursors, type Cursor, CURSOR_DISTANCE } from "./keyset-cursors.ts";
 import {
   type FacetFilter,
   type FacetSelection,
@@ -11,11 +11,11 @@ import { type ForgeUser, toUser, toUserColumns, type UserRow } from "./users.ts"
 
 export type UserSort = "name" | "created" | "updated" | "id";
 
-/** What a list of accounts shows. */
+/** Filter and order of a list of accounts. */
 export interface UserListQuery extends FacetFilter {
-  /** Found in name, full name or address whatever the case; `%` and `_` are wildcards. Empty: everything. */
+  /** Searched in name, full name and address, case-insensitively; `%` and `_` are wildcards. Empty: everything. */
   readonly term: string;
-  /** Exact external name; empty: everything. */
+  /** Exact login name of an external source; empty: everything. */
   readonly loginName: string;
   readonly sort: UserSort;
   readonly descending: boolean;
@@ -23,32 +23,35 @@ export interface UserListQuery extends FacetFilter {
 
 export interface UserPage {
   readonly users: readonly ForgeUser[];
-  /** All matches. */
+  /** Count of all matches. */
   readonly total: number;
 }
 
-/** A part of a list, in rows. */
+/** Which rows of a list. */
 export interface Window {
   readonly limit: number;
   readonly offset: number;
 }
 
-/** One statement's text and values. */
+/** The text and values of a statement. */
 export interface Statement {
   readonly sql: string;
   readonly values: readonly SqlValue[];
 }
 
 /**
- * One page of accounts and the exact count of all matches, at a cost that does not grow with the accounts: totals come
- * from the facets' counts, filters and sorting from indexes, far pages from `marks`. A search term costs what it
- * finds, and reads every account's text where no index serves (see `toSearchCondition`).
+ * Returns a page of accounts and the exact count of all matches, at a cost that does not grow with the number of accounts:
+ * totals come from the counts of facets, filters and orders from indexes, far pages from cached cursors. A search term
+ * costs what it finds, or a scan of every account's text where no index applies (see `toSearchCondition`).
+ *
+ * With WHERE, ORDER BY, LIMIT and COUNT over 100,000 users instead, counting alone took 2 to 9 ms and a filtered page in
+ * the middle 25 to 134 ms, against 1.2 ms for the whole request.
  */
 export async function listUsers(
   db: Database,
   query: UserListQuery,
   window: Window,
-  marks: ListMarks,
+  cursors: KeysetCursors,
 ): Promise<UserPage> {
   const generation = await getPeopleGeneration(db);
   const selection = await selectFacets(db, query);
@@ -63,29 +66,29 @@ export async function listUsers(
   const order = { ...query, descending: query.descending !== backwards };
   const offset = backwards ? fromEnd : window.offset;
   const found = isWhole
-    ? await findMark(db, order, selection, offset, generation, marks)
+    ? await findCursor(db, order, selection, offset, generation, cursors)
     : undefined;
   const page = toPageStatement(
     db.dialect,
     order,
     selection,
     { limit, offset: offset - (found?.place ?? 0) },
-    found?.mark,
+    found?.cursor,
   );
   const rows = await db.all<UserRow>(page.sql, ...page.values);
   return { users: rows.map(toUser).sort(toComparison(query)), total };
 }
 
 /**
- * The statement that `listUsers` reads a page with, counted from the mark if there is one; also for tests of its plan.
- * The page's rows come in no order: to sort the few of them is cheaper here than in the database.
+ * Returns the statement for a page, counted from a cursor if there is one; exported for tests of its query plan. Rows come
+ * in no order: sorting the few of them is cheaper here than in the database.
  */
 export function toPageStatement(
   dialect: Database["dialect"],
   query: UserListQuery,
   selection: FacetSelection,
   window: Window,
-  from?: Mark,
+  from?: Cursor,
 ): Statement {
   const ids = toIdsStatement(dialect, query, selection, from);
   return {
@@ -96,37 +99,37 @@ export function toPageStatement(
   };
 }
 
-function findMark(
+function findCursor(
   db: Database,
   query: UserListQuery,
   selection: FacetSelection,
   offset: number,
   generation: number,
-  marks: ListMarks,
-): ReturnType<ListMarks["find"]> {
+  cursors: KeysetCursors,
+): ReturnType<KeysetCursors["find"]> {
   const key = JSON.stringify([query.kind, query.sort, query.descending, selection.facets]);
-  return marks.find(key, generation, offset, async (after) => {
+  return cursors.find(key, generation, offset, async (after) => {
     const ids = toIdsStatement(db.dialect, query, selection, after);
     const row = await db.get<{ id: number; sort_value: SqlValue }>(
       `${ids.sql} ORDER BY ${toOrder(query)} LIMIT 1 OFFSET ?`,
       ...ids.values,
-      MARK_DISTANCE,
+      CURSOR_DISTANCE,
     );
     return row && { id: row.id, value: row.sort_value };
   });
 }
 
-/** Below this part of all accounts, ranges per facet beat reading the whole order and dropping rows. */
+/** Below this part of all accounts, ranges per facet are faster than reading the whole order and dropping rows. */
 const SMALL_PART = 1 / 4;
-/** More ranges than this are not merged. */
+/** Most ranges that are merged. */
 const RANGES_MAX = 64;
 
-/** Ids and sort values of the selected accounts from a mark on, without their order. */
+/** Returns the statement for ids and sort values of the selected accounts from a cursor on, unordered. */
 function toIdsStatement(
   dialect: Database["dialect"],
   query: UserListQuery,
   selection: FacetSelection,
-  from: Mark | undefined,
+  from: Cursor | undefined,
 ): Statement {
   const column = sortColumns[query.sort];
   const select = `SELECT id, ${column} AS sort_value FROM forge_users WHERE`;
@@ -136,24 +139,24 @@ function toIdsStatement(
     return { sql: `${select} ${matches.sql}`, values: matches.values };
   }
   const comparison = query.descending ? "<=" : ">=";
-  const [after, mark]: [string, SqlValue[]] =
+  const [after, cursor]: [string, SqlValue[]] =
     from === undefined
       ? ["", []]
       : query.sort === "id"
         ? [` AND id ${comparison} ?`, [from.id]]
         : [` AND (${column}, id) ${comparison} (?, ?)`, [from.value, from.id]];
   if (selection.selected === selection.ofKind)
-    return { sql: `${select} kind = ?${after}`, values: [kind, ...mark] };
+    return { sql: `${select} kind = ?${after}`, values: [kind, ...cursor] };
   const facets = padded(selection.facets);
   if (selection.selected > selection.ofKind * SMALL_PART || facets.length > RANGES_MAX)
     return {
-      // The sign keeps the facet from being taken for the way in: the order is.
-      sql: `${select} kind = ?${after} AND +facet IN (${marksOf(facets)})`,
-      values: [kind, ...mark, ...facets],
+      // The sign keeps the planner from using an index on the facet instead of the order's.
+      sql: `${select} kind = ?${after} AND +facet IN (${placeholders(facets)})`,
+      values: [kind, ...cursor, ...facets],
     };
   return {
     sql: facets.map(() => `${select} facet = ?${after}`).join(" UNION ALL "),
-    values: facets.flatMap((facet) => [facet, ...mark]),
+    values: facets.flatMap((facet) => [facet, ...cursor]),
   };
 }
 
@@ -163,7 +166,7 @@ function toMatchCondition(
   selection: FacetSelection,
 ): Statement {
   const facets = padded(selection.facets);
-  const conditions = [`+facet IN (${marksOf(facets)})`];
+  const conditions = [`+facet IN (${placeholders(facets)})`];
   const values: SqlValue[] = [...facets];
   if (query.loginName !== "") {
     conditions.push("login_name = ?", "login_name <> ''");
@@ -204,13 +207,13 @@ const sortMembers = {
   id: "id",
 } as const satisfies Readonly<Record<UserSort, keyof ForgeUser>>;
 
-/** The order inside a page's statement, where the sort column has one name in all branches of a union. */
+/** Returns the ORDER BY of a page. All branches of a union name the sort column alike. */
 function toOrder(query: UserListQuery): string {
   const direction = query.descending ? "DESC" : "ASC";
   return query.sort === "id" ? `id ${direction}` : `sort_value ${direction}, id ${direction}`;
 }
 
-/** The same order on records. Names are ASCII, so code units compare as the database's bytes do. */
+/** Compares records in the same order. Names are ASCII, so code units compare as the database's bytes do. */
 function toComparison({ sort, descending }: UserListQuery) {
   const sign = descending ? -1 : 1;
   const member = sortMembers[sort];
@@ -221,10 +224,10 @@ function toComparison({ sort, descending }: UserListQuery) {
   };
 }
 
-/** Facets made up to a power of two with one that no account has, so that few distinct statements exist. */
+/** Pads facets to a power of two with one that no account has, so that few distinct statements are cached. */
 function padded(facets: readonly number[]): number[] {
   const size = 2 ** Math.ceil(Math.log2(Math.max(facets.length, 1)));
   return [...facets, ...Array<number>(size - facets.length).fill(-1)];
 }
 
-const marksOf = (values: readonly unknown[]): string => values.map(() => "?").join(", ");
+const placeholders = (values: readonly unknown[]): string => values.map(() => "?").join(", ");

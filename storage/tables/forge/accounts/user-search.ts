@@ -1,6 +1,6 @@
 import type { Database, Transaction } from "../../../engine/database.ts";
 
-/** What search terms are looked for in, in lower case. */
+/** The lower-case text of an account that searches match. */
 export interface SearchText {
   /** Name and full name, on two lines. */
   readonly names: string;
@@ -8,13 +8,13 @@ export interface SearchText {
   readonly email: string;
 }
 
-/** A condition that `user_id`s must meet, as the text of a subquery and its values. */
+/** A subquery for the ids of matching accounts. */
 export interface SearchCondition {
   readonly sql: string;
   readonly values: readonly string[];
 }
 
-/** Makes an account findable. */
+/** Adds an account to the search index. */
 export async function insertSearchText(
   tx: Transaction,
   userId: number,
@@ -35,7 +35,7 @@ export async function insertSearchText(
     );
 }
 
-/** Follows a change of the text; nothing happens when it is the same. */
+/** Updates the search index if the text changed. */
 export async function replaceSearchText(
   tx: Transaction,
   userId: number,
@@ -47,13 +47,13 @@ export async function replaceSearchText(
   await insertSearchText(tx, userId, after);
 }
 
-/** Makes an account unfindable. `text` is what it was findable by. */
+/** Removes an account from the search index. The text must be the indexed one. */
 export async function deleteSearchText(
   tx: Transaction,
   userId: number,
   { names, email }: SearchText,
 ): Promise<void> {
-  // The index keeps no text of its own, so it has to be told what to forget.
+  // The index is contentless, so a deletion needs the indexed text.
   if (tx.dialect === "sqlite")
     await tx.run(
       "INSERT INTO forge_user_grams (forge_user_grams, rowid, names, email) VALUES ('delete', ?, ?, ?)",
@@ -64,10 +64,10 @@ export async function deleteSearchText(
   await tx.run("DELETE FROM forge_user_search WHERE user_id = ?", userId);
 }
 
-/** Longest term, in code points: longer than any address. A longer one finds nothing, and costs nothing. */
+/** Longest term in code points, longer than any address. A longer one matches nothing without a search. */
 const TERM_MAX = 300;
-/** A term is looked up by groups of three letters. */
-const GRAM_LENGTH = 3;
+/** Shortest term that a trigram index can find. */
+const TRIGRAM_LENGTH = 3;
 
 /**
  * The subquery for the ids of accounts whose text has the term in it, whatever the case; `%` and `_` are wildcards.
@@ -75,13 +75,13 @@ const GRAM_LENGTH = 3;
  */
 export function toSearchCondition(dialect: Database["dialect"], term: string): SearchCondition {
   const lower = term.toLowerCase();
-  if (isHopelessTerm(lower))
+  if (isOverlongTerm(lower))
     return { sql: "SELECT user_id FROM forge_user_search WHERE user_id IS NULL", values: [] };
-  const gram = toGramTerm(dialect, lower);
-  if (gram !== undefined)
+  const trigrams = toTrigramTerm(dialect, lower);
+  if (trigrams !== undefined)
     return {
       sql: "SELECT rowid FROM forge_user_grams WHERE forge_user_grams MATCH ?",
-      values: [gram],
+      values: [trigrams],
     };
   const pattern = toLikePattern(term);
   return {
@@ -90,20 +90,20 @@ export function toSearchCondition(dialect: Database["dialect"], term: string): S
   };
 }
 
-/** A term as an index of groups of three letters takes it; undefined where none can serve: short terms, wildcards, PostgreSQL. */
-export function toGramTerm(dialect: Database["dialect"], term: string): string | undefined {
+/** Returns the query of a trigram index for a term; undefined where none applies: short terms, wildcards, PostgreSQL. */
+export function toTrigramTerm(dialect: Database["dialect"], term: string): string | undefined {
   const lower = term.toLowerCase();
-  return dialect === "sqlite" && Array.from(lower).length >= GRAM_LENGTH && !/[%_]/.test(lower)
+  return dialect === "sqlite" && Array.from(lower).length >= TRIGRAM_LENGTH && !/[%_]/.test(lower)
     ? `"${lower.replaceAll('"', '""')}"`
     : undefined;
 }
 
 /** Returns whether a term cannot occur in any text: it is too long, or has a NUL, which no text has. */
-export function isHopelessTerm(term: string): boolean {
+export function isOverlongTerm(term: string): boolean {
   return term.includes("\0") || Array.from(term).length > TERM_MAX;
 }
 
-/** The pattern, for `LIKE ? ESCAPE '\\'`, that finds a term anywhere in a text. */
+/** Returns the pattern for `LIKE ? ESCAPE '\\'` that matches a term anywhere in a text. */
 export function toLikePattern(term: string): string {
   // Neighbouring wildcards for any text mean the same as one, and cost less.
   return `%${term.toLowerCase().replaceAll("\\", "\\\\")}%`.replace(/%+/g, "%");

@@ -4,15 +4,13 @@
 // Every write of a user row goes through this file: it keeps the counts of the filters (user-facets.ts) in step.
 import type { Queries, Row, Transaction } from "../../../engine/database.ts";
 import { deleteEmailsOf } from "./emails.ts";
-import { adjustFacet, nextUserId, toFacet } from "./user-facets.ts";
+import { adjustFacet, type ForgeVisibility, nextUserId, toFacet } from "./user-facets.ts";
 import {
   deleteSearchText,
   insertSearchText,
   replaceSearchText,
   type SearchText,
 } from "./user-search.ts";
-
-export type ForgeVisibility = "public" | "limited" | "private";
 
 /** An account of the forge: a person, or an organization. Times are epoch milliseconds. */
 export interface ForgeUser {

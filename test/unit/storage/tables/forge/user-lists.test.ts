@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Database } from "../../../../../storage/engine/database.ts";
-import { createListMarks } from "../../../../../storage/tables/forge/list-marks.ts";
+import { createKeysetCursors } from "../../../../../storage/tables/forge/accounts/keyset-cursors.ts";
 import { selectFacets } from "../../../../../storage/tables/forge/accounts/user-facets.ts";
 import {
   listUsers,
@@ -120,14 +120,14 @@ describe("lists of accounts", () => {
   }
 
   test("any filter, order and window gives what a look at every account gives", async () => {
-    const marks = createListMarks();
+    const cursors = createKeysetCursors();
     await fc.assert(
       fc.asyncProperty(
         queries,
         fc.nat(USERS),
         fc.integer({ min: 1, max: 50 }),
         async (query, offset, limit) => {
-          const page = await listUsers(db, query, { limit, offset }, marks);
+          const page = await listUsers(db, query, { limit, offset }, cursors);
           const all = expected(query);
           expect(page.total).toBe(all.length);
           expect(page.users.map(({ id }) => id)).toEqual(all.slice(offset, offset + limit));
@@ -140,10 +140,10 @@ describe("lists of accounts", () => {
   test("all pages together are the list, in either direction", async () => {
     for (const descending of [false, true]) {
       const query: UserListQuery = { ...everything, sort: "created", descending };
-      const marks = createListMarks();
+      const cursors = createKeysetCursors();
       const found: number[] = [];
       for (let offset = 0; ; offset += 50) {
-        const { users: page } = await listUsers(db, query, { limit: 50, offset }, marks);
+        const { users: page } = await listUsers(db, query, { limit: 50, offset }, cursors);
         if (page.length === 0) break;
         found.push(...page.map(({ id }) => id));
       }
@@ -162,8 +162,8 @@ describe("lists of accounts that change", () => {
   test("remembered places do not outlive a change", async () => {
     await using db = disposable(await openTestDatabase());
     await add(db, 2500);
-    const marks = createListMarks();
-    const read = (offset: number) => listUsers(db, everything, { limit: 1, offset }, marks);
+    const cursors = createKeysetCursors();
+    const read = (offset: number) => listUsers(db, everything, { limit: 1, offset }, cursors);
     const before = (await read(1100)).users[0];
     await db.transaction((tx) =>
       insertUser(tx, { ...makeUser(9), name: "AAA", kind: "individual" }),
@@ -178,9 +178,15 @@ describe("lists of accounts that change", () => {
     await using db = disposable(await openTestDatabase());
     await add(db, 20);
     const count = async (query: Partial<UserListQuery>) =>
-      (await listUsers(db, { ...everything, ...query }, { limit: 1, offset: 0 }, createListMarks()))
-        .total;
-    const [user] = (await listUsers(db, everything, { limit: 1, offset: 0 }, createListMarks()))
+      (
+        await listUsers(
+          db,
+          { ...everything, ...query },
+          { limit: 1, offset: 0 },
+          createKeysetCursors(),
+        )
+      ).total;
+    const [user] = (await listUsers(db, everything, { limit: 1, offset: 0 }, createKeysetCursors()))
       .users;
     if (user === undefined) throw new Error("no user");
     expect(await count({ term: "renamed" })).toBe(0);
