@@ -1,10 +1,10 @@
-/** Which page of a list is wanted; pages count from 1 (forge behaviour, 4.2). */
+/** The requested page of a list; pages count from 1 (forge behaviour, 4.2). */
 export interface PageWindow {
   readonly page: number;
   readonly limit: number;
 }
 
-/** The rows of a page, as tables take them. A page whose beginning is no exact number any more is past every end. */
+/** Returns the rows of a page. Pages beyond the safe integers are past the end of every list. */
 export function toRows({ page, limit }: PageWindow): {
   readonly limit: number;
   readonly offset: number;

@@ -1,6 +1,6 @@
-// daemon/forge/accounts: people of the forge: who they are, how they sign in, what their tokens may do.
+// daemon/forge/accounts: users, organizations, their tokens, second factors, keys, addresses and badges, and how requests authenticate.
 // May import: daemon/contract, daemon/errors.ts, daemon/http/handle.ts (types), storage. Never daemon/vault.
-// Start here: one factory that joins the services of this folder; routes are in accounts.routes.ts and ../admin.
+// Start here: the factory of the services. accounts.routes.ts has the callers' own routes, admin.routes.ts the administrators'.
 import type { Database, Transaction } from "../../../storage/engine/database.ts";
 import type { Sealer } from "../../../storage/keys/keyring.ts";
 import { createKeysetCursors } from "../../../storage/tables/forge/accounts/keyset-cursors.ts";
@@ -41,19 +41,19 @@ export interface ForgeAccountsDeps {
   readonly attempts: AttemptCounter;
   /** Adds a mail to the queue in the caller's transaction. */
   readonly queueMail: QueueMail;
-  /** Has hooks told of a new organization, in the transaction that makes it. */
+  /** Publishes a new organization to hooks, in the transaction that creates it. */
   readonly publishOrganization?: (
     tx: Transaction,
     organization: ForgeUser,
     owner: ForgeUser,
   ) => Promise<void>;
-  /** The repositories of accounts; absent while there are none. */
+  /** The repositories of accounts. */
   readonly repositories?: AccountDependents;
-  /** The packages of accounts; absent while there are none. */
+  /** The packages of accounts. */
   readonly packages?: AccountDependents;
 }
 
-/** The forge's people. */
+/** The accounts of the forge. */
 export interface ForgeAccounts {
   readonly users: Users;
   readonly emails: OwnEmails;
@@ -64,11 +64,11 @@ export interface ForgeAccounts {
   readonly badges: Badges;
   readonly authentication: Authentication;
   readonly urls: ForgeUrls;
-  /** Whether nobody has an account yet. */
+  /** Returns whether no user exists yet. */
   isEmpty(): Promise<boolean>;
   /**
-   * Makes the first account of a fresh server: a site administrator, with a token of scope `all`. The password's
-   * rules are those of any account. Refuses with `conflict` when anybody has an account.
+   * Creates the first account of a new server: a site administrator with a token of scope `all`. The rules for passwords
+   * are those of any account. Throws `conflict` if a user exists.
    */
   createFirstSiteAdministrator(first: {
     readonly username: string;
@@ -99,7 +99,7 @@ export function createForgeAccounts(deps: ForgeAccountsDeps): ForgeAccounts {
     isEmpty: () => users.isEmpty(),
     async createFirstSiteAdministrator({ username, email, password }) {
       if (!(await users.isEmpty()))
-        throw new AppError("conflict", "The forge has accounts already.");
+        throw new AppError("conflict", "The forge already has accounts.");
       const user = await users.create({
         sourceId: 0,
         loginName: "",
@@ -123,7 +123,7 @@ export function createForgeAccounts(deps: ForgeAccountsDeps): ForgeAccounts {
   };
 }
 
-/** Every route of people, organizations, tokens, pictures and their administration. */
+/** Returns every route of users, organizations, tokens, pictures and their administration. */
 export function peopleRoutes(accounts: ForgeAccounts): Route[] {
   return [...accountRoutes(accounts), ...adminRoutes(accounts), ...avatarRoutes()];
 }

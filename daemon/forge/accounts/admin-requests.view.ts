@@ -5,10 +5,10 @@ import type { createOrganization } from "../../contract/forge/accounts/orgs.ts";
 import type { createUser, editUser, listUsers } from "../../contract/forge/accounts/admin-users.ts";
 import { isVisibility } from "../../contract/forge/common.ts";
 import type { UserEdit } from "./edit-user.ts";
-import type { WantedOrganization } from "./organizations.service.ts";
-import type { WantedUser } from "./users.service.ts";
+import type { NewOrganization } from "./organizations.service.ts";
+import type { NewUser } from "./users.service.ts";
 
-/** The list query of a search; words that the contract let through stand for themselves, empty ones for the default. */
+/** Returns the list query of a search; empty words mean the default. */
 export function toUserListQuery(query: QueryOf<typeof listUsers>): UserListQuery {
   return {
     kind: "individual",
@@ -26,8 +26,8 @@ export function toUserListQuery(query: QueryOf<typeof listUsers>): UserListQuery
   };
 }
 
-/** The account that a creation asks for, with the defaults of the document (forge behaviour, 8.2). */
-export function toWantedUser(body: BodyOf<typeof createUser>): WantedUser {
+/** Returns the account of a creation, with the defaults of the document (forge behaviour, 8.2). */
+export function toNewUser(body: BodyOf<typeof createUser>): NewUser {
   return {
     sourceId: body.source_id ?? 0,
     loginName: body.login_name ?? "",
@@ -44,7 +44,7 @@ export function toWantedUser(body: BodyOf<typeof createUser>): WantedUser {
   };
 }
 
-/** What an edit changes: absent and null members stay as they are, an empty text clears (forge behaviour, 8.3). */
+/** Returns the changes of an edit: absent and null members stay, an empty text clears (forge behaviour, 8.3). */
 export function toUserEdit(body: BodyOf<typeof editUser>): UserEdit {
   return {
     sourceId: body.source_id ?? undefined,
@@ -71,8 +71,8 @@ export function toUserEdit(body: BodyOf<typeof editUser>): UserEdit {
   };
 }
 
-/** The organization that a creation asks for; the address and team access of the body are not kept (forge behaviour, 10.2). */
-export function toWantedOrganization(body: BodyOf<typeof createOrganization>): WantedOrganization {
+/** Returns the organization of a creation; address and team access of the body are ignored (forge behaviour, 10.2). */
+export function toNewOrganization(body: BodyOf<typeof createOrganization>): NewOrganization {
   return {
     name: body.username,
     fullName: body.full_name ?? "",

@@ -32,8 +32,8 @@ import { toBadgeView, toEmailView, toPublicKeyView } from "./accounts.view.ts";
 import {
   toUserEdit,
   toUserListQuery,
-  toWantedOrganization,
-  toWantedUser,
+  toNewOrganization,
+  toNewUser,
 } from "./admin-requests.view.ts";
 import { toUserView } from "./user.view.ts";
 
@@ -64,7 +64,7 @@ function userRoutes({ users, urls }: AdminServices): Route[] {
     }),
     handle(createUser, async ({ caller, body }) => ({
       status: 201,
-      body: toUserView(await users.create(toWantedUser(body)), caller.user, urls),
+      body: toUserView(await users.create(toNewUser(body)), caller.user, urls),
     })),
     handle(editUser, async ({ caller, params, body }) => ({
       status: 200,
@@ -103,7 +103,7 @@ function organizationRoutes({ organizations, urls }: AdminServices): Route[] {
     handle(createOrganization, async ({ params, body }) => ({
       status: 201,
       body: toOrganizationView(
-        await organizations.create(params.username, toWantedOrganization(body)),
+        await organizations.create(params.username, toNewOrganization(body)),
         urls,
       ),
     })),

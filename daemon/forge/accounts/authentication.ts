@@ -85,7 +85,7 @@ export function createAuthentication(deps: AuthenticationDeps): Authentication {
     },
   };
 
-  /** Tries the methods in their order; a later one may succeed where an earlier one failed. */
+  /** Tries the methods in the document's order; a later one may succeed after an earlier one failed. */
   async function findCredentials(
     request: ServerRequest,
     field: (name: string) => string,
@@ -223,7 +223,7 @@ function basicPair(request: ServerRequest): { name: string; password: string } |
   if (match?.[1] === undefined) return undefined;
   const text = Buffer.from(match[1], "base64").toString();
   const colon = text.indexOf(":");
-  // No database takes a NUL, and no name or password has one.
+  // PostgreSQL stores no NUL, so no name contains one.
   if (text.includes("\0")) return undefined;
   return colon === -1 ? undefined : { name: text.slice(0, colon), password: text.slice(colon + 1) };
 }
@@ -234,9 +234,9 @@ function headerOf(request: ServerRequest, name: string): string {
 }
 
 /**
- * On whose behalf a caller acts at this moment; undefined when what the caller signed in with does not hold any more: the
- * token is deleted, the password is another one, the account may not sign in, or may not impersonate. For answers that
- * go on for long.
+ * Authenticates the caller of a long-lived response again. Returns the user on whose behalf the caller acts, undefined
+ * if the credentials are no longer valid: the token was deleted, the password changed, or the account may no longer sign
+ * in or impersonate.
  */
 export async function findStillSignedIn(
   db: Queries,

@@ -14,21 +14,21 @@ import { AppError } from "../../errors.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
 import { userNotFound } from "../refusals.ts";
 
-/** Badges and who has them. Refuses with `not_found` users that do not exist. */
+/** Badges and their holders. Throws `not_found` for users that do not exist. */
 export interface Badges {
-  /** A user's badges in the order in which they were given. */
+  /** Returns a user's badges in the order in which they were given. */
   listOf(username: string): Promise<readonly ForgeBadge[]>;
   /** Gives all the badges or none: `not_found` for an unknown slug, `conflict` for a badge that the user has. */
   give(username: string, slugs: readonly string[]): Promise<void>;
-  /** Takes badges; slugs that do not exist or that the user does not have are ignored. */
+  /** Removes badges from a user. Idempotent: unknown slugs are ignored. */
   take(username: string, slugs: readonly string[]): Promise<void>;
-  /** A page of the definitions by slug, and the count of all. */
+  /** Returns a page of the definitions by slug, and their count. */
   list(
     window: PageWindow,
   ): Promise<{ readonly badges: readonly ForgeBadge[]; readonly total: number }>;
   /** Defines a badge; `conflict` when the slug is taken. */
   create(badge: Omit<ForgeBadge, "id">): Promise<ForgeBadge>;
-  /** Deletes a definition and takes the badge from everybody; `not_found` when there is none. */
+  /** Deletes a definition and removes the badge from all users. Throws `not_found`. */
   delete(slug: string): Promise<void>;
 }
 

@@ -22,7 +22,7 @@ import { assertUsableName, findEmailFault } from "./names.ts";
 import type { AccountDependents } from "./remove-user.ts";
 import { toAvatarHash } from "./user.view.ts";
 
-/** What shall change of an account; undefined leaves a member as it is. */
+/** Changes of an account. Undefined members stay as they are. */
 export interface UserEdit {
   readonly sourceId: number | undefined;
   readonly loginName: string;
@@ -52,9 +52,8 @@ type Undefinable<T> = { readonly [K in keyof T]: T[K] | undefined };
 const PASSWORD_BYTES_MIN = 8;
 
 /**
- * Changes an account as a site administrator asks (forge behaviour, 8.3), all of it or nothing. Refuses with
- * `unprocessable` for an unknown login source, `invalid_argument` for the password, a malformed address and the
- * last administrator, `conflict` for an address in use.
+ * Edits an account in one transaction (forge behaviour, 8.3). Throws `unprocessable` for an unknown login source,
+ * `invalid_argument` for the password, a malformed address and the last administrator, `conflict` for an address in use.
  */
 export async function editUser(
   { db, passwords }: { readonly db: Database; readonly passwords: PasswordHasher },
@@ -103,7 +102,7 @@ async function applyEdit(
   });
 }
 
-/** Only the profile of an organization changes; it has no address, no password and no rights. */
+/** Edits the profile of an organization, which has no address, password or rights. */
 function updateOrganization(
   tx: Transaction,
   before: ForgeUser,
@@ -118,7 +117,7 @@ function updateOrganization(
   });
 }
 
-/** The address to change to, or undefined when it is the one that the person has. */
+/** Returns the new address, undefined if it is the present one. */
 async function toNewEmail(
   tx: Transaction,
   before: ForgeUser,
@@ -127,12 +126,12 @@ async function toNewEmail(
   if (email === undefined || email.toLowerCase() === before.email.toLowerCase()) return undefined;
   const fault = findEmailFault(email);
   if (fault !== undefined) throw new AppError("invalid_argument", fault);
-  // A secondary address of the same person is in use, too.
+  // A secondary address of the same user counts as in use.
   if ((await findEmail(tx, email)) !== undefined) throw emailTaken(email);
   return email;
 }
 
-/** A picture that was made of the old address follows the new one; any other stays. */
+/** A picture that was derived from the old address is derived from the new one; any other stays. */
 function toFollowingAvatar(before: ForgeUser, email: string): string {
   const isDefault = before.avatarHash === toAvatarHash(before.email);
   return isDefault ? toAvatarHash(email) : before.avatarHash;
@@ -143,8 +142,8 @@ function definedOf(changes: UserEdit["changes"]): ForgeUserChanges {
 }
 
 /**
- * Renames a person (forge behaviour, 8.6). The old name redirects, unless only its case changed. Refuses with
- * `unprocessable` for an organization, an unusable name and a taken one; the present name is no change.
+ * Renames a user (forge behaviour, 8.6). The old name redirects, unless only its case changed. Idempotent for the present
+ * name. Throws `unprocessable` for an organization, an invalid name and a taken one.
  */
 export async function renameUser(
   { db, dependents }: { readonly db: Database; readonly dependents: readonly AccountDependents[] },

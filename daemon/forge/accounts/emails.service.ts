@@ -10,20 +10,20 @@ import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { findEmailFault } from "./names.ts";
 
-/** A person's own addresses. Each call does all or nothing. */
+/** A user's own e-mail addresses. Each call applies all changes or none. */
 export interface OwnEmails {
   list(caller: ForgeCaller): Promise<readonly ForgeEmail[]>;
   /**
-   * Adds secondary addresses. They are verified only when a site administrator's credentials were given: nobody can be
-   * asked whether an address is theirs, and a verified one signs in. Refuses with `unprocessable` no address at all, what is
-   * none, what anybody has, and more than `EMAILS_MAX`.
+   * Adds secondary addresses. They are verified only with a site administrator's credentials: users cannot confirm an
+   * address, and a verified one can sign in. Throws `unprocessable` for an empty list, an invalid address, one in use, and
+   * more than `EMAILS_MAX`.
    */
   add(emails: readonly string[], caller: ForgeCaller): Promise<readonly ForgeEmail[]>;
-  /** Refuses with `not_found` an address of somebody else or of nobody, with `unprocessable` the primary one. */
+  /** Throws `not_found` for an address that is not the user's, `unprocessable` for the primary one. */
   remove(emails: readonly string[], caller: ForgeCaller): Promise<void>;
 }
 
-/** Addresses of one person. */
+/** Addresses of one user. */
 const EMAILS_MAX = 20;
 const EMAIL_CHARACTERS_MAX = 254;
 
@@ -50,13 +50,13 @@ export function createOwnEmails(db: Database): OwnEmails {
           const added: ForgeEmail[] = [];
           for (const email of emails) {
             const wanted = { userId: user.id, email, isVerified: actor.isAdmin, isPrimary: false };
-            if ((await findEmail(tx, email)) !== undefined) throw used(email);
+            if ((await findEmail(tx, email)) !== undefined) throw inUse(email);
             added.push(await insertEmail(tx, wanted));
           }
           return added;
         })
         .catch((error: unknown) => {
-          throw isConflict(error) ? used(emails.join(", ")) : error;
+          throw isConflict(error) ? inUse(emails.join(", ")) : error;
         });
     },
 
@@ -69,7 +69,7 @@ export function createOwnEmails(db: Database): OwnEmails {
           if (found.isPrimary)
             throw new AppError(
               "unprocessable",
-              `the primary e-mail address stays [email: ${email}]`,
+              `the primary e-mail address cannot be deleted [email: ${email}]`,
             );
           await deleteEmail(tx, found);
         }
@@ -77,5 +77,5 @@ export function createOwnEmails(db: Database): OwnEmails {
   };
 }
 
-const used = (email: string) =>
+const inUse = (email: string) =>
   new AppError("unprocessable", `Email address has been used: ${email}`);

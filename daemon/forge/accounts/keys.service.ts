@@ -23,9 +23,9 @@ export interface OwnedKey {
   readonly owner: ForgeUser;
 }
 
-/** People's public SSH keys. */
+/** Public SSH keys of users. */
 export interface PublicKeys {
-  /** Adds a key (forge behaviour, 9.1). Refuses with `unprocessable` text that is no usable key, a known key, a used title. */
+  /** Adds a key (forge behaviour, 9.1). Throws `unprocessable` for an invalid key, a known key and a used title. */
   add(
     username: string,
     wanted: { readonly title: string; readonly key: string },
@@ -53,7 +53,7 @@ export function createPublicKeys({
   return {
     async add(username, { title, key: text }) {
       const owner = await ownerOf(username);
-      // The library behind it is large, and few daemons ever read a key.
+      // Loaded by the first use: the library is large, and few daemons ever read a key.
       const { readPublicKey } = await import("./public-key.ts");
       const read = readPublicKey(text);
       if (read.kind === "refused") throw new AppError("unprocessable", read.message);

@@ -1,7 +1,7 @@
 import { AppError } from "../../errors.ts";
 import { isUserName, LOCAL_PART_MAX } from "../../contract/forge/rules.ts";
 
-/** Longest name that a folder of the repositories may have. The shorter limit of new names is the contract's. */
+/** Longest name of a repository folder. New names have a shorter limit in the contract. */
 const NAME_BYTES_MAX = 255;
 
 const reservedNames = new Set([
@@ -35,7 +35,7 @@ const reservedNames = new Set([
   "openapi3.v1.json",
   "ghost",
   "gitea-actions",
-  // Addresses that this server itself answers at.
+  // Paths of this server.
   "healthz",
   "readyz",
   "openapi",
@@ -44,8 +44,8 @@ const reservedNames = new Set([
 const reservedSuffixes = [".keys", ".gpg", ".rss", ".atom", ".png"];
 
 /**
- * Refuses a name that no account may have, with `unprocessable`: illegal characters, a reserved word or a reserved
- * suffix (forge behaviour, 6.1 and 3). Whether it is taken is another question.
+ * Throws `unprocessable` for a name that no account may have: illegal characters, a reserved word or a reserved suffix
+ * (forge behaviour, 6.1 and 3). Does not check whether it is taken.
  */
 export function assertUsableName(name: string): void {
   if (!isUserName(name) || Buffer.byteLength(name) > NAME_BYTES_MAX)

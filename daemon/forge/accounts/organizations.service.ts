@@ -17,8 +17,8 @@ import { assertUsableName } from "./names.ts";
 import { isPublicOnly } from "./scopes.ts";
 import { isVisibleTo } from "./users.service.ts";
 
-/** What an organization begins with; texts are empty when they were not given. */
-export interface WantedOrganization {
+/** An organization to be created. Texts are empty if they were not given. */
+export interface NewOrganization {
   readonly name: string;
   readonly fullName: string;
   readonly description: string;
@@ -32,23 +32,23 @@ export interface Organizations {
   /** Returns a page of all organizations by name, and their count; of the public ones for a token for public things only. */
   list(window: PageWindow, caller: ForgeCaller): Promise<UserPage>;
   /**
-   * Creates an organization that a person owns (forge behaviour, 10.2). Refuses with `unprocessable` for an owner
-   * that is an organization, an unusable name and a taken one, `forbidden` for a person who may not create any.
+   * Creates an organization that a user owns (forge behaviour, 10.2). Throws `unprocessable` for an owner that is an
+   * organization, an invalid name and a taken one, `forbidden` for a user who may not create organizations.
    */
-  create(ownerName: string, wanted: WantedOrganization): Promise<ForgeUser>;
+  create(ownerName: string, wanted: NewOrganization): Promise<ForgeUser>;
   /**
-   * The organization of this name as far as the caller may know of it. Refuses with `not_found`, and with `forbidden` where
-   * the caller's token is for public things only.
+   * Returns the organization of this name. Throws `not_found` if it is hidden from the caller, `forbidden` if the caller's
+   * token is for public things only.
    */
   get(name: string, caller: ForgeCaller | undefined): Promise<ForgeUser>;
 }
 
 export interface OrganizationsDeps {
   readonly db: Database;
-  /** What is remembered about the orders of long lists. */
+  /** Cached cursors of long lists. */
   readonly cursors: KeysetCursors;
   readonly random: (bytes: number) => Uint8Array;
-  /** Has others told of a new organization, in the transaction that makes it. */
+  /** Publishes a new organization, in the transaction that creates it. */
   readonly publishOrganization?:
     | ((tx: Transaction, organization: ForgeUser, owner: ForgeUser) => Promise<void>)
     | undefined;
@@ -116,7 +116,7 @@ export function createOrganizations({
 }
 
 function toNewOrganization(
-  wanted: WantedOrganization,
+  wanted: NewOrganization,
   avatarHash: string,
   now: number,
 ): Parameters<typeof insertUser>[1] {

@@ -1,7 +1,7 @@
 import { createHash, createPublicKey } from "node:crypto";
 import { type Key, parseKey } from "sshpk";
 
-/** A public key in normal form, or why the text is none: the error text as the reference words it (forge behaviour, 9.1). */
+/** A public key in normal form, or the error text of the reference for an invalid one (forge behaviour, 9.1). */
 export type ReadPublicKey =
   | { readonly kind: "key"; readonly content: string; readonly fingerprint: string }
   | { readonly kind: "refused"; readonly message: string };
@@ -12,8 +12,8 @@ const RSA_BITS_MIN = 3071;
 const SECURITY_KEY_BITS = 256;
 
 /**
- * Reads a key in any of the accepted forms: an OpenSSH line, bare base64, RFC 4716, PEM. Keys that would not be
- * accepted at a sign-in (too small, of a type that is not allowed, damaged) are refused.
+ * Parses a key in any of the accepted forms: an OpenSSH line, bare base64, RFC 4716, PEM. Refuses keys that are too small,
+ * damaged or of a type that is not allowed.
  */
 export function readPublicKey(text: string): ReadPublicKey {
   const content = text.trim();
@@ -39,7 +39,7 @@ export function readPublicKey(text: string): ReadPublicKey {
   };
 }
 
-/** The text as one OpenSSH line. */
+/** Returns the text as one OpenSSH line. */
 function toLine(content: string): string | ReadPublicKey {
   if (/-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----/.test(content))
     return invalid("the provided key is a private key");
@@ -83,7 +83,7 @@ function findFault(type: string, blob: Buffer): ReadPublicKey | undefined {
   return undefined;
 }
 
-/** The key, when the blob is its one and only encoding: else one key could be registered twice. */
+/** Returns the key if the blob is its canonical encoding: otherwise one key could be registered twice. */
 function parseBlob(blob: Buffer): Key | undefined {
   try {
     const key = parseKey(blob, "rfc4253");
@@ -96,7 +96,7 @@ function parseBlob(blob: Buffer): Key | undefined {
   }
 }
 
-/** Keys on hardware tokens, which the library does not know: the fields after the type word, by length in bytes. */
+/** Fields after the type word of hardware-token keys, which the library does not parse, by length in bytes. */
 const securityKeyFields = new Map<string, readonly (number | "text" | "nistp256")[]>([
   ["sk-ssh-ed25519@openssh.com", [SECURITY_KEY_BITS / 8, "text"]],
   ["sk-ecdsa-sha2-nistp256@openssh.com", ["nistp256", 65, "text"]],
@@ -131,7 +131,7 @@ function fromBase64(text: string): Buffer | undefined {
     : undefined;
 }
 
-/** A string of the SSH wire format: its length in four bytes, then its bytes. */
+/** Reads a string of the SSH wire format (RFC 4251, 5): its length in four bytes, then its bytes. */
 function readString(blob: Buffer, offset: number): Buffer | undefined {
   if (blob.length < offset + 4) return undefined;
   const end = offset + 4 + blob.readUInt32BE(offset);

@@ -14,18 +14,17 @@ import { AppError } from "../../errors.ts";
 import { lastAdmin, targetIsOrganization, userNotFound } from "../refusals.ts";
 
 /**
- * What hangs on an account and belongs to another part of the forge: its repositories, its packages. Each function runs
- * inside the transaction of the change, so rows go with the account or not at all. Files are not touched here: a job
- * that is enqueued in the same transaction does that, so that a crash leaves nothing half done.
+ * What an account owns in another room of the forge: repositories, packages. Each function runs inside the transaction of
+ * the change. Files are removed by a job that the same transaction enqueues, so that a crash leaves nothing half done.
  */
 export interface AccountDependents {
-  /** Refuses with `unprocessable` while the account owns something, in the words of the document (forge behaviour, 3). */
+  /** Throws `unprocessable` if the account owns something, in the words of the document (forge behaviour, 3). */
   assertNoneOwned(tx: Transaction, account: ForgeUser): Promise<void>;
-  /** Removes everything that the account, a person or an organization, owns. Does nothing when it owns nothing. */
+  /** Removes everything that the account, a user or an organization, owns. Idempotent. */
   removeAll(tx: Transaction, account: ForgeUser): Promise<void>;
-  /** Removes what remains of a person elsewhere, such as watches; called for every deletion, after `removeAll` for a purge. */
+  /** Removes what remains of an account elsewhere, such as watches. Called for every deletion, in a purge after `removeAll`. */
   forget?(tx: Transaction, account: ForgeUser): Promise<void>;
-  /** Follows a change of name, whether in letters or in case only. */
+  /** Applies a rename, also one that changes only the case. */
   rename?(tx: Transaction, account: ForgeUser, formerName: string): Promise<void>;
 }
 
@@ -36,10 +35,9 @@ export interface RemoveUserDeps {
 }
 
 /**
- * Deletes a person and everything that is the person's own (forge behaviour, 8.4), in one transaction. Refuses with
- * `unprocessable`, in this order: an organization, the caller, the last administrator, and unless `purge` owned
- * repositories, memberships, owned packages. A purge takes those along, organizations left without an owner, and what
- * the person commented.
+ * Deletes a user in one transaction (forge behaviour, 8.4). Throws `unprocessable`, in this order, for an organization, the
+ * caller, the last administrator, and unless `purge` for owned repositories, memberships and owned packages. A purge also
+ * deletes those, organizations left without an owner, and the user's comments.
  */
 export async function removeUser(
   deps: RemoveUserDeps,
@@ -57,7 +55,7 @@ export async function removeUser(
     else await assertNoBelongings(deps, tx, user);
     await deps.repositories?.forget?.(tx, user);
     await deps.packages?.forget?.(tx, user);
-    // Tokens, addresses, keys, badges, memberships, the second factor and redirects go by their foreign keys.
+    // Foreign keys delete tokens, addresses, keys, badges, memberships, the second factor and redirects.
     await deleteUser(tx, user);
   });
 }

@@ -9,7 +9,7 @@ export interface TokenScope {
   readonly levels: ReadonlyMap<ScopeCategory, "read" | "write">;
 }
 
-/** What became of a list of scope words. */
+/** Result of parsing a list of scope words. */
 export type ParsedScope =
   | { readonly kind: "scope"; readonly scope: TokenScope }
   | { readonly kind: "invalid"; readonly word: string };
@@ -27,7 +27,7 @@ export const scopeCategories = [
   "user",
 ] as const satisfies readonly ScopeCategory[];
 
-/** Reads scope words; empty ones are skipped, the first unknown one makes the whole invalid. */
+/** Parses scope words. Empty words are skipped; an unknown one makes the list invalid. */
 export function parseScope(words: readonly string[]): ParsedScope {
   const levels = new Map<ScopeCategory, "read" | "write">();
   let publicOnly = false;
@@ -46,7 +46,7 @@ export function parseScope(words: readonly string[]): ParsedScope {
   return { kind: "scope", scope: { publicOnly, levels } };
 }
 
-/** The words of a scope in normal form: `public-only`, then `all` or one word per category. */
+/** Returns the words of a scope in normal form: `public-only`, then `all` or one word per category. */
 export function toScopeWords({ publicOnly, levels }: TokenScope): string[] {
   const isAll = scopeCategories.every((category) => levels.get(category) === "write");
   const words = scopeCategories.flatMap((category) => {
@@ -56,12 +56,12 @@ export function toScopeWords({ publicOnly, levels }: TokenScope): string[] {
   return [...(publicOnly ? ["public-only"] : []), ...(isAll ? ["all"] : words)];
 }
 
-/** Whether a scope grants nothing at all. */
+/** Returns whether a scope grants nothing. */
 export function isEmptyScope(scope: TokenScope): boolean {
   return scope.levels.size === 0 && !scope.publicOnly;
 }
 
-/** Whether `scope` allows `level` on a category. */
+/** Returns whether `scope` grants `level` on a category. */
 export function allows(
   scope: TokenScope,
   level: "read" | "write",
@@ -100,7 +100,7 @@ export function isPublicOnly(caller: Pick<ForgeCaller, "scope"> | undefined): bo
   return caller?.scope?.split(",").includes("public-only") === true;
 }
 
-/** Whether everything that `inner` grants is granted by `outer`. */
+/** Returns whether `outer` grants everything that `inner` grants. */
 export function isWithin(inner: TokenScope, outer: TokenScope): boolean {
   return [...inner.levels].every(([category, level]) => allows(outer, level, category));
 }

@@ -21,34 +21,34 @@ import { toRows, type PageWindow } from "../page-window.ts";
 import { notFound, userNotFound } from "../refusals.ts";
 import { isEmptyScope, isWithin, parseScope, toScopeWords, type TokenScope } from "./scopes.ts";
 
-/** A token with its secret, which is known only when it is made. */
+/** A new token with its secret, which is not stored. */
 export interface MadeToken {
   readonly token: ForgeToken;
   readonly secret: string;
 }
 
-/** Who asks for a token: a caller's scope bounds what may be made. */
-export interface TokenMaker {
+/** The caller who creates a token, whose scope bounds the new one. */
+export interface TokenCreator {
   /** The authenticating token's scope; undefined for a password. */
   readonly scope: string | undefined;
 }
 
-/** People's access tokens. Of a secret only a salted hash is kept. */
+/** Access tokens of users. Only a salted hash of a secret is stored. */
 export interface Tokens {
-  /** A page of a user's tokens, newest first, and the count of all. Refuses with `not_found` for an unknown name. */
+  /** Returns a page of a user's tokens, newest first, and their count. Throws `not_found` for an unknown user. */
   list(
     username: string,
     window: PageWindow,
   ): Promise<{ readonly tokens: readonly ForgeToken[]; readonly total: number }>;
-  /** Makes a token (forge behaviour, 21.3): `invalid_argument` for a used name or bad scopes, `forbidden` for broader ones. */
+  /** Creates a token (forge behaviour, 21.3). Throws `invalid_argument` for a used name or bad scopes, `forbidden` for broader scopes than the caller's. */
   create(
-    maker: TokenMaker,
+    creator: TokenCreator,
     username: string,
     wanted: { readonly name: string; readonly scopes: readonly string[] },
   ): Promise<MadeToken>;
-  /** Deletes a token by id, or by name when that is no number but 0. Refuses with `not_found`. */
+  /** Deletes a token by id, or by name if that is not a positive number. Throws `not_found`. */
   delete(username: string, idOrName: string): Promise<void>;
-  /** Which token a secret is, with its owner and scope, or undefined. Notes the use, at most once a minute. */
+  /** Finds the token of a secret, with its owner and scope. Updates its last use, at most once a minute. */
   find(
     secret: string,
   ): Promise<
@@ -64,7 +64,7 @@ export interface TokensDeps {
 
 const SECRET_BYTES = 20;
 const SALT_BYTES = 10;
-/** A use is noted no more often, so that reading costs no write. */
+/** How often the last use is updated at most, so that reads do not cost a write. */
 const TOUCH_EVERY_MS = 60_000;
 const SECRET_LENGTH_MIN = 8;
 
@@ -84,12 +84,12 @@ export function createTokens({ db, clock, random }: TokensDeps): Tokens {
       return { tokens, total };
     },
 
-    async create(maker, username, { name, scopes }) {
+    async create(creator, username, { name, scopes }) {
       const owner = await ownerOf(username);
       const nameUsed = () =>
         new AppError("invalid_argument", "access token name has been used already");
       if ((await findTokenByName(db, owner.id, name)) !== undefined) throw nameUsed();
-      const scope = toScopeFor(maker, scopes);
+      const scope = toScopeFor(creator, scopes);
       const secret = toHex(random(SECRET_BYTES));
       const salt = toHex(random(SALT_BYTES));
       const now = clock();
@@ -130,8 +130,8 @@ export function createTokens({ db, clock, random }: TokensDeps): Tokens {
       if (token === undefined) return undefined;
       const user = await findUserById(db, token.userId);
       if (user === undefined) return undefined;
-      const noting = noteUse(token);
-      if (noting !== undefined) await noting;
+      const recording = recordUse(token);
+      if (recording !== undefined) await recording;
       return { tokenId: token.id, user, scope: token.scope };
     },
   };
@@ -146,7 +146,7 @@ export function createTokens({ db, clock, random }: TokensDeps): Tokens {
     return (await listTokensByLastEight(db, lastEight)).find(isIt);
   }
 
-  function noteUse(token: ForgeToken): Promise<void> | undefined {
+  function recordUse(token: ForgeToken): Promise<void> | undefined {
     const now = clock();
     const isRecent = now >= token.lastUsedAt && now - token.lastUsedAt < TOUCH_EVERY_MS;
     return isRecent && token.lastUsedAt !== token.createdAt ? undefined : touch(token, now);
@@ -154,17 +154,17 @@ export function createTokens({ db, clock, random }: TokensDeps): Tokens {
 
   async function touch(token: ForgeToken, now: number): Promise<void> {
     try {
-      // A first use within the millisecond of the making must still differ from "never used".
+      // A first use in the millisecond of the creation must differ from "never used".
       await touchToken(db, token.id, Math.max(now, token.createdAt + 1));
     } catch (error) {
-      // A full disk must not turn reading away; the next use tries again.
+      // Reads must work on a full disk; the next use updates it.
       if (!(error instanceof StorageError)) throw error;
     }
   }
 }
 
-function toScopeFor(maker: TokenMaker, words: readonly string[]): TokenScope {
-  // Each word may be a list itself, as a scope is one when it is stored (forge behaviour, 2.4).
+function toScopeFor(creator: TokenCreator, words: readonly string[]): TokenScope {
+  // A word may itself be a comma list, the form in which scopes are stored (forge behaviour, 2.4).
   const parsed = parseScope(words.flatMap((word) => word.split(",")));
   if (parsed.kind === "invalid")
     throw new AppError(
@@ -173,8 +173,8 @@ function toScopeFor(maker: TokenMaker, words: readonly string[]): TokenScope {
     );
   if (isEmptyScope(parsed.scope))
     throw new AppError("invalid_argument", "access token must have a scope");
-  if (maker.scope === undefined) return parsed.scope;
-  const outer = parseScope(maker.scope.split(","));
+  if (creator.scope === undefined) return parsed.scope;
+  const outer = parseScope(creator.scope.split(","));
   if (outer.kind === "invalid" || !isWithin(parsed.scope, outer.scope))
     throw new AppError(
       "forbidden",

@@ -4,8 +4,9 @@ import type { WireUser } from "../../contract/forge/accounts/users.ts";
 import { type ForgeUrls, neverTime, toDomain, toUrl, toWireTime, unfilledTime } from "../urls.ts";
 
 /**
- * A user as a viewer may see it (forge behaviour, 7.1). `viewer` is undefined for a stranger. The private members
- * are filled for a site administrator and for the user itself.
+ * Returns a user as a viewer may see it (forge behaviour, 7.1). Private members are filled for site administrators and for
+ * the user itself.
+ * @param viewer undefined for an anonymous caller
  */
 export function toUserView(
   user: ForgeUser,
@@ -29,7 +30,7 @@ export function toEmbeddedUserView(
   return toView(user, { seesAll: false, seesEmail: isSignedIn && !user.keepEmailPrivate }, urls);
 }
 
-/** Stands for an account that is gone. Nobody else can have the name. */
+/** Returns the placeholder for a deleted account. The name is reserved. */
 export function toGhostView(urls: ForgeUrls): WireUser {
   const email = `ghost@noreply.${toDomain(urls)}`;
   return {
@@ -59,7 +60,7 @@ export function toGhostView(urls: ForgeUrls): WireUser {
   };
 }
 
-/** Names the picture of an address, as it is known by default. */
+/** Returns the hash that names the default picture of an address. */
 export function toAvatarHash(email: string): string {
   return createHash("md5").update(email.trim().toLowerCase()).digest("hex");
 }

@@ -31,8 +31,8 @@ import { removeUser } from "./remove-user.ts";
 import { isPublicOnly } from "./scopes.ts";
 import { toAvatarHash } from "./user.view.ts";
 
-/** What a person's account is made of. */
-export interface WantedUser {
+/** A user account to be created. */
+export interface NewUser {
   readonly sourceId: number;
   readonly loginName: string;
   readonly username: string;
@@ -40,7 +40,7 @@ export interface WantedUser {
   readonly email: string;
   readonly password: string;
   readonly mustChangePassword: boolean;
-  /** Tell the person by mail. */
+  /** Queue a welcome mail. */
   readonly notify: boolean;
   readonly restricted: boolean;
   readonly visibility: ForgeVisibility;
@@ -49,7 +49,7 @@ export interface WantedUser {
   readonly createdAt: number | undefined;
 }
 
-/** The accounts of the forge, as site administrators look after them. */
+/** The accounts of the forge, for site administrators. */
 export interface Users {
   /**
    * Returns a page of people and organizations, and the count of all matches. A token for public things only gets public
@@ -57,42 +57,42 @@ export interface Users {
    */
   search(query: UserListQuery, window: PageWindow, caller: ForgeCaller): Promise<UserPage>;
   /**
-   * Creates a person with a verified primary address (forge behaviour, 8.2). Refuses, in this order, with
-   * `unprocessable` for an unknown login source, `invalid_argument` for the password, `unprocessable` for the name
-   * and the address, `conflict` for a taken name or address.
+   * Creates a user with a verified primary address (forge behaviour, 8.2). Throws, in this order, `unprocessable` for an
+   * unknown login source, `invalid_argument` for the password, `unprocessable` for name and address, `conflict` for a taken
+   * name or address.
    */
-  create(wanted: WantedUser): Promise<ForgeUser>;
-  /** Changes an account, see `editUser`. */
+  create(wanted: NewUser): Promise<ForgeUser>;
+  /** See `editUser`. */
   edit(username: string, edit: UserEdit): Promise<ForgeUser>;
-  /** Renames a person, see `renameUser`. */
+  /** See `renameUser`. */
   rename(username: string, newName: string): Promise<void>;
-  /** Deletes a person, see `removeUser`. */
+  /** See `removeUser`. */
   remove(
     username: string,
     how: { readonly callerId: number; readonly purge: boolean },
   ): Promise<void>;
-  /** A page of all addresses whose text or owner fits the term, and the count of all of those. */
+  /** Returns a page of the addresses whose text or owner matches the term, and the count of all matches. */
   searchEmails(
     term: string,
     window: PageWindow,
     caller: ForgeCaller,
   ): Promise<{ readonly emails: readonly OwnedEmail[]; readonly total: number }>;
   /**
-   * The account of this name, as far as the caller may know of it. Refuses with `not_found`, and with `forbidden` where the
-   * caller's token is for public things only.
+   * Returns the account of this name. Throws `not_found` if it is hidden from the caller, `forbidden` if the caller's token
+   * is for public things only.
    */
   get(username: string, caller: ForgeCaller | undefined): Promise<ForgeUser>;
-  /** Whether nobody has an account yet. */
+  /** Returns whether no user exists yet. */
   isEmpty(): Promise<boolean>;
 }
 
 export interface UsersDeps {
   readonly db: Database;
-  /** What is remembered about the orders of long lists. */
+  /** Cached cursors of long lists. */
   readonly cursors: KeysetCursors;
   readonly clock: () => number;
   readonly passwords: PasswordHasher;
-  /** Has a person told of a new account, in the transaction that makes it. */
+  /** Queues the mail to a new user, in the transaction that creates the account. */
   readonly queueWelcomeMail?: ((tx: Transaction, user: ForgeUser) => Promise<void>) | undefined;
   readonly repositories?: AccountDependents | undefined;
   readonly packages?: AccountDependents | undefined;
@@ -117,7 +117,7 @@ export function createUsers(deps: UsersDeps): Users {
       assertUsableName(wanted.username);
       const fault = findEmailFault(wanted.email);
       if (fault !== undefined) throw new AppError("unprocessable", fault);
-      // Asked before the costly hash, and once more by the constraints.
+      // Checked before the expensive hash, and again by the constraints.
       if ((await findUserByName(db, wanted.username)) !== undefined)
         throw nameTaken(wanted.username);
       if ((await findEmail(db, wanted.email)) !== undefined) throw emailTaken(wanted.email);
@@ -156,7 +156,7 @@ export function createUsers(deps: UsersDeps): Users {
 
   async function insertPerson(
     tx: Transaction,
-    wanted: WantedUser,
+    wanted: NewUser,
     passwordHash: string,
   ): Promise<ForgeUser> {
     const createdAt = wanted.createdAt ?? clock();
@@ -202,8 +202,8 @@ export function createUsers(deps: UsersDeps): Users {
 }
 
 /**
- * Whether a viewer may know of an account by its visibility alone: strangers of public ones, people who are signed in
- * of limited ones too. Private ones are known to themselves and to administrators; members are another question.
+ * Returns whether an account's visibility lets a viewer see it: public to all, limited to signed-in users, private to the
+ * account itself and to site administrators. Does not consider membership of an organization.
  */
 export function isVisibleTo(account: ForgeUser, viewer: ForgeUser | undefined): boolean {
   if (account.visibility === "public") return true;

@@ -14,7 +14,7 @@ export interface WelcomeMailDeps {
   readonly urls: ForgeUrls;
 }
 
-/** Tells a person of the account that an administrator made. The password is not in it: that is told another way. */
+/** Returns the function that queues the mail to a new user. It does not contain the password. */
 export function createWelcomeMail({ queueMail, instanceName, urls }: WelcomeMailDeps) {
   return async (tx: Transaction, user: ForgeUser): Promise<void> => {
     await queueMail(tx, {
@@ -23,12 +23,12 @@ export function createWelcomeMail({ queueMail, instanceName, urls }: WelcomeMail
       text: [
         `Hello ${user.fullName === "" ? user.name : user.fullName},`,
         "",
-        `an administrator made an account for you on ${instanceName}.`,
+        `an administrator created an account for you on ${instanceName}.`,
         "",
         `User name: ${user.name}`,
         `Address: ${toUrl(urls, "/")}`,
         "",
-        "The administrator tells you the password.",
+        "Ask the administrator for the password.",
         "",
       ].join("\n"),
     });

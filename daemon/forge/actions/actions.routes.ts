@@ -1,4 +1,4 @@
-// daemon/forge/actions: runners, runs and jobs as a server without any of them answers for.
+// daemon/forge/actions: runners, runs and jobs of a server that runs no workflows.
 // May import: daemon/contract, daemon/errors.ts, daemon/http/handle.ts (types), ../handle.ts, ../refusals.ts, storage.
 // Start here, then actions.service.ts; there is nothing else until something runs workflows.
 import {
@@ -14,7 +14,7 @@ import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import type { Actions } from "./actions.service.ts";
 
-/** Routes of runners, runs and jobs, of which there are none. */
+/** Returns the routes of runners, runs and jobs, whose lists are empty. */
 export function actionRoutes(actions: Actions): Route[] {
   return [
     handle(listJobs, async ({ query }) => {

@@ -7,16 +7,16 @@ import { userNotFound } from "../refusals.ts";
 
 /** Runners, runs and jobs of a server that runs no workflows (forge behaviour, 16.1 to 16.3). */
 export interface Actions {
-  /** Refuses with `invalid_argument` the first word that no status is asked for by, the empty one included. */
+  /** Throws `invalid_argument` for the first unknown status, the empty text included. */
   listJobs(wanted: { readonly statuses: readonly string[] }): Promise<{ readonly total: 0 }>;
-  /** The same; refuses with `not_found` an actor that nobody is. */
+  /** Throws as `listJobs` does, and `not_found` for an unknown actor. */
   listRuns(wanted: {
     readonly statuses: readonly string[];
     readonly actor: string;
   }): Promise<{ readonly total: 0 }>;
-  /** 40 letters and digits, the same each time. */
+  /** Returns 40 hex digits, the same each time. */
   getRegistrationToken(): Promise<string>;
-  /** Refuses with `not_found`: none has registered. */
+  /** Throws `not_found`: no runner can register. */
   getRunner(id: number): Promise<never>;
 }
 
@@ -57,6 +57,6 @@ export function createActions({
 
 function assertStatuses(words: readonly string[]): void {
   const known: readonly string[] = workflowStatusWords;
-  const odd = words.find((word) => !known.includes(word));
-  if (odd !== undefined) throw new AppError("invalid_argument", `invalid status ${odd}`);
+  const unknown = words.find((word) => !known.includes(word));
+  if (unknown !== undefined) throw new AppError("invalid_argument", `invalid status ${unknown}`);
 }

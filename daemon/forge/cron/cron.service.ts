@@ -13,8 +13,8 @@ import type { PageWindow } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import { type CronTask, toNext } from "./cron.ts";
 
-/** A task with what is known of its runs. */
-export interface SeenTask {
+/** A task with its runs. */
+export interface TaskStatus {
   readonly task: CronTask;
   /** Epoch milliseconds. */
   readonly nextAt: number;
@@ -22,18 +22,18 @@ export interface SeenTask {
   readonly record: CronRecord | undefined;
 }
 
-/** The scheduled tasks, for operators. */
+/** The scheduled tasks, for administrators. */
 export interface CronTasks {
-  /** A page of the tasks in the order of their list, and the count of all. */
+  /** Returns a page of the tasks, and their count. */
   list(
     window: PageWindow,
-  ): Promise<{ readonly tasks: readonly SeenTask[]; readonly total: number }>;
+  ): Promise<{ readonly tasks: readonly TaskStatus[]; readonly total: number }>;
   /**
-   * Runs a task now and waits until it has run, but not for long: what takes longer goes on by itself. A task that is
-   * running is left alone. Refuses with `not_found`.
+   * Runs a task now, and waits at most `WAIT_MS` for its end. Does nothing if the task is already running. Throws
+   * `not_found`.
    */
   run(name: string): Promise<void>;
-  /** Makes sure that each task has its next time. After the queue has started. */
+  /** Schedules the next run of each task. To be called after the queue has started. */
   start: Schedules["start"];
 }
 
@@ -44,16 +44,16 @@ export interface CronDeps {
   readonly queue: JobQueue;
   readonly log: Log;
   readonly tasks: readonly CronTask[];
-  /** Of schedules that name hours or days. */
+  /** For schedules that name hours or days. */
   readonly timeZone: string;
 }
 
-/** How long a request waits for the run that it asked for, and how often it looks for one in another process. */
+/** How long a request waits for the run that it started, and the interval of polling for a run in another process. */
 const WAIT_MS = 10_000;
-const LOOK_MS = 500;
+const POLL_MS = 500;
 const ERROR_CHARACTERS_MAX = 500;
 
-/** The scheduled tasks, each a schedule of the job queue. */
+/** Creates the tasks, each of which is a schedule of the job queue. */
 export function createCronTasks(deps: CronDeps): CronTasks {
   const { db, clock, queue, log, tasks, timeZone } = deps;
   const nexts = new Map(tasks.map(({ name, schedule }) => [name, toNext(schedule, timeZone)]));
@@ -90,7 +90,7 @@ export function createCronTasks(deps: CronDeps): CronTasks {
       const kind = toScheduleKind(toScheduleName(task));
       const running = await listJobs(db, { state: "running", kind }, { limit: 1, offset: 0 });
       const record = (await listCronRecords(db)).get(name);
-      // A run that has ended may still have to be struck off the queue.
+      // A run that has ended may still be in the queue.
       if (running.length > 0 && record?.finishedAt === undefined) return;
       const before = record?.execTimes ?? 0;
       await schedules.runNow(toScheduleName(task), () => waitForRun(name, before));
@@ -104,37 +104,37 @@ export function createCronTasks(deps: CronDeps): CronTasks {
       await task.run(signal);
     } catch (thrown) {
       error = toText(thrown);
-      log.warn({ err: thrown, task: task.name }, "a scheduled task failed");
+      log.warn({ err: thrown, task: task.name }, "scheduled task failed");
     }
     await db.transaction((tx) => endCronRun(tx, task.name, error));
     for (const each of [...waiting].filter(({ name }) => name === task.name)) each.resolve();
   }
 
-  /** Resolves when a run after the first `before` ones has ended, here or in another process, or the wait is over. */
+  /** Resolves when a run after the first `before` ones has ended, here or in another process, or after `WAIT_MS`. */
   function waitForRun(name: string, before: number): Promise<void> {
     return new Promise((resolve) => {
       const end = () => {
-        clearInterval(looking);
+        clearInterval(polling);
         clearTimeout(timer);
         waiting.delete(self);
         resolve();
       };
       const self = { name, resolve: end };
-      const look = async () => {
+      const poll = async () => {
         const record = (await listCronRecords(db)).get(name);
         if (record !== undefined && record.execTimes > before && record.finishedAt !== undefined)
           end();
       };
-      const looking = setInterval(() => look().catch(end), LOOK_MS);
+      const polling = setInterval(() => poll().catch(end), POLL_MS);
       const timer = setTimeout(end, WAIT_MS);
-      looking.unref();
+      polling.unref();
       timer.unref();
       waiting.add(self);
     });
   }
 }
 
-/** Schedules of tasks are told apart from others by their names. */
+/** Returns the name of a task's schedule, with a prefix that other schedules do not have. */
 function toScheduleName({ name }: CronTask): string {
   return `cron.${name}`;
 }

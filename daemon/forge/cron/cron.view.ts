@@ -1,9 +1,9 @@
 import type { WireCron } from "../../contract/forge/cron.ts";
 import { toWireTime, unfilledTime } from "../urls.ts";
-import type { SeenTask } from "./cron.service.ts";
+import type { TaskStatus } from "./cron.service.ts";
 
-/** A scheduled task (forge behaviour, 7.4). */
-export function toCronView({ task, nextAt, record }: SeenTask): WireCron {
+/** Returns a scheduled task (forge behaviour, 7.4). */
+export function toCronView({ task, nextAt, record }: TaskStatus): WireCron {
   return {
     name: task.name,
     schedule: task.schedule,

@@ -2,8 +2,9 @@ import type { SlackOptions } from "../../../storage/tables/forge/hooks/hooks.ts"
 import type { ChatLine, ChatMessage } from "./chat-message.ts";
 
 /**
- * The body that a chat service takes, with texts escaped for its markup: nobody can write links, mentions or markup into
- * a room by naming a branch so. Throws for a kind that is no chat service.
+ * Returns the request body of a chat service. Texts are escaped for its markup, so that the name of a branch cannot inject
+ * links, mentions or markup.
+ * @throws Error for a kind that is not a chat service
  */
 export function toChatBody(
   kind: string,
@@ -25,7 +26,7 @@ export function toChatBody(
       return {
         body: toPlainText(message),
         msgtype: "m.notice",
-        // Nobody is called by a name in a commit.
+        // A name in a commit must not mention anyone.
         "m.mentions": {},
         format: "org.matrix.custom.html",
         formatted_body: toHtml(message, "<br>"),
@@ -44,12 +45,12 @@ export function toChatBody(
         },
       };
     case "feishu":
-      // Texts have no markup but mentions, as elements.
+      // Texts have no markup except mentions, which are elements.
       return { msg_type: "text", content: { text: toPlainText(message).replaceAll("<", "＜") } };
     case "wechatwork":
       return { msgtype: "markdown", markdown: { content: toMarkdown(message, "\n") } };
     default:
-      throw new Error(`${kind} is no chat service`);
+      throw new Error(`${kind} is not a chat service`);
   }
 }
 
@@ -86,7 +87,7 @@ function toSlack(
 function toDiscord({ title, url, lines, sender, color }: ChatMessage): object {
   return {
     content: "",
-    // Nobody is called by a name in a commit.
+    // A name in a commit must not mention anyone.
     allowed_mentions: { parse: [] },
     embeds: [
       {

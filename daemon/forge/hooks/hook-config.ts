@@ -4,19 +4,19 @@ import { isWebUrl } from "../../contract/forge/rules.ts";
 import { AppError } from "../../errors.ts";
 import { compileGlob } from "../repositories/glob.ts";
 
-/** The `config` member of a request: texts by key. */
+/** The `config` member of a request. */
 export type HookConfig = Readonly<Record<string, string>>;
 
-/** Longest address, secret and header, in characters: none of them is a document. */
+/** Longest URL, secret and header, in characters. */
 const TARGET_CHARACTERS_MAX = 4096;
 
-/** Refuses with `unprocessable` a kind of hook that does not exist, letter by letter. */
+/** Throws `unprocessable` for an unknown kind of hook. Case-sensitive. */
 export function assertHookType(type: string): void {
   if (!(hookTypes as readonly string[]).includes(type))
     throw unprocessable(`Invalid hook type: ${type}`);
 }
 
-/** Refuses with `unprocessable` a config without a member that must be there. */
+/** Returns a required member. Throws `unprocessable` if it is missing. */
 export function getOption(config: HookConfig, key: string): string {
   const value = Object.hasOwn(config, key) ? config[key] : undefined;
   if (value === undefined) throw unprocessable(`Missing config option: ${key}`);
@@ -28,12 +28,12 @@ export function toContentType(given: string): "json" | "form" {
   throw unprocessable("Invalid content type");
 }
 
-/** Refuses with `unprocessable` what is no absolute http or https address. */
+/** Throws `unprocessable` unless the URL is an absolute http or https address. */
 export function assertHookUrl(url: string): void {
   if (!isWebUrl(url) || url.length > TARGET_CHARACTERS_MAX) throw unprocessable("Invalid url");
 }
 
-/** `true` for a system hook, absent or `false` for a default one; Go's literals, nothing else. */
+/** Returns whether a hook is a system hook, by Go's boolean literals; absent is false. Throws `unprocessable`. */
 export function toIsSystem(config: HookConfig): boolean {
   const given = Object.hasOwn(config, "is_system_webhook")
     ? config["is_system_webhook"]
@@ -44,7 +44,7 @@ export function toIsSystem(config: HookConfig): boolean {
   throw unprocessable("Invalid is_system_webhook value");
 }
 
-/** What a slack hook's config says; refuses with `invalid_argument` a blank channel. */
+/** Returns the options of a Slack hook. Throws `invalid_argument` for a blank channel. */
 export function toSlackOptions(config: HookConfig): SlackOptions {
   const channel = getOption(config, "channel").trim();
   if (channel === "") throw new AppError("invalid_argument", "Invalid slack channel name");
@@ -57,13 +57,13 @@ export function toSlackOptions(config: HookConfig): SlackOptions {
   };
 }
 
-/** Refuses with `unprocessable` a pattern that cannot be understood; empty accepts every branch. */
+/** Throws `unprocessable` for an invalid pattern. The empty one matches every branch. */
 export function assertBranchFilter(pattern: string): void {
   if (pattern !== "" && compileGlob(pattern) === undefined)
     throw unprocessable("[BranchFilter]: GlobPattern");
 }
 
-/** Refuses with `unprocessable` a secret or header that cannot be sent: too long, or of more than one line. */
+/** Throws `unprocessable` for a secret or header that is too long or cannot be sent in an HTTP header. */
 export function assertSendable(secret: string, authorizationHeader: string): void {
   if (secret.length > TARGET_CHARACTERS_MAX) throw unprocessable("Invalid secret");
   if (
@@ -73,7 +73,7 @@ export function assertSendable(secret: string, authorizationHeader: string): voi
     throw unprocessable("Invalid authorization header");
 }
 
-/** Whether a hook with this filter is told of a branch; a tag counts by its full name only. */
+/** Returns whether a ref passes a branch filter, by its branch name or its full name. */
 export function passesBranchFilter(pattern: string, ref: string): boolean {
   if (pattern === "" || pattern === "*" || pattern === "**") return true;
   const matches = compileGlob(pattern);

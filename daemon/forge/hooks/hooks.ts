@@ -1,7 +1,7 @@
-// daemon/forge/hooks: hooks of operators: who is told of what happens, in which words, and what became of it.
+// daemon/forge/hooks: webhooks: who subscribes to which events, their payloads, deliveries and the log of deliveries.
 // May import: daemon/contract, daemon/errors.ts, daemon/jobs and daemon/outbound (types), other rooms of the forge, storage.
-// Start here: one factory that joins this folder. hooks.service.ts keeps hooks; announcements.ts is what the rest of the
-// forge calls; payloads.view.ts makes bodies; delivery.ts sends them; chat-formats.ts speaks to chat services.
+// Start here: the factory of this folder. hooks.service.ts keeps hooks; publisher.ts is what the rest of the forge calls;
+// payloads.view.ts makes bodies; delivery.ts sends them; chat-formats.ts formats messages of chat services.
 import type { Database } from "../../../storage/engine/database.ts";
 import type { Sealer } from "../../../storage/keys/keyring.ts";
 import type { JobQueue } from "../../jobs/queue.ts";
@@ -39,9 +39,9 @@ export interface ForgeHooks {
   readonly hooks: Hooks;
   readonly log: DeliveryLog;
   readonly ofRepositories: RepositoryHooks;
-  /** What other rooms call when something happens, each inside the transaction of the change. */
+  /** Publishes events of other rooms, each inside the transaction of the change. */
   readonly publisher: HookPublisher;
-  /** The same, in the shape in which repositories tell. */
+  /** The same, as the events of repositories. */
   readonly repositoryEvents: RepositoryEvents;
 }
 
@@ -66,7 +66,7 @@ export function createForgeHooks(deps: ForgeHooksDeps): ForgeHooks {
     repositoryEvents: {
       async created(tx, { repository, owner, actor, isAdopted }) {
         await hooks.copyDefaults(tx, repository.id);
-        // Adopting tells nobody (forge behaviour, 13.5), but the repository has its hooks from then on.
+        // Adoption publishes no event (forge behaviour, 13.5), but the repository gets its hooks.
         if (!isAdopted) await publisher.repository(tx, "created", { repository, owner }, actor);
       },
       async edited(tx, { repository, owner, actor, former }) {

@@ -10,9 +10,9 @@ import type { OwnedRepository, RefChange } from "../repositories/events.ts";
 import { toRepositoryView } from "../repositories/repository.view.ts";
 import { type ForgeUrls, toUrl } from "../urls.ts";
 
-// Payloads of hooks (forge behaviour, 13.5). People are shown as strangers see them: receivers are anybody.
+// Payloads of hooks (forge behaviour, 13.5). Users are shown as strangers see them, because a receiver may be anyone.
 
-/** A package version whose view the room of packages makes (forge behaviour, 7.8). */
+/** A published package version. The room of packages makes its view (forge behaviour, 7.8). */
 export interface PublishedPackage {
   /** The wire form of the version, with `owner` and `creator` as strangers see them. */
   readonly view: object;
@@ -43,7 +43,7 @@ export async function toRepositoryPayload(
   };
 }
 
-/** `organization` is croft's own event: the document has none, and this follows its other payloads. */
+/** `organization` is an event of croft, which the document does not have. */
 export function toOrganizationPayload(
   action: "created",
   organization: ForgeUser,
@@ -72,7 +72,7 @@ export async function toPackagePayload(
   };
 }
 
-/** A branch or tag that was made (`sha` is given) or deleted. */
+/** Returns the payload of a branch or tag that was created or deleted. */
 export async function toRefPayload(
   db: Queries,
   what: OwnedRepository,
@@ -81,16 +81,16 @@ export async function toRefPayload(
   urls: ForgeUrls,
 ) {
   const refType = ref.startsWith("refs/tags/") ? "tag" : "branch";
-  const facts = { ref: toShortRef(ref), ref_type: refType };
-  // Only what was made is told of without rights (forge behaviour, 13.5).
+  const common = { ref: toShortRef(ref), ref_type: refType };
+  // Only a created ref has no permissions in its repository (forge behaviour, 13.5).
   const access = after === undefined ? "owner" : "none";
   const ends = {
     repository: await toEmbeddedRepository(db, what, access, urls),
     sender: toStrangersView(sender, urls),
   };
   return after === undefined
-    ? { ...facts, pusher_type: "user", ...ends }
-    : { sha: after, ...facts, ...ends };
+    ? { ...common, pusher_type: "user", ...ends }
+    : { sha: after, ...common, ...ends };
 }
 
 export async function toPushPayload(
@@ -136,7 +136,11 @@ function toCompareUrl(
   return `${home}/compare/${encodeURI(defaultBranch)}...${after}`;
 }
 
-/** A commit; `home` is the repository's page, `usernames` are by address in small letters. */
+/**
+ * Returns a commit.
+ * @param home the repository's page
+ * @param usernames account names by lower-case address
+ */
 export function toCommitView(
   commit: CommitFacts,
   home: string,
@@ -154,7 +158,7 @@ export function toCommitView(
     author: toPerson(commit.author),
     committer: toPerson(commit.committer),
     verification: null,
-    // Git of today writes UTC in either way.
+    // Git writes UTC in either form, depending on its version.
     timestamp: commit.committer.at.replace(/\+00:00$/, "Z"),
     added: commit.added,
     removed: commit.removed,

@@ -7,7 +7,7 @@ import { type ForgeUrls, toUrl } from "../urls.ts";
 import { toStatusView } from "./status.view.ts";
 import type { PublishStatus } from "./statuses.service.ts";
 
-/** Tells hooks of reports on commits (forge behaviour, 13.5). People are shown as strangers see them. */
+/** Returns the function that publishes commit statuses to hooks (forge behaviour, 13.5), with users as strangers see them. */
 export function createStatusPublisher({
   publisher,
   urls,

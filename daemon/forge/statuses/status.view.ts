@@ -47,7 +47,7 @@ export function toCombinedView(
   };
 }
 
-/** What a body reports. */
+/** Returns the status that a body reports. */
 export function toReport(
   body: BodyOf<typeof createCommitStatus>,
 ): Pick<CommitStatus, "state" | "targetUrl" | "description" | "context"> {

@@ -28,20 +28,20 @@ import type { OwnedRepository } from "../repositories/events.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import type { SeenRepository } from "../repositories/repository.view.ts";
 
-/** Tells hooks of a report, in the transaction in which it is made. */
+/** Publishes a status to hooks, in the transaction that creates it. */
 export type PublishStatus = (
   tx: Transaction,
   told: SeenStatus & { readonly commit: CommitFacts; readonly author: ForgeUser | undefined },
 ) => Promise<void>;
 
-/** A report on a commit with what its view shows; nobody is the creator once the account is gone. */
+/** A commit status with what its view shows. The creator is undefined once the account is deleted. */
 export interface SeenStatus {
   readonly what: OwnedRepository;
   readonly status: CommitStatus;
   readonly creator: ForgeUser | undefined;
 }
 
-/** What the newest reports of all contexts come to. */
+/** The combined state of the latest statuses of all contexts. */
 export interface CombinedStatus {
   readonly repository: SeenRepository;
   readonly commitId: string;
@@ -50,17 +50,17 @@ export interface CombinedStatus {
   readonly total: number;
 }
 
-/** Reports on one commit: each context may tell of many tries, but not without an end. */
+/** Statuses of one commit. A context may report many attempts. */
 const STATUSES_MAX = 1_000;
 const DEFAULT_CONTEXT = "default";
 
-/** What build servers and others report of commits. */
+/** Statuses that build servers and others report on commits. */
 export type Statuses = ReturnType<typeof createStatuses>;
 
 /**
- * What build servers report of commits. The author of a commit is told, in a thread of that commit, when a context
- * fails, and when it succeeds again after it failed for a commit of the same author. Every function refuses with
- * `not_found` what the caller may not see, and commits that do not exist.
+ * Creates the commit statuses. The author of a commit is notified, in a thread of that commit, when a context fails, and
+ * when it succeeds after it failed for a commit of the same author. Every function throws `not_found` for what the caller
+ * may not see and for unknown commits.
  */
 export function createStatuses({
   db,
@@ -72,7 +72,7 @@ export function createStatuses({
   readonly publishToHooks: PublishStatus;
 }) {
   return {
-    /** Refuses with `forbidden` whom may not write, with `unprocessable` a commit of which enough was reported. */
+    /** Throws `forbidden` without write access, `unprocessable` if the commit has `STATUSES_MAX` statuses. */
     async create(
       path: RepositoryPath & { readonly sha: string },
       caller: ForgeCaller,
@@ -107,7 +107,7 @@ export function createStatuses({
           creatorId,
           authorId,
         });
-        if (authorId !== undefined && isNews(made, before))
+        if (authorId !== undefined && isNoteworthy(made, before))
           await notifyUsers(tx, [authorId], {
             what,
             kind: "commit",
@@ -187,14 +187,14 @@ const everyState = { state: undefined, isOldestFirst: false } as const;
 
 const isBad = (state: CommitState): boolean => state === "failure" || state === "error";
 
-/** Whether the author wants to know: it failed, unless that was said of this commit; or it is well again. */
-function isNews(status: CommitStatus, before: CommitStatus | undefined): boolean {
+/** Returns whether to notify the author: a first failure of this commit, or a success after a failure. */
+function isNoteworthy(status: CommitStatus, before: CommitStatus | undefined): boolean {
   const wasBad = before !== undefined && isBad(before.state);
   if (isBad(status.state)) return !wasBad || before.commitId !== status.commitId;
   return status.state === "success" && wasBad;
 }
 
-/** Failed when any context has, pending while any is, or while there is none. */
+/** Returns failure if any context failed, pending if any is pending or none exists. */
 function toCombinedState(states: readonly CommitState[]): CombinedStatus["state"] {
   let combined: CombinedStatus["state"] = states.length === 0 ? "pending" : "success";
   for (const state of states)
