@@ -48,9 +48,9 @@ export interface RenderingDeps {
   readonly reportBug: (error: unknown) => void;
 }
 
-/** Processor time of one text: a fixed part, which includes loading a library, and one for each MiB begun. */
+/** Processor time of one text: a fixed part, which includes loading a library, and a part for each MiB. */
 const BUDGET_MS = 1_000;
-const BUDGET_MS_PER_MEBIBYTE = 1_000;
+const BUDGET_MS_PER_MEBIBYTE = 2_000;
 /** AsciiDoc's library is slower than the others. */
 const ASCIIDOC_BUDGET_MS = 3_000;
 
@@ -137,7 +137,7 @@ export function createRendering(deps: RenderingDeps): Rendering {
 
 function toBudgetMs({ text, mode, filePath }: RenderInput): number {
   if (mode === "file" && toFormat(filePath) === "asciidoc") return ASCIIDOC_BUDGET_MS;
-  return BUDGET_MS + BUDGET_MS_PER_MEBIBYTE * Math.ceil(text.length / 2 ** 20);
+  return BUDGET_MS + Math.ceil((BUDGET_MS_PER_MEBIBYTE * text.length) / 2 ** 20);
 }
 
 function toRendered(outcome: Exclude<ThreadOutcome<Rendered>, { kind: "failed" }>): Rendered {

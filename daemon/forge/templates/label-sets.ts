@@ -6,7 +6,7 @@ export interface Label {
   readonly name: string;
   readonly color: string;
   readonly description: string;
-  /** Of the labels with the part before the last slash in common, an issue has one at most. */
+  /** Whether an issue has at most one of the labels with the same part before the last slash. */
   readonly exclusive: boolean;
 }
 
@@ -14,7 +14,7 @@ const labelFile = z.object({
   labels: z.array(
     z.object({
       name: z.string().trim().min(1),
-      // YAML reads a colour of digits only as a number.
+      // YAML parses a colour of digits as a number.
       color: z.union([z.string(), z.number()]).transform(String),
       description: z.string().nullish(),
       exclusive: z.boolean().nullish(),
@@ -23,8 +23,8 @@ const labelFile = z.object({
 });
 
 /**
- * The labels of a file in its order: YAML with a list `labels`, or lines of `#rrggbb name ; description`
- * (forge behaviour, 17.2). Undefined when it is neither or a colour is none.
+ * Parses the labels of a file in their order: YAML with a list `labels`, or lines of `#rrggbb name ; description`
+ * (forge behaviour, 17.2). Returns undefined for any other file, and for an invalid colour.
  */
 export function parseLabelSet(text: string): readonly Label[] | undefined {
   return text.trimStart().startsWith("#") && /^\s*#[0-9a-f]{3,6}\s/i.test(text)
@@ -63,12 +63,12 @@ function readYaml(text: string): unknown {
   try {
     return document.toJS({ maxAliasCount: 100 });
   } catch {
-    // An alias of nothing, or too many of them: the caller reports the file.
+    // An unknown alias, or too many of them: the caller reports the file.
     return undefined;
   }
 }
 
-/** `#abc` and `AABBCC` as six digits in lower case. */
+/** Converts `#abc` and `AABBCC` to six digits in lower case. */
 function toColor(written: string): string | undefined {
   const digits = written.replace(/^#/, "").toLowerCase();
   if (/^[0-9a-f]{6}$/.test(digits)) return digits;

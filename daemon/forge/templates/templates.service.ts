@@ -1,28 +1,27 @@
-// daemon/forge/templates: texts that new repositories begin with: ignore files, label sets, licenses.
-// May import: daemon/contract, daemon/errors.ts, daemon/forge/{handle,refusals,urls}.ts, spdx-license-list, yaml.
-// Start here; where the shipped texts come from is in shipped.ts, an operator's own in custom.ts.
-import { readCustomTexts } from "./custom.ts";
+// daemon/forge/templates: texts for new repositories: ignore files, label sets, licenses. Shipped texts are in shipped.ts.
+import { readdir, readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
 import { type Label, parseLabelSet } from "./label-sets.ts";
 import { shippedIgnoreFiles, shippedLabelSets, shippedLicenses } from "./shipped.ts";
 
-/** Shipped templates with an operator's own over them. Names are exact, case and all. */
+/** Shipped templates and an operator's own, which win. Names are case-sensitive. */
 export interface Templates {
-  /** Sorted by byte value. */
+  /** Names sorted by byte value. */
   listIgnoreFiles(): Promise<readonly string[]>;
   findIgnoreFile(name: string): Promise<string | undefined>;
-  /** Sorted by byte value. */
+  /** Names sorted by byte value. */
   listLabelSets(): Promise<readonly string[]>;
   findLabelSet(name: string): Promise<readonly Label[] | undefined>;
   /** SPDX identifiers, sorted by byte value. */
   listLicenses(): Promise<readonly string[]>;
-  /** The text with its placeholders unfilled. */
+  /** Returns the text with its placeholders. */
   findLicense(key: string): Promise<string | undefined>;
 }
 
 /**
- * Templates, loaded when first asked for and kept. Files in `gitignore`, `labels` and `licenses` below
- * `customDirectory` add to the shipped ones or stand in for those of the same name; a file that is not text, or a
- * label set that cannot be read, is reported and left out. Changed files are seen after a restart.
+ * Loads templates on first use and keeps them until a restart. Files in `gitignore`, `labels` and `licenses` below
+ * `customDirectory` add to the shipped ones or replace those of the same name. Warns about files that are not text and
+ * label sets that do not parse, and skips them.
  */
 export function createTemplates(deps: {
   /** The `custom` folder of the data directory; need not exist. */
@@ -38,7 +37,7 @@ export function createTemplates(deps: {
     const custom = new Map<string, () => Promise<readonly Label[]>>();
     for (const [fileName, text] of await read("labels")) {
       const labels = parseLabelSet(text);
-      if (labels === undefined) deps.warn(`labels/${fileName} is no label set`);
+      if (labels === undefined) deps.warn(`custom template labels/${fileName} is not a label set`);
       else custom.set(fileName.replace(/\.ya?ml$/, ""), () => Promise.resolve(labels));
     }
     return merge(shippedLabelSets, custom);
@@ -60,7 +59,7 @@ function toTexts(files: ReadonlyMap<string, string>): Loaders<string> {
   return new Map([...files].map(([name, text]) => [name, () => Promise.resolve(text)]));
 }
 
-/** Both in the order of their names' bytes; of two with one name the custom one. */
+/** Merges both, sorted by the bytes of their names; a custom text replaces a shipped one. */
 function merge<T>(shipped: Loaders<T>, custom: Loaders<T>): Loaders<T> {
   const both = [...new Map([...shipped, ...custom])];
   return new Map(
@@ -71,4 +70,56 @@ function merge<T>(shipped: Loaders<T>, custom: Loaders<T>): Loaders<T> {
 function once<T>(load: () => Promise<T>): () => Promise<T> {
   let loading: Promise<T> | undefined;
   return () => (loading ??= load());
+}
+
+/** Larger files are skipped. */
+const FILE_BYTES_MAX = 256 * 1024;
+const FILES_MAX = 2_000;
+
+/**
+ * Reads the text files of a folder by name, without hidden files, links and folders. A missing folder has none. Warns about
+ * files that are too large or not UTF-8, and skips them.
+ */
+async function readCustomTexts(
+  folder: string,
+  warn: (message: string) => void,
+): Promise<ReadonlyMap<string, string>> {
+  const texts = new Map<string, string>();
+  for (const name of (await listFiles(folder)).slice(0, FILES_MAX)) {
+    const path = join(folder, name);
+    if ((await stat(path)).size > FILE_BYTES_MAX) {
+      warn(`custom template ${name} is larger than ${FILE_BYTES_MAX} bytes`);
+      continue;
+    }
+    const text = decodeText(await readFile(path));
+    if (text === undefined) warn(`custom template ${name} is not UTF-8 text`);
+    else texts.set(name, text);
+  }
+  return texts;
+}
+
+async function listFiles(folder: string): Promise<string[]> {
+  try {
+    const entries = await readdir(folder, { withFileTypes: true });
+    return entries
+      .filter((entry) => entry.isFile() && !entry.name.startsWith("."))
+      .map(({ name }) => name);
+  } catch (error) {
+    if (
+      error instanceof Error &&
+      "code" in error &&
+      (error.code === "ENOENT" || error.code === "ENOTDIR")
+    )
+      return [];
+    throw error;
+  }
+}
+
+function decodeText(bytes: Buffer): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    // Not UTF-8: the caller warns.
+    return undefined;
+  }
 }

@@ -38,7 +38,9 @@ describe("ignore files", () => {
   test("are listed by name in the order of their bytes, to anybody", async () => {
     const { status, json, headers } = await get("/gitignore/templates");
     expect(status).toBe(200);
-    expect(json.length).toBeGreaterThan(240);
+    expect(json.length).toBeGreaterThanOrEqual(270);
+    expect(json).toEqual(expect.arrayContaining(["Flutter", "IAR", "NotesOnly", "UiPath"]));
+    expect((await get("/gitignore/templates/Flutter")).json.source).toContain(".dart_tool/\n");
     expect(json).toEqual([...json].sort());
     expect(json).toEqual(
       expect.arrayContaining([

@@ -65,12 +65,12 @@ function parse(text: string): Record<string, unknown> | undefined {
     const value: unknown = JSON.parse(text);
     return isRecord(value) ? value : undefined;
   } catch {
-    // Not JSON: shown as text like any other file that is not what its name says.
+    // Not JSON: shown as code.
     return undefined;
   }
 }
 
-/** Notebooks write a text as one string or as a list of lines. */
+/** Joins a text, which notebooks write as one string or as a list of lines. */
 function toText(value: unknown, joint = ""): string {
   if (typeof value === "string") return value;
   return Array.isArray(value) ? value.filter((line) => typeof line === "string").join(joint) : "";

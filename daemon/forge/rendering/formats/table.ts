@@ -3,11 +3,11 @@
 // Start in table.ts; org.ts and asciidoc.ts carry libraries and are loaded only when such a file is shown.
 import { escapeHtml } from "../html/escape.ts";
 
-/** What is shown of a table; the rest is announced, not rendered (forge behaviour, 18.7). */
+/** Maximum part of a table that is shown, with a notice about the rest (forge behaviour, 18.7). */
 const ROWS_MAX = 2_500;
 const LENGTH_MAX = 512 * 1024;
 
-/** Comma- or otherwise separated values as a table with numbered lines; the first row is the head. */
+/** Renders delimiter-separated values as a table with numbered lines; the first row is the head. */
 export function renderTable(
   text: string,
   options: { readonly className: (names: string) => string; readonly fileName: string },
@@ -31,7 +31,7 @@ export function renderTable(
     : out;
 }
 
-/** The separator that the first lines have most of, the earlier of two with as many. */
+/** Returns the most frequent delimiter of the first lines. */
 function detectDelimiter(text: string): string {
   const sample = text.slice(0, 10_000).replace(/"(?:[^"]|"")*"/g, "");
   const counted = [",", ";", "\t", "|", "@"].map((mark) => ({
@@ -41,7 +41,7 @@ function detectDelimiter(text: string): string {
   return counted.reduce((best, next) => (next.times > best.times ? next : best)).mark;
 }
 
-/** Rows by RFC 4180: a quoted cell may hold the delimiter, line ends and doubled quotes. */
+/** Parses rows (RFC 4180): a quoted cell may contain the delimiter, line breaks and doubled quotes. */
 function parseRows(text: string, delimiter: string, max: number): string[][] {
   const rows: string[][] = [];
   let row: string[] = [];
@@ -73,7 +73,7 @@ function readQuoted(text: string, start: number): { text: string; end: number } 
   quoted.lastIndex = start;
   const found = quoted.exec(text);
   let end = start + (found?.[0].length ?? 0);
-  // What stands between the closing quote and the delimiter belongs to nothing.
+  // Text between the closing quote and the delimiter is ignored.
   while (end < text.length && !/[,;\t|@\n]/.test(text.charAt(end))) end += 1;
   return { text: (found?.[1] ?? "").replaceAll('""', '"'), end };
 }

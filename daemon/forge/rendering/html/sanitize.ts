@@ -29,10 +29,13 @@ export function createSanitizer(classes: ClassPolicy): Sanitize {
   let depth = 0;
   let hasRemoved = false;
 
+  const attributeNames = [...new Set(Object.values(allowedAttributes).flat())];
   const options: sanitizeHtml.IOptions & { readonly allowedEmptyAttributes: string[] } = {
     allowedTags: [...allowedElements],
-    allowedAttributes,
-    allowedEmptyAttributes: [...new Set(Object.values(allowedAttributes).flat())],
+    // By element they are checked in `vetAttributes`. The library copies these lists on every call: one list for each of
+    // the 130 elements takes 3 ms, which is ten times a comment.
+    allowedAttributes: { "*": attributeNames },
+    allowedEmptyAttributes: attributeNames,
     // `vetAttributes` judges URLs: it allows any scheme that carries no code.
     allowedSchemesAppliedToAttributes: [],
     disallowedTagsMode: "discard",

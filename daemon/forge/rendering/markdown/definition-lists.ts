@@ -1,8 +1,8 @@
 import type { MarkdownIt, StateBlock } from "markdown-it";
 
 /**
- * Terms, one a line, and what is said of them after a colon and a blank (18.4). A text with a blank line before its colon
- * is written as paragraphs.
+ * Parses definition lists (18.4): terms, one a line, and definitions after a colon and a blank. A definition with a blank
+ * line before it is rendered as paragraphs. markdown-it-deflist takes one term only, and `~` as a marker as well.
  */
 export function definitionLists(engine: MarkdownIt): void {
   engine.block.ruler.before("lheading", "definition_list", list, {
@@ -10,18 +10,18 @@ export function definitionLists(engine: MarkdownIt): void {
   });
 }
 
-/** What a list of definitions goes on with: the lines of its next terms, and the line of the colon after them. */
+/** The lines of the next terms, and the line of the colon after them. */
 interface Terms {
   readonly from: number;
   readonly to: number;
   readonly colon: number;
 }
 
-/** In the environment of a rendering: how many texts of definitions are being read. */
+/** Key in the environment: how many definitions are being parsed. */
 const DEPTH = "croft.definitions.depth";
 
 function list(state: StateBlock, startLine: number, endLine: number, silent: boolean): boolean {
-  // A colon at the edge of a list ends the lazy paragraph of the text before it.
+  // A colon at the indent of the list ends the lazy paragraph of the definition before it.
   if (silent)
     return (
       Number(state.env[DEPTH] ?? 0) > 0 &&
@@ -37,7 +37,7 @@ function list(state: StateBlock, startLine: number, endLine: number, silent: boo
     for (let term = terms.from; term < terms.to; term += 1) pushTerm(state, term);
     line = terms.colon;
     while (line < endLine && isColon(state, line, state.blkIndent))
-      line = readText(state, line, endLine);
+      line = parseDefinition(state, line, endLine);
     terms = findTerms(state, line, endLine);
   }
   open.map = [startLine, line];
@@ -52,7 +52,7 @@ function isColon(state: StateBlock, line: number, indent: number): boolean {
   return state.src.charAt(at) === ":" && /[ \t]/.test(state.src.charAt(at + 1));
 }
 
-/** The lines of a paragraph that begins here, when a colon follows it. */
+/** Returns the lines of a paragraph that begins here if a colon follows it. */
 function findTerms(state: StateBlock, from: number, endLine: number): Terms | undefined {
   if (from >= endLine || state.isEmpty(from) || !hasColons(state)) return undefined;
   const indent = (state.sCount[from] ?? 0) - state.blkIndent;
@@ -74,7 +74,7 @@ function findTerms(state: StateBlock, from: number, endLine: number): Terms | un
     : undefined;
 }
 
-/** Asked once for each text: most have none, and need not be searched. */
+/** Whether the text has any definition; computed once, so that most texts are not searched. */
 function hasColons(state: StateBlock): boolean {
   const key = "croft.definitions.any";
   return (state.env[key] ??= /^[ \t>]*:[ \t]/m.test(state.src)) === true;
@@ -94,8 +94,8 @@ function pushTerm(state: StateBlock, line: number): void {
   state.push("dt_close", "dt", -1);
 }
 
-/** Reads what stands after the colon of a line; returns the line after it. */
-function readText(state: StateBlock, line: number, endLine: number): number {
+/** Parses the definition after the colon of a line; returns the line after it. */
+function parseDefinition(state: StateBlock, line: number, endLine: number): number {
   const isTight = !state.isEmpty(line - 1);
   const first = state.tokens.length;
   const open = state.push("dd_open", "dd", 1);
@@ -111,7 +111,7 @@ function readText(state: StateBlock, line: number, endLine: number): number {
   let width = before.sCount + 1;
   for (; at < (state.eMarks[line] ?? 0) && /[ \t]/.test(state.src.charAt(at)); at += 1)
     width += state.src.charAt(at) === "\t" ? 4 - (width % 4) : 1;
-  // With so many blanks it begins with code.
+  // After eight columns the definition begins with indented code.
   const offset = width - before.sCount - 1 >= 8 ? before.sCount + 6 : width;
   state.blkIndent = offset;
   state.tShift[line] = at - (state.bMarks[line] ?? 0);

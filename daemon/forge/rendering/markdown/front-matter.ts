@@ -3,11 +3,11 @@ import { escapeHtml } from "../html/escape.ts";
 import type { DialectEnv } from "./dialect.ts";
 import { toIcon } from "./icons.ts";
 
-/** What a document says of itself before it begins. */
+/** YAML metadata at the start of a document. */
 export interface FrontMatter {
-  /** What is left of the text; all of it when there is no front matter. */
+  /** The text after the front matter. */
   readonly body: string;
-  /** The part before `body`. */
+  /** The front matter as written; empty without one. */
   readonly head: string;
   readonly data: ReadonlyMap<string, unknown> | undefined;
   readonly language: string | undefined;
@@ -15,12 +15,12 @@ export interface FrontMatter {
   readonly shownAs: "details" | "table" | "nothing";
 }
 
-/** More than this is data, not front matter; it also bounds what a YAML parser is asked to do. */
+/** Maximum length; bounds the work of the YAML parser. */
 const LENGTH_MAX = 16 * 1024;
 const DEPTH_MAX = 6;
 const CELLS_MAX = 2_000;
 
-/** Splits a text into front matter, when it begins with a YAML mapping between `---` lines, and the rest. */
+/** Splits a text that begins with a YAML mapping between `---` lines into front matter and body. */
 export function splitFrontMatter(text: string): FrontMatter {
   const none: FrontMatter = {
     body: text,
@@ -48,7 +48,7 @@ export function splitFrontMatter(text: string): FrontMatter {
   };
 }
 
-/** The front matter as the top of the document shows it. */
+/** Renders the front matter as HTML for the top of the document. */
 export function renderFrontMatter(
   { data, shownAs }: FrontMatter,
   dialect: Pick<DialectEnv, "className">,
@@ -72,7 +72,7 @@ function parseMapping(source: string): ReadonlyMap<string, unknown> | undefined 
     if (!(value instanceof Map)) return undefined;
     return new Map([...value].map(([key, item]) => [String(key), item as unknown]));
   } catch {
-    // Too many aliases, or nested so deep that the parser gives up: then it is not front matter but text.
+    // Too many aliases or levels for the parser: rendered as text.
     return undefined;
   }
 }

@@ -12,7 +12,7 @@ const shapes = {
   "octicon-table-of-contents": "M1 2h14v12H1Zm1.5 1.5v2h11v-2Zm0 3.5v5.5H6V7Zm5 0v5.5h6V7Z",
 } as const;
 
-/** A drawing of 16 by 16, drawn for croft and named as the reference names its own. */
+/** Returns a 16 px icon as SVG: croft's own drawing under the reference's class name. */
 export function toIcon(
   { className }: Pick<DialectEnv, "className">,
   name: keyof typeof shapes,

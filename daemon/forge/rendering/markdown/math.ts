@@ -4,7 +4,7 @@ import { dialectOf } from "./dialect.ts";
 
 const DOLLAR = 0x24;
 
-/** `$a$`, `` $`a`$ ``, `$$a$$` in running text and `$$` blocks, left as marked source for the page to draw (18.4). */
+/** Renders `$a$`, `` $`a`$ ``, `$$a$$` and `$$` blocks as marked source, which the page draws (18.4). */
 export function math(engine: MarkdownIt): void {
   engine.inline.ruler.before("escape", "math", inline);
   engine.block.ruler.after("fence", "math_block", block, {
@@ -40,7 +40,7 @@ function inline(state: StateInline, silent: boolean): boolean {
   return true;
 }
 
-/** Formulas of running text are short; a bound keeps a text full of dollars from being searched again and again. */
+/** Maximum length of an inline formula: bounds the search for the end of each `$`. */
 const INLINE_LENGTH_MAX = 1_000;
 
 function findCloser(
@@ -93,7 +93,7 @@ function findClosingLine(
   startLine: number,
   endLine: number,
 ): number | undefined {
-  // A document full of openers without an end is searched once, not once for each.
+  // An unclosed block is searched for once, not once for each opener.
   const key = "croft.math.unclosed";
   const known = state.env[key];
   if (typeof known === "number" && startLine >= known) return undefined;

@@ -1,7 +1,7 @@
 import type { MarkdownIt } from "markdown-it";
 import { dialectOf } from "./dialect.ts";
 
-/** `- [ ]` and `- [x]` at the start of a list item; the box says at which byte of the source it stands (18.4). */
+/** Renders `- [ ]` and `- [x]` at the start of a list item as a box with its byte offset in the source (18.4). */
 export function tasks(engine: MarkdownIt): void {
   const boxes = new WeakMap<object, { readonly isChecked: boolean; readonly position: number }>();
 
@@ -44,7 +44,7 @@ export function tasks(engine: MarkdownIt): void {
   };
 }
 
-/** Counts bytes forward only, so that a document with many boxes is read once. */
+/** Returns a function that computes the byte offset of a box; reads the document once, for lines in ascending order. */
 function createPositions(
   source: string,
   bytesBefore: number,

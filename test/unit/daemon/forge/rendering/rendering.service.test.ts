@@ -50,12 +50,12 @@ const toRender =
 describe("rendering service", () => {
   test("renders texts of every length in a thread, with a budget by length", async () => {
     const { render, jobs } = createHarness();
-    for (const length of [1, 1024 * 1024, 1024 * 1024 + 1]) await render("x".repeat(length));
+    for (const length of [1, 64 * 1024, 1024 * 1024]) await render("x".repeat(length));
     await render("x", { mode: "file", filePath: "a.adoc", caller: "nora" });
     expect(jobs.map(({ options }) => options)).toEqual([
-      { budgetMs: 2_000, caller: "mira", size: 1 },
-      { budgetMs: 2_000, caller: "mira", size: 1024 * 1024 },
-      { budgetMs: 3_000, caller: "mira", size: 1024 * 1024 + 1 },
+      { budgetMs: 1_001, caller: "mira", size: 1 },
+      { budgetMs: 1_125, caller: "mira", size: 64 * 1024 },
+      { budgetMs: 3_000, caller: "mira", size: 1024 * 1024 },
       { budgetMs: 3_000, caller: "nora", size: 1 },
     ]);
   });
