@@ -6,7 +6,8 @@ import {
   type BucketObjects,
 } from "../../storage/objects/bucket-objects.ts";
 import { createMovingObjects } from "../../storage/objects/moving-objects.ts";
-import { createObjectStore, type ObjectStore } from "../../storage/objects/object-store.ts";
+import { createFileObjects } from "../../storage/objects/file-objects.ts";
+import type { ObjectStore } from "../../storage/objects/object-store.ts";
 import type { Refused } from "../../storage/s3/failures.ts";
 import type { DataDirectory } from "../../storage/data-directory.ts";
 import type { Database } from "../../storage/engine/database.ts";
@@ -60,7 +61,7 @@ export async function openObjects(around: ObjectSurroundings): Promise<OpenObjec
   const { clock, log } = around;
   const onDamaged = (damage: ObjectDamage) =>
     log.error({ ...damage }, "stored object does not match its SHA-256");
-  const files = createObjectStore({ folder: directory.packages, tmp, newId, clock, onDamaged });
+  const files = createFileObjects({ folder: directory.packages, tmp, newId, clock, onDamaged });
   if (place === undefined) return { store: files, close: async () => undefined };
   // The administrator's own setting: the policy for addresses that users give does not bind it.
   const dispatcher = new Agent({ keepAliveTimeout: KEEP_ALIVE_MS });

@@ -1,5 +1,6 @@
 import { pipeline } from "node:stream/promises";
-import type { FileObjects, ObjectStore } from "./object-store.ts";
+import type { FileObjects } from "./file-objects.ts";
+import type { ObjectStore } from "./object-store.ts";
 import { DamagedObject } from "./verified-reads.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createObjectStore } from "../../storage/objects/object-store.ts";
+import { createFileObjects } from "../../storage/objects/file-objects.ts";
 import type { ObjectDamage } from "../../storage/objects/verified-reads.ts";
 import { openBucketSubject, SMALL_BUCKET_SIZES } from "../support/cloud/bucket-objects.ts";
 import { flipBit, objectStoreSuite, type ObjectStoreSubject } from "./object-store.suite.ts";
@@ -26,7 +26,7 @@ async function openFiles(): Promise<ObjectStoreSubject> {
   const [folder, tmp] = [join(home, "packages"), join(home, "tmp")];
   for (const path of [folder, tmp]) await mkdir(path);
   const damages: ObjectDamage[] = [];
-  const store = createObjectStore({
+  const store = createFileObjects({
     folder,
     tmp,
     newId: () => crypto.randomUUID(),

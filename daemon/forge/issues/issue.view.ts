@@ -9,7 +9,8 @@ import type {
 import { toEmbeddedUserView, toGhostView, toUserView } from "../accounts/user.view.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import { type ForgeUrls, toApiUrl, toUrl, toWireTime } from "../urls.ts";
-import type { IssueEdit, NewIssue, SeenComment } from "./issues.service.ts";
+import type { IssueEdit, NewIssue } from "./issue-requests.ts";
+import type { SeenComment } from "./seen-issue.ts";
 import type { SeenIssue } from "./seen-issue.ts";
 import type { Watch } from "./watching.service.ts";
 

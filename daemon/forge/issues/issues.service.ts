@@ -1,6 +1,5 @@
 import type { Database, Transaction } from "../../../storage/engine/database.ts";
 import {
-  type ForgeComment,
   findComment,
   insertComment,
   listComments,
@@ -18,7 +17,7 @@ import {
   setSubscription,
   updateIssue,
 } from "../../../storage/tables/forge/issues/issues.ts";
-import { findUserByName, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import { findUserByName } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import type { NotifyIssue } from "../notifications/issue-notifications.ts";
@@ -30,7 +29,8 @@ import type { OwnedRepository } from "../repositories/events.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import type { IssueDeed, IssueHooks } from "./issue-hooks.ts";
 import { listRepositoryIssues, type WantedIssues } from "./list-issues.ts";
-import { findPeople, seeIssue, type SeenIssue } from "./seen-issue.ts";
+import type { CommentPath, IssueEdit, IssuePath, NewIssue } from "./issue-requests.ts";
+import { findPeople, seeIssue, type SeenComment, type SeenIssue } from "./seen-issue.ts";
 import {
   assertMayChange,
   assertNotArchived,
@@ -38,48 +38,6 @@ import {
   openIssue,
   openIssues,
 } from "./issue-access.ts";
-
-/** A comment with what its view shows; the author is undefined once the account is gone. */
-export interface SeenComment {
-  readonly what: OwnedRepository;
-  readonly issue: ForgeIssue;
-  readonly comment: ForgeComment;
-  readonly author: ForgeUser | undefined;
-}
-
-/** An issue by its number in a repository. */
-export interface IssuePath extends RepositoryPath {
-  readonly index: number;
-}
-
-/** A comment by its id, which is of the whole forge. */
-export interface CommentPath extends RepositoryPath {
-  readonly id: number;
-}
-
-/** What an issue begins with. */
-export interface NewIssue {
-  readonly title: string;
-  readonly body: string;
-  readonly ref: string;
-  readonly isClosed: boolean;
-  readonly dueAt: number | undefined;
-  /** Undefined: nobody was named. */
-  readonly assignees: readonly string[] | undefined;
-  readonly labelIds: readonly number[];
-}
-
-/** What changes; undefined members stay. `dueAt` null takes the date away. */
-export interface IssueEdit {
-  readonly title: string | undefined;
-  readonly body: string | undefined;
-  readonly ref: string | undefined;
-  readonly isClosed: boolean | undefined;
-  readonly dueAt: number | null | undefined;
-  readonly assignees: readonly string[] | undefined;
-  /** Refused with `conflict` unless the text has this version. */
-  readonly ifVersion: number | undefined;
-}
 
 /** What a list of comments shows: the reference has no pages here, and an answer must fit into memory many times. */
 const COMMENTS_MOST = { count: 1_000, bytes: 8 * 1024 * 1024 } as const;

@@ -1,3 +1,4 @@
+import type { ForgeComment } from "../../../storage/tables/forge/issues/comments.ts";
 import type { Queries } from "../../../storage/engine/database.ts";
 import {
   type ForgeIssue,
@@ -47,4 +48,12 @@ export async function findPeople(
     ids.filter((id) => id !== undefined),
   );
   return new Map(users.map((user) => [user.id, user]));
+}
+
+/** A comment with what its view needs; the author is undefined once the account is deleted. */
+export interface SeenComment {
+  readonly what: OwnedRepository;
+  readonly issue: ForgeIssue;
+  readonly comment: ForgeComment;
+  readonly author: ForgeUser | undefined;
 }

@@ -15,7 +15,7 @@ import { assertScope } from "../repositories/access.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import { openIssue, openIssues, openRepository } from "./issue-access.ts";
-import type { IssuePath } from "./issues.service.ts";
+import type { IssuePath } from "./issue-requests.ts";
 
 /** Whether somebody is told of something, and since when (epoch milliseconds). */
 export interface Watch {

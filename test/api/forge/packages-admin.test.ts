@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readdir, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createObjectStore } from "../../../storage/objects/object-store.ts";
+import { createFileObjects } from "../../../storage/objects/file-objects.ts";
 import { startTestDaemon, type TestAnswer, type TestDaemon } from "../../support/daemon.ts";
 import { createForgePeople } from "../../support/forge/forge-people.ts";
 import { expectWireShape } from "../../support/forge/forge-wire.ts";
@@ -197,7 +197,7 @@ describe("people and their packages", () => {
 
 test("the sweep takes what is old and unused, and nothing else", async () => {
   const folder = join(daemon.home, "packages");
-  const store = createObjectStore({
+  const store = createFileObjects({
     folder,
     tmp: join(daemon.home, "tmp"),
     newId: () => "sweep-test",

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { AppError } from "../../../../daemon/errors.ts";
 import { openObjects } from "../../../../daemon/composition/objects.ts";
-import { createObjectStore, type ObjectStore } from "../../../../storage/objects/object-store.ts";
+import { createFileObjects } from "../../../../storage/objects/file-objects.ts";
+import type { ObjectStore } from "../../../../storage/objects/object-store.ts";
 import { toDataDirectory } from "../../../../storage/data-directory.ts";
 import type { Database } from "../../../../storage/engine/database.ts";
 import { putObject, readObject } from "../../../conformance/object-store.suite.ts";
@@ -53,7 +54,7 @@ async function start(options: Start) {
     clock: () => Date.now(),
     onDamaged: () => undefined,
   };
-  await options.prepareFiles?.(createObjectStore(files));
+  await options.prepareFiles?.(createFileObjects(files));
   let now = options.clock?.() ?? Date.now();
   const opening = openObjects({
     db,

@@ -3,13 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createMovingObjects } from "../../../../storage/objects/moving-objects.ts";
-import { createObjectStore } from "../../../../storage/objects/object-store.ts";
+import { createFileObjects } from "../../../../storage/objects/file-objects.ts";
 import { StorageError } from "../../../../storage/engine/database.ts";
 import { openFilesBelow } from "../../../support/open-files.ts";
 
 test("a file whose new place takes nothing at the moment is not left open", async () => {
   const folder = await mkdtemp(join(tmpdir(), "croft-moving-"));
-  const from = createObjectStore({
+  const from = createFileObjects({
     folder: join(folder, "old"),
     tmp: folder,
     newId: () => "1",

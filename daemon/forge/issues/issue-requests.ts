@@ -1,0 +1,35 @@
+import type { RepositoryPath } from "../repositories/repositories.service.ts";
+
+/** The path of an issue: its number in a repository. */
+export interface IssuePath extends RepositoryPath {
+  readonly index: number;
+}
+
+/** The path of a comment; its id is unique in the forge. */
+export interface CommentPath extends RepositoryPath {
+  readonly id: number;
+}
+
+/** A new issue. */
+export interface NewIssue {
+  readonly title: string;
+  readonly body: string;
+  readonly ref: string;
+  readonly isClosed: boolean;
+  readonly dueAt: number | undefined;
+  /** User names; undefined when the request has none. */
+  readonly assignees: readonly string[] | undefined;
+  readonly labelIds: readonly number[];
+}
+
+/** A change of an issue. Undefined members stay as they are; `dueAt` null removes the date. */
+export interface IssueEdit {
+  readonly title: string | undefined;
+  readonly body: string | undefined;
+  readonly ref: string | undefined;
+  readonly isClosed: boolean | undefined;
+  readonly dueAt: number | null | undefined;
+  readonly assignees: readonly string[] | undefined;
+  /** The change is refused with `conflict` unless the body has this version. */
+  readonly ifVersion: number | undefined;
+}
