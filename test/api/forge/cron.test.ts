@@ -50,7 +50,7 @@ test("every task runs on demand and answers 204 without a body", async () => {
   expect(await readdir(join(daemon.home, "backups"))).toEqual([
     expect.stringMatching(/^croft-\d{8}-\d{6}\.db$/),
   ]);
-  expect(JSON.stringify(daemon.log)).not.toContain("a scheduled task failed");
+  expect(JSON.stringify(daemon.log)).not.toContain("scheduled task failed");
 });
 
 test("a damaged repository is found, and does not keep the others from being looked at", async () => {
@@ -61,6 +61,6 @@ test("a damaged repository is found, and does not keep the others from being loo
   const findLine = () =>
     daemon.log
       .map((line) => JSON.stringify(line))
-      .find((each) => each.includes("a scheduled task failed"));
+      .find((each) => each.includes("scheduled task failed"));
   await expect.poll(findLine).toMatch(/git found damage in the repositories \d+"/);
 });

@@ -41,7 +41,7 @@ test("addresses come and go, but for the primary one", async () => {
   const kept = await remove(["mira@example.org"]);
   expect([kept.status, kept.json.message]).toEqual([
     422,
-    "the primary e-mail address stays [email: mira@example.org]",
+    "the primary e-mail address cannot be deleted [email: mira@example.org]",
   ]);
 });
 

@@ -230,7 +230,7 @@ describe("running on demand", () => {
     await queue.start();
     await cron.start();
     await cron.run("bad");
-    expect(warned).toEqual(["a scheduled task failed"]);
+    expect(warned).toEqual(["scheduled task failed"]);
     const { tasks } = await cron.list({ page: 1, limit: 1 });
     expect(tasks[0]).toMatchObject({ record: { error: "no" }, nextAt: START + 2 * HOUR });
   });
