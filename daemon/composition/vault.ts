@@ -6,7 +6,7 @@ import { createByteCache, type ByteCache } from "../../storage/cache/byte-cache.
 import type { ObjectStore } from "../../storage/objects/object-store.ts";
 import type { ServerSettings } from "../../storage/cloud/provider.ts";
 import { cloudProviderTypes } from "../../storage/cloud/registry.ts";
-import { createTurns } from "../../storage/cloud/turns.ts";
+import { createLocks } from "../../storage/cloud/locks.ts";
 import type { DataDirectory } from "../../storage/data-directory.ts";
 import { getCacheLimit } from "../../storage/tables/vault/analysis-settings.ts";
 import type { Settings } from "../settings/settings.ts";
@@ -88,7 +88,7 @@ export async function openVault(deps: VaultDeps): Promise<Vault> {
       home: await nameHome(directory),
       guarded,
       direct,
-      turns: createTurns(),
+      locks: createLocks(),
     },
     cache,
     jobs: queue,

@@ -6,7 +6,7 @@
 import type { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import type { ConnectFailure, Failure, ReadFailure } from "./outcomes.ts";
-import type { Turns } from "./turns.ts";
+import type { Locks } from "./locks.ts";
 
 /**
  * A kind of storage, declared as one value: `/providers`, the command line's help and wizard and the documentation
@@ -190,7 +190,7 @@ export interface ProviderDeps {
    * Keeps calls of all connections of this daemon apart where a server does not. The keys are an adapter's own; they
    * begin with its type.
    */
-  readonly turns: Turns;
+  readonly locks: Locks;
 }
 
 export type ConnectOutcome =

@@ -1,6 +1,6 @@
 import { brokenDropboxRule } from "../../storage/cloud/dropbox/names.ts";
 import { dropbox } from "../../storage/cloud/dropbox/provider.ts";
-import { createTurns } from "../../storage/cloud/turns.ts";
+import { createLocks } from "../../storage/cloud/locks.ts";
 import { startDropboxServer } from "../stand-ins/dropbox-server.ts";
 import { networkFaults, type ProxiedRequest } from "../support/cloud/fault-proxy.ts";
 import { connectDropbox } from "../support/cloud/vendor-drives.ts";
@@ -58,7 +58,7 @@ cloudProviderSuite("dropbox behind failing networks", {
 async function makeSubject(isProxied: boolean): Promise<CloudSubject> {
   const server = await startDropboxServer({ pageItems: 20 });
   // Both clients belong to one daemon.
-  const deps = { turns: createTurns() };
+  const deps = { locks: createLocks() };
   return openVendorSubject(server, {
     proxied: isProxied ? network : undefined,
     connect: (way) => connectDropbox(server, { ...way, deps }, pieceBytes),

@@ -3,7 +3,7 @@ import { Agent } from "undici";
 import { afterAll, describe, expect, test } from "vitest";
 import type { CloudProvider, Expected, ProviderItem } from "../../storage/cloud/provider.ts";
 import { isSameSpelling } from "../../storage/cloud/spelling.ts";
-import { createTurns } from "../../storage/cloud/turns.ts";
+import { createLocks } from "../../storage/cloud/locks.ts";
 import { calm, stat, toExpected, tree, tryUpload } from "../conformance/cloud-provider/acting.ts";
 import { startDropboxServer } from "../stand-ins/dropbox-server.ts";
 import { startOneDriveServer } from "../stand-ins/onedrive-server.ts";
@@ -67,7 +67,7 @@ const drives: Record<string, () => Promise<Drive>> = {
   async dropbox() {
     const server = await startDropboxServer();
     const proxy = await startFaultProxy({ target: server.origin });
-    const way = { dispatcher: agent, origin: proxy.origin, deps: { turns: createTurns() } };
+    const way = { dispatcher: agent, origin: proxy.origin, deps: { locks: createLocks() } };
     return {
       proxy,
       clients: [await connectDropbox(server, way), await connectDropbox(server, way)],

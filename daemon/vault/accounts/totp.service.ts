@@ -24,7 +24,7 @@ export interface Totp {
     caller: VaultCaller,
   ): Promise<{ readonly secret: string; readonly provisioningUri: string }>;
   /**
-   * Turns the second factor on when `code` is one of the secret set up. Gives the ten backup codes, which are never
+   * Locks the second factor on when `code` is one of the secret set up. Gives the ten backup codes, which are never
    * shown again, and how many other sessions it ended. Throws `invalid_argument` otherwise.
    */
   enable(
@@ -32,7 +32,7 @@ export interface Totp {
     code: string,
     client: Client,
   ): Promise<{ readonly backupCodes: readonly string[]; readonly sessionsRevoked: number }>;
-  /** Turns the second factor off and tells how many other sessions it ended; does nothing when it is off. */
+  /** Locks the second factor off and tells how many other sessions it ended; does nothing when it is off. */
   disable(caller: VaultCaller, client: Client): Promise<number>;
 }
 

@@ -1,6 +1,6 @@
 import { asObject, asText } from "../json.ts";
 import type { Failure, ReadFailure } from "../outcomes.ts";
-import { createGathering } from "../gathering.ts";
+import { createListedItems } from "../listed-items.ts";
 import type { ListOutcome, ProviderItem } from "../provider.ts";
 import type { DropboxApi } from "./api.ts";
 import type { DropboxFailure } from "./failures.ts";
@@ -61,7 +61,7 @@ export function createAccount(api: DropboxApi): Account {
     folder: string,
     signal: AbortSignal,
   ): Promise<ListOutcome | { readonly kind: "reset" }> {
-    const gathered = createGathering<ProviderItem>();
+    const gathered = createListedItems<ProviderItem>();
     const argument = {
       path: folder,
       limit: PAGE_ITEMS,

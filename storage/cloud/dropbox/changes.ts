@@ -2,7 +2,7 @@ import { isExpected } from "../expected.ts";
 import type { DestinationFault, Failure } from "../outcomes.ts";
 import type { DeleteOutcome, Expected, ItemOutcome, ProviderDeps } from "../provider.ts";
 import { isAsSent, isSameSpelling } from "../spelling.ts";
-import { atStopover } from "../stopovers.ts";
+import { viaTemporaryName } from "../temporary-names.ts";
 import { asObject } from "../json.ts";
 import { toChangeFailure, type Account } from "./account.ts";
 import type { DropboxApi } from "./api.ts";
@@ -21,7 +21,7 @@ export interface Changes {
 export interface ChangesDeps {
   readonly api: DropboxApi;
   readonly account: Account;
-  readonly deps: Pick<ProviderDeps, "home" | "newId" | "sleep" | "turns">;
+  readonly deps: Pick<ProviderDeps, "home" | "newId" | "sleep" | "locks">;
 }
 
 /** What was made a moment ago may not be found yet when it is moved. */
@@ -80,8 +80,8 @@ export function createChanges({ api, account, deps }: ChangesDeps): Changes {
   /** Another spelling of the same name, which is no move to Dropbox: by way of a name between. */
   function respell(item: DropboxItem, name: string, signal: AbortSignal) {
     const folder = parentPathOf(item.path);
-    return atStopover(name, deps, async (stopover) => {
-      const between = await relocate(item, `${folder}/${stopover}`, signal);
+    return viaTemporaryName(name, deps, async (temporary) => {
+      const between = await relocate(item, `${folder}/${temporary}`, signal);
       if (between.kind !== "ok") return between;
       const there = await relocate(between.found, `${folder}/${name}`, signal);
       if (there.kind === "ok" || there.kind === "unknown_outcome") return there;

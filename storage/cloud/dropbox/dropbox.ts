@@ -14,7 +14,7 @@ import {
   type ProviderDeps,
   type QuotaOutcome,
 } from "../provider.ts";
-import { withStopoversEnded } from "../stopovers.ts";
+import { withFinishedRenames } from "../temporary-names.ts";
 import { createAccount, toChangeFailure, toLookFailure } from "./account.ts";
 import { createDropboxApi, type DropboxApi } from "./api.ts";
 import { createChanges } from "./changes.ts";
@@ -60,7 +60,7 @@ function createDropbox(
   const changes = createChanges({ api, account, deps });
   // Changes of one account that meet are refused with too_many_write_operations.
   const inTurn = <T>(work: () => Promise<T>): Promise<T> =>
-    deps.turns.inTurn([`dropbox ${String(facts[ACCOUNT_FACT])}`], work);
+    deps.locks.withLocks([`dropbox ${String(facts[ACCOUNT_FACT])}`], work);
   const uploadDeps = { api, account, pieceBytes: by.pieceBytes, inTurn, sleep: deps.sleep };
   const provider: CloudProvider = {
     can: by.can,
@@ -96,7 +96,7 @@ function createDropbox(
 
     close: () => by.tokens.settle(),
   };
-  return withStopoversEnded(provider, deps);
+  return withFinishedRenames(provider, deps);
 }
 
 /** Whose files these are. */

@@ -1,4 +1,4 @@
-import { createGathering } from "../gathering.ts";
+import { createListedItems } from "../listed-items.ts";
 import { asText, type JsonObject } from "../json.ts";
 import type { DriveApi, DriveCall } from "./api.ts";
 import type { DriveFailure } from "./failures.ts";
@@ -86,7 +86,7 @@ export function createDrive(api: DriveApi, rootId: string, pageSize: number): Dr
     },
 
     async list(folder, name, signal, filesMax) {
-      const gathered = createGathering<DriveFile>(filesMax);
+      const gathered = createListedItems<DriveFile>(filesMax);
       const named = name === undefined ? "" : ` and name = '${quoted(name)}'`;
       const query = {
         q: `'${quoted(drive.realId(folder))}' in parents and trashed = false${named}`,

@@ -7,7 +7,7 @@ import type {
   Powers,
   ProviderDeps,
 } from "../provider.ts";
-import { withStopoversEnded } from "../stopovers.ts";
+import { withFinishedRenames } from "../temporary-names.ts";
 import { createTransport } from "../transport.ts";
 import type { DavBase } from "../webdav/address.ts";
 import { deleteItem, type Permits } from "../webdav/changing.ts";
@@ -150,7 +150,7 @@ export async function openNextcloud(
     check: ({ signal }) => check(signal),
     close: async () => undefined,
   };
-  return { kind: "ok", provider: withStopoversEnded(provider, deps), facts };
+  return { kind: "ok", provider: withFinishedRenames(provider, deps), facts };
 }
 
 /** What the letters of an item forbid is not asked for. */

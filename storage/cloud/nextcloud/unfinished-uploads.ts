@@ -26,7 +26,7 @@ const SWEEP_MAX = 20;
 export function createUnfinishedUploads(
   client: DavClient,
   destination: string,
-  deps: Pick<ProviderDeps, "home" | "newId" | "turns">,
+  deps: Pick<ProviderDeps, "home" | "newId" | "locks">,
 ): UnfinishedUploads {
   // The daemon may have been killed in the middle of an upload.
   let mayBeLeft = true;

@@ -8,7 +8,7 @@ import type {
   ProviderItem,
 } from "../provider.ts";
 import { isAsSent, isSameSpelling } from "../spelling.ts";
-import { atStopover } from "../stopovers.ts";
+import { viaTemporaryName } from "../temporary-names.ts";
 import type { JsonObject } from "../json.ts";
 import type { Drive } from "./drive.ts";
 import type { GraphFailure } from "./failures.ts";
@@ -33,7 +33,7 @@ export function createChanges(
   graph: Graph,
   drive: Drive,
   facts: { readonly driveId: string; readonly rootId: string; readonly canDeleteForGood: boolean },
-  deps: Pick<ProviderDeps, "home" | "newId" | "turns">,
+  deps: Pick<ProviderDeps, "home" | "newId" | "locks">,
 ): Changes {
   /** The item as it is, when it is still what the caller saw. */
   async function lookExpected(
@@ -103,8 +103,8 @@ export function createChanges(
 
   /** Another spelling of the same name, which a drive may take for a collision or for no change: by way of a name between. */
   function respell(item: ProviderItem, name: string, signal: AbortSignal): Promise<ItemOutcome> {
-    return atStopover(name, deps, async (stopover) => {
-      const between = await setName(item, stopover, signal);
+    return viaTemporaryName(name, deps, async (temporary) => {
+      const between = await setName(item, temporary, signal);
       if (between.kind !== "ok") return between;
       const there = await setName(between.item, name, signal);
       if (there.kind === "ok" || there.kind === "unknown_outcome") return there;

@@ -1,5 +1,5 @@
 import type { Failure } from "../outcomes.ts";
-import { createGathering } from "../gathering.ts";
+import { createListedItems } from "../listed-items.ts";
 import type { ListOutcome, ProviderItem } from "../provider.ts";
 import { asObject, asText, type JsonObject } from "../json.ts";
 import type { GraphFailure } from "./failures.ts";
@@ -52,7 +52,7 @@ export function createDrive(graph: Graph, driveId: string, rootId: string): Driv
 
   async function list(folder: string, signal: AbortSignal): Promise<ListOutcome> {
     if (!isPossibleId(folder)) return { kind: "stale", note: "impossible_id" };
-    const gathered = createGathering<ProviderItem>();
+    const gathered = createListedItems<ProviderItem>();
     let path: string | undefined = `${addressOf(folder)}/children${fields}&$top=${PAGE_ITEMS}`;
     while (path !== undefined) {
       const answer = await graph.call({ method: "GET", path, signal });

@@ -14,7 +14,7 @@ import {
   type ProviderDeps,
   type QuotaOutcome,
 } from "../provider.ts";
-import { withStopoversEnded } from "../stopovers.ts";
+import { withFinishedRenames } from "../temporary-names.ts";
 import { createChanges, toChangeFailure } from "./changes.ts";
 import { createDrive } from "./drive.ts";
 import { createGraph, type Graph } from "./graph.ts";
@@ -105,7 +105,7 @@ function createOneDrive(
 
     close: () => by.tokens.settle(),
   };
-  return withStopoversEnded(provider, deps);
+  return withFinishedRenames(provider, deps);
 }
 
 /** Which drive the person has, and what it can do. */

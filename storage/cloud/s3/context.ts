@@ -57,7 +57,7 @@ export interface Store {
   readonly deps: ProviderDeps;
   readonly bucket: string;
   readonly connectionId: string;
-  /** Names the bucket among all: in it keys of turns are unique. */
+  /** Names the bucket among all: in it keys of locks are unique. */
   readonly scope: string;
 }
 

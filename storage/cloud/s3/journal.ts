@@ -65,7 +65,7 @@ export async function withJournal<T>(
     if (sent.kind === "refused" && mayHaveLanded(sent) && !signal.aborted) sent = await send();
     return sent.kind === "refused" ? toChangeFailure(sent.failure) : undefined;
   };
-  return store.deps.turns.inTurn([turnOf(store, key)], async () => {
+  return store.deps.locks.withLocks([turnOf(store, key)], async () => {
     const failed = await write(entry);
     if (failed !== undefined) return failed;
     return work({ rewrite: write, end: () => purge(store, key, AbortSignal.timeout(END_MS)) });
@@ -104,7 +104,7 @@ export async function recoverJournal(
 
 /** Whether whoever has written an entry may still be at it. */
 function isRunning(store: Store, entry: KeyEntry): boolean {
-  if (store.deps.turns.isTaken(turnOf(store, entry.key))) return true;
+  if (store.deps.locks.isLocked(turnOf(store, entry.key))) return true;
   return !entry.key.startsWith(beginningOfOwn(store)) && ageOf(store, entry) <= FOREIGN_MS;
 }
 
@@ -174,7 +174,7 @@ async function recoverMove(
     if (isSame) copied = target.etag;
   }
   if (target.etag !== copied) return undefined;
-  return store.deps.turns.inTurn([turnOf(store, from), turnOf(store, to)], async () => {
+  return store.deps.locks.withLocks([turnOf(store, from), turnOf(store, to)], async () => {
     const now = await findBoth(store, entry, signal);
     if (now === undefined || "kind" in now) return now;
     if (now.target?.etag !== copied || now.source.modifiedAt !== source.modifiedAt)

@@ -1,6 +1,6 @@
 import { contentTypeOf } from "../content-type.ts";
 import type { Failure } from "../outcomes.ts";
-import { createGathering } from "../gathering.ts";
+import { createListedItems } from "../listed-items.ts";
 import type { ListOutcome, ProviderItem } from "../provider.ts";
 import type { ListedObject, ListedPage } from "../../s3/responses.ts";
 import { toSeconds, toVersionId, unquote, type ObjectHead } from "../../s3/client.ts";
@@ -150,7 +150,7 @@ export async function listFolder(
   if (prefix === undefined) return { kind: "stale", note: "impossible_id" };
   const files = new Map<string, ProviderItem>();
   const folders = new Set<string>();
-  const gathered = createGathering();
+  const gathered = createListedItems();
   let exists = folder === "";
   for await (const page of pagesOf(store, { prefix, delimiter: "/" }, signal)) {
     if (page.kind !== "ok") return page;

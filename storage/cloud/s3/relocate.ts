@@ -37,7 +37,7 @@ export async function relocate(store: Store, move: Relocation): Promise<ItemOutc
     const isSame = isExpected(toItem(id, found.head), expected);
     return isSame ? { kind: "ok", item: toItem(id, found.head) } : { kind: "stale" };
   }
-  return store.deps.turns.inTurn([turnOf(store, from), turnOf(store, to.key)], async () => {
+  return store.deps.locks.withLocks([turnOf(store, from), turnOf(store, to.key)], async () => {
     const source = await findObject(store, from, signal);
     if (source?.kind === "refused") return toChangeFailure(source.failure);
     if (source === undefined || !isExpected(toItem(id, source), expected)) return { kind: "stale" };

@@ -47,7 +47,7 @@ async function removeFile(
   etag: string,
   { permanently, signal }: Removal,
 ): Promise<DeleteOutcome> {
-  return store.deps.turns.inTurn([turnOf(store, key)], async (): Promise<DeleteOutcome> => {
+  return store.deps.locks.withLocks([turnOf(store, key)], async (): Promise<DeleteOutcome> => {
     const removed = await removeObject(store, { key, etag, signal });
     if (removed.kind === "precondition") return { kind: "stale" };
     if (removed.kind === "refused" && !mayHaveLanded(removed))

@@ -120,7 +120,7 @@ export async function lookAt(store: Store, signal: AbortSignal): Promise<CheckOu
 async function createFolder(store: Store, place: Place, signal: AbortSignal) {
   const { key, parent, name, parentPrefix } = place;
   const marker = `${key}/`;
-  return store.deps.turns.inTurn([turnOf(store, key)], async () => {
+  return store.deps.locks.withLocks([turnOf(store, key)], async () => {
     const refusal = await refusePlace(store, place, signal);
     if (refusal !== undefined) return refusal;
     const made = await putNew(store, { key: marker, body: new Uint8Array(), signal });

@@ -83,19 +83,22 @@ function toPartBytes(store: Store, size: number | undefined): number | undefined
 }
 
 function putWhole(store: Store, { to, contentType, signal }: Upload, body: Buffer) {
-  return store.deps.turns.inTurn([turnOf(store, to.key)], async (): Promise<Changed | Failure> => {
-    const refusal = await refusePlace(store, to, signal, store.findings.guards.put);
-    if (refusal !== undefined) return refusal;
-    const type = toContentType(contentType, to.name);
-    const send = () => putNew(store, { key: to.key, body, contentType: type, signal });
-    const sent = await send();
-    if (sent.kind !== "refused" || !mayHaveLanded(sent)) return sent;
-    const landed = await findOurs(store, to.key, body, signal);
-    if (landed !== undefined) return landed;
-    const again = await send();
-    if (again.kind === "done") return again;
-    return (await findOurs(store, to.key, body, signal)) ?? again;
-  });
+  return store.deps.locks.withLocks(
+    [turnOf(store, to.key)],
+    async (): Promise<Changed | Failure> => {
+      const refusal = await refusePlace(store, to, signal, store.findings.guards.put);
+      if (refusal !== undefined) return refusal;
+      const type = toContentType(contentType, to.name);
+      const send = () => putNew(store, { key: to.key, body, contentType: type, signal });
+      const sent = await send();
+      if (sent.kind !== "refused" || !mayHaveLanded(sent)) return sent;
+      const landed = await findOurs(store, to.key, body, signal);
+      if (landed !== undefined) return landed;
+      const again = await send();
+      if (again.kind === "done") return again;
+      return (await findOurs(store, to.key, body, signal)) ?? again;
+    },
+  );
 }
 
 /** A media type that can stand in a header, and is signed to the letter. */
@@ -136,7 +139,7 @@ async function putParts(
     { key: to.key, headers, signal },
     (uploadId) => sendParts(store, { key: to.key, uploadId, signal }, first, rest),
     (complete) =>
-      store.deps.turns.inTurn([turnOf(store, to.key)], async () => {
+      store.deps.locks.withLocks([turnOf(store, to.key)], async () => {
         // Bytes have come for a while: the folder may be gone, the name taken.
         return (await refusePlace(store, to, signal)) ?? complete();
       }),

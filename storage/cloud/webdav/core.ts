@@ -103,7 +103,7 @@ export function createDavCore(input: {
     },
 
     alone: (places, work) =>
-      deps.turns.inTurn(
+      deps.locks.withLocks(
         places.map((segments) => {
           const path = toPath(client.base, { segments, isFolder: false });
           return `webdav ${client.base.origin}${path.normalize("NFC").toLowerCase()}`;

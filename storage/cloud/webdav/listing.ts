@@ -1,5 +1,5 @@
 import type { Failure } from "../outcomes.ts";
-import { createGathering } from "../gathering.ts";
+import { createListedItems } from "../listed-items.ts";
 import type { ListOutcome, ProviderItem } from "../provider.ts";
 import { toSegments } from "./address.ts";
 import { nameInListing, type DavCore } from "./core.ts";
@@ -26,7 +26,7 @@ export async function listFolder(
 ): Promise<ListOutcome> {
   const segments = toSegments(folder);
   if (segments === undefined) return { kind: "stale", note: "impossible_id" };
-  const gathered = createGathering<ProviderItem>();
+  const gathered = createListedItems<ProviderItem>();
   const remains: ProviderItem[] = [];
   let self: "folder" | "file" | undefined;
   try {

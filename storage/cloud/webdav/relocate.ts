@@ -3,7 +3,7 @@ import type { Expected, ItemOutcome } from "../provider.ts";
 import type { ProviderAnswer } from "../transport.ts";
 import { openPlain } from "../content-encoding.ts";
 import { isSameSpelling } from "../spelling.ts";
-import { atStopover } from "../stopovers.ts";
+import { viaTemporaryName } from "../temporary-names.ts";
 import { beforehand, type DavCore } from "./core.ts";
 import { isPlain, NAME_REFUSALS, toFailure } from "./failures.ts";
 import { isExpected, type Seen } from "./items.ts";
@@ -198,14 +198,14 @@ function respell(
   to: readonly string[],
   signal: AbortSignal,
 ): Promise<ItemOutcome> {
-  return atStopover(to.at(-1) ?? "", core.deps, async (name) => {
-    const stopover = [...to.slice(0, -1), name];
-    const first = await moveOnto(core, { source, from, to: stopover, signal });
+  return viaTemporaryName(to.at(-1) ?? "", core.deps, async (name) => {
+    const temporary = [...to.slice(0, -1), name];
+    const first = await moveOnto(core, { source, from, to: temporary, signal });
     if (first.kind !== "ok") return first;
     const waiting: Seen = { ...source, item: first.item, strongTag: undefined };
-    const second = await moveOnto(core, { source: waiting, from: stopover, to, signal });
+    const second = await moveOnto(core, { source: waiting, from: temporary, to, signal });
     if (second.kind === "ok") return second;
-    await moveOnto(core, { source: waiting, from: stopover, to: from, signal });
+    await moveOnto(core, { source: waiting, from: temporary, to: from, signal });
     return second;
   });
 }

@@ -4,7 +4,7 @@ import type { Facts, ProviderDeps } from "../provider.ts";
 const TEMPORARY_NAME = /^\.?croft-(?:([a-z0-9]{1,32})-)?[0-9a-f-]{36}\.tmp$/i;
 const DAY_MS = 86_400_000;
 
-type Deps = Pick<ProviderDeps, "home" | "newId" | "turns">;
+type Deps = Pick<ProviderDeps, "home" | "newId" | "locks">;
 
 /**
  * Gives `work` a name under which something lies for a moment; nobody guesses it. As long as it runs no listing of this
@@ -17,7 +17,7 @@ export function withTemporaryName<T>(
 ): Promise<T> {
   // Some servers show and take no names that begin with a dot.
   const name = `${facts["dot_names"] === false ? "" : "."}croft-${deps.home}-${deps.newId()}.tmp`;
-  return deps.turns.inTurn([toTurn(name)], () => work(name));
+  return deps.locks.withLocks([toLockKey(name)], () => work(name));
 }
 
 export function isTemporaryName(name: string): boolean {
@@ -33,10 +33,10 @@ export function isHidden(name: string, modifiedAt: number | undefined, serverNow
 }
 
 /** Whether an earlier run of this daemon has left something under a name: it was of no use to anybody. */
-export function isRemainder(name: string, { home, turns }: Pick<Deps, "home" | "turns">): boolean {
-  return TEMPORARY_NAME.exec(name)?.[1] === home && !turns.isTaken(toTurn(name));
+export function isRemainder(name: string, { home, locks }: Pick<Deps, "home" | "locks">): boolean {
+  return TEMPORARY_NAME.exec(name)?.[1] === home && !locks.isLocked(toLockKey(name));
 }
 
-function toTurn(name: string): string {
+function toLockKey(name: string): string {
   return `webdav temporary ${name}`;
 }

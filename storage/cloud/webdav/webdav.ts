@@ -8,7 +8,7 @@ import type {
   ProviderDeps,
   QuotaOutcome,
 } from "../provider.ts";
-import { withStopoversEnded } from "../stopovers.ts";
+import { withFinishedRenames } from "../temporary-names.ts";
 import { ADDRESS_REFUSED, createTransport } from "../transport.ts";
 import { toBase, toPlaceOf, type DavBase } from "./address.ts";
 import { createFolder, deleteItem, move, rename, type Permits } from "./changing.ts";
@@ -52,7 +52,7 @@ export async function openWebDav(
       : await check(request.signal);
   if (found.kind !== "ok") return found;
   const core = createDavCore({ client: clientOf(found.facts), facts: found.facts, deps });
-  const provider = withStopoversEnded(
+  const provider = withFinishedRenames(
     createWebDav(core, toPowers(request.can, found.facts), check),
     deps,
   );

@@ -3,7 +3,7 @@ import type { CloudSubject, Faults } from "../../conformance/cloud-provider.suit
 import type { S3Limits } from "../../../storage/cloud/s3/context.ts";
 import { createS3Type } from "../../../storage/cloud/s3/provider.ts";
 import type { CloudProvider, Facts, ProviderDeps } from "../../../storage/cloud/provider.ts";
-import { createTurns } from "../../../storage/cloud/turns.ts";
+import { createLocks } from "../../../storage/cloud/locks.ts";
 import { startS3Server, type S3Server, type S3ServerOptions } from "../../stand-ins/s3-server.ts";
 import { networkFaults, startFaultProxy, type FaultProxy } from "./fault-proxy.ts";
 import { testProviderDeps } from "./vault-cloud.ts";
@@ -95,7 +95,7 @@ export async function openS3Subject(options: S3SubjectOptions = {}): Promise<S3S
         saveCredentials: async () => undefined,
         signal: new AbortController().signal,
       },
-      home === undefined ? own : { ...own, home, turns: createTurns() },
+      home === undefined ? own : { ...own, home, locks: createLocks() },
     );
     if (outcome.kind !== "ok") throw new Error(JSON.stringify(outcome));
     facts = outcome.facts;

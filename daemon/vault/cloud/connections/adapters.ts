@@ -9,8 +9,8 @@ import type {
   LocalFolderAccess,
 } from "../../../../storage/cloud/provider.ts";
 import { withRetries } from "../../../../storage/cloud/retrying.ts";
-import { withSoundItems } from "../../../../storage/cloud/sound.ts";
-import { createTurns } from "../../../../storage/cloud/turns.ts";
+import { withValidItems } from "../../../../storage/cloud/valid-items.ts";
+import { createLocks } from "../../../../storage/cloud/locks.ts";
 import {
   findConnection,
   findConnectionById,
@@ -73,7 +73,7 @@ export function createAdapters(
   const { db, keys, providerDeps } = deps;
   const types = new Map(deps.providerTypes.map((type) => [type.type, type]));
   const opened = new Map<string, Opened>();
-  const turns = createTurns();
+  const locks = createLocks();
 
   async function open(connection: Connection): Promise<CloudProvider> {
     const known = opened.get(connection.id);
@@ -159,7 +159,7 @@ export function createAdapters(
     );
     if (outcome.kind !== "ok") return outcome;
     const retries = { sleep: providerDeps.sleep, random: deps.random };
-    return { ...outcome, provider: withRetries(withSoundItems(outcome.provider), retries) };
+    return { ...outcome, provider: withRetries(withValidItems(outcome.provider), retries) };
   }
 
   async function noteStatus(connection: Connection, outcome: string): Promise<void> {
@@ -214,7 +214,7 @@ export function createAdapters(
       if (known !== undefined) await closeQuietly(known.provider);
     },
 
-    inTurn: (connectionId, work) => turns.inTurn([connectionId], work),
+    inTurn: (connectionId, work) => locks.withLocks([connectionId], work),
 
     async close() {
       const all = [...opened.values()];

@@ -10,7 +10,7 @@ import { toDropboxItem } from "../../../../storage/cloud/dropbox/items.ts";
 import { brokenDropboxRule } from "../../../../storage/cloud/dropbox/names.ts";
 import { createDropboxType, dropbox } from "../../../../storage/cloud/dropbox/provider.ts";
 import type { CloudProvider } from "../../../../storage/cloud/provider.ts";
-import { createTurns } from "../../../../storage/cloud/turns.ts";
+import { createLocks } from "../../../../storage/cloud/locks.ts";
 import {
   calm,
   done,
@@ -308,7 +308,7 @@ describe("changes", () => {
   test("of one account never meet, whatever connections they come by", async () => {
     await using server = await startDropboxServer();
     server.refuseMeetingChanges(true);
-    const way = { dispatcher: agent, deps: { turns: createTurns() } };
+    const way = { dispatcher: agent, deps: { locks: createLocks() } };
     const clients = [await connectDropbox(server, way), await connectDropbox(server, way)];
     const made = await Promise.all(
       Array.from({ length: 20 }, (_, at) => put(clients[at % 2]!, "", `${at}.txt`, "x")),
@@ -319,7 +319,7 @@ describe("changes", () => {
 
   test("of one item by what two have seen: the first is done, the second is stale", async () => {
     await using server = await startDropboxServer();
-    const way = { dispatcher: agent, deps: { turns: createTurns() } };
+    const way = { dispatcher: agent, deps: { locks: createLocks() } };
     const [one, other] = [await connectDropbox(server, way), await connectDropbox(server, way)];
     const folder = await mkdir(one, "", "folder");
     for (const item of [await put(one, "", "file.txt", "x"), await mkdir(one, "", "sub")]) {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { isAsSent, isSameSpelling } from "../../../../storage/cloud/spelling.ts";
-import { toStopoverName } from "../../../../storage/cloud/stopovers.ts";
+import { toTemporaryName } from "../../../../storage/cloud/temporary-names.ts";
 
 test.each([
   ["a", "A", true],
@@ -19,9 +19,9 @@ test("what is found is what was sent in that case only, composed or not", () => 
 
 test("a stopover's name tells where it belongs, and fits", () => {
   const by = { newId: () => "01a1fe9f-65f9-727c-939d-cd9713bf8f38", home: "h0me" };
-  expect(toStopoverName("REPORT.txt", by)).toBe("REPORT.txt.croft-h0me-cd9713bf8f38");
+  expect(toTemporaryName("REPORT.txt", by)).toBe("REPORT.txt.croft-h0me-cd9713bf8f38");
   for (const name of ["x".repeat(255), "\u{1f600}".repeat(63), "\u00e4".repeat(127)]) {
-    const stopover = toStopoverName(name, by);
+    const stopover = toTemporaryName(name, by);
     expect(Buffer.byteLength(stopover)).toBeLessThanOrEqual(255);
     expect(stopover).toMatch(/\.croft-h0me-cd9713bf8f38$/);
     expect(stopover.isWellFormed()).toBe(true);

@@ -1,11 +1,11 @@
 import type { Failure } from "./outcomes.ts";
 import { LISTING_ITEMS_MAX, type ProviderItem } from "./provider.ts";
 
-/** What has come of a listing so far, page by page. */
-export interface Gathering<T> {
-  /** Keeps a value under the id of its item, the last that has it. A failure when it has become too much. */
+/** The items of a listing that is read page by page. */
+export interface ListedItems<T> {
+  /** Keeps a value by the id of its item; a later one replaces it. Returns a failure when the listing is too large. */
   add(item: ProviderItem, value: T): Failure | undefined;
-  /** To be called behind each page. A failure when the listing goes on without bringing anything. */
+  /** Call it after each page. Returns a failure when pages keep coming without anything new. */
   endPage(): Failure | undefined;
   readonly size: number;
   values(): readonly T[];
@@ -16,8 +16,8 @@ const CHARACTERS_MAX = 256 * 1024 * 1024;
 /** Pages in a row without anything new. Some services give empty ones now and then. */
 const IDLE_PAGES_MAX = 1_000;
 
-/** Gathers at most so many items; services that never come to an end are given up. */
-export function createGathering<T>(itemsMax = LISTING_ITEMS_MAX): Gathering<T> {
+/** Accumulates at most `itemsMax` items, and gives up on a service whose pages never end. */
+export function createListedItems<T>(itemsMax = LISTING_ITEMS_MAX): ListedItems<T> {
   const found = new Map<string, T>();
   let characters = 0;
   let sizeBefore = 0;

@@ -11,32 +11,32 @@ const TYPE_CHARACTERS_MAX = 255;
 const MARK_CHARACTERS_MAX = 4096;
 
 /**
- * The same storage, of which only what the contract promises is believed: times and sizes that are none are unknown,
- * names that no database keeps are changed to ones that can be shown. What cannot be told apart afterwards is no item: a
- * listing leaves it out, as it does the folder itself and what it holds twice; where it is the answer the storage is failing.
+ * Wraps a provider and validates its items: impossible times and sizes become undefined, and names that no database keeps
+ * are replaced by ones that can be shown. A listing drops items without a usable id, the folder itself and duplicates; an
+ * invalid item that is the answer itself makes the call fail.
  */
-export function withSoundItems(provider: CloudProvider): CloudProvider {
+export function withValidItems(provider: CloudProvider): CloudProvider {
   return {
     ...provider,
     async list(input) {
       const outcome = await provider.list(input);
       return outcome.kind === "ok"
-        ? { kind: "ok", items: toSoundItems(outcome.items, input.folder) }
+        ? { kind: "ok", items: toValidItems(outcome.items, input.folder) }
         : outcome;
     },
-    stat: (input) => toSoundOutcome(provider.stat(input), strange),
+    stat: (input) => toValidOutcome(provider.stat(input), strange),
     async read(input) {
       const outcome = await provider.read(input);
       if (outcome.kind !== "ok") return outcome;
-      const item = toSoundItem(outcome.item);
+      const item = toValidItem(outcome.item);
       if (item !== undefined) return { ...outcome, item };
       outcome.stream.destroy();
       return strange;
     },
-    createFolder: (input) => toSoundOutcome(provider.createFolder(input), changed),
-    upload: (input) => toSoundOutcome(provider.upload(input), changed),
-    rename: (input) => toSoundOutcome(provider.rename(input), changed),
-    move: (input) => toSoundOutcome(provider.move(input), changed),
+    createFolder: (input) => toValidOutcome(provider.createFolder(input), changed),
+    upload: (input) => toValidOutcome(provider.upload(input), changed),
+    rename: (input) => toValidOutcome(provider.rename(input), changed),
+    move: (input) => toValidOutcome(provider.move(input), changed),
   };
 }
 
@@ -49,27 +49,27 @@ const strange: Failure = { kind: "offline", sent: true, note: "strange_item" };
 /** Something was done; the next listing tells what. */
 const changed: Failure = { kind: "unknown_outcome", note: "strange_item" };
 
-function toSoundItems(items: readonly ProviderItem[], folder: string): readonly ProviderItem[] {
-  const sound = new Map<string, ProviderItem>();
+function toValidItems(items: readonly ProviderItem[], folder: string): readonly ProviderItem[] {
+  const valid = new Map<string, ProviderItem>();
   for (const each of items) {
-    const item = toSoundItem(each);
-    if (item !== undefined && item.id !== folder && !sound.has(item.id)) sound.set(item.id, item);
+    const item = toValidItem(each);
+    if (item !== undefined && item.id !== folder && !valid.has(item.id)) valid.set(item.id, item);
   }
-  return [...sound.values()];
+  return [...valid.values()];
 }
 
-async function toSoundOutcome<F extends ReadFailure>(
+async function toValidOutcome<F extends ReadFailure>(
   answering: Promise<Found | F>,
   otherwise: Failure,
 ): Promise<Found | F | Failure> {
   const outcome = await answering;
   if (outcome.kind !== "ok") return outcome;
-  const item = toSoundItem(outcome.item);
+  const item = toValidItem(outcome.item);
   return item === undefined ? otherwise : { kind: "ok", item };
 }
 
 /** Undefined for what cannot be told apart by its id, or whose versions cannot. */
-function toSoundItem(item: ProviderItem): ProviderItem | undefined {
+function toValidItem(item: ProviderItem): ProviderItem | undefined {
   const { id, parent, name, contentType, size, modifiedAt, etag, version } = item;
   // What lies in itself is nowhere.
   if (

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createGathering } from "../../../../storage/cloud/gathering.ts";
+import { createListedItems } from "../../../../storage/cloud/listed-items.ts";
 import type { ProviderItem } from "../../../../storage/cloud/provider.ts";
 
 const item = (id: string, name = id): ProviderItem => ({
@@ -16,7 +16,7 @@ const item = (id: string, name = id): ProviderItem => ({
 
 describe("attack: a listing without an end", () => {
   test("the same over and over is given up", () => {
-    const gathered = createGathering<number>();
+    const gathered = createListedItems<number>();
     for (let page = 0; page <= 1_000; page++) {
       expect(gathered.add(item("a"), page)).toBeUndefined();
       expect(gathered.endPage()).toBeUndefined();
@@ -30,7 +30,7 @@ describe("attack: a listing without an end", () => {
   });
 
   test("more items than a folder may have, and more text than memory should hold, are too much", () => {
-    const few = createGathering<undefined>(2);
+    const few = createListedItems<undefined>(2);
     expect([few.add(item("a"), undefined), few.add(item("b"), undefined)]).toEqual([
       undefined,
       undefined,
@@ -39,7 +39,7 @@ describe("attack: a listing without an end", () => {
       kind: "unsupported",
       reason: "folder_too_large",
     });
-    const long = createGathering<undefined>();
+    const long = createListedItems<undefined>();
     const name = "x".repeat(64 * 1024 * 1024);
     const outcomes = ["a", "b", "c", "d"].map((id) => long.add(item(id, name), undefined));
     expect(outcomes).toEqual([

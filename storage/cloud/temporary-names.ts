@@ -2,26 +2,26 @@ import { Buffer } from "node:buffer";
 import { NAME_BYTES_MAX } from "./outcomes.ts";
 import type { CloudProvider, ProviderDeps } from "./provider.ts";
 
-type Deps = Pick<ProviderDeps, "home" | "newId" | "turns">;
+type Deps = Pick<ProviderDeps, "home" | "newId" | "locks">;
 
-/** So many items are brought on by one open storage: a server that shows more of them makes them up. */
-const ENDED_MAX = 100;
+/** Renames that one open storage finishes: a server that lists more leftovers makes them up. */
+const FINISHED_MAX = 100;
 
 /**
- * Gives `work` a free-standing name that tells where an item belongs: the stop between two renames where a storage takes no
- * change of case alone. As long as it runs no listing of this daemon takes the item for a remainder.
+ * Runs `work` with a temporary name that tells where the item belongs, for storages that cannot change only the case of a
+ * name and need two renames. While it runs, no listing of this daemon finishes the rename.
  */
-export function atStopover<T>(
+export function viaTemporaryName<T>(
   name: string,
   deps: Deps,
-  work: (stopover: string) => Promise<T>,
+  work: (temporary: string) => Promise<T>,
 ): Promise<T> {
-  const stopover = toStopoverName(name, deps);
-  return deps.turns.inTurn([toTurn(stopover)], () => work(stopover));
+  const temporary = toTemporaryName(name, deps);
+  return deps.locks.withLocks([toLockKey(temporary)], () => work(temporary));
 }
 
-/** The same storage, whose listings bring on what an earlier run of this daemon has left between two spellings. */
-export function withStopoversEnded(provider: CloudProvider, deps: Deps): CloudProvider {
+/** Wraps a storage: its listings finish the renames that an earlier run of this daemon has left half done. */
+export function withFinishedRenames(provider: CloudProvider, deps: Deps): CloudProvider {
   const tried = new Set<string>();
   return {
     ...provider,
@@ -31,8 +31,8 @@ export function withStopoversEnded(provider: CloudProvider, deps: Deps): CloudPr
       let isChanged = false;
       for (const { id, name, kind, etag, parent } of outcome.items) {
         const target = targetOf(name, deps.home);
-        if (target === undefined || tried.has(name) || tried.size >= ENDED_MAX) continue;
-        if (deps.turns.isTaken(toTurn(name))) continue;
+        if (target === undefined || tried.has(name) || tried.size >= FINISHED_MAX) continue;
+        if (deps.locks.isLocked(toLockKey(name))) continue;
         tried.add(name);
         const expected = { etag, kind, name, parent };
         const ended = await provider.rename({ id, name: target, expected, signal: input.signal });
@@ -43,8 +43,8 @@ export function withStopoversEnded(provider: CloudProvider, deps: Deps): CloudPr
   };
 }
 
-/** The stem is shortened to what a name may be long. */
-export function toStopoverName(name: string, { home, newId }: Omit<Deps, "turns">): string {
+/** The temporary name of an item; its stem is shortened to the longest name allowed. */
+export function toTemporaryName(name: string, { home, newId }: Omit<Deps, "locks">): string {
   const suffix = `.croft-${home}-${newId().replaceAll("-", "").slice(-12)}`;
   let stem = "";
   for (const letter of name) {
@@ -54,13 +54,13 @@ export function toStopoverName(name: string, { home, newId }: Omit<Deps, "turns"
   return stem + suffix;
 }
 
-/** Where the item of a stopover belongs; undefined of all other names, and where the name may have been shortened. */
+/** The name that a temporary one stands for; undefined for all others, and where it may have been shortened. */
 function targetOf(name: string, home: string): string | undefined {
   const at = name.lastIndexOf(`.croft-${home}-`);
   if (at <= 0 || Buffer.byteLength(name) > NAME_BYTES_MAX - 4) return undefined;
   return /^-[0-9a-f]{12}$/.test(name.slice(name.lastIndexOf("-"))) ? name.slice(0, at) : undefined;
 }
 
-function toTurn(stopover: string): string {
-  return `stopover ${stopover}`;
+function toLockKey(temporary: string): string {
+  return `temporary ${temporary}`;
 }

@@ -1,7 +1,7 @@
 import { Agent } from "undici";
 import { afterAll, describe, expect, test } from "vitest";
 import type { CloudProvider, ProviderDeps } from "../../../../storage/cloud/provider.ts";
-import { createTurns } from "../../../../storage/cloud/turns.ts";
+import { createLocks } from "../../../../storage/cloud/locks.ts";
 import { webdav } from "../../../../storage/cloud/webdav/provider.ts";
 import { done, names, put, rename, tree } from "../../../conformance/cloud-provider/acting.ts";
 import { startDavStandIn } from "../../../stand-ins/dav-server.ts";
@@ -102,9 +102,9 @@ describe.each(Object.entries(storages))("another spelling of a name, at %s", (_n
   test("is left alone by a listing while it is under way", async () => {
     await using storage = await open();
     const { proxy, connect, isHop } = storage;
-    const turns = createTurns();
-    const provider = await connect({ turns });
-    const other = await connect({ turns });
+    const locks = createLocks();
+    const provider = await connect({ locks });
+    const other = await connect({ locks });
     const file = await put(provider, "", "file.txt", "x");
     proxy.after(isHop, async () => {
       expect(await names(other, "")).toEqual([expect.stringContaining("FILE.txt.croft-home-")]);

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { describe, expect, test } from "vitest";
 import type { ProviderItem } from "../../../../storage/cloud/provider.ts";
-import { withSoundItems } from "../../../../storage/cloud/sound.ts";
+import { withValidItems } from "../../../../storage/cloud/valid-items.ts";
 import { createMemoryStorage } from "../../../support/cloud/memory-provider.ts";
 
 const signal = new AbortController().signal;
@@ -21,7 +21,7 @@ const sound: ProviderItem = {
 /** A storage whose every answer is this item. */
 function tell(item: ProviderItem, items: readonly ProviderItem[] = [item]) {
   const ok = async () => ({ kind: "ok", item }) as const;
-  return withSoundItems({
+  return withValidItems({
     ...createMemoryStorage().connect(),
     list: async () => ({ kind: "ok", items }),
     stat: ok,
