@@ -1,42 +1,9 @@
-import { Readable } from "node:stream";
 import { getAvatar } from "../../contract/forge/accounts/avatars.ts";
-import type { ByteSource, Route } from "../../http/handle.ts";
+import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
-import { notFound } from "../refusals.ts";
-
-const DAY_SECONDS = 86_400;
-const SIDE_PIXELS = 290;
+import { toAvatarAnswer } from "./avatar.view.ts";
 
 /** Returns the route of pictures. It reads no account, so it does not reveal which addresses have one. */
 export function avatarRoutes(): Route[] {
-  return [
-    handle(getAvatar, async ({ params }) => ({
-      status: 200,
-      bytes: await toPicture(params.hash),
-      headers: {
-        "Cache-Control": `public, max-age=${DAY_SECONDS}`,
-        // An SVG that is opened by itself is a document: it may run nothing and load nothing.
-        "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox",
-      },
-    })),
-  ];
-}
-
-/**
- * Returns a picture that depends only on the hash in its address. Throws `not_found` unless the hash has 32 to 64 lower-case
- * hex digits.
- */
-async function toPicture(hash: string): Promise<ByteSource> {
-  if (!/^[0-9a-f]{32,64}$/.test(hash)) throw notFound();
-  // Loaded by the first request: few daemons ever draw a picture.
-  const { toSvg } = await import("jdenticon");
-  const buffer = Buffer.from(toSvg(hash, SIDE_PIXELS, { backColor: "#ffffff" }));
-  return {
-    size: buffer.byteLength,
-    contentType: "image/svg+xml",
-    etag: `identicon-${hash}`,
-    lastModified: undefined,
-    buffer,
-    open: async () => Readable.from([buffer]),
-  };
+  return [handle(getAvatar, async ({ params }) => toAvatarAnswer(params.hash))];
 }

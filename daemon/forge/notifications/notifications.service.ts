@@ -49,6 +49,12 @@ export interface SeenThreads {
   readonly total: number;
 }
 
+/** Threads with the time of the caller's latest change, in epoch milliseconds; `found` is undefined when it is known. */
+export interface ChangedThreads {
+  readonly changedAt: number;
+  readonly found: SeenThreads | undefined;
+}
+
 /** A person's threads: the mailbox of what happened. */
 export interface Notifications {
   /** A page of the caller's threads. Refuses with `unprocessable` times that are none, `not_found` a hidden repository. */
@@ -63,8 +69,15 @@ export interface Notifications {
   get(caller: ForgeCaller, id: number): Promise<SeenThread>;
   /** Marks a thread of the caller's own. Refuses with `forbidden` for anybody else's. */
   mark(caller: ForgeCaller, id: number, status: ThreadStatus): Promise<SeenThread>;
-  /** When the caller's threads last changed, in epoch milliseconds; 0 while there were none. */
-  lastChange(caller: ForgeCaller): Promise<number>;
+  /**
+   * As `list`, unless no thread of the caller changed since `known`, which costs one row to find out. The threads of one
+   * repository are always listed: the right to read it can be lost without a change of any thread.
+   */
+  listSince(
+    caller: ForgeCaller,
+    wanted: WantedThreads,
+    known: Date | undefined,
+  ): Promise<ChangedThreads>;
 }
 
 /** Threads that the answer to a bulk change shows: a hundred thousand of them would be hundreds of megabytes. */
@@ -72,19 +85,14 @@ const MARKED_SHOWN_MAX = 1_000;
 
 export function createNotifications({ db }: { readonly db: Database }): Notifications {
   return {
-    async list(caller, wanted) {
-      const range = toQueryRange(wanted);
-      const filter: ThreadFilter = {
-        userId: caller.user.id,
-        repositoryId: await findRepositoryId(caller, wanted.repository),
-        statuses: wanted.all ? [] : (wanted.statuses ?? ["unread", "pinned"]),
-        kinds: wanted.kinds ?? [],
-        ...range,
-      };
-      const rows = toRows(wanted);
-      const total = await countThreads(db, filter);
-      const threads = rows.offset < total ? await listThreads(db, filter, rows) : [];
-      return { threads: await seeThreads(db, threads, caller.user), total };
+    list,
+
+    async listSince(caller, wanted, known) {
+      const { changedAt } = await findMailbox(db, caller.user.id);
+      const isKnown =
+        known !== undefined && wholeSeconds(known.getTime()) >= wholeSeconds(changedAt);
+      if (isKnown && wanted.repository === undefined) return { changedAt, found: undefined };
+      return { changedAt, found: await list(caller, wanted) };
     },
 
     async markAll(caller, wanted) {
@@ -128,9 +136,22 @@ export function createNotifications({ db }: { readonly db: Database }): Notifica
       if (marked === undefined) throw threadNotFound(id);
       return seeOne(marked, caller.user);
     },
-
-    lastChange: async (caller) => (await findMailbox(db, caller.user.id)).changedAt,
   };
+
+  async function list(caller: ForgeCaller, wanted: WantedThreads): Promise<SeenThreads> {
+    const range = toQueryRange(wanted);
+    const filter: ThreadFilter = {
+      userId: caller.user.id,
+      repositoryId: await findRepositoryId(caller, wanted.repository),
+      statuses: wanted.all ? [] : (wanted.statuses ?? ["unread", "pinned"]),
+      kinds: wanted.kinds ?? [],
+      ...range,
+    };
+    const rows = toRows(wanted);
+    const total = await countThreads(db, filter);
+    const threads = rows.offset < total ? await listThreads(db, filter, rows) : [];
+    return { threads: await seeThreads(db, threads, caller.user), total };
+  }
 
   async function getThread(id: number): Promise<ForgeThread> {
     const thread = await findThread(db, id);
@@ -171,3 +192,6 @@ const foreignThread = (id: number): AppError =>
     "forbidden",
     `only user itself and admin are allowed to read/change this thread ${id}`,
   );
+
+/** Dates in headers have no fractions of a second. */
+const wholeSeconds = (milliseconds: number): number => Math.floor(milliseconds / 1000);

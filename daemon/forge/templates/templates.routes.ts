@@ -8,7 +8,7 @@ import {
 } from "../../contract/forge/templates.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
-import { notFound } from "../refusals.ts";
+import { orNotFound } from "../refusals.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { Templates } from "./templates.service.ts";
 import {
@@ -61,9 +61,4 @@ export function templateRoutes({
 function toPlainName(path: string): string {
   const parts = path.replaceAll("\\", "/").split("/");
   return parts.filter((part) => part !== "" && part !== ".").join("/");
-}
-
-function orNotFound<T>(found: T | undefined): T {
-  if (found === undefined) throw notFound();
-  return found;
 }

@@ -1,0 +1,33 @@
+import { Readable } from "node:stream";
+import type { BytesAnswer } from "../../http/handle.ts";
+import { notFound } from "../refusals.ts";
+
+const DAY_SECONDS = 86_400;
+const SIDE_PIXELS = 290;
+
+/**
+ * Returns a picture that depends only on the hash in its address. Throws `not_found` unless the hash has 32 to 64 lower-case
+ * hex digits.
+ */
+export async function toAvatarAnswer(hash: string): Promise<BytesAnswer> {
+  if (!/^[0-9a-f]{32,64}$/.test(hash)) throw notFound();
+  // Loaded by the first request: few daemons ever draw a picture.
+  const { toSvg } = await import("jdenticon");
+  const buffer = Buffer.from(toSvg(hash, SIDE_PIXELS, { backColor: "#ffffff" }));
+  return {
+    status: 200,
+    bytes: {
+      size: buffer.byteLength,
+      contentType: "image/svg+xml",
+      etag: `identicon-${hash}`,
+      lastModified: undefined,
+      buffer,
+      open: async () => Readable.from([buffer]),
+    },
+    headers: {
+      "Cache-Control": `public, max-age=${DAY_SECONDS}`,
+      // An SVG that is opened by itself is a document: it may run nothing and load nothing.
+      "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+    },
+  };
+}
