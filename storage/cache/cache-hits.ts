@@ -1,7 +1,8 @@
+import { hash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
 import { Readable, type Writable } from "node:stream";
 import type { CacheEntry } from "../tables/vault/cache.ts";
-import { hashFile, hashSmall } from "./content-hash.ts";
+import { hashFile } from "./content-hash.ts";
 import type { Span } from "./fill.ts";
 import { toFingerprint, type CacheFiles } from "./cache-files.ts";
 import type { CacheIndex } from "./cache-index.ts";
@@ -88,7 +89,7 @@ export function createCacheHits(options: CacheHitsOptions): CacheHits {
   ): Promise<CachedBytes | undefined> {
     const buffer = Buffer.allocUnsafe(entry.size);
     const { bytesRead } = await handle.read(buffer, 0, entry.size, 0);
-    if (bytesRead !== entry.size || hashSmall(buffer) !== entry.hash) return undefined;
+    if (bytesRead !== entry.size || hash("sha256", buffer) !== entry.hash) return undefined;
     memory.put(entry.key, buffer);
     return toBufferBytes(buffer);
   }

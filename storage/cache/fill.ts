@@ -1,6 +1,6 @@
+import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
 import { Readable } from "node:stream";
-import { createContentHasher } from "./content-hash.ts";
 
 /** The first and the last byte of a part, both included. */
 export interface Span {
@@ -41,8 +41,10 @@ export interface FillHelp {
   rest(from: number, end: number | undefined): Promise<Readable | undefined>;
   /** Frees some of the disk. */
   makeRoom(): Promise<void>;
-  /** Bytes that may stay in memory: those that readers may still want and those that wait for the disk. */
+  /** Written bytes that stay in memory for readers; fewer the more transfers there are. */
   windowBytes(): number;
+  /** Bytes that may wait for the disk in memory; fewer the more transfers there are. */
+  unwrittenBytes(): number;
 }
 
 /** How often a transfer that broke off is taken up again. */
@@ -85,7 +87,7 @@ export function startFill(
   let source = stream;
   let waiting: (() => void)[] = [];
   let writing: Promise<void> | undefined;
-  const hasher = createContentHasher();
+  const hash = createHash("sha256");
   // In order and without gaps; what is not written yet is always among them.
   const recent: Chunk[] = [];
 
@@ -141,11 +143,10 @@ export function startFill(
       if (size !== undefined && arrived > size) throw new Error("more bytes than announced");
       if (arrived > help.bytesMax) throw new CacheDiskError(new Error("more than may be kept"));
       // The hash is of what arrived: a disk that stores something else is found when the file is read.
-      const hashing = hasher.update(bytes);
+      hash.update(bytes);
       // The source is read ahead of the disk as far as memory allows.
       const underWay = keepWriting();
-      await hashing;
-      if (arrived - written > help.windowBytes()) await underWay;
+      if (arrived - written > help.unwrittenBytes()) await underWay;
     }
     if (size !== undefined && arrived < size) throw new Error("fewer bytes than announced");
   }
@@ -158,7 +159,7 @@ export function startFill(
         wake();
         while (written < arrived) await keepWriting();
         forgetOld();
-        return { size: arrived, hash: await hasher.digest() };
+        return { size: arrived, hash: hash.digest("hex") };
       } catch (error) {
         const isFinal = failure !== undefined || error instanceof CacheDiskError || isComplete;
         if (

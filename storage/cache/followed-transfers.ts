@@ -31,9 +31,11 @@ export interface FollowedTransfersOptions {
   readonly onError: (error: unknown, what: string) => void;
 }
 
-/** Memory for files that are being fetched. Readers that keep up read from it and never wait for the disk. */
+/** Memory of all transfers together. Readers that keep up read from it and never wait for the disk. */
 const WINDOWS_BYTES = 64 * 1024 * 1024;
-const WINDOW_BYTES_MAX = 16 * 1024 * 1024;
+const WINDOW_BYTES_MAX = 4 * 1024 * 1024;
+/** Memory of all transfers together for bytes that wait for the disk. */
+const UNWRITTEN_BYTES = 48 * 1024 * 1024;
 
 /** A transfer that everybody has left is finished all the same when no more than this is to come. */
 const FINISH_ANYWAY_BYTES = 8 * 1024 * 1024;
@@ -59,6 +61,7 @@ export function createFollowedTransfers(options: FollowedTransfersOptions): Foll
       const fill = startFill(file, fetched.stream, size, {
         bytesMax: limit,
         windowBytes: () => Math.min(WINDOW_BYTES_MAX, WINDOWS_BYTES / fills),
+        unwrittenBytes: () => UNWRITTEN_BYTES / fills,
         rest: (start, end) => fetchRest(request, transfer, meta, start, end),
         makeRoom: () => index.makeRoom(),
       });

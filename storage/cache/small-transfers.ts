@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import { hashSmall } from "./content-hash.ts";
+import { hash } from "node:crypto";
 import type { Background } from "./background.ts";
 import type { CacheFiles } from "./cache-files.ts";
 import type { CacheHits } from "./cache-hits.ts";
@@ -59,7 +59,7 @@ export function createSmallTransfers(options: SmallTransfersOptions): SmallTrans
       } else {
         memory.put(key, buffer);
         const { userId, connectionId } = request;
-        const entry = { key, userId, connectionId, size, hash: hashSmall(buffer) };
+        const entry = { key, userId, connectionId, size, hash: hash("sha256", buffer) };
         const written = store(entry, buffer);
         background.add(
           written.finally(() => transfer.leave()),
