@@ -4,10 +4,9 @@
 import type { Database } from "../engine/database.ts";
 import { listCacheKeysOf } from "../tables/vault/cache.ts";
 import { openCacheFiles } from "./cache-files.ts";
-import { createCacheHits, type CachedBytes } from "./cache-hits.ts";
+import { type CachedBytes, createCacheHits, createMemoryCache } from "./cache-hits.ts";
 import { createCacheIndex } from "./cache-index.ts";
-import { createMemoryCache } from "./memory-cache.ts";
-import type { CacheOutcome, CacheRequest } from "./cache-request.ts";
+import type { CacheOutcome, CacheRequest } from "./transfer.ts";
 import { createTransfers } from "./transfers.ts";
 
 /**

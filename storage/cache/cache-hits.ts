@@ -1,12 +1,10 @@
-import { hash } from "node:crypto";
+import { createHash, hash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
 import { Readable, type Writable } from "node:stream";
 import type { CacheEntry } from "../tables/vault/cache.ts";
-import { hashFile } from "./content-hash.ts";
 import type { Span } from "./fill.ts";
 import { toFingerprint, type CacheFiles } from "./cache-files.ts";
 import type { CacheIndex } from "./cache-index.ts";
-import type { MemoryCache } from "./memory-cache.ts";
 import { createBufferPool, pump } from "./pump.ts";
 
 /** Bytes that are ready to be sent. `release` is called exactly once, when they are no longer needed. */
@@ -191,4 +189,65 @@ export function toBufferBytes(buffer: Uint8Array): CachedBytes {
       }),
     release: () => undefined,
   };
+}
+
+/** Buffers by key, bounded in bytes; the least recently used go first. */
+export interface MemoryCache {
+  get(key: string): Uint8Array | undefined;
+  put(key: string, bytes: Uint8Array): void;
+  delete(key: string): void;
+  readonly bytes: number;
+}
+
+/** A memory cache of at most `maxBytes`; a buffer larger than that is not kept. */
+export function createMemoryCache(maxBytes: number): MemoryCache {
+  // A Map keeps the order of insertion: whatever is used is put at the end again.
+  const buffers = new Map<string, Uint8Array>();
+  let total = 0;
+
+  function remove(key: string): void {
+    const known = buffers.get(key);
+    if (known === undefined) return;
+    buffers.delete(key);
+    total -= known.byteLength;
+  }
+
+  return {
+    get(key) {
+      const known = buffers.get(key);
+      if (known === undefined) return undefined;
+      buffers.delete(key);
+      buffers.set(key, known);
+      return known;
+    },
+    put(key, bytes) {
+      remove(key);
+      if (bytes.byteLength > maxBytes) return;
+      buffers.set(key, bytes);
+      total += bytes.byteLength;
+      for (const oldest of buffers.keys()) {
+        if (total <= maxBytes) break;
+        remove(oldest);
+      }
+    },
+    delete: remove,
+    get bytes() {
+      return total;
+    },
+  };
+}
+
+/** Large enough that the calls cost little, small enough (2 ms) that other requests do not wait. */
+const CHUNK_BYTES = 1024 * 1024;
+
+/** Returns the SHA-256 of an open file, in hex. */
+export async function hashFile(handle: FileHandle): Promise<string> {
+  const hash = createHash("sha256");
+  const chunk = new Uint8Array(CHUNK_BYTES);
+  for (let position = 0; ;) {
+    const { bytesRead } = await handle.read(chunk, 0, chunk.byteLength, position);
+    if (bytesRead === 0) return hash.digest("hex");
+    position += bytesRead;
+    hash.update(chunk.subarray(0, bytesRead));
+  }
 }

@@ -2,9 +2,8 @@ import type { FileHandle } from "node:fs/promises";
 import type { Background } from "./background.ts";
 import type { CacheFiles } from "./cache-files.ts";
 import type { CacheIndex } from "./cache-index.ts";
-import type { CacheRequest } from "./cache-request.ts";
+import { type CacheRequest, type Started, type Transfer, fetchRest } from "./transfer.ts";
 import { startFill, type Fetched } from "./fill.ts";
-import { fetchRest, type Started, type Transfer } from "./transfer.ts";
 
 /** Transfers into files that all who share them read while they grow. */
 export interface FollowedTransfers {

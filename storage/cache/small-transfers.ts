@@ -2,12 +2,10 @@ import type { Readable } from "node:stream";
 import { hash } from "node:crypto";
 import type { Background } from "./background.ts";
 import type { CacheFiles } from "./cache-files.ts";
-import type { CacheHits } from "./cache-hits.ts";
+import type { CacheHits, MemoryCache } from "./cache-hits.ts";
 import type { CacheIndex, NewCacheEntry } from "./cache-index.ts";
-import type { CacheRequest } from "./cache-request.ts";
+import { type CacheRequest, type Started, type Transfer, fetchRest } from "./transfer.ts";
 import { mayGoOn, RESUMES_MAX, type Fetched } from "./fill.ts";
-import type { MemoryCache } from "./memory-cache.ts";
-import { fetchRest, type Started, type Transfer } from "./transfer.ts";
 
 /** Transfers of files that are answered from memory. */
 export interface SmallTransfers {

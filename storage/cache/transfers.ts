@@ -1,11 +1,17 @@
 import type { Readable } from "node:stream";
 import { createBackground } from "./background.ts";
 import { SMALL_BYTES, toBufferBytes } from "./cache-hits.ts";
-import { isFetched, type CacheOutcome, type CacheRequest } from "./cache-request.ts";
+import {
+  type CacheOutcome,
+  type CacheRequest,
+  type Started,
+  type Transfer,
+  isFetched,
+  isStarted,
+  passThrough,
+} from "./transfer.ts";
 import { createFollowedTransfers, type FollowedTransfersOptions } from "./followed-transfers.ts";
-import { passThrough } from "./pass-through.ts";
 import { createSmallTransfers, type SmallTransfersOptions } from "./small-transfers.ts";
-import { isStarted, type Started, type Transfer } from "./transfer.ts";
 
 /** Fetches under way, each shared by all who want the same. */
 export interface Transfers {

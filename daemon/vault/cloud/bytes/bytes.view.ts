@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import { PartFailed } from "../../../../storage/cache/pass-through.ts";
+import { PartFailed } from "../../../../storage/cache/transfer.ts";
 import type { ReadFailure } from "../../../../storage/cloud/outcomes.ts";
 import { AppError } from "../../../errors.ts";
 import type { BytesAnswer } from "../../../http/handle.ts";

@@ -18,7 +18,7 @@ import { buffer } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
 import { createByteCache, type ByteCache } from "../../../../storage/cache/byte-cache.ts";
 import type { Fetched } from "../../../../storage/cache/fill.ts";
-import type { CacheRequest, FetchFrom } from "../../../../storage/cache/cache-request.ts";
+import type { CacheRequest, FetchFrom } from "../../../../storage/cache/transfer.ts";
 import type { Database } from "../../../../storage/engine/database.ts";
 import { insertConnection } from "../../../../storage/tables/vault/connections.ts";
 import { insertVaultUser } from "../../../../storage/tables/vault/users.ts";
