@@ -4,11 +4,13 @@ import {
   type AnalysisSettings,
 } from "../../../../storage/tables/vault/analysis-settings.ts";
 import { markAnalysisPending } from "../../../../storage/tables/vault/item-analysis.ts";
+import type { ByteCache } from "../../../../storage/cache/byte-cache.ts";
+import type { Database } from "../../../../storage/engine/database.ts";
+import type { JobQueue } from "../../../jobs/queue.ts";
 import { AppError } from "../../../errors.ts";
 import type { VaultCaller } from "../../caller.ts";
 import type { ItemPlace } from "../items/item-place.ts";
 import type { CloudItems } from "../items/items.service.ts";
-import type { CloudDeps } from "../cloud.ts";
 
 /** What a user chooses for the byte cache and the analysis, and asking for an analysis. */
 export interface CloudAnalysis {
@@ -30,7 +32,15 @@ export interface CloudAnalysis {
 const ANALYZE_JOB = "cloud.analyze";
 const MAX_ANALYZE_BYTES = 50 * 1024 * 1024;
 
-export function createAnalysis(deps: CloudDeps, items: Pick<CloudItems, "get">): CloudAnalysis {
+export interface AnalysisDeps {
+  readonly db: Database;
+  readonly cache: Pick<ByteCache, "fit">;
+  readonly jobs: Pick<JobQueue, "enqueue">;
+  /** Byte cache of a user who has not set a limit. */
+  readonly defaultCacheBytes: number;
+}
+
+export function createAnalysis(deps: AnalysisDeps, items: Pick<CloudItems, "get">): CloudAnalysis {
   const { db } = deps;
 
   async function getSettings(caller: VaultCaller): Promise<AnalysisSettings> {

@@ -10,11 +10,12 @@ import {
   softDeleteItem,
   type CloudItem,
 } from "../../../../storage/tables/vault/items.ts";
+import type { ByteCache } from "../../../../storage/cache/byte-cache.ts";
+import type { Database } from "../../../../storage/engine/database.ts";
 import type { VaultCaller } from "../../caller.ts";
-import type { CloudDeps } from "../cloud.ts";
 import type { Adapters } from "../connections/adapters.ts";
 import { unlessDeleted } from "../connections/unless-deleted.ts";
-import { warnFolder } from "../items/folder-marks.ts";
+import { markFolderStale } from "../items/stale-folders.ts";
 import type { ItemPlace } from "../items/item-place.ts";
 import { toItemOwner, toSeenItem } from "../items/item-records.ts";
 import type { CloudItems } from "../items/items.service.ts";
@@ -65,8 +66,15 @@ interface FetchedItem {
   readonly names: VersionNames;
 }
 
+export interface BytesDeps {
+  readonly db: Database;
+  readonly cache: ByteCache;
+  /** Creates ids of rows. */
+  readonly newId: () => string;
+}
+
 export function createBytes(
-  deps: CloudDeps,
+  deps: BytesDeps,
   adapters: Adapters,
   items: Pick<CloudItems, "get">,
 ): CloudBytes {
@@ -195,7 +203,7 @@ export function createBytes(
         const now = await findLiveItem(tx, connection.id, item.providerItemId);
         if (now?.id === item.id && now.version === item.version && now.etag === item.etag)
           await softDeleteItem(tx, now);
-        await warnFolder(tx, connection, item.parentRef, "stale_listing");
+        await markFolderStale(tx, connection, item.parentRef, "stale_listing");
       }),
     );
   }

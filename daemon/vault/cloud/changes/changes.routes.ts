@@ -7,7 +7,8 @@ import {
 } from "../../../contract/vault/cloud/items.ts";
 import type { Route } from "../../../http/handle.ts";
 import { handle } from "../../handle.ts";
-import type { Cloud } from "../cloud.ts";
+import type { CloudChanges } from "./changes.service.ts";
+import type { CloudUploads } from "./uploads.service.ts";
 import {
   toCreateFolderReply,
   toDeleteReply,
@@ -18,7 +19,13 @@ import {
 import { readUpload } from "./upload-form.ts";
 
 /** Routes that change what a storage holds. */
-export const changeRoutes = ({ changes, uploads }: Pick<Cloud, "changes" | "uploads">): Route[] => [
+export const changeRoutes = ({
+  changes,
+  uploads,
+}: {
+  readonly changes: CloudChanges;
+  readonly uploads: CloudUploads;
+}): Route[] => [
   handle(createFolder, async ({ caller, params, body }) =>
     toCreateFolderReply(await changes.createFolder(caller, params.connection_id, body)),
   ),

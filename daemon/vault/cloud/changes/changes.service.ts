@@ -3,9 +3,13 @@ import {
   type DestinationFault,
   type Failure,
 } from "../../../../storage/cloud/outcomes.ts";
-import type { CloudProvider, Expected, ProviderItem } from "../../../../storage/cloud/provider.ts";
-import type { Queries } from "../../../../storage/engine/database.ts";
-import { insertAudit } from "../../../../storage/tables/vault/audit.ts";
+import type {
+  CloudProvider,
+  Expected,
+  ItemOutcome,
+  ProviderItem,
+} from "../../../../storage/cloud/provider.ts";
+import type { Database, Queries } from "../../../../storage/engine/database.ts";
 import type { Connection } from "../../../../storage/tables/vault/connections.ts";
 import { isWithin } from "../../../../storage/tables/vault/item-ancestors.ts";
 import {
@@ -14,13 +18,11 @@ import {
   type CloudItem,
 } from "../../../../storage/tables/vault/items.ts";
 import type { VaultCaller } from "../../caller.ts";
-import type { CloudDeps } from "../cloud.ts";
 import type { Adapters } from "../connections/adapters.ts";
 import { unlessDeleted } from "../connections/unless-deleted.ts";
-import { warnFolder } from "../items/folder-marks.ts";
 import type { ItemPlace } from "../items/item-place.ts";
 import { findParent, recordNewItem, relocateItem, toItemOwner } from "../items/item-records.ts";
-import { auditOf, type Recording, type RecordingFailed } from "./recording.ts";
+import type { ChangeRecorder, RecordingFailed } from "./change-recorder.ts";
 
 export type CreateFolderResult =
   | { readonly kind: "folder"; readonly item: ProviderItem; readonly parentRef: string | null }
@@ -45,23 +47,23 @@ export type DeleteResult =
   | RecordingFailed;
 
 /**
- * Changes of items. The provider acts first; what it did is recorded with its audit record in one transaction before the
- * answer. Of a failure nothing is recorded but that the folder must be listed again, where that is so.
+ * Changes items. The provider acts first; its change and the audit record are recorded in one transaction before the
+ * response. After a failure nothing is recorded but that the folder is stale, where the storage may have changed.
  */
 export interface CloudChanges {
-  /** A taken name is tried again with a counter, five times. */
+  /** Retries a taken name with a counter, five times. */
   createFolder(
     caller: VaultCaller,
     connectionId: string,
     input: { readonly parent_ref?: string | null | undefined; readonly name: string },
   ): Promise<CreateFolderResult>;
-  /** Without an etag the last one that the service saw is the precondition. */
+  /** Without an etag the last recorded one is the precondition. */
   rename(
     caller: VaultCaller,
     place: ItemPlace,
     input: { readonly new_name: string; readonly etag?: string | null | undefined },
   ): Promise<RenameResult>;
-  /** Another connection, the item itself and what is below it are refused before anything is looked up. */
+  /** Refuses another connection, the item itself and a folder below it before the connection is looked up. */
   move(
     caller: VaultCaller,
     place: ItemPlace,
@@ -77,175 +79,170 @@ export interface CloudChanges {
 /** How many counters are tried when a folder's name is taken (vault API, create folder). */
 const NAME_RETRIES = 5;
 
-export function createChanges(
-  deps: CloudDeps,
-  adapters: Adapters,
-  recording: Recording,
-): CloudChanges {
-  const { db, newId } = deps;
+export interface ChangesDeps {
+  readonly db: Database;
+  /** Creates ids of rows. */
+  readonly newId: () => string;
+}
 
-  /** Runs one change of a connection, in turn with its others. */
-  async function change<T>(
+export function createChanges(
+  { db, newId }: ChangesDeps,
+  adapters: Adapters,
+  recorder: Pick<ChangeRecorder, "make">,
+): CloudChanges {
+  /** Runs one change of a connection while holding the connection's lock. */
+  async function withConnection<T>(
     caller: VaultCaller,
     connectionId: string,
     work: (connection: Connection, can: CloudProvider["can"], signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     await adapters.own(caller.userId, connectionId);
-    return adapters.inTurn(connectionId, async () => {
-      // While others had their turn it may have been deleted, or have got other credentials.
+    return adapters.withLock(connectionId, async () => {
+      // While this one waited the connection may have been deleted, or have got other credentials.
       const connection = await adapters.own(caller.userId, connectionId);
       const { can } = await adapters.open(connection);
-      // A change is never given up because its client went away: half of it may have happened.
+      // A change is not aborted when its client goes away: half of it may have happened.
       const { signal } = new AbortController();
       return unlessDeleted(db, connection, () => work(connection, can, signal));
     });
   }
 
   return {
-    createFolder: (caller, connectionId, input) =>
-      change(caller, connectionId, async (connection, _can, signal) => {
-        const parent = input.parent_ref ?? "";
+    createFolder: (caller, connectionId, { parent_ref: parentRef, name: wanted }) =>
+      withConnection(caller, connectionId, async (connection, _can, signal) => {
+        const parent = parentRef ?? "";
         const folder = await findParent(db, connection.id, parent);
-        let outcome: Awaited<ReturnType<CloudProvider["createFolder"]>> = { kind: "conflict" };
-        for (let counter = 0; counter <= NAME_RETRIES && outcome.kind === "conflict"; counter++) {
-          const name = withCounter(input.name, counter);
-          outcome = await adapters.call(connection, (provider) =>
-            provider.createFolder({ parent, name, signal }),
-          );
-        }
-        if (outcome.kind !== "ok") {
-          await recording.noteFailure(connection, outcome, parent);
-          return outcome;
-        }
-        const { item } = outcome;
-        const recorded = await recording.record(connection, [parent], async (tx) => {
-          const row = await recordNewItem(tx, toItemOwner(connection, newId), item, folder);
-          if (row === undefined) return undefined;
-          await warnFolder(tx, connection, row.parentRef, "create_folder_mutated");
-          await insertAudit(tx, {
-            ...auditOf(caller, row.id),
-            eventType: "cloud.folder_created",
-            metadata: {
-              connection_id: connection.id,
-              provider_item_id: row.providerItemId,
-              name: item.name,
-              parent_ref: input.parent_ref ?? null,
-            },
-          });
-          return row;
+        const made = await recorder.make({
+          caller,
+          connection,
+          eventType: "cloud.folder_created",
+          staleReason: "create_folder_mutated",
+          parentRef: parent,
+          async call() {
+            let outcome: ItemOutcome = { kind: "conflict" };
+            for (
+              let counter = 0;
+              counter <= NAME_RETRIES && outcome.kind === "conflict";
+              counter++
+            ) {
+              const name = withCounter(wanted, counter);
+              outcome = await adapters.call(connection, (provider) =>
+                provider.createFolder({ parent, name, signal }),
+              );
+            }
+            return outcome;
+          },
+          listFolders: () => [parent],
+          async write(tx, { item }) {
+            const row = await recordNewItem(tx, toItemOwner(connection, newId), item, folder);
+            if (row === undefined) return undefined;
+            const { id: resourceId, providerItemId, parentRef: where } = row;
+            return {
+              value: providerItemId,
+              folders: [where],
+              resourceId,
+              metadata: {
+                provider_item_id: providerItemId,
+                name: item.name,
+                parent_ref: parentRef ?? null,
+              },
+            };
+          },
         });
-        if (recorded.kind !== "recorded") return recorded;
+        if (made.kind !== "recorded") return made;
         // The folder above it was deleted meanwhile, and this one with it.
-        if (recorded.value === undefined) return { kind: "stale" };
-        const made = { ...item, id: recorded.value.providerItemId };
-        return { kind: "folder", item: made, parentRef: input.parent_ref ?? null };
+        if (made.value === undefined) return { kind: "stale" };
+        const item = { ...made.done.item, id: made.value };
+        return { kind: "folder", item, parentRef: parentRef ?? null };
       }),
 
-    rename: (caller, place, input) =>
-      change(caller, place.connection_id, async (connection, can, signal) => {
-        const known = await findLiveItem(db, connection.id, place.item_id);
-        const outcome = await adapters.call(connection, (provider) =>
-          provider.rename({
-            id: place.item_id,
-            name: input.new_name,
-            expected: toExpected(known, input.etag),
-            signal,
-          }),
-        );
-        if (outcome.kind !== "ok") {
-          await recording.noteFailure(connection, outcome, parentOf(place.item_id, known, can.ids));
-          return outcome;
-        }
-        const { item } = outcome;
-        const recorded = await recording.record(connection, [item.parent], async (tx) => {
-          const row = await relocateItem(tx, toItemOwner(connection, newId), place.item_id, item);
-          await warnFolder(tx, connection, item.parent, "rename_mutated");
-          await insertAudit(tx, {
-            ...auditOf(caller, row.id),
-            eventType: "cloud.item_renamed",
-            metadata: {
-              connection_id: connection.id,
-              provider_item_id: item.id,
-              new_name: item.name,
-            },
-          });
+    rename: (caller, place, { new_name: name, etag }) =>
+      withConnection(caller, place.connection_id, async (connection, can, signal) => {
+        const id = place.item_id;
+        const known = await findLiveItem(db, connection.id, id);
+        const renamed = await recorder.make({
+          caller,
+          connection,
+          eventType: "cloud.item_renamed",
+          staleReason: "rename_mutated",
+          parentRef: parentOf(id, known, can.ids),
+          call: () =>
+            adapters.call(connection, (provider) =>
+              provider.rename({ id, name, expected: toExpected(known, etag), signal }),
+            ),
+          listFolders: ({ item }) => [item.parent],
+          async write(tx, { item }) {
+            const row = await relocateItem(tx, toItemOwner(connection, newId), id, item);
+            const metadata = { provider_item_id: item.id, new_name: item.name };
+            return { value: item, resourceId: row.id, metadata };
+          },
         });
-        return recorded.kind === "recorded" ? { kind: "renamed", item } : recorded;
+        return renamed.kind === "recorded" ? { kind: "renamed", item: renamed.done.item } : renamed;
       }),
 
     async move(caller, place, input) {
       const { destination_parent_ref: destination, destination_connection_id: other } = input;
       const fault = await findDestinationFault(db, caller, place, destination, other);
       if (fault !== undefined) return { kind: "invalid_destination", reason: fault };
-      return change(caller, place.connection_id, async (connection, can, signal) => {
-        const known = await findLiveItem(db, connection.id, place.item_id);
-        const source = parentOf(place.item_id, known, can.ids);
-        const outcome = await adapters.call(connection, (provider) =>
-          provider.move({
-            id: place.item_id,
-            parent: destination,
-            expected: toExpected(known, input.etag),
-            signal,
-          }),
-        );
-        if (outcome.kind !== "ok") {
-          await recording.noteFailure(connection, outcome, source);
-          return outcome;
-        }
-        const { item } = outcome;
-        const folders = source === undefined ? [item.parent] : [source, item.parent];
-        const recorded = await recording.record(connection, folders, async (tx) => {
-          const row = await relocateItem(tx, toItemOwner(connection, newId), place.item_id, item);
-          for (const folder of new Set(folders))
-            await warnFolder(tx, connection, folder, "move_mutated");
-          await insertAudit(tx, {
-            ...auditOf(caller, row.id),
-            eventType: "cloud.item_moved",
-            metadata: {
-              connection_id: connection.id,
-              provider_item_id: item.id,
-              old_parent_ref: source === "" ? null : (source ?? null),
-              new_parent_ref: destination === "" ? null : destination,
-            },
-          });
+      return withConnection(caller, place.connection_id, async (connection, can, signal) => {
+        const id = place.item_id;
+        const known = await findLiveItem(db, connection.id, id);
+        const source = parentOf(id, known, can.ids);
+        const expected = toExpected(known, input.etag);
+        const moved = await recorder.make({
+          caller,
+          connection,
+          eventType: "cloud.item_moved",
+          staleReason: "move_mutated",
+          parentRef: source,
+          call: () =>
+            adapters.call(connection, (provider) =>
+              provider.move({ id, parent: destination, expected, signal }),
+            ),
+          listFolders: ({ item }) => (source === undefined ? [item.parent] : [source, item.parent]),
+          async write(tx, { item }) {
+            const row = await relocateItem(tx, toItemOwner(connection, newId), id, item);
+            return {
+              value: item,
+              resourceId: row.id,
+              metadata: {
+                provider_item_id: item.id,
+                old_parent_ref: source === "" ? null : (source ?? null),
+                new_parent_ref: destination === "" ? null : destination,
+              },
+            };
+          },
         });
-        if (recorded.kind !== "recorded") return recorded;
-        return { kind: "moved", itemId: item.id, parentRef: destination };
+        if (moved.kind !== "recorded") return moved;
+        return { kind: "moved", itemId: moved.done.item.id, parentRef: destination };
       });
     },
 
     delete: (caller, place) =>
-      change(caller, place.connection_id, async (connection, can, signal) => {
-        const known = await findLiveItem(db, connection.id, place.item_id);
-        const parent = parentOf(place.item_id, known, can.ids);
-        const outcome = await adapters.call(connection, (provider) =>
-          provider.delete({ id: place.item_id, expected: toExpected(known, undefined), signal }),
-        );
-        if (outcome.kind !== "ok") {
-          await recording.noteFailure(connection, outcome, parent);
-          return outcome;
-        }
+      withConnection(caller, place.connection_id, async (connection, can, signal) => {
+        const id = place.item_id;
+        const known = await findLiveItem(db, connection.id, id);
+        const parent = parentOf(id, known, can.ids);
         const itemKind = known?.kind ?? "file";
-        const recorded = await recording.record(
+        const deleted = await recorder.make({
+          caller,
           connection,
-          parent === undefined ? [] : [parent],
-          async (tx) => {
+          eventType: "cloud.item_deleted",
+          staleReason: "delete_mutated",
+          parentRef: parent,
+          call: () =>
+            adapters.call(connection, (provider) =>
+              provider.delete({ id, expected: toExpected(known, undefined), signal }),
+            ),
+          listFolders: () => (parent === undefined ? [] : [parent]),
+          async write(tx, { how }) {
             if (known !== undefined) await softDeleteItem(tx, known);
-            if (parent !== undefined) await warnFolder(tx, connection, parent, "delete_mutated");
-            await insertAudit(tx, {
-              ...auditOf(caller, known?.id ?? connection.id),
-              eventType: "cloud.item_deleted",
-              metadata: {
-                connection_id: connection.id,
-                provider_item_id: place.item_id,
-                delete_kind: outcome.how,
-                item_kind: itemKind,
-              },
-            });
+            const metadata = { provider_item_id: id, delete_kind: how, item_kind: itemKind };
+            return { value: how, resourceId: known?.id ?? connection.id, metadata };
           },
-        );
-        if (recorded.kind !== "recorded") return recorded;
-        return { kind: "deleted", how: outcome.how, itemId: place.item_id, itemKind };
+        });
+        if (deleted.kind !== "recorded") return deleted;
+        return { kind: "deleted", how: deleted.done.how, itemId: id, itemKind };
       }),
   };
 }
@@ -275,7 +272,7 @@ function withCounter(name: string, counter: number): string {
   return stem + suffix;
 }
 
-/** What the caller believes the item to be. An empty etag counts as none. */
+/** The precondition of a change: the recorded item, with the caller's etag if there is one. An empty etag counts as none. */
 function toExpected(known: CloudItem | undefined, etag: string | null | undefined): Expected {
   return {
     etag: etag ? etag : known?.etag,

@@ -1,22 +1,20 @@
 import { join } from "node:path";
-import type { Readable } from "node:stream";
+import { Transform, type Readable } from "node:stream";
 import type { Failure } from "../../../../storage/cloud/outcomes.ts";
 import type { ProviderItem } from "../../../../storage/cloud/provider.ts";
 import { isDiskFull } from "../../../../storage/system-errors.ts";
 import { spool, type Spooled } from "../../../../storage/spool.ts";
-import { insertAudit } from "../../../../storage/tables/vault/audit.ts";
+import type { Database } from "../../../../storage/engine/database.ts";
 import type { Connection } from "../../../../storage/tables/vault/connections.ts";
 import { findItemByName, findLiveItem } from "../../../../storage/tables/vault/items.ts";
+import type { JobQueue } from "../../../jobs/queue.ts";
 import { AppError } from "../../../errors.ts";
 import type { VaultCaller } from "../../caller.ts";
-import type { CloudDeps } from "../cloud.ts";
 import type { Adapters } from "../connections/adapters.ts";
 import { unlessDeleted } from "../connections/unless-deleted.ts";
-import { warnFolder } from "../items/folder-marks.ts";
-import { findParent, recordNewItem, toItemOwner, type KnownParent } from "../items/item-records.ts";
-import { auditOf, type Recording, type RecordingFailed } from "./recording.ts";
-import { toRelistJob } from "./relisting.ts";
-import { passOn } from "./upload-stream.ts";
+import { findParent, recordNewItem, toItemOwner } from "../items/item-records.ts";
+import type { ChangeRecorder, RecordingFailed } from "./change-recorder.ts";
+import { toRelistJob } from "./relist-job.ts";
 
 /** A file on its way in. The stream is consumed or drained in any case. */
 export interface Upload {
@@ -47,13 +45,25 @@ export interface CloudUploads {
   upload(caller: VaultCaller, connectionId: string, upload: Upload): Promise<UploadResult>;
 }
 
-/** An upload whose daemon died before it was recorded is looked for after this time. */
-const LOOK_AFTER_MS = 15 * 60 * 1000;
+/** Bytes that are received while the provider is busy with earlier ones. */
+const READ_AHEAD_BYTES = 1024 * 1024;
+
+/** When the folder of an upload is listed again, in case the daemon dies between the provider's answer and the record. */
+const RELIST_AFTER_MS = 15 * 60 * 1000;
+
+export interface UploadsDeps {
+  readonly db: Database;
+  /** Creates ids of rows and names of temporary files. */
+  readonly newId: () => string;
+  readonly jobs: Pick<JobQueue, "enqueue">;
+  /** Where uploads are spooled whose provider must know the length first. */
+  readonly temporaryDirectory: string;
+}
 
 export function createUploads(
-  deps: CloudDeps,
+  deps: UploadsDeps,
   adapters: Adapters,
-  recording: Recording,
+  recorder: ChangeRecorder,
 ): CloudUploads {
   const { db } = deps;
 
@@ -66,7 +76,7 @@ export function createUploads(
         if (taken !== undefined) return { kind: "conflict", existingName: taken.name };
         return await unlessDeleted(db, connection, () => send(caller, connection, parent, upload));
       } finally {
-        // What the client still sends is read and thrown away, so that it gets to read its answer.
+        // The rest of the body is discarded, so that the client gets to read its response.
         upload.content.resume();
       }
     },
@@ -80,11 +90,10 @@ export function createUploads(
   ): Promise<UploadResult> {
     const { can } = await adapters.open(connection);
     const folder = await findParent(db, connection.id, parent);
-    // Written before the provider is called: if the daemon dies between its answer and the record, the folder is listed again.
     await db.transaction((tx) =>
       deps.jobs.enqueue(tx, {
         ...toRelistJob(connection.id, parent),
-        runAt: tx.now + LOOK_AFTER_MS,
+        runAt: tx.now + RELIST_AFTER_MS,
       }),
     );
     const { stream, bytes } = passOn(upload.content);
@@ -92,74 +101,100 @@ export function createUploads(
       can.uploadNeedsSize && upload.size === undefined
         ? await spoolUpload(stream, join(deps.temporaryDirectory, `upload-${deps.newId()}`))
         : undefined;
+    const sizeOf = (item: ProviderItem) => item.size ?? bytes();
     try {
-      const outcome = await adapters.call(connection, (provider) =>
-        provider.upload({
-          parent,
-          name: upload.name,
-          content: spooled?.stream ?? stream,
-          size: spooled?.size ?? upload.size,
-          contentType: upload.contentType,
-          signal: new AbortController().signal,
-        }),
-      );
-      if (outcome.kind === "ok")
-        return await record(caller, connection, folder, upload, outcome.item, bytes());
-      await recording.noteFailure(connection, outcome, parent);
-      return outcome;
+      const uploaded = await recorder.make({
+        caller,
+        connection,
+        eventType: "cloud.file_uploaded",
+        staleReason: "upload_mutated",
+        parentRef: parent,
+        call: () =>
+          adapters.call(connection, (provider) =>
+            provider.upload({
+              parent,
+              name: upload.name,
+              content: spooled?.stream ?? stream,
+              size: spooled?.size ?? upload.size,
+              contentType: upload.contentType,
+              signal: new AbortController().signal,
+            }),
+          ),
+        listFolders: ({ item }) => [item.parent],
+        async write(tx, { item }) {
+          const contentType = item.contentType ?? upload.contentType ?? "application/octet-stream";
+          const size = sizeOf(item);
+          const owner = toItemOwner(connection, deps.newId);
+          const row = await recordNewItem(tx, owner, { ...item, contentType, size }, folder);
+          if (row === undefined) return undefined;
+          return {
+            value: row,
+            folders: [row.parentRef],
+            resourceId: row.id,
+            metadata: {
+              provider_item_id: row.providerItemId,
+              filename: item.name,
+              size_bytes: size,
+              parent_ref: upload.parentRef ?? null,
+            },
+          };
+        },
+      });
+      if (uploaded.kind !== "recorded") return uploaded;
+      const { done, value: row } = uploaded;
+      if (row === undefined) return await withDeletedFolder(connection, done.item);
+      const item = { ...done.item, id: row.providerItemId, parent: row.parentRef };
+      const parentRef = upload.parentRef ?? null;
+      return { kind: "uploaded", item, parentRef, size: sizeOf(done.item) };
     } finally {
       stream.destroy();
       spooled?.stream.destroy();
     }
   }
 
-  async function record(
-    caller: VaultCaller,
-    connection: Connection,
-    folder: KnownParent,
-    upload: Upload,
-    item: ProviderItem,
-    sentBytes: number,
-  ): Promise<UploadResult> {
-    const size = item.size ?? sentBytes;
-    const contentType = item.contentType ?? upload.contentType ?? "application/octet-stream";
-    const recorded = await recording.record(connection, [item.parent], async (tx) => {
-      const owner = toItemOwner(connection, deps.newId);
-      const row = await recordNewItem(tx, owner, { ...item, contentType, size }, folder);
-      if (row === undefined) return undefined;
-      await warnFolder(tx, connection, row.parentRef, "upload_mutated");
-      await insertAudit(tx, {
-        ...auditOf(caller, row.id),
-        eventType: "cloud.file_uploaded",
-        metadata: {
-          connection_id: connection.id,
-          provider_item_id: row.providerItemId,
-          filename: item.name,
-          size_bytes: size,
-          parent_ref: upload.parentRef ?? null,
-        },
-      });
-      return row;
-    });
-    if (recorded.kind !== "recorded") return recorded;
-    const row = recorded.value;
-    if (row === undefined) return withItsFolder(connection, item);
-    const uploaded = { ...item, id: row.providerItemId, parent: row.parentRef };
-    return { kind: "uploaded", item: uploaded, parentRef: upload.parentRef ?? null, size };
-  }
-
   /**
-   * The folder was deleted while the bytes came, and the file with it: unless, where ids are paths, another folder had got
-   * its name by then, which is known once the changes before have been recorded.
+   * The folder was deleted during the upload, and the file with it, unless another folder has its name by now, where ids are
+   * paths. Which one it is shows once the changes before have been recorded.
    */
-  async function withItsFolder(connection: Connection, item: ProviderItem): Promise<Failure> {
-    const successor = await adapters.inTurn(connection.id, () =>
+  async function withDeletedFolder(connection: Connection, item: ProviderItem): Promise<Failure> {
+    const successor = await adapters.withLock(connection.id, () =>
       findLiveItem(db, connection.id, item.parent),
     );
     const failure: Failure = { kind: successor === undefined ? "stale" : "unknown_outcome" };
-    await recording.noteFailure(connection, failure, item.parent);
+    await recorder.noteFailure(connection, failure, item.parent);
     return failure;
   }
+}
+
+/**
+ * Returns the stream that a provider gets, and how many bytes went through it. When the provider gives up early, the rest of
+ * the body is discarded, so that the client gets to read its response. A body that is cut destroys the stream with an error.
+ */
+function passOn(content: Readable): { readonly stream: Readable; readonly bytes: () => number } {
+  let bytes = 0;
+  const stream = new Transform({
+    highWaterMark: READ_AHEAD_BYTES,
+    transform(chunk: Uint8Array, _encoding, done) {
+      bytes += chunk.byteLength;
+      done(null, chunk);
+    },
+  });
+  const abort = () => {
+    if (!content.readableEnded)
+      stream.destroy(content.errored ?? new Error("the upload was aborted"));
+  };
+  content.once("error", abort);
+  content.once("close", abort);
+  stream.once("close", () => {
+    content.unpipe(stream);
+    content.resume();
+  });
+  // A provider that refuses the upload early reads nothing: an error without a listener would end the process.
+  stream.on("error", () => undefined);
+  // It may have been aborted while the connection was looked up: then it emits no further event.
+  if (content.destroyed) abort();
+  else content.pipe(stream);
+  return { stream, bytes: () => bytes };
 }
 
 /** Writes the bytes to disk first. Refuses with `storage_full` when the server's own disk is full. */

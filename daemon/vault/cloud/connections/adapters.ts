@@ -7,6 +7,7 @@ import type {
   Credentials,
   Facts,
   LocalFolderAccess,
+  ProviderDeps,
 } from "../../../../storage/cloud/provider.ts";
 import { withRetries } from "../../../../storage/cloud/retrying.ts";
 import { withValidItems } from "../../../../storage/cloud/valid-items.ts";
@@ -18,9 +19,11 @@ import {
   renewCredentials,
   type Connection,
 } from "../../../../storage/tables/vault/connections.ts";
+import type { Database } from "../../../../storage/engine/database.ts";
+import type { Keyring } from "../../../../storage/keys/keyring.ts";
 import { listForeignFolderHandles } from "../../../../storage/tables/vault/local-folders.ts";
 import { AppError } from "../../../errors.ts";
-import type { CloudDeps } from "../cloud.ts";
+import type { Log } from "../../../utilities/logging.ts";
 import { findLocalRootsInside, hideAccountFolders } from "../local-folders/hide-account-folders.ts";
 import type { LocalFolders } from "../local-folders/local-folders.service.ts";
 import { logLevelOf, statusAfter } from "./connection-status.ts";
@@ -56,7 +59,7 @@ export interface Adapters {
   /** Closes what was opened with a connection's earlier credentials. */
   forget(connectionId: string): Promise<void>;
   /** Runs changes of one connection one after the other: outside the provider nothing else keeps them apart. */
-  inTurn<T>(connectionId: string, work: () => Promise<T>): Promise<T>;
+  withLock<T>(connectionId: string, work: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -66,8 +69,18 @@ interface Opened {
   isReady: boolean;
 }
 
+export interface AdaptersDeps {
+  readonly db: Database;
+  readonly keys: Pick<Keyring, "seal" | "openText">;
+  readonly providerTypes: readonly CloudProviderType[];
+  readonly providerDeps: ProviderDeps;
+  /** From 0 up to 1, for the jitter of retries. */
+  readonly random: () => number;
+  readonly log: Log;
+}
+
 export function createAdapters(
-  deps: CloudDeps,
+  deps: AdaptersDeps,
   localFolders: Pick<LocalFolders, "getAccess">,
 ): Adapters {
   const { db, keys, providerDeps } = deps;
@@ -214,7 +227,7 @@ export function createAdapters(
       if (known !== undefined) await closeQuietly(known.provider);
     },
 
-    inTurn: (connectionId, work) => locks.withLocks([connectionId], work),
+    withLock: (connectionId, work) => locks.withLocks([connectionId], work),
 
     async close() {
       const all = [...opened.values()];

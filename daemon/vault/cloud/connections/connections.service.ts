@@ -5,6 +5,7 @@ import {
   type CloudProviderType,
   type Credentials,
   type Facts,
+  type ProviderDeps,
 } from "../../../../storage/cloud/provider.ts";
 import {
   deleteConnection,
@@ -16,9 +17,11 @@ import {
   type Connection,
   type ConnectionChanges,
 } from "../../../../storage/tables/vault/connections.ts";
+import type { ByteCache } from "../../../../storage/cache/byte-cache.ts";
+import type { Database } from "../../../../storage/engine/database.ts";
+import type { Keyring } from "../../../../storage/keys/keyring.ts";
 import { AppError } from "../../../errors.ts";
 import type { VaultCaller } from "../../caller.ts";
-import type { CloudDeps } from "../cloud.ts";
 import { toFieldError } from "../field-error.ts";
 import type { Adapters } from "./adapters.ts";
 import { statusAfterCheck } from "./connection-status.ts";
@@ -111,8 +114,20 @@ export interface CloudConnections {
   test(caller: VaultCaller, id: string): Promise<Connection>;
 }
 
+export interface ConnectionsDeps {
+  readonly db: Database;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  /** Creates ids of rows. */
+  readonly newId: () => string;
+  readonly keys: Pick<Keyring, "seal">;
+  readonly providerTypes: readonly CloudProviderType[];
+  readonly providerDeps: Pick<ProviderDeps, "server">;
+  readonly cache: Pick<ByteCache, "keysOf" | "forget">;
+}
+
 export function createConnections(
-  deps: CloudDeps,
+  deps: ConnectionsDeps,
   adapters: Adapters,
   localFolders: Pick<LocalFolders, "getAccess">,
 ): CloudConnections {

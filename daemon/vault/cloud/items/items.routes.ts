@@ -1,11 +1,18 @@
 import { getItemDetail, listItems, openItem } from "../../../contract/vault/cloud/items.ts";
 import type { Route } from "../../../http/handle.ts";
 import { handle } from "../../handle.ts";
-import type { Cloud } from "../cloud.ts";
+import type { CloudItems } from "./items.service.ts";
+import type { CloudListings } from "./listings.service.ts";
 import { readCursor, toDetailView, toListingView, toOpenReply } from "./items.view.ts";
 
 /** Routes that look at items and folders. */
-export const itemRoutes = ({ items, listings }: Pick<Cloud, "items" | "listings">): Route[] => [
+export const itemRoutes = ({
+  items,
+  listings,
+}: {
+  readonly items: CloudItems;
+  readonly listings: CloudListings;
+}): Route[] => [
   handle(listItems, async ({ caller, params, query }) => {
     const { parent_ref: parentRef, cursor, limit, refresh, name } = query;
     const request = { parentRef, after: readCursor(cursor), limit, refresh, name };

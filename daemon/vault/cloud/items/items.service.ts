@@ -9,9 +9,9 @@ import {
   listAncestors,
   type CloudItem,
 } from "../../../../storage/tables/vault/items.ts";
+import type { Database } from "../../../../storage/engine/database.ts";
 import { AppError } from "../../../errors.ts";
 import type { VaultCaller } from "../../caller.ts";
-import type { CloudDeps } from "../cloud.ts";
 import type { Adapters } from "../connections/adapters.ts";
 import type { ItemPlace } from "./item-place.ts";
 
@@ -35,7 +35,10 @@ export interface CloudItems {
   detail(caller: VaultCaller, place: ItemPlace): Promise<ItemDetail>;
 }
 
-export function createItems({ db }: Pick<CloudDeps, "db">, adapters: Adapters): CloudItems {
+export function createItems(
+  { db }: { readonly db: Database },
+  adapters: Pick<Adapters, "own">,
+): CloudItems {
   async function get(caller: VaultCaller, place: ItemPlace) {
     const connection = await adapters.own(caller.userId, place.connection_id);
     const item = await findLiveItem(db, connection.id, place.item_id);

@@ -13,11 +13,11 @@ import {
   type CloudItem,
   type ItemCursor,
 } from "../../../../storage/tables/vault/items.ts";
+import type { Database } from "../../../../storage/engine/database.ts";
 import { AppError } from "../../../errors.ts";
 import type { VaultCaller } from "../../caller.ts";
 import type { Adapters } from "../connections/adapters.ts";
-import type { CloudDeps } from "../cloud.ts";
-import { warnFolder } from "./folder-marks.ts";
+import { markFolderStale } from "./stale-folders.ts";
 import { findParent, toItemOwner, toSeenItem } from "./item-records.ts";
 import { unlessDeleted } from "../connections/unless-deleted.ts";
 
@@ -48,7 +48,7 @@ export interface CloudListings {
   /** Lists a folder again now, for its connection's owner. False when the provider could not be asked. */
   relist(connection: Connection, parentRef: string): Promise<boolean>;
   /** Has a folder listed again by the next look at it: for what the database did not take down. */
-  distrust(connection: Connection, parentRef: string): void;
+  markStale(connection: Connection, parentRef: string): void;
 }
 
 /** A listing that changes of ours have overtaken is made again so often. */
@@ -61,10 +61,20 @@ type ListingResult =
   | { readonly kind: "gone" }
   | { readonly kind: "failed" };
 
-export function createListings(deps: CloudDeps, adapters: Adapters): CloudListings {
+export interface ListingsDeps {
+  readonly db: Database;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  /** Creates ids of rows. */
+  readonly newId: () => string;
+  /** Age in milliseconds from which on a listing is fetched again. */
+  readonly listingMaxAgeMs: number;
+}
+
+export function createListings(deps: ListingsDeps, adapters: Adapters): CloudListings {
   const { db, clock } = deps;
   const underWay = new Map<string, Promise<ListingResult>>();
-  const distrusted = new Set<string>();
+  const stale = new Set<string>();
   const keyOf = (connectionId: string, parentRef: string) => `${connectionId}/${parentRef}`;
 
   /** Many may open one folder at once: the provider is asked once for all of them. */
@@ -99,7 +109,7 @@ export function createListings(deps: CloudDeps, adapters: Adapters): CloudListin
         await markListed(tx, { ...owner, parentRef });
         return true;
       });
-      if (isCurrent) distrusted.delete(keyOf(connection.id, parentRef));
+      if (isCurrent) stale.delete(keyOf(connection.id, parentRef));
       if (isCurrent || attempt === ATTEMPTS_MAX) return { kind: "ok" };
     }
   }
@@ -118,7 +128,7 @@ export function createListings(deps: CloudDeps, adapters: Adapters): CloudListin
       await markFolder(tx, { connectionId, userId, parentRef }, "failed", code, text);
       // The folder itself is gone or has changed: the one above it shows something that is no more.
       if (failure.kind === "stale" && folder !== undefined)
-        await warnFolder(tx, connection, folder.parentRef, "stale_listing");
+        await markFolderStale(tx, connection, folder.parentRef, "stale_listing");
     });
     return { kind: failure.kind === "stale" ? "gone" : "failed" };
   }
@@ -135,7 +145,7 @@ export function createListings(deps: CloudDeps, adapters: Adapters): CloudListin
       const { parentRef, after, limit, refresh, name } = request;
       const connection = await adapters.own(caller.userId, connectionId);
       let state = await getFolderState(db, connection.id, parentRef);
-      const isWanted = refresh || isDue(state) || distrusted.has(keyOf(connection.id, parentRef));
+      const isWanted = refresh || isDue(state) || stale.has(keyOf(connection.id, parentRef));
       if (after === undefined && isWanted) {
         await adapters.open(connection);
         const result = await unlessDeleted(db, connection, () => listOnce(connection, parentRef));
@@ -161,7 +171,7 @@ export function createListings(deps: CloudDeps, adapters: Adapters): CloudListin
       return (await listOnce(connection, parentRef)).kind !== "failed";
     },
 
-    distrust: ({ id }, parentRef) => distrusted.add(keyOf(id, parentRef)),
+    markStale: ({ id }, parentRef) => stale.add(keyOf(id, parentRef)),
   };
 }
 

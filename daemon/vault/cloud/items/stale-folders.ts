@@ -2,8 +2,8 @@ import type { Transaction } from "../../../../storage/engine/database.ts";
 import type { Connection } from "../../../../storage/tables/vault/connections.ts";
 import { markFolder } from "../../../../storage/tables/vault/folders.ts";
 
-/** Why a folder must be listed again (vault API, States). */
-export type FolderMark =
+/** Why the listing of a folder is stale (vault API, States). */
+export type StaleReason =
   | "create_folder_mutated"
   | "rename_mutated"
   | "move_mutated"
@@ -11,23 +11,18 @@ export type FolderMark =
   | "upload_mutated"
   | "stale_listing";
 
-/** Notes in the transaction of a change that its folder must be listed again. */
-export async function warnFolder(
+/** Marks the listing of a folder stale: the next browse lists it again. */
+export async function markFolderStale(
   tx: Transaction,
   { id: connectionId, userId }: Connection,
   parentRef: string,
-  mark: FolderMark,
+  reason: StaleReason,
 ): Promise<void> {
-  await markFolder(
-    tx,
-    { connectionId, userId, parentRef },
-    "warning",
-    mark,
-    `${causes[mark]}; re-listing is required.`,
-  );
+  const text = `${causes[reason]}; re-listing is required.`;
+  await markFolder(tx, { connectionId, userId, parentRef }, "warning", reason, text);
 }
 
-const causes: Readonly<Record<FolderMark, string>> = {
+const causes: Readonly<Record<StaleReason, string>> = {
   create_folder_mutated: "A folder was created here",
   rename_mutated: "An item was renamed here",
   move_mutated: "An item was moved here or from here",

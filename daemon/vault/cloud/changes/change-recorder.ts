@@ -1,0 +1,132 @@
+import type { Failure } from "../../../../storage/cloud/outcomes.ts";
+import type { Database, Transaction } from "../../../../storage/engine/database.ts";
+import { insertAudit } from "../../../../storage/tables/vault/audit.ts";
+import type { Connection } from "../../../../storage/tables/vault/connections.ts";
+import type { JobQueue } from "../../../jobs/queue.ts";
+import type { Log } from "../../../utilities/logging.ts";
+import type { VaultCaller } from "../../caller.ts";
+import type { CloudListings } from "../items/listings.service.ts";
+import { markFolderStale, type StaleReason } from "../items/stale-folders.ts";
+import { toRelistJob } from "./relist-job.ts";
+
+/** The provider made a change that could not be recorded. */
+export type RecordingFailed = { readonly kind: "recording_failed" };
+
+/** One change of a storage: the call that makes it, and what is written when the provider has made it. */
+export interface Change<Done, Value> {
+  readonly caller: VaultCaller;
+  readonly connection: Connection;
+  readonly eventType: string;
+  readonly staleReason: StaleReason;
+  /** The folder of the item; undefined when it is not known. Marked stale after a failure that may have changed it. */
+  readonly parentRef: string | undefined;
+  call(): Promise<Done | Failure>;
+  /** The folders that the change touches. */
+  listFolders(done: Done): readonly string[];
+  /** Writes the rows of the items. Undefined: the item has gone since, so that nothing is written. */
+  write(tx: Transaction, done: Done): Promise<WrittenChange<Value> | undefined>;
+}
+
+export interface WrittenChange<Value> {
+  readonly value: Value;
+  /** The folders to mark stale; those of `listFolders` when absent. */
+  readonly folders?: readonly string[];
+  /** Of the audit record. */
+  readonly resourceId: string;
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+export type RecordedChange<Done, Value> =
+  /** `value` is undefined when `write` wrote nothing. */
+  | { readonly kind: "recorded"; readonly done: Done; readonly value: Value | undefined }
+  | Failure
+  | RecordingFailed;
+
+/** Makes changes of storages and keeps the records true to what the provider did, or may have done. */
+export interface ChangeRecorder {
+  /**
+   * Makes a change, then writes its rows, marks its folders stale and adds its audit record in one transaction. If that
+   * fails, enqueues a re-listing of the folders; if that fails too, marks them stale in memory. After a failure of the
+   * provider nothing is written but that the folder is stale, where the storage may have changed.
+   */
+  make<Done extends { readonly kind: "ok" }, Value>(
+    change: Change<Done, Value>,
+  ): Promise<RecordedChange<Done, Value>>;
+  /** Marks a folder stale after a failure that shows that the storage has, or may have, changed. */
+  noteFailure(
+    connection: Connection,
+    failure: Failure,
+    parentRef: string | undefined,
+  ): Promise<void>;
+}
+
+export interface ChangeRecorderDeps {
+  readonly db: Database;
+  readonly jobs: Pick<JobQueue, "enqueue">;
+  readonly log: Log;
+}
+
+export function createChangeRecorder(
+  { db, jobs, log }: ChangeRecorderDeps,
+  listings: Pick<CloudListings, "markStale">,
+): ChangeRecorder {
+  async function relistLater(connection: Connection, folders: readonly string[]): Promise<void> {
+    try {
+      await db.transaction(async (tx) => {
+        for (const parentRef of new Set(folders)) {
+          await markFolderStale(tx, connection, parentRef, "stale_listing");
+          await jobs.enqueue(tx, toRelistJob(connection.id, parentRef));
+        }
+      });
+    } catch (error) {
+      log.error({ err: error, connection_id: connection.id }, "failed to mark a folder stale");
+      for (const parentRef of folders) listings.markStale(connection, parentRef);
+    }
+  }
+
+  async function noteFailure(
+    connection: Connection,
+    failure: Failure,
+    parentRef: string | undefined,
+  ): Promise<void> {
+    if (failure.kind !== "stale" && failure.kind !== "unknown_outcome") return;
+    if (parentRef === undefined) return;
+    await db.transaction((tx) => markFolderStale(tx, connection, parentRef, "stale_listing"));
+  }
+
+  return {
+    noteFailure,
+
+    async make(change) {
+      const { caller, connection, eventType, staleReason } = change;
+      const outcome = await change.call();
+      if (outcome.kind !== "ok") {
+        await noteFailure(connection, outcome, change.parentRef);
+        return outcome;
+      }
+      const touched = change.listFolders(outcome);
+      try {
+        const value = await db.transaction(async (tx) => {
+          const written = await change.write(tx, outcome);
+          if (written === undefined) return undefined;
+          for (const folder of new Set(written.folders ?? touched))
+            await markFolderStale(tx, connection, folder, staleReason);
+          await insertAudit(tx, {
+            eventType,
+            userId: caller.userId,
+            actorId: caller.userId,
+            resourceId: written.resourceId,
+            ipAddress: caller.address,
+            metadata: { connection_id: connection.id, ...written.metadata },
+          });
+          return written.value;
+        });
+        return { kind: "recorded", done: outcome, value };
+      } catch (error) {
+        log.error({ err: error, connection_id: connection.id }, "failed to record a change");
+        await relistLater(connection, touched);
+        return { kind: "recording_failed" };
+      }
+    },
+  };
+}
