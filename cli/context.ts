@@ -20,13 +20,13 @@ export interface CliContext {
   readonly flags: CommonFlags;
   readonly io: Io;
   readonly output: Output;
-  /** Where the daemon and croft's folders are, and what the environment says. @throws CliError `invalid_config` */
+  /** Resolves the daemon's address, croft's folders and the environment. @throws CliError `invalid_config` */
   config(): Promise<ClientConfig>;
   readonly profiles: Profiles;
   readonly credentials: Credentials;
   readonly client: Client;
   readonly prompts: Prompts;
-  /** How transfers tell how far they are; loaded when one begins. */
+  /** Progress reporting of transfers, loaded when one begins. */
   progress(): Promise<Progress>;
   /** Aborted by Ctrl-C and SIGTERM. */
   readonly signal: AbortSignal;

@@ -68,19 +68,19 @@ export function toErrorLine(error: CliError): string {
   });
 }
 
-/** The failure that `error` amounts to; what nobody foresaw is `unexpected` and keeps its cause. */
+/** The failure that `error` amounts to; anything unknown is `unexpected` and keeps its cause. */
 export function toCliError(error: unknown): CliError {
   if (error instanceof CliError) return error;
   const systemCode = (error as NodeJS.ErrnoException | undefined)?.code;
   const message = error instanceof Error ? error.message : String(error);
   if (systemCode === "EPIPE")
-    return new CliError("closed_pipe", "the reader of the output went away");
+    return new CliError("closed_pipe", "the reader of the output closed the pipe");
   if (systemCode === "ENOSPC" || systemCode === "EDQUOT")
-    return new CliError("storage_full", `no room left on the disk (${message})`, { cause: error });
+    return new CliError("storage_full", `no space left on the disk (${message})`, { cause: error });
   if (systemCode !== undefined && /^(?:UND_ERR_|ECONN|ETIMEDOUT)/.test(systemCode))
     return new CliError(
       "daemon_unreachable",
-      `the connection to the daemon broke off (${message})`,
+      `the connection to the daemon was lost (${message})`,
       {
         cause: error,
       },

@@ -16,10 +16,10 @@ export const exitCodes = {
   13: "the cloud connection must be reconnected",
   14: "partly done (batches)",
   15: "unsupported",
-  16: "a challenge needs an answer and nobody can be asked",
+  16: "a challenge needs an answer and prompting is not possible",
   17: "storage: disk full, permission, quota",
   130: "interrupted",
-  141: "the reader of the output went away",
+  141: "the reader of the output closed the pipe",
   143: "terminated",
 } as const;
 
@@ -37,14 +37,14 @@ const code = (exit: ExitCode, meaning: string): ErrorCodeFacts => ({ exit, meani
  * changes its meaning.
  */
 export const errorCodes = {
-  unexpected: code(1, "a bug of croft, or something nobody foresaw"),
+  unexpected: code(1, "an unexpected error, most likely a bug in croft"),
   server_error: code(1, "the daemon answered 5xx without saying what kind of failure it is"),
-  unexpected_answer: code(1, "what answered does not speak croft's API"),
+  unexpected_answer: code(1, "the server does not speak croft's API"),
   checks_failed: code(1, "`croft doctor --check` found something broken"),
 
   usage: code(2, "an unknown or incomplete flag or argument, or two that exclude each other"),
   unknown_command: code(2, "there is no such command"),
-  missing_input: code(2, "something must be given, and nobody can be asked"),
+  missing_input: code(2, "a required value is missing and prompting is not possible"),
   unknown_field: code(2, "the output has no such field"),
   invalid_config: code(2, "a setting, profile or config file cannot be used"),
 
@@ -56,7 +56,7 @@ export const errorCodes = {
   credential_store_unavailable: code(4, "the keyring cannot be used"),
 
   forbidden: code(5, "signed in, but not allowed"),
-  not_found: code(6, "there is no such thing, or not for this account"),
+  not_found: code(6, "not found, or not visible to this account"),
 
   conflict: code(7, "the change contradicts what is there"),
   stale: code(7, "the item has changed since it was seen"),
@@ -80,7 +80,7 @@ export const errorCodes = {
   unsupported: code(15, "the server or the provider cannot do this"),
   challenge_required: code(16, "a code or a new password is needed"),
 
-  storage_full: code(17, "no room left on a disk"),
+  storage_full: code(17, "no space left on a disk"),
   quota_exceeded: code(17, "the account's storage is used up"),
   storage_unusable: code(
     17,
@@ -89,7 +89,7 @@ export const errorCodes = {
   file_error: code(17, "a local file or folder cannot be read or written"),
 
   interrupted: code(130, "stopped by Ctrl-C"),
-  closed_pipe: code(141, "the reader of the output went away"),
+  closed_pipe: code(141, "the reader of the output closed the pipe"),
   terminated: code(143, "stopped by SIGTERM"),
 } as const satisfies Record<string, ErrorCodeFacts>;
 

@@ -80,17 +80,17 @@ export function addCommonFlags(command: Command, groups: FlagGroups): void {
       .option("--meta", "print {items, page, limit, total, has_more} around the list");
   }
   if (groups.write || groups.destructive || groups.bytes) command.optionsGroup("Safety flags:");
-  if (groups.write) command.option("--dry-run", "print what would be sent or written, and stop");
+  if (groups.write) command.option("--dry-run", "print the request or change without making it");
   if (groups.destructive) {
     command
-      .option("--yes", "do not ask before destroying")
-      .option("--confirm <name>", "answer the question for the name of what is destroyed");
+      .option("--yes", "do not ask for confirmation")
+      .option("--confirm <name>", "confirm with the name of the object");
   }
   if (groups.bytes && !own.includes("force")) command.option("--force", "send bytes to a terminal");
   command.optionsGroup("Output flags:");
   command
     .option("--json <fields>", "print JSON; --json=a,b prints only these fields")
-    .option("--jq <expression>", "print what a jq expression makes of the JSON")
+    .option("--jq <expression>", "filter the JSON with a jq expression")
     .option("--ndjson", "print one JSON document a line")
     .option("--format <format>", "json, csv, tsv or yaml", toFormat)
     .option("--template <text>", "print text with {{.field}} filled in for each item")
@@ -99,9 +99,9 @@ export function addCommonFlags(command: Command, groups: FlagGroups): void {
     .option("--no-color", "no colours");
   command.optionsGroup("Common flags:");
   command
-    .option("--no-input", "never ask; name the missing flag instead")
+    .option("--no-input", "never prompt; fail and name the missing flag")
     .option("--profile <name>", "the profile to use")
-    .option("--url <url>", "the daemon to talk to")
+    .option("--url <url>", "URL of the daemon")
     .option("--home <folder>", "one folder for configuration, data, state and cache")
     .option("--config <file>", "the config file")
     .option("--credential-store <store>", "where login keeps credentials: auto, keyring or file")
@@ -144,7 +144,7 @@ export function readCommonFlags(command: Pick<Command, "getOptionValue">): Commo
 /** The flags before anything was parsed. */
 export const noFlags: CommonFlags = readCommonFlags({ getOptionValue: () => undefined });
 
-/** Whether the output is for a machine, so that nothing is asked and failures are JSON. */
+/** Whether the output is for a machine: no prompts, and errors as JSON. */
 export function isMachineOutput(flags: CommonFlags): boolean {
   return (
     flags.json !== undefined ||
@@ -164,7 +164,7 @@ export function asksForMachineOutput(argv: readonly string[]): boolean {
   );
 }
 
-/** What `--json` without fields stands for once its value is made explicit; see `tree/parse-line.ts`. */
+/** The explicit value of `--json` without fields; see `tree/parse-line.ts`. */
 export const allFields = "*";
 
 function toJsonFields(given: string | undefined): true | readonly string[] | undefined {

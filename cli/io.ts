@@ -40,7 +40,7 @@ export interface Io {
   readInput(limit?: number): Promise<string>;
 }
 
-/** What of the flags decides how the streams are used. */
+/** The flags that the streams depend on. */
 interface IoFlags {
   readonly quiet: boolean;
   readonly color: boolean;
@@ -110,7 +110,7 @@ export function createIo(system: System, flags: () => IoFlags): Io {
         const bytes = Buffer.from(chunk as Uint8Array | string);
         length += bytes.byteLength;
         if (length > limit)
-          throw new CliError("too_large", `standard input holds more than ${limit} bytes`);
+          throw new CliError("too_large", `standard input is larger than ${limit} bytes`);
         chunks.push(bytes);
       }
       return Buffer.concat(chunks)
@@ -120,7 +120,7 @@ export function createIo(system: System, flags: () => IoFlags): Io {
   };
 }
 
-/** Whether an environment variable is set to something. */
+/** Whether an environment variable has a non-empty value. */
 export function isSet(value: string | undefined): value is string {
   return value !== undefined && value !== "";
 }
@@ -130,7 +130,9 @@ function writeTo(stream: Writable, chunk: string | Uint8Array): Promise<void> {
     stream.write(chunk, (error) => {
       if (error === null || error === undefined) resolve();
       else if ((error as NodeJS.ErrnoException).code === "EPIPE" || stream.destroyed)
-        reject(new CliError("closed_pipe", "the reader of the output went away", { cause: error }));
+        reject(
+          new CliError("closed_pipe", "the reader of the output closed the pipe", { cause: error }),
+        );
       else reject(error);
     });
   });

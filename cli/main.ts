@@ -1,7 +1,6 @@
-// cli: the command line process. May import daemon/contract; `serve` and `init` import daemon/main.ts when they run.
-// The road of a line: main.ts (run) -> program.ts (finds, loads and parses the command) -> commands/** (does it with
-// context.ts) -> client/** (requests) and output/** (prints). Folders: profile (config, profiles, credentials), ui (Ink).
-// Start here, then program.ts, which holds the recipe for a new command.
+// cli: the command line process. A line runs through main.ts (run), program.ts (finds, loads and parses the command),
+// commands/ (does the work with the values of context.ts), client/ (requests) and output/ (prints). profile/ holds
+// configuration and credentials, ui/ the full-screen views, support/ what several commands share, tree/ the command tree.
 import { exitCodeOf, toCliError, toErrorLine } from "./errors.ts";
 import type { StopSignal, System } from "./system.ts";
 import { version } from "./version.ts";

@@ -26,7 +26,7 @@ import { findCommand } from "./tree/find-command.ts";
 import { markPlainJson } from "./tree/parse-line.ts";
 import { version } from "./version.ts";
 
-/** How a run ended. */
+/** The result of a run. */
 interface ProgramEnd {
   readonly exitCode: number;
   /** A native call may not come back, or a pipe not end: the process must be ended by force. */
@@ -48,7 +48,7 @@ export async function runProgram(argv: readonly string[], system: System): Promi
   } catch (error) {
     const isMachine = flags === undefined ? asksForMachineOutput(argv) : isMachineOutput(flags);
     const exitCode = await reportFailure(error, cli, isMachine);
-    // Told to stop, it does not wait for whoever writes its input or has stopped to read its output.
+    // After a stop signal, a stalled reader or writer must not keep the process alive.
     return { exitCode, isStuck: cli.isStuck || cli.signal.aborted };
   } finally {
     stopping.forget();
@@ -77,7 +77,7 @@ async function runLine(
   }
 }
 
-/** What is not there is looked for in the list beside the command, unless the failure itself says what to do. */
+/** Adds a hint with the noun's `list` command to a `not_found` error that has no hint. */
 async function withListHint(error: unknown, path: readonly Noun[], verb: Verb): Promise<unknown> {
   if (!(error instanceof CliError) || error.code !== "not_found" || verb.name === "list")
     return error;
@@ -89,7 +89,7 @@ async function withListHint(error: unknown, path: readonly Noun[], verb: Verb): 
   return new CliError(error.code, error.message, { ...error.details, hint });
 }
 
-/** A line that names a group: help when asked for it, else the command is missing. */
+/** Handles a line that stops at a group: prints its help, or fails because the command is missing. */
 async function runGroup(
   path: readonly Noun[],
   rest: readonly string[],
@@ -135,7 +135,7 @@ async function parse(leaf: Command, words: readonly string[], cli: CliRun): Prom
   }
 }
 
-/** What commander calls arguments and flags that must be there and are not. */
+/** commander's codes for missing arguments and flags. */
 const missing: ReadonlySet<string> = new Set([
   "commander.missingArgument",
   "commander.missingMandatoryOptionValue",

@@ -12,9 +12,9 @@ interface Choice {
   readonly disabled?: string;
 }
 
-/** Questions to the person, on standard error. Each refuses with `missing_input` when nobody can be asked. */
+/** Prompts on standard error. Each throws `missing_input` when prompting is not possible. */
 export interface Prompts {
-  /** Whether somebody can be asked: terminals on both ends, no machine output, no `--no-input`. */
+  /** Whether prompting is possible: terminals on both ends, no machine output, no `--no-input`. */
   canAsk(): Promise<boolean>;
   /** A line of text. `flag` is what the refusal names. With `byDefault` an empty line is that. */
   text(question: string, flag: string, byDefault?: string): Promise<string>;
@@ -34,10 +34,10 @@ export interface Prompts {
   confirm(question: string, name?: string): Promise<void>;
 }
 
-/** What prompts need of a run. */
-type Needs = Pick<CliContext, "io" | "flags" | "config" | "system" | "signal" | "output">;
+/** Collaborators of the prompts. */
+type Dependencies = Pick<CliContext, "io" | "flags" | "config" | "system" | "signal" | "output">;
 
-export function createPrompts(cli: Needs): Prompts {
+export function createPrompts(cli: Dependencies): Prompts {
   const { io, flags } = cli;
   const prompts: Prompts = {
     async canAsk() {
@@ -93,21 +93,25 @@ export function createPrompts(cli: Needs): Prompts {
     }
     await assertCanAsk(question, `--confirm ${name}`);
     const typed = await prompts.text(
-      `${question} Type ${JSON.stringify(name)} to go on:`,
+      `${question} Type ${JSON.stringify(name)} to continue:`,
       "--confirm",
     );
     if (typed !== name)
-      throw new CliError("cancelled", "the name does not match; nothing was done");
+      throw new CliError("cancelled", "the name does not match; nothing was changed");
   }
 
   async function assertCanAsk(question: string, flag: string): Promise<void> {
     if (await prompts.canAsk()) return;
-    throw new CliError("missing_input", `${question.replace(/[?:]$/, "")}: nobody can be asked`, {
-      hint: `give ${flag}`,
-    });
+    throw new CliError(
+      "missing_input",
+      `${question.replace(/[?:]$/, "")}: prompting is not possible`,
+      {
+        hint: `give ${flag}`,
+      },
+    );
   }
 
-  /** Prompts are talk, so they go to standard error: standard output may be a file. */
+  /** Prompts go to standard error, because standard output may be a file. */
   function streams() {
     return { input: cli.system.stdin, output: cli.system.stderr, signal: cli.signal };
   }

@@ -4,7 +4,7 @@ import { createOutput } from "./output/output.ts";
 import { toJson } from "./output/sanitize.ts";
 import type { StopSignal, System } from "./system.ts";
 
-/** How a run learns that it shall stop. */
+/** The stop signals of a run. */
 export interface Stopping {
   /** Aborted by the first stop signal; its reason is the `CliError`. */
   readonly signal: AbortSignal;
@@ -21,7 +21,7 @@ export interface Stopping {
   forget(): void;
 }
 
-/** How long a command may clean up after a stop signal: remove a half file, give back a lock. */
+/** Time for cleaning up after a stop signal: removing a partial file, releasing a lock. */
 const cleanUpMs = 3_000;
 
 /** Listens for stop signals. The second one ends the process at once. */
@@ -29,11 +29,11 @@ export function listenForStops(system: System): Stopping {
   const controller = new AbortController();
   const finished = new AbortController();
   let isHeld = false;
-  let giveUp: (error: CliError) => void = () => undefined;
+  let rejectStopped: (error: CliError) => void = () => undefined;
   const stopped = new Promise<never>((_, reject) => {
-    giveUp = reject;
+    rejectStopped = reject;
   });
-  // Nobody waits for it any more once the command has ended.
+  // It may reject after the command has ended.
   stopped.catch(() => undefined);
   const onSignal = (signal: StopSignal) => {
     const error = toStopError(signal);
@@ -44,7 +44,7 @@ export function listenForStops(system: System): Stopping {
     controller.abort(error);
     if (isHeld) return;
     system.sleep(cleanUpMs, finished.signal).then(
-      () => giveUp(error),
+      () => rejectStopped(error),
       () => undefined,
     );
   };

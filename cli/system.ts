@@ -17,7 +17,7 @@ export type OutputStream = Writable & {
 
 export type StopSignal = "SIGINT" | "SIGTERM";
 
-/** What the keyring library offers. */
+/** The functions of the keyring library. */
 export interface KeyringLibrary {
   getPassword(service: string, account: string): Promise<string | null>;
   setPassword(service: string, account: string, password: string): Promise<void>;
@@ -31,7 +31,7 @@ export interface System {
   readonly homeDirectory: string;
   readonly platform: NodeJS.Platform;
   readonly pid: number;
-  /** Who owns the process; undefined where there are no such numbers. */
+  /** The user id of the process; undefined on systems without numeric ids. */
   readonly userId: number | undefined;
   /** `v26.10.0`. */
   readonly nodeVersion: string;
@@ -48,14 +48,14 @@ export interface System {
   readonly keyring: () => Promise<KeyringLibrary>;
   /** Epoch milliseconds. */
   readonly clock: () => number;
-  /** That many random bytes. */
+  /** Returns `length` random bytes. */
   readonly random: (length: number) => Uint8Array;
   /** Waits; rejects with the signal's reason when it is aborted. */
   readonly sleep: (milliseconds: number, signal?: AbortSignal) => Promise<void>;
   readonly isProcessAlive: (pid: number) => boolean;
-  /** What tells a process from a later one that was given the same id; undefined where the system does not say. */
+  /** Distinguishes a process from a later one with the same id; undefined on systems without start times. */
   readonly processMark: (pid: number) => string | undefined;
-  /** Asks a process to stop; false when there is none. */
+  /** Asks a process to stop; returns false when it does not exist. */
   readonly stopProcess: (pid: number) => boolean;
   /** Shows an address in the person's browser; false when this system has no place for one. */
   readonly openBrowser: (address: string) => boolean;

@@ -2,10 +2,10 @@ import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 import type { Service } from "../profile/credentials.ts";
 import { addressOf, findTarget, type Target, toTarget } from "./target.ts";
-import type { IncomingAnswer } from "./transport.ts";
+import type { IncomingResponse } from "./transport.ts";
 import { createVaultSession, type VaultSession } from "./vault-session.ts";
 
-/** What goes into a request so that it is signed in. */
+/** The credentials of a request. */
 export interface Authorization {
   /** The value of the `Authorization` header. */
   readonly header: string;
@@ -13,7 +13,7 @@ export interface Authorization {
   readonly renew?: () => Promise<string>;
 }
 
-/** Who requests are made as. */
+/** Provides the credentials of requests. */
 export interface Authorizer {
   target(): Promise<Target>;
   /** The target's address, for sending something there. @throws CliError `daemon_unreachable` when its daemon does not run */
@@ -23,14 +23,14 @@ export interface Authorizer {
   readonly vaultSession: VaultSession;
 }
 
-type Needs = Pick<
+type Dependencies = Pick<
   CliContext,
   "config" | "profiles" | "credentials" | "flags" | "system" | "clock" | "signal"
 >;
 
 export function createAuthorizer(
-  cli: Needs,
-  refresh: (address: string, cookie: string) => Promise<IncomingAnswer>,
+  cli: Dependencies,
+  refresh: (address: string, cookie: string) => Promise<IncomingResponse>,
 ): Authorizer {
   let known: Promise<Target> | undefined;
   const target = () => (known ??= findTarget(cli));
@@ -62,7 +62,7 @@ export function createAuthorizer(
 }
 
 /** A token of the environment, or of the command that it names. */
-async function fixedToken(cli: Needs, service: Service): Promise<string | undefined> {
+async function fixedToken(cli: Dependencies, service: Service): Promise<string | undefined> {
   const { forgeToken, vaultToken, tokenCommand } = await cli.config();
   const token = service === "forge" ? forgeToken : vaultToken;
   if (token !== undefined || tokenCommand === undefined) return token;
@@ -70,7 +70,7 @@ async function fixedToken(cli: Needs, service: Service): Promise<string | undefi
   return runTokenCommand(tokenCommand, service, cli);
 }
 
-async function storedForgeToken(cli: Needs, target: Target): Promise<string> {
+async function storedForgeToken(cli: Dependencies, target: Target): Promise<string> {
   const profile = await cli.profiles.inUse();
   const stored = (await cli.credentials.read(profile, "forge")) as
     | { readonly token?: unknown; readonly url?: unknown }

@@ -3,7 +3,7 @@ import { CliError } from "../errors.ts";
 import type { Service } from "../profile/credentials.ts";
 import { multipartLength, multipartStream } from "./multipart.ts";
 import { toFailure } from "./outcomes.ts";
-import type { IncomingAnswer, Transport } from "./transport.ts";
+import type { IncomingResponse, Transport } from "./transport.ts";
 import { parseJson } from "./vault-session.ts";
 
 /** A file to send as the last part of a form. */
@@ -84,7 +84,7 @@ export async function sendUpload(
     readonly form: ByteUpload;
     readonly boundary: string;
   },
-): Promise<IncomingAnswer> {
+): Promise<IncomingResponse> {
   const { form, boundary, ...rest } = request;
   const length = multipartLength(form, boundary);
   const headers = {

@@ -10,14 +10,14 @@ import type { AnyOperation, Operation } from "./operation.ts";
 import { toFailure } from "./outcomes.ts";
 import { toAddress, toPreview } from "./request.ts";
 import type { Target } from "./target.ts";
-import { createTransport, type IncomingAnswer, type Transport } from "./transport.ts";
+import { createTransport, type IncomingResponse, type Transport } from "./transport.ts";
 import { createTrust } from "./trust.ts";
 import { parseJson } from "./vault-session.ts";
 
 /** Values for one call; what the endpoint requires, the type requires. */
 export type CallInput<E extends AnyEndpoint> = InputOf<E>;
 
-/** How a call differs from the usual. */
+/** Options of one call. */
 export interface CallOptions {
   /** `none` sends no credentials; a text is the `Authorization` header itself. The endpoint's service signs in otherwise. */
   readonly authorization?: "none" | string;
@@ -27,7 +27,7 @@ export interface CallOptions {
   readonly accept?: (answer: { readonly status: number; readonly body: unknown }) => boolean;
 }
 
-/** How a download differs from the usual. */
+/** Options of one download. */
 export interface DownloadOptions {
   /** Further headers. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -44,7 +44,7 @@ export type SuccessOf<E extends AnyEndpoint> = Extract<AnswerOf<E>, { status: Su
 export type Answer<E extends AnyEndpoint> = SuccessOf<E> & {
   readonly headers: IncomingHttpHeaders;
   /** The answer as it came. */
-  readonly raw: IncomingAnswer;
+  readonly raw: IncomingResponse;
 };
 
 /** A request of any shape, for `croft api`. */
@@ -59,7 +59,7 @@ export interface FreeRequest {
 
 /** Sends requests to the daemon as the profile in use. Every failure is a `CliError`. */
 export interface Client {
-  /** Where requests go. */
+  /** The daemon that requests go to. */
   target(): Promise<Target>;
   readonly authorizer: Authorizer;
   /** Calls an operation. With `--dry-run` one that writes is not sent: its request is thrown as `DryRun`. */
@@ -81,9 +81,9 @@ export interface Client {
     form: ByteUpload,
   ): Promise<Answer<E>>;
   /** Sends any request; any status is an answer. */
-  send(request: FreeRequest): Promise<IncomingAnswer>;
-  /** Whether the daemon answers at this path without credentials, and what. */
-  probe(path: string): Promise<IncomingAnswer>;
+  send(request: FreeRequest): Promise<IncomingResponse>;
+  /** Sends a GET request without credentials and returns any response. */
+  probe(path: string): Promise<IncomingResponse>;
 }
 
 /** Constant: access tokens of the vault are bound to both, and a version would end every session at an upgrade. */
@@ -217,7 +217,7 @@ export function createClient(
     headers: Readonly<Record<string, string>>,
     body: string | Uint8Array | undefined,
     authorization: "none" | string | undefined,
-  ): Promise<IncomingAnswer> {
+  ): Promise<IncomingResponse> {
     const url = await authorizer.address();
     const pathOnly = path.split("?")[0] ?? path;
     const cookie =
@@ -279,8 +279,8 @@ function toReadable(body: FreeRequest["body"]): unknown {
   return typeof body === "string" ? (parseJson(Buffer.from(body)) ?? body) : body;
 }
 
-/** Where a renamed user's route is today; never another server, since credentials go along. */
-function movedPathOf({ status, headers }: IncomingAnswer): string | undefined {
+/** Returns the new path of a renamed user; never another server, because credentials are sent along. */
+function movedPathOf({ status, headers }: IncomingResponse): string | undefined {
   const { location } = headers;
   return status === 307 && location?.startsWith("/api/v1/") === true ? location : undefined;
 }
@@ -291,7 +291,7 @@ function serviceOf(operation: { readonly path: string }): Service {
 }
 
 /** The failure in an answer that is no JSON of ours, or in a typed outcome; undefined when it is a success. */
-export function failureOf(service: Service, answer: IncomingAnswer): CliError | undefined {
+export function failureOf(service: Service, answer: IncomingResponse): CliError | undefined {
   const requestId = answer.headers["x-request-id"];
   return toFailure({
     service,
@@ -304,14 +304,14 @@ export function failureOf(service: Service, answer: IncomingAnswer): CliError | 
 
 function toAnswer<E extends AnyEndpoint>(
   operation: AnyOperation,
-  answer: IncomingAnswer,
+  answer: IncomingResponse,
   accept: CallOptions["accept"],
 ): Answer<E> {
   const body = isJson(answer.headers) ? parseJson(answer.body) : toText(answer.body);
   const failure = failureOf(serviceOf(operation), answer);
   if (failure !== undefined && accept?.({ status: answer.status, body }) !== true) throw failure;
   if (isJson(answer.headers) && body === undefined && answer.body.byteLength > 0)
-    throw new CliError("unexpected_answer", "the daemon's answer is damaged");
+    throw new CliError("unexpected_answer", "the daemon's response is not valid JSON");
   return {
     status: answer.status,
     body,

@@ -5,11 +5,11 @@ import type { WireThread, WireUnreadCount } from "../../daemon/contract/forge/no
 import type { CliContext } from "../context.ts";
 import { CliError, toCliError } from "../errors.ts";
 
-/** What a daemon tells of the caller's threads as it happens. */
+/** One event of the notification stream. */
 export type ThreadNews =
-  /** A thread has news: it is a new one, or was told of again. */
+  /** A thread is new or was updated. */
   | { readonly kind: "thread"; readonly thread: WireThread }
-  /** How many are unread: when a connection opens, and after every change, also one that somebody else made. */
+  /** The number of unread threads: sent when a connection opens and after every change. */
   | { readonly kind: "count"; readonly unread: number };
 
 export interface FollowOptions {
@@ -74,7 +74,7 @@ export async function* followThreads(
   }
 }
 
-/** What may be over the next time: a daemon that restarts or has enough to do. */
+/** Whether a retry may succeed: the daemon restarts or is overloaded. */
 function isPassing({ code, details }: CliError): boolean {
   return (
     code === "daemon_unreachable" ||
@@ -115,4 +115,4 @@ function parse(data: string): object {
 }
 
 const notAnEvent = (cause: unknown): CliError =>
-  new CliError("unexpected_answer", "the daemon sent an event that is none", { cause });
+  new CliError("unexpected_answer", "the daemon sent an invalid event", { cause });

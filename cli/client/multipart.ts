@@ -40,7 +40,7 @@ function toTail(boundary: string): Uint8Array {
   return Buffer.from(`\r\n--${boundary}--\r\n`);
 }
 
-/** As browsers do it: UTF-8 as it is, quotes and line ends percent-encoded, so that no header can be added. */
+/** Encodes a name as browsers do: UTF-8 unchanged, quotes and line ends percent-encoded, so that no header can be added. */
 function escape(name: string): string {
   return name.replace(/["\r\n]/g, (character) => encodeURIComponent(character));
 }

@@ -1,10 +1,10 @@
 import { CliError, type CliErrorDetails } from "../errors.ts";
 import type { CliErrorCode } from "../exit-codes.ts";
-import { findStorageWords, type StorageWords } from "./storage-words.ts";
+import { findStorageMessage, type StorageMessage } from "./storage-messages.ts";
 import { vaultHints } from "./vault-hints.ts";
 
-/** The facts of an answer that decide what became of a request. */
-export interface AnswerFacts {
+/** The parts of a response that decide between success and failure. */
+export interface ResponseFacts {
   readonly service: "forge" | "vault";
   readonly status: number;
   /** The parsed body; undefined when it is no JSON. */
@@ -28,7 +28,7 @@ const codeOfKind: Readonly<Record<string, CliErrorCode>> = {
   recording_failed: "provider_failed",
 };
 
-/** Where the reason says more than the kind. */
+/** Codes of a kind with a specific reason. */
 const codeOfReason: Readonly<Record<string, CliErrorCode>> = {
   "conflict/name_collision": "name_collision",
   "failed/quota_exceeded": "quota_exceeded",
@@ -57,7 +57,7 @@ const codeOfStatus: Readonly<Record<number, CliErrorCode>> = {
  * The failure that an answer amounts to, or undefined when the request succeeded: the one table from answers to error
  * codes. A success status with a failed outcome is a failure; a sign-in challenge is `challenge_required`.
  */
-export function toFailure(facts: AnswerFacts): CliError | undefined {
+export function toFailure(facts: ResponseFacts): CliError | undefined {
   const { status, body } = facts;
   const fields = isObject(body) ? body : {};
   const isSuccess = status >= 200 && status < 300;
@@ -77,7 +77,7 @@ export function toFailure(facts: AnswerFacts): CliError | undefined {
     const seconds = toSeconds(facts.retryAfter);
     const knownHint =
       facts.service === "vault" ? vaultHints[textOf(fields["detail"]) ?? ""] : undefined;
-    const words = byKind === undefined ? undefined : findStorageWords(kind, reason);
+    const words = byKind === undefined ? undefined : findStorageMessage(kind, reason);
     const details: CliErrorDetails = {
       httpStatus: status,
       service: facts.service,
@@ -91,7 +91,7 @@ export function toFailure(facts: AnswerFacts): CliError | undefined {
   }
 }
 
-function codeByStatus({ service, status, body }: AnswerFacts): CliErrorCode {
+function codeByStatus({ service, status, body }: ResponseFacts): CliErrorCode {
   const detail = isObject(body) ? textOf(body["detail"]) : undefined;
   if (status === 401 && detail === "Session revoked") return "session_revoked";
   if (status === 401 && service === "vault" && /reconnect/i.test(detail ?? ""))
@@ -110,7 +110,7 @@ function messageOf(
   fields: Readonly<Record<string, unknown>>,
   code: CliErrorCode,
   status: number,
-  words: StorageWords | undefined,
+  words: StorageMessage | undefined,
 ): string {
   const { detail } = fields;
   const text = textOf(detail) ?? textOf(fields["message"]);

@@ -9,7 +9,7 @@ type BodyOf200<E extends AnyEndpoint> = Extract<SuccessOf<E>, { status: 200 }>["
 type ItemOf<T> = T extends readonly (infer I)[] ? I : never;
 type ItemsField<T> = T extends { readonly items: readonly (infer I)[] } ? I : never;
 
-/** The forge's page size when none is asked for, and the largest it gives. */
+/** The forge's default and largest page size. */
 const forgePageSize = 30;
 const forgeLargestPage = 50;
 const vaultLargestPage = 100;
@@ -64,10 +64,10 @@ export function vaultPages<E extends AnyEndpoint>(
   };
 }
 
-/** A server that is none of croft's may answer anything. @throws CliError `unexpected_answer` */
+/** Another server than croft may respond with anything. @throws CliError `unexpected_answer` */
 function assertList<T extends readonly unknown[]>(items: T): T {
   if (Array.isArray(items)) return items;
-  throw new CliError("unexpected_answer", "what answered does not speak croft's API", {
+  throw new CliError("unexpected_answer", "the server does not speak croft's API", {
     hint: 'see that the address is right: "croft config get url" and "croft profile list" show it',
   });
 }

@@ -4,14 +4,14 @@ import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 import { readTextFile } from "../profile/config.ts";
 
-/** What the running daemon says about itself in its data directory. */
+/** The contents of `daemon.json` in the data directory of a running daemon. */
 export interface DaemonNotice {
   readonly pid: number;
-  /** What tells its process from a later one with the same id; undefined where the system does not say. */
+  /** Distinguishes its process from a later one with the same id; undefined on systems without start times. */
   readonly mark: string | undefined;
   /** Epoch milliseconds. */
   readonly startedAt: number;
-  /** Where it is reached on this machine, http first; empty while it starts. */
+  /** Its addresses on this machine, http first; empty while it starts. */
   readonly urls: readonly string[];
 }
 
@@ -27,13 +27,13 @@ export interface Target {
   readonly absence?: CliError;
 }
 
-type Needs = Pick<CliContext, "config" | "profiles" | "flags" | "system">;
+type Dependencies = Pick<CliContext, "config" | "profiles" | "flags" | "system">;
 
 /**
  * Which daemon: `--url`, the profile that `--profile` names, `CROFT_URL`, the profile in use, the config file, the
  * daemon that runs on this home's data, where it would listen.
  */
-export async function findTarget(cli: Needs): Promise<Target> {
+export async function findTarget(cli: Dependencies): Promise<Target> {
   const config = await cli.config();
   const profile = await cli.profiles.inUse();
   const candidates = [
@@ -92,7 +92,7 @@ export function findDaemonNotice(
   return notice !== undefined && isAlive(notice, system) ? notice : undefined;
 }
 
-/** Whether the daemon's process lives: that one, and no later one with its id. */
+/** Whether the daemon's process runs, and not a later one with its id. */
 export function isAlive({ pid, mark }: DaemonNotice, system: NoticeSystem): boolean {
   if (!system.isProcessAlive(pid)) return false;
   const found = mark === undefined ? undefined : system.processMark(pid);
@@ -126,7 +126,7 @@ function toReachable(url: string): string {
   return url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:");
 }
 
-/** Whether a host name of a URL is this machine: its requests never go through a proxy. */
+/** Whether a host name is loopback. Requests to loopback never go through a proxy. */
 export function isLoopbackHost(hostname: string): boolean {
   const name = hostname
     .replace(/^\[|\]$/g, "")

@@ -23,7 +23,7 @@ export interface OpenResponse {
 }
 
 /** A response with its whole body. */
-export interface IncomingAnswer {
+export interface IncomingResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
@@ -32,7 +32,7 @@ export interface IncomingAnswer {
 /** Sends requests. Failed connections are `daemon_unreachable`; after an abort the signal's reason is thrown. */
 export interface Transport {
   /** Sends one request and reads the whole response. */
-  send(request: OutgoingRequest): Promise<IncomingAnswer>;
+  send(request: OutgoingRequest): Promise<IncomingResponse>;
   /** Sends one request and resolves with the head of the response. */
   open(request: OutgoingRequest): Promise<OpenResponse>;
 }

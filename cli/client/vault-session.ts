@@ -1,7 +1,7 @@
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 import type { NamedProfile } from "../profile/profiles.ts";
-import type { IncomingAnswer } from "./transport.ts";
+import type { IncomingResponse } from "./transport.ts";
 
 /** A vault session as it is stored: one entry, so that its parts always belong together. */
 export interface StoredSession {
@@ -30,7 +30,7 @@ export interface VaultSession {
 /** A token is renewed when it has less left than a request may need. */
 const leastLifeMs = 30_000;
 
-type Needs = Pick<CliContext, "profiles" | "credentials" | "system" | "clock">;
+type Dependencies = Pick<CliContext, "profiles" | "credentials" | "system" | "clock">;
 
 /**
  * The session of the profile in use. Refresh tokens work once, and a second use ends the session. So reading,
@@ -41,8 +41,8 @@ type Needs = Pick<CliContext, "profiles" | "credentials" | "system" | "clock">;
  * @param isIssuer whether this address is the present target's own
  */
 export function createVaultSession(
-  cli: Needs,
-  refresh: (cookie: string) => Promise<IncomingAnswer>,
+  cli: Dependencies,
+  refresh: (cookie: string) => Promise<IncomingResponse>,
   accept: (url: string) => boolean,
   isIssuer: (url: string) => boolean,
 ): VaultSession {
@@ -96,7 +96,7 @@ export function createVaultSession(
   async function refuse(
     profile: NamedProfile,
     stored: StoredSession,
-    answer: IncomingAnswer,
+    answer: IncomingResponse,
   ): Promise<never> {
     const [{ toFailure }, { vaultHints }] = await Promise.all([
       import("./outcomes.ts"),
@@ -121,12 +121,14 @@ export function createVaultSession(
 }
 
 /** The session in a sign-in or refresh answer. @throws CliError `unexpected_answer` when it holds none */
-export function toStoredSession(answer: IncomingAnswer, url: string, now: number): StoredSession {
+export function toStoredSession(answer: IncomingResponse, url: string, now: number): StoredSession {
   const body = parseJson(answer.body) as { readonly access_token?: unknown } | undefined;
   const cookie = (answer.headers["set-cookie"] ?? []).find((one) => one.startsWith(cookiePrefix));
   const refreshToken = cookie?.slice(cookiePrefix.length).split(";")[0] ?? "";
   if (typeof body?.access_token !== "string" || refreshToken === "")
-    throw new CliError("unexpected_answer", "the answer holds no session", { service: "vault" });
+    throw new CliError("unexpected_answer", "the response contains no session", {
+      service: "vault",
+    });
   const maxAge = /;\s*max-age=(\d+)/i.exec(cookie ?? "")?.[1];
   return {
     access_token: body.access_token,

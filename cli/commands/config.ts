@@ -8,10 +8,10 @@ import { type FieldType, shape, shapeList } from "../output/spec.ts";
 import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
 
 export const entries: readonly Entry[] = [
-  verb("list", "Show every setting and where its value comes from", () => listConfig),
+  verb("list", "List all settings with the origin of each value", () => listConfig),
   verb("get", "Show one setting", () => getConfig),
-  verb("set", "Write a setting to the config file", () => setConfig),
-  verb("path", "Show where croft's folders and files are", () => showConfigPath),
+  verb("set", "Set a value in the config file", () => setConfig),
+  verb("path", "Show the paths of croft's files and folders", () => showConfigPath),
 ];
 
 /** The fields of one setting. */
@@ -148,7 +148,7 @@ const showConfigPath = {
 /** Prints the absolute paths of croft's folders and its config file, whether they exist or not. */
 async function runConfigPath(cli: CliContext): Promise<void> {
   const { readPaths } = await import("../profile/settings.ts");
-  // Not by way of all settings: where the file lies is asked for when something in it is wrong, too.
+  // Does not read the settings, so that it works while the file is invalid.
   const paths = readPaths(cli.system, cli.flags);
   const shown = {
     home: paths.home ?? null,

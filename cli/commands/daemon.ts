@@ -200,7 +200,7 @@ export const daemonLogs = {
   define(command, cli, run = runDaemonLogs): void {
     command
       .option("-n, --lines <number>", "how many lines", toLines, 100)
-      .option("-f, --follow", "go on with what is added")
+      .option("-f, --follow", "follow the log")
       .action((flags: { readonly lines: number; readonly follow?: true }) =>
         run(cli, { lines: flags.lines, follow: flags.follow === true }),
       );

@@ -14,7 +14,7 @@ export interface DoctorOptions {
   readonly check: boolean;
 }
 
-/** What one look found. */
+/** The result of one check. */
 interface Finding {
   readonly check: string;
   readonly status: "ok" | "warning" | "failed";
@@ -67,7 +67,7 @@ const columns: readonly Column<Finding>[] = [
   { header: "hint", cell: ({ hint }) => hint },
 ];
 
-/** What a look says when all is well; it throws when it is not. A warning starts with its mark. */
+/** One check: returns its finding or throws. A warning starts with its mark. */
 type Look = (cli: CliContext) => Promise<string | Warning>;
 
 interface Warning {

@@ -42,7 +42,7 @@ export const addEmail = {
   },
   define(command, cli, run = runEmailAdd): void {
     command
-      .argument("<email...>", "addresses that nobody has")
+      .argument("<email...>", "addresses that no account uses")
       .action((emails: readonly string[]) => run(cli, { emails }));
   },
 } satisfies CommandModule;

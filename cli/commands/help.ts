@@ -57,7 +57,7 @@ async function runHelp(cli: CliContext, { words }: HelpOptions): Promise<void> {
     const { exitCode } = await runProgram(line, cli.system);
     return cli.finishWith(exitCode);
   }
-  // A command that is not there is told of as everywhere, before its page is asked for.
+  // An unknown command fails as everywhere, before its help page is made.
   await findCommand(words, commands);
   const page: Buffer[] = [];
   const stdout = new Writable({

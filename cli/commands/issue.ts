@@ -17,8 +17,8 @@ import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
 export const entries: readonly Entry[] = [
   verb("list", "List issues of a repository", () => listIssues, { aliases: ["ls"] }),
   verb("view", "Show an issue and its comments", () => viewIssue),
-  verb("create", "Open an issue", () => createIssue),
-  verb("edit", "Change, close or reopen an issue", () => editIssue),
+  verb("create", "Create an issue", () => createIssue),
+  verb("edit", "Edit, close or reopen an issue", () => editIssue),
   verb("comment", "Comment on an issue", () => commentIssue),
 ];
 
@@ -98,7 +98,7 @@ export const viewIssue = {
   },
 } satisfies CommandModule;
 
-/** Prints one issue, with its comments when they are asked for. */
+/** Prints one issue, with its comments on request. */
 async function runIssueView(
   cli: CliContext,
   { comments = false, owner, repo, index }: IssueViewOptions,

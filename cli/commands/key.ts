@@ -6,7 +6,7 @@ import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
 import { version } from "../version.ts";
 
 export const entries: readonly Entry[] = [
-  verb("rotate", "Put a new master key in the place of the old one", () => rotateMasterKey),
+  verb("rotate", "Rotate the master key", () => rotateMasterKey),
 ];
 
 export interface KeyRotateOptions {
@@ -64,7 +64,7 @@ async function runKeyRotate(cli: CliContext, options: KeyRotateOptions): Promise
       });
     case "unreadable":
       throw new CliError("storage_unusable", toUnreadableText(outcome.values), {
-        hint: "nothing was changed; --skip-unreadable goes on without them: each must be entered anew in any case",
+        hint: "nothing was changed; --skip-unreadable continues without them: each must be entered again in any case",
       });
     case "rotated": {
       const { isResumed, source, sealedAgain, leftUnreadable } = outcome;
@@ -103,7 +103,7 @@ function toNotes(outcome: {
   readonly leftUnreadable: readonly string[];
 }): string[] {
   return [
-    "Sign-ins stay. Links to choose a password that were mailed before do not work any more.",
+    "Sign-ins stay. Password reset links that were mailed before are now invalid.",
     ...(outcome.source === "environment"
       ? ["Take the old key out of CROFT_MASTER_KEY: only the first is used."]
       : []),

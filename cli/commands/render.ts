@@ -8,7 +8,7 @@ import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
 
 export const entries: readonly Entry[] = [
   verb("markdown", "Render Markdown as HTML", () => renderMarkdown),
-  verb("markup", "Render a file as HTML, by its name", () => renderMarkup),
+  verb("markup", "Render a file as HTML, by its file name", () => renderMarkup),
 ];
 
 const renderedOutput = shape({ html: "string" });

@@ -15,11 +15,11 @@ import { type CommandModule, type Entry, noun, verb } from "../tree/entry.ts";
 export const entries: readonly Entry[] = [
   verb("list", "List your repositories", () => listRepositories, { aliases: ["ls"] }),
   verb("view", "Show a repository", () => viewRepo),
-  verb("edit", "Change a repository", () => editRepo),
+  verb("edit", "Edit a repository", () => editRepo),
   verb("rename", "Rename a repository", () => renameRepo),
-  verb("transfer", "Give a repository to another owner", () => transferRepo),
+  verb("transfer", "Transfer a repository to another owner", () => transferRepo),
   verb("delete", "Delete a repository", () => deleteRepo, { aliases: ["rm"] }),
-  noun("hook", "Hooks of a repository", async () => ({
+  noun("hook", "Manage hooks of a repository", async () => ({
     entries: (await import("./hook/hook.ts")).repositoryEntries,
   })),
 ];
@@ -53,7 +53,7 @@ async function runRepoView(cli: CliContext, { owner, repo }: RepositoryName): Pr
   await cli.output.resource(body, repositoryLines);
 }
 
-/** What the command was given. Members that are undefined stay. */
+/** Undefined members stay as they are. */
 export interface RepoEditOptions extends RepositoryName {
   readonly description?: string;
   readonly website?: string;

@@ -8,11 +8,11 @@ import { listOf, resourceOf } from "../output/spec.ts";
 import { type CommandModule, type Entry, noun, verb } from "../tree/entry.ts";
 
 export const entries: readonly Entry[] = [
-  noun("gitignore", "Ignore files", [
-    verb("list", "List ignore-file templates", () => listGitignores, {
+  noun("gitignore", "Templates for .gitignore files", [
+    verb("list", "List .gitignore templates", () => listGitignores, {
       aliases: ["ls"],
     }),
-    verb("view", "Print an ignore file", () => viewGitignore),
+    verb("view", "Print a .gitignore template", () => viewGitignore),
   ]),
   noun("label", "Label sets", [
     verb("list", "List label sets", () => listLabelSets, { aliases: ["ls"] }),
@@ -20,7 +20,7 @@ export const entries: readonly Entry[] = [
   ]),
   noun("license", "Licenses", [
     verb("list", "List license templates", () => listLicenses, { aliases: ["ls"] }),
-    verb("view", "Print the text of a license", () => viewLicense),
+    verb("view", "Print a license", () => viewLicense),
   ]),
 ];
 

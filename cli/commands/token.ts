@@ -53,7 +53,7 @@ export const createToken = {
   },
 } satisfies CommandModule;
 
-/** Makes an access token and prints its secret, which nobody can see again. */
+/** Creates an access token and prints its secret, which is never shown again. */
 async function runTokenCreate(cli: CliContext, options: TokenCreateOptions): Promise<void> {
   const { name, scope } = options;
   const { username, authorization } = await findOwner(cli, options);
@@ -85,7 +85,7 @@ export const deleteToken = {
   },
 } satisfies CommandModule;
 
-/** Deletes an access token: whoever uses it is signed out at once. */
+/** Deletes an access token; its users are signed out at once. */
 async function runTokenDelete(cli: CliContext, options: TokenDeleteOptions): Promise<void> {
   const { token } = options;
   await cli.prompts.confirm(`Delete the token ${token}?`);

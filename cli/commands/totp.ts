@@ -10,9 +10,9 @@ import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
 
 export const entries: readonly Entry[] = [
   verb("status", "Show whether the second factor is on", () => statusTotp),
-  verb("setup", "Get a secret for an authenticator app", () => setupTotp),
-  verb("enable", "Turn the second factor on", () => enableTotp),
-  verb("disable", "Turn the second factor off", () => disableTotp),
+  verb("setup", "Create a secret for an authenticator app", () => setupTotp),
+  verb("enable", "Enable the second factor", () => enableTotp),
+  verb("disable", "Disable the second factor", () => disableTotp),
 ];
 
 const statusTotp = {
@@ -94,7 +94,7 @@ export const disableTotp = {
 
 /** Turns the second factor off. */
 async function runTotpDisable(cli: CliContext, options: TotpDisableOptions): Promise<void> {
-  await cli.prompts.confirm("Turn the second factor off?");
+  await cli.prompts.confirm("Disable the second factor?");
   await cli.client.call(forge.disableTwoFactor, {}, await signInByPassword(cli, options));
   await cli.output.done({ enabled: false }, "The password alone signs in from now on.");
 }
@@ -115,7 +115,7 @@ async function signInByPassword(
   cli: CliContext,
   { passwordStdin, code }: OwnPasswordFlags,
 ): Promise<CallOptions> {
-  // A dry run sends nothing, so nobody has to be asked.
+  // A dry run sends nothing, so it needs no confirmation.
   if (cli.flags.dryRun) return {};
   const { username } = await findOwner(cli, {});
   const password = await readSecret(cli, {

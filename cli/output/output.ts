@@ -9,7 +9,7 @@ import { sanitizeLine, sanitizeText, toJson, toRowField } from "./sanitize.ts";
 
 /** Prints results on standard output, in the way that the flags and the terminal ask for. */
 export interface Output {
-  /** Whether a script reads: nothing is asked, and failures are one line of JSON. */
+  /** Whether the output is for a machine: no prompts, and errors as one line of JSON. */
   readonly isMachine: boolean;
   /** Refuses flags that the command's output does not have. Called before the command does anything. */
   prepare(spec: OutputSpec): Promise<void>;
@@ -19,7 +19,7 @@ export interface Output {
   list<T extends object>(source: PageSource<T>, columns: readonly Column<T>[]): Promise<void>;
   /** Items as they come, each at once. Refuses machine modes that print one document for all. */
   stream<T extends object>(items: AsyncIterable<T>, columns: readonly Column<T>[]): Promise<void>;
-  /** What a command without a resource did: a small object for scripts, a sentence for people. */
+  /** Reports the effect of a command without a resource: an object for scripts, a sentence for people. */
   done(what: Readonly<Record<string, unknown>>, sentence: string): Promise<void>;
   /**
    * Prints a text that is the result itself; machine modes print `value` instead. The text is sanitized unless
@@ -94,7 +94,7 @@ export function createOutput({ io, flags, clock, endedBySignals }: OutputDepende
     const isSeparated = flags.format === "csv" || flags.format === "tsv";
     if (isMachine && !flags.ndjson && flags.template === undefined && !isSeparated)
       throw usageError(
-        "what has no end is no single document",
+        "an endless stream cannot be one document",
         "--ndjson, --template or --format csv|tsv print one line after the other",
       );
     const pages = toPages(items);
@@ -157,7 +157,7 @@ export function createOutput({ io, flags, clock, endedBySignals }: OutputDepende
       for (const item of page.items) await io.write(await print(choose(item)));
   }
 
-  /** How `--template` and `--ndjson` print one item; `--jq` is applied to each. */
+  /** Returns the printer of one item for `--template` and `--ndjson`; `--jq` applies to each item. */
   async function itemPrinter(): Promise<(item: unknown) => Promise<string>> {
     const { template, jq } = flags;
     if (template !== undefined) {
@@ -181,7 +181,7 @@ export function createOutput({ io, flags, clock, endedBySignals }: OutputDepende
     }
   }
 
-  /** How `--format csv|tsv` prints: a header line, then one line an item. The first item names the columns. */
+  /** Returns the printer for `--format csv|tsv`: a header line, then one line an item. The first item names the columns. */
   async function separatedPrinter() {
     const { toCsvLine, toTsvLine } = await import("./separated.ts");
     const toLine = flags.format === "csv" ? toCsvLine : toTsvLine;

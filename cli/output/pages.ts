@@ -10,7 +10,7 @@ export interface Page<T> {
   readonly hasMore: boolean;
 }
 
-/** What the flags of a list ask for. */
+/** The page that the flags of a list select. */
 export interface WantedPage {
   readonly page: number | undefined;
   readonly limit: number | undefined;

@@ -8,7 +8,7 @@ import { cutEnd, cutStart } from "./width.ts";
 /** The progress of transfers on standard error: bars on a terminal, events for scripts that ask, else nothing. */
 export interface Progress {
   /**
-   * One transfer begins, maybe beside others. `total` is in bytes; undefined when nobody knows. `from` are those that
+   * One transfer begins, maybe beside others. `total` is in bytes; undefined when unknown. `from` are those that
    * an earlier one has done.
    */
   begin(name: string, total: number | undefined, from?: number): Transfer;
@@ -19,7 +19,7 @@ export interface Progress {
 }
 
 export interface Transfer {
-  /** So many bytes are done in all. May be called as often as one likes. */
+  /** Sets the total of transferred bytes. Calls are cheap: drawing is throttled. */
   update(bytes: number): void;
   /** The transfer is over, well or not; the line of the bar is gone. */
   end(outcome: "done" | "failed"): void;
@@ -96,8 +96,7 @@ export function createProgress(
     waiting(seconds) {
       waitsUntil = clock() + seconds * 1000;
       if (mode === "json") event({ event: "waiting", seconds });
-      else if (!isMachine)
-        io.note(`The server takes no more requests for now; waiting ${seconds} s.`);
+      else if (!isMachine) io.note(`Rate limited by the server; waiting ${seconds} s.`);
     },
   };
 

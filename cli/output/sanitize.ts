@@ -43,7 +43,7 @@ function sanitizeRowPart(part: string): string {
 
 const rowEscapes: Readonly<Record<string, string>> = { "\t": "\\t", "\n": "\\n", "\r": "\\r" };
 
-/** What JSON leaves unescaped although a terminal or an editor acts on it: DEL, C1, format characters, separators. */
+/** Characters that JSON does not require to escape but terminals or editors act on: DEL, C1, format characters, separators. */
 export const unsafeInJson = /[\u007f-\u009f\u2028\u2029]|\p{Cf}/gu;
 
 /** Returns the same JSON document with control and format characters written as `\u` escapes. */

@@ -1,6 +1,5 @@
-// cli/profile: which daemon, which account: the client's settings, profiles, credential stores.
-// May import: daemon/contract, errors, flags, system. Files are written atomically with mode 0600.
-// Start here, then profiles.ts (what is remembered) and credentials.ts (which token a request gets).
+// cli/profile: the client's settings, profiles and credential stores. Files are written atomically with mode 0600.
+// Start here, then read profiles.ts (what is stored for each profile) and credentials.ts (which token a request uses).
 import { readFileSync } from "node:fs";
 import {
   type SettingPaths,
@@ -13,13 +12,13 @@ import type { CommonFlags } from "../flags.ts";
 import { isSet } from "../io.ts";
 import type { System } from "../system.ts";
 
-/** What the command line itself takes from flags, environment and config file. */
+/** The client's configuration from flags, environment and config file. */
 export interface ClientConfig {
   readonly paths: SettingPaths;
   /** The daemon's address when a flag, the environment or the config file gives one, with which of them. */
   readonly url: string | undefined;
   readonly urlSource: "flag" | "environment" | "file" | undefined;
-  /** Where the daemon listens when it is not running and nobody says otherwise. */
+  /** The default address of the daemon. */
   readonly defaultUrl: string;
   readonly profile: string | undefined;
   readonly forgeToken: string | undefined;
@@ -131,13 +130,13 @@ function toDefaultUrl(host: string, port: number): string {
   return `http://${name.includes(":") ? `[${name}]` : name}:${port}`;
 }
 
-/** Where settings say they start from, of this system. */
+/** The system values that settings are resolved from. */
 export function toSurroundings(system: ConfigSystem): Surroundings {
   const { env, platform, homeDirectory, workingDirectory } = system;
   return { env, platform, homeDirectory, workingDirectory };
 }
 
-/** A file's text, or undefined when there is none. */
+/** Returns the text of a file, or undefined when it does not exist. */
 export function readTextFile(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8");

@@ -22,20 +22,20 @@ export interface Credentials {
   write(profile: NamedProfile, service: Service, value: object): Promise<void>;
   /** False when there was none. */
   remove(profile: NamedProfile, service: Service): Promise<boolean>;
-  /** Where the file that guards changes of a session lies. */
+  /** Path of the lock file that guards changes of a session. */
   lockPath(profile: NamedProfile, service: Service): Promise<string>;
 }
 
-type Needs = Pick<CliContext, "config" | "io" | "profiles" | "system" | "markStuck">;
+type Dependencies = Pick<CliContext, "config" | "io" | "profiles" | "system" | "markStuck">;
 
-export function createCredentials(cli: Needs): Credentials {
+export function createCredentials(cli: Dependencies): Credentials {
   const key = (profile: NamedProfile, service: Service) => `${profile.id}.${service}`;
   const folder = async () => join((await cli.config()).paths.configDirectory, "credentials");
 
   const open = async (kind: StoreKind): Promise<CredentialStore> =>
     kind === "file" ? createFileStore(await folder()) : createMachineKeyring(cli);
 
-  /** Why the keyring was passed over; a sign-in that fails keeps nothing, and so has nothing to tell of it. */
+  /** Why the keyring is not used; noted only after a successful sign-in. */
   let passedOver: string | undefined;
 
   const credentials: Credentials = {

@@ -6,14 +6,14 @@ import { escapeJson } from "../output/sanitize.ts";
 import type { OutputStream } from "../system.ts";
 import { makePrivateFolder } from "./make-private-folder.ts";
 
-/** Where log lines of the daemon go. */
+/** The destination of the daemon's log lines. */
 export interface DaemonLog {
   readonly stream: OutputStream;
   /** Writes out what is waiting. */
   close(): Promise<void>;
 }
 
-/** A log that has grown beyond this begins anew; one older log is kept. */
+/** Rotate the log beyond this size; one older log is kept. */
 const largestLog = 16 * 1024 * 1024;
 
 /** The file that `croft daemon logs` reads. */
@@ -80,7 +80,7 @@ async function openFile(path: string, stderr: OutputStream): Promise<WriteStream
     return file;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    stderr.write(`The log is not kept in ${path}: ${reason}\n`);
+    stderr.write(`The log cannot be written to ${path}: ${reason}\n`);
     return undefined;
   }
 }

@@ -6,7 +6,7 @@ import { CliError } from "../errors.ts";
 import type { System } from "../system.ts";
 import { makePrivateFolder } from "./make-private-folder.ts";
 
-type Needs = Pick<System, "pid" | "clock" | "sleep" | "isProcessAlive">;
+type Dependencies = Pick<System, "pid" | "clock" | "sleep" | "isProcessAlive">;
 
 /** While the work runs, the lock file's time is renewed this often. */
 const heartbeatMs = 5_000;
@@ -18,7 +18,7 @@ const patienceMs = 45_000;
 /**
  * Runs `work` while no other process does so under the same `path`.
  *
- * The lock is a file that says who holds it. It appears whole, by a hard link, so nobody ever reads half a holder, and
+ * The lock is a file that names its holder. A hard link makes it appear whole, so no process reads half a holder, and
  * only one of several links succeeds. A holder that died is recognised by its process id at once; one whose id was
  * given to another process by its silence. Whoever removes a dead holder's file does so under a second lock of the
  * same kind, and looks again first: otherwise two that saw the same dead holder could remove the file of the one
@@ -27,7 +27,7 @@ const patienceMs = 45_000;
  */
 export async function withFileLock<T>(
   path: string,
-  system: Needs,
+  system: Dependencies,
   work: () => Promise<T>,
 ): Promise<T> {
   await makePrivateFolder(dirname(path));
@@ -62,7 +62,7 @@ interface Holder {
   readonly host: string;
 }
 
-async function acquire(path: string, mine: string, system: Needs): Promise<void> {
+async function acquire(path: string, mine: string, system: Dependencies): Promise<void> {
   const deadline = system.clock() + patienceMs;
   while (!(await tryLink(mine, path))) {
     if (await isAbandoned(path, system)) await removeAbandoned(path, mine, system);
@@ -84,7 +84,7 @@ async function tryLink(from: string, to: string): Promise<boolean> {
   }
 }
 
-async function isAbandoned(path: string, system: Needs): Promise<boolean> {
+async function isAbandoned(path: string, system: Dependencies): Promise<boolean> {
   try {
     const holder = JSON.parse(await readFile(path, "utf8")) as Holder;
     const { mtimeMs } = await stat(path);
@@ -98,7 +98,7 @@ async function isAbandoned(path: string, system: Needs): Promise<boolean> {
   }
 }
 
-async function removeAbandoned(path: string, mine: string, system: Needs): Promise<void> {
+async function removeAbandoned(path: string, mine: string, system: Dependencies): Promise<void> {
   const broom = `${path}.broom`;
   if (!(await tryLink(mine, broom))) {
     // Whoever holds it needs a moment only; a dead one is swept away by its silence or its id.

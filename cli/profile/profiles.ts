@@ -10,7 +10,7 @@ export interface Profile {
   readonly id: string;
   /** The daemon's address; null for the daemon of this machine, wherever it listens. */
   readonly url: string | null;
-  /** Where its credentials are; null before the first login. */
+  /** Its credential store; null before the first login. */
   readonly store: StoreKind | null;
   readonly forge: { readonly username: string } | null;
   readonly vault: { readonly email: string; readonly handle: string | null } | null;
@@ -25,7 +25,7 @@ export interface ProfileFile {
   /** The profile in use. */
   readonly current: string;
   readonly profiles: Readonly<Record<string, Profile>>;
-  /** Whether it was said that credentials are in a file. */
+  /** Whether the note about credentials in files was shown. */
   readonly fileStoreNoticeGiven: boolean;
 }
 
@@ -43,14 +43,14 @@ export interface Profiles {
 /** The name of the profile that everybody has. */
 export const defaultProfile = "default";
 
-/** What a name of a profile looks like: it names files. */
+/** The pattern of a profile name, which is part of file names. */
 export function isProfileName(name: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name);
 }
 
-type Needs = Pick<CliContext, "config" | "system">;
+type Dependencies = Pick<CliContext, "config" | "system">;
 
-export function createProfiles(cli: Needs): Profiles {
+export function createProfiles(cli: Dependencies): Profiles {
   const path = async () => join((await cli.config()).paths.configDirectory, "profiles.json");
   const newProfile = (): Profile => ({
     id: Buffer.from(cli.system.random(6)).toString("hex"),

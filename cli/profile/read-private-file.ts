@@ -4,7 +4,7 @@ import { toReadFailure } from "./config.ts";
 // Synchronous: every command reads two or three files of a few hundred bytes, and starting the thread pool for them
 // takes longer than reading them.
 
-/** A file's text, or undefined when there is none. A file that others may read is closed to them first. */
+/** Returns the text of a file, or undefined when it does not exist. A file that others may read is closed to them first. */
 export function readPrivateFile(path: string): string | undefined {
   let file: number;
   try {
@@ -39,7 +39,7 @@ function closeToOthers(file: number): void {
   try {
     fchmodSync(file, 0o600);
   } catch (error) {
-    // It belongs to somebody else, or lies on a file system without modes; it can be read all the same.
+    // Another user owns it, or the file system has no modes; reading works all the same.
     if (!["EPERM", "EROFS", "ENOTSUP"].includes((error as NodeJS.ErrnoException).code ?? ""))
       throw error;
   }

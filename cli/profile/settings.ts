@@ -43,7 +43,7 @@ export function readAllSettings(
   });
 }
 
-/** Where the folders and the config file lie, whether or not the file is there. @throws CliError `invalid_config` */
+/** Resolves the folders and the path of the config file, which need not exist. @throws CliError `invalid_config` */
 export function readPaths(system: ConfigSystem, flags: CommonFlags): SettingPaths {
   return orInvalid(() => resolvePaths(toInput(system, flags, {})));
 }
@@ -80,7 +80,7 @@ function orInvalid<Result>(read: () => Result): Result {
   }
 }
 
-/** Whether somebody named the config file; the usual one need not be there. */
+/** Whether the config file was named explicitly; the default one need not exist. */
 function isChosen({ env }: ConfigSystem, { config }: CommonFlags): boolean {
   return config !== undefined || isSet(env["CROFT_CONFIG"]) || isSet(env["CROFT_CONFIG_FILE"]);
 }
@@ -97,7 +97,7 @@ function parseConfig(text: string): unknown {
   }
 }
 
-/** What is wrong with a YAML text and where, on one line: without the picture of the place, and without values. */
+/** Returns a YAML error with its position on one line, without source excerpt and values. */
 export function toYamlReason({ message }: Error): string {
   if (message.includes("multiple documents")) return "it holds more than one document";
   return (message.split(":\n", 1)[0] ?? message).replace(/^(Unresolved alias[^:]*):.*/s, "$1");

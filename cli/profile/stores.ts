@@ -5,10 +5,10 @@ import { readPrivateFile, removeFile } from "./read-private-file.ts";
 
 export type StoreKind = "keyring" | "file";
 
-/** Where secrets are kept between runs. An entry is one short text. */
+/** A credential store. An entry is one short text. */
 export interface CredentialStore {
   readonly kind: StoreKind;
-  /** The entry, or undefined when there is none. @throws CliError `credential_store_unavailable` */
+  /** Returns the entry, or undefined when it does not exist. @throws CliError `credential_store_unavailable` */
   get(key: string): Promise<string | undefined>;
   set(key: string, value: string): Promise<void>;
   /** False when there was none. */
@@ -88,7 +88,7 @@ export async function probeStore(store: CredentialStore, secret: string): Promis
   await store.set(key, secret);
   const read = await store.get(key);
   await store.delete(key);
-  if (read !== secret) throw unavailable("it did not give back what it was given");
+  if (read !== secret) throw unavailable("it did not return the value that was stored");
   if ((await store.get(key)) !== undefined) throw unavailable("it keeps what was deleted");
 }
 

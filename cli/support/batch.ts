@@ -19,7 +19,7 @@ export const resultFields: Readonly<Record<string, FieldType>> = {
   },
 };
 
-/** What became of one of several. */
+/** The outcome of one task. */
 export interface Outcome<T> {
   readonly item: string;
   readonly value: T | undefined;
@@ -38,7 +38,7 @@ const hopeless: ReadonlySet<CliErrorCode> = new Set([
 
 /** One of several things to do. */
 export interface Task<T> {
-  /** What it is called in the results. */
+  /** Its name in the results. */
   readonly item: string;
   run(): Promise<T>;
 }

@@ -26,7 +26,7 @@ export function toDaemonFailure(
       return failure("invalid_config");
     case "StorageError":
       if (code === "full")
-        return new CliError("storage_full", "no room left on the disk of the data folder", {
+        return new CliError("storage_full", "no space left on the disk of the data folder", {
           cause: error,
           hint: "free some space, then start again: nothing is lost",
         });
@@ -40,7 +40,7 @@ export function toDaemonFailure(
   }
 }
 
-/** What SQLite says names a statement, which helps nobody here: then it is told in our words. */
+/** Replaces messages of SQLite that quote a statement. */
 function toStorageFailure(code: string, error: Error): CliError {
   if (/PostgreSQL|\(SQLSTATE /.test(error.message)) return toServerFailure(code, error);
   const isOurs = !/\(SQLITE_\w+\) in: /.test(error.message);
@@ -74,7 +74,7 @@ function toStorageFailure(code: string, error: Error): CliError {
   }
 }
 
-/** What a PostgreSQL server says is told without the statement that it said it to. */
+/** Removes the statement from messages of PostgreSQL. */
 function toServerFailure(code: string, error: Error): CliError {
   const message = error.message.replace(/ in: (?!connecting to ).*$/s, "");
   const [, hint] = serverHints.find(([words]) => words.test(message)) ?? [];

@@ -9,7 +9,7 @@ import { type ItemAddress, noSuchItem, toItemAddress } from "./item-address.ts";
 
 export type WireItem = z.output<typeof item>;
 
-/** Where an address leads. `item` is undefined for the root of a connection and for an item given by its id. */
+/** The target of an address. `item` is undefined for the root of a connection and for an item given by its id. */
 export interface FoundItem {
   readonly connection: WireConnection;
   /** The provider's id; empty for the root. */
@@ -89,7 +89,7 @@ export function createItemFinder(cli: CliContext): ItemFinder {
   }
 }
 
-/** Why the provider could not list a folder, of an answer with what is known of it; undefined when it could. */
+/** Returns the error of a listing that the provider could not refresh; undefined when it could. */
 export function findListingFailure(
   body: Pick<z.output<typeof listing>, "refresh_state" | "error_code" | "error_message">,
 ): CliError | undefined {
@@ -99,7 +99,7 @@ export function findListingFailure(
   return new CliError(code, message, { service: "vault", hint });
 }
 
-const later = 'try again later; "croft vault connection test" tells how the storage is';
+const later = 'try again later; "croft vault connection test" checks the storage';
 
 const fallback: { readonly code: CliErrorCode; readonly hint: string } = {
   code: "provider_failed",
@@ -116,7 +116,7 @@ const failures: Readonly<Record<string, typeof fallback>> = {
 
 const namesakesShown = 5;
 
-/** A name that some providers let several items have: which of them is meant, nobody but the person knows. */
+/** The error for a name that several items share, as some providers allow. */
 function severalItems(
   { display_name: connection }: WireConnection,
   name: string,

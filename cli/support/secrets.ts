@@ -1,7 +1,7 @@
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 
-/** Where a secret may come from besides the person. */
+/** The source of a secret besides a prompt. */
 interface SecretSource {
   /** `--…-stdin` was given. */
   readonly fromInput: boolean;
@@ -38,7 +38,7 @@ export async function readSecretLines(
   return Object.fromEntries(names.map((name, at) => [name, lines[at] ?? ""]));
 }
 
-/** A new secret: asked for twice when a person types it, because nobody sees what was typed. */
+/** Reads a new secret; a typed one is prompted for twice, because it is not shown. */
 export async function readNewSecret(
   cli: Pick<CliContext, "io" | "prompts">,
   source: SecretSource,

@@ -2,7 +2,7 @@ import type { WireThread } from "../../daemon/contract/forge/notifications.ts";
 import { usageError } from "../errors.ts";
 import { type Column, time } from "../output/cells.ts";
 
-/** A thread in a table. What one may not read any more has no title. */
+/** Columns of a thread. Threads that the caller can no longer read have no title. */
 export const threadColumns: readonly Column<WireThread>[] = [
   { header: "id", cell: ({ id }) => id },
   { header: "status", cell: toStatus },

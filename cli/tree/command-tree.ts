@@ -85,7 +85,7 @@ function toUsage({ registeredArguments }: Command): string {
   return [...words, "[flags]"].join(" ");
 }
 
-/** Whether a word is a flag that commands have in common. */
+/** Whether a word is one of the common flags. */
 export function isCommonFlag(word: string): boolean {
   const probe = new Command();
   addCommonFlags(probe, { list: true, write: true, destructive: true, bytes: true });

@@ -3,11 +3,11 @@ import type { AnyOperation } from "../client/operation.ts";
 import type { CliContext } from "../context.ts";
 import type { OutputSpec } from "../output/spec.ts";
 
-/** What a file in `commands/` exports: one command. */
+/** One command. */
 export interface CommandModule {
   /** The operations that it calls. Those that write give it `--dry-run`. */
   readonly operations: readonly AnyOperation[];
-  /** What it prints in machine modes; `croft schema` shows it. */
+  /** Its output in machine modes; `croft schema` shows it. */
   readonly output: OutputSpec;
   /** It changes something on this machine, and so takes `--dry-run` without calling an operation that writes. */
   readonly writes?: true;
@@ -18,7 +18,7 @@ export interface CommandModule {
   readonly destructive?: boolean;
   /** Values that shells complete: by the name of an argument, or of a flag with its dashes. */
   readonly completions?: Readonly<Record<string, CompletionKind>>;
-  /** Adds arguments, flags and the action. Everything else was done by whoever made `command`. */
+  /** Adds arguments, flags and the action. The caller of `define` adds the rest. */
   define(command: Command, cli: CliContext): void;
 }
 

@@ -3,7 +3,7 @@ import { CliError } from "../errors.ts";
 import { valueFlags } from "../flags.ts";
 import type { Entry, Noun, Verb } from "./entry.ts";
 
-/** Where a line leads: the words that name the command, and everything else in its order. */
+/** The command that a line names, and the remaining words in their order. */
 interface FoundCommand {
   /** The groups on the way, outermost first. */
   readonly path: readonly Noun[];

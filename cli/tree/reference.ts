@@ -71,7 +71,7 @@ function toSection(loaded: LoadedCommand): string {
   return parts.filter((part) => part !== "").join("\n\n");
 }
 
-/** What the shared groups of flags say about the command. */
+/** Describes the shared groups of flags that the command takes. */
 function toKinds({ module, command }: LoadedCommand): string {
   const has = (flag: string) => command.options.some(({ long }) => long === flag);
   return [

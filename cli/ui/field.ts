@@ -41,7 +41,7 @@ export function edit({ text, caret }: Field, key: Key): Field {
   }
 }
 
-/** What stands before and after the caret. */
+/** Returns the text before and after the caret. */
 export function splitAtCaret({ text, caret }: Field): readonly [before: string, after: string] {
   const parts = graphemesOf(text);
   return [parts.slice(0, caret).join(""), parts.slice(caret).join("")];

@@ -9,7 +9,7 @@ import type { Size } from "./screen.tsx";
 /** A key and what it does, for the last line and the help. */
 export type KeyHint = readonly [keys: string, does: string];
 
-/** What the person is asked in the line above the keys. */
+/** A question in the line above the keys. */
 export type Question =
   | { readonly kind: "confirm"; readonly text: string }
   | { readonly kind: "field"; readonly label: string; readonly field: Field };
@@ -27,7 +27,7 @@ export interface Frame {
   readonly body: readonly string[];
   /** Lines that stand still below the rows. */
   readonly panel?: readonly string[];
-  /** What happened, or facts about the chosen row. */
+  /** The status of the last action, or details of the selected row. */
   readonly status: string;
   readonly isProblem?: boolean;
   readonly question?: Question | undefined;
@@ -77,12 +77,12 @@ export function drawFrame(frame: Frame, size: Size, style: Style): readonly stri
   return lines.slice(0, Math.max(1, size.rows - 1));
 }
 
-/** What went wrong and what helps, in one line. */
+/** Returns the message and hint of an error in one line. */
 export function toProblemText({ message, details }: CliError): string {
   return details.hint === undefined ? message : `${message}; ${details.hint}`;
 }
 
-/** What went wrong before anything could be shown, and what to do about it. */
+/** Draws an error that prevented loading, with its hint. */
 export function drawFailure(failure: CliError, size: Size, style: Style): readonly string[] {
   const room = innerWidth(size) - 2;
   const words = (text: string) => wrapWords(sanitizeLine(text), room).map((line) => `  ${line}`);
@@ -132,7 +132,7 @@ function hintsOf({ question, hints }: Frame): readonly KeyHint[] {
       ];
 }
 
-/** As many hints as there is room for; the last two, help and the way out, are always there. */
+/** Draws the hints that fit; the last two, help and quit, are always shown. */
 function drawHints(hints: readonly KeyHint[], width: number, style: Style): string {
   const widthOf = ([keys, does]: KeyHint) => stringWidth(`${keys} ${does}`);
   const always = hints.slice(-2);

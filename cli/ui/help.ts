@@ -4,7 +4,7 @@ import { cutEnd, padEnd, wrapWords } from "../output/width.ts";
 import { drawFrame, innerWidth, type KeyHint } from "./frame.ts";
 import type { Size } from "./screen.tsx";
 
-/** What the keys of a screen do, as a screen of its own that scrolls. */
+/** A scrollable page that lists the keys of a screen. */
 export interface Help {
   /** All of it as lines for a screen of this size. */
   lines(size: Size, style: Style): readonly string[];

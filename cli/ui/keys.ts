@@ -22,7 +22,7 @@ export type KeyName =
   /** Ctrl-U: empty the field. */
   | "clear";
 
-/** What a screen is told of the keyboard. A text is one character, unless it was pasted. */
+/** A keyboard event. A text is one character, unless it was pasted. */
 export type Key =
   | { readonly kind: "key"; readonly name: KeyName }
   | { readonly kind: "text"; readonly text: string }

@@ -22,7 +22,7 @@ export function moveTo(
   return { cursor: at, top: Math.min(Math.max(top, least), most) };
 }
 
-/** Where a key that moves in lists leads to; undefined for any other key. `j` and `k` are for those who know vi. */
+/** Returns the row that a movement key leads to; undefined for any other key. `j` and `k` move as in vi. */
 export function moveOf(key: Key, { cursor }: ListWindow, height: number): number | undefined {
   const name = key.kind === "key" ? key.name : key.text;
   switch (name) {

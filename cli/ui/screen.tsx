@@ -11,7 +11,7 @@ export interface Size {
   readonly rows: number;
 }
 
-/** What a screen shows and does, apart from the terminal that it is shown on. */
+/** The content and behaviour of a screen, independent of the terminal. */
 export interface ScreenModel {
   /** The lines for a terminal of this size: at most one less than it has rows, none wider than it has columns. */
   draw(size: Size): readonly string[];

@@ -4,7 +4,7 @@ const day = 24 * hour;
 const week = 7 * day;
 const year = 365.25 * day;
 
-/** How long ago, in at most four cells: `now`, `5m`, `3h`, `2d`, `6w`, `4y`; empty for no time. */
+/** Returns an age in at most four cells: `now`, `5m`, `3h`, `2d`, `6w`, `4y`; empty for no time. */
 export function toShortAge(value: string | null | undefined, now: number): string {
   const at = value === null || value === undefined ? Number.NaN : Date.parse(value);
   if (Number.isNaN(at) || at <= 0) return "";

@@ -1,6 +1,5 @@
-// cli/ui: screens. May import: ink, react, the types of commands; loaded only when a person sits at a terminal.
-// Every screen has a plain twin among the commands. Start with screen.tsx, which shows what inbox/ and browse/ draw as
-// lines; this file is the one that asks instead.
+// cli/ui: full-screen views, loaded only on a terminal; each has a plain command beside it. screen.tsx shows the lines that
+// inbox/ and browse/ draw. This file is the sign-in form.
 import { Box, render, Text, useApp, useInput } from "ink";
 import { useRef, useState } from "react";
 import {
@@ -15,7 +14,7 @@ import type { Style } from "../io.ts";
 
 type SignedIn = Extract<AttemptOutcome, { kind: "signed_in" }>;
 
-/** What was given on the line already. */
+/** The values given on the command line. */
 export interface SignInGiven {
   readonly email: string | undefined;
   readonly factor: SecondFactor | undefined;
@@ -63,7 +62,7 @@ export async function showSignIn(
   return end.user;
 }
 
-/** What was wrong with the last try, and what the person can do about it. */
+/** The error of the last attempt with its hint. */
 interface Problem {
   readonly message: string;
   readonly hint: string | undefined;

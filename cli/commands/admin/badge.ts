@@ -8,7 +8,7 @@ import { type CommandModule, type Entry, verb } from "../../tree/entry.ts";
 
 export const entries: readonly Entry[] = [
   verb("list", "List badges", () => listBadges, { aliases: ["ls"] }),
-  verb("create", "Define a badge", () => createBadge),
+  verb("create", "Create a badge", () => createBadge),
   verb("delete", "Delete a badge", () => deleteBadge, { aliases: ["rm"] }),
 ];
 

@@ -40,7 +40,7 @@ export const runCronTask = {
   },
 } satisfies CommandModule;
 
-/** Runs a task. One that takes long goes on after the command has ended; one that is running is left alone. */
+/** Starts a task. A long one continues after the command ends; one that is running is not started again. */
 async function runCronRun(cli: CliContext, { task }: { readonly task: string }): Promise<void> {
   await cli.client.call(forge.runCronTask, { params: { task } });
   await cli.output.done({ started: true, task }, `Ran ${task}.`);

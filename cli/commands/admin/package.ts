@@ -11,11 +11,11 @@ export const entries: readonly Entry[] = [
   verb("list", "List and search packages", () => listPackages, {
     aliases: ["ls"],
   }),
-  verb("view", "Show a version of a package", () => viewPackage),
-  verb("files", "List the files of a version", () => listPackageFiles),
+  verb("view", "Show a package version", () => viewPackage),
+  verb("files", "List the files of a package version", () => listPackageFiles),
   verb("link", "Link a package to a repository", () => linkPackage),
-  verb("unlink", "Link a package to no repository", () => unlinkPackage),
-  verb("delete", "Delete a version of a package", () => deletePackage, {
+  verb("unlink", "Unlink a package from its repository", () => unlinkPackage),
+  verb("delete", "Delete a package version", () => deletePackage, {
     aliases: ["rm"],
   }),
 ];
@@ -104,7 +104,7 @@ const linkPackage = {
   },
 } satisfies CommandModule;
 
-/** Links a package to a repository, whose hooks hear of it from then on. */
+/** Links a package to a repository, whose hooks then receive its events. */
 async function runPackageLink(cli: CliContext, options: PackageLinkOptions): Promise<void> {
   const { owner, type, name, repository } = options;
   await cli.client.call(forge.linkPackage, {
@@ -137,7 +137,7 @@ const unlinkPackage = {
   },
 } satisfies CommandModule;
 
-/** Links a package to no repository any more. */
+/** Removes the link of a package to its repository. */
 async function runPackageUnlink(cli: CliContext, options: PackageUnlinkOptions): Promise<void> {
   const { owner, type, name } = options;
   await cli.client.call(forge.unlinkPackage, { params: { owner, type, name } });

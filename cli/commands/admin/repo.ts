@@ -49,7 +49,7 @@ export const createRepo = {
   },
 } satisfies CommandModule;
 
-/** Creates a repository on somebody's behalf. */
+/** Creates a repository for another user. */
 async function runRepoCreate(cli: CliContext, options: RepoCreateOptions): Promise<void> {
   const { owner, repo, description, license, readme } = options;
   const { body } = await cli.client.call(forge.createRepository, {

@@ -124,7 +124,7 @@ function toExamples(names: readonly string[]): string {
   return names.length > 3 ? `${shown}, …` : shown;
 }
 
-/** How many adoptions or deletions the daemon is asked for at one time. */
+/** Concurrent adoptions or deletions. */
 const AT_ONCE = 6;
 
 /**

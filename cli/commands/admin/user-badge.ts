@@ -9,8 +9,8 @@ export const entries: readonly Entry[] = [
   verb("list", "List the badges of a forge user", () => listUserBadges, {
     aliases: ["ls"],
   }),
-  verb("add", "Give a forge user badges", () => addUserBadges),
-  verb("remove", "Take badges from a forge user", () => removeUserBadges, {
+  verb("add", "Add badges to a forge user", () => addUserBadges),
+  verb("remove", "Remove badges from a forge user", () => removeUserBadges, {
     aliases: ["rm"],
   }),
 ];

@@ -92,7 +92,7 @@ type UserChanges = Omit<
 interface UserEditOptions {
   readonly username: string;
   readonly changes: UserChanges;
-  /** Where a new password comes from; undefined leaves it as it is. */
+  /** The source of a new password; undefined leaves it unchanged. */
   readonly password: "input" | "random" | undefined;
 }
 

@@ -14,10 +14,10 @@ export const entries: readonly Entry[] = [
   }),
   verb("create", "Create a forge user", async () => (await import("./user-edit.ts")).createUser),
   verb("view", "Show a forge user", () => viewUser),
-  verb("edit", "Change a forge user", async () => (await import("./user-edit.ts")).editUser),
+  verb("edit", "Edit a forge user", async () => (await import("./user-edit.ts")).editUser),
   verb("rename", "Rename a forge user", () => renameUser),
   verb("delete", "Delete a forge user", () => deleteUser, { aliases: ["rm"] }),
-  verb("reset-2fa", "Take the second factor from a forge user", () => resetTwoFactor),
+  verb("reset-2fa", "Reset the second factor of a forge user", () => resetTwoFactor),
   noun("key", "Public keys of a forge user", () => import("./user-key.ts")),
   noun("badge", "Badges of a forge user", () => import("./user-badge.ts")),
 ];

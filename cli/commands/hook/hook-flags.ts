@@ -51,10 +51,10 @@ export function addNewHookFlags(command: Command): Command {
 /** Adds those of an edit to a command. */
 export function addHookEditFlags(command: Command): Command {
   return command
-    .option("--target <url>", "where it sends to")
+    .option("--target <url>", "URL that deliveries are sent to")
     .option("--active <true|false>", "whether it delivers")
     .option("--authorization-header-stdin", "read a new Authorization header from standard input")
-    .option("--clear-authorization-header", "send no Authorization header any more");
+    .option("--clear-authorization-header", "remove the Authorization header");
 }
 
 /** Refuses an edit without a change, and one that contradicts itself. @throws CliError `usage` */
@@ -119,7 +119,7 @@ function toWords(events: readonly string[]): string[] {
 export function addHookFlags(command: Command): Command {
   return command
     .option("--content-type <type>", "json or form")
-    .option("--event <event...>", "what it is told of, such as push or repository")
+    .option("--event <event...>", "events to deliver, such as push or repository")
     .option("--branch-filter <glob>", "only these branches, for push, create and delete")
     .option("--name <text>", "a label")
     .option("--channel <channel>", "slack: the channel")

@@ -8,7 +8,7 @@ import type { ThreadStatusName } from "../../support/thread-columns.ts";
 interface FollowFilter {
   readonly status?: readonly ThreadStatusName[];
   readonly type?: readonly string[];
-  /** As OWNER/NAME. */
+  /** OWNER/NAME. */
   readonly repo?: string;
 }
 
@@ -23,7 +23,7 @@ export async function* listAndFollow(
 ): AsyncGenerator<WireThread, void, void> {
   const news = followThreads(cli, {
     onConnection: (isOpen) => {
-      if (!isOpen) cli.io.note("The connection is lost and is made again.");
+      if (!isOpen) cli.io.note("Connection lost; reconnecting.");
     },
   });
   try {

@@ -17,7 +17,7 @@ export const entries: readonly Entry[] = [
   verb("list", "List your notification threads", () => listNotifications, { aliases: ["ls"] }),
   verb(
     "inbox",
-    "Read and mark your threads on a screen",
+    "Open your inbox as a full-screen view",
     async () => (await import("./inbox.ts")).inbox,
   ),
   verb("count", "Count your unread threads", () => countNotifications),
@@ -25,7 +25,7 @@ export const entries: readonly Entry[] = [
   verb("mark", "Mark threads as read, unread or pinned", () => markNotifications),
   verb(
     "watch",
-    "Be told of a repository or an issue, or not any more",
+    "Watch or unwatch a repository or an issue",
     async () => (await import("./watch.ts")).watchRepository,
   ),
 ];
@@ -211,7 +211,7 @@ async function runNotificationMark(
   cli.finishWith(exitCodeOf(partial));
 }
 
-/** How many threads were marked: the answer's list is bounded, its header counts all. */
+/** Returns the number of marked threads: the list in the response is bounded, its header counts all. */
 async function markAll(
   cli: CliContext,
   { repo, upTo, as: status }: NotificationMarkOptions,

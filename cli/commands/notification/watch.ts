@@ -19,7 +19,7 @@ export const watchRepository = {
     forge.getCurrentUser,
   ],
   output: shape({ watching: "boolean", subject: "string" }),
-  /** What is given up can be asked for again. */
+  /** Unwatching can be undone, so it needs no confirmation. */
   destructive: false,
   define(command, cli, run = runNotificationWatch): void {
     command
@@ -31,7 +31,7 @@ export const watchRepository = {
   },
 } satisfies CommandModule;
 
-/** Has the caller told of a repository's pushes and issues, or of one issue, or not any more. */
+/** Subscribes the caller to a repository or to one issue, or unsubscribes. */
 async function runNotificationWatch(
   cli: CliContext,
   { subject, off = false }: NotificationWatchOptions,
@@ -47,6 +47,6 @@ async function runNotificationWatch(
     if (off) await cli.client.call(forge.unwatchRepository, { params });
     else await cli.client.call(forge.watchRepository, { params });
   }
-  const sentence = off ? `You are told of ${subject} no more.` : `You are told of ${subject}.`;
+  const sentence = off ? `No longer watching ${subject}.` : `Watching ${subject}.`;
   await cli.output.done({ watching: !off, subject }, sentence);
 }

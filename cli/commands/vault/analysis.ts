@@ -10,8 +10,8 @@ import { toByteSize } from "../../support/flag-values.ts";
 import { type CommandModule, type Entry, verb } from "../../tree/entry.ts";
 
 export const entries: readonly Entry[] = [
-  verb("get", "Show your choices for cache and analysis", () => getAnalysis),
-  verb("set", "Change your choices for cache and analysis", () => setAnalysis),
+  verb("get", "Show your cache and analysis settings", () => getAnalysis),
+  verb("set", "Change your cache and analysis settings", () => setAnalysis),
 ];
 
 const getAnalysis = {
@@ -28,7 +28,7 @@ async function runAnalysisGet(cli: CliContext): Promise<void> {
   await cli.output.resource(body, analysisColumns);
 }
 
-/** What the command was given: what is absent stays as it is. */
+/** Absent members stay as they are. */
 interface AnalysisSetOptions {
   readonly cacheLimit?: number;
   readonly autoAnalyze?: "on" | "off";

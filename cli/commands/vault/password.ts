@@ -8,8 +8,8 @@ import { toEndedText } from "./session.ts";
 
 export const entries: readonly Entry[] = [
   verb("change", "Change your password", () => changePassword),
-  verb("reset", "Have a link mailed to choose another password", () => resetPassword),
-  verb("confirm", "Choose another password with a mailed link", () => confirmPassword),
+  verb("reset", "Mail yourself a password reset link", () => resetPassword),
+  verb("confirm", "Set a new password with a mailed link", () => confirmPassword),
 ];
 
 export interface PasswordChangeOptions {
@@ -85,7 +85,7 @@ export const confirmPassword = {
   },
 } satisfies CommandModule;
 
-/** Sets another password with the link of a mail. It signs nobody in, and ends every session. */
+/** Sets a new password with the token of a mailed link. It does not sign in, and it ends every session. */
 async function runPasswordConfirm(
   cli: CliContext,
   { fromInput }: PasswordConfirmOptions,
@@ -110,7 +110,7 @@ function toToken(given: string): string {
   return link?.searchParams.get("token") ?? given;
 }
 
-/** What stands on which line of standard input, or is asked for. */
+/** The lines of standard input, or the prompts in their place. */
 interface TwoQuestions {
   readonly fromInput: boolean;
   /** The flag that a refusal names. */
@@ -119,7 +119,7 @@ interface TwoQuestions {
   readonly second: string;
 }
 
-/** A secret and a new one: two lines of standard input, or asked for, the new one twice. */
+/** Reads a secret and a new one: two lines of standard input, or prompts, for the new one twice. */
 async function readTwoSecrets(
   cli: Pick<CliContext, "io" | "prompts">,
   { fromInput, flag, first, second }: TwoQuestions,

@@ -9,8 +9,8 @@ import { listOf, shape } from "../../output/spec.ts";
 import { type CommandModule, type Entry, verb } from "../../tree/entry.ts";
 
 export const entries: readonly Entry[] = [
-  verb("list", "List where you are signed in", () => listSessions, { aliases: ["ls"] }),
-  verb("revoke", "Sign out somewhere else, or everywhere", () => revokeSessions),
+  verb("list", "List your sessions", () => listSessions, { aliases: ["ls"] }),
+  verb("revoke", "Revoke one session or all of them", () => revokeSessions),
 ];
 
 const listSessions = {
@@ -35,7 +35,7 @@ const columns: readonly Column<z.output<typeof session>>[] = [
   { header: "signed in", cell: ({ created_at: created }) => time(created) },
 ];
 
-/** What the command was given: one session, or all of them. */
+/** One session, or all of them. */
 export type SessionRevokeOptions = { readonly id: string } | { readonly everywhere: true };
 
 export const revokeSessions = {
@@ -69,7 +69,7 @@ async function runSessionRevoke(cli: CliContext, options: SessionRevokeOptions):
   await cli.output.done({ revoked: body.sessions_revoked, id: null }, body.message);
 }
 
-/** How many other sessions came to an end, as a sentence. */
+/** Returns a sentence with the number of revoked sessions. */
 export function toEndedText(count: number): string {
   if (count === 0) return "No other session was open.";
   return count === 1 ? "One other session has ended." : `${count} other sessions have ended.`;

@@ -5,9 +5,9 @@ import { type CommandModule, type Entry, verb } from "../../tree/entry.ts";
 import { toEndedText } from "./session.ts";
 
 export const entries: readonly Entry[] = [
-  verb("setup", "Get a secret for an authenticator app", () => setupTotp),
-  verb("enable", "Turn the second factor on", () => enableTotp),
-  verb("disable", "Turn the second factor off", () => disableTotp),
+  verb("setup", "Create a secret for an authenticator app", () => setupTotp),
+  verb("enable", "Enable the second factor", () => enableTotp),
+  verb("disable", "Disable the second factor", () => disableTotp),
 ];
 
 const setupTotp = {
@@ -38,7 +38,7 @@ async function runTotpSetup(cli: CliContext): Promise<void> {
 }
 
 export interface TotpEnableOptions {
-  /** Undefined when it is to be asked for. */
+  /** Undefined: prompt for it. */
   readonly code: string | undefined;
 }
 
@@ -77,7 +77,7 @@ const disableTotp = {
 
 /** Turns the second factor off; the backup codes are worth nothing from then on. All other sessions end. */
 async function runTotpDisable(cli: CliContext): Promise<void> {
-  await cli.prompts.confirm("Turn the second factor off?");
+  await cli.prompts.confirm("Disable the second factor?");
   const { body } = await cli.client.call(vault.disableTotp);
   await cli.output.done(
     body,

@@ -1,12 +1,12 @@
 import { toCliError } from "../../errors.ts";
 import type { WireItem } from "../../support/find-item.ts";
-import type { Errands } from "../errands.ts";
-import type { Overlays } from "../overlays.ts";
+import type { TaskQueue } from "../task-queue.ts";
+import type { Dialogs } from "../dialogs.ts";
 import type { BrowseDeps } from "./browse.ts";
 import type { FolderView, Place } from "./folder-view.ts";
 import type { Transfers } from "./transfers.ts";
 
-/** What the browser changes, here and in the storage. Each says by itself how it ended. */
+/** Actions that change local files and the storage. Each reports its own outcome. */
 export interface BrowseActions {
   makeFolder(view: FolderView): void;
   rename(view: FolderView, item: WireItem): void;
@@ -21,19 +21,19 @@ export interface BrowseActions {
 
 interface ActionsDeps {
   readonly deps: BrowseDeps;
-  readonly errands: Errands;
-  readonly overlays: Overlays;
+  readonly tasks: TaskQueue;
+  readonly dialogs: Dialogs;
   readonly transfers: Transfers;
   /** The folders from the top to the one that is shown. */
   readonly stack: () => readonly FolderView[];
-  /** What was selected is dealt with. */
+  /** Clears the selection. */
   readonly unselect: () => void;
 }
 
 export function createBrowseActions({
   deps,
-  errands: { attempt, say },
-  overlays,
+  tasks: { attempt, say },
+  dialogs,
   transfers,
   stack,
   unselect,
@@ -49,7 +49,7 @@ export function createBrowseActions({
           view.choose(made.id);
           return `Made ${made.name}.`;
         });
-      overlays.ask({ label: "New folder:", text: "", onEnter });
+      dialogs.ask({ label: "New folder:", text: "", onEnter });
     },
     rename(view, item) {
       const onEnter = (name: string) =>
@@ -60,7 +60,7 @@ export function createBrowseActions({
           view.choose(id);
           return `Renamed ${item.name} to ${name}.`;
         });
-      overlays.ask({ label: "New name:", text: item.name, onEnter });
+      dialogs.ask({ label: "New name:", text: item.name, onEnter });
     },
     move(items, from, to) {
       if (from.ref === to.ref && from.connection.id === to.connection.id)
@@ -72,7 +72,7 @@ export function createBrowseActions({
       });
     },
     remove(view, items) {
-      overlays.confirm(`Delete ${nameAll(items)}?`, () =>
+      dialogs.confirm(`Delete ${nameAll(items)}?`, () =>
         attempt(async () => {
           let isTrashed = true;
           const text = await forEach("Deleted", items, async (item) => {
@@ -98,7 +98,7 @@ export function createBrowseActions({
           );
       };
       const label = files.length === 1 ? "Save into:" : `Save ${files.length} files into:`;
-      overlays.ask({ label, text: "./", onEnter, complete });
+      dialogs.ask({ label, text: "./", onEnter, complete });
     },
     upload(view) {
       const onEnter = (path: string) =>
@@ -113,17 +113,17 @@ export function createBrowseActions({
             return `Uploaded ${name}.`;
           },
         );
-      overlays.ask({ label: "Upload file:", text: "", onEnter, complete });
+      dialogs.ask({ label: "Upload file:", text: "", onEnter, complete });
     },
     stopTransfers() {
       const running = transfers.list.length;
       if (running === 0) return say("No transfer is running.");
       const what = running === 1 ? "the transfer" : `${running} transfers`;
-      overlays.confirm(`Stop ${what}?`, () => void transfers.stop());
+      dialogs.confirm(`Stop ${what}?`, () => void transfers.stop());
     },
   };
 
-  /** What runs beside everything else: its end is said when it comes. */
+  /** Starts a background transfer, which reports its outcome when it ends. */
   function background<T>(
     name: string,
     running: Promise<T>,

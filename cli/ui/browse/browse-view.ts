@@ -8,7 +8,7 @@ import { cutEnd, padEnd, padStart, wrapWords } from "../../output/width.ts";
 import type { WireConnection } from "../../support/connection.ts";
 import type { WireItem } from "../../support/find-item.ts";
 import { toAddressText } from "../../support/item-address.ts";
-import type { Message } from "../errands.ts";
+import type { Message } from "../task-queue.ts";
 import {
   bodyHeight,
   drawFailure,
@@ -43,7 +43,7 @@ export interface BrowseState {
   readonly rows: readonly WireItem[];
   readonly window: ListWindow;
   readonly selected: ReadonlySet<string>;
-  /** How many items are about to be moved. */
+  /** The number of items to move. */
   readonly picked: number;
   readonly words: string;
   readonly transfers: readonly Transfer[];
@@ -77,7 +77,7 @@ const previewHints: readonly KeyHint[] = [
   ["?", "keys"],
   ["q", "back"],
 ];
-/** What its keys do. */
+/** The keys and their actions. */
 export const help = createHelp("Items: keys", [
   ["↑ ↓  k j", "one item up or down"],
   ["PgUp PgDn", "one page up or down"],
@@ -163,7 +163,7 @@ function asideOf({ folder }: BrowseState, now: number): string {
   return listedAt === undefined || listedAt === null ? "" : `listed ${toAgo(listedAt, now)}`;
 }
 
-/** What is not as it should be with the folder that is shown: the storage could not list it, or something changed. */
+/** The warning of the shown folder: the storage could not list it, or it is stale. */
 function warningOf({ folder, words }: BrowseState): string | undefined {
   if (folder === undefined) return undefined;
   if (folder.failure !== undefined && folder.wasLoaded)
@@ -278,7 +278,7 @@ function sizeOf({ size }: WireItem): string {
   return size === null ? "" : toSizeText(size);
 }
 
-/** As many lines as transfers, within what the screen can spare. */
+/** Draws one line per transfer, as far as there is room. */
 function panelRows({ transfers }: BrowseState, { rows }: Size): number {
   return Math.min(transfers.length, rows < 16 ? 1 : 4);
 }

@@ -1,16 +1,15 @@
-// cli/ui/browse: the browser of connected storages. This file is what the keys do, browse-actions.ts what they change,
-// whereabouts.ts the folder and the row they are about, folder-view.ts a folder page by page, transfers.ts what runs meanwhile,
-// browse-view.ts how it looks, and the command (cli/commands/vault/item/browse-deps.ts) how the daemon and the disk are asked.
-// May import: cli/ui, output, errors and the types of commands. Start here.
+// cli/ui/browse: the storage browser. browse.ts handles keys, browse-actions.ts changes items, location.ts holds the folder
+// and selected row, folder-view.ts pages through a folder, transfers.ts runs uploads and downloads, browse-view.ts draws.
+// cli/commands/vault/item/browse.ts connects it to the daemon and the disk. Start here.
 import { toCliError } from "../../errors.ts";
 import type { Style } from "../../io.ts";
 import type { WireConnection } from "../../support/connection.ts";
 import type { WireItem } from "../../support/find-item.ts";
-import { createChanges } from "../changes.ts";
-import { createErrands } from "../errands.ts";
+import { createChangeListeners } from "../change-listeners.ts";
+import { createTaskQueue } from "../task-queue.ts";
 import type { Key } from "../keys.ts";
 import { moveOf } from "../list-window.ts";
-import { createOverlays } from "../overlays.ts";
+import { createDialogs } from "../dialogs.ts";
 import type { ScreenModel, Size } from "../screen.tsx";
 import { createBrowseActions } from "./browse-actions.ts";
 import {
@@ -23,9 +22,9 @@ import {
 } from "./browse-view.ts";
 import type { FolderPage, FolderView, PageRequest, Place } from "./folder-view.ts";
 import { createTransfers, type TransferReport } from "./transfers.ts";
-import { createWhereabouts } from "./whereabouts.ts";
+import { createLocation } from "./location.ts";
 
-/** How the browser reaches the daemon and the disk. */
+/** Access to the daemon and the disk. */
 export interface BrowseDeps {
   readonly connections: () => Promise<readonly WireConnection[]>;
   readonly list: (place: Place, page: PageRequest) => Promise<FolderPage>;
@@ -60,7 +59,7 @@ export interface BrowseDeps {
   readonly style: Style;
   readonly clock: () => number;
   readonly pause: (milliseconds: number) => Promise<void>;
-  /** Where to begin: the places from the top of a connection to a folder; empty for the list of connections. */
+  /** The start: the folders from the root of a connection downwards; empty for the list of connections. */
   readonly start: readonly Place[];
   /** The item that the cursor begins on. */
   readonly startItem: string | undefined;
@@ -78,11 +77,11 @@ export interface Browse extends ScreenModel {
 
 export function createBrowse(deps: BrowseDeps): Browse {
   const { clock, style } = deps;
-  const changes = createChanges();
-  const errands = createErrands(changes.announce);
-  const overlays = createOverlays(changes.announce);
-  const transfers = createTransfers({ clock, pause: deps.pause, announce: changes.announce });
-  const at = createWhereabouts(deps, changes.announce);
+  const changes = createChangeListeners();
+  const tasks = createTaskQueue(changes.notify);
+  const dialogs = createDialogs(changes.notify);
+  const transfers = createTransfers({ clock, pause: deps.pause, notify: changes.notify });
+  const at = createLocation(deps, changes.notify);
   const { promise: left, resolve: leave, reject: fail } = Promise.withResolvers<void>();
   let picked: { readonly place: Place; readonly items: readonly WireItem[] } | undefined;
   let preview: Preview | undefined;
@@ -90,8 +89,8 @@ export function createBrowse(deps: BrowseDeps): Browse {
   let wasShown = false;
   const actions = createBrowseActions({
     deps,
-    errands,
-    overlays,
+    tasks,
+    dialogs,
     transfers,
     stack: () => at.stack,
     unselect: () => at.unselect(),
@@ -100,7 +99,7 @@ export function createBrowse(deps: BrowseDeps): Browse {
   return {
     left,
     subscribe: changes.subscribe,
-    tick: changes.announce,
+    tick: changes.notify,
     stop: transfers.stop,
     reload: () => at.loadFirst(),
     draw(size: Size) {
@@ -108,8 +107,8 @@ export function createBrowse(deps: BrowseDeps): Browse {
       height = listHeight(state, size);
       at.fitInto(height);
       if (preview !== undefined) preview = layOutPreview(preview, size, style, clock());
-      overlays.limitHelp(help.lines(size, style).length - height);
-      const { helpTop } = overlays;
+      dialogs.limitHelp(help.lines(size, style).length - height);
+      const { helpTop } = dialogs;
       return drawBrowse({ ...state, window: at.window, preview, helpTop }, size, style, clock());
     },
     press,
@@ -126,20 +125,20 @@ export function createBrowse(deps: BrowseDeps): Browse {
       picked: picked?.items.length ?? 0,
       words: at.words,
       transfers: transfers.list,
-      message: errands.message,
-      question: overlays.question,
+      message: tasks.message,
+      question: dialogs.question,
       preview,
-      helpTop: overlays.helpTop,
+      helpTop: dialogs.helpTop,
     };
   }
 
   function press(key: Key): void {
     wasShown ||= at.folder?.wasLoaded === true || at.connections !== undefined;
-    if (!overlays.take(key, height)) {
+    if (!dialogs.take(key, height)) {
       if (preview !== undefined) pressInPreview(key, preview);
       else pressInList(key);
     }
-    changes.announce();
+    changes.notify();
   }
 
   function pressInPreview(key: Key, shown: Preview): void {
@@ -148,7 +147,7 @@ export function createBrowse(deps: BrowseDeps): Browse {
     if (moved !== undefined) preview = { ...shown, top: Math.max(0, moved) };
     else if (name === " ") preview = { ...shown, top: shown.top + height - 1 };
     else if (name === "d") actions.download(shown.place, [shown.item]);
-    else if (name === "?") overlays.openHelp();
+    else if (name === "?") dialogs.openHelp();
     else if (
       name === "left" ||
       name === "h" ||
@@ -160,12 +159,12 @@ export function createBrowse(deps: BrowseDeps): Browse {
   }
 
   function pressInList(key: Key): void {
-    errands.hush();
+    tasks.clearMessage();
     const name = key.kind === "key" ? key.name : key.text;
     const moved = moveOf(key, at.window, height);
     if (moved !== undefined) at.moveCursor(moved);
     else if (name === "q") askToLeave();
-    else if (name === "?") overlays.openHelp();
+    else if (name === "?") dialogs.openHelp();
     else if (name === "enter" || name === "right" || name === "l") enter();
     else if (name === "R" || name === "refresh") at.refresh();
     else if (name === "c") actions.stopTransfers();
@@ -214,14 +213,14 @@ export function createBrowse(deps: BrowseDeps): Browse {
   function find(): void {
     const onChange = (text: string) => at.narrow(text.trim());
     const onEscape = () => onChange("");
-    overlays.ask({ label: "Find:", text: at.words, onEnter: onChange, onChange, onEscape });
+    dialogs.ask({ label: "Find:", text: at.words, onEnter: onChange, onChange, onEscape });
   }
 
   function askToLeave(): void {
     const failure = at.folder === undefined ? at.connectionsFailure : at.folder.failure;
     const running = transfers.list.length;
     if (running > 0)
-      overlays.confirm(
+      dialogs.confirm(
         `Leave, and stop ${running === 1 ? "a transfer" : `${running} transfers`}?`,
         leave,
       );
@@ -234,7 +233,7 @@ export function createBrowse(deps: BrowseDeps): Browse {
     preview = { place, item, text: undefined, problem: undefined, top: 0 };
     const update = (change: Partial<Preview>) => {
       if (preview?.item === item) preview = { ...preview, ...change };
-      changes.announce();
+      changes.notify();
     };
     deps.preview(place, item).then(
       (text) => update({ text }),

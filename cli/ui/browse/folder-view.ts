@@ -50,11 +50,11 @@ export interface FolderView {
 const firstPageItems = 200;
 const pageItems = 1000;
 
-/** @param announce is called when there is something else to show */
+/** @param notify is called when there is something else to show */
 export function createFolderView(
   place: Place,
   list: (place: Place, page: PageRequest) => Promise<FolderPage>,
-  announce: () => void,
+  notify: () => void,
 ): FolderView {
   let items: readonly WireItem[] = [];
   let cursor: string | null = null;
@@ -125,7 +125,7 @@ export function createFolderView(
   async function whileLoading(work: (isCurrent: () => boolean) => Promise<void>): Promise<void> {
     const own = {};
     loading = own;
-    announce();
+    notify();
     try {
       await work(() => loading === own);
       if (loading === own) failure = undefined;
@@ -133,7 +133,7 @@ export function createFolderView(
       if (loading === own) failure = toCliError(error);
     } finally {
       if (loading === own) loading = undefined;
-      announce();
+      notify();
     }
   }
 }

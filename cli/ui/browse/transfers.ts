@@ -9,7 +9,7 @@ export interface Transfer {
   readonly startedAt: number | undefined;
 }
 
-/** What a transfer tells while it runs. */
+/** Progress callbacks of a transfer. */
 export interface TransferReport {
   total(bytes: number | undefined): void;
   done(bytes: number): void;
@@ -27,7 +27,7 @@ export interface Transfers {
   stop(): Promise<void>;
 }
 
-/** So many at one time: more would only make each of them slower. */
+/** Concurrent transfers; more would only slow each of them down. */
 const atOnce = 3;
 
 /** More pictures a second than a terminal far away should be sent. */
@@ -38,10 +38,10 @@ export interface TransfersDeps {
   readonly clock: () => number;
   readonly pause: (milliseconds: number) => Promise<void>;
   /** Called when there is something else to show. */
-  readonly announce: () => void;
+  readonly notify: () => void;
 }
 
-export function createTransfers({ clock, pause, announce }: TransfersDeps): Transfers {
+export function createTransfers({ clock, pause, notify }: TransfersDeps): Transfers {
   let list: readonly Entry[] = [];
   let stopping = new AbortController();
   let isAnnouncing = false;
@@ -99,7 +99,7 @@ export function createTransfers({ clock, pause, announce }: TransfersDeps): Tran
       change(entry, { startedAt: clock() });
       entry.begin();
     }
-    announce();
+    notify();
   }
 
   function change(entry: Entry, facts: Partial<Transfer>): void {
@@ -108,7 +108,7 @@ export function createTransfers({ clock, pause, announce }: TransfersDeps): Tran
     isAnnouncing = true;
     void pause(frameMs).then(() => {
       isAnnouncing = false;
-      announce();
+      notify();
     });
   }
 }

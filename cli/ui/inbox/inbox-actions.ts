@@ -1,9 +1,9 @@
 import type { ThreadStatusName } from "../../support/thread-columns.ts";
-import type { Errands } from "../errands.ts";
-import type { Overlays } from "../overlays.ts";
+import type { TaskQueue } from "../task-queue.ts";
+import type { Dialogs } from "../dialogs.ts";
 import type { ThreadStore } from "./thread-store.ts";
 
-/** What the inbox changes at the daemon. Each says by itself how it ended. */
+/** Actions that change threads at the daemon. Each reports its own outcome. */
 export interface InboxActions {
   mark(ids: readonly number[], status: ThreadStatusName): void;
   /** Marks a thread that was opened as read, without a word. */
@@ -16,16 +16,16 @@ export interface InboxActions {
 
 interface ActionsDeps {
   readonly store: ThreadStore;
-  readonly errands: Errands;
-  readonly overlays: Overlays;
+  readonly tasks: TaskQueue;
+  readonly dialogs: Dialogs;
   /** The only one that the inbox is about. */
   readonly repository: string | undefined;
 }
 
 export function createInboxActions({
   store,
-  errands: { attempt, say },
-  overlays,
+  tasks: { attempt, say },
+  dialogs,
   repository,
 }: ActionsDeps): InboxActions {
   return {
@@ -50,7 +50,7 @@ export function createInboxActions({
       }
       const where = repository === undefined ? "" : ` of ${repository}`;
       const count = repository === undefined ? `${store.unread ?? "all"} unread` : "all unread";
-      overlays.confirm(`Mark ${count} threads${where} as read?`, () =>
+      dialogs.confirm(`Mark ${count} threads${where} as read?`, () =>
         attempt(async () => {
           const total = await store.markAllRead();
           return total === 0

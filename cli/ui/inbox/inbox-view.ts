@@ -6,7 +6,7 @@ import { toAgo } from "../../output/cells.ts";
 import { sanitizeLine } from "../../output/sanitize.ts";
 import { toTerminalText } from "../../output/terminal-html.ts";
 import { cutEnd, padEnd, padStart, wrapWords } from "../../output/width.ts";
-import type { Message } from "../errands.ts";
+import type { Message } from "../task-queue.ts";
 import {
   bodyHeight,
   drawFailure,
@@ -72,7 +72,7 @@ const threadHints: readonly KeyHint[] = [
   ["?", "keys"],
   ["q", "back"],
 ];
-/** What its keys do. */
+/** The keys and their actions. */
 export const help = createHelp("Inbox: keys", [
   ["↑ ↓  k j", "one thread up or down"],
   ["PgUp PgDn", "one page up or down"],

@@ -1,15 +1,14 @@
-// cli/ui/inbox: the notification inbox. thread-store.ts knows the threads, this file what the keys do, inbox-actions.ts what they
-// change, inbox-view.ts how it looks, and the command (cli/commands/notification/inbox.ts) how the daemon is asked. May import:
-// cli/ui, output, errors and the types of commands. Start here.
+// cli/ui/inbox: the notification inbox. inbox.ts handles keys, thread-store.ts holds the threads, inbox-actions.ts changes
+// them, inbox-view.ts draws. cli/commands/notification/inbox.ts connects it to the daemon. Start here.
 import type { WireThread } from "../../../daemon/contract/forge/notifications.ts";
 import { toCliError } from "../../errors.ts";
 import type { Style } from "../../io.ts";
 import type { ThreadStatusName } from "../../support/thread-columns.ts";
-import { createChanges } from "../changes.ts";
-import { createErrands } from "../errands.ts";
+import { createChangeListeners } from "../change-listeners.ts";
+import { createTaskQueue } from "../task-queue.ts";
 import type { Key } from "../keys.ts";
 import { atTop, type ListWindow, moveOf, moveTo } from "../list-window.ts";
-import { createOverlays } from "../overlays.ts";
+import { createDialogs } from "../dialogs.ts";
 import type { ScreenModel, Size } from "../screen.tsx";
 import { createInboxActions } from "./inbox-actions.ts";
 import {
@@ -22,7 +21,7 @@ import {
 } from "./inbox-view.ts";
 import { createThreadStore, type InboxView, statusOf, type ThreadSource } from "./thread-store.ts";
 
-/** What is known of a subject, for reading. */
+/** The content of a notification's subject. */
 export interface ThreadText {
   /** Rendered by the daemon; undefined when the subject has no text of its own. */
   readonly html: string | undefined;
@@ -43,7 +42,7 @@ export interface Inbox extends ScreenModel {
   reload(): Promise<void>;
   receive(thread: WireThread): void;
   receiveCount(unread: number): void;
-  /** Whether news come by themselves. */
+  /** Whether live updates are connected. */
   setLive(isLive: boolean): void;
   /** The time has gone on: ages are others. */
   tick(): void;
@@ -57,11 +56,11 @@ const lookThroughMax = 2_000;
 
 export function createInbox(deps: InboxDeps): Inbox {
   const { clock, style } = deps;
-  const changes = createChanges();
-  const errands = createErrands(changes.announce);
-  const overlays = createOverlays(changes.announce);
+  const changes = createChangeListeners();
+  const tasks = createTaskQueue(changes.notify);
+  const dialogs = createDialogs(changes.notify);
   const store = createThreadStore(deps.source);
-  const actions = createInboxActions({ store, errands, overlays, repository: deps.repository });
+  const actions = createInboxActions({ store, tasks, dialogs, repository: deps.repository });
   const { promise: left, resolve: leave, reject: fail } = Promise.withResolvers<void>();
   let view: InboxView = "open";
   let window: ListWindow = atTop;
@@ -85,16 +84,16 @@ export function createInbox(deps: InboxDeps): Inbox {
     receiveCount: store.receiveCount,
     setLive(live) {
       isLive = live;
-      changes.announce();
+      changes.notify();
     },
-    tick: changes.announce,
+    tick: changes.notify,
     draw(size: Size) {
       const state = stateOf();
       height = listHeight(state, size);
       window = moveTo(window, window.cursor, rows().length, height);
       if (open !== undefined) open = layOutThread(open, size, style);
-      overlays.limitHelp(help.lines(size, style).length - height);
-      return drawInbox({ ...state, window, open, helpTop: overlays.helpTop }, size, style, clock());
+      dialogs.limitHelp(help.lines(size, style).length - height);
+      return drawInbox({ ...state, window, open, helpTop: dialogs.helpTop }, size, style, clock());
     },
     press,
   };
@@ -107,10 +106,10 @@ export function createInbox(deps: InboxDeps): Inbox {
       selected,
       view,
       words,
-      question: overlays.question,
+      question: dialogs.question,
       open,
-      helpTop: overlays.helpTop,
-      message: errands.message,
+      helpTop: dialogs.helpTop,
+      message: tasks.message,
       isLive,
       repository: deps.repository,
       unread: store.unread,
@@ -144,7 +143,7 @@ export function createInbox(deps: InboxDeps): Inbox {
     window = moveTo(window, found < 0 ? window.cursor : found, rows().length, height);
     chosenId = rows()[window.cursor]?.id;
     lookFurther();
-    changes.announce();
+    changes.notify();
   }
 
   /** Words are looked for in what is loaded: more is, until the screen is full or enough has been looked through. */
@@ -154,11 +153,11 @@ export function createInbox(deps: InboxDeps): Inbox {
   }
 
   function press(key: Key): void {
-    if (!overlays.take(key, height)) {
+    if (!dialogs.take(key, height)) {
       if (open !== undefined) pressInThread(key, open);
       else pressInList(key);
     }
-    changes.announce();
+    changes.notify();
   }
 
   function pressInThread(key: Key, { thread, top }: OpenThread): void {
@@ -172,7 +171,7 @@ export function createInbox(deps: InboxDeps): Inbox {
   }
 
   function pressInList(key: Key): void {
-    errands.hush();
+    tasks.clearMessage();
     const name = key.kind === "key" ? key.name : key.text;
     const moved = moveOf(key, window, height);
     const current = rows()[window.cursor];
@@ -199,7 +198,7 @@ export function createInbox(deps: InboxDeps): Inbox {
       mark(threads, threads.every((thread) => statusOf(thread) === "pinned") ? "read" : "pinned");
     else if (name === "z") actions.undo();
     else if (name === "R" || name === "refresh") void store.load(view);
-    else if (name === "?") overlays.openHelp();
+    else if (name === "?") dialogs.openHelp();
   }
 
   function find(): void {
@@ -208,7 +207,7 @@ export function createInbox(deps: InboxDeps): Inbox {
       keepPlace();
     };
     const onEscape = () => onChange("");
-    overlays.ask({ label: "Find:", text: words, onEnter: onChange, onChange, onEscape });
+    dialogs.ask({ label: "Find:", text: words, onEnter: onChange, onChange, onEscape });
   }
 
   function moveCursor(to: number): void {
@@ -258,10 +257,10 @@ export function createInbox(deps: InboxDeps): Inbox {
   function show(thread: WireThread): void {
     const opened: OpenThread = { thread, text: undefined, problem: undefined, top: 0 };
     open = opened;
-    errands.hush();
+    tasks.clearMessage();
     const update = (change: Partial<OpenThread>) => {
       if (open?.thread.id === thread.id) open = { ...open, ...change };
-      changes.announce();
+      changes.notify();
     };
     deps.read(thread).then(
       (text) => update({ text }),

@@ -1,7 +1,7 @@
 import type { WireThread } from "../../../daemon/contract/forge/notifications.ts";
 import { type CliError, toCliError } from "../../errors.ts";
 import type { ThreadStatusName } from "../../support/thread-columns.ts";
-import { createChanges } from "../changes.ts";
+import { createChangeListeners } from "../change-listeners.ts";
 
 /** Which threads are listed. */
 export type InboxView = "open" | "all" | "pinned";
@@ -12,7 +12,7 @@ export interface ThreadPage {
   readonly hasMore: boolean;
 }
 
-/** How the store talks to the daemon. */
+/** The store's access to the daemon. */
 export interface ThreadSource {
   /** `before` is a time of a thread; pages count from 1. */
   list(view: InboxView, before: string | undefined, page: number): Promise<ThreadPage>;
@@ -22,14 +22,14 @@ export interface ThreadSource {
   markAllRead(upTo: string): Promise<{ readonly total: number; readonly ids: readonly number[] }>;
 }
 
-/** What the inbox knows of the threads. */
+/** The threads of the inbox. */
 export interface ThreadStore {
   /** Those of the view, and those that left it by what the person did, until the list is loaded again. */
   readonly threads: readonly WireThread[];
   readonly unread: number | undefined;
   readonly hasMore: boolean;
   readonly isLoading: boolean;
-  /** Why the last loading failed. */
+  /** The error of the last load. */
   readonly failure: CliError | undefined;
   readonly wasLoaded: boolean;
   /** Loads the view anew. */
@@ -44,7 +44,7 @@ export interface ThreadStore {
   undo(): Promise<number | undefined>;
   /** A thread has news. */
   receive(thread: WireThread): void;
-  /** So many are unread, as the daemon says. */
+  /** The number of unread threads, as the daemon counts. */
   receiveCount(unread: number): void;
   subscribe(listener: () => void): () => void;
 }
@@ -55,7 +55,7 @@ const undoMax = 20;
 type Before = ReadonlyMap<number, ThreadStatusName>;
 
 export function createThreadStore(source: ThreadSource): ThreadStore {
-  const changes = createChanges();
+  const changes = createChangeListeners();
   let view: InboxView = "open";
   let threads: readonly WireThread[] = [];
   let unread: number | undefined;
@@ -132,7 +132,7 @@ export function createThreadStore(source: ThreadSource): ThreadStore {
       const marked = new Set(ids);
       show((thread) => (marked.has(thread.id) ? withStatus(thread, "read") : thread));
       unread = await source.count();
-      changes.announce();
+      changes.notify();
       return total;
     },
 
@@ -146,13 +146,13 @@ export function createThreadStore(source: ThreadSource): ThreadStore {
     receive(thread) {
       if (view === "pinned" && !thread.pinned) return;
       threads = [thread, ...threads.filter(({ id }) => id !== thread.id)];
-      changes.announce();
+      changes.notify();
     },
 
     receiveCount(count) {
       if (unread === count) return;
       unread = count;
-      changes.announce();
+      changes.notify();
     },
   };
   return store;
@@ -160,7 +160,7 @@ export function createThreadStore(source: ThreadSource): ThreadStore {
   async function whileLoading(work: (isCurrent: () => boolean) => Promise<void>): Promise<void> {
     const own = {};
     loading = own;
-    changes.announce();
+    changes.notify();
     try {
       await work(() => loading === own);
       if (loading === own) failure = undefined;
@@ -168,7 +168,7 @@ export function createThreadStore(source: ThreadSource): ThreadStore {
       if (loading === own) failure = toCliError(error);
     } finally {
       if (loading === own) loading = undefined;
-      changes.announce();
+      changes.notify();
     }
   }
 
@@ -205,18 +205,18 @@ export function createThreadStore(source: ThreadSource): ThreadStore {
       throw error;
     } finally {
       unread = await source.count().catch(() => unread);
-      changes.announce();
+      changes.notify();
     }
     return count;
   }
 
   function show(change: (thread: WireThread) => WireThread): void {
     threads = threads.map(change);
-    changes.announce();
+    changes.notify();
   }
 }
 
-/** What a thread is: pinned threads count as unread only when they are nothing else. */
+/** Returns the status of a thread; pinned takes precedence over unread. */
 export function statusOf({ unread, pinned }: WireThread): ThreadStatusName {
   if (pinned) return "pinned";
   return unread ? "unread" : "read";

@@ -1,13 +1,13 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { type AnswerFacts, toFailure } from "../../../cli/client/outcomes.ts";
+import { type ResponseFacts, toFailure } from "../../../cli/client/outcomes.ts";
 import { failure } from "../../../daemon/contract/vault/cloud/shapes.ts";
 import { vaultHints } from "../../../cli/client/vault-hints.ts";
 import { exitCodeOf } from "../../../cli/errors.ts";
 import { runCli } from "../support/run-cli.ts";
 
-function failureOf(status: number, body: unknown, more: Partial<AnswerFacts> = {}) {
+function failureOf(status: number, body: unknown, more: Partial<ResponseFacts> = {}) {
   const facts = {
     service: "vault",
     status,
@@ -163,10 +163,10 @@ describe("what a storage made of a change", () => {
 
   test("is told in words; kind and reason stay for scripts", () => {
     const full = refuse("failed", "quota_exceeded");
-    expect(full?.message).toBe("there is no room left in the storage");
+    expect(full?.message).toBe("the storage is full");
     expect(full?.code).toBe("quota_exceeded");
     expect(full?.details).toMatchObject({ kind: "failed", reason: "quota_exceeded" });
-    expect(full?.details.hint).toBe("make room there and repeat");
+    expect(full?.details.hint).toBe("free some space and try again");
   });
 
   test.each(

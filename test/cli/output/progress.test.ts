@@ -136,10 +136,7 @@ describe("several transfers", () => {
     progress.waiting(30);
     two.end("failed");
     progress.finish();
-    expect(await screen()).toEqual([
-      "a note",
-      "The server takes no more requests for now; waiting 30 s.",
-    ]);
+    expect(await screen()).toEqual(["a note", "Rate limited by the server; waiting 30 s."]);
   });
 
   test("leave room for the ^C that a terminal writes behind them", async () => {

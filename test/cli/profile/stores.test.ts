@@ -64,8 +64,8 @@ describe("a keyring that", () => {
       keyring({}, () => new Promise(() => undefined)),
       "did not answer within 3 seconds",
     ],
-    ["forgets", keyring({ setPassword: async () => undefined }), "did not give back"],
-    ["lies", keyring({ getPassword: async () => "something else" }), "did not give back"],
+    ["forgets", keyring({ setPassword: async () => undefined }), "did not return"],
+    ["lies", keyring({ getPassword: async () => "something else" }), "did not return"],
     ["cannot delete", keyring({ deletePassword: async () => false }), "keeps what was deleted"],
   ])("%s fails the probe and says why", async (_what, { store }, reason) => {
     await expect(probeStore(store, "s3cret")).rejects.toMatchObject({

@@ -407,7 +407,7 @@ describe("changes", () => {
         await screen.press("y", "(y/n)");
         await screen.press(
           "q",
-          "Deleted 1 of 2; b.pdf: the item has changed meanwhile, or is gone.",
+          "Deleted 1 of 2; b.pdf: the item was changed or deleted since it was listed.",
         );
       },
       {

@@ -124,7 +124,7 @@ describe("the sign-in screen", () => {
       await run(["login", "vault", "--email", "a@b", "--no-input", "--no-color"], system),
     ).toBe(2);
     expect(system.written.err()).toBe(
-      "croft: Password: nobody can be asked\ngive --password-stdin\n",
+      "croft: Password: prompting is not possible\ngive --password-stdin\n",
     );
   });
 });

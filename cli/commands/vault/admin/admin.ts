@@ -19,22 +19,18 @@ export const entries: readonly Entry[] = [
     ),
     verb(
       "create",
-      "Make a vault user, who is mailed a link",
+      "Create a vault user and mail a sign-in link",
       async () => (await import("./user.ts")).createUser,
     ),
-    verb(
-      "activate",
-      "Let a vault user sign in again",
-      async () => (await import("./user.ts")).activateUser,
-    ),
+    verb("activate", "Activate a vault user", async () => (await import("./user.ts")).activateUser),
     verb(
       "deactivate",
-      "Shut a vault user out",
+      "Deactivate a vault user",
       async () => (await import("./user.ts")).deactivateUser,
     ),
     verb(
       "reset-password",
-      "Demand another password of a vault user",
+      "Reset the password of a vault user",
       async () => (await import("./user.ts")).passwordUserReset,
     ),
     verb("delete", "Delete a vault user", async () => (await import("./user.ts")).deleteUser, {
@@ -69,13 +65,13 @@ export const entries: readonly Entry[] = [
     ),
     verb(
       "export",
-      "Write audit records as CSV",
+      "Export audit records as CSV",
       async () => (await import("./audit.ts")).exportAudit,
     ),
-    noun("daily", "Stored audit records, a file per day", [
+    noun("daily", "Daily exports of audit records", [
       verb(
         "list",
-        "List the days that have one",
+        "List the stored days",
         async () => (await import("./audit.ts")).listDailyExports,
         {
           aliases: ["ls"],
@@ -83,12 +79,12 @@ export const entries: readonly Entry[] = [
       ),
       verb(
         "download",
-        "Write the records of a day",
+        "Download the records of one day",
         async () => (await import("./audit.ts")).downloadDailyExport,
       ),
     ]),
   ]),
-  verb("overview", "Show users, storage and last events", () => overview),
+  verb("overview", "Show an overview of users, storage and recent events", () => overview),
 ];
 
 const overview = {

@@ -99,7 +99,7 @@ async function runAuditDailyDownload(
 
 const eventPrefixes = ["auth", "cloud", "document", "share", "admin", "system"] as const;
 
-/** What narrows audit records, as flags give it. */
+/** Filters of audit records, as the flags give them. */
 export interface AuditFilterOptions {
   readonly user?: string;
   readonly event?: (typeof eventPrefixes)[number];

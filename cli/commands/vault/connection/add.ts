@@ -10,7 +10,7 @@ import type { CommandModule } from "../../../tree/entry.ts";
 import { askSetting, type Provider, readOpenSettings, readSecrets } from "./ask-settings.ts";
 import { signInAtProvider } from "./authorize.ts";
 
-/** What the command was given. What is missing is asked for. */
+/** What the command was given. Missing values are prompted for. */
 export interface ConnectionAddOptions {
   readonly provider?: string;
   readonly name?: string;
@@ -94,7 +94,7 @@ interface ConnectBody {
   readonly credentials: Record<string, string>;
 }
 
-/** Has the storage connected. In a wizard a setting that is wrong is asked for until it is right. */
+/** Creates the connection. A wizard repeats the question for a setting that the server refuses. */
 async function connect(
   cli: CliContext,
   provider: Provider,

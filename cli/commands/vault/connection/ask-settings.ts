@@ -11,7 +11,7 @@ export type Provider = z.output<typeof provider>;
 
 type Setting = Provider["settings"][number];
 
-/** The open settings, as given. What is missing is asked for: the required ones, in a wizard all of them. */
+/** Reads the settings that are not secret. Missing required ones are prompted for, in a wizard all of them. */
 export async function readOpenSettings(
   cli: CliContext,
   { settings: declared, type }: Provider,

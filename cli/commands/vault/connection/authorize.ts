@@ -125,7 +125,7 @@ const pollMs = 2_000;
 
 /**
  * Shows the address of the provider's page, opens it in a browser where there is one, and waits until the person has
- * signed in there. @throws CliError `challenge_required` when nobody is there to do it, `not_finished` when they did not
+ * signed in there. @throws CliError `challenge_required` without a person at a terminal, `not_finished` after a timeout
  */
 export async function signInAtProvider(
   cli: CliContext,
@@ -172,7 +172,7 @@ async function waitForChange(
     const found = (await readConnections(cli)).find(isWanted);
     if (found !== undefined) return found;
     if (cli.clock() > expiresAt)
-      throw new CliError("not_finished", "nobody has signed in there in time", {
+      throw new CliError("not_finished", "the sign-in was not completed in time", {
         hint: "begin again; what the page in the browser said tells more",
         service: "vault",
       });

@@ -13,22 +13,22 @@ import { readSecret, readSecretLines } from "../../../support/secrets.ts";
 import { type CommandModule, type Entry, verb } from "../../../tree/entry.ts";
 
 export const entries: readonly Entry[] = [
-  verb("list", "List your connected storages", () => listConnections, { aliases: ["ls"] }),
-  verb("add", "Connect a storage", async () => (await import("./add.ts")).addConnection),
+  verb("list", "List your connections", () => listConnections, { aliases: ["ls"] }),
+  verb("add", "Add a connection", async () => (await import("./add.ts")).addConnection),
   verb("view", "Show a connection", () => viewConnection),
-  verb("test", "Look whether a storage answers", () => testConnection),
-  verb("edit", "Give a connection another name or other credentials", () => editConnection),
+  verb("test", "Test a connection", () => testConnection),
+  verb("edit", "Edit the name or credentials of a connection", () => editConnection),
   verb(
     "reconnect",
-    "Give a connection fresh credentials",
+    "Renew the credentials of a connection",
     async () => (await import("./authorize.ts")).reconnectConnection,
   ),
   verb(
     "authorize",
-    "Print the address at which a provider is signed in to",
+    "Print the URL where you authorize a provider",
     async () => (await import("./authorize.ts")).authorizeConnection,
   ),
-  verb("remove", "Forget a connection; its files stay", () => removeConnection, {
+  verb("remove", "Remove a connection; its files stay", () => removeConnection, {
     aliases: ["rm"],
   }),
 ];

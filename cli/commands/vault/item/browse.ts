@@ -104,7 +104,7 @@ async function tick(cli: CliContext, browse: Browse, signal: AbortSignal): Promi
   }
 }
 
-/** How the screen of `browse` asks the daemon and the disk. It begins at the last of the places. */
+/** Connects the storage browser to the daemon and the disk. It starts at the last of the places. */
 function toBrowseDeps(
   cli: CliContext,
   start: readonly Place[],
@@ -135,7 +135,7 @@ function toBrowseDeps(
         body: { parent_ref: ref, name },
       });
       if (body.kind !== "folder")
-        throw new CliError("unexpected_answer", "the daemon's answer is unknown");
+        throw new CliError("unexpected_answer", "the daemon sent an unexpected response");
       return { id: body.provider_item_id, name: body.name };
     },
     async rename(place, item, name) {
@@ -250,7 +250,7 @@ function toLocalPath(typed: string, { workingDirectory, homeDirectory }: Where):
   return resolve(workingDirectory, plain);
 }
 
-/** The folder that was typed. @throws CliError `file_error` when there is none */
+/** Resolves a typed folder. @throws CliError `file_error` when it does not exist */
 async function toLocalFolder(typed: string, where: Where): Promise<string> {
   const path = toLocalPath(typed, where);
   const found = await stat(path).catch(() => undefined);
@@ -258,7 +258,7 @@ async function toLocalFolder(typed: string, where: Where): Promise<string> {
   throw new CliError("file_error", `there is no folder ${typed.trim()}`);
 }
 
-/** What was typed with as much added as all files that fit have in common; a folder gets its slash. */
+/** Completes a typed path to the longest common prefix of the matching files; a folder gets its slash. */
 async function completeLocalPath(typed: string, where: Where): Promise<string> {
   const isFolder = typed === "" || typed.endsWith("/");
   const begun = isFolder ? "" : basename(typed);
@@ -281,7 +281,7 @@ function commonStart(one: string, other: string): string {
   return one.slice(0, length);
 }
 
-/** How a path is shown: below the working folder by what follows it. */
+/** Returns a path for display, relative to the working folder where it is below it. */
 function toShortPath(path: string, { workingDirectory }: Where): string {
   return dirname(path) === workingDirectory ? `./${basename(path)}` : path;
 }

@@ -11,8 +11,8 @@ import {
   toPathAddress,
 } from "../../../support/item-address.ts";
 import type { CommandModule } from "../../../tree/entry.ts";
-import { findFolder, refusingClearly } from "./lookup.ts";
-import { toPatient } from "./transfer.ts";
+import { findFolder, explainFailure } from "./lookup.ts";
+import { withRetries } from "./transfer.ts";
 
 interface ItemMkdirOptions {
   readonly folder: Extract<ItemAddress, { kind: "path" }>;
@@ -46,7 +46,7 @@ async function runItemMkdir(cli: CliContext, { folder }: ItemMkdirOptions): Prom
     body: { parent_ref: parent.id, name },
   });
   if (body.kind !== "folder")
-    throw new CliError("unexpected_answer", "the daemon's answer is unknown");
+    throw new CliError("unexpected_answer", "the daemon sent an unexpected response");
   await cli.output.done(body, `Made ${toAddressText(folder.connection, [...above, body.name])}.`);
 }
 
@@ -82,7 +82,7 @@ async function runItemRename(
     params: { connection_id: found.connection.id, item_id: found.id },
     body: { new_name: name, ...(etag === undefined ? {} : { etag }) },
   });
-  const { body } = await renaming.catch(refusingClearly(cli, item, found));
+  const { body } = await renaming.catch(explainFailure(cli, item, found));
   await cli.output.done(body, `Renamed ${item} to ${body.name}.`);
 }
 
@@ -127,12 +127,12 @@ async function runItemMove(
   { items, folder, etag }: ItemMoveOptions,
 ): Promise<void> {
   const isBatch = items.length > 1;
-  const patient = isBatch ? toPatient(cli, await cli.progress()) : cli;
-  const finder = createItemFinder(patient);
-  const target = await findFolder(patient, finder, folder);
+  const retrying = isBatch ? withRetries(cli, await cli.progress()) : cli;
+  const finder = createItemFinder(retrying);
+  const target = await findFolder(retrying, finder, folder);
   const move = async (word: string) => {
     const found = await findItem(finder, word);
-    const moving = patient.client.call(vault.moveItem, {
+    const moving = retrying.client.call(vault.moveItem, {
       params: { connection_id: found.connection.id, item_id: found.id },
       body: {
         destination_parent_ref: target.id,
@@ -140,7 +140,7 @@ async function runItemMove(
         ...(etag === undefined ? {} : { etag }),
       },
     });
-    const { body } = await moving.catch(refusingClearly(patient, word, found));
+    const { body } = await moving.catch(explainFailure(retrying, word, found));
     return body;
   };
   if (!isBatch) {
@@ -182,13 +182,13 @@ async function runItemDelete(cli: CliContext, { items }: ItemDeleteOptions): Pro
   await cli.prompts.confirm(
     items.length === 1 ? `Delete ${items[0]}?` : `Delete these ${items.length} items?`,
   );
-  const patient = items.length === 1 ? cli : toPatient(cli, await cli.progress());
-  const finder = createItemFinder(patient);
+  const retrying = items.length === 1 ? cli : withRetries(cli, await cli.progress());
+  const finder = createItemFinder(retrying);
   const results = await runBatch(items, async (word) => {
     const found = await findItem(finder, word);
     const params = { connection_id: found.connection.id, item_id: found.id };
-    const deleting = patient.client.call(vault.deleteItem, { params });
-    return (await deleting.catch(refusingClearly(patient, word, found))).body;
+    const deleting = retrying.client.call(vault.deleteItem, { params });
+    return (await deleting.catch(explainFailure(retrying, word, found))).body;
   });
   await finishBatch(cli, results, "deleted", [
     { header: "deleted", cell: ({ item }) => item },

@@ -15,9 +15,9 @@ import { findSource } from "./lookup.ts";
 import { openFile, streamItem } from "./receive-file.ts";
 import {
   addTransferFlags,
-  isSummedUp,
-  showTransfer,
-  toPatient,
+  isSummarized,
+  trackTransfer,
+  withRetries,
   toSummary,
   toTransferOptions,
   type TransferFlags,
@@ -63,7 +63,7 @@ async function runItemDownload(cli: CliContext, options: ItemDownloadOptions): P
   await assertItems(cli, items);
   const progress = await cli.progress();
   const isBatch = items.length > 1 || recursive;
-  const downloads = createDownloads(isBatch ? toPatient(cli, progress) : cli, {
+  const downloads = createDownloads(isBatch ? withRetries(cli, progress) : cli, {
     ...options,
     progress,
     target: await findTarget(cli, options),
@@ -76,7 +76,7 @@ async function runItemDownload(cli: CliContext, options: ItemDownloadOptions): P
     if (items.length === 1 && others.length === 0 && only?.failure !== undefined)
       throw only.failure;
     if (cli.flags.dryRun) downloads.showPlan(outcomes);
-    const isSum = isSummedUp(cli, recursive);
+    const isSum = isSummarized(cli, recursive);
     await finishBatch<Downloaded>(
       cli,
       outcomes,
@@ -144,12 +144,12 @@ async function toStandardOutput(
   const source = await openFile(cli, word);
   if (cli.flags.dryRun)
     throw new DryRun({ downloads: [{ item: word, path: "-", size: source.size }] });
-  await showTransfer(await cli.progress(), source.name, (shown) =>
+  await trackTransfer(await cli.progress(), source.name, (shown) =>
     streamItem(cli, source, (chunk) => cli.io.write(chunk), shown),
   );
 }
 
-/** Where files go: into a folder, or one file to a path. A tree's folder is made when it is missing. */
+/** Resolves the target: a folder, or the path of one file. The folder of a tree is created when it is missing. */
 async function findTarget(
   cli: CliContext,
   { output: target, items, recursive }: ItemDownloadOptions,

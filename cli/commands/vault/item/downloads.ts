@@ -17,11 +17,11 @@ import {
 import { findSource, isFolder, readFolder } from "./lookup.ts";
 import { type FileSource, streamItem, toFile } from "./receive-file.ts";
 import { saveItem } from "./save-file.ts";
-import { isSameFile, showTransfer, type TransferOptions } from "./transfer.ts";
+import { isSameFile, trackTransfer, type TransferOptions } from "./transfer.ts";
 
 // cli/commands/vault/item/receive: items of a storage into files here: which ones (downloads.ts), where to (local-files.ts,
 // file-name.ts, part-file.ts), and one of them on its way (file-source.ts, item-bytes.ts, then save-item.ts or stream-item.ts).
-/** What became of one file. `skipped` says why it was left as it is. */
+/** The outcome of one file. `skipped` is the reason for skipping it. */
 export interface Downloaded {
   /** Null when only the answer would tell the name. */
   readonly path: string | null;
@@ -29,7 +29,7 @@ export interface Downloaded {
   readonly skipped: string | null;
 }
 
-/** Where the files of a run go. */
+/** The target of the files of a run. */
 type DownloadTarget =
   | { readonly kind: "folder"; readonly folder: LocalFolder }
   | { readonly kind: "new_folder"; readonly path: string }
@@ -47,7 +47,7 @@ interface Downloads {
    * provider and made here while their files are awaited, so that work begins before a large tree is known.
    */
   tasks(words: readonly string[]): AsyncGenerator<Task<Downloaded>>;
-  /** How many beginnings were left for another run. */
+  /** The number of part files that were kept for resuming. */
   readonly kept: number;
   /** Prints what a dry run found. */
   showPlan(outcomes: readonly Outcome<Downloaded>[]): never;
@@ -57,11 +57,11 @@ interface Downloads {
 interface WalkedFolder {
   readonly connectionId: string;
   readonly id: string;
-  /** As an address, without a slash at its end. */
+  /** Its address without a trailing slash. */
   readonly text: string;
-  /** From the folder that was asked for; empty for itself. */
+  /** Relative to the downloaded folder; empty for the folder itself. */
   readonly path: string;
-  /** Ids of the folders above it, so that one that holds itself is not walked for ever. */
+  /** Ids of the folders above, so that a folder that contains itself does not loop. */
   readonly above: readonly string[];
 }
 
@@ -190,7 +190,7 @@ export function createDownloads(
       source.opened?.stream.destroy();
       return { path, size: source.size, skipped: null };
     }
-    return showTransfer(progress, title, async (shown) => {
+    return trackTransfer(progress, title, async (shown) => {
       if ("isSpecial" in place && place.isSpecial) return toSpecial(source, path, shown);
       if ("folder" in place) await assertUnmoved(place.folder);
       const size = await saveItem(cli, source, {
@@ -207,7 +207,7 @@ export function createDownloads(
   async function toSpecial(
     source: FileSource,
     path: string,
-    shown: Parameters<Parameters<typeof showTransfer>[2]>[0],
+    shown: Parameters<Parameters<typeof trackTransfer>[2]>[0],
   ): Promise<Downloaded> {
     const file = await open(path, "w");
     try {

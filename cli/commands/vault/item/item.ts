@@ -10,35 +10,26 @@ import { capabilityColumns } from "../../../support/connection.ts";
 import { createItemFinder, findItem } from "../../../support/find-item.ts";
 import { toItemAddress } from "../../../support/item-address.ts";
 import { type CommandModule, type Entry, verb } from "../../../tree/entry.ts";
-import { refusingClearly } from "./lookup.ts";
+import { explainFailure } from "./lookup.ts";
 import { streamItem } from "./receive-file.ts";
 
 export const entries: readonly Entry[] = [
   verb("list", "List a folder", async () => (await import("./list.ts")).listItems, {
     aliases: ["ls"],
   }),
-  verb(
-    "tree",
-    "List a folder with everything below it",
-    async () => (await import("./list.ts")).listTree,
-  ),
+  verb("tree", "List a folder recursively", async () => (await import("./list.ts")).listTree),
   verb(
     "browse",
-    "Look through your storages on a screen",
+    "Browse your storage in a full-screen view",
     async () => (await import("./browse.ts")).browse,
   ),
-  verb("view", "Show what is known of an item", () => viewItem),
-  verb("capabilities", "Show what the storage of an item can really do", () => viewCapabilities),
-  verb("open", "Put on record that an item is opened, and show its address", () => openItem),
+  verb("view", "Show the metadata of an item", () => viewItem),
+  verb("capabilities", "Show the capabilities of an item's storage", () => viewCapabilities),
+  verb("open", "Record that an item is opened and print its URL", () => openItem),
   verb("cat", "Write files to standard output", () => cat),
-  verb(
-    "upload",
-    "Upload files and folders into a folder",
-    async () => (await import("./upload.ts")).upload,
-    {
-      aliases: ["put"],
-    },
-  ),
+  verb("upload", "Upload files and folders", async () => (await import("./upload.ts")).upload, {
+    aliases: ["put"],
+  }),
   verb(
     "download",
     "Download files and folders",
@@ -47,18 +38,18 @@ export const entries: readonly Entry[] = [
       aliases: ["get"],
     },
   ),
-  verb("mkdir", "Make a folder", async () => (await import("./change.ts")).makeFolder),
-  verb("rename", "Give an item another name", async () => (await import("./change.ts")).renameItem),
+  verb("mkdir", "Create a folder", async () => (await import("./change.ts")).makeFolder),
+  verb("rename", "Rename an item", async () => (await import("./change.ts")).renameItem),
   verb(
     "move",
-    "Put an item into another folder",
+    "Move items to another folder",
     async () => (await import("./change.ts")).moveItems,
     { aliases: ["mv"] },
   ),
   verb("delete", "Delete items", async () => (await import("./change.ts")).deleteItems, {
     aliases: ["rm"],
   }),
-  verb("analyze", "Have an item's text extracted and classified", () => analyzeItem),
+  verb("analyze", "Extract and classify the text of an item", () => analyzeItem),
 ];
 
 interface ItemViewOptions {
@@ -76,13 +67,13 @@ export const viewItem = {
   },
 } satisfies CommandModule;
 
-/** Prints what is known of an item; the provider is not asked for it. */
+/** Prints the recorded metadata of an item without a request to the provider. */
 async function runItemView(cli: CliContext, { item }: ItemViewOptions): Promise<void> {
   const found = await findItem(createItemFinder(cli), item);
   const asking = cli.client.call(vault.getItemDetail, {
     params: { connection_id: found.connection.id, item_id: found.id },
   });
-  const { body } = await asking.catch(refusingClearly(cli, item, found));
+  const { body } = await asking.catch(explainFailure(cli, item, found));
   await cli.output.resource(body, detailColumns);
 }
 
@@ -160,7 +151,7 @@ async function runItemOpen(cli: CliContext, { item }: ItemOpenOptions): Promise<
   const asking = cli.client.call(vault.openItem, {
     params: { connection_id: found.connection.id, item_id: found.id },
   });
-  const { body } = await asking.catch(refusingClearly(cli, item, found));
+  const { body } = await asking.catch(explainFailure(cli, item, found));
   const { url } = await cli.client.target();
   await cli.output.text(`${url}${body.url}\n`, body);
 }
@@ -186,7 +177,7 @@ async function runItemAnalyze(cli: CliContext, { item }: ItemAnalyzeOptions): Pr
   const asking = cli.client.call(vault.analyzeItem, {
     params: { connection_id: found.connection.id, item_id: found.id },
   });
-  const { body } = await asking.catch(refusingClearly(cli, item, found));
+  const { body } = await asking.catch(explainFailure(cli, item, found));
   await cli.output.done(body, `${item} waits to be analysed.`);
 }
 

@@ -7,7 +7,7 @@ import { listOf, shapeList } from "../../../output/spec.ts";
 import { createItemFinder, findListingFailure, type WireItem } from "../../../support/find-item.ts";
 import { toItemAddress } from "../../../support/item-address.ts";
 import type { CommandModule } from "../../../tree/entry.ts";
-import { findSource, readFolder, refusingClearly } from "./lookup.ts";
+import { findSource, readFolder, explainFailure } from "./lookup.ts";
 
 export interface ItemListOptions {
   readonly folder: string;
@@ -39,7 +39,7 @@ export async function runItemList(
     found.item?.kind === "file"
       ? wholeList([found.item])
       : folderPages(cli, found.connection.id, found.id, refresh);
-  await cli.output.list(source, itemColumns).catch(refusingClearly(cli, folder, found));
+  await cli.output.list(source, itemColumns).catch(explainFailure(cli, folder, found));
 }
 
 /** The pages of a folder. They follow each other by a cursor, so a later page is reached through those before it. */
@@ -101,7 +101,7 @@ const itemColumns: readonly Column<WireItem>[] = [
 
 interface ItemTreeOptions {
   readonly folder: string;
-  /** How many levels are shown; undefined is all. */
+  /** Depth of the listing; undefined lists all levels. */
   readonly depth?: number;
 }
 
@@ -136,7 +136,7 @@ async function runItemTree(
   const entries: TreeEntry[] = [];
   const connectionId = found.connection.id;
   if (found.item?.kind === "file") entries.push(toEntry(found.item, "", 1));
-  else await walk(found.id, "", 1).catch(refusingClearly(cli, folder, found));
+  else await walk(found.id, "", 1).catch(explainFailure(cli, folder, found));
   await cli.output.list(wholeList(entries), [
     { header: "path", cell: ({ path }) => path },
     { header: "size", cell: (one) => size(one.size) },
@@ -155,7 +155,7 @@ async function runItemTree(
 }
 
 interface TreeEntry {
-  /** From the folder that was asked for; a folder ends in a slash. */
+  /** Relative to the listed folder; a folder ends in a slash. */
   readonly path: string;
   readonly depth: number;
   readonly kind: string;

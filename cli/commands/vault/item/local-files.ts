@@ -7,11 +7,11 @@ import { CliError } from "../../../errors.ts";
 export interface LocalFolder {
   /** Absolute. */
   readonly path: string;
-  /** What tells it from a folder that takes its place later; undefined while it is only planned. */
+  /** Identifies the folder, so that a replacement is detected; undefined before it exists. */
   readonly mark: string | undefined;
 }
 
-/** The folder that was typed; a link to one counts. @throws CliError `file_error` when there is none */
+/** Resolves a typed folder; a link to one counts. @throws CliError `file_error` when it does not exist */
 export async function openLocalFolder(path: string): Promise<LocalFolder> {
   const found = await stat(path, { bigint: true }).catch(() => undefined);
   if (found?.isDirectory() === true) return { path, mark: toMark(found) };
@@ -54,7 +54,7 @@ export async function assertFree(path: string): Promise<void> {
   if ((await lstatIfThere(path)) !== undefined) throw toTaken(path);
 }
 
-/** What the downloads of one run know of each other. */
+/** State that the downloads of one run share. */
 export interface LocalFiles {
   readonly parts: PartFinder;
   /** Beginnings that were left so that another run can go on with them. */
@@ -105,7 +105,7 @@ async function putNew(part: string, path: string): Promise<void> {
   await rm(part);
 }
 
-/** What file systems say that know no second names. */
+/** Error codes of file systems without hard links. */
 const withoutLinks: ReadonlySet<string> = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"]);
 
 function toTaken(path: string): CliError {
@@ -142,7 +142,7 @@ export function toFileName(name: string, platform: string): string {
   return toShortName(platform === "win32" ? toWindowsName(plain) : plain);
 }
 
-/** How the names of files end that are not whole yet. */
+/** Suffix of partial files. */
 export const partSuffix = ".croft-part";
 
 /** Names within one folder, so that no two items become one file. */
@@ -220,8 +220,8 @@ function toWindowsName(name: string): string {
 }
 
 /**
- * A file that holds the beginning of a download. Its name carries the tag of the version that its bytes are of, so that
- * the bytes of two versions never meet in one file, whoever writes and whenever the machine stops.
+ * A partial download. Its name carries the tag of the version that its bytes are of, so that
+ * two versions are never mixed in one file, even after a crash.
  */
 export interface Part {
   readonly path: string;
@@ -231,7 +231,7 @@ export interface Part {
   readonly size: number;
 }
 
-/** Where the beginning of `path` is kept. `mark` is the version's tag, or something that no tag can be. */
+/** Returns the path of the part file. `mark` is the entity tag of the version, or a random mark. */
 export function toPartPath(path: string, mark: string): string {
   const end = `.${mark}${partSuffix}`;
   return join(dirname(path), cutName(basename(path), Buffer.byteLength(end)) + end);
@@ -242,9 +242,9 @@ export function toTag(etag: unknown): string | undefined {
   return /^"([\w-]{8,64})"$/.exec(String(etag ?? ""))?.[1];
 }
 
-/** Finds the beginnings that earlier runs have left. Each folder is read once, when it is first asked about. */
+/** Finds part files of earlier runs. Each folder is read once, on first use. */
 interface PartFinder {
-  /** The latest beginning of the file that shall be `path`. */
+  /** Returns the newest part file for `path`. */
   find(path: string): Promise<Part | undefined>;
 }
 

@@ -35,7 +35,7 @@ async function withFacts(cli: CliContext, found: FoundItem): Promise<FoundItem> 
   }
 }
 
-/** Whether bytes cannot come from there: it is a folder, or the top of a connection. */
+/** Whether the item is a folder or the root of a connection. */
 export function isFolder({ id, item }: FoundItem): boolean {
   return id === "" || item?.kind === "folder";
 }
@@ -61,7 +61,7 @@ export async function findFolder(
  * For the `catch` of a request for an item: throws its error, in clearer words where its cause is that the vault knows no
  * item of this id. To a change the daemon says that such an item has changed.
  */
-export function refusingClearly(
+export function explainFailure(
   cli: CliContext,
   word: string,
   found: FoundItem,
@@ -76,7 +76,7 @@ export function refusingClearly(
   };
 }
 
-/** A refusal of an item that the vault does not know, whatever the daemon made of it. */
+/** Returns the error for an item that the vault does not know. */
 export function toUnknown(
   code: CliErrorCode,
   word: string,
@@ -93,7 +93,7 @@ export function toUnknown(
 /** Everything in a folder. */
 interface FolderContent {
   readonly items: readonly WireItem[];
-  /** Why the provider could not list it; then the items are the last known ones. */
+  /** The provider's error; the items are then the last known ones. */
   readonly failure: CliError | undefined;
 }
 

@@ -6,25 +6,24 @@ import { createItemFinder, type FoundItem } from "../../../support/find-item.ts"
 import { toItemAddress } from "../../../support/item-address.ts";
 import { findSource, isFolder, toUnknown } from "./lookup.ts";
 import { type Part, toTag } from "./local-files.ts";
-import type { ShownTransfer } from "./transfer.ts";
+import type { TransferProgress } from "./transfer.ts";
 
 /**
- * Hands the bytes of an item on, chunk by chunk, and resolves to their number. A connection that breaks off is taken up
- * where it was. @throws CliError `stale` when the item is another version by then: two are never joined
+ * Streams the bytes of an item to `write` and returns their number. A lost connection is resumed. @throws CliError `stale` when the item is another version by then: two are never joined
  */
 export async function streamItem(
   cli: CliContext,
   source: ItemSource,
   write: (chunk: Uint8Array) => Promise<unknown>,
-  shown?: ShownTransfer,
+  shown?: TransferProgress,
 ): Promise<number> {
   const { name, opened } = source;
-  let begun: Begun =
-    opened === undefined ? await begin(cli, source, undefined, cli.signal) : toBegun(opened);
+  let begun: OpenedDownload =
+    opened === undefined ? await begin(cli, source, undefined, cli.signal) : toOpened(opened);
   const { tag } = begun;
   shown?.begin(begun.total);
   let bytes = 0;
-  for (let fruitless = 1; ; fruitless++) {
+  for (let failedAttempts = 1; ; failedAttempts++) {
     const before = bytes;
     const { total } = begun;
     try {
@@ -40,8 +39,9 @@ export async function streamItem(
     } finally {
       begun.download.stream.destroy();
     }
-    if (bytes > before) fruitless = 0;
-    if (tag === undefined || fruitless >= fruitlessMax) throw toBrokenOff(name, bytes, total);
+    if (bytes > before) failedAttempts = 0;
+    if (tag === undefined || failedAttempts >= maxFailedAttempts)
+      throw toInterrupted(name, bytes, total);
     await cli.system.sleep(pauseMs, cli.signal);
     begun = await begin(cli, source, { path: "", tag, size: bytes }, cli.signal);
     if (begun.tag === tag && begun.at === bytes) continue;
@@ -50,7 +50,7 @@ export async function streamItem(
   }
 }
 
-/** A file whose bytes can be asked for. `name` is the file's own. */
+/** A file to download. `name` is the file's own name. */
 export interface FileSource extends ItemSource {
   readonly size: number | null;
 }
@@ -62,7 +62,7 @@ export async function openFile(cli: CliContext, word: string): Promise<FileSourc
   return toFile(cli, word, found);
 }
 
-/** A file that was found. One that the vault does not know is asked for at once, since only its answer tells its name. */
+/** Returns the source of a found file. The download of an unknown one starts at once, since only the response names it. */
 export async function toFile(
   cli: CliContext,
   word: string,
@@ -96,18 +96,18 @@ export interface ItemSource {
   readonly params: { readonly connection_id: string; readonly item_id: string };
   /** For messages. */
   readonly name: string;
-  /** Its bytes, where they had to be asked for already. */
+  /** The download, where it had to be started already. */
   readonly opened?: ByteDownload;
 }
 
 /** Attempts in a row that bring no further. */
-export const fruitlessMax = 3;
+export const maxFailedAttempts = 3;
 
 /** Between an attempt that broke off and the next one. */
 export const pauseMs = 500;
 
 /** Bytes that are about to come. */
-export interface Begun {
+export interface OpenedDownload {
   readonly download: ByteDownload;
   /** Where in the file the first of them belongs. */
   readonly at: number;
@@ -122,13 +122,13 @@ export async function begin(
   { params }: ItemSource,
   part: Part | undefined,
   signal: AbortSignal,
-): Promise<Begun> {
+): Promise<OpenedDownload> {
   const ask = (headers: Readonly<Record<string, string>>) =>
     cli.client.download(vault.downloadItem, { params }, { headers, signal });
-  if (part?.tag === undefined || part.size === 0) return toBegun(await ask({}));
+  if (part?.tag === undefined || part.size === 0) return toOpened(await ask({}));
   const headers = { Range: `bytes=${part.size}-`, "If-Range": `"${part.tag}"` };
   try {
-    const begun = toBegun(await ask(headers));
+    const begun = toOpened(await ask(headers));
     const isRest = begun.at === part.size && begun.tag === part.tag;
     if (begun.download.status !== 206 || isRest) return begun;
     begun.download.stream.destroy();
@@ -136,11 +136,11 @@ export async function begin(
     // 416: there is nothing behind it.
     if (!(error instanceof CliError) || error.details.httpStatus !== 416) throw error;
   }
-  return toBegun(await ask({}));
+  return toOpened(await ask({}));
 }
 
 /** Reads off an answer which bytes it brings. */
-export function toBegun(download: ByteDownload): Begun {
+export function toOpened(download: ByteDownload): OpenedDownload {
   const tag = toTag(download.headers["etag"]);
   if (download.status !== 206) return { download, at: 0, total: download.size, tag };
   const range = /^bytes (\d+)-\d+\/(\d+)$/.exec(String(download.headers["content-range"] ?? ""));
@@ -148,7 +148,7 @@ export function toBegun(download: ByteDownload): Begun {
 }
 
 /** A connection that breaks off again and again. */
-export function toBrokenOff(name: string, bytes: number, total: number | undefined): CliError {
+export function toInterrupted(name: string, bytes: number, total: number | undefined): CliError {
   const of = total === undefined ? "" : ` of ${total}`;
   return new CliError("provider_failed", `${name}: it breaks off after ${bytes}${of} bytes`, {
     service: "vault",

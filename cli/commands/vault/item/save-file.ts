@@ -9,15 +9,15 @@ import type { CliErrorCode } from "../../../exit-codes.ts";
 import { assertFree, type LocalFiles, type Part, toPartPath } from "./local-files.ts";
 import {
   begin,
-  type Begun,
-  fruitlessMax,
+  type OpenedDownload,
+  maxFailedAttempts,
   type ItemSource,
   pauseMs,
-  toBegun,
-  toBrokenOff,
+  toOpened,
+  toInterrupted,
 } from "./receive-file.ts";
 
-/** Where the bytes of an item go. */
+/** The target of a download. */
 interface SaveTarget {
   /** Absolute. */
   readonly path: string;
@@ -25,7 +25,7 @@ interface SaveTarget {
   readonly files: LocalFiles;
   /** Stops this download alone. */
   readonly signal?: AbortSignal;
-  /** The bytes begin to come; `total` is undefined when nobody knows how many. `from` are there already. */
+  /** The bytes begin to come; `total` is undefined when the size is unknown. `from` are there already. */
   readonly onBegin: (total: number | undefined, from: number) => void;
   /** Told how many bytes are there in all. */
   readonly onProgress: (bytes: number) => void;
@@ -35,7 +35,7 @@ interface SaveTarget {
  * Writes an item to a file, and resolves to its size. The file appears under its name when it is whole. Until then its
  * bytes are in a part (part-file.ts): one that an earlier run left is gone on with if the item still is of the same
  * version, and so is one whose connection breaks off. What is left when that does not help is kept for the next run,
- * unless it is so small that beginning anew costs nothing. @throws CliError `conflict` when the file is there
+ * unless it is so small that starting over costs nothing. @throws CliError `conflict` when the file is there
  */
 export async function saveItem(
   cli: CliContext,
@@ -51,9 +51,9 @@ export async function saveItem(
     part = source.opened === undefined ? await files.parts.find(path) : undefined;
     let { opened } = source;
     let furthest = 0;
-    for (let fruitless = 1; ; fruitless++) {
-      const begun: Begun =
-        opened === undefined ? await begin(cli, source, part, signal) : toBegun(opened);
+    for (let failedAttempts = 1; ; failedAttempts++) {
+      const begun: OpenedDownload =
+        opened === undefined ? await begin(cli, source, part, signal) : toOpened(opened);
       opened = undefined;
       const { tag, at, total } = begun;
       const earlier = part;
@@ -70,14 +70,14 @@ export async function saveItem(
       part = { ...part, size: size.bytes };
       if (tag !== undefined && size.bytes > furthest) {
         furthest = size.bytes;
-        fruitless = 0;
+        failedAttempts = 0;
       } else if (tag === undefined) await rm(part.path, { force: true });
-      if (fruitless >= fruitlessMax) throw toBrokenOff(source.name, size.bytes, total);
+      if (failedAttempts >= maxFailedAttempts) throw toInterrupted(source.name, size.bytes, total);
       await cli.system.sleep(pauseMs, signal);
     }
   } catch (error) {
     source.opened?.stream.destroy();
-    // A download that was stopped alone is not wanted any more.
+    // A single download that was cancelled keeps no part.
     const isUnwanted = target.signal?.aborted === true || useless.has(toCliError(error).code);
     if (part !== undefined) await leave(part, files, isUnwanted);
     throw error;
@@ -89,7 +89,7 @@ export async function saveItem(
  * same version at one time write the same bytes to the same places.
  */
 async function write(
-  { download, at, total }: Begun,
+  { download, at, total }: OpenedDownload,
   path: string,
   signal: AbortSignal,
   onProgress: SaveTarget["onProgress"],
@@ -106,7 +106,7 @@ async function write(
   const file = await open(path, flags, 0o666).catch((error: unknown) => {
     download.stream.destroy();
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-    // The part's own name would tell nobody anything.
+    // The name of the part file would mean nothing to a user.
     throw new CliError("file_error", `${dirname(path)}: there is no such folder`, {
       hint: "make it first, or name another one",
       cause: error,
@@ -124,12 +124,12 @@ async function write(
   }
   const { size } = await stat(path);
   if (size === bytes && (total === undefined || bytes === total)) return { isWhole: true, bytes };
-  // Longer than the file can be: whatever wrote that, nothing of it can be relied on.
+  // Longer than the file can be, so its content cannot be trusted.
   if (size > bytes) await rm(path, { force: true });
   return { isWhole: false, bytes: size > bytes ? 0 : size };
 }
 
-/** What would be there again after a second or two is not worth a file that somebody wonders about. */
+/** Smaller parts are removed: downloading them again takes a second or two. */
 const worthKeepingBytes = 1024 * 1024;
 
 /** Failures that another attempt would meet again, or that want the room back. */
@@ -143,7 +143,7 @@ async function leave(part: Part, files: LocalFiles, isUnwanted: boolean): Promis
   else await rm(part.path, { force: true });
 }
 
-/** What no tag can be, and another one each time. */
+/** Returns a random mark that cannot be an entity tag. */
 function noTag({ system }: CliContext): string {
   return `~${Buffer.from(system.random(8)).toString("hex")}`;
 }

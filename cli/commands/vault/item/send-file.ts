@@ -6,7 +6,7 @@ import { vault } from "../../../client/operations.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError } from "../../../errors.ts";
 
-/** What was uploaded, as the vault says it. */
+/** An uploaded item, as the vault returns it. */
 export interface Uploaded {
   readonly kind: string;
   readonly provider_item_id: string;
@@ -15,7 +15,7 @@ export interface Uploaded {
   readonly size: number;
 }
 
-/** Where a file goes, and under which name. */
+/** The target of an upload. */
 interface SendTarget {
   readonly connectionId: string;
   /** The folder's id; empty for the top. */
@@ -47,13 +47,13 @@ export async function sendFile(
   );
   const { body } = await sending.finally(() => file.close?.());
   if (body.kind !== "uploaded")
-    throw new CliError("unexpected_answer", "the daemon's answer is unknown");
+    throw new CliError("unexpected_answer", "the daemon sent an unexpected response");
   return body;
 }
 
 /** A local file, or standard input, that can be sent. */
 interface LocalSource {
-  /** Undefined when nobody knows it before the end. */
+  /** Undefined when the size is unknown until the end. */
   readonly size: number | undefined;
   readonly canRestart: boolean;
   open(): Readable;
@@ -88,14 +88,14 @@ async function* readAll(path: string): AsyncGenerator<Uint8Array> {
   for await (const chunk of createReadStream(path)) yield chunk as Uint8Array;
 }
 
-/** Large reads, so that the daemon is woken up less often. */
+/** Large reads wake the daemon less often. */
 const READ_BYTES = 512 * 1024;
 
-/** So many bytes: a file that grows meanwhile is sent as long as it was, one that shrinks cannot be. */
+/** Limits a file to its size at the start: growth is ignored, a file that shrinks fails. */
 function openExactly(path: string, source: string, length: number): Readable {
   async function* read() {
     let bytes = 0;
-    // An empty file is opened as well, since it may be one that nobody may read.
+    // An empty file is opened as well, since reading it may be forbidden.
     for await (const chunk of createReadStream(path, {
       end: Math.max(0, length - 1),
       highWaterMark: READ_BYTES,

@@ -8,13 +8,13 @@ import type { Progress, Transfer } from "../../../output/progress.ts";
 import type { Outcome } from "../../../support/batch.ts";
 import type { WireItem } from "../../../support/find-item.ts";
 
-/** What `upload` and `download` have in common on a line. */
+/** Options that `upload` and `download` share. */
 export interface TransferOptions {
   /** Folders are taken with everything in them. */
   readonly recursive: boolean;
-  /** What is there already and the same is left as it is. */
+  /** Skip files that exist with the same size and time. */
   readonly skipExisting: boolean;
-  /** So many files at one time. */
+  /** Number of concurrent transfers. */
   readonly transfers: number;
 }
 
@@ -37,7 +37,7 @@ export function toTransferOptions(flags: TransferFlags): TransferOptions {
   return { recursive: recursive === true, skipExisting: skipExisting === true, transfers };
 }
 
-/** Whether a file here and an item are the same, as far as their facts tell, where one was made from the other. */
+/** Whether a local file and an item are the same by size and time, where one is a copy of the other. */
 export function isSameFile(from: "local" | "remote", file: Stats, item: WireItem): boolean {
   if (!file.isFile() || item.kind !== "file" || file.size !== item.size) return false;
   const remoteAt = Date.parse(item.modified_at ?? "");
@@ -49,18 +49,18 @@ export function isSameFile(from: "local" | "remote", file: Stats, item: WireItem
 
 const coarseTimeMs = 2_000;
 
-/** A transfer that shows itself while it runs. */
-export interface ShownTransfer {
+/** Progress callbacks of one transfer. */
+export interface TransferProgress {
   /** `from` are the bytes that an earlier one has brought. */
   begin(total: number | undefined, from?: number): void;
   update(bytes: number): void;
 }
 
-/** Runs a transfer; its line ends with it, well or not. */
-export async function showTransfer<T>(
+/** Runs a transfer and ends its progress line in any case. */
+export async function trackTransfer<T>(
   progress: Progress,
   name: string,
-  work: (shown: ShownTransfer) => Promise<T>,
+  work: (shown: TransferProgress) => Promise<T>,
 ): Promise<T> {
   let transfer: Transfer | undefined;
   let outcome: "done" | "failed" = "failed";
@@ -76,18 +76,18 @@ export async function showTransfer<T>(
   }
 }
 
-/** What became of a file that was left as it is, or passed over. */
+/** The outcome of a transferred or skipped file. */
 interface Moved {
   readonly size: number | null;
   readonly skipped: string | null;
 }
 
 /** On a terminal a sentence stands for the files of a tree that went well. */
-export function isSummedUp(cli: CliContext, isTree: boolean): boolean {
+export function isSummarized(cli: CliContext, isTree: boolean): boolean {
   return isTree && cli.io.isOutputTerminal && !cli.output.isMachine;
 }
 
-/** How many files went well, and how much that was. */
+/** Returns a sentence with the number and size of transferred files. */
 export function toSummary(verb: string, outcomes: readonly Outcome<Moved>[]): string {
   const values = outcomes.flatMap(({ value }) => (value === undefined ? [] : [value]));
   const moved = values.filter(({ skipped }) => skipped === null);
@@ -115,7 +115,7 @@ const pausesMax = 20;
  * hundreds of files meets such limits as a matter of course. Only refusals that say when to try again are waited for,
  * and what runs at the same time waits as well. A connection that has to be reconnected is not asked for the rest.
  */
-export function toPatient(cli: CliContext, progress: Progress): CliContext {
+export function withRetries(cli: CliContext, progress: Progress): CliContext {
   let pause: Promise<void> | undefined;
   const shut = new Map<unknown, CliError>();
 

@@ -11,8 +11,8 @@ import { findFolder } from "./lookup.ts";
 import type { Uploaded } from "./send-file.ts";
 import {
   addTransferFlags,
-  isSummedUp,
-  toPatient,
+  isSummarized,
+  withRetries,
   toSummary,
   toTransferOptions,
   type TransferFlags,
@@ -82,14 +82,14 @@ async function runItemUpload(cli: CliContext, options: ItemUploadOptions): Promi
     throw usageError("standard input can be uploaded once");
   const progress = await cli.progress();
   const isBatch = sources.length > 1 || recursive;
-  const patient = isBatch ? toPatient(cli, progress) : cli;
-  const destination = await findDestination(patient, target, sources, recursive);
-  const tasks = createUploads(patient, sources, destination, { ...options, progress });
+  const retrying = isBatch ? withRetries(cli, progress) : cli;
+  const destination = await findDestination(retrying, target, sources, recursive);
+  const tasks = createUploads(retrying, sources, destination, { ...options, progress });
   const outcomes = await runTasks(tasks, transfers).finally(() => progress.finish());
   const [only, ...others] = outcomes;
   if (sources.length === 1 && others.length === 0 && only?.failure !== undefined)
     throw only.failure;
-  const isSum = isSummedUp(cli, recursive);
+  const isSum = isSummarized(cli, recursive);
   await finishBatch<Shown>(
     cli,
     outcomes,

@@ -8,11 +8,11 @@ import { failedTask, type Task } from "../../../support/batch.ts";
 import type { WireItem } from "../../../support/find-item.ts";
 import { readFolder } from "./lookup.ts";
 import { openSource, sendFile, type Uploaded } from "./send-file.ts";
-import { isSameFile, showTransfer, type TransferOptions } from "./transfer.ts";
+import { isSameFile, trackTransfer, type TransferOptions } from "./transfer.ts";
 
 // cli/commands/vault/item/send: files from here into a storage: which ones (uploads.ts), where to (remote-folder.ts), and one of
 // them on its way (local-source.ts, send-file.ts). What both ways have in common is in transfer.ts above.
-/** What became of one file: what the vault says of it, or why it was passed over. */
+/** The outcome of one file: the uploaded item, or the reason for skipping it. */
 type Sent = (Uploaded | LeftOut) & { readonly skipped: string | null };
 
 interface LeftOut {
@@ -20,12 +20,12 @@ interface LeftOut {
   readonly size: number | null;
 }
 
-/** Where the files of a run go. */
+/** The target of the files of a run. */
 export interface UploadTarget {
   readonly folder: RemoteFolder;
   /** For a single file that gets another name. */
   readonly name: string | undefined;
-  /** What a dry run would have had to make first. */
+  /** Folders that would have to be created first. */
   readonly plan?: DryRun | undefined;
 }
 
@@ -119,7 +119,7 @@ export async function* createUploads(
       }
     }
     const file = await openSource(cli, source);
-    return showTransfer(progress, title, async (shown) => {
+    return trackTransfer(progress, title, async (shown) => {
       shown.begin(file.size);
       const uploaded = await sendFile(cli, file, {
         connectionId: folder.connectionId,
@@ -137,9 +137,9 @@ export interface RemoteFolder {
   readonly connectionId: string;
   /** Empty for the top. */
   readonly id: string;
-  /** As an address, without a slash at its end. */
+  /** Its address without a trailing slash. */
   readonly text: string;
-  /** What is in it already, by name; listed at the provider when it is first asked for. */
+  /** Its items by name, listed at the provider on first use. */
   items(): Promise<ReadonlyMap<string, WireItem>>;
 }
 
@@ -184,8 +184,8 @@ async function enterRemoteFolder(
     body: { parent_ref: parent.id, name },
   });
   if (body.kind !== "folder")
-    throw new CliError("unexpected_answer", "the daemon's answer is unknown");
-  // The vault gives a taken name a counter: somebody else made the folder meanwhile.
+    throw new CliError("unexpected_answer", "the daemon sent an unexpected response");
+  // The vault gives a taken name a counter: another client made the folder meanwhile.
   if (toKey(body.name) !== toKey(name))
     throw new CliError("name_collision", `${text} was made by somebody else meanwhile`, {
       hint: `an empty ${parent.text}/${body.name} was made beside it; repeat the upload`,

@@ -96,7 +96,7 @@ describe("profiles", () => {
     [
       ["remove", "default"],
       "missing_input",
-      "Remove the profile default and its credentials: nobody can be asked",
+      "Remove the profile default and its credentials: prompting is not possible",
     ],
   ])("refuse %j", async (words, code, message) => {
     await using home = await temporaryHome();

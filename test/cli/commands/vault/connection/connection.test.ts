@@ -185,7 +185,7 @@ describe("connection add", () => {
       "a missing setting",
       ["local_folder", "--name", "x"],
       "missing_input",
-      "root: nobody can be asked",
+      "root: prompting is not possible",
     ],
     [
       "a provider that the server has not",

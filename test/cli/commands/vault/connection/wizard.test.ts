@@ -251,7 +251,7 @@ describe("a provider that is signed in to in a browser", () => {
       [],
     );
     expect(code).toBe(8);
-    expect(err).toContain("nobody has signed in there in time");
+    expect(err).toContain("the sign-in was not completed in time");
   });
 
   test("needs somebody: a script is told how to get the address", async () => {

@@ -336,10 +336,7 @@ describe("item delete", () => {
       },
       { hurried: true },
     );
-    expect([ran.code, ran.err]).toEqual([
-      0,
-      "The server takes no more requests for now; waiting 9 s.\n",
-    ]);
+    expect([ran.code, ran.err]).toEqual([0, "Rate limited by the server; waiting 9 s.\n"]);
   });
 
   test("of an id that the vault does not know says so", async () => {

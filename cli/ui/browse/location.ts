@@ -5,8 +5,8 @@ import { atTop, type ListWindow, moveTo } from "../list-window.ts";
 import type { BrowseDeps } from "./browse.ts";
 import { createFolderView, type FolderView, type Place } from "./folder-view.ts";
 
-/** Where in the storages the person is: in the list of connections or in a folder, what is shown of it, and on which row. */
-export interface Whereabouts {
+/** The current location: the list of connections or a folder, its visible rows, and the selected row. */
+export interface Location {
   readonly connections: readonly WireConnection[] | undefined;
   readonly connectionsFailure: CliError | undefined;
   /** The folders from the top to the one that is shown; empty in the list of connections. */
@@ -20,7 +20,7 @@ export interface Whereabouts {
   readonly words: string;
   /** Ids of items of the folder. */
   readonly selected: ReadonlySet<string>;
-  /** How many rows there is room for. Moves the window no more than that needs. */
+  /** Sets the number of visible rows and scrolls as little as possible. */
   fitInto(height: number): void;
   /** Loads what is shown first; resolves when that is over, well or not. */
   loadFirst(): Promise<void>;
@@ -44,11 +44,11 @@ const loadAheadRows = 50;
 /** Items that a name is looked for in; the vault answers a hundred requests a minute. */
 const lookThroughMax = 20_000;
 
-/** @param announce is called when there is something else to show */
-export function createWhereabouts(
+/** @param notify is called when there is something else to show */
+export function createLocation(
   deps: Pick<BrowseDeps, "connections" | "list" | "start" | "startItem">,
-  announce: () => void,
-): Whereabouts {
+  notify: () => void,
+): Location {
   let stack: readonly FolderView[] = deps.start.map(toView);
   let connections: readonly WireConnection[] | undefined;
   let connectionsFailure: CliError | undefined;
@@ -91,7 +91,7 @@ export function createWhereabouts(
       if (view === undefined) return loadConnections();
       await view.load(false);
       if (deps.startItem !== undefined) view.choose(deps.startItem);
-      announce();
+      notify();
     },
     refresh() {
       const view = stack.at(-1);
@@ -121,7 +121,7 @@ export function createWhereabouts(
         const below = deps.start[stack.length];
         void above.load(false).then(() => {
           if (below !== undefined) above.choose(below.ref);
-          announce();
+          notify();
         });
       }
     },
@@ -146,7 +146,7 @@ export function createWhereabouts(
   function toView(place: Place): FolderView {
     return createFolderView(place, deps.list, () => {
       lookFurther();
-      announce();
+      notify();
     });
   }
 
@@ -206,6 +206,6 @@ export function createWhereabouts(
     } catch (error) {
       connectionsFailure = toCliError(error);
     }
-    announce();
+    notify();
   }
 }

@@ -1,13 +1,13 @@
 /** Tells listeners that something may look different. */
 export interface Changes {
-  announce(): void;
+  notify(): void;
   subscribe(listener: () => void): () => void;
 }
 
-export function createChanges(): Changes {
+export function createChangeListeners(): Changes {
   const listeners = new Set<() => void>();
   return {
-    announce() {
+    notify() {
       for (const listener of listeners) listener();
     },
     subscribe(listener) {

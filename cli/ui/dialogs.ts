@@ -6,18 +6,18 @@ import { moveOf } from "./list-window.ts";
 /** A line that the person is asked for. */
 export interface Asking {
   readonly label: string;
-  /** What the field begins with. */
+  /** The initial text of the field. */
   readonly text: string;
   /** Not called for an empty line. */
   readonly onEnter: (text: string) => void;
   readonly onChange?: (text: string) => void;
   readonly onEscape?: () => void;
-  /** What Tab makes of the text. */
+  /** Completes the text on Tab. */
   readonly complete?: (text: string) => Promise<string>;
 }
 
-/** What lies over a screen and takes its keys: a question, a field, the help. */
-export interface Overlays {
+/** Dialogs over a screen that receive its keys: a confirmation, a text field, the help. */
+export interface Dialogs {
   readonly question: Question | undefined;
   /** The first line shown of the help; undefined while it is closed. */
   readonly helpTop: number | undefined;
@@ -27,12 +27,12 @@ export interface Overlays {
   openHelp(): void;
   /** The help has no more lines to scroll. */
   limitHelp(most: number): void;
-  /** Whether the key was for something that lies over the screen. Pasted text is for fields only. */
+  /** Handles a key; returns false when no dialog is open. Pasted text is for fields only. */
   take(key: Key, height: number): boolean;
 }
 
-/** @param announce is called when something changes without a key */
-export function createOverlays(announce: () => void): Overlays {
+/** @param notify is called when something changes without a key */
+export function createDialogs(notify: () => void): Dialogs {
   let confirmation: { readonly text: string; readonly yes: () => void } | undefined;
   let asked: { readonly asking: Asking; readonly field: Field } | undefined;
   let helpTop: number | undefined;
@@ -89,7 +89,7 @@ export function createOverlays(announce: () => void): Overlays {
         (text) => {
           // Unless the person has gone on typing.
           if (asked?.field === field) asked = { asking, field: toField(text) };
-          announce();
+          notify();
         },
         () => undefined,
       );

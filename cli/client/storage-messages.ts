@@ -1,15 +1,15 @@
-/** What a storage made of a change, in words for people; `hint` is what helps. */
-export interface StorageWords {
+/** The message and hint for a failed change of a storage. */
+export interface StorageMessage {
   readonly message: string;
   readonly hint?: string;
 }
 
-const look = "list the folder again and repeat";
-const later = 'try again later; "croft vault connection test" tells how the storage is';
+const look = "list the folder again and retry";
+const later = 'try again later; "croft vault connection test" checks the storage';
 
 /** By `kind`, and where the reason makes a difference by `kind/reason`. */
-const words: Readonly<Record<string, StorageWords>> = {
-  stale: { message: "the item has changed meanwhile, or is gone", hint: look },
+const words: Readonly<Record<string, StorageMessage>> = {
+  stale: { message: "the item was changed or deleted since it was listed", hint: look },
   conflict: { message: "the name is taken", hint: "choose another name" },
   reauth_required: { message: "the storage must be connected again" },
   invalid_destination: { message: "the item cannot be moved there", hint: "name another folder" },
@@ -53,37 +53,37 @@ const words: Readonly<Record<string, StorageWords>> = {
     message: "the storage does not take this name",
     hint: "choose another name",
   },
-  offline: { message: "the storage does not answer as it should", hint: later },
+  offline: { message: "the storage is not responding", hint: later },
   "offline/rate_limited": {
-    message: "the storage takes no more requests for now",
+    message: "the storage limits requests",
     hint: "try again later",
   },
   "failed/quota_exceeded": {
-    message: "there is no room left in the storage",
-    hint: "make room there and repeat",
+    message: "the storage is full",
+    hint: "free some space and try again",
   },
   "failed/permission_denied": {
     message: "the storage does not allow it",
     hint: "its owner can give the connected account more rights",
   },
   "failed/locked": {
-    message: "the item is held by somebody else for the moment",
+    message: "the item is locked by another client",
     hint: "try again later",
   },
   "failed/unknown_outcome": {
-    message: "the storage did not say what became of it",
+    message: "the storage did not report the outcome",
     hint: "list the folder again with --refresh to see what is there",
   },
   recording_failed: {
-    message: "the storage took it, and croft could not note that down",
-    hint: "nothing is lost: the folder is read again soon, or at once with --refresh",
+    message: "the change succeeded at the storage, but recording it failed",
+    hint: "nothing is lost: the folder will be listed again, or at once with --refresh",
   },
 };
 
 /** The words for a typed outcome of the vault (vault API, Errors); undefined for one that has none. */
-export function findStorageWords(
+export function findStorageMessage(
   kind: string | undefined,
   reason: string | undefined,
-): StorageWords | undefined {
+): StorageMessage | undefined {
   return words[`${kind}/${reason}`] ?? words[kind ?? ""];
 }
