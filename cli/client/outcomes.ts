@@ -120,7 +120,7 @@ function messageOf(
   const reason = textOf(fields["reason"]);
   const existing = textOf(fields["existing_name"]);
   if (code === "name_collision" && existing !== undefined)
-    return `${JSON.stringify(existing)} is there already`;
+    return `${JSON.stringify(existing)} already exists`;
   if (code === "challenge_required")
     return fields["requires_totp"] === true
       ? "a code of the second factor is needed"

@@ -15,7 +15,7 @@ import { canShowScreen } from "../../../ui/can-show-screen.ts";
 import { runItemList } from "./list.ts";
 import { createLocalFiles, toFileName } from "./local-files.ts";
 import { saveItem } from "./save-file.ts";
-import { openSource, sendFile } from "./send-file.ts";
+import { uploadFile } from "./send-file.ts";
 
 type FolderAddress = Extract<ItemAddress, { kind: "path" }>;
 
@@ -177,24 +177,15 @@ function toBrowseDeps(
     },
     async upload({ connection, ref }, typed, report, signal) {
       const path = toLocalPath(typed, system);
-      const file = await openSource(cli, path);
-      report.total(file.size);
-      const open = () => {
-        const stream = file.open();
-        signal.addEventListener("abort", () => stream.destroy(signal.reason as Error), {
-          once: true,
-        });
-        return stream;
-      };
-      const { provider_item_id: id, name } = await sendFile(
+      const { provider_item_id: id, name } = await uploadFile(
         cli,
-        { ...file, open },
         {
-          connectionId: connection.id,
-          folderId: ref,
+          source: path,
+          folder: { connectionId: connection.id, id: ref },
           filename: basename(path),
-          onProgress: (bytes) => report.done(bytes),
         },
+        { begin: (total) => report.total(total), update: (bytes) => report.done(bytes) },
+        signal,
       );
       return { id, name };
     },

@@ -5,6 +5,7 @@ import { Readable } from "node:stream";
 import { vault } from "../../../client/operations.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError } from "../../../errors.ts";
+import type { TransferProgress } from "./transfer.ts";
 
 /** An uploaded item, as the vault returns it. */
 export interface Uploaded {
@@ -15,40 +16,48 @@ export interface Uploaded {
   readonly size: number;
 }
 
-/** The target of an upload. */
-interface SendTarget {
-  readonly connectionId: string;
-  /** The folder's id; empty for the top. */
-  readonly folderId: string;
+/** One file to one place. */
+export interface FileUpload {
+  /** A path, or `-` for standard input. */
+  readonly source: string;
+  /** The id of a folder is empty for the root of the connection. */
+  readonly folder: { readonly connectionId: string; readonly id: string };
   readonly filename: string;
-  /** Told how many bytes were sent in all. */
-  readonly onProgress: (bytes: number) => void;
 }
 
-/** Uploads one file. Nothing is ever overwritten: a taken name is `name_collision`. */
-export async function sendFile(
+/** Uploads one file. Never overwrites: a taken name is `name_collision`. `signal` cancels this upload alone. */
+export async function uploadFile(
   cli: CliContext,
-  file: LocalSource,
-  { connectionId, folderId, filename, onProgress }: SendTarget,
+  { source, folder, filename }: FileUpload,
+  progress: TransferProgress,
+  signal?: AbortSignal,
 ): Promise<Uploaded> {
+  const file = await openSource(cli, source);
+  progress.begin(file.size);
   const sending = cli.client.upload(
     vault.uploadItem,
-    { params: { connection_id: connectionId } },
+    { params: { connection_id: folder.connectionId } },
     {
-      fields: { parent_ref: folderId, filename },
+      fields: { parent_ref: folder.id, filename },
       fileField: "file",
       filename,
       contentType: "application/octet-stream",
       size: file.size,
       canRestart: file.canRestart,
-      open: file.open,
-      onProgress,
+      open: () => destroyedBy(signal, file.open()),
+      onProgress: progress.update,
     },
   );
   const { body } = await sending.finally(() => file.close?.());
   if (body.kind !== "uploaded")
     throw new CliError("unexpected_answer", "the daemon sent an unexpected response");
   return body;
+}
+
+function destroyedBy(signal: AbortSignal | undefined, stream: Readable): Readable {
+  const destroy = () => stream.destroy(signal?.reason as Error);
+  signal?.addEventListener("abort", destroy, { once: true });
+  return stream;
 }
 
 /** A local file, or standard input, that can be sent. */

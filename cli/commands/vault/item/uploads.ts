@@ -7,17 +7,19 @@ import type { Progress } from "../../../output/progress.ts";
 import { failedTask, type Task } from "../../../support/batch.ts";
 import type { WireItem } from "../../../support/find-item.ts";
 import { readFolder } from "./lookup.ts";
-import { openSource, sendFile, type Uploaded } from "./send-file.ts";
+import { type FileUpload, type Uploaded, uploadFile } from "./send-file.ts";
 import { isSameFile, trackTransfer, type TransferOptions } from "./transfer.ts";
 
-// cli/commands/vault/item/send: files from here into a storage: which ones (uploads.ts), where to (remote-folder.ts), and one of
-// them on its way (local-source.ts, send-file.ts). What both ways have in common is in transfer.ts above.
 /** The outcome of one file: the uploaded item, or the reason for skipping it. */
-type Sent = (Uploaded | LeftOut) & { readonly skipped: string | null };
+type UploadOutcome = (Uploaded | { readonly name: string; readonly size: number | null }) & {
+  readonly skipped: string | null;
+};
 
-interface LeftOut {
-  readonly name: string;
-  readonly size: number | null;
+/** One file to one folder of this run. */
+interface PlannedUpload extends FileUpload {
+  readonly folder: RemoteFolder;
+  /** The name that progress shows. */
+  readonly title: string;
 }
 
 /** The target of the files of a run. */
@@ -42,14 +44,17 @@ export async function* createUploads(
   sources: readonly string[],
   { folder: target, name: onlyName, plan: targetPlan }: UploadTarget,
   { recursive, skipExisting, progress }: UploadsOptions,
-): AsyncGenerator<Task<Sent>> {
+): AsyncGenerator<Task<UploadOutcome>> {
   if (targetPlan !== undefined) yield failedTask(target.text, targetPlan);
   for (const source of sources) {
     const path = resolve(cli.system.workingDirectory, source);
     const found = source === "-" ? undefined : await stat(path).catch(() => undefined);
     if (found?.isDirectory() !== true) {
       const name = onlyName ?? basename(path);
-      yield { item: source, run: () => send(source, target, name, name) };
+      yield {
+        item: source,
+        run: () => send({ source, folder: target, filename: name, title: name }),
+      };
       continue;
     }
     if (!recursive) {
@@ -67,7 +72,7 @@ export async function* createUploads(
     parent: RemoteFolder,
     name: string,
     above: string,
-  ): AsyncGenerator<Task<Sent>> {
+  ): AsyncGenerator<Task<UploadOutcome>> {
     try {
       const { folder, plan } = await enterOrPlan(cli, parent, name);
       if (plan !== undefined) yield failedTask(source, plan);
@@ -81,7 +86,7 @@ export async function* createUploads(
     source: string,
     folder: RemoteFolder,
     above: string,
-  ): AsyncGenerator<Task<Sent>> {
+  ): AsyncGenerator<Task<UploadOutcome>> {
     const entries = await readdir(resolve(cli.system.workingDirectory, source), {
       withFileTypes: true,
     });
@@ -90,7 +95,10 @@ export async function* createUploads(
       const item = join(source, name);
       if (entry.isDirectory()) yield* enter(item, folder, name, above);
       else if (entry.isFile())
-        yield { item, run: () => send(item, folder, name, `${above}${name}`) };
+        yield {
+          item,
+          run: () => send({ source: item, folder, filename: name, title: `${above}${name}` }),
+        };
       else {
         const skipped = entry.isSymbolicLink() ? "link" : "special";
         yield { item, run: async () => ({ name, size: null, skipped }) };
@@ -98,12 +106,8 @@ export async function* createUploads(
     }
   }
 
-  async function send(
-    source: string,
-    folder: RemoteFolder,
-    filename: string,
-    title: string,
-  ): Promise<Sent> {
+  async function send(upload: PlannedUpload): Promise<UploadOutcome> {
+    const { source, folder, filename, title } = upload;
     if (recursive || skipExisting) {
       const there = await findIn(folder, filename);
       if (there !== undefined) {
@@ -111,24 +115,17 @@ export async function* createUploads(
         const isSame =
           skipExisting && source !== "-" && isSameFile("local", await stat(path), there);
         if (isSame) return { name: there.name, size: there.size, skipped: "same" };
-        throw new CliError("name_collision", `${folder.text}/${there.name} is there already`, {
+        throw new CliError("name_collision", `${folder.text}/${there.name} already exists`, {
           hint: skipExisting
             ? "it differs; uploads replace nothing, so delete or rename one of them"
             : "uploads replace nothing; --skip-existing leaves what is the same",
         });
       }
     }
-    const file = await openSource(cli, source);
-    return trackTransfer(progress, title, async (shown) => {
-      shown.begin(file.size);
-      const uploaded = await sendFile(cli, file, {
-        connectionId: folder.connectionId,
-        folderId: folder.id,
-        filename,
-        onProgress: shown.update,
-      });
-      return { ...uploaded, skipped: null };
-    });
+    const uploaded = await trackTransfer(progress, title, (shown) =>
+      uploadFile(cli, upload, shown),
+    );
+    return { ...uploaded, skipped: null };
   }
 }
 

@@ -86,7 +86,7 @@ describe("a folder", () => {
         { error: null },
         {
           item: "album/b.txt",
-          error: { code: "name_collision", message: "home:/album/b.txt is there already" },
+          error: { code: "name_collision", message: "home:/album/b.txt already exists" },
         },
         { error: null },
         { error: null },
