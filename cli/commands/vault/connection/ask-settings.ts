@@ -81,12 +81,12 @@ export async function readSecrets(
 }
 
 /**
- * On this machine a path that begins with `~`, `.` or `..` means what it means in the shell, in those that expand no `~`
- * behind a `=` too. Any other means what the provider's help says: a name is a folder below the daemon's own.
+ * With a daemon on this machine, expands a path that begins with `~`, `./` or `..` as a shell does; shells expand no `~` after
+ * a `=`. Any other path is sent unchanged: a name is a folder below the account's own folder, and `.` is that folder.
  */
 async function toSent(cli: CliContext, { type }: Setting, value: string): Promise<string> {
   const [begin = ""] = value.split("/", 1);
-  if (type !== "path" || !["~", ".", ".."].includes(begin)) return value;
+  if (type !== "path" || value === "." || !["~", ".", ".."].includes(begin)) return value;
   const { isLoopback } = await cli.client.target();
   const { homeDirectory, workingDirectory } = cli.system;
   if (!isLoopback) return value;

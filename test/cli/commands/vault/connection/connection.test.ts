@@ -121,7 +121,8 @@ describe("connection add", () => {
   test.each([
     ["a name is left to the daemon", "papers/of mine", "papers/of mine"],
     ["an absolute path stays", "/srv/papers", "/srv/papers"],
-    ["a dot is the working directory", "./papers", "/somewhere/papers"],
+    ["a dot alone is the account's own folder", ".", "."],
+    ["a dot before a slash is the working directory", "./papers", "/somewhere/papers"],
     ["two dots are the folder above it", "../papers", "/papers"],
     ["a tilde is the home directory", "~/papers", "HOME/papers"],
     ["a name that begins with a tilde is a name", "~papers", "~papers"],
