@@ -14,7 +14,6 @@ import type { Route } from "../http/handle.ts";
 import { createAddressCheck } from "../outbound/address-policy.ts";
 import { createGuardedDispatcher } from "../outbound/guarded-request.ts";
 import { machineAddresses } from "../outbound/machine-addresses.ts";
-import { createRandomPool } from "../utilities/random-pool.ts";
 import { createUuid7 } from "../utilities/uuid7.ts";
 import { accountRoutes } from "../vault/accounts/accounts.routes.ts";
 import type { VaultAccounts } from "../vault/accounts/accounts.ts";
@@ -52,7 +51,7 @@ export async function openVault(deps: VaultDeps): Promise<Vault> {
   const { settings, clock } = input;
   const { directory } = stores;
   // A listing makes ids by the ten thousand.
-  const newId = createUuid7(clock, createRandomPool(randomBytes));
+  const newId = createUuid7(clock, randomBytes);
   const cache = await createByteCache({
     db,
     folder: directory.cache,

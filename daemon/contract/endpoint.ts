@@ -1,4 +1,4 @@
-// daemon/contract: what both ends of the wire agree on. Pure values: no I/O, no imports but zod and files of this folder.
+// daemon/contract: endpoints and wire schemas that daemon and command line share. Pure values without I/O.
 // An endpoint is declared once and read by the binder, the 405 table, OpenAPI, the command line's client and the tests.
 import type { z } from "zod";
 
@@ -38,7 +38,7 @@ export type Gate =
   | { readonly who: "vault_upload_address" };
 
 export const anyone = { who: "anyone" } as const satisfies Gate;
-/** Open to strangers, but a token needs the scope. */
+/** Open to anonymous callers; a token needs the scope. */
 export const anyoneWithin = <S extends ScopeCategory>(scope: S) =>
   ({ who: "anyone", scope }) as const satisfies Gate;
 export const siteAdmin = { who: "forge_site_admin", scope: "admin" } as const satisfies Gate;
@@ -123,7 +123,7 @@ export type BodySpec =
 
 /**
  * One operation of one API. `path` is the full address below the server's origin, in the router's notation
- * (`:name` one segment, `**:name` several). Path and query values arrive as text and are made typed by their schema.
+ * (`:name` one segment, `**:name` several). Path and query values arrive as text and are converted by their schema.
  */
 export interface Endpoint<
   Path extends string = string,
@@ -184,7 +184,7 @@ export type QueryOf<E extends AnyEndpoint> = Parsed<NonNullable<E["query"]>>;
 export type BodyOf<E extends AnyEndpoint> = Parsed<NonNullable<E["body"]>>;
 export type GateOf<E extends AnyEndpoint> = E["gate"];
 
-/** What a client puts in to call `E`. */
+/** Input of a client that calls `E`. */
 export interface InputOf<E extends AnyEndpoint> {
   readonly params?: Sent<NonNullable<E["params"]>>;
   readonly query?: Partial<Sent<NonNullable<E["query"]>>>;
@@ -197,12 +197,12 @@ type ReplyBody<R> = R extends z.ZodType
     ? string
     : undefined;
 
-/** Every answer that `E` declares: status and body as one union. */
+/** Union of all responses that `E` declares, by status and body. */
 export type AnswerOf<E extends AnyEndpoint> = {
   [S in keyof E["replies"] & number]: { status: S; body: ReplyBody<E["replies"][S]> };
 }[keyof E["replies"] & number];
 
-/** The JSON schema of a reply, or undefined when it carries bytes, text or nothing. */
+/** Returns the JSON schema of a reply, or undefined for bytes, text or an empty one. */
 export function schemaOf(reply: Reply | undefined): z.ZodType | undefined {
   return reply === undefined || "kind" in reply ? undefined : reply;
 }

@@ -24,8 +24,8 @@ import type {
 } from "./handle.ts";
 import { pagingHeaders, toRefusal, validatorHeaders, writeAnswer } from "./replies.ts";
 import { readWholeBody } from "./request-body.ts";
+import { createResponseBatch } from "./response-batch.ts";
 import { createInputReader, toQueryObject } from "./request-input.ts";
-import { createTurnEnd } from "./turn-end.ts";
 
 /** Counts requests per key and route; see `limits.ts`. */
 export interface RateLimiter {
@@ -107,7 +107,7 @@ export function bindRoutes<Caller>(
   options: BinderOptions,
 ): H3 {
   const app = new H3({ silent: true });
-  const turnEnd = createTurnEnd();
+  const joinBatch = createResponseBatch();
   const sendBytes = createByteSender(api.headers);
   const input = createInputReader(api, options);
   const table = createRouter<{ readonly method: Method; readonly path: string }>();
@@ -138,7 +138,7 @@ export function bindRoutes<Caller>(
     try {
       const answer = await answerOf(exchange).catch((error: unknown) => retry(exchange, error));
       addOwnHeaders(exchange);
-      await turnEnd();
+      await joinBatch();
       const sent = send(exchange, answer, res);
       status = typeof sent === "number" ? sent : await sent;
     } catch (error) {

@@ -9,10 +9,10 @@ interface Range {
   readonly end: number;
 }
 
-/** Bodies up to this size are sent as text of one byte a character. */
+/** Bodies up to this size, in bytes, are sent as a latin1 string. */
 const TEXT_BYTES = 16 * 1024;
 
-/** Sends the bytes of an answer; the status is there at once when nothing is streamed. */
+/** Sends a response of bytes and returns its status, as a promise when the body is streamed. */
 export type SendBytes = (
   request: ServerRequest,
   response: ServerResponse,
@@ -20,14 +20,14 @@ export type SendBytes = (
 ) => Promise<number> | number;
 
 /**
- * Makes the function that answers with bytes: 200, 206 for one range, 304 when the client's copy is current, 416 for a
- * range outside, HEAD without a body. Several ranges at once are answered whole, as HTTP allows. Writes on Node's own
- * response: a web stream costs a third of the throughput. Resolves with the status when all is sent or the
- * client has gone; `source.release` has been called by then.
- * @param base headers of every answer that has none of its own by these names
+ * Creates the function that sends bytes: 200, 206 for a single range, 304 when the client's copy is current, 416 for an
+ * unsatisfiable range, HEAD without a body. A request of several ranges gets the whole (RFC 9110, 14.2). Writes to Node's
+ * own response: a web stream costs a third of the throughput. Resolves when everything is sent or the client has
+ * disconnected; `source.release` has been called by then.
+ * @param base default headers, which those of the response override
  */
 export function createByteSender(base: AnswerHeaders): SendBytes {
-  /** What is in memory may be answered with one and the same object again and again: its head is made once. */
+  /** Heads of responses from memory, whose views return the same object again: each head is built once. */
   const heads = new WeakMap<BytesAnswer, HeaderList>();
   return (request, response, answer) => {
     const { bytes: source, headers } = answer;
@@ -48,7 +48,7 @@ export function createByteSender(base: AnswerHeaders): SendBytes {
 
 const NO_HEADERS: AnswerHeaders = {};
 
-/** Adds to `head` what follows from the source. */
+/** Sends the source with the headers that follow from it. */
 function send(
   request: ServerRequest,
   response: ServerResponse,
@@ -120,20 +120,20 @@ async function stream(
     }
     return status;
   }
-  // Opened before the head is written: a source that fails at once still gets a proper error answer.
+  // Opened before the head is written, so that a source that fails to open gets an error response.
   const readable = await source.open(range);
   response.writeHead(status, head);
   try {
     await pipeline(readable, response);
   } catch {
-    // The client has gone or the source broke off. The connection is closed without its last bytes, so that
-    // the client sees a short body and never takes it for the whole; the source reports its own failure.
+    // The client disconnected or the source failed. The connection is cut, so that the client sees a truncated body
+    // and not a complete one; the source reports its own failure.
     response.destroy();
   }
   return status;
 }
 
-/** Whether nothing but the bytes themselves can be the answer. */
+/** Returns whether a request is neither conditional nor for a range. */
 function asksForAll({ method, headers }: ServerRequest): boolean {
   return (
     method === "GET" &&

@@ -4,18 +4,18 @@ import ipaddr from "ipaddr.js";
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Range = readonly [Address, number];
 
-/** Hops that are looked at: a longer chain is somebody's invention. */
+/** The most hops that are read: no real chain of proxies is longer. */
 const HOPS_MAX = 32;
-/** What stands for a peer without an address, such as one that has gone. */
+/** The address of a peer that has none, such as one that has disconnected. */
 const UNKNOWN = "unknown";
 
 /**
- * A function that tells the client's address (vault API, Authentication and sessions): the peer's, unless the peer
- * lies in the `trusted` ranges; then the right-most hop of `X-Forwarded-For` that does not, for every hop left of it
- * may be made up. When all hops are trusted it is the left-most one. What is no address is ignored together with
- * everything left of it. An IPv4-mapped address is given as IPv4; nothing else of the header is believed.
- * @param trusted addresses and ranges in CIDR notation; none turns the header off
- * @throws Error when a range is not one
+ * Creates a function that returns the client's address (vault API, Authentication and sessions): the peer's, unless the
+ * peer is within the `trusted` ranges; then the right-most hop of `X-Forwarded-For` that is not trusted, since every hop
+ * left of it may be forged. When all hops are trusted it is the left-most one. An invalid hop is ignored together with
+ * everything left of it. An IPv4-mapped address is returned as IPv4.
+ * @param trusted addresses and ranges in CIDR notation; with none the header is ignored
+ * @throws Error for an invalid range
  */
 export function createClientAddress(
   trusted: readonly string[],
@@ -47,8 +47,8 @@ export function createClientAddress(
 }
 
 /**
- * What an address counts as for limits: IPv4 as it is, also when it is mapped into IPv6; IPv6 as its /64 network,
- * since whoever has one address of it has all of them.
+ * Returns the key of an address for rate limits: an IPv4 address itself, also when it is mapped into IPv6; the /64 network
+ * of an IPv6 address, since a client has all addresses of its network.
  */
 export function limitAddress(address: string): string {
   const parsed = toAddress(address);
@@ -62,7 +62,7 @@ export function limitAddress(address: string): string {
   return `${network.toString()}/64`;
 }
 
-/** The address in `text`, with IPv4-mapped ones as IPv4; the port or the zone that may come with it is left out. */
+/** Parses an address, with or without port or zone; an IPv4-mapped one becomes IPv4. */
 function toAddress(text: string): Address | undefined {
   const bare =
     /^\[([^\]]*)\](?::\d{1,5})?$/.exec(text)?.[1] ?? text.replace(/^([\d.]+):\d{1,5}$/, "$1");
@@ -102,7 +102,7 @@ function hopsFromRight(header: string | string[]): string[] {
     .map((hop) => hop.trim());
 }
 
-/** The peer's address as it is logged; without a header this is all that every request costs. */
+/** Returns the peer's address for the log. Cheap: it runs for every request. */
 function withoutMapping(peer: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(peer)?.[1];
   return mapped ?? peer.replace(/%.*$/, "");

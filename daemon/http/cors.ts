@@ -2,24 +2,24 @@ import type { IncomingMessage } from "node:http";
 import type { HostRefusal } from "./host-check.ts";
 import type { NodeHandler } from "./server.ts";
 
-/** Which other web pages may call the APIs. */
+/** The web pages of other origins that may call the APIs. */
 export interface CorsRules {
-  /** Origins as browsers write them; none leaves every request as it is. */
+  /** Origins as browsers write them; with none, CORS is off. */
   readonly origins: readonly string[];
   readonly checkHost: (request: IncomingMessage) => HostRefusal | undefined;
 }
 
 /**
- * Lets pages of the allowed origins read answers, and answers what browsers ask before unusual requests (CORS; forge
- * behaviour, 4.4). Origins are compared whole and never echoed unless they are on the list. No credentials: pages send
- * tokens in a header, and the cookie of a session is for its own site.
+ * Adds CORS headers for the allowed origins and answers their preflight requests (forge behaviour, 4.4). Origins are
+ * compared whole and echoed only when they are on the list. Credentials are not allowed: pages send tokens in a header,
+ * and the session cookie is for its own site.
  */
 export function withCors(handler: NodeHandler, { origins, checkHost }: CorsRules): NodeHandler {
   if (origins.length === 0) return handler;
   const allowed: ReadonlySet<string> = new Set(origins);
   return (message, response) => {
     const { origin } = message.headers;
-    // A cache must not hand one page's answer to another.
+    // A cache must not serve one origin's response to another.
     response.setHeader("Vary", "Origin");
     if (origin === undefined || !allowed.has(origin)) return handler(message, response);
     response.setHeader("Access-Control-Allow-Origin", origin);

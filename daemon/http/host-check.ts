@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 
-/** What a request's address and origin are held against. */
+/** The hosts and origins that requests may name. */
 export interface HostRules {
   /** `name` (any port) or `name:port`, lower case. */
   readonly allowedHosts: readonly string[];
@@ -8,15 +8,15 @@ export interface HostRules {
   readonly allowedOrigins: readonly string[];
 }
 
-/** Why a request is turned away before any route sees it. */
+/** A refusal before routing. */
 export type HostRefusal = { readonly status: 421 | 403; readonly message: string };
 
 const UNSAFE = new Set(["POST", "PUT", "PATCH", "DELETE"]);
 
 /**
- * Guards against DNS rebinding and against other sites' pages: the Host must be one of ours, exactly and once,
- * and an unsafe request that a browser marks as coming from elsewhere is refused. Clients that are no browsers
- * send neither `Origin` nor `Sec-Fetch-Site`.
+ * Protects against DNS rebinding and cross-site requests: there must be exactly one `Host`, an allowed one, and an unsafe
+ * request that a browser marks as cross-site is refused. Clients other than browsers send neither `Origin` nor
+ * `Sec-Fetch-Site`.
  */
 export function createHostCheck(
   rules: HostRules,
@@ -46,11 +46,11 @@ export function createHostCheck(
   };
 }
 
-/** The loopback names with a port, as browsers and clients write them. */
+/** Returns the loopback names with a port, as clients write them. */
 export function loopbackHosts(port: number): string[] {
   const names = ["localhost", "127.0.0.1", "[::1]"];
   const withPort = names.map((name) => `${name}:${port}`);
-  // The scheme's own port is left out of the header.
+  // Clients omit the default port of the scheme.
   return port === 80 || port === 443 ? [...withPort, ...names] : withPort;
 }
 
@@ -58,7 +58,7 @@ function isAllowedHost(host: string, hosts: ReadonlySet<string>): boolean {
   if (hosts.has(host)) return true;
   const match = /^(\[[0-9a-f:.]+\]|[^:/@\s]+):\d+$/.exec(host);
   const name = match?.[1];
-  // An entry without a port allows every port of that name; loopback entries always carry one.
+  // An entry without a port allows all ports of that name; loopback entries always have one.
   return name !== undefined && hosts.has(name);
 }
 

@@ -17,7 +17,7 @@ export interface LimitRule {
   readonly seconds: number;
 }
 
-/** What became of one hit. */
+/** Result of counting one hit. */
 export interface LimitOutcome {
   readonly allowed: boolean;
   /** Hits left in this window; 0 when refused. */
@@ -30,7 +30,7 @@ export interface LimitOutcome {
 export interface Limiter {
   /** False when everything passes uncounted. */
   readonly counts: boolean;
-  /** Counts one hit of `key` and says whether it is within the rule. A key belongs to one rule. */
+  /** Counts one hit of `key` and returns whether it is within the rule. A key belongs to one rule. */
   consume(key: string, rule: LimitRule): Promise<LimitOutcome>;
   /**
    * Counts one hit of every key if each is within its rule, and of none otherwise. Keys must come in an order that all

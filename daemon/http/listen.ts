@@ -6,33 +6,33 @@ import type { NodeHandler } from "./server.ts";
 const KEEP_ALIVE_MS = 5_000;
 const HEADERS_MAX = 200;
 
-/** Where to listen. `tls` serves https instead of http on that port. */
+/** Address, port and timeouts of one listener. With `tls` it serves https instead of http. */
 export interface ListenAt {
   readonly host: string;
   readonly port: number;
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
   readonly timeouts: Timeouts;
-  /** What another port is chosen with; `--port` unless said otherwise. */
+  /** The flag that error messages suggest for another port; `--port` by default. */
   readonly portFlag?: "--port" | "--tls-port";
 }
 
-/** Bounds on slow and abusive clients, in milliseconds. A body that streams may take as long as `request`. */
+/** Timeouts against slow and abusive clients, in milliseconds. A streamed body may take as long as `request`. */
 export interface Timeouts {
   readonly headers: number;
-  /** Without a byte either way. A client that has sent everything and waits for the first byte of its answer is not idle. */
+  /** Time without a byte in either direction. A client that waits for the first byte of its response is not idle. */
   readonly idle: number;
-  /** 0 is no limit. */
+  /** Time for a whole request; 0 is no limit. */
   readonly request: number;
 }
 
 export interface Listening {
   readonly url: string;
   readonly port: number;
-  /** Stops accepting, lets running requests finish for `graceMs`, then cuts the rest off. */
+  /** Stops accepting, waits at most `graceMs` for running requests, then closes all connections. */
   stop(graceMs: number): Promise<void>;
 }
 
-/** Why a port could not be had, and what helps; `code` is the system's. */
+/** Thrown when a port cannot be listened on; `code` is the system's, `hint` says what to do. */
 class ListenError extends Error {
   readonly code: string;
   readonly hint: string | undefined;
@@ -46,7 +46,7 @@ class ListenError extends Error {
 
 type ListenText = readonly [message: string, hint?: string];
 
-/** Listens with listhen. Fails with `ListenError` when the port is taken or may not be used. */
+/** Starts a listener. Throws `ListenError` when the port is in use or not permitted. */
 export async function listenAt(handler: NodeHandler, at: ListenAt): Promise<Listening> {
   const port = await freePort(at);
   const { listen } = await import("listhen");
@@ -83,14 +83,14 @@ export async function listenAt(handler: NodeHandler, at: ListenAt): Promise<List
   };
 }
 
-/** Whether a host name or address stays on this machine. */
+/** Returns whether a host name or address is a loopback one. */
 export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
 }
 
 /**
- * listhen watches requests for a shutdown of its own, and its watcher throws when a request was destroyed before its
- * answer had ended: any client could end the daemon. `stop` does without it.
+ * Removes listhen's own listener, which tracks requests for a shutdown and throws when one is destroyed before its
+ * response has ended: any client could end the daemon. `stop` does not need it.
  */
 function keepOnly(server: Server, handler: NodeHandler): void {
   for (const listener of server.listeners("request"))
@@ -111,12 +111,12 @@ function tune(
   });
 }
 
-/** Whether all of a request is here and nothing of its answer has gone out: a large upload may be on its way to a storage. */
+/** Returns whether a request has arrived whole and its response has not begun, as while an upload is stored remotely. */
 function isAwaited(response: ServerResponse | undefined): boolean {
   return response !== undefined && response.req.complete && !response.headersSent;
 }
 
-/** listhen would take another port or crash the process when this one is taken; a probe finds out first. */
+/** Resolves with the port when it is free. listhen would take another one, or crash the process, when it is not. */
 async function freePort({ host, port, portFlag = "--port" }: ListenAt): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const probe = createProbe();

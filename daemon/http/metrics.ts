@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
 
-/** Counters of the transport, in Prometheus' text format. */
+/** Metrics of the transport in the text format of Prometheus. */
 export interface Metrics {
   observe(what: { route: string; method: string; status: number; seconds: number }): void;
   requestStarted(): void;
@@ -12,16 +12,16 @@ export interface Metrics {
 /** Upper bounds of the histogram's buckets, in seconds. */
 const BUCKETS = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10] as const;
 
-/** What is known of one route. */
+/** Counters of one route. */
 interface RouteFigures {
   /** By method, then by status. */
   readonly answers: Map<string, Map<number, number>>;
-  /** Requests by bucket, not summed up; the last is what took longer than all bounds. */
+  /** Requests per bucket, not cumulative; the last one counts those above all bounds. */
   readonly counts: number[];
   sum: number;
 }
 
-/** Makes an own registry: nothing is shared between two daemons in one process. */
+/** Creates the metrics of one daemon, with a registry of its own: tests run several daemons in one process. */
 export function createMetrics(version: string): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, prefix: "croft_" });
@@ -41,7 +41,7 @@ export function createMetrics(version: string): Metrics {
     labelNames: ["version"] as const,
     registers,
   }).set({ version }, 1);
-  // Counted in plain maps and put into words when asked: the library's own counters take longer than many an answer.
+  // Counted in plain maps and formatted on request: a counter of the library takes longer than some requests.
   const routes = new Map<string, RouteFigures>();
   const figuresOf = (route: string): RouteFigures => {
     const known = routes.get(route);

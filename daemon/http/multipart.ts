@@ -8,7 +8,7 @@ import { spool, type Spooled } from "../../storage/spool.ts";
 import { AppError } from "../errors.ts";
 import type { FilePart, MultipartForm } from "./handle.ts";
 
-/** Bounds on what is not the file: nobody needs more, and each costs memory. */
+/** Bounds on everything but the file, which is buffered in memory. */
 const FIELDS_MAX = 32;
 const FIELD_BYTES_MAX = 16 * 1024;
 const HEADER_PAIRS_MAX = 32;
@@ -16,17 +16,17 @@ const HEADER_PAIRS_MAX = 32;
 export interface MultipartOptions {
   readonly maxFileBytes: number;
   readonly temporaryDirectory: string;
-  /** The names of the fields that matter: any other one may stand anywhere. */
+  /** Names of the declared fields, which must precede the file; unknown fields may stand anywhere. */
   readonly fieldNames: readonly string[];
-  /** Makes the refusal of what is no form, in the words of the API; `cause` is for the log. */
+  /** Returns the API's refusal of an invalid form; `cause` is for the log. */
   readonly toMalformed: (text: string, cause?: unknown) => AppError;
 }
 
-/** So much of a form that is refused is still read, so that its sender gets to read why. */
+/** The most that is still read of a refused form: many clients read the response only after they have sent everything. */
 const REFUSED_BYTES_MAX = 1024 * 1024;
 
 /**
- * Reads a form up to its file. After one of its fields the file is handed on as it arrives and never touches the disk; a file
+ * Reads a form up to its file. A file after a declared field is streamed to the handler and never touches the disk; a file
  * that comes first waits for the fields in a temporary file that is removed after it was read or given up.
  * Refusals, also while streaming, as the stream's error: `unprocessable` for what is no form, has more than one file, or
  * has a field behind a file that was handed on already (where it belongs cannot be told any more); `too_large`.
@@ -56,10 +56,10 @@ export function readMultipart(
   parser.on("fieldsLimit", () => fail(toMalformed("The form has too many fields.")));
   parser.on("filesLimit", () => fail(toMalformed("The form has more than one file.")));
   parser.on("file", (field, stream, filename, _encoding, contentType) => {
-    // The parser may report the same break a second time, after whoever read the stream has left.
+    // The parser may report the same error again after the reader of the stream has finished.
     stream.on("error", fail);
     stream.on("limit", () => stream.destroy(tooLarge(options.maxFileBytes)));
-    // busboy's stream ends in silence when the connection breaks off; a truncated file must fail instead.
+    // busboy's stream ends without an error when the connection closes early; a truncated file must fail instead.
     message.once("close", () => {
       if (!message.complete)
         stream.destroy(new AppError("invalid_argument", "The upload broke off."));
@@ -71,7 +71,7 @@ export function readMultipart(
         fields,
         file: { ...part, stream: endWith(stream, rest.promise, toRefusal), size: undefined },
       });
-      // What came along with the file's beginning still counts: nobody has looked at the fields yet.
+      // Fields that arrived in the same chunk as the start of the file still count: they have not been parsed yet.
       queueMicrotask(() => {
         isHandedOn = true;
       });
@@ -97,7 +97,7 @@ export function readMultipart(
   message.pipe(parser);
   return promise;
 
-  /** What the parser says of a form is its sender's fault; what the system says of the disk is not. */
+  /** Turns the parser's errors into refusals of the form; system errors, such as those of the disk, stay as they are. */
   function toRefusal(error: unknown): Error {
     const isOwn = error instanceof AppError || (error instanceof Error && "syscall" in error);
     return isOwn ? error : toMalformed("The form is malformed.", error);
@@ -120,7 +120,7 @@ export function readMultipart(
   }
 }
 
-/** The file's stream, which ends only once the rest of the form has come, and fails with it. */
+/** Returns a stream of the file that ends only after the rest of the form has arrived, and fails when that is invalid. */
 function endWith(
   file: Readable,
   rest: Promise<void>,
@@ -133,12 +133,12 @@ function endWith(
     },
   });
   file.once("error", (error) => stream.destroy(toRefusal(error)));
-  // Its reader may have left.
+  // Without a listener the error of an abandoned stream would end the process.
   stream.on("error", () => undefined);
   return file.pipe(stream);
 }
 
-/** Reads what still comes and throws it away, up to a limit: behind that the connection is closed on the sender. */
+/** Reads and discards the rest of a refused form up to a limit, beyond which the connection is closed. */
 function readOn(message: IncomingMessage): Promise<void> {
   return new Promise((resolve) => {
     let bytes = 0;

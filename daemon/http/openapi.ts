@@ -3,7 +3,7 @@ import { schemaOf, type AnyEndpoint, type Endpoint, type Reply } from "../contra
 
 type Json = Record<string, unknown>;
 
-/** One OpenAPI 3.1 document, made from the endpoints alone. */
+/** Returns the OpenAPI 3.1 document of some endpoints. */
 export function toOpenApi(
   info: { readonly title: string; readonly version: string; readonly description: string },
   endpoints: readonly AnyEndpoint[],
@@ -34,7 +34,7 @@ export function toOpenApi(
 
 function toOperation(declared: Endpoint): Json {
   const parameters = [
-    // Routes that differ in one part of their path share what they take from it.
+    // Routes that differ in one segment share a schema of path values; only those in the path are parameters.
     ...toParameters(declared.params, "path").filter(({ name }) =>
       declared.path.split("/").some((part) => part.endsWith(`:${String(name)}`)),
     ),

@@ -5,7 +5,7 @@ import type { ServerRequest } from "./handle.ts";
 
 const ID_LENGTH = 20;
 
-/** Makes the request value that services see; `addressOf` applies the proxy rule. */
+/** Creates the factory of request values; `addressOf` applies the proxy rule. */
 export function createServerRequest(
   addressOf: (message: IncomingMessage) => string,
 ): (message: IncomingMessage, response: ServerResponse) => ServerRequest {
@@ -13,8 +13,8 @@ export function createServerRequest(
 }
 
 /**
- * A class, since there is one for each request: an object with accessors of its own gets a hidden class of its own too,
- * and those keep the collector busy. What few requests ask for is made when it is first asked for.
+ * A class and not an object literal with accessors, each of which would get a hidden class of its own and burden the
+ * garbage collector. Values that few requests need are computed on first use.
  */
 class NodeServerRequest implements ServerRequest {
   readonly startedAt = performance.now();
@@ -61,7 +61,7 @@ class NodeServerRequest implements ServerRequest {
   }
 }
 
-/** Aborted when the client goes away before it has the whole answer. */
+/** Returns a controller that aborts when the client disconnects before it has the whole response. */
 function abortWith(response: ServerResponse): AbortController {
   const controller = new AbortController();
   if (response.destroyed && !response.writableFinished) controller.abort();

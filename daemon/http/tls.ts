@@ -5,13 +5,13 @@ import { join } from "node:path";
 import { createSecureContext } from "node:tls";
 import type { TlsSetting } from "../settings/types.ts";
 
-/** The files that https is served with; checked, and the key fits the certificate. */
+/** The validated files of the https server: certificate and matching private key. */
 export interface CertificateFiles {
   readonly certFile: string;
   readonly keyFile: string;
 }
 
-/** Https cannot be served; the message tells a person which file is wrong and how. */
+/** Thrown when https cannot be served. The message names the file and what is wrong with it. */
 export class TlsError extends Error {
   constructor(message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });
@@ -20,25 +20,26 @@ export class TlsError extends Error {
 }
 
 export interface TlsOptions {
-  /** `keys/` of the data directory: where an own certificate is kept. */
+  /** `keys/` of the data directory, which holds a self-signed certificate. */
   readonly keysDirectory: string;
-  /** The names and addresses that an own certificate is for, besides the loopback ones. */
+  /** Names and addresses of a self-signed certificate, besides the loopback ones. */
   readonly hosts: readonly string[];
   /** Epoch milliseconds. */
   readonly clock: () => number;
-  /** Replaces a file in one step, for this user's eyes only. */
+  /** Replaces a file atomically, with mode 0600. */
   readonly writePrivately: (path: string, text: string) => Promise<void>;
 }
 
 const DAY_MS = 86_400_000;
-/** Apple's systems take no certificate that lives longer than 825 days, however it is trusted. */
+/** Apple's systems reject certificates that are valid for more than 825 days, even trusted ones. */
 const LIFE_DAYS = 800;
 const RENEW_DAYS = 30;
 const LOOPBACK = ["localhost", "127.0.0.1", "::1"];
 
 /**
- * The certificate for https, or undefined when TLS is off. `self` makes one once and keeps it with mode 0600; it is
- * made anew when it has ended, soon will, is for other names or is damaged. Given files are checked and never changed.
+ * Returns the certificate for https, or undefined when TLS is off. With `self` it is generated and stored with mode 0600,
+ * and generated again when it has expired, expires soon, is damaged or lacks a name. Configured files are validated and
+ * never changed.
  * @throws TlsError
  */
 export async function openCertificate(
@@ -70,7 +71,7 @@ async function openOwnCertificate(options: TlsOptions): Promise<CertificateFiles
   }
   try {
     const made = await makeCertificate(names, clock());
-    // A crash between the two leaves a pair that does not fit, which the next start replaces.
+    // A crash between the two writes leaves a mismatched pair, which the next start replaces.
     await options.writePrivately(files.keyFile, made.private);
     await options.writePrivately(files.certFile, made.cert);
   } catch (error) {
@@ -102,7 +103,7 @@ async function isUsable(
   }
 }
 
-/** Reads both files and makes sure that a server can be run with them. */
+/** Reads and validates both files. Throws `TlsError`. */
 async function assertPair(
   { certFile, keyFile }: CertificateFiles,
   now: number,
@@ -121,7 +122,7 @@ async function assertPair(
   return certificate;
 }
 
-/** What only the server's own reading finds: a damaged certificate further down the chain, a key too short for it. */
+/** Creates a TLS context, which finds what parsing does not: a damaged certificate in the chain, a key that is too short. */
 function assertServable(certFile: string, cert: string, key: string): void {
   try {
     createSecureContext({ cert, key });
@@ -174,7 +175,7 @@ async function makeCertificate(names: readonly string[], now: number) {
     keyType: "ec",
     curve: "P-256",
     algorithm: "sha256",
-    // An hour back, for clients whose clocks are behind.
+    // Backdated by an hour for clients whose clocks are slow.
     notBeforeDate: new Date(now - 3_600_000),
     notAfterDate: new Date(now + LIFE_DAYS * DAY_MS),
     extensions: [
