@@ -12,6 +12,7 @@ export const commands: readonly Entry[] = [
   noun("login", "Sign in", () => import("./login.ts")),
   verb("logout", "Sign out", async () => (await import("./logout.ts")).logout),
   verb("whoami", "Show who is signed in", async () => (await import("./whoami.ts")).whoami),
+  noun("account", "Your forge account", () => import("./account.ts")),
   noun("admin", "Administer the forge", () => import("./admin/admin.ts")),
   noun("repo", "Manage repositories", () => import("./repo.ts")),
   noun("issue", "Manage issues", () => import("./issue.ts")),

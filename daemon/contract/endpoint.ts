@@ -24,7 +24,12 @@ export type ScopeCategory =
  */
 export type Gate =
   | { readonly who: "anyone"; readonly scope?: ScopeCategory }
-  | { readonly who: "forge_user"; readonly scope: ScopeCategory }
+  | {
+      readonly who: "forge_user";
+      readonly scope: ScopeCategory;
+      /** Lets an account that must change its password in, by that password. */
+      readonly changesPassword?: true;
+    }
   | {
       readonly who: "forge_site_admin";
       readonly scope: "admin";
@@ -51,6 +56,12 @@ export const siteAdminOfAll = {
 export const basicSelfOrAdmin = { who: "forge_basic", scope: "user" } as const satisfies Gate;
 export const forgeUser = <S extends ScopeCategory>(scope: S) =>
   ({ who: "forge_user", scope }) as const satisfies Gate;
+/** The one route of an account that must change its password; no token opens it. */
+export const forgeUserWithPassword = {
+  who: "forge_user",
+  scope: "user",
+  changesPassword: true,
+} as const satisfies Gate;
 export const vaultAccount = { who: "vault_account" } as const satisfies Gate;
 export const vaultUser = { who: "vault_user" } as const satisfies Gate;
 export const uploadAddress = { who: "vault_upload_address" } as const satisfies Gate;

@@ -45,14 +45,15 @@ export function createForgeApi({ db, authentication, urls }: ForgeApiDeps): Api<
         ? { "X-Gitea-Warning": queryTokenWarning }
         : undefined,
     // Credentials are checked on every route: wrong ones are refused even where none are needed.
-    async authenticate(request, _gate, readBody) {
+    async authenticate(request, gate, readBody) {
       if (queryHasNul(request))
         throw new AppError("invalid_argument", "the address contains a NUL character");
-      if (!mayNameCaller(request)) return authentication.authenticate(request);
+      const changesPassword = gate.who === "forge_user" && gate.changesPassword === true;
+      if (!mayNameCaller(request)) return authentication.authenticate(request, { changesPassword });
       const bytes = await readBody();
       const fields = await readFields(request, bytes);
       forms.set(request, { bytes, fields });
-      return authentication.authenticate(request, fields);
+      return authentication.authenticate(request, { form: fields, changesPassword });
     },
     authorize(caller, declared, request, params) {
       if (declared.isTransient !== true && pathHasNul(request))

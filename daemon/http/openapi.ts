@@ -140,6 +140,7 @@ function toSecurity({ gate }: Endpoint): Json[] {
     case "forge_basic":
       return [{ basic: [] }];
     case "forge_user":
+      return gate.changesPassword ? [{ basic: [] }] : [{ token: [] }, { basic: [] }];
     case "forge_site_admin":
       return [{ token: [] }, { basic: [] }];
     case "vault_account":

@@ -11,12 +11,13 @@ import {
   deleteOwnEmails,
   listOwnEmails,
 } from "../../contract/forge/accounts/emails.ts";
-import { getCurrentUser, getUser } from "../../contract/forge/accounts/users.ts";
+import { changeOwnPassword, getCurrentUser, getUser } from "../../contract/forge/accounts/users.ts";
 import { forgeVersion } from "../../contract/forge/version.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { OwnEmails } from "./emails.service.ts";
+import type { OwnPassword } from "./own-password.service.ts";
 import type { SecondFactors } from "./second-factors.service.ts";
 import { toMadeTokenView, toOwnEmailView, toTokenView } from "./accounts.view.ts";
 import type { Tokens } from "./tokens.service.ts";
@@ -31,6 +32,7 @@ interface AccountServices {
   readonly emails: OwnEmails;
   readonly tokens: Tokens;
   readonly secondFactors: SecondFactors;
+  readonly ownPassword: OwnPassword;
   readonly urls: ForgeUrls;
 }
 
@@ -44,7 +46,7 @@ export function accountRoutes(services: AccountServices): Route[] {
   ];
 }
 
-function userRoutes({ users, urls }: AccountServices): Route[] {
+function userRoutes({ users, ownPassword, urls }: AccountServices): Route[] {
   return [
     handle(forgeVersion, async () => ({ status: 200, body: { version: API_VERSION } })),
     handle(getCurrentUser, async ({ caller }) => ({
@@ -55,6 +57,11 @@ function userRoutes({ users, urls }: AccountServices): Route[] {
       status: 200,
       body: toUserView(await users.get(params.username, caller), caller?.user, urls),
     })),
+    handle(changeOwnPassword, async ({ caller, body, request }) => {
+      const passwords = { current: body.current_password, next: body.new_password };
+      await ownPassword.change(caller, passwords, request.address);
+      return { status: 204 };
+    }),
   ];
 }
 

@@ -18,6 +18,7 @@ import type { AccountDependents } from "./remove-user.ts";
 import { createPublicKeys, type PublicKeys } from "./keys.service.ts";
 import { createOwnEmails, type OwnEmails } from "./emails.service.ts";
 import { createOrganizations, type Organizations } from "./organizations.service.ts";
+import { createOwnPassword, type OwnPassword } from "./own-password.service.ts";
 import { createSecondFactors, type SecondFactors } from "./second-factors.service.ts";
 import { type AttemptCounter, createSignInAttempts } from "./sign-in-attempts.ts";
 import { createTokens, type Tokens } from "./tokens.service.ts";
@@ -60,6 +61,7 @@ export interface ForgeAccounts {
   readonly organizations: Organizations;
   readonly tokens: Tokens;
   readonly secondFactors: SecondFactors;
+  readonly ownPassword: OwnPassword;
   readonly publicKeys: PublicKeys;
   readonly badges: Badges;
   readonly authentication: Authentication;
@@ -92,6 +94,7 @@ export function createForgeAccounts(deps: ForgeAccountsDeps): ForgeAccounts {
     organizations: createOrganizations({ ...deps, cursors }),
     tokens,
     secondFactors,
+    ownPassword: createOwnPassword({ ...deps, attempts }),
     publicKeys: createPublicKeys(deps),
     badges: createBadges(deps.db),
     authentication,

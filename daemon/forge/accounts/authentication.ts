@@ -14,7 +14,7 @@ import { hasQuery, type ServerRequest } from "../../http/handle.ts";
 import type { PasswordHasher } from "../../utilities/password-hasher.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { bareRefusal, notFound } from "../refusals.ts";
-import { type ForgeUrls, toUrl } from "../urls.ts";
+import { type ForgeUrls, toApiUrl } from "../urls.ts";
 import { isPublicOnly } from "./scopes.ts";
 import type { SignInAttempts } from "./sign-in-attempts.ts";
 import type { Tokens } from "./tokens.service.ts";
@@ -41,9 +41,13 @@ export interface Authentication {
    * Returns the caller that the request's credentials belong to (forge behaviour, 2.1 to 2.3), undefined if it has none.
    * Throws `invalid_credentials` if all of them are wrong, `rate_limited` after too many wrong ones, `forbidden` if the
    * account may not use the API or may not impersonate, `not_found` for an unknown name to impersonate.
-   * @param form fields of the body; they take precedence over the query
+   * @param options `form`: fields of the body, which take precedence over the query. `changesPassword`: the request
+   * changes the caller's password, so an account that must change it may sign in with it.
    */
-  authenticate(request: ServerRequest, form?: URLSearchParams): Promise<ForgeCaller | undefined>;
+  authenticate(
+    request: ServerRequest,
+    options?: { readonly form?: URLSearchParams; readonly changesPassword?: boolean },
+  ): Promise<ForgeCaller | undefined>;
 }
 
 type Method = Omit<ForgeCaller, "actor">;
@@ -56,14 +60,15 @@ function hasCredentials(request: ServerRequest): boolean {
 
 /** How often the time of the last login is updated at most. */
 const LOGIN_EVERY_MS = 60_000;
-const PASSWORD_BYTES_MAX = 4096;
+/** Longer passwords are refused unchecked. */
+export const PASSWORD_BYTES_MAX = 4096;
 
 export function createAuthentication(deps: AuthenticationDeps): Authentication {
   const { db, clock, passwords, tokens, secondFactors, attempts, urls } = deps;
   /** Password checks in progress, by a hash of account and password. */
   const checks = new Map<string, Promise<boolean>>();
   return {
-    async authenticate(request, form) {
+    async authenticate(request, { form, changesPassword = false } = {}) {
       if (form === undefined && !hasCredentials(request)) return undefined;
       const field = (name: string) => form?.get(name) || request.query.get(name) || "";
       const found = await findCredentials(request, field);
@@ -74,7 +79,9 @@ export function createAuthentication(deps: AuthenticationDeps): Authentication {
         if (sudo !== "") throw onlyAdministrators();
         return undefined;
       }
-      assertMayUse(found.user, urls);
+      assertMayUse(found.user);
+      const isChange = changesPassword && found.method === "basic_password";
+      if (found.user.mustChangePassword && !isChange) throw mustChangePassword(found.user, urls);
       if (sudo === "") return { ...found, actor: found.user };
       if (!found.user.isAdmin) throw onlyAdministrators();
       const user = await findUserByName(db, sudo);
@@ -196,17 +203,18 @@ async function ignoreFullDisk(write: () => Promise<void>): Promise<void> {
   }
 }
 
-function assertMayUse(user: ForgeUser, urls: ForgeUrls): void {
+function assertMayUse(user: ForgeUser): void {
   if (!user.isActive || user.prohibitLogin)
     throw bareRefusal(
       "This account is prohibited from signing in, please contact your site administrator.",
     );
-  if (user.mustChangePassword)
-    throw bareRefusal(
-      // The doubled slash is what clients of the reference see.
-      `You must change your password. Change it at: ${toUrl(urls, "//user/change_password")}`,
-    );
 }
+
+const mustChangePassword = (user: ForgeUser, urls: ForgeUrls) =>
+  bareRefusal(
+    `You must change your password. Run "croft account password --username ${user.name}", ` +
+      `or POST it to ${toApiUrl(urls, "/user/password")}`,
+  );
 
 const onlyAdministrators = () => bareRefusal("Only administrators allowed to sudo.");
 

@@ -18,6 +18,7 @@ import { createTotpSecret, findTotpStep, toProvisioningUri } from "../../utiliti
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { notFound, userNotFound } from "../refusals.ts";
+import { assertOwnPassword } from "./own-password.service.ts";
 
 /** The second factor: codes of an authenticator app (TOTP) that a password sign-in needs as well. */
 export interface SecondFactors {
@@ -119,10 +120,3 @@ export function sealSecretAgain(sealed: string, userId: number | string, again: 
 }
 
 const contextOf = (userId: number | string): string => `forge_two_factors/${userId}`;
-
-/** A token, or an administrator who impersonates, must not change how a person signs in. */
-function assertOwnPassword(caller: ForgeCaller): ForgeUser {
-  if (caller.method !== "basic_password" || caller.actor.id !== caller.user.id)
-    throw new AppError("forbidden", "sign in with Basic authentication and your own password");
-  return caller.user;
-}

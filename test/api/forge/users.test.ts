@@ -264,7 +264,8 @@ describe("POST /admin/users", () => {
       status: 403,
       json: {
         message:
-          "You must change your password. Change it at: http://croft.example:7420//user/change_password",
+          'You must change your password. Run "croft account password --username nora", ' +
+          "or POST it to http://croft.example:7420/api/v1/user/password",
       },
     });
     expect(signIn.json).not.toHaveProperty("url");

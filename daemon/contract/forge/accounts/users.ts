@@ -1,7 +1,8 @@
 import { z } from "zod";
-import { anyoneWithin, endpoint, forgeUser } from "../../endpoint.ts";
+import { anyoneWithin, empty, endpoint, forgeUser, forgeUserWithPassword } from "../../endpoint.ts";
 import {
   apiError,
+  requiredText,
   signedInReplies,
   usernameParams,
   visibilityWords,
@@ -56,4 +57,15 @@ export const getUser = endpoint({
   replies: { 200: userShape, ...signedInReplies, 404: apiError },
 });
 
-export const userEndpoints = [getCurrentUser, getUser];
+/** Ours: the reference changes passwords on its web pages only. */
+export const changeOwnPassword = endpoint({
+  name: "forge.user.password.change",
+  method: "POST",
+  path: "/api/v1/user/password",
+  summary: "Change your own password, signed in with it; the way in for an account that must",
+  gate: forgeUserWithPassword,
+  body: z.object({ current_password: requiredText(), new_password: requiredText() }),
+  replies: { 204: empty, ...signedInReplies, 422: apiError, 429: apiError },
+});
+
+export const userEndpoints = [getCurrentUser, getUser, changeOwnPassword];

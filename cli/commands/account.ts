@@ -1,0 +1,71 @@
+import { toBasic } from "../client/basic.ts";
+import { forge } from "../client/operations.ts";
+import type { CliContext } from "../context.ts";
+import { shape } from "../output/spec.ts";
+import { readNewSecret, readSecret, readSecretLines } from "../support/secrets.ts";
+import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
+
+export const entries: readonly Entry[] = [
+  verb("password", "Change your forge password", () => changePassword),
+];
+
+export interface AccountPasswordOptions {
+  /** The user signed in to the profile when absent. */
+  readonly username?: string;
+  readonly passwordStdin?: true;
+  /** A code of the second factor. */
+  readonly otp?: string;
+}
+
+export const changePassword = {
+  operations: [forge.changeOwnPassword],
+  output: shape({ changed: "boolean", username: "string" }),
+  define(command, cli, run = runPasswordChange): void {
+    command
+      .option("--username <name>", "your user name; by default, who is signed in")
+      .option("--password-stdin", "read the current and the new password, a line each")
+      .option("--otp <code>", "a code of your second factor")
+      .action((options: AccountPasswordOptions) => run(cli, options));
+  },
+} satisfies CommandModule;
+
+/** Changes the caller's password. Works before the first sign-in, and leaves tokens as they are. */
+async function runPasswordChange(
+  cli: CliContext,
+  { username: given, passwordStdin, otp }: AccountPasswordOptions,
+): Promise<void> {
+  const { forge: signedIn } = await cli.profiles.inUse();
+  const username =
+    given ?? signedIn?.username ?? (await cli.prompts.text("User name:", "--username"));
+  const { current, next } = await readPasswords(cli, username, passwordStdin === true);
+  await cli.client.call(
+    forge.changeOwnPassword,
+    { body: { current_password: current, new_password: next } },
+    {
+      authorization: toBasic(username, current),
+      ...(otp === undefined ? {} : { headers: { "X-Gitea-OTP": otp } }),
+    },
+  );
+  await cli.output.done(
+    { changed: true, username },
+    `Changed the forge password of ${username}. "croft login forge --username ${username}" signs in with it.`,
+  );
+}
+
+async function readPasswords(
+  cli: CliContext,
+  username: string,
+  fromInput: boolean,
+): Promise<{ readonly current: string; readonly next: string }> {
+  const flag = "--password-stdin";
+  if (fromInput) {
+    const { current = "", next = "" } = await readSecretLines(cli, ["current", "next"], flag);
+    return { current, next };
+  }
+  const question = `Current password of ${username}:`;
+  const current = await readSecret(cli, { fromInput, question, flag });
+  return {
+    current,
+    next: await readNewSecret(cli, { fromInput, question: "New password:", flag }),
+  };
+}

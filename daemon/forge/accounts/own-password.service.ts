@@ -1,0 +1,88 @@
+import type { Database } from "../../../storage/engine/database.ts";
+import {
+  findUserById,
+  type ForgeUser,
+  updateUser,
+} from "../../../storage/tables/forge/accounts/users.ts";
+import { AppError } from "../../errors.ts";
+import type { PasswordHasher } from "../../utilities/password-hasher.ts";
+import type { ForgeCaller } from "../caller.ts";
+import { PASSWORD_BYTES_MAX } from "./authentication.ts";
+import type { SignInAttempts } from "./sign-in-attempts.ts";
+
+/** The caller's own password. */
+export interface OwnPassword {
+  /**
+   * Changes the caller's password, and ends the duty to change it. Tokens stay valid. Throws `forbidden` for a caller who
+   * did not sign in with this account's password and for a wrong current password, `unprocessable` for a new password that
+   * is too short, too long or the current one, `rate_limited` after too many wrong current passwords.
+   * @param address of the client, for the limit
+   */
+  change(
+    caller: ForgeCaller,
+    passwords: { readonly current: string; readonly next: string },
+    address: string,
+  ): Promise<void>;
+}
+
+export interface OwnPasswordDeps {
+  readonly db: Database;
+  readonly passwords: PasswordHasher;
+  readonly attempts: SignInAttempts;
+}
+
+const PASSWORD_BYTES_MIN = 8;
+
+export function createOwnPassword({ db, passwords, attempts }: OwnPasswordDeps): OwnPassword {
+  return {
+    async change(caller, { current, next }, address) {
+      const { id } = assertOwnPassword(caller);
+      assertUsable(next);
+      // A count of its own: the sign-in of the same request resets the one for sign-ins.
+      const attempt = await attempts.countPassword(`change id ${id}`, address);
+      const user = await findUserById(db, id);
+      const { passwordHash } = user ?? caller.user;
+      try {
+        if (!(await passwords.verify(passwordHash, current)).fits) throw wrongPassword();
+      } catch (error) {
+        if (!(error instanceof AppError) || error.code !== "forbidden") await attempt.cancel();
+        throw error;
+      }
+      await attempt.succeed();
+      if (current === next)
+        throw new AppError("unprocessable", "the new password must differ from the current one");
+      const nextHash = await passwords.hash(next);
+      await db.transaction(async (tx) => {
+        const today = await findUserById(tx, id);
+        // Changed by a simultaneous request: the current password is another one by now.
+        if (today?.passwordHash !== passwordHash) throw wrongPassword();
+        const changes = { passwordHash: nextHash, mustChangePassword: false, updatedAt: tx.now };
+        await updateUser(tx, today, changes);
+      });
+    },
+  };
+}
+
+/** Throws `forbidden`: a token, or an administrator who impersonates, must not change how a person signs in. */
+export function assertOwnPassword(caller: ForgeCaller): ForgeUser {
+  if (caller.method !== "basic_password" || caller.actor.id !== caller.user.id)
+    throw new AppError("forbidden", "sign in with Basic authentication and your own password");
+  return caller.user;
+}
+
+function assertUsable(password: string): void {
+  const bytes = Buffer.byteLength(password);
+  if (bytes < PASSWORD_BYTES_MIN)
+    throw new AppError(
+      "unprocessable",
+      `the new password must have at least ${PASSWORD_BYTES_MIN} characters`,
+    );
+  // Basic authentication could not carry it.
+  if (bytes > PASSWORD_BYTES_MAX || password.includes("\0"))
+    throw new AppError(
+      "unprocessable",
+      `the new password must have at most ${PASSWORD_BYTES_MAX} bytes, and no NUL`,
+    );
+}
+
+const wrongPassword = () => new AppError("forbidden", "the current password is wrong");

@@ -1,0 +1,63 @@
+import { expect, test } from "vitest";
+import { type AccountPasswordOptions, changePassword } from "../../../cli/commands/account.ts";
+import { startTestDaemon } from "../../support/daemon.ts";
+import { optionsOf } from "../support/parse-line.ts";
+import { runCli, temporaryHome } from "../support/run-cli.ts";
+
+test("the line of a password change becomes options", async () => {
+  expect(
+    await optionsOf<AccountPasswordOptions>(changePassword.define, [
+      "--username",
+      "mira",
+      "--password-stdin",
+      "--otp",
+      "123456",
+    ]),
+  ).toEqual({ username: "mira", passwordStdin: true, otp: "123456" });
+});
+
+test("a new user changes the first password, signs in, and makes a token", async () => {
+  await using daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
+  await using home = await temporaryHome();
+  const env = { CROFT_URL: daemon.url };
+  const croft = (line: readonly string[], stdin?: string, more: Record<string, string> = {}) =>
+    runCli([...line, "--json"], {
+      home: home.path,
+      env: { ...env, ...more },
+      ...(stdin === undefined ? {} : { stdin }),
+    });
+  const made = await croft(
+    [
+      "admin",
+      "user",
+      "create",
+      "--username",
+      "mira",
+      "--email",
+      "m@croft.org",
+      "--random-password",
+    ],
+    undefined,
+    { CROFT_FORGE_TOKEN: daemon.first?.forge.token ?? "" },
+  );
+  const { password } = made.json() as { password: string };
+  const login = ["login", "forge", "--username", "mira", "--password-stdin"];
+  const refused = await croft(login, password);
+  expect(refused.code).toBe(5);
+  expect(refused.err).toContain("croft account password --username mira");
+
+  const change = ["account", "password", "--username", "mira", "--password-stdin"];
+  expect((await croft(change, `${password}\n`)).code).toBe(2);
+  expect((await croft(change, "wrong-wrong\nmy own password\n")).code).toBe(4);
+  expect((await croft(change, `${password}\nshort\n`)).code).toBe(12);
+  expect((await croft(change, `${password}\nmy own password\n`)).json()).toEqual({
+    changed: true,
+    username: "mira",
+  });
+  expect((await croft(login, "my own password")).code).toBe(0);
+  const token = await croft(["token", "create", "laptop", "--scope", "write:repository"]);
+  expect(token.code).toBe(0);
+  // Signed in, the name need not be given.
+  const again = ["account", "password", "--password-stdin"];
+  expect((await croft(again, "my own password\nmy next password\n")).code).toBe(0);
+});
