@@ -21,6 +21,10 @@ import { adminRoutes } from "../vault/admin/admin.routes.ts";
 import { createVaultAdministration } from "../vault/admin/admin.ts";
 import { createDailyExports, type DailyExports } from "../vault/admin/daily-exports.ts";
 import { cloudRoutes, createCloud } from "../vault/cloud/cloud.ts";
+import { createDocumentProcessing } from "../vault/analysis/document-processing.ts";
+import { createItemProcessing } from "../vault/analysis/item-processing.ts";
+import { createTextExtractor } from "../vault/analysis/text-extractor.ts";
+import { createTopicChooser } from "../vault/analysis/topic-chooser.ts";
 import { createVaultDocuments, type VaultDocuments } from "../vault/documents/documents.ts";
 import type { ServiceDeps } from "./accounts.ts";
 
@@ -124,6 +128,10 @@ export async function openVault(deps: VaultDeps): Promise<Vault> {
     enqueue: queue.enqueue,
     publicUrl: addresses.publicUrl,
   });
+  const extractor = createTextExtractor({ tmp: directory.tmp, newId });
+  const topics = createTopicChooser({ db });
+  queue.register(createDocumentProcessing({ db, store: deps.objects, extractor, topics }));
+  queue.register(createItemProcessing({ db, bytes: cloud.bytes, extractor, topics }));
   queue.register(accounts.resetMails.job);
   return {
     routes: [
@@ -141,6 +149,7 @@ export async function openVault(deps: VaultDeps): Promise<Vault> {
         .catch((error: unknown) => log.warn({ err: error }, "failed to reconcile the byte cache"));
     },
     async close() {
+      await extractor.close();
       await cloud.close();
       await cache.close();
       await Promise.all([guarded.destroy(), direct.destroy()]);

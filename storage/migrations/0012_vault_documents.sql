@@ -56,10 +56,11 @@ CREATE TABLE vault_documents (
   connection_id TEXT REFERENCES vault_connections (id) ON DELETE SET NULL,
   provider_item_id TEXT,
   semantic_index_status TEXT NOT NULL CHECK (semantic_index_status IN ('none', 'pending', 'ready', 'failed', 'stale')),
-  -- the result of the last classification: all three or none
+  -- the result of the last classification: all four or none; the words that decided as JSON
   classified_topic TEXT,
   classification_confidence REAL,
   classification_provider TEXT,
+  classification_words TEXT,
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
   CHECK (storage_backend <> 'internal' OR provider_item_id IS NULL)

@@ -55,7 +55,13 @@ export const document = z.object({
   topics: z.array(z.string()),
   extracted_text: z.string().nullable().optional(),
   classification: z
-    .object({ topic: z.string(), confidence: z.number(), provider: z.string() })
+    .object({
+      topic: z.string(),
+      confidence: z.number(),
+      provider: z.string(),
+      /** The words that decided, where the classifier says so. */
+      words: z.array(z.string()),
+    })
     .nullable(),
   created_at: time,
   updated_at: time,

@@ -8,6 +8,7 @@ import { documentRoutes } from "./documents.routes.ts";
 import { createDocuments, type Documents, type DocumentsDeps } from "./documents.service.ts";
 import { searchRoutes } from "../search/search.routes.ts";
 import { createSearch } from "../search/search.service.ts";
+import { PROCESS_JOB } from "../analysis/document-processing.ts";
 import { createShares } from "./shares.service.ts";
 import { shareRoutes, topicRoutes } from "./sharing.routes.ts";
 import { createTopics } from "./topics.service.ts";
@@ -32,9 +33,6 @@ export type VaultDocumentsDeps = Omit<
   /** Base of every link, without a trailing slash. */
   readonly publicUrl: () => string;
 };
-
-/** The job that extracts a document's text and classifies it; its payload is `{ document_id }`. */
-export const PROCESS_JOB = "vault.documents.process";
 
 export function createVaultDocuments(deps: VaultDocumentsDeps): VaultDocuments {
   const enqueueProcessing = async (tx: Transaction, { id }: VaultDocument) => {

@@ -21,7 +21,9 @@ export function toDocumentView({ document, topics }: DocumentDetail) {
     storage_backend: document.storageBackend,
     semantic_index_status: document.semanticIndexStatus,
     topics: [...topics],
-    classification: document.classification ?? null,
+    classification: document.classification
+      ? { ...document.classification, words: [...document.classification.words] }
+      : null,
     created_at: toTime(document.createdAt),
     updated_at: toTime(document.updatedAt),
   };

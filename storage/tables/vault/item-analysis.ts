@@ -35,3 +35,36 @@ export async function markAnalysisPending(tx: Transaction, id: string): Promise<
   );
   return changes > 0;
 }
+
+/** Sets the status of an analysis that begins or ended without a text. False when the item is gone. */
+export async function setAnalysisStatus(
+  tx: Transaction,
+  id: string,
+  status: AnalysisStatus,
+  unsupportedReason?: string,
+): Promise<boolean> {
+  const { changes } = await tx.run(
+    `UPDATE vault_items SET analysis_status = ?, unsupported_analysis_reason = ?
+     WHERE id = ? AND deleted_at IS NULL`,
+    status,
+    unsupportedReason ?? null,
+    id,
+  );
+  return changes > 0;
+}
+
+/** Records the text and the topics of an item. False when the item is gone. */
+export async function putItemAnalysis(
+  tx: Transaction,
+  id: string,
+  { text, topics }: { readonly text: string; readonly topics: readonly string[] },
+): Promise<boolean> {
+  const { changes } = await tx.run(
+    `UPDATE vault_items SET analysis_status = 'ready', unsupported_analysis_reason = NULL, extracted_text = ?, topics = ?
+     WHERE id = ? AND deleted_at IS NULL`,
+    text,
+    JSON.stringify(topics),
+    id,
+  );
+  return changes > 0;
+}

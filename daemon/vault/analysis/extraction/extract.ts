@@ -1,4 +1,4 @@
-import { open, readFile, stat } from "node:fs/promises";
+import { open, stat } from "node:fs/promises";
 import { fileTypeFromFile } from "file-type";
 import {
   extractDocx,
@@ -66,7 +66,10 @@ export async function extract({ path, filename }: ExtractionInput): Promise<Extr
 
 async function extractInto(sink: TextSink, path: string, filename: string): Promise<string> {
   if ((await stat(path)).size === 0) throw new Unreadable("no_text");
-  const sniffed = (await fileTypeFromFile(path).catch(() => undefined))?.mime;
+  const head = await readHead(path, 2);
+  // A byte order mark of UTF-16 looks like the start of an MPEG frame.
+  const isUtf16 = ["fffe", "feff"].includes(Buffer.from(head).toString("hex"));
+  const sniffed = isUtf16 ? undefined : (await fileTypeFromFile(path).catch(() => undefined))?.mime;
   const extractor = sniffed === undefined ? undefined : extractors[sniffed];
   if (sniffed !== undefined && extractor !== undefined) {
     await extractor(path, sink);
@@ -74,7 +77,7 @@ async function extractInto(sink: TextSink, path: string, filename: string): Prom
   }
   const isXml = sniffed === "application/xml" || sniffed === "text/xml";
   if (sniffed !== undefined && !isXml) throw new Unreadable("unsupported_format");
-  const bytes = await readHead(path);
+  const bytes = await readHead(path, PLAIN_BYTES_MAX);
   if (!looksLikeText(bytes)) throw new Unreadable("unsupported_format");
   const extension = /\.([a-z0-9]{1,10})$/i.exec(filename)?.[1]?.toLowerCase() ?? "";
   const contentType = plainTypes[extension] ?? sniffHtml(bytes) ?? "text/plain";
@@ -89,11 +92,12 @@ function sniffHtml(bytes: Uint8Array): string | undefined {
   return /^(?:<!doctype html|<html)/.test(head) ? "text/html" : undefined;
 }
 
-async function readHead(path: string): Promise<Uint8Array> {
-  if ((await stat(path)).size <= PLAIN_BYTES_MAX) return readFile(path);
+/** Returns the first bytes of a file, at most `max`. */
+async function readHead(path: string, max: number): Promise<Uint8Array> {
   const file = await open(path, "r");
   try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(PLAIN_BYTES_MAX), 0);
+    const size = Math.min(max, (await file.stat()).size);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(size), 0, size, 0);
     return buffer.subarray(0, bytesRead);
   } finally {
     await file.close();

@@ -6,7 +6,8 @@ export type UnreadableReason =
   | "too_complex"
   | "no_text"
   | "too_large"
-  | "timed_out";
+  | "timed_out"
+  | "provider_error";
 
 export type Extraction =
   | { readonly kind: "text"; readonly text: string; readonly contentType: string }

@@ -29,8 +29,9 @@ export interface CloudAnalysis {
 }
 
 /** The kind of the job that extracts and classifies; its payload is `{ item_id }`, the id of the item's row. */
-const ANALYZE_JOB = "cloud.analyze";
-const MAX_ANALYZE_BYTES = 50 * 1024 * 1024;
+export const ANALYZE_JOB = "cloud.analyze";
+/** Largest item that is analysed unless its owner chose another limit. */
+export const MAX_ANALYZE_BYTES = 50 * 1024 * 1024;
 
 export interface AnalysisDeps {
   readonly db: Database;

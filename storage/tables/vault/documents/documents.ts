@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { Queries, Row, SqlValue, Transaction } from "../../../engine/database.ts";
 import { type SearchTerm, toDocumentCondition } from "../search.ts";
 
@@ -22,11 +23,21 @@ export interface VaultDocument {
   readonly connectionId: string | undefined;
   readonly providerItemId: string | undefined;
   readonly semanticIndexStatus: SemanticIndexStatus;
-  readonly classification:
-    | { readonly topic: string; readonly confidence: number; readonly provider: string }
-    | undefined;
+  readonly classification: Classification | undefined;
   readonly createdAt: number;
   readonly updatedAt: number;
+}
+
+/** The result of a classification. */
+export interface Classification {
+  /** The name of the topic at that time. */
+  readonly topic: string;
+  /** From 0 to 1. */
+  readonly confidence: number;
+  /** `builtin`, or the AI provider. */
+  readonly provider: string;
+  /** The words that decided, most important first; empty where the provider does not say. */
+  readonly words: readonly string[];
 }
 
 export type NewDocument = Pick<
@@ -169,6 +180,58 @@ export async function setDocumentStatus(
   return changes > 0;
 }
 
+/** Records the end of processing. False when the document is gone. */
+export async function finishDocument(
+  tx: Transaction,
+  id: string,
+  result: {
+    readonly status: DocumentStatus;
+    readonly reason: string | undefined;
+    readonly classification: Classification | undefined;
+  },
+): Promise<boolean> {
+  const { status, reason, classification } = result;
+  const { changes } = await tx.run(
+    `UPDATE vault_documents SET status = ?, status_reason = ?, classified_topic = ?, classification_confidence = ?,
+       classification_provider = ?, classification_words = ?, updated_at = ? WHERE id = ?`,
+    status,
+    reason ?? null,
+    classification?.topic ?? null,
+    classification?.confidence ?? null,
+    classification?.provider ?? null,
+    classification === undefined ? null : JSON.stringify(classification.words),
+    tx.now,
+    id,
+  );
+  return changes > 0;
+}
+
+/** A topic's name key with the text of a document that has the topic, for learning. Newest documents first. */
+export async function listClassifiedTexts(
+  db: Queries,
+  userId: string,
+  {
+    documentsMax,
+    charactersMax,
+  }: { readonly documentsMax: number; readonly charactersMax: number },
+): Promise<{ readonly topicId: string; readonly documentId: string; readonly text: string }[]> {
+  const rows = await db.all<{ topic_id: string; document_id: string; text: string }>(
+    `SELECT link.topic_id, document.id AS document_id,
+       entry.title || ' ' || substr(entry.body, 1, ${charactersMax}) AS text
+     FROM vault_documents AS document
+     JOIN vault_document_topics AS link ON link.document_id = document.id
+     JOIN vault_search_entries AS entry ON entry.document_id = document.id
+     WHERE document.user_id = ? ORDER BY document.created_at DESC, document.id DESC LIMIT ?`,
+    userId,
+    documentsMax,
+  );
+  return rows.map((row) => ({
+    topicId: row.topic_id,
+    documentId: row.document_id,
+    text: row.text,
+  }));
+}
+
 /** Deletes a document with its topics, shares and search entry. False when it is gone already. */
 export async function deleteDocument(tx: Transaction, id: string): Promise<boolean> {
   const { changes } = await tx.run("DELETE FROM vault_documents WHERE id = ?", id);
@@ -255,7 +318,8 @@ export async function listTopicsOfDocuments(
 const COLUMNS = `document.id, document.user_id, document.filename, document.content_type, document.size_bytes,
   document.sha256, document.status, document.status_reason, document.storage_backend, document.connection_id,
   document.provider_item_id, document.semantic_index_status, document.classified_topic,
-  document.classification_confidence, document.classification_provider, document.created_at, document.updated_at`;
+  document.classification_confidence, document.classification_provider, document.classification_words,
+  document.created_at, document.updated_at`;
 
 /** The key by which file names are sorted: without case, so that `b` follows `A`. */
 function toNameKey(filename: string): string {
@@ -314,6 +378,7 @@ function toDocument(row: Row): VaultDocument {
             topic,
             confidence: Number(row["classification_confidence"]),
             provider: String(row["classification_provider"]),
+            words: z.array(z.string()).parse(JSON.parse(String(row["classification_words"]))),
           },
     createdAt: Number(row["created_at"]),
     updatedAt: Number(row["updated_at"]),

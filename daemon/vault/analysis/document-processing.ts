@@ -1,0 +1,100 @@
+import { z } from "zod";
+import type { Database } from "../../../storage/engine/database.ts";
+import type { ObjectStore } from "../../../storage/objects/object-store.ts";
+import { insertAudit } from "../../../storage/tables/vault/audit.ts";
+import {
+  findDocument,
+  finishDocument,
+  listTopicsOfDocuments,
+  setDocumentStatus,
+  type VaultDocument,
+} from "../../../storage/tables/vault/documents/documents.ts";
+import { setDocumentTopics } from "../../../storage/tables/vault/documents/topics.ts";
+import { putSearchEntry } from "../../../storage/tables/vault/search.ts";
+import type { JobKind } from "../../jobs/job-kind.ts";
+import type { Extraction, UnreadableReason } from "./extraction/outcome.ts";
+import { EXTRACT_BYTES_MAX, type TextExtractor } from "./text-extractor.ts";
+import type { TopicChooser } from "./topic-chooser.ts";
+
+/** The job that extracts a document's text and classifies it. */
+export const PROCESS_JOB = "vault.documents.process";
+const payloadSchema = z.object({ document_id: z.string() });
+
+/** Reasons that are a property of a good file; every other reason is a failure of the file. */
+const HARMLESS: ReadonlySet<UnreadableReason> = new Set([
+  "unsupported_format",
+  "no_text",
+  "too_large",
+]);
+
+export interface DocumentProcessingDeps {
+  readonly db: Database;
+  readonly store: ObjectStore;
+  readonly extractor: TextExtractor;
+  readonly topics: TopicChooser;
+}
+
+/**
+ * Creates the job. It may run more than once for a document: each run replaces text and classification. Topics that the
+ * owner chose are kept; a document without topics gets the classified one.
+ */
+export function createDocumentProcessing(deps: DocumentProcessingDeps): JobKind {
+  const { db } = deps;
+  return {
+    kind: PROCESS_JOB,
+    attemptsMax: 4,
+
+    async run(payload) {
+      const { document_id: id } = payloadSchema.parse(payload);
+      const document = await findDocument(db, id);
+      // Deleted meanwhile: nothing is left to do.
+      if (document === undefined) return;
+      await db.transaction((tx) => setDocumentStatus(tx, id, "processing"));
+      const extraction = await extract(document);
+      const text = extraction.kind === "text" ? extraction.text : "";
+      const chosen = await deps.topics.choose(document.userId, {
+        documentId: id,
+        text: `${document.filename}\n${text}`,
+      });
+      const hasTopics = ((await listTopicsOfDocuments(db, [id])).get(id) ?? []).length > 0;
+      await db.transaction(async (tx) => {
+        const reason = extraction.kind === "text" ? undefined : extraction.reason;
+        const isFailure = reason !== undefined && !HARMLESS.has(reason);
+        const isThere = await finishDocument(tx, id, {
+          status: isFailure ? "classification_failed" : "ready",
+          reason,
+          classification: chosen && {
+            topic: chosen.topic,
+            confidence: chosen.confidence,
+            provider: chosen.provider,
+            words: chosen.words,
+          },
+        });
+        if (!isThere) return;
+        await putSearchEntry(tx, {
+          userId: document.userId,
+          source: { documentId: id },
+          title: document.filename,
+          body: text,
+          contentType: document.contentType,
+          connectionId: document.connectionId,
+        });
+        if (chosen !== undefined && !hasTopics) await setDocumentTopics(tx, id, [chosen.topicId]);
+        await insertAudit(tx, {
+          eventType: "document.classified",
+          userId: document.userId,
+          resourceId: id,
+          metadata: { provider: chosen?.provider ?? null, reason: reason ?? null },
+        });
+      });
+    },
+  };
+
+  async function extract(document: VaultDocument): Promise<Extraction> {
+    if (document.sizeBytes > EXTRACT_BYTES_MAX) return { kind: "unreadable", reason: "too_large" };
+    const content = await deps.store.open(document.sha256, document.sizeBytes);
+    if (content === undefined) return { kind: "unreadable", reason: "damaged" };
+    const { filename, userId } = document;
+    return deps.extractor.extract({ content, filename, userId });
+  }
+}

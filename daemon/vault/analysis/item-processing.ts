@@ -1,0 +1,95 @@
+import { z } from "zod";
+import type { Database } from "../../../storage/engine/database.ts";
+import { findAnalysisSettings } from "../../../storage/tables/vault/analysis-settings.ts";
+import {
+  type AnalysisStatus,
+  putItemAnalysis,
+  setAnalysisStatus,
+} from "../../../storage/tables/vault/item-analysis.ts";
+import { type CloudItem, findLiveItemByRow } from "../../../storage/tables/vault/items.ts";
+import { putSearchEntry } from "../../../storage/tables/vault/search.ts";
+import { findVaultUser } from "../../../storage/tables/vault/users.ts";
+import type { JobKind } from "../../jobs/job-kind.ts";
+import { ANALYZE_JOB, MAX_ANALYZE_BYTES } from "../cloud/analysis/analysis.service.ts";
+import type { CloudBytes } from "../cloud/bytes/bytes.service.ts";
+import type { Extraction, UnreadableReason } from "./extraction/outcome.ts";
+import { EXTRACT_BYTES_MAX, type TextExtractor } from "./text-extractor.ts";
+import type { TopicChooser } from "./topic-chooser.ts";
+
+const payloadSchema = z.object({ item_id: z.string() });
+
+const UNSUPPORTED: ReadonlySet<UnreadableReason> = new Set([
+  "unsupported_format",
+  "no_text",
+  "too_large",
+]);
+
+export interface ItemProcessingDeps {
+  readonly db: Database;
+  readonly bytes: Pick<CloudBytes, "download">;
+  readonly extractor: TextExtractor;
+  readonly topics: TopicChooser;
+}
+
+/**
+ * Creates the job that analyses an item of connected storage: reads its bytes through the byte cache, extracts the text,
+ * classifies it, and makes it searchable. A provider that is away has the job retried.
+ */
+export function createItemProcessing(deps: ItemProcessingDeps): JobKind {
+  const { db } = deps;
+  return {
+    kind: ANALYZE_JOB,
+    attemptsMax: 5,
+
+    async run(payload, { attempt }) {
+      const { item_id: id } = payloadSchema.parse(payload);
+      const item = await findLiveItemByRow(db, id);
+      if (item === undefined) return;
+      await db.transaction((tx) => setAnalysisStatus(tx, id, "processing"));
+      const extraction = await extract(item, attempt);
+      if (extraction.kind === "unreadable") {
+        const { reason } = extraction;
+        const status: AnalysisStatus = UNSUPPORTED.has(reason) ? "unsupported" : "failed";
+        await db.transaction((tx) => setAnalysisStatus(tx, id, status, reason));
+        return;
+      }
+      const { text } = extraction;
+      const chosen = await deps.topics.choose(item.userId, { text: `${item.name}\n${text}` });
+      await db.transaction(async (tx) => {
+        const topics = chosen === undefined ? [] : [chosen.topic];
+        if (!(await putItemAnalysis(tx, id, { text, topics }))) return;
+        await putSearchEntry(tx, {
+          userId: item.userId,
+          source: { itemId: id },
+          title: item.name,
+          body: text,
+          contentType: item.contentType ?? extraction.contentType,
+          connectionId: item.connectionId,
+        });
+      });
+    },
+  };
+
+  async function extract(item: CloudItem, attempt: number): Promise<Extraction> {
+    const user = await findVaultUser(db, item.userId);
+    if (user === undefined) return { kind: "unreadable", reason: "damaged" };
+    const chosen = await findAnalysisSettings(db, item.userId);
+    const bytesMax = Math.min(chosen?.maxAnalyzeBytes ?? MAX_ANALYZE_BYTES, EXTRACT_BYTES_MAX);
+    if ((item.size ?? 0) > bytesMax) return { kind: "unreadable", reason: "too_large" };
+    const { id: userId, handle, email, role } = user;
+    const found = await deps.bytes.download(
+      { userId, handle, email, role, sessionId: "", address: "" },
+      { connection_id: item.connectionId, item_id: item.providerItemId },
+    );
+    if (found.kind !== "bytes") {
+      if (attempt >= 5) return { kind: "unreadable", reason: "provider_error" };
+      throw new Error(`the provider did not give the bytes: ${found.kind}`);
+    }
+    try {
+      const content = await found.bytes.open();
+      return await deps.extractor.extract({ content, filename: item.name, userId });
+    } finally {
+      found.bytes.release();
+    }
+  }
+}

@@ -1,0 +1,83 @@
+import { createWriteStream } from "node:fs";
+import { unlink } from "node:fs/promises";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { createThreadPool } from "../../jobs/thread-pool.ts";
+import type { ExtractionInput } from "./extraction/extract.ts";
+import type { Extraction } from "./extraction/outcome.ts";
+
+/** Extracts texts of untrusted files in worker threads. */
+export interface TextExtractor {
+  /**
+   * Reads a stream to its end and returns its text, or why there is none. A hostile file costs at most its budget of
+   * time and memory. Throws what the stream throws.
+   */
+  extract(file: {
+    readonly content: Readable;
+    readonly filename: string;
+    /** Whose file: threads are shared fairly between users. */
+    readonly userId: string;
+  }): Promise<Extraction>;
+  close(): Promise<void>;
+}
+
+/** Files larger than this are not read; the setting of a user may be lower. */
+export const EXTRACT_BYTES_MAX = 100 * 1024 * 1024;
+
+/** Processor time of one file. */
+const BUDGET_MS = 60_000;
+const THREAD_MEMORY_MIB = 512;
+const THREAD_IDLE_MS = 30_000;
+const WAITING_MAX = 64;
+
+export function createTextExtractor({
+  tmp,
+  newId,
+}: {
+  /** A private folder for files on their way to a thread. */
+  readonly tmp: string;
+  readonly newId: () => string;
+}): TextExtractor {
+  const pool = createThreadPool<ExtractionInput, Extraction>({
+    workerUrl: new URL("./extraction/extraction.worker.ts", import.meta.url),
+    workerData: undefined,
+    // One: extraction is background work and must leave the processor to requests.
+    threadsMax: 1,
+    runningPerCallerMax: 1,
+    queue: { lengthMax: WAITING_MAX, lengthPerCallerMax: WAITING_MAX, sizeMax: WAITING_MAX },
+    idleMs: THREAD_IDLE_MS,
+    resourceLimits: { maxOldGenerationSizeMb: THREAD_MEMORY_MIB },
+  });
+
+  return {
+    async extract({ content, filename, userId }) {
+      const path = join(tmp, `extract-${newId()}`);
+      try {
+        await pipeline(content, createWriteStream(path, { flags: "wx", mode: 0o600 }));
+        const outcome = await pool.run(
+          { path, filename },
+          { budgetMs: BUDGET_MS, caller: userId, size: 1 },
+        );
+        switch (outcome.kind) {
+          case "done":
+            return outcome.value;
+          case "timed_out":
+            return { kind: "unreadable", reason: "timed_out" };
+          case "out_of_memory":
+            return { kind: "unreadable", reason: "too_complex" };
+          case "queue_full":
+            throw new Error("the queue of text extraction is full");
+          case "failed":
+            throw outcome.error;
+        }
+      } finally {
+        await unlink(path).catch((error: NodeJS.ErrnoException) => {
+          if (error.code !== "ENOENT") throw error;
+        });
+      }
+    },
+
+    close: () => pool.close(),
+  };
+}

@@ -1,0 +1,44 @@
+import type { Database } from "../../../storage/engine/database.ts";
+import { listClassifiedTexts } from "../../../storage/tables/vault/documents/documents.ts";
+import { listVisibleTopics } from "../../../storage/tables/vault/documents/topics.ts";
+import { classify, type ClassifiedTopic } from "./classifier.ts";
+
+/** Chooses the topic of a text among those that a user sees. */
+export interface TopicChooser {
+  /** Returns undefined when no topic fits, or there are none. */
+  choose(
+    userId: string,
+    text: { readonly text: string; readonly documentId?: string | undefined },
+  ): Promise<(ClassifiedTopic & { readonly provider: string }) | undefined>;
+}
+
+/** Documents that the built-in classifier learns from, and how much of each. */
+const EXAMPLES_MAX = 200;
+const EXAMPLE_CHARACTERS_MAX = 4_000;
+
+/** Creates a chooser that classifies with the built-in classifier. */
+export function createTopicChooser({ db }: { readonly db: Database }): TopicChooser {
+  return {
+    async choose(userId, { text, documentId }) {
+      const topics = await listVisibleTopics(db, userId);
+      if (topics.length === 0) return undefined;
+      const examples = await listClassifiedTexts(db, userId, {
+        documentsMax: EXAMPLES_MAX,
+        charactersMax: EXAMPLE_CHARACTERS_MAX,
+      });
+      const found = classify(
+        text,
+        topics.map(({ id, name, description }) => ({
+          id,
+          name,
+          description,
+          // A document does not teach what it is itself.
+          examples: examples
+            .filter((example) => example.topicId === id && example.documentId !== documentId)
+            .map((example) => example.text),
+        })),
+      );
+      return found && { ...found, provider: "builtin" };
+    },
+  };
+}
