@@ -127,7 +127,8 @@ function messageOf(
       : "the password must be changed first";
   if (words !== undefined) return words.message;
   if (kind !== undefined) return reason === undefined ? kind : `${kind}: ${reason}`;
-  if (fields["cloud_delete_failed"] === true) return "the provider did not delete its copy";
+  if (fields["cloud_delete_failed"] === true)
+    return "the provider did not delete its copy; --remove-only forgets the document here alone";
   return `the server answered ${status}`;
 }
 

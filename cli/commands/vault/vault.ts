@@ -10,6 +10,14 @@ export const entries: readonly Entry[] = [
   noun("totp", "Manage your second factor", () => import("./totp.ts")),
   noun("connection", "Manage connections to storage", () => import("./connection/connection.ts")),
   noun("item", "Manage files and folders in connected storage", () => import("./item/item.ts")),
+  noun("document", "Manage documents", () => import("./document.ts")),
+  noun("share", "Manage shares of documents", () => import("./share.ts")),
+  noun("topic", "Manage topics of documents", () => import("./topic.ts")),
+  verb(
+    "search",
+    "Search documents and analysed items",
+    async () => (await import("./search.ts")).search,
+  ),
   noun("analysis", "Manage the cache and analysis of items", () => import("./analysis.ts")),
   noun("admin", "Administer the vault", () => import("./admin/admin.ts")),
 ];

@@ -1,0 +1,151 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import {
+  type DocumentEditOptions,
+  type DocumentListOptions,
+  editDocument,
+  listDocuments,
+} from "../../../../cli/commands/vault/document.ts";
+import { search, type SearchOptions } from "../../../../cli/commands/vault/search.ts";
+import { createShare, type ShareCreateOptions } from "../../../../cli/commands/vault/share.ts";
+import { fakeDaemon } from "../../support/fake-daemon.ts";
+import { optionsOf } from "../../support/parse-line.ts";
+import { runCli, temporaryHome } from "../../support/run-cli.ts";
+import { signIn } from "../../support/signed-in.ts";
+
+const ID = "01a1fdff-ed3d-7ce1-8986-d032f4367fd1";
+const document = {
+  id: ID,
+  filename: "bill\u001b[31m.pdf",
+  content_type: "application/pdf",
+  size_bytes: 5,
+  sha256: "0".repeat(64),
+  status: "ready",
+  status_reason: null,
+  storage_backend: "internal",
+  semantic_index_status: "none",
+  topics: ["Taxes"],
+  extracted_text: "hello",
+  classification: { topic: "Taxes", confidence: 0.8, provider: "builtin", words: ["vat"] },
+  created_at: "2026-11-21T12:00:00.000Z",
+  updated_at: "2026-11-21T12:00:00.000Z",
+};
+
+describe("flags become options", () => {
+  test("of document list", async () => {
+    expect(
+      await optionsOf<DocumentListOptions>(listDocuments.define, [
+        "--query",
+        "tax 2025",
+        "--sort",
+        "size",
+        "--order",
+        "desc",
+      ]),
+    ).toEqual({ query: "tax 2025", sort: "size", order: "desc" });
+  });
+
+  test("of document edit", async () => {
+    expect(
+      await optionsOf<DocumentEditOptions>(editDocument.define, [ID, "--topic", "A", "B"]),
+    ).toMatchObject({ id: ID, topic: ["A", "B"], noTopics: false });
+    expect(
+      await optionsOf<DocumentEditOptions>(editDocument.define, [ID, "--no-topics"]),
+    ).toMatchObject({ noTopics: true });
+  });
+
+  test("of share create and search", async () => {
+    expect(await optionsOf<ShareCreateOptions>(createShare.define, [ID, "--to", "noor"])).toEqual({
+      document: ID,
+      to: "noor",
+      permission: "view",
+    });
+    expect(
+      await optionsOf<SearchOptions>(search.define, ["tax", "2025", "--kind", "item"]),
+    ).toEqual({ words: "tax 2025", kind: "item" });
+  });
+});
+
+test("document upload sends the file as a form and prints the document", async () => {
+  await using home = await temporaryHome();
+  await using daemon = await fakeDaemon({
+    "POST /api/documents/upload": { status: 201, body: document },
+  });
+  await signIn(home.path, { url: daemon.url, vault: {} });
+  const file = join(home.path, "bill.pdf");
+  await writeFile(file, "hello");
+  const ran = await runCli(["vault", "document", "upload", file, "--json=id,topics"], {
+    home: home.path,
+  });
+  expect(ran).toMatchObject({ code: 0 });
+  expect(ran.json()).toEqual({ id: ID, topics: ["Taxes"] });
+  const sent = daemon.seen[0]?.body.toString() ?? "";
+  expect(sent).toContain('name="filename"');
+  expect(sent).toContain("hello");
+});
+
+test("document upload from standard input needs a name", async () => {
+  await using home = await temporaryHome();
+  const ran = await runCli(["vault", "document", "upload", "-"], { home: home.path, stdin: "x" });
+  expect(ran).toMatchObject({ code: 2 });
+  expect(ran.err).toContain("--name");
+});
+
+test("document download writes a whole file and replaces none without --force", async () => {
+  await using home = await temporaryHome();
+  await using daemon = await fakeDaemon({
+    [`GET /api/documents/${ID}`]: { status: 200, body: document },
+    [`GET /api/documents/${ID}/content`]: {
+      status: 200,
+      body: Buffer.from("hello"),
+      headers: { "Content-Type": "application/pdf" },
+    },
+  });
+  await signIn(home.path, { url: daemon.url, vault: {} });
+  const path = join(home.path, "out.pdf");
+  const line = ["vault", "document", "download", ID, "--output", path];
+  expect(await runCli(line, { home: home.path })).toMatchObject({ code: 0 });
+  expect(await readFile(path, "utf8")).toBe("hello");
+  expect(await runCli(line, { home: home.path })).toMatchObject({ code: 7 });
+  expect(await runCli([...line, "--force"], { home: home.path })).toMatchObject({ code: 0 });
+});
+
+test("document delete says when the storage provider kept its copy", async () => {
+  await using home = await temporaryHome();
+  await using daemon = await fakeDaemon({
+    [`GET /api/documents/${ID}`]: { status: 200, body: document },
+    [`DELETE /api/documents/${ID}`]: {
+      status: 200,
+      body: { success: false, cloud_delete_failed: true },
+    },
+  });
+  await signIn(home.path, { url: daemon.url, vault: {} });
+  const ran = await runCli(["vault", "document", "delete", ID, "--yes"], { home: home.path });
+  expect(ran.code).not.toBe(0);
+  expect(ran.err).toContain("--remove-only");
+});
+
+test("names of the server cannot move the cursor of a table", async () => {
+  await using home = await temporaryHome();
+  const { extracted_text: _, ...listed } = document;
+  await using daemon = await fakeDaemon({
+    "GET /api/documents": {
+      status: 200,
+      body: { items: [{ ...listed, snippet: null }], total: 1, page: 1, per_page: 30 },
+    },
+  });
+  await signIn(home.path, { url: daemon.url, vault: {} });
+  const ran = await runCli(["vault", "document", "list"], { home: home.path });
+  expect(ran).toMatchObject({ code: 0 });
+  expect(ran.out).not.toContain("\u001b[31m");
+});
+
+test("search refuses a time that cannot be read", async () => {
+  await using home = await temporaryHome();
+  const ran = await runCli(["vault", "search", "x", "--from", "yesterday-ish"], {
+    home: home.path,
+  });
+  expect(ran).toMatchObject({ code: 2 });
+  expect(ran.err).toContain("--from takes a time");
+});
