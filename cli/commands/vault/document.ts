@@ -14,7 +14,7 @@ import { listOf, resourceOf, shape } from "../../output/spec.ts";
 import { type CommandModule, type Entry, verb } from "../../tree/entry.ts";
 import { assertFree, createLocalFiles, partSuffix, toFileName } from "./item/local-files.ts";
 import { openSource } from "./item/send-file.ts";
-import { showTransfer } from "./item/transfer.ts";
+import { trackTransfer } from "./item/transfer.ts";
 
 export const entries: readonly Entry[] = [
   verb("upload", "Upload a file as a document", () => uploadDocument),
@@ -71,7 +71,7 @@ async function runUpload(cli: CliContext, { file, name }: DocumentUploadOptions)
   const filename = name ?? basename(resolve(cli.system.workingDirectory, file));
   const source = await openSource(cli, file);
   const progress = await cli.progress();
-  const { body } = await showTransfer(progress, filename, (shown) => {
+  const { body } = await trackTransfer(progress, filename, (shown) => {
     shown.begin(source.size);
     return cli.client.upload(
       vault.uploadDocument,
@@ -190,7 +190,7 @@ async function runDownload(
   const part = `${path}${partSuffix}`;
   const progress = await cli.progress();
   try {
-    await showTransfer(progress, body.filename, async (shown) => {
+    await trackTransfer(progress, body.filename, async (shown) => {
       const { stream } = await cli.client.download(vault.getDocumentContent, input);
       shown.begin(body.size_bytes);
       let bytes = 0;
