@@ -84,9 +84,6 @@ export async function saveItem(
   }
 }
 
-/** Bytes that wait for the disk: what arrives meanwhile is written in one call. */
-const WRITE_BYTES_MAX = 4 * 1024 * 1024;
-
 /**
  * Writes the bytes where they belong, until they end or break off. Never cuts the file off first: two that write the
  * same version at one time write the same bytes to the same places.
@@ -115,7 +112,7 @@ async function write(
       cause: error,
     });
   });
-  const sink = file.createWriteStream({ start: at, highWaterMark: WRITE_BYTES_MAX });
+  const sink = file.createWriteStream({ start: at });
   const closed = new Promise((resolve) => sink.once("close", resolve));
   try {
     await pipeline(download.stream, count, sink, { signal });
