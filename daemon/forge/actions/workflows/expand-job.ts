@@ -1,0 +1,123 @@
+import { stringify } from "yaml";
+import { evaluateTemplate, type Scope } from "./expressions/evaluate.ts";
+import { ExpressionError, type ExpressionValue, isTruthy, toText } from "./expressions/values.ts";
+import { evaluateDeep, isMapping } from "./mapping.ts";
+import { type Combination, expandMatrix, toMatrixName } from "./matrix.ts";
+import type { JobDefinition, Workflow } from "./workflow.ts";
+
+/** A job that can be queued. */
+export interface ExpandedJob {
+  readonly name: string;
+  /** Labels that a runner must have. */
+  readonly labels: readonly string[];
+  readonly matrix: Combination;
+  readonly failFast: boolean;
+  /** Jobs of the matrix that run at a time; 0 is no limit. */
+  readonly maxParallel: number;
+  /** 0 when the file names none. */
+  readonly timeoutMinutes: number;
+  readonly continueOnError: boolean;
+  /** The workflow with this job alone, in YAML, as a runner reads it. */
+  readonly payload: string;
+}
+
+const LABELS_MAX = 32;
+const NAME_CHARACTERS_MAX = 255;
+
+/**
+ * Expands a job into the jobs of its matrix, or into one job. `scope` has the contexts of the run; `matrix` and `strategy`
+ * are added. Throws `ExpressionError` for expressions that cannot be evaluated and values of the wrong type.
+ */
+export function expandJob(
+  workflow: Workflow,
+  job: JobDefinition,
+  scope: Scope,
+  event: string,
+): readonly ExpandedJob[] {
+  const matrix = job.matrix === null ? null : evaluateDeep(job.matrix, scope);
+  if (matrix !== null && !isMapping(matrix))
+    throw new ExpressionError(`jobs.${job.key}.strategy.matrix must give a mapping`);
+  const combinations = matrix === null ? [{}] : expandMatrix(matrix);
+  if (typeof combinations === "string")
+    throw new ExpressionError(`jobs.${job.key}.strategy: ${combinations}`);
+  return combinations.map((combination, index) => {
+    const strategy = { "job-index": index, "job-total": combinations.length };
+    const contexts = { ...scope.contexts, matrix: combination, strategy };
+    return expandOne(workflow, job, { ...scope, contexts }, { combination, event });
+  });
+}
+
+function expandOne(
+  workflow: Workflow,
+  job: JobDefinition,
+  scope: Scope,
+  { combination, event }: { readonly combination: Combination; readonly event: string },
+): ExpandedJob {
+  const own = toText(evaluateTemplate(job.name, scope)).trim();
+  // A name with an expression tells the jobs of a matrix apart already.
+  const name =
+    job.name.includes("${{") && own !== "" ? own : toMatrixName(own || job.key, combination);
+  const labels = toLabels(job.key, evaluateDeep(job.runsOn, scope));
+  const number = (value: ExpressionValue, field: string) =>
+    toCount(evaluateDeep(value, scope), `jobs.${job.key}.${field}`);
+  const { needs: _needs, strategy: _strategy, ...rest } = job.source;
+  const single = {
+    ...rest,
+    name,
+    "runs-on": [...labels],
+    // The server has decided already whether the job runs.
+    if: "always()",
+    ...(Object.keys(combination).length === 0
+      ? {}
+      : { strategy: { matrix: mapValues(combination, (value) => [value]) } }),
+  };
+  return {
+    name: [...name].slice(0, NAME_CHARACTERS_MAX).join(""),
+    labels,
+    matrix: combination,
+    failFast: isTruthy(toFlag(evaluateDeep(job.failFast, scope))),
+    maxParallel: number(job.maxParallel, "strategy.max-parallel"),
+    timeoutMinutes: number(job.timeoutMinutes, "timeout-minutes"),
+    continueOnError: isTruthy(toFlag(evaluateDeep(job.continueOnError, scope))),
+    payload: stringify(
+      {
+        ...(workflow.name === "" ? {} : { name: workflow.name }),
+        on: event,
+        ...(Object.keys(workflow.env).length === 0 ? {} : { env: workflow.env }),
+        ...(Object.keys(workflow.defaults).length === 0 ? {} : { defaults: workflow.defaults }),
+        ...(workflow.permissions === null ? {} : { permissions: workflow.permissions }),
+        jobs: { [job.key]: single },
+      },
+      // A value that occurs twice is written twice: not every reader takes aliases.
+      { aliasDuplicateObjects: false, lineWidth: 0 },
+    ),
+  };
+}
+
+function toLabels(key: string, value: ExpressionValue): readonly string[] {
+  const list: readonly ExpressionValue[] = Array.isArray(value) ? value.flat() : [value];
+  const labels = list.map((each) => toText(each).trim());
+  if (labels.length === 0 || labels.length > LABELS_MAX || labels.includes(""))
+    throw new ExpressionError(`jobs.${key}.runs-on gives no label`);
+  return [...new Set(labels)];
+}
+
+function toCount(value: ExpressionValue, where: string): number {
+  if (value === null || value === "") return 0;
+  const number = Number(value);
+  if (!Number.isFinite(number) || number < 0)
+    throw new ExpressionError(`${where} must be a positive number`);
+  return number;
+}
+
+/** Reads `false` in quotes as false. */
+function toFlag(value: ExpressionValue): ExpressionValue {
+  return value === "false" ? false : value;
+}
+
+function mapValues(
+  combination: Combination,
+  map: (value: ExpressionValue) => ExpressionValue,
+): Record<string, ExpressionValue> {
+  return Object.fromEntries(Object.entries(combination).map(([key, value]) => [key, map(value)]));
+}

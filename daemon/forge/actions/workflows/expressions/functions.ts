@@ -1,0 +1,115 @@
+import type { ConditionState } from "./evaluate.ts";
+import { ExpressionError, type ExpressionValue, isList, looselyEquals, toText } from "./values.ts";
+
+/** Longest text that one call of `format` or `join` may make. */
+const RESULT_CHARACTERS_MAX = 1024 * 1024;
+
+/** Calls a function of expressions by its name in lower case. @throws ExpressionError */
+export function callFunction(
+  name: string,
+  values: readonly ExpressionValue[],
+  state: ConditionState | undefined,
+): ExpressionValue {
+  const [first = null, second = null] = values;
+  switch (name) {
+    case "contains":
+      assertCount(name, values, 2, 2);
+      return isList(first)
+        ? first.some((each) => looselyEquals(each, second))
+        : lower(first).includes(lower(second));
+    case "startswith":
+      assertCount(name, values, 2, 2);
+      return lower(first).startsWith(lower(second));
+    case "endswith":
+      assertCount(name, values, 2, 2);
+      return lower(first).endsWith(lower(second));
+    case "format":
+      assertCount(name, values, 1, 255);
+      return format(toText(first), values.slice(1));
+    case "join":
+      assertCount(name, values, 1, 2);
+      return join(first, values.length === 1 ? "," : toText(second));
+    case "tojson":
+      assertCount(name, values, 1, 1);
+      return toJson(first);
+    case "fromjson":
+      assertCount(name, values, 1, 1);
+      return fromJson(toText(first));
+    case "success":
+    case "failure":
+    case "cancelled":
+      assertCount(name, values, 0, 0);
+      assertState(name, state);
+      return state === name;
+    case "always":
+      assertCount(name, values, 0, 0);
+      assertState(name, state);
+      return true;
+    case "hashfiles":
+      throw new ExpressionError("hashFiles works only in steps, which run beside the files");
+    default:
+      throw new ExpressionError(`unknown function ${JSON.stringify(name)}`);
+  }
+}
+
+const lower = (value: ExpressionValue): string => toText(value).toLowerCase();
+
+/** Replaces `{0}`, `{1}` and so on; `{{` and `}}` are braces. */
+function format(pattern: string, values: readonly ExpressionValue[]): string {
+  let length = 0;
+  return pattern.replaceAll(/\{\{|\}\}|\{(\d+)\}|[{}]/g, (found, index: string | undefined) => {
+    if (found === "{{") return "{";
+    if (found === "}}") return "}";
+    if (index === undefined) throw new ExpressionError("format: a single brace; write {{ or }}");
+    if (Number(index) >= values.length)
+      throw new ExpressionError(`format: there is no value for {${index}}`);
+    const text = toText(values[Number(index)] ?? null);
+    length += text.length;
+    assertLength(length);
+    return text;
+  });
+}
+
+function join(value: ExpressionValue, separator: string): string {
+  if (!isList(value)) return toText(value);
+  const texts = value.map(toText);
+  assertLength(texts.reduce((sum, text) => sum + text.length + separator.length, 0));
+  return texts.join(separator);
+}
+
+function toJson(value: ExpressionValue): string {
+  try {
+    return JSON.stringify(value, undefined, 2);
+  } catch {
+    // The serializer recurses; the parser does not.
+    throw new ExpressionError("toJSON: the value is nested too deeply");
+  }
+}
+
+function fromJson(text: string): ExpressionValue {
+  try {
+    return JSON.parse(text) as ExpressionValue;
+  } catch {
+    throw new ExpressionError("fromJSON: the text is no JSON");
+  }
+}
+
+function assertCount(
+  name: string,
+  values: readonly ExpressionValue[],
+  least: number,
+  most: number,
+): void {
+  if (values.length >= least && values.length <= most) return;
+  const wanted = least === most ? `${least}` : `${least} to ${most}`;
+  throw new ExpressionError(`${name} takes ${wanted} values, not ${values.length}`);
+}
+
+function assertState(name: string, state: ConditionState | undefined): void {
+  if (state === undefined) throw new ExpressionError(`${name}() works only in a condition`);
+}
+
+function assertLength(length: number): void {
+  if (length > RESULT_CHARACTERS_MAX)
+    throw new ExpressionError(`an expression makes at most ${RESULT_CHARACTERS_MAX} characters`);
+}

@@ -1,0 +1,76 @@
+/** A value of an expression: JSON. */
+export type ExpressionValue =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly ExpressionValue[]
+  | { readonly [key: string]: ExpressionValue };
+
+/** An expression that cannot be parsed or evaluated. The message is shown to the author of the workflow. */
+export class ExpressionError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "ExpressionError";
+  }
+}
+
+/** Returns whether a value counts as true in a condition: everything but false, 0, NaN, the empty string and null. */
+export function isTruthy(value: ExpressionValue): boolean {
+  return typeof value === "object" ? value !== null : Boolean(value);
+}
+
+/** Converts a value for a comparison of different types; arrays, objects and other texts are NaN. */
+export function toNumber(value: ExpressionValue): number {
+  if (value === null) return 0;
+  if (typeof value === "boolean") return value ? 1 : 0;
+  if (typeof value === "number") return value;
+  if (typeof value !== "string") return Number.NaN;
+  return value.trim() === "" ? 0 : Number(value);
+}
+
+/** Converts a value to the text that stands for it in a template. */
+export function toText(value: ExpressionValue): string {
+  if (value === null) return "";
+  if (typeof value === "object") return Array.isArray(value) ? "Array" : "Object";
+  return String(value);
+}
+
+/** Compares loosely: texts ignore case, different types are compared as numbers, objects by identity. */
+export function looselyEquals(left: ExpressionValue, right: ExpressionValue): boolean {
+  if (typeof left === "string" && typeof right === "string")
+    return left.toLowerCase() === right.toLowerCase();
+  const areObjects = typeof left === "object" && typeof right === "object";
+  if (areObjects && left !== null && right !== null) return left === right;
+  if (typeof left === typeof right && left !== null && right !== null) return left === right;
+  return toNumber(left) === toNumber(right);
+}
+
+/** Returns the order of two values as a negative number, 0 or a positive one; NaN when they have none. */
+export function compare(left: ExpressionValue, right: ExpressionValue): number {
+  if (typeof left === "string" && typeof right === "string") {
+    const [one, other] = [left.toLowerCase(), right.toLowerCase()];
+    return one === other ? 0 : one < other ? -1 : 1;
+  }
+  const [one, other] = [toNumber(left), toNumber(right)];
+  if (one === other) return 0;
+  return one < other ? -1 : one > other ? 1 : Number.NaN;
+}
+
+/** Returns a member of an object, whose name is compared without regard to case; null when there is none. */
+export function memberOf(value: ExpressionValue, key: ExpressionValue): ExpressionValue {
+  if (value === null || typeof value !== "object") return null;
+  if (isList(value)) {
+    const index = toNumber(key);
+    return Number.isInteger(index) ? (value[index] ?? null) : null;
+  }
+  const name = toText(key);
+  if (Object.hasOwn(value, name)) return value[name] ?? null;
+  const wanted = name.toLowerCase();
+  const found = Object.keys(value).find((each) => each.toLowerCase() === wanted);
+  return found === undefined ? null : (value[found] ?? null);
+}
+
+export function isList(value: ExpressionValue): value is readonly ExpressionValue[] {
+  return Array.isArray(value);
+}

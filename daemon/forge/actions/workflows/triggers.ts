@@ -1,0 +1,135 @@
+import type { ExpressionValue } from "./expressions/values.ts";
+import { compileFilter } from "./filter-patterns.ts";
+import { isMapping, type Mapping } from "./mapping.ts";
+import type { WorkflowReader } from "./workflow.ts";
+
+/** Events that start a workflow, by name, each with its filters. */
+export type Triggers = Readonly<Record<string, EventFilters>>;
+
+/** Filters of one event; an absent filter accepts everything. */
+export interface EventFilters {
+  readonly branches?: readonly string[];
+  readonly branchesIgnore?: readonly string[];
+  readonly tags?: readonly string[];
+  readonly tagsIgnore?: readonly string[];
+  readonly paths?: readonly string[];
+  readonly pathsIgnore?: readonly string[];
+  readonly types?: readonly string[];
+  /** Inputs of `workflow_dispatch`, as in the file. */
+  readonly inputs?: Mapping;
+  /** Expressions of `schedule`. */
+  readonly cron?: readonly string[];
+}
+
+/** Events of the public documentation. A server starts runs for those that it has. */
+const EVENTS: ReadonlySet<string> = new Set(
+  `branch_protection_rule check_run check_suite create delete deployment deployment_status discussion
+  discussion_comment fork gollum issue_comment issues label merge_group milestone page_build project project_card
+  project_column public pull_request pull_request_comment pull_request_review pull_request_review_comment
+  pull_request_target push registry_package release repository_dispatch schedule status watch workflow_call
+  workflow_dispatch workflow_run`.split(/\s+/),
+);
+
+const LISTS = {
+  branches: "branches",
+  "branches-ignore": "branchesIgnore",
+  tags: "tags",
+  "tags-ignore": "tagsIgnore",
+  paths: "paths",
+  "paths-ignore": "pathsIgnore",
+} as const;
+
+/** Patterns of one filter. */
+const PATTERNS_MAX = 200;
+
+/** Reads `on`: an event, a list of events, or a mapping of events to filters. @throws WorkflowError */
+export function readTriggers(on: ExpressionValue, reader: WorkflowReader): Triggers {
+  if (on === null) throw reader.error("`on` is missing: it names the events of the workflow");
+  const entries: (readonly [string, ExpressionValue])[] = isMapping(on)
+    ? Object.entries(on)
+    : reader.texts(on, "on").map((name) => [name, null] as const);
+  if (entries.length === 0) throw reader.error("`on` names no event", "on");
+  const triggers: Record<string, EventFilters> = {};
+  for (const [name, filters] of entries) {
+    if (!EVENTS.has(name)) throw reader.error(`unknown event ${JSON.stringify(name)}`, "on", name);
+    triggers[name] = readFilters(name, filters, reader);
+  }
+  return triggers;
+}
+
+function readFilters(name: string, value: ExpressionValue, reader: WorkflowReader): EventFilters {
+  if (name === "schedule") return { cron: readCron(value, reader) };
+  const mapping = reader.mapping(value, "on", name);
+  const filters: Record<string, unknown> = {};
+  for (const [word, field] of Object.entries(LISTS)) {
+    if (mapping[word] === undefined) continue;
+    const patterns = reader.texts(mapping[word], "on", name, word);
+    if (patterns.length > PATTERNS_MAX || compileFilter(patterns) === undefined)
+      throw reader.error(`on.${name}.${word} has an invalid pattern`, "on", name, word);
+    filters[field] = patterns;
+  }
+  for (const [one, other] of [
+    ["branches", "branches-ignore"],
+    ["tags", "tags-ignore"],
+    ["paths", "paths-ignore"],
+  ] as const)
+    if (mapping[one] !== undefined && mapping[other] !== undefined)
+      throw reader.error(`on.${name} has both ${one} and ${other}`, "on", name, other);
+  if (mapping["types"] !== undefined)
+    filters["types"] = reader.texts(mapping["types"], "on", name, "types");
+  if (mapping["inputs"] !== undefined)
+    filters["inputs"] = reader.mapping(mapping["inputs"], "on", name, "inputs");
+  return filters;
+}
+
+function readCron(value: ExpressionValue, reader: WorkflowReader): readonly string[] {
+  const list: readonly ExpressionValue[] = Array.isArray(value) ? value : [];
+  const lines = list.map((each) => (isMapping(each) ? each["cron"] : undefined));
+  if (lines.length === 0 || !lines.every((line) => typeof line === "string"))
+    throw reader.error("on.schedule is a list of `- cron: …`", "on", "schedule");
+  return lines;
+}
+
+/** A push to one ref. */
+export interface PushedRef {
+  readonly ref: string;
+  /** Paths that the push changed; undefined when they are not known, which counts as a match. */
+  readonly paths: readonly string[] | undefined;
+}
+
+/** Returns whether a push starts a workflow with these filters. Paths are not looked at for tags. */
+export function matchesPush(filters: EventFilters, { ref, paths }: PushedRef): boolean {
+  const { branches, branchesIgnore, tags, tagsIgnore } = filters;
+  const namesBranches = branches !== undefined || branchesIgnore !== undefined;
+  const namesTags = tags !== undefined || tagsIgnore !== undefined;
+  if (ref.startsWith("refs/tags/"))
+    // A workflow that filters branches only is not about tags, and the other way round.
+    return (
+      (namesTags || !namesBranches) && accepts(ref.slice("refs/tags/".length), tags, tagsIgnore)
+    );
+  if (!ref.startsWith("refs/heads/") || (namesTags && !namesBranches)) return false;
+  if (!accepts(ref.slice("refs/heads/".length), branches, branchesIgnore)) return false;
+  return matchesPaths(filters, paths);
+}
+
+function matchesPaths(
+  { paths, pathsIgnore }: EventFilters,
+  changed: readonly string[] | undefined,
+): boolean {
+  if (changed === undefined) return true;
+  if (paths !== undefined) return changed.some(compileFilter(paths) ?? never);
+  if (pathsIgnore === undefined) return true;
+  const isIgnored = compileFilter(pathsIgnore) ?? never;
+  return changed.some((path) => !isIgnored(path));
+}
+
+function accepts(
+  name: string,
+  wanted: readonly string[] | undefined,
+  ignored: readonly string[] | undefined,
+): boolean {
+  if (wanted !== undefined) return (compileFilter(wanted) ?? never)(name);
+  return ignored === undefined || !(compileFilter(ignored) ?? never)(name);
+}
+
+const never = () => false;

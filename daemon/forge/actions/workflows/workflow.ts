@@ -1,0 +1,233 @@
+import { namesStatus } from "./expressions/evaluate.ts";
+import { parseExpression } from "./expressions/parse.ts";
+import { ExpressionError, type ExpressionValue } from "./expressions/values.ts";
+import { isMapping, type Mapping } from "./mapping.ts";
+import { findCycle } from "./needs.ts";
+import { readTriggers, type Triggers } from "./triggers.ts";
+import { parseYaml, WorkflowError, type YamlSource } from "./yaml-source.ts";
+
+/** A workflow file. All of it is JSON, so that a run can keep it. */
+export interface Workflow {
+  /** The name in the file; empty when it has none. */
+  readonly name: string;
+  readonly runName: string;
+  readonly triggers: Triggers;
+  readonly env: Mapping;
+  readonly defaults: Mapping;
+  readonly permissions: ExpressionValue;
+  readonly concurrency: Concurrency | undefined;
+  readonly jobs: readonly JobDefinition[];
+}
+
+/** Group of runs or jobs of which one runs at a time. Both values may be expressions. */
+export interface Concurrency {
+  readonly group: string;
+  readonly cancelInProgress: ExpressionValue;
+}
+
+/** One job of a workflow file. */
+export interface JobDefinition {
+  readonly key: string;
+  /** The name in the file, which may have expressions; empty when it has none. */
+  readonly name: string;
+  readonly needs: readonly string[];
+  readonly condition: string | undefined;
+  /** A label, a list of labels, or an expression that gives one of both. */
+  readonly runsOn: ExpressionValue;
+  /** The matrix, or an expression that gives it; null without one. */
+  readonly matrix: ExpressionValue;
+  readonly failFast: ExpressionValue;
+  readonly maxParallel: ExpressionValue;
+  readonly timeoutMinutes: ExpressionValue;
+  readonly continueOnError: ExpressionValue;
+  readonly concurrency: Concurrency | undefined;
+  /** The job as it is in the file. */
+  readonly source: Mapping;
+}
+
+/** Jobs of one file, and steps of one job. */
+const JOBS_MAX = 256;
+const STEPS_MAX = 1_000;
+const KEY = /^[A-Za-z_][A-Za-z0-9_-]{0,99}$/;
+
+/** Parses a workflow file. Throws `WorkflowError` with the line of what is invalid. */
+export function parseWorkflow(text: string): Workflow {
+  const source = parseYaml(text);
+  const root = source.value;
+  if (!isMapping(root)) throw new WorkflowError("a workflow is a mapping with `on` and `jobs`", 1);
+  const reader = createReader(source);
+  const jobs = root["jobs"];
+  if (!isMapping(jobs) || Object.keys(jobs).length === 0)
+    throw reader.error("a workflow has at least one job under `jobs`", "jobs");
+  if (Object.keys(jobs).length > JOBS_MAX)
+    throw reader.error(`a workflow has at most ${JOBS_MAX} jobs`, "jobs");
+  const definitions = Object.entries(jobs).map(([key, job]) => readJob(reader, key, job));
+  assertNeeds(reader, definitions);
+  return {
+    name: reader.text(root["name"], "name"),
+    runName: reader.text(root["run-name"], "run-name"),
+    triggers: readTriggers(root["on"] ?? null, reader),
+    env: reader.mapping(root["env"], "env"),
+    defaults: reader.mapping(root["defaults"], "defaults"),
+    permissions: root["permissions"] ?? null,
+    concurrency: readConcurrency(reader, root["concurrency"], "concurrency"),
+    jobs: definitions,
+  };
+}
+
+/** Reads values of a file and knows their lines. */
+export type WorkflowReader = ReturnType<typeof createReader>;
+
+function createReader(source: YamlSource) {
+  const error = (message: string, ...path: (string | number)[]) =>
+    new WorkflowError(message, source.lineOf(path));
+  return {
+    error,
+    text(value: ExpressionValue | undefined, ...path: (string | number)[]): string {
+      if (value === undefined || value === null) return "";
+      if (typeof value === "object") throw error(`${path.join(".")} must be a text`, ...path);
+      return String(value);
+    },
+    mapping(value: ExpressionValue | undefined, ...path: (string | number)[]): Mapping {
+      if (value === undefined || value === null) return {};
+      if (!isMapping(value)) throw error(`${path.join(".")} must be a mapping`, ...path);
+      return value;
+    },
+    texts(value: ExpressionValue | undefined, ...path: (string | number)[]): readonly string[] {
+      if (value === undefined || value === null) return [];
+      const list: readonly ExpressionValue[] = Array.isArray(value) ? value : [value];
+      if (list.some((each) => each === null || typeof each === "object"))
+        throw error(`${path.join(".")} must be a text or a list of texts`, ...path);
+      return list.map(String);
+    },
+  };
+}
+
+function readJob(reader: WorkflowReader, key: string, job: ExpressionValue): JobDefinition {
+  const at = ["jobs", key] as const;
+  if (!KEY.test(key))
+    throw reader.error(
+      `${JSON.stringify(key)} is no id of a job: letters, digits, - and _ only`,
+      ...at,
+    );
+  if (!isMapping(job)) throw reader.error(`jobs.${key} must be a mapping`, ...at);
+  if (job["uses"] !== undefined)
+    throw reader.error(`jobs.${key}.uses: reusable workflows are not supported`, ...at, "uses");
+  assertSteps(reader, key, job["steps"]);
+  const runsOn = job["runs-on"];
+  if (runsOn === undefined || runsOn === null || runsOn === "")
+    throw reader.error(`jobs.${key}.runs-on is missing`, ...at);
+  if (isMapping(runsOn) && runsOn["labels"] === undefined)
+    throw reader.error(`jobs.${key}.runs-on must be a label or a list of labels`, ...at, "runs-on");
+  const strategy = reader.mapping(job["strategy"], ...at, "strategy");
+  const matrix = strategy["matrix"] ?? null;
+  if (matrix !== null && !isMapping(matrix) && typeof matrix !== "string")
+    throw reader.error(`jobs.${key}.strategy.matrix must be a mapping`, ...at, "strategy");
+  assertExpressions(reader, job, [...at]);
+  const rawCondition = job["if"];
+  const condition = rawCondition === undefined ? undefined : reader.text(rawCondition, ...at, "if");
+  if (condition !== undefined) assertCondition(reader, condition, [...at, "if"]);
+  return {
+    key,
+    name: reader.text(job["name"], ...at, "name"),
+    needs: [...new Set(reader.texts(job["needs"], ...at, "needs"))],
+    condition,
+    runsOn: isMapping(runsOn) ? (runsOn["labels"] ?? null) : runsOn,
+    matrix,
+    failFast: strategy["fail-fast"] ?? true,
+    maxParallel: strategy["max-parallel"] ?? null,
+    timeoutMinutes: job["timeout-minutes"] ?? null,
+    continueOnError: job["continue-on-error"] ?? false,
+    concurrency: readConcurrency(reader, job["concurrency"], ...at, "concurrency"),
+    source: job,
+  };
+}
+
+function assertSteps(
+  reader: WorkflowReader,
+  key: string,
+  steps: ExpressionValue | undefined,
+): void {
+  const at = ["jobs", key, "steps"] as const;
+  if (!Array.isArray(steps) || steps.length === 0)
+    throw reader.error(`jobs.${key}.steps must be a list of at least one step`, ...at);
+  if (steps.length > STEPS_MAX) throw reader.error(`a job has at most ${STEPS_MAX} steps`, ...at);
+  for (const [index, step] of steps.entries()) {
+    const hasWork = isMapping(step) && (step["run"] === undefined) !== (step["uses"] === undefined);
+    if (!hasWork) throw reader.error("a step has either `run` or `uses`", ...at, index);
+  }
+}
+
+function readConcurrency(
+  reader: WorkflowReader,
+  value: ExpressionValue | undefined,
+  ...at: string[]
+): Concurrency | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === "string") return { group: value, cancelInProgress: false };
+  const { group, "cancel-in-progress": cancelInProgress = false } = reader.mapping(value, ...at);
+  const text = reader.text(group, ...at, "group");
+  if (text === "") throw reader.error("concurrency needs a group", ...at);
+  return { group: text, cancelInProgress };
+}
+
+function assertNeeds(reader: WorkflowReader, jobs: readonly JobDefinition[]): void {
+  const keys = new Set(jobs.map(({ key }) => key));
+  for (const { key, needs } of jobs) {
+    const unknown = needs.find((need) => !keys.has(need));
+    if (unknown !== undefined)
+      throw reader.error(
+        `jobs.${key} needs ${JSON.stringify(unknown)}, and there is no such job`,
+        "jobs",
+        key,
+        "needs",
+      );
+  }
+  const cycle = findCycle(jobs);
+  if (cycle !== undefined)
+    throw reader.error(
+      `jobs need each other in a circle: ${cycle.join(" → ")}`,
+      "jobs",
+      cycle[0] ?? "",
+      "needs",
+    );
+}
+
+/** Parses every expression of a job, so that a mistake is shown before anything runs. */
+function assertExpressions(
+  reader: WorkflowReader,
+  value: ExpressionValue,
+  path: (string | number)[],
+): void {
+  if (typeof value === "string") {
+    if (!value.includes("${{")) return;
+    for (const [, expression = ""] of value.matchAll(EXPRESSION))
+      reportAt(reader, path, () => void parseExpression(expression));
+  } else if (Array.isArray(value))
+    for (const [index, each] of value.entries())
+      assertExpressions(reader, each as ExpressionValue, [...path, index]);
+  else if (isMapping(value))
+    for (const [key, each] of Object.entries(value))
+      assertExpressions(reader, each, [...path, key]);
+}
+
+const EXPRESSION = /\$\{\{((?:'[^']*'|(?!\}\}).)*)\}\}/gs;
+
+function assertCondition(reader: WorkflowReader, condition: string, path: string[]): void {
+  if (condition.trim() !== "" && !condition.includes("${{"))
+    reportAt(reader, path, () => void namesStatus(condition));
+}
+
+/** Turns the error of an expression into one of the file at its line. */
+function reportAt(
+  reader: WorkflowReader,
+  path: readonly (string | number)[],
+  work: () => void,
+): void {
+  try {
+    work();
+  } catch (error) {
+    if (!(error instanceof ExpressionError)) throw error;
+    throw reader.error(`${path.join(".")}: ${error.message}`, ...path);
+  }
+}

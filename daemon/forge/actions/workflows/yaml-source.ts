@@ -1,0 +1,118 @@
+import { type Document, isNode, isScalar, LineCounter, parseDocument, visit } from "yaml";
+import type { ExpressionValue } from "./expressions/values.ts";
+
+/** A workflow file that is invalid. The message is shown to its author; `line` counts from 1. */
+export class WorkflowError extends Error {
+  readonly line: number;
+  constructor(message: string, line: number) {
+    super(message);
+    this.name = "WorkflowError";
+    this.line = line;
+  }
+}
+
+/** Largest workflow file in bytes. Parsing blocks the daemon: the worst known file of this size takes less than a second. */
+export const WORKFLOW_BYTES_MAX = 128 * 1024;
+/** Nodes that aliases may add; the parser counts what each alias expands to. */
+const ALIASES_MAX = 100;
+/** Deepest nesting: what reads the value recurses. */
+const DEPTH_MAX = 64;
+
+/** A parsed YAML file. */
+export interface YamlSource {
+  readonly value: ExpressionValue;
+  /** Returns the line of a value, or of the nearest value above it that is in the file. */
+  lineOf(path: readonly (string | number)[]): number;
+}
+
+/** Parses a file into JSON. Throws `WorkflowError` for invalid YAML and for files beyond the limits. */
+export function parseYaml(text: string): YamlSource {
+  if (Buffer.byteLength(text) > WORKFLOW_BYTES_MAX)
+    throw new WorkflowError(`a workflow has at most ${WORKFLOW_BYTES_MAX / 1024} KiB`, 1);
+  if (nestsTooDeeply(text)) throw new WorkflowError("the file is nested too deeply", 1);
+  const lines = new LineCounter();
+  const parse = () => {
+    const document = parseDocument(text, {
+      lineCounter: lines,
+      prettyErrors: false,
+      merge: true,
+      uniqueKeys: false,
+    });
+    const [error] = document.errors;
+    if (error !== undefined)
+      throw new WorkflowError(`invalid YAML: ${error.message}`, lines.linePos(error.pos[0]).line);
+    assertKeys(document, lines);
+    const value: unknown = document.toJS({ maxAliasCount: ALIASES_MAX });
+    return { document, value };
+  };
+  const { document, value } = refuseOverflow(parse);
+  return {
+    value: toJson(value, 0),
+    lineOf(path) {
+      for (let length = path.length; length > 0; length -= 1) {
+        const node = document.getIn(path.slice(0, length), true);
+        if (isNode(node) && node.range != null) return lines.linePos(node.range[0]).line;
+      }
+      return 1;
+    },
+  };
+}
+
+/**
+ * Returns whether a file opens more brackets than it closes, or more lists on one line, than any workflow does: the
+ * parser needs seconds before its stack overflows. Brackets within texts count as well, so the bound is generous.
+ */
+function nestsTooDeeply(text: string): boolean {
+  let depth = 0;
+  for (const [sign] of text.matchAll(/[[\]{}]/g)) {
+    depth = Math.max(0, depth + (sign === "[" || sign === "{" ? 1 : -1));
+    if (depth > BRACKETS_MAX) return true;
+  }
+  return COMPACT_LISTS.test(text);
+}
+
+const BRACKETS_MAX = 100;
+const COMPACT_LISTS = /^[ \t]*(?:[-?:][ \t]+){65}/m;
+
+/** Refuses repeated keys. The parser compares each key with each, which takes seconds. */
+function assertKeys(document: Document, lines: LineCounter): void {
+  visit(document, {
+    Map(_key, { items }) {
+      const keys = new Set<unknown>();
+      for (const { key } of items) {
+        if (!isScalar(key)) continue;
+        const line = lines.linePos(key.range?.[0] ?? 0).line;
+        if (keys.has(key.value))
+          throw new WorkflowError(`invalid YAML: the key ${String(key.value)} is repeated`, line);
+        keys.add(key.value);
+      }
+    },
+  });
+}
+
+/** The parser recurses, and throws a plain error for too many aliases. */
+function refuseOverflow<T>(parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    if (error instanceof WorkflowError) throw error;
+    if (error instanceof RangeError) throw new WorkflowError("the file is nested too deeply", 1);
+    if (error instanceof ReferenceError)
+      throw new WorkflowError("the file has too many aliases", 1);
+    throw error;
+  }
+}
+
+function toJson(value: unknown, depth: number): ExpressionValue {
+  if (depth > DEPTH_MAX)
+    throw new WorkflowError(`the file is nested more than ${DEPTH_MAX} deep`, 1);
+  if (value === null || value === undefined) return null;
+  if (typeof value === "boolean" || typeof value === "number" || typeof value === "string")
+    return value;
+  if (typeof value === "bigint") return Number(value);
+  if (Array.isArray(value)) return value.map((each) => toJson(each, depth + 1));
+  if (typeof value !== "object") throw new WorkflowError("a value is no JSON", 1);
+  return Object.fromEntries(
+    Object.entries(value).map(([key, each]) => [key, toJson(each, depth + 1)]),
+  );
+}

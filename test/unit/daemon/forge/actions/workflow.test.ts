@@ -1,0 +1,152 @@
+import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import { expandJob } from "../../../../../daemon/forge/actions/workflows/expand-job.ts";
+import { matchesPush } from "../../../../../daemon/forge/actions/workflows/triggers.ts";
+import { parseWorkflow } from "../../../../../daemon/forge/actions/workflows/workflow.ts";
+import { WorkflowError } from "../../../../../daemon/forge/actions/workflows/yaml-source.ts";
+import { corpus, refused } from "./workflow-corpus.ts";
+
+const contexts = {
+  github: { ref: "refs/heads/main", ref_name: "main" },
+  vars: { RUNNER: "fast" },
+  needs: {},
+  inputs: {},
+};
+
+const expand = (file: string) => {
+  const workflow = parseWorkflow(file);
+  return workflow.jobs.flatMap((job) =>
+    expandJob(workflow, job, { contexts }, "push").map((expanded) => ({ job, expanded })),
+  );
+};
+
+test.each(corpus)("makes the jobs of $title", ({ file, jobs }) => {
+  const found = expand(`on: push\n${file}`).map(({ job, expanded }) => ({
+    name: expanded.name,
+    labels: expanded.labels.join(","),
+    needs: job.needs.join(","),
+  }));
+  expect(found).toEqual(jobs.map(([name, labels, needs = ""]) => ({ name, labels, needs })));
+});
+
+test.each(refused)("refuses %s with its line", (_title, file, line, message) => {
+  const error = catchError(() => parseWorkflow(file));
+  expect(error).toBeInstanceOf(WorkflowError);
+  expect({
+    line: (error as WorkflowError).line,
+    message: (error as WorkflowError).message,
+  }).toEqual({
+    line,
+    message: expect.stringContaining(message),
+  });
+});
+
+test("writes the payload of one job of a matrix with its values and without needs", () => {
+  const file = `
+name: CI
+on: push
+env: { A: "1" }
+defaults: { run: { shell: sh } }
+jobs:
+  a: { runs-on: x, steps: [{ run: "echo" }] }
+  t:
+    needs: a
+    runs-on: \${{ matrix.os }}
+    if: failure()
+    timeout-minutes: 5
+    strategy: { fail-fast: false, max-parallel: 2, matrix: { os: [x, y] } }
+    steps: [{ run: "echo \${{ matrix.os }}" }]`;
+  const second = expand(file)[2]?.expanded;
+  expect(second).toMatchObject({ failFast: false, maxParallel: 2, timeoutMinutes: 5 });
+  expect(parse(second?.payload ?? "")).toEqual({
+    name: "CI",
+    on: "push",
+    env: { A: "1" },
+    defaults: { run: { shell: "sh" } },
+    jobs: {
+      t: {
+        name: "t (y)",
+        "runs-on": ["y"],
+        if: "always()",
+        "timeout-minutes": 5,
+        strategy: { matrix: { os: ["y"] } },
+        steps: [{ run: "echo ${{ matrix.os }}" }],
+      },
+    },
+  });
+});
+
+describe("hostile files", () => {
+  const job = "jobs: { a: { runs-on: x, steps: [{ run: x }] } }";
+  test("refuses aliases that expand to more than the file", () => {
+    const levels = Array.from({ length: 9 }, (_, level) =>
+      level === 0
+        ? "l0: &l0 [x,x,x,x,x,x,x,x,x]"
+        : `l${level}: &l${level} [${`*l${level - 1},`.repeat(9)}]`,
+    );
+    expect(() => parseWorkflow(`${levels.join("\n")}\non: push\n${job}`)).toThrow(
+      "too many aliases",
+    );
+  });
+  test("refuses a megabyte of aliases", () => {
+    const file = `a: &a x\nb: [${"*a,".repeat(350_000)}]\non: push\n${job}`;
+    expect(() => parseWorkflow(file)).toThrow("at most 128 KiB");
+  });
+  test("refuses nesting that would overflow the stack", () => {
+    for (const depth of [100, 60_000]) {
+      const file = `a: ${"[".repeat(depth)}${"]".repeat(depth)}\non: push\n${job}`;
+      expect(() => parseWorkflow(file)).toThrow(/nested/);
+    }
+  });
+  test("refuses a matrix of more than 256 jobs before it is made", () => {
+    const list = `[${Array.from({ length: 100 }, (_, index) => index).join(",")}]`;
+    const file = `on: push\njobs: { a: { runs-on: x, steps: [{ run: x }], strategy: { matrix: { a: ${list}, b: ${list}, c: ${list} } } } }`;
+    expect(() => expand(file)).toThrow("at most 256 jobs");
+  });
+  test("refuses more than 256 jobs in a file", () => {
+    const jobs = Array.from(
+      { length: 257 },
+      (_, index) => `  j${index}: { runs-on: x, steps: [{ run: x }] }`,
+    );
+    expect(() => parseWorkflow(`on: push\njobs:\n${jobs.join("\n")}`)).toThrow("at most 256 jobs");
+  });
+});
+
+describe("triggers", () => {
+  const filtersOf = (text: string) =>
+    parseWorkflow(`on: ${text}\njobs: { a: { runs-on: x, steps: [{ run: x }] } }`).triggers[
+      "push"
+    ] ?? {};
+  test.each([
+    ["push", "refs/heads/main", ["a"], true],
+    ["push", "refs/tags/v1", ["a"], true],
+    ["[push, pull_request]", "refs/heads/main", ["a"], true],
+    ["{ push: { branches: [main] } }", "refs/heads/main", ["a"], true],
+    ["{ push: { branches: main } }", "refs/heads/dev", ["a"], false],
+    ["{ push: { branches: [main] } }", "refs/tags/main", ["a"], false],
+    ["{ push: { tags: ['v*'] } }", "refs/tags/v1", ["a"], true],
+    ["{ push: { tags: ['v*'] } }", "refs/heads/v1", ["a"], false],
+    ["{ push: { branches: [main], tags: ['v*'] } }", "refs/tags/v1", ["a"], true],
+    ["{ push: { branches-ignore: ['dev/**'] } }", "refs/heads/dev/a/b", ["a"], false],
+    ["{ push: { branches-ignore: ['dev/**'] } }", "refs/heads/main", ["a"], true],
+    ["{ push: { paths: ['**.js'] } }", "refs/heads/main", ["src/a.js", "b.md"], true],
+    ["{ push: { paths: ['**.js'] } }", "refs/heads/main", ["b.md"], false],
+    ["{ push: { paths: ['**.js', '!lib/**'] } }", "refs/heads/main", ["lib/a.js"], false],
+    ["{ push: { paths: ['**.js'] } }", "refs/tags/v1", ["b.md"], true],
+    ["{ push: { paths: ['**.js'] } }", "refs/heads/main", undefined, true],
+    ["{ push: { paths-ignore: ['docs/**'] } }", "refs/heads/main", ["docs/a"], false],
+    ["{ push: { paths-ignore: ['docs/**'] } }", "refs/heads/main", ["docs/a", "b"], true],
+    ["push", "refs/notes/x", [], false],
+  ])("%s on %s with %j starts: %j %j", (text, ref, paths, starts) => {
+    expect(matchesPush(filtersOf(text), { ref, paths })).toBe(starts);
+  });
+});
+
+function catchError(work: () => unknown): unknown {
+  try {
+    work();
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+}
