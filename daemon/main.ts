@@ -80,7 +80,7 @@ export interface FirstAdministrator {
 /**
  * Starts a daemon on its data directory. On a home that was never initialised it makes both administrators
  * (user name `keeper`) with a generated password first. Refuses with `AppError` `conflict` when another daemon
- * holds the directory, with `StorageError` or `DirectoryError` when it cannot be used, with `ListenError` when the port is taken.
+ * holds the directory, with `StorageError` or `DataDirectoryError` when it cannot be used, with `ListenError` when the port is taken.
  */
 export async function startDaemon(input: DaemonInput): Promise<RunningDaemon> {
   const log = await openLog(input);

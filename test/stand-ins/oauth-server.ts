@@ -1,6 +1,6 @@
-// test/stand-ins: servers that behave like the vendors' public documentation says theirs do. May import: node and files of
-// this folder. Each can be started alone: `node test/stand-ins/<name>-server.ts --port 8400`.
-// Start here (signing in, shared by all of them), then google-drive-server.ts.
+// test/stand-ins: fake vendor servers that follow the vendors' public documentation. They import nothing of the product.
+// Each can be started alone: `node test/stand-ins/google-drive-server.ts --port 8400`.
+// Start here (sign-in, shared by all of them), then google-drive-server.ts.
 import { createHash, randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";

@@ -7,10 +7,10 @@ import { resolvePaths, resolveSettings } from "../../daemon/settings/resolve.ts"
 import { startDaemon, type DaemonInput, type RunningDaemon } from "../../daemon/main.ts";
 import { sendRequest } from "./send-request.ts";
 
-/** One log line of the daemon under test. */
+/** One log line of the daemon under test, as its JSON format prints it. */
 export interface LogLine {
-  readonly level: number;
-  readonly msg: string;
+  readonly level: "trace" | "debug" | "info" | "warn" | "error" | "fatal";
+  readonly message: string;
   readonly [key: string]: unknown;
 }
 
@@ -58,7 +58,7 @@ export interface TestAnswer {
   readonly json: any;
 }
 
-const PINO_ERROR = 50;
+const isError = ({ level }: LogLine) => level === "error" || level === "fatal";
 
 /** Starts a daemon as `croft serve` does, with every answer checked against its declared schema. */
 export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<TestDaemon> {
@@ -77,7 +77,7 @@ export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<
       await running.stop();
       if (options.home === undefined) await rm(home, { recursive: true, force: true });
       const unexpected = log.filter(
-        (line) => line.level >= PINO_ERROR && options.expectErrors?.(line) !== true,
+        (line) => isError(line) && options.expectErrors?.(line) !== true,
       );
       if (unexpected.length > 0)
         throw new Error(

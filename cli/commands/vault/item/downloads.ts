@@ -19,8 +19,6 @@ import { type FileSource, streamItem, toFile } from "./receive-file.ts";
 import { saveItem } from "./save-file.ts";
 import { isSameFile, trackTransfer, type TransferOptions } from "./transfer.ts";
 
-// cli/commands/vault/item/receive: items of a storage into files here: which ones (downloads.ts), where to (local-files.ts,
-// file-name.ts, part-file.ts), and one of them on its way (file-source.ts, item-bytes.ts, then save-item.ts or stream-item.ts).
 /** The outcome of one file. `skipped` is the reason for skipping it. */
 export interface Downloaded {
   /** Null when only the answer would tell the name. */

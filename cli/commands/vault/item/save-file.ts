@@ -33,7 +33,7 @@ interface SaveTarget {
 
 /**
  * Writes an item to a file, and resolves to its size. The file appears under its name when it is whole. Until then its
- * bytes are in a part (part-file.ts): one that an earlier run left is gone on with if the item still is of the same
+ * bytes are in a part: one that an earlier run left is gone on with if the item still is of the same
  * version, and so is one whose connection breaks off. What is left when that does not help is kept for the next run,
  * unless it is so small that starting over costs nothing. @throws CliError `conflict` when the file is there
  */
