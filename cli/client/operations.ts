@@ -35,6 +35,7 @@ import type * as vaultItems from "../../daemon/contract/vault/cloud/items.ts";
 import type * as vaultDocuments from "../../daemon/contract/vault/documents.ts";
 import type * as vaultSearch from "../../daemon/contract/vault/search.ts";
 import type * as vaultShares from "../../daemon/contract/vault/shares.ts";
+import type * as vaultTokens from "../../daemon/contract/vault/tokens.ts";
 import type * as vaultTopics from "../../daemon/contract/vault/topics.ts";
 import type { Operation } from "./operation.ts";
 import table from "./operations.json" with { type: "json" };
@@ -82,6 +83,7 @@ type Vault = typeof vaultAdmin &
   typeof vaultItems &
   typeof vaultDocuments &
   typeof vaultShares &
+  typeof vaultTokens &
   typeof vaultTopics &
   typeof vaultSearch;
 

@@ -29,6 +29,12 @@ export const vaultHints: Readonly<Record<string, string>> = {
     'make another one first: "croft vault admin user create" with --role admin',
   "The last active administrator cannot be deleted":
     'make another one first: "croft vault admin user create" with --role admin',
+  "Machine tokens cannot use this route; sign in instead":
+    'unset CROFT_VAULT_TOKEN, then "croft login vault" signs in',
+  "This machine token has the scope read":
+    '"croft vault token create NAME --scope write" makes one that may change things',
+  "There is a token of this name already":
+    'choose another name, or "croft vault token revoke" the old one',
   "There is no export of this day":
     '"croft vault admin audit daily list" shows the days that have one',
   "Administrator access required":

@@ -35,6 +35,7 @@ import { cloudItemEndpoints } from "./vault/cloud/items.ts";
 import { documentEndpoints } from "./vault/documents.ts";
 import { searchEndpoints } from "./vault/search.ts";
 import { shareEndpoints } from "./vault/shares.ts";
+import { tokenEndpoints as machineTokenEndpoints } from "./vault/tokens.ts";
 import { topicEndpoints } from "./vault/topics.ts";
 
 /** Every operation that the daemon serves, in the order of the documents. Tests, OpenAPI and the command line read it. */
@@ -69,6 +70,7 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...genericPackageEndpoints,
   ...npmPackageEndpoints,
   ...accountEndpoints,
+  ...machineTokenEndpoints,
   ...vaultAdminEndpoints,
   ...cloudConnectionEndpoints,
   ...cloudItemEndpoints,

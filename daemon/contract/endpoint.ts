@@ -20,7 +20,8 @@ export type ScopeCategory =
  * Who may call. There is no default, so no route is open by accident.
  * Forge: `anyone` (credentials are optional, wrong ones still refused), `forge_user`, `forge_site_admin`,
  * `forge_basic` (signed in by Basic authentication: self or site administrator of the account in the path).
- * Vault: `anyone`, `vault_account` (any role), `vault_user` (regular users only), `vault_administrator`.
+ * Vault: `anyone`, `vault_account` (any role), `vault_user` (regular users only), `vault_administrator`. A machine token is
+ * accepted unless the gate says `refusesMachineTokens`; one of scope `read` on GET only.
  */
 export type Gate =
   | { readonly who: "anyone"; readonly scope?: ScopeCategory }
@@ -37,9 +38,11 @@ export type Gate =
       readonly refusesPublicOnly?: true;
     }
   | { readonly who: "forge_basic"; readonly scope: "user" }
-  | { readonly who: "vault_account" }
-  | { readonly who: "vault_user" }
-  | { readonly who: "vault_administrator" }
+  | {
+      readonly who: "vault_account" | "vault_user" | "vault_administrator";
+      /** Only somebody who signed in may call: the route gives access that outlives the token. */
+      readonly refusesMachineTokens?: true;
+    }
   | { readonly who: "vault_upload_address" };
 
 export const anyone = { who: "anyone" } as const satisfies Gate;
@@ -63,9 +66,24 @@ export const forgeUserWithPassword = {
   changesPassword: true,
 } as const satisfies Gate;
 export const vaultAccount = { who: "vault_account" } as const satisfies Gate;
+/** Any account that signed in; machine tokens are refused. */
+export const vaultAccountInSession = {
+  who: "vault_account",
+  refusesMachineTokens: true,
+} as const satisfies Gate;
 export const vaultUser = { who: "vault_user" } as const satisfies Gate;
+/** Regular users that signed in; machine tokens are refused. */
+export const vaultUserInSession = {
+  who: "vault_user",
+  refusesMachineTokens: true,
+} as const satisfies Gate;
 export const uploadAddress = { who: "vault_upload_address" } as const satisfies Gate;
 export const vaultAdministrator = { who: "vault_administrator" } as const satisfies Gate;
+/** Administrators that signed in; machine tokens are refused. */
+export const vaultAdministratorInSession = {
+  who: "vault_administrator",
+  refusesMachineTokens: true,
+} as const satisfies Gate;
 
 /**
  * A fixed window: at most `max` requests per `seconds`, counted per route and per key: the address, the account (the

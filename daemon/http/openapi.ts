@@ -52,6 +52,7 @@ function toOperation(declared: Endpoint): Json {
     ...(declared.body === undefined ? {} : { requestBody: toRequestBody(declared.body) }),
     responses,
     security: toSecurity(declared),
+    ...("refusesMachineTokens" in declared.gate ? { "x-machine-tokens": false } : {}),
     ...(declared.limit === undefined ? {} : { "x-rate-limit": declared.limit }),
   };
 }

@@ -27,6 +27,7 @@ export function createVaultApi(authentication: Authentication): Api<VaultCaller>
 
     authorize(caller, declared) {
       assertAllowed(caller, declared.gate);
+      if (caller !== undefined) assertWithinToken(caller, declared);
       return undefined;
     },
 
@@ -100,6 +101,15 @@ function assertAllowed(caller: VaultCaller | undefined, gate: Gate): void {
     default:
       assertNever(gate);
   }
+}
+
+/** Throws `forbidden` when the caller's machine token does not reach the endpoint. */
+function assertWithinToken({ tokenScope }: VaultCaller, { gate, method }: Endpoint): void {
+  if (tokenScope === undefined) return;
+  if ("refusesMachineTokens" in gate && gate.refusesMachineTokens === true)
+    throw new AppError("forbidden", "Machine tokens cannot use this route; sign in instead");
+  if (tokenScope === "read" && method !== "GET")
+    throw new AppError("forbidden", "This machine token has the scope read");
 }
 
 async function decodeJson(request: ServerRequest, readBody: ReadBody): Promise<unknown> {

@@ -4,14 +4,16 @@
 /** `user` for registered accounts; `admin` may use the administration routes and no cloud item route. */
 export type VaultRole = "user" | "admin";
 
-/** Who calls a vault route: the bearer of a valid access token whose account is active. */
+/** Who calls a vault route: the bearer of a valid access token or machine token whose account is active. */
 export interface VaultCaller {
   readonly userId: string;
   readonly handle: string;
   readonly email: string;
   readonly role: VaultRole;
-  /** The refresh family that the access token came from. */
-  readonly sessionId: string;
+  /** The refresh family that the access token came from; undefined for a machine token. */
+  readonly sessionId: string | undefined;
+  /** The scope of the machine token; undefined for an access token. */
+  readonly tokenScope?: "read" | "write" | undefined;
   /** The client's address, for audit records. */
   readonly address: string;
 }

@@ -6,6 +6,7 @@ export const entries: readonly Entry[] = [
   verb("quota", "Show your storage usage", async () => (await import("./account.ts")).showQuota),
   noun("preference", "Manage your preferences", () => import("./preference.ts")),
   noun("session", "Manage your sessions", () => import("./session.ts")),
+  noun("token", "Manage tokens for scripts", () => import("./token.ts")),
   noun("password", "Manage your password", () => import("./password.ts")),
   noun("totp", "Manage your second factor", () => import("./totp.ts")),
   noun("connection", "Manage connections to storage", () => import("./connection/connection.ts")),

@@ -1,5 +1,11 @@
 import { z } from "zod";
-import { bytesOf, endpoint, vaultAdministrator, type AnyEndpoint } from "../endpoint.ts";
+import {
+  bytesOf,
+  endpoint,
+  vaultAdministrator,
+  vaultAdministratorInSession,
+  type AnyEndpoint,
+} from "../endpoint.ts";
 import { quota, role, user } from "./auth.ts";
 import {
   detail,
@@ -77,7 +83,7 @@ export const createUser = endpoint({
   method: "POST",
   path: "/api/admin/users",
   summary: "Make an account; a link to choose its password is mailed",
-  gate: vaultAdministrator,
+  gate: vaultAdministratorInSession,
   body: z.object({ handle: handleName, email, role: role.default("user") }),
   replies: { 201: managedUser, ...refusals, 409: detail },
 });
@@ -98,7 +104,7 @@ export const resetUserPassword = endpoint({
   method: "POST",
   path: "/api/admin/users/:id/password-reset",
   summary: "Demand another password: the user's sessions end and a link is mailed",
-  gate: vaultAdministrator,
+  gate: vaultAdministratorInSession,
   params: userParams,
   replies: { 202: message, ...refusals, 404: detail },
 });

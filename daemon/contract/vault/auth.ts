@@ -1,5 +1,12 @@
 import { z } from "zod";
-import { anyone, endpoint, perAddress, vaultAccount, type AnyEndpoint } from "../endpoint.ts";
+import {
+  anyone,
+  endpoint,
+  perAddress,
+  vaultAccount,
+  vaultAccountInSession,
+  type AnyEndpoint,
+} from "../endpoint.ts";
 import {
   detail,
   email,
@@ -123,10 +130,11 @@ export const logoutAll = endpoint({
   method: "POST",
   path: "/api/auth/logout-all",
   summary: "Sign out of every session",
-  gate: vaultAccount,
+  gate: vaultAccountInSession,
   replies: {
     200: z.object({ message: z.string(), sessions_revoked: sessionsRevoked }),
     401: detail,
+    403: detail,
   },
 });
 
@@ -153,11 +161,12 @@ export const changePassword = endpoint({
   method: "POST",
   path: "/api/auth/change-password",
   summary: "Change the password; other sessions and earlier access tokens end",
-  gate: vaultAccount,
+  gate: vaultAccountInSession,
   body: z.object({ current_password: password, new_password: password }),
   replies: {
     200: z.object({ message: z.string(), sessions_revoked: sessionsRevoked }),
     401: detail,
+    403: detail,
     422: detail,
     429: detail,
     503: detail,
@@ -169,11 +178,12 @@ export const setupTotp = endpoint({
   method: "GET",
   path: "/api/auth/totp/setup",
   summary: "Begin to set up the second factor; the secret waits 15 minutes for its first code",
-  gate: vaultAccount,
+  gate: vaultAccountInSession,
   replies: {
     200: z.object({ provisioning_uri: z.string(), secret: z.string() }),
     400: detail,
     401: detail,
+    403: detail,
   },
 });
 
@@ -183,13 +193,14 @@ export const enableTotp = endpoint({
   path: "/api/auth/totp/enable",
   summary:
     "Turn the second factor on with a code of the secret set up; gives ten backup codes, once",
-  gate: vaultAccount,
+  gate: vaultAccountInSession,
   limit: tenPerMinute,
   body: z.object({ code: z.string().regex(/^[0-9]{6}$/, "A code is 6 digits") }),
   replies: {
     200: z.object({ backup_codes: z.array(z.string()), sessions_revoked: sessionsRevoked }),
     400: detail,
     401: detail,
+    403: detail,
     422: detail,
     429: detail,
   },
@@ -200,10 +211,11 @@ export const disableTotp = endpoint({
   method: "DELETE",
   path: "/api/auth/totp",
   summary: "Turn the second factor off; secret and backup codes are deleted",
-  gate: vaultAccount,
+  gate: vaultAccountInSession,
   replies: {
     200: z.object({ message: z.string(), sessions_revoked: sessionsRevoked }),
     401: detail,
+    403: detail,
   },
 });
 
@@ -253,9 +265,9 @@ export const listSessions = endpoint({
   method: "GET",
   path: "/api/auth/sessions",
   summary: "The caller's sessions that can still be refreshed, the one used last first",
-  gate: vaultAccount,
+  gate: vaultAccountInSession,
   query: z.object(paging),
-  replies: { 200: pageOf(session), 401: detail, 422: detail },
+  replies: { 200: pageOf(session), 401: detail, 403: detail, 422: detail },
 });
 
 export const deleteSession = endpoint({
@@ -263,9 +275,9 @@ export const deleteSession = endpoint({
   method: "DELETE",
   path: "/api/auth/sessions/:id",
   summary: "End one of the caller's sessions",
-  gate: vaultAccount,
+  gate: vaultAccountInSession,
   params: z.object({ id: uuid }),
-  replies: { 200: message, 401: detail, 404: detail, 422: detail },
+  replies: { 200: message, 401: detail, 403: detail, 404: detail, 422: detail },
 });
 
 /** The account routes in the order of the document. */

@@ -1,4 +1,5 @@
 import * as contract from "../../contract/vault/auth.ts";
+import { createToken, deleteToken, listTokens } from "../../contract/vault/tokens.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import { toPage, toPageRequest } from "../page.ts";
@@ -8,7 +9,7 @@ import { toClient } from "./client.ts";
 
 /** The account routes (vault API, Account routes). */
 export function accountRoutes(accounts: VaultAccounts): Route[] {
-  const { registration, signIn, sessions, passwords, totp, profile } = accounts;
+  const { registration, signIn, sessions, passwords, totp, profile, machineTokens } = accounts;
   return [
     handle(contract.register, async ({ body }) => ({
       status: 201,
@@ -80,6 +81,20 @@ export function accountRoutes(accounts: VaultAccounts): Route[] {
     handle(contract.deleteSession, async ({ caller, params }) => {
       await sessions.end(caller, params.id);
       return view.sessionEndedAnswer();
+    }),
+    handle(createToken, async ({ caller, body }) => {
+      const { name, scope, expires_at: expiresAt } = body;
+      const wanted = { name, scope, expiresAt: expiresAt ?? undefined };
+      return view.tokenCreatedAnswer(await machineTokens.create(caller, wanted));
+    }),
+    handle(listTokens, async ({ caller, query }) => {
+      const page = toPageRequest(query);
+      const { tokens, total } = await machineTokens.list(caller, page);
+      return { status: 200, body: toPage(tokens.map(view.toMachineToken), total, page) };
+    }),
+    handle(deleteToken, async ({ caller, params }) => {
+      await machineTokens.revoke(caller, params.id);
+      return { status: 200, body: { message: "Token revoked." } };
     }),
   ];
 }

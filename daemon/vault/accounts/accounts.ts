@@ -10,6 +10,7 @@ import type { PasswordHasher } from "../../utilities/password-hasher.ts";
 import { createAccessTokens } from "./access-tokens.ts";
 import { type Authentication, createAuthentication } from "./authentication.ts";
 import type { AttemptCounter } from "./attempts.ts";
+import { createMachineTokens, type MachineTokens } from "./machine-tokens.service.ts";
 import { createProfile, type Profile } from "./profile.service.ts";
 import { createRegistration, type Registration } from "./registration.service.ts";
 import { createPasswords, type Passwords } from "./passwords.service.ts";
@@ -65,6 +66,7 @@ export interface VaultAccounts {
   readonly passwords: Passwords;
   readonly totp: Totp;
   readonly profile: Profile;
+  readonly machineTokens: MachineTokens;
   /** Its job is to be registered with the queue. */
   readonly resetMails: ResetMails;
 }
@@ -83,14 +85,16 @@ export function createVaultAccounts(deps: VaultAccountsDeps): VaultAccounts {
   const totpSecrets = createTotpSecrets(keys);
   const resetTokens = createResetTokens({ keys: keys.deriveAll("vault-password-reset"), clock });
   const resetMails = createResetMails({ ...deps, resetTokens, instanceName });
+  const machineTokens = createMachineTokens({ db, clock, randomBytes, newId });
   return {
-    authentication: createAuthentication({ db, accessTokens }),
+    authentication: createAuthentication({ db, accessTokens, machineTokens }),
     registration: createRegistration({ db, newId, hasher, breaches, ...settings }),
     signIn: createSignIn({ db, hasher, attempts, totpSecrets, sessions: issuer }),
     sessions: createSessions({ db, clock, sessions: issuer }),
     passwords: createPasswords({ db, hasher, breaches, attempts, resetTokens, resetMails }),
     totp: createTotp({ db, randomBytes, totpSecrets, instanceName }),
     profile: createProfile({ db }),
+    machineTokens,
     resetMails,
   };
 }

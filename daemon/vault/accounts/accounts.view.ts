@@ -7,6 +7,8 @@ import type {
   signedIn as signedInSchema,
   user as userSchema,
 } from "../../contract/vault/auth.ts";
+import type { machineToken } from "../../contract/vault/tokens.ts";
+import type { MachineToken } from "../../../storage/tables/vault/machine-tokens.ts";
 import type { VaultQuota } from "../../../storage/tables/vault/quotas.ts";
 import type { VaultSession } from "../../../storage/tables/vault/sessions.ts";
 import type { VaultUser } from "../../../storage/tables/vault/users.ts";
@@ -136,7 +138,7 @@ export function sessionEndedAnswer() {
 /** A session as its owner sees it. */
 export function toSession(
   session: VaultSession,
-  currentId: string,
+  currentId: string | undefined,
 ): z.output<typeof sessionSchema> {
   return {
     id: session.id,
@@ -147,6 +149,26 @@ export function toSession(
     user_agent: session.userAgent,
     current: session.id === currentId,
   };
+}
+
+/** A token for scripts as its owner sees it. */
+export function toMachineToken(token: MachineToken): z.output<typeof machineToken> {
+  return {
+    id: token.id,
+    name: token.name,
+    scope: token.scope,
+    created_at: toTime(token.createdAt),
+    expires_at: token.expiresAt === undefined ? null : toTime(token.expiresAt),
+    last_used_at: token.lastUsedAt === undefined ? null : toTime(token.lastUsedAt),
+  };
+}
+
+/** The answer to a token created: the only one with its secret. */
+export function tokenCreatedAnswer(made: {
+  readonly token: MachineToken;
+  readonly secret: string;
+}) {
+  return { status: 201, body: { ...toMachineToken(made.token), token: made.secret } } as const;
 }
 
 /** The caller's preferences. */

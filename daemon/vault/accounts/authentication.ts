@@ -1,17 +1,23 @@
 import type { Queries } from "../../../storage/engine/database.ts";
-import { findVaultUserInSession, type VaultUser } from "../../../storage/tables/vault/users.ts";
+import {
+  findVaultUser,
+  findVaultUserInSession,
+  type VaultUser,
+} from "../../../storage/tables/vault/users.ts";
 import type { VaultCaller } from "../caller.ts";
 import { type AccessTokens, createFingerprints } from "./access-tokens.ts";
 import type { Client } from "./client.ts";
+import { hasMachineTokenPrefix } from "./machine-token-secret.ts";
+import type { MachineTokens } from "./machine-tokens.service.ts";
 import { badAccessToken } from "./refusals.ts";
 
 /** Finds out who sends a request. */
 export interface Authentication {
   /**
-   * The bearer of an access token. Throws `unauthenticated`, always with the same text, when the token is not ours, has
-   * run out, was issued to a client with other headers, or was issued before the account was changed in a way that
-   * ends tokens (`token_version`), when its session has ended, or its account is not active.
-   * The rows are read each time: what one process ends is over for all with the next request.
+   * Returns the bearer of an access token or a machine token. Throws `unauthenticated`, always with the same text, when
+   * the account is not active or the token is unknown or expired; for an access token also when it was issued to a client
+   * with other headers or before a change of the account that ends tokens (`token_version`), or its session has ended.
+   * Reads the rows each time: what one process ends is over for all with the next request.
    */
   identify(token: string, client: Client): Promise<IdentifiedCaller>;
 }
@@ -29,13 +35,16 @@ export function accountOf(caller: VaultCaller): VaultUser | undefined {
 export function createAuthentication({
   db,
   accessTokens,
+  machineTokens,
 }: {
   readonly db: Queries;
   readonly accessTokens: AccessTokens;
+  readonly machineTokens: Pick<MachineTokens, "find">;
 }): Authentication {
   const toFingerprint = createFingerprints();
   return {
     async identify(token, client) {
+      if (hasMachineTokenPrefix(token)) return identifyMachine(token, client);
       const reading = accessTokens.read(token);
       const claims = reading instanceof Promise ? await reading : reading;
       if (claims === undefined || claims.fingerprint !== toFingerprint(client))
@@ -60,4 +69,20 @@ export function createAuthentication({
       };
     },
   };
+
+  async function identifyMachine(secret: string, client: Client): Promise<IdentifiedCaller> {
+    const token = await machineTokens.find(secret);
+    const user = token && (await findVaultUser(db, token.userId));
+    if (token === undefined || user?.isActive !== true) throw badAccessToken();
+    return {
+      userId: user.id,
+      handle: user.handle,
+      email: user.email,
+      role: user.role,
+      sessionId: undefined,
+      tokenScope: token.scope,
+      address: client.address,
+      account: user,
+    };
+  }
 }

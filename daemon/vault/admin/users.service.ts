@@ -6,6 +6,7 @@ import type { Database, Transaction } from "../../../storage/engine/database.ts"
 import { insertAudit } from "../../../storage/tables/vault/audit.ts";
 import { findQuota, setQuotaLimit, type VaultQuota } from "../../../storage/tables/vault/quotas.ts";
 import { retireFolders } from "../../../storage/tables/vault/local-folders.ts";
+import { deleteMachineTokensOf } from "../../../storage/tables/vault/machine-tokens.ts";
 import { endSessions } from "../../../storage/tables/vault/sessions.ts";
 import {
   countActiveAdministrators,
@@ -35,7 +36,8 @@ export interface UserAdministration {
     account: { readonly handle: string; readonly email: string; readonly role: VaultRole },
   ): Promise<VaultUser>;
   /**
-   * Activates or deactivates. Deactivating ends the user's access tokens with the next request, wherever it goes.
+   * Activates or deactivates. Deactivating ends the user's access tokens with the next request, wherever it goes,
+   * and deletes the machine tokens.
    * Throws `conflict` for oneself and for the last active administrator.
    */
   setActive(caller: VaultCaller, userId: string, isActive: boolean): Promise<VaultUser>;
@@ -88,6 +90,7 @@ export function createUserAdministration(deps: UserAdministrationDeps): UserAdmi
         if (!(await setVaultUserActive(tx, userId, isActive))) return user;
         // Sessions from before the deactivation must not come back to life with the account.
         if (isActive) await endSessions(tx, userId);
+        else await deleteMachineTokensOf(tx, userId);
         await record(tx, caller, "admin.user_status_changed", userId, { is_active: isActive });
         return { ...user, isActive };
       }),

@@ -7,6 +7,7 @@ import {
   perAddress,
   text,
   vaultUser,
+  vaultUserInSession,
   type AnyEndpoint,
 } from "../../endpoint.ts";
 import {
@@ -127,7 +128,7 @@ export const authorize = endpoint({
   path: "/api/cloud/authorize/:provider",
   summary:
     "Start a sign-in at a vendor's own page: the address of croft's start page, valid for ten minutes",
-  gate: vaultUser,
+  gate: vaultUserInSession,
   limit: perMinute,
   params: z.object({ provider: z.string().max(64) }),
   query: z.object({

@@ -1,0 +1,131 @@
+import { Option } from "commander";
+import type { z } from "zod";
+import type { machineToken } from "../../../daemon/contract/vault/tokens.ts";
+import { vault } from "../../client/operations.ts";
+import { vaultPages } from "../../client/paging.ts";
+import type { CliContext } from "../../context.ts";
+import { CliError, usageError } from "../../errors.ts";
+import { type Column, time } from "../../output/cells.ts";
+import { readPages } from "../../output/pages.ts";
+import { listOf, resourceOf, shape } from "../../output/spec.ts";
+import { type CommandModule, type Entry, verb } from "../../tree/entry.ts";
+
+export const entries: readonly Entry[] = [
+  verb("list", "List your tokens for scripts", () => listTokens, { aliases: ["ls"] }),
+  verb("create", "Create a token for scripts", () => createToken),
+  verb("revoke", "Revoke a token for scripts", () => revokeToken, { aliases: ["rm"] }),
+];
+
+export const listTokens = {
+  operations: [vault.listTokens],
+  output: listOf(vault.listTokens, "items"),
+  define(command, cli, run = runTokenList): void {
+    command.action(() => run(cli));
+  },
+} satisfies CommandModule;
+
+/** Prints the caller's machine tokens, newest first. */
+async function runTokenList(cli: CliContext): Promise<void> {
+  await cli.output.list(vaultPages(cli.client, vault.listTokens, {}), tokenColumns);
+}
+
+const tokenColumns: readonly Column<z.output<typeof machineToken>>[] = [
+  { header: "name", cell: ({ name }) => name },
+  { header: "scope", cell: ({ scope }) => scope },
+  { header: "created", cell: ({ created_at: created }) => time(created) },
+  { header: "expires", cell: ({ expires_at: expires }) => expires && time(expires) },
+  { header: "last used", cell: ({ last_used_at: lastUsed }) => lastUsed && time(lastUsed) },
+  { header: "id", cell: ({ id }) => id },
+];
+
+export interface TokenCreateOptions {
+  readonly name: string;
+  readonly scope: "read" | "write";
+  /** A number of days, such as `90d`, or a day or time. */
+  readonly expires?: string;
+}
+
+export const createToken = {
+  operations: [vault.createToken],
+  output: resourceOf(vault.createToken, 201),
+  define(command, cli, run = runTokenCreate): void {
+    command
+      .argument("<name>", "a name for the token")
+      .addOption(
+        new Option("--scope <scope>", "read allows GET only; write allows changes too")
+          .choices(["read", "write"])
+          .makeOptionMandatory(),
+      )
+      .option("--expires <when>", "90d, 2027-01-31, or 2027-01-31T12:00:00Z; never without it")
+      .action((name: string, options: Omit<TokenCreateOptions, "name">) =>
+        run(cli, { name, ...options }),
+      );
+  },
+} satisfies CommandModule;
+
+/** Creates a token and prints its secret, which the server shows only here. */
+async function runTokenCreate(
+  cli: CliContext,
+  { name, scope, expires }: TokenCreateOptions,
+): Promise<void> {
+  const { body } = await cli.client.call(vault.createToken, {
+    body: {
+      name,
+      scope,
+      ...(expires === undefined ? {} : { expires_at: toExpiry(expires, cli.clock()) }),
+    },
+  });
+  await cli.output.resource(body, [
+    { header: "token", cell: ({ token }) => token },
+    ...tokenColumns.filter(({ header }) => header !== "last used"),
+  ]);
+}
+
+/** Returns the time that `--expires` means. @throws CliError `usage` */
+function toExpiry(text: string, now: number): string {
+  const days = /^([1-9]\d{0,4})d$/.exec(text)?.[1];
+  if (days !== undefined) return new Date(now + Number(days) * 86_400_000).toISOString();
+  const isDayOrTime = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/;
+  const at = isDayOrTime.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(at))
+    throw usageError(
+      `${JSON.stringify(text)} is not a time`,
+      "write 90d, 2027-01-31, or 2027-01-31T12:00:00Z",
+    );
+  return new Date(at).toISOString();
+}
+
+export interface TokenRevokeOptions {
+  /** Id or name. */
+  readonly token: string;
+}
+
+export const revokeToken = {
+  operations: [vault.deleteToken, vault.listTokens],
+  output: shape({ revoked: "boolean", id: "string", name: "string" }),
+  destructive: true,
+  define(command, cli, run = runTokenRevoke): void {
+    command
+      .argument("<token>", "the token's name or id")
+      .action((token: string) => run(cli, { token }));
+  },
+} satisfies CommandModule;
+
+/** Revokes a token: programs that use it are refused with their next request. */
+async function runTokenRevoke(cli: CliContext, { token }: TokenRevokeOptions): Promise<void> {
+  const { id, name } = await findToken(cli, token);
+  await cli.prompts.confirm(`Revoke the token ${name}?`);
+  await cli.client.call(vault.deleteToken, { params: { id } });
+  await cli.output.done({ revoked: true, id, name }, `Revoked the token ${name}.`);
+}
+
+/** Finds a token by name or id. @throws CliError `not_found` */
+async function findToken(cli: CliContext, token: string): Promise<z.output<typeof machineToken>> {
+  const source = vaultPages(cli.client, vault.listTokens, {});
+  for await (const { items } of readPages(source, { page: undefined, limit: undefined, all: true }))
+    for (const each of items) if (each.name === token || each.id === token) return each;
+  throw new CliError("not_found", `there is no token ${JSON.stringify(token)}`, {
+    hint: '"croft vault token list" shows yours',
+    service: "vault",
+  });
+}
