@@ -6,7 +6,7 @@ import { createByteCache, type ByteCache } from "../../storage/cache/byte-cache.
 import type { ObjectStore } from "../../storage/objects/object-store.ts";
 import type { ServerSettings } from "../../storage/cloud/provider.ts";
 import { cloudProviderTypes } from "../../storage/cloud/registry.ts";
-import { createLocks } from "../../storage/cloud/locks.ts";
+import { createLocks } from "../../storage/locks.ts";
 import type { DataDirectory } from "../../storage/data-directory.ts";
 import { getCacheLimit } from "../../storage/tables/vault/analysis-settings.ts";
 import type { Settings } from "../settings/settings.ts";

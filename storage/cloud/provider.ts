@@ -6,7 +6,7 @@
 import type { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import type { ConnectFailure, Failure, ReadFailure } from "./outcomes.ts";
-import type { Locks } from "./locks.ts";
+import type { Locks } from "../locks.ts";
 
 /**
  * A kind of storage, declared as one value: `/providers`, the command line's help and wizard and the documentation

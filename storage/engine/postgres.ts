@@ -16,16 +16,16 @@ import {
 import { createScopes } from "./scope.ts";
 import { assertOrdinary, toNumbered } from "./sql-text.ts";
 import { createTextCache } from "./text-cache.ts";
-import { createCount, createTurns } from "./turns.ts";
+import { createSemaphore } from "../locks.ts";
 
 export interface PostgresOptions {
-  /** `postgres://user:password@host:port/database`, or a pool of someone else's connections. */
+  /** `postgres://user:password@host:port/database`, or a pool that the caller owns. */
   readonly url: string | PostgresPool;
   /** Epoch milliseconds. */
   readonly clock: () => number;
-  /** Told of a transaction that was undone because it did not end. */
+  /** Called when a transaction is rolled back because it stayed open too long. */
   readonly onStuck?: ((message: string) => void) | undefined;
-  /** How long a transaction may be open before it is undone; 30,000. */
+  /** How long a transaction may stay open before it is rolled back; 30,000. */
   readonly transactionTimeoutMs?: number;
 }
 
@@ -37,13 +37,13 @@ export interface PostgresDatabase extends MigratableDatabase {
 const TRANSACTION_TIMEOUT_MS = 30_000;
 /** The rest of the connections is for reads, which never wait for a writer. */
 const WRITERS_MAX = CONNECTIONS_MAX - 3;
-/** How often something that gave way to another writer is run again before it fails with `busy`. */
+/** Retries after a serialization failure before the call fails with `busy`. */
 const RETRIES_MAX = 20;
 const RETRY_DELAY_MS = 5;
 
 /**
- * Connects to a PostgreSQL server. Everything is SERIALIZABLE: what gives way to another writer runs again, one at
- * a time in this process, so that it cannot give way forever. Throws `failed` when the server cannot be reached.
+ * Connects to a PostgreSQL server. All transactions are SERIALIZABLE. After a serialization failure they are retried, one at
+ * a time in this process, so that they do not conflict with each other forever. Throws `failed` when the server cannot be reached.
  */
 export async function openPostgres(options: PostgresOptions): Promise<PostgresDatabase> {
   const { url, clock } = options;
@@ -59,13 +59,13 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresDa
     assertOrdinary(sql);
     return toNumbered(sql);
   });
-  const inTurn = createTurns(WRITERS_MAX);
-  const running = createCount();
+  const withWriter = createSemaphore({ permits: WRITERS_MAX });
+  const withRetryLock = createSemaphore({ permits: 1 });
+  const running = countRunning();
   let uniqueIndexes: UniqueIndexes = new Map();
-  let lastRetry: Promise<unknown> = Promise.resolve();
   let closing: Promise<void> | undefined;
 
-  /** Lends a connection to `use`, and throws it away when it broke. */
+  /** Lends a connection to `use`, and discards it if it was lost. */
   async function withClient<T>(use: (client: PostgresClient) => Promise<T>): Promise<T> {
     const client = await pool.connect().catch((error: unknown) => {
       throw toPostgresStorageError(error, `connecting to ${server}`);
@@ -83,22 +83,17 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresDa
     }
   }
 
-  /** Runs `attempt`, and again after others that had to, each time it gave way to another writer. */
+  /** Runs `attempt`, and retries it after a serialization failure, once the retries of other calls have ended. */
   async function untilDone<T>(attempt: () => Promise<T>): Promise<T> {
     try {
       return await attempt();
     } catch (error) {
       if (!hasGivenWay(error)) throw error;
     }
-    const turn = lastRetry.then(() => retry(attempt));
-    lastRetry = turn.then(
-      () => undefined,
-      () => undefined,
-    );
-    return turn;
+    return withRetryLock(() => retry(attempt));
   }
 
-  /** The public verbs: refused inside a callback and after `close`, waited for by `close`. */
+  /** Wraps the public verbs: they fail inside a callback and after `close`, and `close` waits for them. */
   async function guarded<T>(use: () => Promise<T>): Promise<T> {
     if (closing !== undefined) throw new StorageError("closed", "the database is closed");
     scopes.assertOutside();
@@ -110,9 +105,9 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresDa
   const read = <T>(use: (queries: Queries) => Promise<T>): Promise<T> =>
     guarded(() => untilDone(() => withClient((client) => use(queriesOn(client)))));
   const write = <T>(use: (client: PostgresClient) => Promise<T>): Promise<T> =>
-    guarded(() => untilDone(() => inTurn(() => withClient(use))));
+    guarded(() => untilDone(() => withWriter(() => withClient(use))));
 
-  const whilePatient = (work: () => Promise<void>): Promise<void> =>
+  const withoutPoolTimeout = (work: () => Promise<void>): Promise<void> =>
     pool.withoutLimit?.(work) ?? work();
 
   async function loadUniqueIndexes(): Promise<void> {
@@ -127,7 +122,7 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresDa
     });
   return {
     dialect: "postgres",
-    // A changing statement with RETURNING comes this way too; it is rare enough to take a reader's connection.
+    // A writing statement with RETURNING takes a reader's connection; such statements are rare.
     get: <T extends object>(sql: string, ...values: SqlValue[]) =>
       read((queries) => queries.get<T>(sql, ...values)),
     all: <T extends object>(sql: string, ...values: SqlValue[]) =>
@@ -138,10 +133,36 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresDa
     async whileMigrating(work) {
       const unlimited = (): Promise<void> => scopes.withoutLimit(work);
       if (pool.isSingle === true) await unlimited();
-      else await whilePatient(() => withClient((client) => withMigrationLock(client, unlimited)));
+      else
+        await withoutPoolTimeout(() =>
+          withClient((client) => withMigrationLock(client, unlimited)),
+        );
       await loadUniqueIndexes();
     },
-    close: () => (closing ??= running.none().then(() => pool.end())),
+    close: () => (closing ??= running.whenIdle().then(() => pool.end())),
+  };
+}
+
+/** Counts running calls, so that closing can wait for them. */
+function countRunning() {
+  let count = 0;
+  let onIdle: (() => void) | undefined;
+  return {
+    async during<T>(work: () => Promise<T>): Promise<T> {
+      count += 1;
+      try {
+        return await work();
+      } finally {
+        count -= 1;
+        if (count === 0) onIdle?.();
+      }
+    },
+    whenIdle(): Promise<void> {
+      if (count === 0) return Promise.resolve();
+      return new Promise((resolve) => {
+        onIdle = resolve;
+      });
+    },
   };
 }
 

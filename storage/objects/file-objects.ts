@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { mkdir, open, readdir, rename, stat, unlink, type FileHandle } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type ObjectStore, OBJECT_NAME } from "./object-store.ts";
-import { createKeyLocks } from "../locks.ts";
+import { createLocks } from "../locks.ts";
 import { syncFolder } from "../sync.ts";
 import { createObjectWriter, failWriting } from "./object-writer.ts";
 import { createVerifiedOpen, type ObjectDamage, type OpenedCopy } from "./verified-reads.ts";
@@ -36,7 +36,7 @@ const QUARANTINE = "quarantine";
 /** An object store that keeps every object as a file, `<first two digits>/<next two>/<sha256>`. */
 export function createFileObjects(deps: FileObjectsDeps): FileObjects {
   const { folder, tmp, newId, clock, onDamaged } = deps;
-  const withLock = createKeyLocks();
+  const { withLocks } = createLocks();
   const pathOf = (key: string) => join(folder, key.slice(0, 2), key.slice(2, 4), key);
 
   async function openCopy(
@@ -62,7 +62,7 @@ export function createFileObjects(deps: FileObjectsDeps): FileObjects {
   }
 
   const quarantine = (sha256: string, copyId: string) =>
-    withLock(sha256, async () => {
+    withLocks([sha256], async () => {
       const found = await stat(pathOf(sha256)).catch(ifMissing);
       if (found === undefined || toCopyId(found) !== copyId) return "gone";
       const target = join(folder, QUARANTINE);
@@ -75,7 +75,7 @@ export function createFileObjects(deps: FileObjectsDeps): FileObjects {
     create: () =>
       createObjectWriter({ tmp, newId }, (path, { sha256 }) =>
         // A sweep that has just found the old file unused must not remove the new one.
-        withLock(sha256, () => place(path, pathOf(sha256))),
+        withLocks([sha256], () => place(path, pathOf(sha256))),
       ),
 
     open: createVerifiedOpen({ openCopy, quarantine, onDamaged, clock }),
@@ -91,7 +91,7 @@ export function createFileObjects(deps: FileObjectsDeps): FileObjects {
       let bytes = 0;
       for await (const key of listKeys(folder)) {
         signal?.throwIfAborted();
-        await withLock(key, async () => {
+        await withLocks([key], async () => {
           const found = await stat(pathOf(key)).catch(ifMissing);
           if (found === undefined || found.mtimeMs >= before || (await isInUse(key))) return;
           await unlink(pathOf(key)).catch(ifMissing);
@@ -109,7 +109,7 @@ export function createFileObjects(deps: FileObjectsDeps): FileObjects {
       }
     },
 
-    remove: (sha256) => withLock(sha256, () => unlink(pathOf(sha256)).catch(ifMissing)),
+    remove: (sha256) => withLocks([sha256], () => unlink(pathOf(sha256)).catch(ifMissing)),
   };
 }
 

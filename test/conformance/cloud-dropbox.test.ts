@@ -1,6 +1,6 @@
 import { brokenDropboxRule } from "../../storage/cloud/dropbox/names.ts";
 import { dropbox } from "../../storage/cloud/dropbox/provider.ts";
-import { createLocks } from "../../storage/cloud/locks.ts";
+import { createLocks } from "../../storage/locks.ts";
 import { startDropboxServer } from "../stand-ins/dropbox-server.ts";
 import { networkFaults, type ProxiedRequest } from "../support/cloud/fault-proxy.ts";
 import { connectDropbox } from "../support/cloud/vendor-drives.ts";

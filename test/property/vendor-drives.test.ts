@@ -3,7 +3,7 @@ import { Agent } from "undici";
 import { afterAll, describe, expect, test } from "vitest";
 import type { CloudProvider, Expected, ProviderItem } from "../../storage/cloud/provider.ts";
 import { isSameSpelling } from "../../storage/cloud/spelling.ts";
-import { createLocks } from "../../storage/cloud/locks.ts";
+import { createLocks } from "../../storage/locks.ts";
 import { calm, stat, toExpected, tree, tryUpload } from "../conformance/cloud-provider/acting.ts";
 import { startDropboxServer } from "../stand-ins/dropbox-server.ts";
 import { startOneDriveServer } from "../stand-ins/onedrive-server.ts";

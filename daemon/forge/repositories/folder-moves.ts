@@ -1,5 +1,6 @@
 import type { RepositoryFiles } from "../../../storage/git/repository-files.ts";
 import type { Database } from "../../../storage/engine/database.ts";
+import { createSemaphore } from "../../../storage/locks.ts";
 import type { Git } from "../../../storage/git/git.ts";
 import { writeHead } from "../../../storage/git/refs.ts";
 import {
@@ -70,12 +71,7 @@ export function createFolderMoves({
   isAlone,
 }: FolderMovesDeps): FolderMoves {
   // One lock is enough: renames are quick, and slow work is done on folders that were moved aside.
-  let last: Promise<unknown> = Promise.resolve();
-  const withLock = <T>(work: () => Promise<T>): Promise<T> => {
-    const run = last.then(work, work);
-    last = run.catch(() => undefined);
-    return run;
-  };
+  const withLock = createSemaphore({ permits: 1 });
 
   return {
     complete: (repositoryId) => withLock(() => complete(repositoryId)),

@@ -1,7 +1,7 @@
 import { type Database, isConflict } from "../../../storage/engine/database.ts";
 import type { Git } from "../../../storage/git/git.ts";
 import { type Inspection, inspectRepository } from "../../../storage/git/inspect.ts";
-import { createKeyLocks } from "../../../storage/locks.ts";
+import { createLocks } from "../../../storage/locks.ts";
 import { chooseDefaultBranch, writeHead } from "../../../storage/git/refs.ts";
 import type { RepositoryFiles } from "../../../storage/git/repository-files.ts";
 import {
@@ -60,7 +60,7 @@ const PREFERRED_BRANCHES = [DEFAULT_BRANCH, "master", "main"];
 
 export function createUnadopted(deps: UnadoptedDeps): Unadopted {
   const { db, git, files, moves, newId, events, sweepSoon } = deps;
-  const withLock = createKeyLocks();
+  const { withLocks } = createLocks();
   return {
     async list(query, { page, limit }) {
       const [fitsOwner, fitsName] = toFilters(query);
@@ -78,14 +78,14 @@ export function createUnadopted(deps: UnadoptedDeps): Unadopted {
       const owner = await getOwner(ownerName, name);
       const path = toRepositoryPath(owner.name, name);
       await moves.completeAt(path);
-      await withLock(path, () => adoptFiles(owner, name, path, actor));
+      await withLocks([path], () => adoptFiles(owner, name, path, actor));
     },
 
     async remove(ownerName, name) {
       const owner = await getOwner(ownerName, name);
       const path = toRepositoryPath(owner.name, name);
       await moves.completeAt(path);
-      await withLock(path, () =>
+      await withLocks([path], () =>
         moves.withLock(async () => {
           await getUnrecorded(owner, name, path);
           await files.discard(path, newId());

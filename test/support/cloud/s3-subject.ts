@@ -3,7 +3,7 @@ import type { CloudSubject, Faults } from "../../conformance/cloud-provider.suit
 import type { S3Limits } from "../../../storage/cloud/s3/context.ts";
 import { createS3Type } from "../../../storage/cloud/s3/provider.ts";
 import type { CloudProvider, Facts, ProviderDeps } from "../../../storage/cloud/provider.ts";
-import { createLocks } from "../../../storage/cloud/locks.ts";
+import { createLocks } from "../../../storage/locks.ts";
 import { startS3Server, type S3Server, type S3ServerOptions } from "../../stand-ins/s3-server.ts";
 import { networkFaults, startFaultProxy, type FaultProxy } from "./fault-proxy.ts";
 import { testProviderDeps } from "./vault-cloud.ts";

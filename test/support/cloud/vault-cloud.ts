@@ -10,7 +10,7 @@ import { createCloud, type Cloud, type CloudDeps } from "../../../daemon/vault/c
 import { createByteCache, type ByteCache } from "../../../storage/cache/byte-cache.ts";
 import type { CloudProviderType, ProviderDeps } from "../../../storage/cloud/provider.ts";
 import { localFolder } from "../../../storage/cloud/local-folder/provider.ts";
-import { createLocks } from "../../../storage/cloud/locks.ts";
+import { createLocks } from "../../../storage/locks.ts";
 import type { Database } from "../../../storage/engine/database.ts";
 import { createKeyring } from "../../../storage/keys/keyring.ts";
 import { getCacheLimit } from "../../../storage/tables/vault/analysis-settings.ts";

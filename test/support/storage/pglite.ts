@@ -1,7 +1,7 @@
 import { PGlite } from "@electric-sql/pglite";
 import { VALUE_PARSERS } from "../../../storage/engine/postgres-pool.ts";
 import type { PostgresPool, PostgresResult } from "../../../storage/engine/postgres-pool.ts";
-import { createTurns } from "../../../storage/engine/turns.ts";
+import { createSemaphore } from "../../../storage/locks.ts";
 import type { SqlValue } from "../../../storage/engine/database.ts";
 
 /** An embedded PostgreSQL (compiled to WebAssembly). It starts in a second; a schema of its own takes a millisecond. */
@@ -13,7 +13,7 @@ export interface PgliteServer {
 /** Starts the engine; it ends with the process. */
 export async function createPgliteServer(): Promise<PgliteServer> {
   const server = await PGlite.create();
-  const inTurn = createTurns(1);
+  const withConnection = createSemaphore({ permits: 1 });
   let schemas = 0;
   let current: string | undefined;
 
@@ -21,7 +21,7 @@ export async function createPgliteServer(): Promise<PgliteServer> {
   function lend(schema: string): ReturnType<PostgresPool["connect"]> {
     const released = Promise.withResolvers<void>();
     const lent = Promise.withResolvers<Awaited<ReturnType<PostgresPool["connect"]>>>();
-    inTurn(async () => {
+    withConnection(async () => {
       if (current !== schema) await server.exec(`SET search_path TO ${schema}`);
       current = schema;
       lent.resolve({
@@ -36,12 +36,12 @@ export async function createPgliteServer(): Promise<PgliteServer> {
   return {
     async createPool() {
       const schema = `schema_${++schemas}`;
-      await inTurn(() => server.exec(`CREATE SCHEMA ${schema}`));
+      await withConnection(() => server.exec(`CREATE SCHEMA ${schema}`));
       return {
         isSingle: true,
         connect: () => lend(schema),
         end: async () => {
-          await inTurn(() => server.exec(`DROP SCHEMA ${schema} CASCADE`));
+          await withConnection(() => server.exec(`DROP SCHEMA ${schema} CASCADE`));
         },
       };
     },

@@ -11,7 +11,7 @@ import type {
 } from "../../../../storage/cloud/provider.ts";
 import { withRetries } from "../../../../storage/cloud/retrying.ts";
 import { withValidItems } from "../../../../storage/cloud/valid-items.ts";
-import { createLocks } from "../../../../storage/cloud/locks.ts";
+import { createLocks } from "../../../../storage/locks.ts";
 import {
   findConnection,
   findConnectionById,

@@ -10,7 +10,7 @@ import { toDropboxItem } from "../../../../storage/cloud/dropbox/items.ts";
 import { brokenDropboxRule } from "../../../../storage/cloud/dropbox/names.ts";
 import { createDropboxType, dropbox } from "../../../../storage/cloud/dropbox/provider.ts";
 import type { CloudProvider } from "../../../../storage/cloud/provider.ts";
-import { createLocks } from "../../../../storage/cloud/locks.ts";
+import { createLocks } from "../../../../storage/locks.ts";
 import {
   calm,
   done,

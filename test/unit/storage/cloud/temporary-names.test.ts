@@ -1,7 +1,7 @@
 import { Agent } from "undici";
 import { afterAll, describe, expect, test } from "vitest";
 import type { CloudProvider, ProviderDeps } from "../../../../storage/cloud/provider.ts";
-import { createLocks } from "../../../../storage/cloud/locks.ts";
+import { createLocks } from "../../../../storage/locks.ts";
 import { webdav } from "../../../../storage/cloud/webdav/provider.ts";
 import { done, names, put, rename, tree } from "../../../conformance/cloud-provider/acting.ts";
 import { startDavStandIn } from "../../../stand-ins/dav-server.ts";
