@@ -20,7 +20,8 @@ import type * as adminPackages from "../../daemon/contract/forge/packages/admin-
 import type * as generic from "../../daemon/contract/forge/packages/generic.ts";
 import type * as npm from "../../daemon/contract/forge/packages/npm.ts";
 import type * as rendering from "../../daemon/contract/forge/rendering.ts";
-import type * as adminRepositories from "../../daemon/contract/forge/repositories/admin-repositories.ts";
+import type * as repositoryLists from "../../daemon/contract/forge/repositories/lists.ts";
+import type * as newRepositories from "../../daemon/contract/forge/repositories/new-repositories.ts";
 import type * as git from "../../daemon/contract/forge/repositories/git.ts";
 import type * as repositories from "../../daemon/contract/forge/repositories/repositories.ts";
 import type * as statuses from "../../daemon/contract/forge/repositories/statuses.ts";
@@ -68,7 +69,8 @@ type Forge = typeof adminEmails &
   typeof generic &
   typeof npm &
   typeof rendering &
-  typeof adminRepositories &
+  typeof newRepositories &
+  typeof repositoryLists &
   typeof git &
   typeof repositories &
   typeof statuses &

@@ -7,6 +7,7 @@ import type { Operation } from "./operation.ts";
 /** The body of the 200 answer of `E`. */
 type BodyOf200<E extends AnyEndpoint> = Extract<SuccessOf<E>, { status: 200 }>["body"];
 type ItemOf<T> = T extends readonly (infer I)[] ? I : never;
+type DataOf<T> = T extends { readonly data: readonly (infer I)[] } ? I : never;
 type ItemsField<T> = T extends { readonly items: readonly (infer I)[] } ? I : never;
 
 /** The forge's default and largest page size. */
@@ -22,6 +23,27 @@ export function forgePages<E extends AnyEndpoint>(
   options: CallOptions = {},
 ): PageSource<ItemOf<BodyOf200<E>>> {
   type Item = ItemOf<BodyOf200<E>>;
+  return toForgePages(client, operation, input, options, (body) => body as readonly Item[]);
+}
+
+/** A forge search: `{ok, data}`, with the number of all items in `X-Total-Count`. */
+export function forgeSearchPages<E extends AnyEndpoint>(
+  client: Client,
+  operation: Operation<E>,
+  input: CallInput<E>,
+): PageSource<DataOf<BodyOf200<E>>> {
+  type Item = DataOf<BodyOf200<E>>;
+  const toItems = (body: unknown) => (body as { readonly data: readonly Item[] }).data;
+  return toForgePages(client, operation, input, {}, toItems);
+}
+
+function toForgePages<E extends AnyEndpoint, Item>(
+  client: Client,
+  operation: Operation<E>,
+  input: CallInput<E>,
+  options: CallOptions,
+  toItems: (body: unknown) => readonly Item[],
+): PageSource<Item> {
   const read = async (page: number, limit: number | undefined): Promise<Page<Item>> => {
     const query = { ...input.query, page, limit };
     const answer = await client.call(
@@ -29,7 +51,7 @@ export function forgePages<E extends AnyEndpoint>(
       { ...input, query } as unknown as CallInput<E>,
       options,
     );
-    const items = assertList((answer as { readonly body: readonly Item[] }).body);
+    const items = assertList(toItems((answer as { readonly body: unknown }).body));
     const total = totalOf(answer);
     const size = Math.min(limit ?? forgePageSize, forgeLargestPage);
     const seen = (page - 1) * size + items.length;

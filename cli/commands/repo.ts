@@ -1,8 +1,13 @@
 import { forge } from "../client/operations.ts";
-import { forgePages } from "../client/paging.ts";
+import { forgePages, forgeSearchPages } from "../client/paging.ts";
 import type { CliContext } from "../context.ts";
 import { CliError, usageError } from "../errors.ts";
 import { listOf, resourceOf, shape } from "../output/spec.ts";
+import {
+  addNewRepositoryFlags,
+  type NewRepositoryFlags,
+  toNewRepositoryBody,
+} from "../support/new-repository.ts";
 import { readTrueOrFalse } from "../support/flag-values.ts";
 import {
   repositoryColumns,
@@ -13,7 +18,9 @@ import {
 import { type CommandModule, type Entry, noun, verb } from "../tree/entry.ts";
 
 export const entries: readonly Entry[] = [
-  verb("list", "List your repositories", () => listRepositories, { aliases: ["ls"] }),
+  verb("list", "List repositories", () => listRepositories, { aliases: ["ls"] }),
+  verb("search", "Search the repositories that you may read", () => searchRepos),
+  verb("create", "Create a repository", () => createRepo),
   verb("view", "Show a repository", () => viewRepo),
   verb("edit", "Edit a repository", () => editRepo),
   verb("rename", "Rename a repository", () => renameRepo),
@@ -25,16 +32,97 @@ export const entries: readonly Entry[] = [
 ];
 
 const listRepositories = {
-  operations: [forge.listOwnRepositories],
+  operations: [forge.listOwnRepositories, forge.listUserRepositories],
   output: listOf(forge.listOwnRepositories),
   define(command, cli, run = runRepoList): void {
-    command.action(() => run(cli));
+    command
+      .argument("[owner]", "a user or organization; yours by default")
+      .action((owner: string | undefined) => run(cli, owner));
   },
 } satisfies CommandModule;
 
-/** Prints the repositories that the caller owns or reaches through an organization, by name. */
-async function runRepoList(cli: CliContext): Promise<void> {
-  await cli.output.list(forgePages(cli.client, forge.listOwnRepositories, {}), repositoryColumns);
+/** Prints the repositories of an owner, or those that the caller owns or reaches, by name. */
+async function runRepoList(cli: CliContext, owner: string | undefined): Promise<void> {
+  const pages =
+    owner === undefined
+      ? forgePages(cli.client, forge.listOwnRepositories, {})
+      : forgePages(cli.client, forge.listUserRepositories, { params: { username: owner } });
+  await cli.output.list(pages, repositoryColumns);
+}
+
+interface RepoSearchOptions {
+  readonly term: string;
+  readonly description?: true;
+  readonly sort?: string;
+  readonly order?: string;
+  readonly archived?: string;
+}
+
+const searchRepos = {
+  operations: [forge.searchRepositories],
+  output: listOf(forge.searchRepositories, "data"),
+  define(command, cli, run = runRepoSearch): void {
+    command
+      .argument("[term]", "a part of the name; commas separate several terms")
+      .option("--description", "search descriptions, too")
+      .option("--archived <true|false>", "only archived ones, or none of them")
+      .option("--sort <by>", "alpha, created, updated, size or id")
+      .option("--order <asc|desc>", "the direction")
+      .action((term: string | undefined, flags: Omit<RepoSearchOptions, "term">) =>
+        run(cli, { term: term ?? "", ...flags }),
+      );
+  },
+} satisfies CommandModule;
+
+/** Prints the repositories that match. */
+async function runRepoSearch(cli: CliContext, options: RepoSearchOptions): Promise<void> {
+  const { term, description, sort, order, archived } = options;
+  const pages = forgeSearchPages(cli.client, forge.searchRepositories, {
+    query: {
+      q: term,
+      includeDesc: description,
+      archived: readTrueOrFalse("--archived", archived),
+      // An order counts only beside a sort.
+      sort: sort ?? (order === undefined ? undefined : "alpha"),
+      order,
+    },
+  });
+  await cli.output.list(pages, repositoryColumns);
+}
+
+export interface RepoCreateOptions extends NewRepositoryFlags {
+  readonly name: string;
+  readonly org?: string;
+}
+
+export const createRepo = {
+  operations: [forge.createOwnRepository, forge.createOrganizationRepository],
+  output: resourceOf(forge.createOwnRepository, 201),
+  define(command, cli, run = runRepoCreate): void {
+    addNewRepositoryFlags(
+      command
+        .argument("<name>", "the name of the repository")
+        .option("--org <organization>", "the organization that owns it; you by default"),
+    ).action((name: string, flags: Omit<RepoCreateOptions, "name">) => {
+      if (name.includes("/"))
+        throw usageError(
+          `${JSON.stringify(name)} is not a name`,
+          "give the name alone; --org names an organization that is to own it",
+        );
+      return run(cli, { name, ...flags });
+    });
+  },
+} satisfies CommandModule;
+
+/** Creates a repository for the caller, or in an organization. */
+async function runRepoCreate(cli: CliContext, options: RepoCreateOptions): Promise<void> {
+  const { name, org } = options;
+  const body = toNewRepositoryBody(name, options);
+  const made =
+    org === undefined
+      ? await cli.client.call(forge.createOwnRepository, { body })
+      : await cli.client.call(forge.createOrganizationRepository, { params: { org }, body });
+  await cli.output.resource(made.body, repositoryLines);
 }
 
 export const viewRepo = {

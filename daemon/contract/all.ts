@@ -7,7 +7,7 @@ import { adminHookEndpoints } from "./forge/hooks/admin-hooks.ts";
 import { adminKeyEndpoints } from "./forge/accounts/keys.ts";
 import { adminOrgEndpoints } from "./forge/accounts/orgs.ts";
 import { packageEndpoints } from "./forge/packages/admin-packages.ts";
-import { adminRepositoryEndpoints } from "./forge/repositories/admin-repositories.ts";
+import { newRepositoryEndpoints } from "./forge/repositories/new-repositories.ts";
 import { adminUserEndpoints } from "./forge/accounts/admin-users.ts";
 import { avatarEndpoints } from "./forge/accounts/avatars.ts";
 import { gitEndpoints } from "./forge/repositories/git.ts";
@@ -17,6 +17,7 @@ import { notificationEndpoints } from "./forge/notifications.ts";
 import { genericPackageEndpoints } from "./forge/packages/generic.ts";
 import { npmPackageEndpoints } from "./forge/packages/npm.ts";
 import { renderingEndpoints } from "./forge/rendering.ts";
+import { repositoryListEndpoints } from "./forge/repositories/lists.ts";
 import { repositoryEndpoints } from "./forge/repositories/repositories.ts";
 import { repositoryHookEndpoints } from "./forge/hooks/repository-hooks.ts";
 import { statusEndpoints } from "./forge/repositories/statuses.ts";
@@ -50,7 +51,7 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...adminUserEndpoints,
   ...adminBadgeEndpoints,
   ...adminKeyEndpoints,
-  ...adminRepositoryEndpoints,
+  ...newRepositoryEndpoints,
   ...templateEndpoints,
   ...renderingEndpoints,
   ...logoEndpoints,
@@ -59,6 +60,7 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...userEmailEndpoints,
   ...tokenEndpoints,
   ...twoFactorEndpoints,
+  ...repositoryListEndpoints,
   ...repositoryEndpoints,
   ...transferEndpoints,
   ...repositoryHookEndpoints,

@@ -227,6 +227,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
   "forge.admin.users.badges.add": { badge_slugs: ["none"] },
   "forge.admin.orgs.create": { username: "changed" },
   "forge.admin.repos.create": { name: "changed" },
+  "forge.orgs.repos.create": { name: "changed" },
   "forge.issues.create": { title: "changed" },
   "forge.issues.edit": { title: "changed" },
   "forge.issues.comments.create": { body: "changed" },

@@ -18,7 +18,7 @@ export function reaches(level: AccessLevel, needed: AccessLevel): boolean {
 /**
  * Returns the permission of a user, or of an anonymous caller, on a repository: `owner` for its owner and for site
  * administrators, the level of the teams in an organization, and `read` when the repository is public and its owner
- * visible to the viewer, or when it is offered to the viewer.
+ * visible to the viewer, or when it is offered to the viewer. To a restricted user only public owners are visible.
  */
 export async function findAccess(
   db: Queries,
@@ -43,7 +43,7 @@ async function findStandingAccess(
     }
   }
   if (repository.isPrivate) return "none";
-  if (owner.visibility === "public") return viewer?.isRestricted ? "none" : "read";
+  if (owner.visibility === "public") return "read";
   if (viewer === undefined || viewer.isRestricted) return "none";
   if (owner.visibility === "limited") return "read";
   return owner.kind === "organization" && (await isMember(db, owner.id, viewer.id))

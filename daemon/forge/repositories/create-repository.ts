@@ -1,6 +1,12 @@
-import { type Database, isConflict, type Transaction } from "../../../storage/engine/database.ts";
+import {
+  type Database,
+  isConflict,
+  type Queries,
+  type Transaction,
+} from "../../../storage/engine/database.ts";
 import { listTeamMembers } from "../../../storage/tables/forge/accounts/orgs.ts";
 import { deleteRepositoryRedirect } from "../../../storage/tables/forge/repositories/redirects.ts";
+import { countRepositoriesOf } from "../../../storage/tables/forge/repositories/transfers.ts";
 import { insertLabels } from "../../../storage/tables/forge/repositories/labels.ts";
 import { insertWatch } from "../../../storage/tables/forge/repositories/watches.ts";
 import type { CommitPerson } from "../../../storage/git/initial-commit.ts";
@@ -69,7 +75,7 @@ const trustModels = new Set(["collaborator", "committer", "collaboratorcommitter
 /**
  * Creates a repository: first the files in a staging folder, then the row, then the move of the files to their path. It
  * exists once its row does; recovery on startup completes or undoes what a crash left. Refuses with `invalid_argument`
- * an unknown readme, with `unprocessable` an invalid name, label set, ignore file, license or object format, and with
+ * an unknown readme, with `forbidden` an owner who has as many as allowed, with `unprocessable` an invalid name, label set, ignore file, license or object format, and with
  * `conflict` a taken name or an occupied path.
  */
 export async function createRepository(
@@ -84,6 +90,7 @@ export async function createRepository(
   const objectFormat = toObjectFormat(wanted.objectFormat);
   const owner = await findUserByName(db, ownerName);
   if (owner === undefined) throw userNotFound(ownerName);
+  await assertRoom(db, owner, actor);
   if ((await findRepositoryByName(db, owner.id, wanted.name)) !== undefined) throw nameTaken();
   const labels =
     wanted.issueLabels === "" ? [] : await getLabelSet(deps.templates, wanted.issueLabels);
@@ -109,6 +116,7 @@ export async function createRepository(
         // The owner may have been renamed or deleted while the files were created.
         const today = await findUserById(tx, ownerId);
         if (today === undefined) throw userNotFound(ownerName);
+        await assertRoom(tx, today, actor);
         return recordRepository(
           tx,
           {
@@ -141,6 +149,16 @@ export async function createRepository(
       throw isConflict(error) && error.constraint?.includes("lower_name") ? nameTaken() : error;
     }
   }
+}
+
+/** Throws `forbidden` if an owner has as many repositories as allowed. Site administrators are exempt. */
+export async function assertRoom(db: Queries, owner: ForgeUser, actor: ForgeUser): Promise<void> {
+  const limit = owner.maxRepoCreation;
+  if (limit < 0 || actor.isAdmin || (await countRepositoriesOf(db, owner.id)) < limit) return;
+  throw new AppError(
+    "forbidden",
+    `user has reached maximum limit of repositories [limit: ${limit}]`,
+  );
 }
 
 async function createFiles(

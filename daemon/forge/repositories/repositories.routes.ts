@@ -1,10 +1,19 @@
 import type { BodyOf } from "../../contract/endpoint.ts";
-import { createRepository } from "../../contract/forge/repositories/admin-repositories.ts";
+import {
+  createOrganizationRepository,
+  createOwnRepository,
+  createRepository,
+} from "../../contract/forge/repositories/new-repositories.ts";
+import {
+  listOrganizationRepositories,
+  listOwnRepositories,
+  listUserRepositories,
+  searchRepositories,
+} from "../../contract/forge/repositories/lists.ts";
 import {
   deleteRepository,
   editRepository,
   getRepository,
-  listOwnRepositories,
 } from "../../contract/forge/repositories/repositories.ts";
 import {
   adoptRepository,
@@ -21,6 +30,8 @@ import { handle } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { WantedRepository } from "./create-repository.ts";
 import type { RepositoryEdits } from "./edit-repository.ts";
+import type { RepositoryLists, RepositoryPage } from "./repository-lists.service.ts";
+import { toRepositorySearch } from "./repository-search.view.ts";
 import type { Repositories } from "./repositories.service.ts";
 import { toRepositoryView } from "./repository.view.ts";
 import type { Transfers } from "./transfers.service.ts";
@@ -29,11 +40,13 @@ import type { Unadopted } from "./unadopted.service.ts";
 /** Routes of repositories, of their transfers, and of repositories on disk without a row. */
 export function repositoryRoutes({
   repositories,
+  lists,
   transfers,
   unadopted,
   urls,
 }: {
   readonly repositories: Repositories;
+  readonly lists: RepositoryLists;
   readonly transfers: Transfers;
   readonly unadopted: Unadopted;
   readonly urls: ForgeUrls;
@@ -43,6 +56,17 @@ export function repositoryRoutes({
       status: 201,
       body: toRepositoryView(
         await repositories.create(params.username, toWantedRepository(body), caller.user),
+        urls,
+      ),
+    })),
+    handle(createOwnRepository, async ({ caller, body }) => ({
+      status: 201,
+      body: toRepositoryView(await repositories.createOwn(toWantedRepository(body), caller), urls),
+    })),
+    handle(createOrganizationRepository, async ({ caller, params, body }) => ({
+      status: 201,
+      body: toRepositoryView(
+        await repositories.createInOrganization(params.org, toWantedRepository(body), caller),
         urls,
       ),
     })),
@@ -61,9 +85,23 @@ export function repositoryRoutes({
       await repositories.remove(params.owner, params.repo, caller);
       return { status: 204 };
     }),
-    handle(listOwnRepositories, async ({ caller, query }) => {
-      const { repositories: page, total } = await repositories.listOwn(caller, query);
-      return { status: 200, body: page.map((each) => toRepositoryView(each, urls)), total };
+    handle(listOwnRepositories, async ({ caller, query }) =>
+      toPage(await lists.listOwn(caller, query)),
+    ),
+    handle(listUserRepositories, async ({ caller, params, query }) =>
+      toPage(await lists.listOf(params.username, query, caller)),
+    ),
+    handle(listOrganizationRepositories, async ({ caller, params, query }) =>
+      toPage(await lists.listOfOrganization(params.org, query, caller)),
+    ),
+    handle(searchRepositories, async ({ caller, query }) => {
+      const wanted = toRepositorySearch(query);
+      const { body, total } = toPage(
+        wanted === undefined
+          ? { repositories: [], total: 0 }
+          : await lists.search(wanted, query, caller),
+      );
+      return { status: 200, body: { ok: true, data: body }, total };
     }),
     handle(transferRepository, async ({ caller, params, body }) => {
       const wanted = { newOwner: body.new_owner, teamIds: body.team_ids ?? [] };
@@ -91,6 +129,14 @@ export function repositoryRoutes({
       return { status: 204 };
     }),
   ];
+
+  function toPage({ repositories: page, total }: RepositoryPage) {
+    return {
+      status: 200 as const,
+      body: page.map((seen) => toRepositoryView(seen, urls)),
+      total,
+    };
+  }
 }
 
 /** Converts the body of a creation; absent members get their defaults. */

@@ -4,22 +4,22 @@ import {
   findRepositoryById,
   findRepositoryByName,
 } from "../../../storage/tables/forge/repositories/repositories.ts";
-import { listRepositoriesOfMember } from "../../../storage/tables/forge/repositories/lists.ts";
 import { insertChore } from "../../../storage/tables/forge/repositories/moves.ts";
 import { countWatchers } from "../../../storage/tables/forge/repositories/watches.ts";
 import { findRepositoryRedirect } from "../../../storage/tables/forge/repositories/redirects.ts";
-import { isOfferedTo } from "../../../storage/tables/forge/repositories/transfers.ts";
+import {
+  isOfferedTo,
+  listRepositoryMakers,
+} from "../../../storage/tables/forge/repositories/transfers.ts";
 import { findRedirect } from "../../../storage/tables/forge/accounts/redirects.ts";
 import {
   findUserById,
   findUserByName,
   type ForgeUser,
-  listUsersByIds,
 } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import { isPublicOnly } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
-import { toRows, type PageWindow } from "../page-window.ts";
 import { movedTo, notFound } from "../refusals.ts";
 import { assertScope, findAccess, reaches } from "./access.ts";
 import {
@@ -34,23 +34,33 @@ import {
 } from "./edit-repository.ts";
 import type { OwnedRepository } from "./events.ts";
 import { enqueueCleanup } from "./folder-moves.ts";
+import { getVisibleAccount } from "./repository-lists.service.ts";
 import type { SeenRepository } from "./repository.view.ts";
 import { findSeenTransfer } from "./seen-transfer.ts";
 
 /** Repositories with their files. Nobody learns of one that they may not read. */
 export interface Repositories {
-  /** Makes a repository for an account, see `createRepository`. */
+  /** Creates a repository for any account, see `createRepository`. */
   create(ownerName: string, wanted: WantedRepository, actor: ForgeUser): Promise<SeenRepository>;
+  /**
+   * Creates a repository of the caller's own. Throws as `createRepository` does, and `forbidden` for a private one by a
+   * token for public things only.
+   */
+  createOwn(wanted: WantedRepository, caller: ForgeCaller): Promise<SeenRepository>;
+  /**
+   * Creates a repository in an organization. Throws as `createOwn` does, `not_found` for an organization that is hidden
+   * from the caller, and `forbidden` for a caller in no team that may create repositories there.
+   */
+  createInOrganization(
+    name: string,
+    wanted: WantedRepository,
+    caller: ForgeCaller,
+  ): Promise<SeenRepository>;
   /**
    * The repository as far as the caller may know of it. Refuses with `not_found`; a former name of it or of its owner
    * is answered with the address of today's.
    */
   get(ownerName: string, name: string, caller: ForgeCaller | undefined): Promise<SeenRepository>;
-  /** A page of what the caller owns or reaches through a team, by name, and the count of all. */
-  listOwn(
-    caller: ForgeCaller,
-    window: PageWindow,
-  ): Promise<{ readonly repositories: readonly SeenRepository[]; readonly total: number }>;
   /**
    * Changes a repository, see `editRepository`. Refuses with `not_found` for whom may not see it, `forbidden` for whom
    * does not administer it.
@@ -73,48 +83,27 @@ export interface RepositoriesDeps extends CreateRepositoryDeps, EditRepositoryDe
 export function createRepositoriesService(deps: RepositoriesDeps): Repositories {
   const { db, moves, events, enqueue } = deps;
   return {
-    async create(ownerName, wanted, actor) {
-      const made = await createRepository(deps, ownerName, wanted, actor);
-      const watchers = await countWatchers(db, [made.repository.id]);
-      return {
-        ...made,
-        watchers: watchers.get(made.repository.id) ?? 0,
-        access: "owner",
-        isSignedIn: true,
-      };
+    create,
+
+    async createOwn(wanted, caller) {
+      assertMayBePrivate(wanted, caller.user, caller);
+      return create(caller.user.name, wanted, caller.user);
+    },
+
+    async createInOrganization(name, wanted, caller) {
+      const organization = await getVisibleAccount(db, name, caller);
+      if (organization.kind !== "organization") throw notFound();
+      const { user } = caller;
+      if (!user.isAdmin && !(await listRepositoryMakers(db, organization.id)).includes(user.id))
+        throw new AppError(
+          "forbidden",
+          "Given user is not allowed to create repository in organization.",
+        );
+      assertMayBePrivate(wanted, organization, caller);
+      return create(organization.name, wanted, user);
     },
 
     get,
-
-    async listOwn(caller, window) {
-      const { user } = caller;
-      const found = await listRepositoriesOfMember(db, user.id, {
-        ...toRows(window),
-        isPublicOnly: isPublicOnly(caller),
-      });
-      const owners = new Map(
-        (
-          await listUsersByIds(
-            db,
-            found.repositories.map(({ ownerId }) => ownerId),
-          )
-        ).map((owner) => [owner.id, owner]),
-      );
-      const watchers = await countWatchers(
-        db,
-        found.repositories.map(({ id }) => id),
-      );
-      const repositories: SeenRepository[] = [];
-      for (const repository of found.repositories) {
-        const owner = owners.get(repository.ownerId);
-        // Gone between two queries.
-        if (owner === undefined) continue;
-        const access = await findAccess(db, { repository, owner }, user);
-        const watching = watchers.get(repository.id) ?? 0;
-        repositories.push({ repository, owner, watchers: watching, access, isSignedIn: true });
-      }
-      return { repositories, total: found.total };
-    },
 
     async edit(ownerName, name, edits, caller) {
       const seen = await get(ownerName, name, caller);
@@ -145,6 +134,17 @@ export function createRepositoriesService(deps: RepositoriesDeps): Repositories 
     },
   };
 
+  async function create(
+    ownerName: string,
+    wanted: WantedRepository,
+    actor: ForgeUser,
+  ): Promise<SeenRepository> {
+    const made = await createRepository(deps, ownerName, wanted, actor);
+    const watchers = (await countWatchers(db, [made.repository.id])).get(made.repository.id) ?? 0;
+    const access = await findAccess(db, made, actor);
+    return { ...made, watchers, access, isSignedIn: true };
+  }
+
   async function get(
     ownerName: string,
     name: string,
@@ -169,6 +169,12 @@ export function createRepositoriesService(deps: RepositoriesDeps): Repositories 
         : undefined;
     return { repository, owner, watchers, access, isSignedIn, transfer };
   }
+}
+
+/** A token for public things only cannot create what it could not read afterwards. */
+function assertMayBePrivate(wanted: WantedRepository, owner: ForgeUser, caller: ForgeCaller): void {
+  if (isPublicOnly(caller) && (wanted.isPrivate || owner.visibility !== "public"))
+    throw new AppError("forbidden", "token scope is limited to public repos");
 }
 
 /** The refusal to whom may see a repository but not do this with it. */

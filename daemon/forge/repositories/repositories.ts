@@ -21,6 +21,7 @@ import {
   type FolderMoves,
   type FolderMovesDeps,
 } from "./folder-moves.ts";
+import { createRepositoryLists, type RepositoryLists } from "./repository-lists.service.ts";
 import { createRepositoriesService, type Repositories } from "./repositories.service.ts";
 import { createTransfers, type Transfers } from "./transfers.service.ts";
 import { createUnadopted, type Unadopted } from "./unadopted.service.ts";
@@ -43,6 +44,7 @@ export interface ForgeRepositoriesDeps {
 /** The forge's repositories. */
 export interface ForgeRepositories {
   readonly repositories: Repositories;
+  readonly lists: RepositoryLists;
   readonly transfers: Transfers;
   readonly unadopted: Unadopted;
   readonly urls: ForgeUrls;
@@ -60,6 +62,7 @@ export function createForgeRepositories(deps: ForgeRepositoriesDeps): ForgeRepos
       commitEmail,
       enqueue: jobs.enqueue,
     }),
+    lists: createRepositoryLists(deps),
     transfers: createTransfers({ ...deps, moves, enqueue: jobs.enqueue }),
     unadopted: createUnadopted({ ...deps, moves, sweepSoon }),
     urls,

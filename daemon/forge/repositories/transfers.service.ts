@@ -12,7 +12,6 @@ import {
   putRepositoryRedirect,
 } from "../../../storage/tables/forge/repositories/redirects.ts";
 import {
-  countRepositoriesOf,
   deleteTransfer,
   findTransfer,
   insertTransfer,
@@ -31,6 +30,7 @@ import { isVisibleTo } from "../accounts/users.service.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { notFound } from "../refusals.ts";
 import { type AccessLevel, assertScope, findAccess, reaches } from "./access.ts";
+import { assertRoom } from "./create-repository.ts";
 import type { OwnedRepository, RepositoryEvents } from "./events.ts";
 import { toRepositoryPath } from "./names.ts";
 import { enqueueCleanup, type FolderMoves } from "./folder-moves.ts";
@@ -97,7 +97,7 @@ export function createTransfers({ db, files, moves, events, enqueue }: Transfers
       if (recipient === undefined) throw notFound();
       const isTheirs = await isOfferedTo(db, opened.repository.id, caller.user.id);
       if (!isTheirs && !caller.user.isAdmin) throw notTheRecipient();
-      await assertRoom(recipient, caller.user);
+      await assertRoom(db, recipient, caller.user);
       await assertFree(opened, recipient);
       await hand(opened, recipient, caller.user, recipient.id);
       return see(opened.repository.id, caller);
@@ -186,15 +186,6 @@ export function createTransfers({ db, files, moves, events, enqueue }: Transfers
         "unprocessable",
         `repository files already exist [uname: ${recipient.name}, name: ${repository.name}]`,
       );
-  }
-
-  async function assertRoom(recipient: ForgeUser, actor: ForgeUser): Promise<void> {
-    const limit = recipient.maxRepoCreation;
-    if (limit < 0 || actor.isAdmin || (await countRepositoriesOf(db, recipient.id)) < limit) return;
-    throw new AppError(
-      "forbidden",
-      `user has reached maximum limit of repositories [limit: ${limit}]`,
-    );
   }
 
   async function offer(

@@ -57,6 +57,16 @@ test("a new user changes the first password, signs in, and makes a token", async
   expect((await croft(login, "my own password")).code).toBe(0);
   const token = await croft(["token", "create", "laptop", "--scope", "write:repository"]);
   expect(token.code).toBe(0);
+  const repo = (...line: string[]) => croft(["repo", ...line]);
+  expect((await repo("create", "notes", "--private", "--init")).json()).toMatchObject({
+    full_name: "mira/notes",
+    private: true,
+    empty: false,
+  });
+  expect((await repo("create", "mira/other")).code).toBe(2);
+  expect((await repo("create", "other", "--org", "nobody")).code).toBe(6);
+  expect((await repo("list", "mira")).json()).toHaveLength(1);
+  expect((await repo("search", "note", "--all")).json()).toMatchObject([{ name: "notes" }]);
   // Signed in, the name need not be given.
   const again = ["account", "password", "--password-stdin"];
   expect((await croft(again, "my own password\nmy next password\n")).code).toBe(0);

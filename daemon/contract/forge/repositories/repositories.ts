@@ -4,7 +4,6 @@ import {
   apiError,
   optionalFlag,
   optionalText,
-  paging,
   signedInReplies,
   wireId,
   wireTime,
@@ -149,20 +148,4 @@ export const deleteRepository = endpoint({
   replies: { 204: empty, ...signedInReplies, 404: apiError },
 });
 
-export const listOwnRepositories = endpoint({
-  name: "forge.user.repos.list",
-  method: "GET",
-  path: "/api/v1/user/repos",
-  summary: "The repositories that the signed-in user owns or reaches through a team, by name",
-  gate: forgeUser("repository"),
-  query: z.object(paging),
-  paging: "link_and_total",
-  replies: { 200: z.array(repositoryShape), ...signedInReplies },
-});
-
-export const repositoryEndpoints = [
-  getRepository,
-  editRepository,
-  deleteRepository,
-  listOwnRepositories,
-];
+export const repositoryEndpoints = [getRepository, editRepository, deleteRepository];

@@ -1,0 +1,75 @@
+import { z } from "zod";
+import { endpoint, forgeUser, siteAdmin } from "../../endpoint.ts";
+import {
+  apiError,
+  optionalFlag,
+  optionalText,
+  requiredText,
+  signedInReplies,
+  usernameParams,
+} from "../common.ts";
+import { repositoryShape } from "./repositories.ts";
+import { isAlphaDashDot, isRefName } from "./rules.ts";
+
+// In the order in which the document reports what does not fit.
+const body = z.object({
+  name: requiredText({ max: 100, rules: [["AlphaDashDot", isAlphaDashDot]] }),
+  description: optionalText({ max: 2048 }),
+  private: optionalFlag,
+  issue_labels: optionalText({ max: 255 }),
+  auto_init: optionalFlag,
+  template: optionalFlag,
+  gitignores: optionalText(),
+  license: optionalText({ max: 100 }),
+  readme: optionalText({ max: 255 }),
+  default_branch: optionalText({ max: 100, rules: [["GitRefName", isRefName]] }),
+  trust_model: optionalText(),
+  object_format_name: optionalText({ max: 6 }),
+});
+
+const replies = {
+  201: repositoryShape,
+  400: apiError,
+  ...signedInReplies,
+  404: apiError,
+  409: apiError,
+  422: apiError,
+} as const;
+
+export const createOwnRepository = endpoint({
+  name: "forge.user.repos.create",
+  method: "POST",
+  path: "/api/v1/user/repos",
+  summary: "Create a repository of your own",
+  gate: forgeUser("repository"),
+  body,
+  replies,
+});
+
+export const createOrganizationRepository = endpoint({
+  name: "forge.orgs.repos.create",
+  method: "POST",
+  path: "/api/v1/orgs/:org/repos",
+  summary: "Create a repository in an organization",
+  gate: forgeUser("repository"),
+  params: z.object({ org: z.string() }),
+  body,
+  replies,
+});
+
+export const createRepository = endpoint({
+  name: "forge.admin.repos.create",
+  method: "POST",
+  path: "/api/v1/admin/users/:username/repos",
+  summary: "Create a repository that a user or organization owns",
+  gate: siteAdmin,
+  params: usernameParams,
+  body,
+  replies,
+});
+
+export const newRepositoryEndpoints = [
+  createRepository,
+  createOwnRepository,
+  createOrganizationRepository,
+];

@@ -1,0 +1,147 @@
+import type { Database } from "../../../storage/engine/database.ts";
+import { isMember } from "../../../storage/tables/forge/accounts/orgs.ts";
+import {
+  findUserByName,
+  type ForgeUser,
+  listUsersByIds,
+} from "../../../storage/tables/forge/accounts/users.ts";
+import { listRepositoriesOfMember } from "../../../storage/tables/forge/repositories/lists.ts";
+import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
+import {
+  type RepositorySearch,
+  searchRepositories,
+} from "../../../storage/tables/forge/repositories/search.ts";
+import { countWatchers } from "../../../storage/tables/forge/repositories/watches.ts";
+import { AppError } from "../../errors.ts";
+import { isPublicOnly } from "../accounts/scopes.ts";
+import { isVisibleTo } from "../accounts/users.service.ts";
+import type { ForgeCaller } from "../caller.ts";
+import { toRows, type PageWindow } from "../page-window.ts";
+import { notFound, userNotFound } from "../refusals.ts";
+import { findAccess } from "./access.ts";
+import type { SeenRepository } from "./repository.view.ts";
+
+/** A page of repositories, and the count of all. */
+export interface RepositoryPage {
+  readonly repositories: readonly SeenRepository[];
+  readonly total: number;
+}
+
+/** Lists of repositories. They never contain one that the caller may not read. */
+export interface RepositoryLists {
+  /** Returns a page of the repositories that the caller owns or reaches through a team, by name. */
+  listOwn(caller: ForgeCaller, window: PageWindow): Promise<RepositoryPage>;
+  /**
+   * Returns a page of an account's repositories, the latest updated first. Throws `not_found` for an account that is hidden
+   * from the caller, `forbidden` for one that is not public and a token for public things only.
+   */
+  listOf(
+    name: string,
+    window: PageWindow,
+    caller: ForgeCaller | undefined,
+  ): Promise<RepositoryPage>;
+  /** As `listOf`; throws `not_found` for a user as well. */
+  listOfOrganization(
+    name: string,
+    window: PageWindow,
+    caller: ForgeCaller | undefined,
+  ): Promise<RepositoryPage>;
+  search(
+    wanted: Omit<RepositorySearch, "reader" | "isPublicOnly">,
+    window: PageWindow,
+    caller: ForgeCaller | undefined,
+  ): Promise<RepositoryPage>;
+}
+
+export function createRepositoryLists({ db }: { readonly db: Database }): RepositoryLists {
+  return {
+    async listOwn(caller, window) {
+      const { user } = caller;
+      const { repositories, total } = await listRepositoriesOfMember(db, user.id, {
+        ...toRows(window),
+        isPublicOnly: isPublicOnly(caller),
+      });
+      return { repositories: await see(repositories, user), total };
+    },
+
+    async listOf(name, window, caller) {
+      return latestOf(await getVisibleAccount(db, name, caller), window, caller);
+    },
+
+    async listOfOrganization(name, window, caller) {
+      const account = await getVisibleAccount(db, name, caller);
+      if (account.kind !== "organization") throw notFound();
+      return latestOf(account, window, caller);
+    },
+
+    search,
+  };
+
+  async function latestOf(
+    { id }: ForgeUser,
+    window: PageWindow,
+    caller: ForgeCaller | undefined,
+  ): Promise<RepositoryPage> {
+    return search(
+      { ownerId: id, term: "", includesDescription: false, sort: "updated", descending: true },
+      window,
+      caller,
+    );
+  }
+
+  async function search(
+    wanted: Omit<RepositorySearch, "reader" | "isPublicOnly">,
+    window: PageWindow,
+    caller: ForgeCaller | undefined,
+  ): Promise<RepositoryPage> {
+    const query = { ...wanted, reader: caller?.user, isPublicOnly: isPublicOnly(caller) };
+    const { repositories, total } = await searchRepositories(db, query, toRows(window));
+    return { repositories: await see(repositories, caller?.user), total };
+  }
+
+  async function see(
+    found: readonly ForgeRepository[],
+    viewer: ForgeUser | undefined,
+  ): Promise<SeenRepository[]> {
+    const ownerIds = [...new Set(found.map(({ ownerId }) => ownerId))];
+    const owners = new Map((await listUsersByIds(db, ownerIds)).map((owner) => [owner.id, owner]));
+    const watchers = await countWatchers(
+      db,
+      found.map(({ id }) => id),
+    );
+    const repositories: SeenRepository[] = [];
+    for (const repository of found) {
+      const owner = owners.get(repository.ownerId);
+      // Deleted between two queries.
+      if (owner === undefined) continue;
+      const access = await findAccess(db, { repository, owner }, viewer);
+      const watching = watchers.get(repository.id) ?? 0;
+      const isSignedIn = viewer !== undefined;
+      repositories.push({ repository, owner, watchers: watching, access, isSignedIn });
+    }
+    return repositories;
+  }
+}
+
+/**
+ * Returns the account of a name. Throws `not_found` if it is hidden from the caller, `forbidden` if it is not public and the
+ * caller's token is for public things only.
+ */
+export async function getVisibleAccount(
+  db: Database,
+  name: string,
+  caller: ForgeCaller | undefined,
+): Promise<ForgeUser> {
+  const account = await findUserByName(db, name);
+  const viewer = caller?.user;
+  const isVisible =
+    account !== undefined &&
+    (isVisibleTo(account, viewer) ||
+      (viewer !== undefined &&
+        account.kind === "organization" &&
+        (await isMember(db, account.id, viewer.id))));
+  if (!isVisible) throw userNotFound(name);
+  if (isPublicOnly(caller) && account.visibility !== "public")
+    throw new AppError("forbidden", "token scope is limited to public users");
+  return account;
+}

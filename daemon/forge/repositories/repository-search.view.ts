@@ -1,0 +1,56 @@
+import type {
+  RepositorySearch,
+  RepositorySort,
+} from "../../../storage/tables/forge/repositories/search.ts";
+import type { QueryOf } from "../../contract/endpoint.ts";
+import {
+  repositoryModes,
+  type searchRepositories,
+} from "../../contract/forge/repositories/lists.ts";
+import { AppError } from "../../errors.ts";
+
+/** Nothing has stars, forks or large files, so these orders are by id. */
+const sorts: Readonly<Record<string, RepositorySort>> = {
+  "": "alpha",
+  alpha: "alpha",
+  created: "created",
+  updated: "updated",
+  size: "size",
+  git_size: "size",
+  lfs_size: "id",
+  stars: "id",
+  forks: "id",
+  id: "id",
+};
+
+/**
+ * Converts the query of a search. Returns undefined for a search that cannot match: topics, stars, forks and mirrors do not
+ * exist here. Throws `unprocessable` for an unknown mode, sort or order.
+ */
+export function toRepositorySearch(
+  query: QueryOf<typeof searchRepositories>,
+): Omit<RepositorySearch, "reader" | "isPublicOnly"> | undefined {
+  const { mode, uid, order, q } = query;
+  if (mode !== "" && !repositoryModes.some((known) => known === mode))
+    throw new AppError("unprocessable", `Invalid search mode: "${mode}"`);
+  const sort = sorts[query.sort];
+  if (query.sort !== "" && !["", "asc", "desc"].includes(order))
+    throw new AppError("unprocessable", `Invalid sort order: "${order}"`);
+  if (sort === undefined) throw new AppError("unprocessable", `Invalid sort mode: "${query.sort}"`);
+  if (mode === "fork" || mode === "mirror" || query.topic || query.starredBy > 0) return undefined;
+  if (q.includes("\0")) return undefined;
+  const ofUser = uid > 0 ? uid : undefined;
+  return {
+    term: q,
+    includesDescription: query.includeDesc,
+    ...(query.exclusive && mode !== "collaborative" ? { ownerId: ofUser } : { reachedBy: ofUser }),
+    notOwnedBy: mode === "collaborative" ? ofUser : undefined,
+    teamId: query.team_id > 0 ? query.team_id : undefined,
+    isPrivate: query.private === false ? false : query.is_private,
+    isTemplate: query.template,
+    isArchived: query.archived,
+    sort,
+    descending: query.sort !== "" && order === "desc",
+    firstOwnerId: query.priority_owner_id > 0 ? query.priority_owner_id : undefined,
+  };
+}

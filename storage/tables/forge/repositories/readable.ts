@@ -1,0 +1,55 @@
+import type { SqlValue } from "../../../engine/database.ts";
+
+/** A part of a statement with the values of its placeholders. */
+export interface Condition {
+  readonly sql: string;
+  readonly values: readonly SqlValue[];
+}
+
+/** Who reads: undefined is an anonymous caller. */
+export type Reader =
+  | { readonly id: number; readonly isAdmin: boolean; readonly isRestricted: boolean }
+  | undefined;
+
+/**
+ * Returns the condition for the repositories that a reader may read, over `forge_repositories r` joined with their owners
+ * `forge_users u`. It is the access function of `daemon/forge/repositories/access.ts` for lists; a test compares the two.
+ */
+export function toReadable(reader: Reader, isPublicOnly: boolean): Condition {
+  const everyones = "r.is_private = 0 AND u.visibility = 0";
+  if (isPublicOnly || reader === undefined) return { sql: everyones, values: [] };
+  if (reader.isAdmin) return { sql: "1 = 1", values: [] };
+  const { id } = reader;
+  const own = toReached(id);
+  const offered = `r.id IN (SELECT t.repository_id FROM forge_repository_transfers t WHERE t.recipient_id = ?
+    OR t.recipient_id IN (SELECT m.org_id FROM forge_team_members m JOIN forge_teams e ON e.id = m.team_id
+                          WHERE m.user_id = ? AND e.can_create_repositories = 1))`;
+  const signedIn = `r.is_private = 0 AND (u.visibility = 1
+    OR (u.kind = 1 AND r.owner_id IN (SELECT o.org_id FROM forge_org_members o WHERE o.user_id = ?)))`;
+  const parts: Condition[] = [
+    { sql: everyones, values: [] },
+    own,
+    { sql: offered, values: [id, id] },
+    ...(reader.isRestricted ? [] : [{ sql: signedIn, values: [id] }]),
+  ];
+  return {
+    sql: `(${parts.map(({ sql }) => `(${sql})`).join(" OR ")})`,
+    values: parts.flatMap(({ values }) => values),
+  };
+}
+
+/**
+ * Returns the condition for the repositories that a user owns or reaches through a team.
+ * @param publicMemberships only by organizations whose membership the user shows to everybody
+ */
+export function toReached(userId: number, publicMemberships = false): Condition {
+  const shown = publicMemberships
+    ? ` AND EXISTS (SELECT 1 FROM forge_org_members o
+          WHERE o.org_id = m.org_id AND o.user_id = m.user_id AND o.is_public = 1)`
+    : "";
+  return {
+    sql: `r.owner_id = ?
+    OR r.owner_id IN (SELECT m.org_id FROM forge_team_members m WHERE m.user_id = ?${shown})`,
+    values: [userId, userId],
+  };
+}
