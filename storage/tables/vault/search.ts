@@ -157,6 +157,9 @@ export async function listPassages(
   return new Map(rows.map((row) => [row.document_id, row.passage]));
 }
 
+/** The full-text index first, then the filters by an index that holds all of their columns. */
+const SQLITE_MATCHES = `FROM vault_search_text CROSS JOIN vault_search_entries AS entry INDEXED BY vault_search_entries_user
+  ON entry.id = vault_search_text.rowid WHERE vault_search_text MATCH ?`;
 const SQLITE_PASSAGE = `snippet(vault_search_text, -1, char(1), char(2), '…', ${PASSAGE_WORDS})`;
 const POSTGRES_PASSAGE = `ts_headline('simple', left(entry.title || chr(10) || entry.body, ${PASSAGE_SOURCE_MAX}),
   to_tsquery('simple', ?), 'StartSel=' || chr(1) || ',StopSel=' || chr(2) || ',MaxWords=${PASSAGE_WORDS},MinWords=10')`;
@@ -168,21 +171,28 @@ async function searchSqlite(
   values: readonly SqlValue[],
   { limit, offset }: { readonly limit: number; readonly offset: number },
 ): Promise<{ readonly matches: SearchMatch[]; readonly total: number }> {
-  const from = `FROM vault_search_text JOIN vault_search_entries AS entry ON entry.id = vault_search_text.rowid
-    WHERE vault_search_text MATCH ? AND ${where}`;
+  // The matches are sorted and counted in one pass over the index.
   const rows = await db.all(
-    `SELECT entry.id, entry.document_id, entry.item_id, -bm25(vault_search_text, ${TITLE_WEIGHT}.0, 1.0) AS score
-     ${from} ORDER BY score DESC, entry.id DESC LIMIT ? OFFSET ?`,
+    `WITH matches AS MATERIALIZED (
+       SELECT entry.id, entry.document_id, entry.item_id, -bm25(vault_search_text, ${TITLE_WEIGHT}.0, 1.0) AS score
+       ${SQLITE_MATCHES} AND ${where}
+     )
+     SELECT id, document_id, item_id, score, (SELECT count(*) FROM matches) AS total
+     FROM matches ORDER BY score DESC, id DESC LIMIT ? OFFSET ?`,
     query,
     ...values,
     limit,
     offset,
   );
-  const count = await db.get<{ total: number }>(
-    `SELECT count(*) AS total ${from}`,
-    query,
-    ...values,
-  );
+  // A page past the end has no row that carries the total.
+  const count = async () => {
+    const row = await db.get<{ total: number }>(
+      `SELECT count(*) AS total ${SQLITE_MATCHES} AND ${where}`,
+      query,
+      ...values,
+    );
+    return Number(row?.total ?? 0);
+  };
   // Passages are made for the page alone, not for every match that the sort looks at.
   const ids = rows.map((row) => Number(row["id"]));
   const passages = await db.all<{ id: number; passage: string }>(
@@ -194,7 +204,7 @@ async function searchSqlite(
   const byId = new Map(passages.map(({ id, passage }) => [id, passage]));
   return {
     matches: rows.map((row) => toMatch(row, byId.get(Number(row["id"])) ?? "")),
-    total: Number(count?.total ?? 0),
+    total: rows.length > 0 || offset === 0 ? Number(rows[0]?.["total"] ?? 0) : await count(),
   };
 }
 

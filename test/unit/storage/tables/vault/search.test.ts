@@ -74,6 +74,16 @@ describe.each(["sqlite", "postgres"] as const)("search on %s", (engine) => {
     expect(await find("coffee")).toEqual([]);
   });
 
+  test("counts all matches on a page past the end", async () => {
+    const found = await searchEntries(
+      db,
+      parseQuery("tea"),
+      { userId: "mira" },
+      { limit: 10, offset: 20 },
+    );
+    expect(found).toEqual({ matches: [], total: 2 });
+  });
+
   test("folds case and accents", async () => {
     expect(await find("RESUME")).toEqual(["tax"]);
     expect(await find("Résumé")).toEqual(["tax"]);

@@ -1,0 +1,139 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseQuery } from "../daemon/vault/search/query.ts";
+import { migrate, readMigrations } from "../storage/engine/migrate.ts";
+import { openSqlite, type SqliteDatabase } from "../storage/engine/sqlite.ts";
+import {
+  type DocumentSort,
+  insertDocument,
+  listDocuments,
+} from "../storage/tables/vault/documents/documents.ts";
+import { putSearchEntry, searchEntries } from "../storage/tables/vault/search.ts";
+import { insertVaultUser } from "../storage/tables/vault/users.ts";
+import { atMost, median, report, type Figure } from "./measure.ts";
+
+// Documents of one user: pages of the list and the search, beside the same search written by hand in FTS5.
+const DOCUMENTS = 200_000;
+const BATCH = 2_000;
+const WORDS_PER_TEXT = 60;
+const ROUNDS = 50;
+
+const folder = await mkdtemp(join(tmpdir(), "croft-bench-"));
+try {
+  const db = openSqlite({ path: join(folder, "bench.db"), clock: Date.now });
+  await migrate(db, readMigrations());
+  await fill(db);
+  report(`documents: ${DOCUMENTS} of one user`, [
+    ...(await listFigures(db)),
+    ...(await searchFigures(db)),
+  ]);
+  await db.close();
+} finally {
+  await rm(folder, { recursive: true });
+}
+
+/** Words with the frequencies of language: the n-th is n times as rare as the first. */
+function wordOf(seed: number): string {
+  const rank = Math.floor(Math.exp(((seed % 1_000) / 1_000) * Math.log(20_000)));
+  return `w${rank.toString(36)}`;
+}
+
+async function fill(db: SqliteDatabase): Promise<void> {
+  await db.transaction((tx) =>
+    insertVaultUser(tx, {
+      id: "u",
+      handle: "mira",
+      email: "mira@example.org",
+      passwordHash: "",
+      role: "user",
+      passwordMustChange: false,
+    }),
+  );
+  let seed = 1;
+  const next = () => (seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648);
+  for (let from = 0; from < DOCUMENTS; from += BATCH)
+    await db.transaction(async (tx) => {
+      for (let index = from; index < from + BATCH; index++) {
+        const id = `d${String(index).padStart(7, "0")}`;
+        const filename = `${wordOf(next())} ${wordOf(next())} ${index}.txt`;
+        const body = Array.from({ length: WORDS_PER_TEXT }, () => wordOf(next())).join(" ");
+        await insertDocument(tx, {
+          id,
+          userId: "u",
+          filename,
+          contentType: "text/plain",
+          sizeBytes: next() % 1_000_000,
+          sha256: id,
+          storageBackend: "internal",
+          connectionId: undefined,
+          providerItemId: undefined,
+        });
+        await putSearchEntry(tx, {
+          userId: "u",
+          source: { documentId: id },
+          title: filename,
+          body,
+          contentType: "text/plain",
+          connectionId: undefined,
+        });
+      }
+    });
+}
+
+async function listFigures(db: SqliteDatabase): Promise<Figure[]> {
+  const figures: Figure[] = [];
+  for (const sort of ["created_at", "name", "size"] satisfies DocumentSort[]) {
+    const page = (offset: number) => () =>
+      listDocuments(db, { userId: "u" }, { sort, descending: true, limit: 30, offset });
+    const first = await timesOf(page(0));
+    const deep = await timesOf(page(DOCUMENTS - 100));
+    figures.push(atMost(`first page by ${sort}`, median(first), 20, "ms"));
+    figures.push(
+      atMost(`last page by ${sort} against the first`, median(deep) / median(first), 3, ""),
+    );
+  }
+  return figures;
+}
+
+async function searchFigures(db: SqliteDatabase): Promise<Figure[]> {
+  const figures: Figure[] = [];
+  for (const query of ["wa", "wzz", "wa wb", "w1*", '"wa wb"']) {
+    const [term] = parseQuery(query);
+    if (term === undefined) continue;
+    const own = await timesOf(() =>
+      searchEntries(db, parseQuery(query), { userId: "u" }, { limit: 30, offset: 0 }),
+    );
+    const match = parseQuery(query)
+      .map(({ words, isPrefix }) => `"${words.join(" ")}"${isPrefix ? " *" : ""}`)
+      .join(" AND ");
+    const byHand = await timesOf(() =>
+      db.all(
+        `SELECT rowid, bm25(vault_search_text, 5.0, 1.0) AS score FROM vault_search_text
+         WHERE vault_search_text MATCH ? ORDER BY score LIMIT 30`,
+        match,
+      ),
+    );
+    const ratio = percentile(own, 0.99) / percentile(byHand, 0.99);
+    figures.push(atMost(`search ${query}: p99 against FTS5 by hand`, ratio, 3, ""));
+    figures.push({ what: `search ${query}: p99`, value: `${percentile(own, 0.99).toFixed(1)} ms` });
+  }
+  return figures;
+}
+
+/** Milliseconds of each round after one to warm up. */
+async function timesOf(work: () => Promise<unknown>): Promise<number[]> {
+  await work();
+  const times: number[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    const startedAt = performance.now();
+    await work();
+    times.push(performance.now() - startedAt);
+  }
+  return times;
+}
+
+function percentile(times: readonly number[], part: number): number {
+  const sorted = times.toSorted((one, other) => one - other);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;
+}
