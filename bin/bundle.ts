@@ -41,6 +41,10 @@ export async function bundle(root: string, output: string): Promise<void> {
     },
     plugins: [omitDevtools(), locateFiles(root, dataFiles), takeBuiltins()],
     logLevel: "warn",
+    onLog(level, log, report) {
+      if (log.code === "UNRESOLVED_IMPORT") throw new Error(`${log.message}\nrun "npm ci" first`);
+      report(level, log);
+    },
     // A module that one command loads lazily and another at once: right for the sources, and no matter in the bundle.
     checks: { ineffectiveDynamicImport: false },
     output: {

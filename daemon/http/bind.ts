@@ -23,7 +23,7 @@ import type {
   ServerRequest,
 } from "./handle.ts";
 import { pagingHeaders, toRefusal, validatorHeaders, writeAnswer } from "./replies.ts";
-import { readWholeBody } from "./request-body.ts";
+import { closeAfterUnreadBody, readWholeBody } from "./request-body.ts";
 import { createResponseBatch } from "./response-batch.ts";
 import { createInputReader, toQueryObject } from "./request-input.ts";
 
@@ -340,14 +340,6 @@ function nodePair(event: H3Event): { req: IncomingMessage; res: ServerResponse }
 /** Whether the handler begins after the body has arrived: streams and forms are passed to it while they arrive. */
 function isReadWhole(spec: BodySpec | undefined): boolean {
   return spec !== undefined && (!("kind" in spec) || spec.kind === "whole_bytes");
-}
-
-/** The rest of a body that nobody read would be parsed as the next request, and its sender could hold the connection. */
-function closeAfterUnreadBody(message: IncomingMessage, res: ServerResponse): void {
-  const { headers } = message;
-  const hasBody =
-    headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
-  if (hasBody && !message.complete && !res.headersSent) res.setHeader("Connection", "close");
 }
 
 function checked(declared: AnyEndpoint, status: number, body: unknown): unknown {

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 import { AppError } from "../errors.ts";
 import type { BodyMemory } from "./body-memory.ts";
@@ -94,6 +94,18 @@ export function cutStalledBody(message: IncomingMessage, checkMs = PROGRESS_CHEC
   }, checkMs);
   timer.unref();
   message.once("close", () => clearInterval(timer));
+}
+
+/**
+ * Has the connection closed after the response if the request's body is still arriving: the rest would be parsed as the
+ * next request, and a client that never finishes it would hold the connection.
+ */
+export function closeAfterUnreadBody(message: IncomingMessage, response: ServerResponse): void {
+  const { headers } = message;
+  const hasBody =
+    headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
+  if (hasBody && !message.complete && !response.headersSent)
+    response.setHeader("Connection", "close");
 }
 
 function tooLarge(maxBytes: number): AppError {

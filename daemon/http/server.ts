@@ -3,6 +3,7 @@ import { toNodeHandler, type H3 } from "h3";
 import type { Api, RenderedError, ServerRequest } from "./handle.ts";
 import type { HostRefusal } from "./host-check.ts";
 import { writeAnswer } from "./replies.ts";
+import { closeAfterUnreadBody } from "./request-body.ts";
 
 /** One API with the app that serves its routes. */
 export interface MountedApi {
@@ -77,6 +78,7 @@ async function servePage(
 ): Promise<void> {
   const request = options.toServerRequest(message, response);
   const page = options.pages.get(pathname);
+  closeAfterUnreadBody(message, response);
   try {
     if (page === undefined) writeAnswer(response, 404, TEXT, "404 page not found\n", "");
     else if (message.method === "GET" || message.method === "HEAD") await page(request, response);

@@ -80,6 +80,20 @@ describe("pages outside both APIs", () => {
   });
 });
 
+test.each([
+  ["a page", "GET /healthz"],
+  ["a page with the wrong method", "POST /healthz"],
+  ["an unknown address", "POST /user/login"],
+  ["an unknown operation", "POST /api/v1/nothing"],
+])("the connection is closed after the answer when a body for %s never ends", async (_, line) => {
+  const { port } = new URL(daemon.url);
+  const socket = connect(Number(port), "127.0.0.1");
+  socket.write(`${line} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nContent-Length: 900000\r\n\r\na`);
+  let answer = "";
+  for await (const chunk of socket) answer += (chunk as Buffer).toString();
+  expect(answer).toMatch(/^HTTP\/1\.1 \d{3} .*^connection: close/ims);
+});
+
 describe("two APIs that share nothing", () => {
   test("each has its own 404, in its own words", async () => {
     const forge = await daemon.request("/api/v1/nothing");

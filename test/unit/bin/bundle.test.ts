@@ -172,6 +172,14 @@ test.each(["import.meta.dirname", "new URL(name, import.meta.url)", "import.meta
   },
 );
 
+test("fails the build when a package is not installed", async () => {
+  await addFile(
+    "daemon/main.ts",
+    'import words from "missing-words";\nexport const main = () => words;',
+  );
+  await expect(bundle(root, output)).rejects.toThrow(/missing-words/);
+});
+
 async function addFile(path: string, text: string): Promise<void> {
   await mkdir(dirname(join(root, path)), { recursive: true });
   await writeFile(join(root, path), text);
