@@ -29,6 +29,7 @@ import type * as transfers from "../../daemon/contract/forge/repositories/transf
 import type * as unadopted from "../../daemon/contract/forge/repositories/unadopted.ts";
 import type * as templates from "../../daemon/contract/forge/templates.ts";
 import type * as version from "../../daemon/contract/forge/version.ts";
+import type * as vaultAiConfig from "../../daemon/contract/vault/ai-config.ts";
 import type * as vaultAdmin from "../../daemon/contract/vault/admin.ts";
 import type * as vaultAuth from "../../daemon/contract/vault/auth.ts";
 import type * as vaultConnections from "../../daemon/contract/vault/cloud/connections.ts";
@@ -80,6 +81,7 @@ type Forge = typeof adminEmails &
   typeof version;
 
 type Vault = typeof vaultAdmin &
+  typeof vaultAiConfig &
   typeof vaultAuth &
   typeof vaultConnections &
   typeof vaultItems &

@@ -12,7 +12,7 @@ import { getCacheLimit } from "../../storage/tables/vault/analysis-settings.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { Route } from "../http/handle.ts";
 import { createAddressCheck } from "../outbound/address-policy.ts";
-import { createGuardedDispatcher } from "../outbound/guarded-request.ts";
+import { createGuardedDispatcher, createGuardedRequest } from "../outbound/guarded-request.ts";
 import { machineAddresses } from "../outbound/machine-addresses.ts";
 import { createUuid7 } from "../utilities/uuid7.ts";
 import { accountRoutes } from "../vault/accounts/accounts.routes.ts";
@@ -20,6 +20,10 @@ import type { VaultAccounts } from "../vault/accounts/accounts.ts";
 import { adminRoutes } from "../vault/admin/admin.routes.ts";
 import { createVaultAdministration } from "../vault/admin/admin.ts";
 import { createDailyExports, type DailyExports } from "../vault/admin/daily-exports.ts";
+import { createAiConfig } from "../vault/ai/ai-config.service.ts";
+import { aiRoutes } from "../vault/ai/ai.routes.ts";
+import { createModelClassifier } from "../vault/ai/model-classifier.ts";
+import { createAiClient } from "../vault/ai/provider-client.ts";
 import { cloudRoutes, createCloud } from "../vault/cloud/cloud.ts";
 import { createDocumentProcessing } from "../vault/analysis/document-processing.ts";
 import { createItemProcessing } from "../vault/analysis/item-processing.ts";
@@ -129,7 +133,10 @@ export async function openVault(deps: VaultDeps): Promise<Vault> {
     publicUrl: addresses.publicUrl,
   });
   const extractor = createTextExtractor({ tmp: directory.tmp, newId });
-  const topics = createTopicChooser({ db });
+  const aiClient = createAiClient(createGuardedRequest(guarded));
+  const aiConfig = createAiConfig({ db, keys: stores.keyring, client: aiClient });
+  const model = createModelClassifier({ config: aiConfig, client: aiClient, clock, log });
+  const topics = createTopicChooser({ db, model });
   queue.register(createDocumentProcessing({ db, store: deps.objects, extractor, topics }));
   queue.register(createItemProcessing({ db, bytes: cloud.bytes, extractor, topics }));
   queue.register(accounts.resetMails.job);
@@ -139,6 +146,7 @@ export async function openVault(deps: VaultDeps): Promise<Vault> {
       ...adminRoutes(administration),
       ...cloudRoutes(cloud),
       ...documents.routes,
+      ...aiRoutes(aiConfig),
     ],
     documents,
     cache,

@@ -30,6 +30,7 @@ import { userEmailEndpoints } from "./forge/accounts/emails.ts";
 import { userEndpoints } from "./forge/accounts/users.ts";
 import { versionEndpoints } from "./forge/version.ts";
 import { vaultAdminEndpoints } from "./vault/admin.ts";
+import { aiConfigEndpoints } from "./vault/ai-config.ts";
 import { accountEndpoints } from "./vault/auth.ts";
 import { cloudConnectionEndpoints } from "./vault/cloud/connections.ts";
 import { cloudItemEndpoints } from "./vault/cloud/items.ts";
@@ -74,6 +75,7 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...accountEndpoints,
   ...machineTokenEndpoints,
   ...vaultAdminEndpoints,
+  ...aiConfigEndpoints,
   ...cloudConnectionEndpoints,
   ...cloudItemEndpoints,
   ...documentEndpoints,

@@ -1,6 +1,7 @@
 import type { Database } from "../../../storage/engine/database.ts";
 import { listClassifiedTexts } from "../../../storage/tables/vault/documents/documents.ts";
 import { listVisibleTopics } from "../../../storage/tables/vault/documents/topics.ts";
+import type { ModelClassifier } from "../ai/model-classifier.ts";
 import { classify, type ClassifiedTopic } from "./classifier.ts";
 
 /** Chooses the topic of a text among those that a user sees. */
@@ -16,12 +17,24 @@ export interface TopicChooser {
 const EXAMPLES_MAX = 200;
 const EXAMPLE_CHARACTERS_MAX = 4_000;
 
-/** Creates a chooser that classifies with the built-in classifier. */
-export function createTopicChooser({ db }: { readonly db: Database }): TopicChooser {
+/** Creates a chooser that asks the active AI provider, and the built-in classifier when there is no valid answer. */
+export function createTopicChooser({
+  db,
+  model,
+}: {
+  readonly db: Database;
+  readonly model: ModelClassifier;
+}): TopicChooser {
   return {
     async choose(userId, { text, documentId }) {
       const topics = await listVisibleTopics(db, userId);
       if (topics.length === 0) return undefined;
+      const said = await model.choose(text, topics);
+      if (said.kind === "no_topic") return undefined;
+      if (said.kind === "chosen") {
+        const { topicId, topic, confidence, provider } = said;
+        return { topicId, topic, confidence, provider, words: [] };
+      }
       const examples = await listClassifiedTexts(db, userId, {
         documentsMax: EXAMPLES_MAX,
         charactersMax: EXAMPLE_CHARACTERS_MAX,

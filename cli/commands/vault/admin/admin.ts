@@ -54,6 +54,7 @@ export const entries: readonly Entry[] = [
     verb("view", "Show a vault user's quota", () => viewQuota),
     verb("set", "Set a vault user's quota", () => setQuota),
   ]),
+  noun("ai", "Configure AI providers", () => import("./ai.ts")),
   noun("audit", "The vault's audit records", [
     verb(
       "list",

@@ -1,0 +1,43 @@
+import type { BodyOf } from "../../contract/endpoint.ts";
+import {
+  listAiModels,
+  setAiConfig,
+  testAiConnection,
+  viewAiConfig,
+} from "../../contract/vault/ai-config.ts";
+import type { Route } from "../../http/handle.ts";
+import { handle } from "../handle.ts";
+import { toConfigView } from "./ai.view.ts";
+import type { AiConfig, ProviderChanges } from "./ai-config.service.ts";
+
+/** Routes of `/api/admin/ai-config`. */
+export const aiRoutes = (config: AiConfig): Route[] => [
+  handle(viewAiConfig, async () => ({ status: 200, body: toConfigView(await config.list()) })),
+  handle(setAiConfig, async ({ caller, body }) => {
+    const changes = { ...toChanges(body), isActive: body.is_active };
+    return { status: 200, body: toConfigView(await config.set(caller, changes)) };
+  }),
+  handle(listAiModels, async ({ query }) => {
+    const models = (await config.listModels(query.provider_id)).map((id) => ({ id }));
+    return { status: 200, body: { models } };
+  }),
+  handle(testAiConnection, async ({ body }) => {
+    const result = await config.test(toChanges(body));
+    return {
+      status: 200,
+      body: result.ok
+        ? { ok: true, error_code: null, message: "The provider answers." }
+        : { ok: false, error_code: result.code, message: result.message },
+    };
+  }),
+];
+
+function toChanges(body: BodyOf<typeof testAiConnection>): ProviderChanges {
+  return {
+    providerId: body.provider_id,
+    apiKey: body.api_key,
+    baseUrl: body.base_url,
+    modelName: body.model_name,
+    embeddingModelName: body.embedding_model_name,
+  };
+}

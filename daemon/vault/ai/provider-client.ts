@@ -1,0 +1,138 @@
+// daemon/vault/ai: providers of language models: their HTTP APIs, the configuration, the choice of a topic.
+// May import: daemon/contract/vault, daemon/outbound, storage/tables/vault. Start in provider-apis.ts.
+import type { z } from "zod";
+import type { AiProviderId } from "../../../storage/tables/vault/ai-providers.ts";
+import type { aiFailures } from "../../contract/vault/ai-config.ts";
+import type { GuardedRequest } from "../../outbound/guarded-request.ts";
+import { type Choice, type ChoiceRequest, providerApis } from "./provider-apis.ts";
+
+/** Where a provider is, and how it is used. */
+export interface AiProvider {
+  readonly providerId: AiProviderId;
+  readonly baseUrl: string;
+  readonly apiKey: string | undefined;
+  readonly modelName: string;
+}
+
+export type AiFailure = (typeof aiFailures)[number];
+
+/** The answer of a provider, or why there is none. Nothing of a provider's own words is in a failure. */
+export type AiOutcome<T> =
+  | { readonly kind: "answered"; readonly value: T }
+  | { readonly kind: "failed"; readonly code: AiFailure; readonly message: string };
+
+/** Sends requests to AI providers within the address policy. Never throws. */
+export interface AiClient {
+  /** Returns the names of the models that a provider offers. */
+  listModels(
+    provider: Omit<AiProvider, "modelName">,
+    signal?: AbortSignal,
+  ): Promise<AiOutcome<readonly string[]>>;
+  /** Has the model choose one of the numbered options. The choice is whatever the model says; validate it. */
+  choose(
+    provider: AiProvider,
+    request: ChoiceRequest,
+    signal?: AbortSignal,
+  ): Promise<AiOutcome<Choice>>;
+}
+
+export interface AiClientOptions {
+  readonly listTimeoutMs: number;
+  /** A model on a small machine needs most of a minute. */
+  readonly chooseTimeoutMs: number;
+}
+
+/** Larger answers are refused: a choice has a hundred bytes, the longest lists of models have some hundred KiB. */
+const RESPONSE_BYTES_MAX = 2 * 1024 * 1024;
+
+export function createAiClient(
+  request: GuardedRequest,
+  { listTimeoutMs, chooseTimeoutMs }: AiClientOptions = {
+    listTimeoutMs: 15_000,
+    chooseTimeoutMs: 60_000,
+  },
+): AiClient {
+  return {
+    listModels(provider, signal) {
+      const api = providerApis[provider.providerId];
+      const path = api.modelsPath;
+      return send(provider, { path, body: undefined, timeoutMs: listTimeoutMs, signal }, (body) =>
+        parse(api.models, body),
+      );
+    },
+
+    choose(provider, wanted, signal) {
+      const api = providerApis[provider.providerId];
+      const body = JSON.stringify(api.toChoiceBody(provider.modelName, wanted));
+      const path = api.choicePath;
+      return send(provider, { path, body, timeoutMs: chooseTimeoutMs, signal }, (answer) =>
+        parse(api.choice, answer),
+      );
+    },
+  };
+
+  async function send<T>(
+    { providerId, baseUrl, apiKey }: Omit<AiProvider, "modelName">,
+    what: {
+      readonly path: string;
+      readonly body: string | undefined;
+      readonly timeoutMs: number;
+      readonly signal: AbortSignal | undefined;
+    },
+    read: (body: unknown) => T | undefined,
+  ): Promise<AiOutcome<T>> {
+    const headers = providerApis[providerId].toHeaders(apiKey);
+    const outcome = await request({
+      url: `${baseUrl.replace(/\/+$/, "")}${what.path}`,
+      method: what.body === undefined ? "GET" : "POST",
+      headers: {
+        ...headers,
+        Accept: "application/json",
+        "User-Agent": "croft",
+        ...(what.body === undefined ? {} : { "Content-Type": "application/json" }),
+      },
+      body: what.body ?? "",
+      privateHeaders: Object.keys(headers).map((name) => name.toLowerCase()),
+      timeoutMs: what.timeoutMs,
+      responseBytesMax: RESPONSE_BYTES_MAX,
+      ...(what.signal === undefined ? {} : { signal: what.signal }),
+    });
+    if (outcome.kind === "refused") return fail("refused_address", outcome.why);
+    if (outcome.kind === "failed")
+      return fail(
+        outcome.why.startsWith("no answer within") ? "timeout" : "unreachable",
+        outcome.why,
+      );
+    const { status } = outcome;
+    if (status === 401 || status === 403)
+      return fail("unauthorized", `the provider refused the API key (${status})`);
+    if (status === 429)
+      return fail("rate_limited", "the provider has a limit that is used up (429)");
+    if (status === 404)
+      return fail("model_not_found", "the provider knows no such model or address (404)");
+    if (status < 200 || status > 299)
+      return fail("provider_error", `the provider answered with status ${status}`);
+    if (outcome.isCut) return fail("too_large", "the answer is larger than 2 MiB");
+    const value = read(parseJson(outcome.body));
+    return value === undefined
+      ? fail("invalid_answer", "the answer does not have the documented form")
+      : { kind: "answered", value };
+  }
+}
+
+function fail(code: AiFailure, message: string): AiOutcome<never> {
+  return { kind: "failed", code, message };
+}
+
+function parse<T>(schema: z.ZodType<T>, body: unknown): T | undefined {
+  const parsed = schema.safeParse(body);
+  return parsed.success ? parsed.data : undefined;
+}
+
+function parseJson(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString("utf8")) as unknown;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,64 @@
+import { expect, test } from "vitest";
+import { fakeDaemon } from "../../../support/fake-daemon.ts";
+import { runCli, temporaryHome } from "../../../support/run-cli.ts";
+import { signIn } from "../../../support/signed-in.ts";
+
+const config = {
+  active_provider_id: "openai",
+  providers: [
+    {
+      provider_id: "openai",
+      is_configured: true,
+      is_active: true,
+      has_api_key: true,
+      base_url: "https://api.openai.com/v1",
+      model_name: "gpt",
+      embedding_model_name: null,
+      updated_at: "2026-11-20T09:00:00.000Z",
+    },
+  ],
+};
+
+test("croft vault admin ai set sends the flags and the key from standard input", async () => {
+  await using home = await temporaryHome();
+  await using daemon = await fakeDaemon({ "PUT /api/admin/ai-config": { body: config } });
+  await signIn(home.path, { url: daemon.url, vault: {} });
+  const line = ["vault", "admin", "ai", "set", "openai", "--model", "gpt", "--key-stdin"];
+  const ran = await runCli([...line, "--no-embeddings", "--json"], {
+    home: home.path,
+    stdin: "sk-key\n",
+  });
+  expect(ran.json()).toEqual(config);
+  expect(daemon.seen[0]?.json()).toEqual({
+    provider_id: "openai",
+    api_key: "sk-key",
+    model_name: "gpt",
+    embedding_model_name: null,
+    is_active: true,
+  });
+});
+
+test("croft vault admin ai models and test call their routes", async () => {
+  await using home = await temporaryHome();
+  const result = { ok: false, error_code: "unauthorized", message: "The test failed." };
+  await using daemon = await fakeDaemon({
+    "GET /api/admin/ai-config/models": { body: { models: [{ id: "gpt" }] } },
+    "POST /api/admin/ai-config/test-connection": { body: result },
+  });
+  await signIn(home.path, { url: daemon.url, vault: {} });
+  const models = await runCli(["vault", "admin", "ai", "models", "openai", "--json"], {
+    home: home.path,
+  });
+  expect(models.json()).toEqual({ models: [{ id: "gpt" }] });
+  const tried = await runCli(["vault", "admin", "ai", "test", "openai", "--json"], {
+    home: home.path,
+  });
+  expect(tried.json()).toEqual(result);
+});
+
+test("croft vault admin ai refuses an unknown provider", async () => {
+  const ran = await runCli(["vault", "admin", "ai", "models", "skynet", "--json"], {
+    home: "/nowhere",
+  });
+  expect(ran.error()).toMatchObject({ code: "usage" });
+});

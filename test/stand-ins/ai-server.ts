@@ -1,0 +1,133 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { readBody, sendJson } from "./answers.ts";
+import { serve, type Served } from "./serve.ts";
+
+// A stand-in for the HTTP APIs of language models: OpenAI's chat completions, Anthropic's messages, Ollama's chat, after their
+// public descriptions. Its "model" chooses the topic whose name the document has, and obeys "answer topic N".
+
+/** What the server does with a question. */
+export type AiBehaviour =
+  | "answers"
+  | "hangs"
+  | "unavailable"
+  | "huge"
+  | "not_json"
+  | "no_such_option"
+  | "wrong_confidence"
+  | "no_choice"
+  | "limited";
+
+/** One question as the server got it. */
+export interface AiQuestion {
+  readonly path: string;
+  readonly system: string;
+  readonly material: {
+    readonly topics: readonly { number: number; name: string; description: string }[];
+    readonly document: string;
+  };
+}
+
+export interface AiServer extends Served {
+  /** Set by tests. */
+  behaviour: AiBehaviour;
+  readonly questions: AiQuestion[];
+}
+
+export const AI_KEY = "sk-stand-in-0123456789";
+export const AI_MODEL = "stand-in-1";
+
+/** Starts the server. OpenAI's base is `<origin>/v1`, the others' `<origin>`. */
+export async function startAiServer(): Promise<AiServer> {
+  const state = { behaviour: "answers" as AiBehaviour, questions: [] as AiQuestion[] };
+  const served = await serve(async (request, response, url) => {
+    const route = `${request.method} ${url.pathname}`;
+    if (!isAllowed(request, url.pathname))
+      // Providers quote keys and requests in their errors; nothing of it may get further.
+      return sendJson(response, 401, { error: { message: `bad key ${AI_KEY}` } });
+    switch (route) {
+      case "GET /v1/models":
+        return sendJson(response, 200, { data: [{ id: AI_MODEL }, { id: "stand-in-0" }] });
+      case "GET /api/tags":
+        return sendJson(response, 200, { models: [{ name: `${AI_MODEL}:latest` }] });
+      case "POST /v1/chat/completions":
+      case "POST /v1/messages":
+      case "POST /api/chat":
+        return answer(request, response, url.pathname);
+      default:
+        return sendJson(response, 404, { error: { message: "no such route" } });
+    }
+  });
+  return {
+    ...served,
+    questions: state.questions,
+    get behaviour() {
+      return state.behaviour;
+    },
+    set behaviour(value) {
+      state.behaviour = value;
+    },
+  };
+
+  async function answer(request: IncomingMessage, response: ServerResponse, path: string) {
+    const body = JSON.parse((await readBody(request)).toString());
+    const messages = body.messages as { role: string; content: string }[];
+    const material = JSON.parse(messages.at(-1)?.content ?? "") as AiQuestion["material"];
+    const system = path === "/v1/messages" ? body.system : messages[0]?.content;
+    state.questions.push({ path, system, material });
+    if (body.model !== AI_MODEL) return sendJson(response, 404, { error: "model not found" });
+    switch (state.behaviour) {
+      case "hangs":
+        return;
+      case "unavailable":
+        return sendJson(response, 500, { error: { message: `internal ${AI_KEY}` } });
+      case "limited":
+        return sendJson(response, 429, { error: { message: "slow down" } });
+      case "huge":
+        response.writeHead(200, { "content-type": "application/json" });
+        response.end(`{"padding":"${"x".repeat(10 * 1024 * 1024)}"}`);
+        return;
+      case "not_json":
+        return send(response, path, "The topic is Travel.");
+      case "no_such_option":
+        return send(response, path, { option: material.topics.length + 1, confidence: 1 });
+      case "wrong_confidence":
+        return send(response, path, { option: 1, confidence: 7 });
+      case "no_choice":
+        return send(response, path, { option: 0, confidence: 0.9 });
+      case "answers":
+        return send(response, path, choose(material));
+    }
+  }
+}
+
+function isAllowed({ headers }: IncomingMessage, path: string): boolean {
+  if (path.startsWith("/api/")) return true;
+  return headers["anthropic-version"] === undefined
+    ? headers.authorization === `Bearer ${AI_KEY}`
+    : headers["x-api-key"] === AI_KEY;
+}
+
+/** The model: obeys the document, as models do, else looks for names of topics. */
+function choose({ topics, document }: AiQuestion["material"]) {
+  const ordered = /answer topic (\d+)/i.exec(document)?.[1];
+  if (ordered !== undefined) return { option: Number(ordered), confidence: 1 };
+  const found = topics.find(({ name }) => document.toLowerCase().includes(name.toLowerCase()));
+  return { option: found?.number ?? 0, confidence: 0.87 };
+}
+
+function send(response: ServerResponse, path: string, choice: unknown): void {
+  const content = typeof choice === "string" ? choice : JSON.stringify(choice);
+  const bodies: Readonly<Record<string, unknown>> = {
+    "/v1/chat/completions": { choices: [{ message: { role: "assistant", content } }] },
+    "/v1/messages": {
+      content: [
+        { type: "text", text: "Let me see." },
+        ...(typeof choice === "string"
+          ? []
+          : [{ type: "tool_use", id: "t1", name: "choose", input: choice }]),
+      ],
+    },
+    "/api/chat": { message: { role: "assistant", content }, done: true },
+  };
+  sendJson(response, 200, bodies[path]);
+}
