@@ -113,7 +113,7 @@ export async function searchEntries(
   const { where, values } = toWhere(filter);
   return db.dialect === "sqlite"
     ? searchSqlite(db, toFts5Query(terms), where, values, page)
-    : searchPostgres(db, toTsQuery(terms), where, values, page);
+    : searchPostgres(db, terms, where, values, page);
 }
 
 /** The condition of an SQL query that a document matches all terms. */
@@ -143,7 +143,6 @@ export async function listPassages(
 ): Promise<ReadonlyMap<string, string>> {
   if (documentIds.length === 0 || terms.length === 0) return new Map();
   const marks = documentIds.map(() => "?").join(", ");
-  const query = db.dialect === "sqlite" ? toFts5Query(terms) : toTsQuery(terms);
   const rows = await db.all<{ document_id: string; passage: string }>(
     db.dialect === "sqlite"
       ? `SELECT entry.document_id, ${SQLITE_PASSAGE} AS passage FROM vault_search_text
@@ -151,18 +150,23 @@ export async function listPassages(
          WHERE vault_search_text MATCH ? AND entry.document_id IN (${marks})`
       : `SELECT entry.document_id, ${POSTGRES_PASSAGE} AS passage FROM vault_search_entries AS entry
          WHERE entry.document_id IN (${marks})`,
-    query,
+    ...(db.dialect === "sqlite" ? [toFts5Query(terms)] : []),
     ...documentIds,
   );
-  return new Map(rows.map((row) => [row.document_id, row.passage]));
+  return new Map(
+    rows.map((row) => [
+      row.document_id,
+      db.dialect === "sqlite" ? row.passage : toPassage(row.passage, terms),
+    ]),
+  );
 }
 
 /** The full-text index first, then the filters by an index that holds all of their columns. */
 const SQLITE_MATCHES = `FROM vault_search_text CROSS JOIN vault_search_entries AS entry INDEXED BY vault_search_entries_user
   ON entry.id = vault_search_text.rowid WHERE vault_search_text MATCH ?`;
 const SQLITE_PASSAGE = `snippet(vault_search_text, -1, char(1), char(2), '…', ${PASSAGE_WORDS})`;
-const POSTGRES_PASSAGE = `ts_headline('simple', left(entry.title || chr(10) || entry.body, ${PASSAGE_SOURCE_MAX}),
-  to_tsquery('simple', ?), 'StartSel=' || chr(1) || ',StopSel=' || chr(2) || ',MaxWords=${PASSAGE_WORDS},MinWords=10')`;
+/** PostgreSQL would not mark words with accents: the passage is cut by `toPassage`. */
+const POSTGRES_PASSAGE = `left(entry.title || chr(10) || entry.body, ${PASSAGE_SOURCE_MAX})`;
 
 async function searchSqlite(
   db: Queries,
@@ -210,11 +214,12 @@ async function searchSqlite(
 
 async function searchPostgres(
   db: Queries,
-  query: string,
+  terms: readonly SearchTerm[],
   where: string,
   values: readonly SqlValue[],
   { limit, offset }: { readonly limit: number; readonly offset: number },
 ): Promise<{ readonly matches: SearchMatch[]; readonly total: number }> {
+  const query = toTsQuery(terms);
   const from = `FROM vault_search_entries AS entry WHERE entry.folded @@ to_tsquery('simple', ?) AND ${where}`;
   const rows = await db.all(
     `SELECT chosen.id, chosen.document_id, chosen.item_id, chosen.score, ${POSTGRES_PASSAGE} AS passage
@@ -224,7 +229,6 @@ async function searchPostgres(
        ${from} ORDER BY score DESC, entry.id DESC LIMIT ? OFFSET ?
      ) AS chosen JOIN vault_search_entries AS entry ON entry.id = chosen.id
      ORDER BY chosen.score DESC, chosen.id DESC`,
-    query,
     query,
     query,
     ...values,
@@ -237,9 +241,51 @@ async function searchPostgres(
     ...values,
   );
   return {
-    matches: rows.map((row) => toMatch(row, String(row["passage"]))),
+    matches: rows.map((row) => toMatch(row, toPassage(String(row["passage"]), terms))),
     total: Number(count?.total ?? 0),
   };
+}
+
+/** Cuts the words around the first match out of a text and marks all matches in them. */
+function toPassage(text: string, terms: readonly SearchTerm[]): string {
+  const words = [...text.matchAll(/[\p{L}\p{N}\p{M}]+/gu)].map(({ 0: word, index }) => ({
+    folded: foldText(word),
+    start: index,
+    end: index + word.length,
+  }));
+  const lengthAt = (at: number) =>
+    Math.max(0, ...terms.map((term) => (matchesAt(words, at, term) ? term.words.length : 0)));
+  const first = Math.max(
+    0,
+    words.findIndex((_, at) => lengthAt(at) > 0),
+  );
+  const from = Math.max(0, first - PASSAGE_WORDS / 4);
+  const until = Math.min(words.length, from + PASSAGE_WORDS);
+  let passage = from > 0 ? "…" : "";
+  let position = words[from]?.start ?? 0;
+  for (let at = from; at < until;) {
+    const length = Math.min(lengthAt(at), until - at);
+    const [word, last] = [words[at], words[at + Math.max(1, length) - 1]];
+    if (word === undefined || last === undefined) break;
+    const matched = text.slice(word.start, last.end);
+    passage += text.slice(position, word.start);
+    passage += length > 0 ? `${MARK_START}${matched}${MARK_END}` : matched;
+    position = last.end;
+    at += Math.max(1, length);
+  }
+  return until < words.length ? `${passage}…` : passage + text.slice(position);
+}
+
+function matchesAt(
+  words: readonly { readonly folded: string }[],
+  at: number,
+  term: SearchTerm,
+): boolean {
+  return term.words.every((wanted, index) => {
+    const folded = words[at + index]?.folded ?? "";
+    const isLast = index === term.words.length - 1;
+    return term.isPrefix && isLast ? folded.startsWith(wanted) : folded === wanted;
+  });
 }
 
 async function fold(

@@ -144,6 +144,17 @@ describe.each(["sqlite", "postgres"] as const)("search on %s", (engine) => {
     expect(snippet.marks.map(([start, end]) => snippet.text.slice(start, end))).toEqual(["office"]);
   });
 
+  test("marks words with accents and phrases", async () => {
+    const marked = async (query: string) => {
+      const page = { limit: 1, offset: 0 };
+      const found = await searchEntries(db, parseQuery(query), { userId: "mira" }, page);
+      const { text, marks } = toSnippet(found.matches[0]?.passage ?? "");
+      return marks.map(([start, end]) => text.slice(start, end));
+    };
+    expect(await marked("resume")).toEqual(["résumé"]);
+    expect(await marked('"green tea"')).toEqual(["green tea"]);
+  });
+
   test("follows renamed and deleted documents", async () => {
     await add("gone", "mira", "walrus.txt", "text of the walrus");
     await db.transaction((tx) => renameSearchEntry(tx, "gone", "manatee.txt"));
