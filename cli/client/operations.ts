@@ -35,6 +35,7 @@ import type * as vaultAuth from "../../daemon/contract/vault/auth.ts";
 import type * as vaultConnections from "../../daemon/contract/vault/cloud/connections.ts";
 import type * as vaultItems from "../../daemon/contract/vault/cloud/items.ts";
 import type * as vaultDocuments from "../../daemon/contract/vault/documents.ts";
+import type * as vaultJobs from "../../daemon/contract/vault/jobs.ts";
 import type * as vaultSearch from "../../daemon/contract/vault/search.ts";
 import type * as vaultShares from "../../daemon/contract/vault/shares.ts";
 import type * as vaultTokens from "../../daemon/contract/vault/tokens.ts";
@@ -82,6 +83,7 @@ type Forge = typeof adminEmails &
 
 type Vault = typeof vaultAdmin &
   typeof vaultAiConfig &
+  typeof vaultJobs &
   typeof vaultAuth &
   typeof vaultConnections &
   typeof vaultItems &

@@ -31,6 +31,7 @@ export const commands: readonly Entry[] = [
   noun("config", "Manage settings", () => import("./config.ts")),
   noun("profile", "Manage profiles of daemons and accounts", () => import("./profile.ts")),
   noun("key", "Manage the master key", () => import("./key.ts")),
+  noun("job", "Manage background jobs", () => import("./job.ts")),
   noun("mail", "Show mail in the local outbox", () => import("./mail.ts")),
   verb("doctor", "Diagnose problems", async () => (await import("./doctor.ts")).doctor),
   noun("completion", "Print a completion script for a shell", [

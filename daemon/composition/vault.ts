@@ -19,6 +19,8 @@ import { accountRoutes } from "../vault/accounts/accounts.routes.ts";
 import type { VaultAccounts } from "../vault/accounts/accounts.ts";
 import { adminRoutes } from "../vault/admin/admin.routes.ts";
 import { createVaultAdministration } from "../vault/admin/admin.ts";
+import { jobRoutes } from "../vault/admin/jobs.routes.ts";
+import { createJobAdministration } from "../vault/admin/jobs.service.ts";
 import { createDailyExports, type DailyExports } from "../vault/admin/daily-exports.ts";
 import { createAiConfig } from "../vault/ai/ai-config.service.ts";
 import { aiRoutes } from "../vault/ai/ai.routes.ts";
@@ -147,6 +149,7 @@ export async function openVault(deps: VaultDeps): Promise<Vault> {
       ...cloudRoutes(cloud),
       ...documents.routes,
       ...aiRoutes(aiConfig),
+      ...jobRoutes(createJobAdministration({ db, queue })),
     ],
     documents,
     cache,

@@ -35,6 +35,7 @@ import { accountEndpoints } from "./vault/auth.ts";
 import { cloudConnectionEndpoints } from "./vault/cloud/connections.ts";
 import { cloudItemEndpoints } from "./vault/cloud/items.ts";
 import { documentEndpoints } from "./vault/documents.ts";
+import { jobEndpoints } from "./vault/jobs.ts";
 import { searchEndpoints } from "./vault/search.ts";
 import { shareEndpoints } from "./vault/shares.ts";
 import { tokenEndpoints as machineTokenEndpoints } from "./vault/tokens.ts";
@@ -76,6 +77,7 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...machineTokenEndpoints,
   ...vaultAdminEndpoints,
   ...aiConfigEndpoints,
+  ...jobEndpoints,
   ...cloudConnectionEndpoints,
   ...cloudItemEndpoints,
   ...documentEndpoints,

@@ -1,4 +1,5 @@
 import type { ZodType } from "zod";
+import type { Transaction } from "../../storage/engine/database.ts";
 
 /** What a job's work is told besides its payload. */
 export interface JobContext {
@@ -23,6 +24,8 @@ export interface JobKind {
   readonly timeoutMs?: number;
   /** Resolves when the job is done. A `PermanentJobError` puts it aside at once, any other error has it tried again. */
   run(payload: unknown, context: JobContext): Promise<void>;
+  /** Records that the work will not be done: called in the transaction that dead-letters or cancels the job. */
+  onAbandoned?(tx: Transaction, payload: unknown): Promise<void>;
 }
 
 /** Thrown by a job that cannot succeed on a retry; the job is dead-lettered at once. */
@@ -41,7 +44,7 @@ export function parsePayload<T>(schema: ZodType<T>, payload: unknown): T {
 }
 
 /** A kind with everything that it leaves to us. */
-export type WholeJobKind = Required<JobKind>;
+export type WholeJobKind = Required<Omit<JobKind, "onAbandoned">> & Pick<JobKind, "onAbandoned">;
 
 /** What a kind has that does not say otherwise. */
 export const kindDefaults = {

@@ -5,11 +5,14 @@ import type { Database, Transaction } from "../../storage/engine/database.ts";
 import { isConflict } from "../../storage/engine/database.ts";
 import {
   claimJobs,
+  deleteJob,
+  findJob,
   insertJob,
   type JobRecord,
   listDueTimes,
   listLapsedClaims,
   renewLeases,
+  retryJob,
 } from "../../storage/tables/common/jobs.ts";
 import type { Log } from "../utilities/logging.ts";
 import { type JobKind, kindDefaults, type WholeJobKind } from "./job-kind.ts";
@@ -50,6 +53,11 @@ export interface JobQueueOptions {
   readonly leaseMs?: number;
 }
 
+type RecordChange = (tx: Transaction, job: JobRecord) => Promise<void>;
+
+/** The result of a change to a job. `superseded`: another job does the same work. */
+export type JobChange = "changed" | "running" | "missing";
+
 /** Keeps jobs as rows, and runs those of the kinds that this process knows. */
 export interface JobQueue {
   readonly enqueue: Enqueue;
@@ -57,6 +65,10 @@ export interface JobQueue {
   register(kind: JobKind): void;
   /** Begins to run jobs; those that a crash interrupted come first. */
   start(): Promise<void>;
+  /** Has a job run now that waits or is dead. `record` writes what goes with the change, in its transaction. */
+  retry(id: number, record: RecordChange): Promise<JobChange | "superseded">;
+  /** Deletes a job that waits or is dead; its kind records that the work will not be done. */
+  cancel(id: number, record: RecordChange): Promise<JobChange>;
   /**
    * Runs everything that is due, and what that enqueues, until nothing is; returns how many jobs ran.
    * For tests and one-off commands, on a queue that was not started.
@@ -219,8 +231,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
 
   async function recover(until: number): Promise<void> {
     for (const claimed of await listLapsedClaims(db, until)) {
-      const attemptsMax = kinds.get(claimed.kind)?.attemptsMax ?? kindDefaults.attemptsMax;
-      await settling.takeBack(claimed, attemptsMax);
+      await settling.takeBack(claimed, kinds.get(claimed.kind));
     }
   }
 
@@ -238,13 +249,46 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
         throw new Error(`two kinds of job are called ${kind.kind}`);
       }
       const run: JobKind["run"] = (payload, context) => kind.run(payload, context);
-      kinds.set(kind.kind, { ...kindDefaults, ...kind, run });
+      const { onAbandoned } = kind;
+      kinds.set(kind.kind, {
+        ...kindDefaults,
+        ...kind,
+        run,
+        ...(onAbandoned === undefined
+          ? {}
+          : { onAbandoned: (tx, payload) => onAbandoned.call(kind, tx, payload) }),
+      });
     },
     async start() {
       await recover(alone ? Number.MAX_SAFE_INTEGER : clock());
       state = "started";
       wake();
     },
+    async retry(id, record) {
+      try {
+        const change = await db.transaction(async (tx) => {
+          const job = await findJob(tx, id);
+          if (job === undefined) return "missing";
+          if (!(await retryJob(tx, id))) return "running";
+          await record(tx, job);
+          return "changed";
+        });
+        if (state === "started") wake();
+        return change;
+      } catch (error) {
+        if (!isConflict(error)) throw error;
+        return "superseded";
+      }
+    },
+    cancel: (id, record) =>
+      db.transaction(async (tx) => {
+        const job = await findJob(tx, id);
+        if (job === undefined) return "missing";
+        if (!(await deleteJob(tx, id))) return "running";
+        await kinds.get(job.kind)?.onAbandoned?.(tx, job.payload);
+        await record(tx, job);
+        return "changed";
+      }),
     async runDue() {
       let ran = 0;
       await recover(clock());

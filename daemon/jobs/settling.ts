@@ -2,13 +2,14 @@ import type { Database } from "../../storage/engine/database.ts";
 import {
   buryClaimed,
   deleteClaimed,
+  findJob,
   type JobRecord,
   type LapsedClaim,
   releaseClaimed,
 } from "../../storage/tables/common/jobs.ts";
 import type { Log } from "../utilities/logging.ts";
 import { createScrubber } from "../utilities/redaction.ts";
-import { PermanentJobError, type WholeJobKind } from "./job-kind.ts";
+import { kindDefaults, PermanentJobError, type WholeJobKind } from "./job-kind.ts";
 
 /** How claimed jobs end. A job that somebody else has claimed meanwhile is left alone. */
 export interface Settling {
@@ -20,7 +21,7 @@ export interface Settling {
   /** Puts a job back as if it had never been claimed. */
   giveBack(job: JobRecord): Promise<void>;
   /** Takes back a job whose process ended in the middle of it. That counts as a try: one of too many ends as dead. */
-  takeBack(claim: LapsedClaim, attemptsMax: number): Promise<void>;
+  takeBack(claim: LapsedClaim, kind: WholeJobKind | undefined): Promise<void>;
 }
 
 export interface SettlingOptions {
@@ -53,7 +54,9 @@ export function createSettling({ db, clock, random, log, owner }: SettlingOption
     const text = textOf(error);
     const facts = { err: error, job_id: job.id, job_kind: job.kind, attempt: job.attempts };
     if (error instanceof PermanentJobError || job.attempts >= kind.attemptsMax) {
-      await db.transaction((tx) => buryClaimed(tx, claimOf(job), text));
+      await db.transaction(async (tx) => {
+        if (await buryClaimed(tx, claimOf(job), text)) await kind.onAbandoned?.(tx, job.payload);
+      });
       log.error(facts, "a job failed for good");
     } else {
       const runAt = clock() + retryDelay(kind, job.attempts, random());
@@ -79,13 +82,15 @@ export function createSettling({ db, clock, random, log, owner }: SettlingOption
       await deleteClaimed(db, claimOf(job));
     },
 
-    async takeBack(claim, attemptsMax) {
+    async takeBack(claim, kind) {
       const error = "the process ended in the middle of it";
-      await db.transaction((tx) =>
-        claim.attempts >= attemptsMax
-          ? buryClaimed(tx, claim, error)
-          : releaseClaimed(tx, claim, { runAt: clock(), error, countAttempt: true }),
-      );
+      await db.transaction(async (tx) => {
+        if (claim.attempts < (kind?.attemptsMax ?? kindDefaults.attemptsMax))
+          return releaseClaimed(tx, claim, { runAt: clock(), error, countAttempt: true });
+        if (!(await buryClaimed(tx, claim, error)) || kind?.onAbandoned === undefined) return;
+        const job = await findJob(tx, claim.id);
+        if (job !== undefined) await kind.onAbandoned(tx, job.payload);
+      });
       log.warn({ job_id: claim.id, job_kind: claim.kind }, "took back an interrupted job");
     },
   };

@@ -44,6 +44,11 @@ export function createDocumentProcessing(deps: DocumentProcessingDeps): JobKind 
     kind: PROCESS_JOB,
     attemptsMax: 4,
 
+    async onAbandoned(tx, payload) {
+      const { document_id: id } = payloadSchema.parse(payload);
+      await setDocumentStatus(tx, id, "classification_failed");
+    },
+
     async run(payload) {
       const { document_id: id } = payloadSchema.parse(payload);
       const document = await findDocument(db, id);

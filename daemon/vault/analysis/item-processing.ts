@@ -41,6 +41,10 @@ export function createItemProcessing(deps: ItemProcessingDeps): JobKind {
     kind: ANALYZE_JOB,
     attemptsMax: 5,
 
+    async onAbandoned(tx, payload) {
+      await setAnalysisStatus(tx, payloadSchema.parse(payload).item_id, "failed");
+    },
+
     async run(payload, { attempt }) {
       const { item_id: id } = payloadSchema.parse(payload);
       const item = await findLiveItemByRow(db, id);

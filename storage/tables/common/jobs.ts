@@ -140,15 +140,44 @@ export async function releaseClaimed(
   );
 }
 
-/** Puts a claimed job aside for good. */
-export async function buryClaimed(tx: Transaction, claim: Claim, error: string): Promise<void> {
-  await tx.run(
+/** Puts a claimed job aside as dead. False when the claim was lost in the meantime. */
+export async function buryClaimed(tx: Transaction, claim: Claim, error: string): Promise<boolean> {
+  const { changes } = await tx.run(
     `UPDATE jobs SET state = 'dead', lease_owner = NULL, leased_until = NULL, last_error = ?, updated_at = ?
      WHERE ${CLAIMED}`,
     error,
     tx.now,
     ...claimValues(claim),
   );
+  return changes > 0;
+}
+
+/** Returns the job of an id. */
+export async function findJob(db: Queries, id: number): Promise<JobRecord | undefined> {
+  const row = await db.get<JobRow>(`SELECT ${COLUMNS} FROM jobs WHERE id = ?`, id);
+  return row && toJob(row);
+}
+
+/**
+ * Has a job that is not running run at `tx.now`; a dead one starts again with its first attempt. False when it is running
+ * or gone. Throws `conflict` when another job of its kind and key waits already.
+ */
+export async function retryJob(tx: Transaction, id: number): Promise<boolean> {
+  const { changes } = await tx.run(
+    `UPDATE jobs SET attempts = CASE WHEN state = 'dead' THEN 0 ELSE attempts END, state = 'waiting', run_at = ?,
+       updated_at = ?
+     WHERE id = ? AND state <> 'running'`,
+    tx.now,
+    tx.now,
+    id,
+  );
+  return changes > 0;
+}
+
+/** Deletes a job that is not running. False when it is running or gone. */
+export async function deleteJob(tx: Transaction, id: number): Promise<boolean> {
+  const { changes } = await tx.run("DELETE FROM jobs WHERE id = ? AND state <> 'running'", id);
+  return changes > 0;
 }
 
 /** Moves the end of all leases of `owner`. */
@@ -177,18 +206,19 @@ export async function listLapsedClaims(db: Queries, until: number): Promise<Laps
   }));
 }
 
-/** Jobs by state, newest first; one page. */
+/** Which jobs a list holds. */
+export interface JobFilter {
+  readonly state?: JobState | undefined;
+  readonly kind?: string | undefined;
+}
+
+/** Returns one page of jobs, newest first. */
 export async function listJobs(
   db: Queries,
-  filter: { readonly state?: JobState | undefined; readonly kind?: string | undefined },
+  filter: JobFilter,
   page: { readonly limit: number; readonly offset: number },
 ): Promise<JobRecord[]> {
-  const conditions = [
-    ...(filter.state === undefined ? [] : [["state = ?", filter.state] as const]),
-    ...(filter.kind === undefined ? [] : [["kind = ?", filter.kind] as const]),
-  ];
-  const where = conditions.map(([condition]) => condition).join(" AND ") || "TRUE";
-  const values: SqlValue[] = conditions.map(([, value]) => value);
+  const { where, values } = toConditions(filter);
   const rows = await db.all<JobRow>(
     `SELECT ${COLUMNS} FROM jobs WHERE ${where} ORDER BY id DESC LIMIT ? OFFSET ?`,
     ...values,
@@ -196,6 +226,16 @@ export async function listJobs(
     page.offset,
   );
   return rows.map(toJob);
+}
+
+/** Counts the jobs that a list holds. */
+export async function countMatchingJobs(db: Queries, filter: JobFilter): Promise<number> {
+  const { where, values } = toConditions(filter);
+  const row = await db.get<{ total: number }>(
+    `SELECT COUNT(*) AS total FROM jobs WHERE ${where}`,
+    ...values,
+  );
+  return Number(row?.total ?? 0);
 }
 
 /** How many jobs there are in each state. */
@@ -217,6 +257,18 @@ export async function deleteDeadJobs(db: Queries, before: number): Promise<numbe
 
 const COLUMNS =
   "id, kind, payload, key, state, run_at, attempts, last_error, created_at, updated_at";
+
+function toConditions({ state, kind }: JobFilter): { where: string; values: SqlValue[] } {
+  const conditions = [
+    ...(state === undefined ? [] : [["state = ?", state] as const]),
+    ...(kind === undefined ? [] : [["kind = ?", kind] as const]),
+  ];
+  return {
+    where: conditions.map(([condition]) => condition).join(" AND ") || "TRUE",
+    values: conditions.map(([, value]) => value),
+  };
+}
+
 const CLAIMED = "id = ? AND state = 'running' AND lease_owner = ? AND attempts = ?";
 
 function claimValues({ id, owner, attempts }: Claim): SqlValue[] {

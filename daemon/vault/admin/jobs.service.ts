@@ -1,0 +1,83 @@
+import type { Database, Transaction } from "../../../storage/engine/database.ts";
+import {
+  countMatchingJobs,
+  findJob,
+  type JobFilter,
+  type JobRecord,
+  listJobs,
+} from "../../../storage/tables/common/jobs.ts";
+import { insertAudit } from "../../../storage/tables/vault/audit.ts";
+import { AppError } from "../../errors.ts";
+import type { JobChange, JobQueue } from "../../jobs/queue.ts";
+import type { VaultCaller } from "../caller.ts";
+import type { PageRequest } from "../page.ts";
+
+/** The background jobs of the daemon. A job that is not there, or done, is `not_found`. */
+export interface JobAdministration {
+  list(
+    filter: JobFilter,
+    page: PageRequest,
+  ): Promise<{ readonly jobs: readonly JobRecord[]; readonly total: number }>;
+  view(id: number): Promise<JobRecord>;
+  /** Has a job run now. Throws `conflict` while it runs, and when another job does the same work. */
+  retry(caller: VaultCaller, id: number): Promise<JobRecord>;
+  /** Deletes a job. What it was to process counts as failed. Throws `conflict` while it runs. */
+  cancel(caller: VaultCaller, id: number): Promise<void>;
+}
+
+export function createJobAdministration({
+  db,
+  queue,
+}: {
+  readonly db: Database;
+  readonly queue: Pick<JobQueue, "retry" | "cancel">;
+}): JobAdministration {
+  return {
+    async list(filter, { page, perPage }) {
+      const window = { limit: perPage, offset: (page - 1) * perPage };
+      const jobs = await listJobs(db, filter, window);
+      return { jobs, total: await countMatchingJobs(db, filter) };
+    },
+
+    view,
+
+    async retry(caller, id) {
+      const job = await view(id);
+      assertChanged(await queue.retry(id, recordChange(caller, "admin.job_retried")));
+      // It may be done by now: then the answer is what was retried.
+      return (await findJob(db, id)) ?? { ...job, state: "running" };
+    },
+
+    async cancel(caller, id) {
+      assertChanged(await queue.cancel(id, recordChange(caller, "admin.job_cancelled")));
+    },
+  };
+
+  async function view(id: number): Promise<JobRecord> {
+    const job = await findJob(db, id);
+    if (job === undefined) throw jobNotFound();
+    return job;
+  }
+}
+
+const recordChange =
+  ({ userId, address }: VaultCaller, eventType: string) =>
+  (tx: Transaction, { id, kind }: JobRecord): Promise<void> =>
+    insertAudit(tx, {
+      eventType,
+      actorId: userId,
+      resourceId: String(id),
+      ipAddress: address,
+      metadata: { kind },
+    });
+
+function assertChanged(change: JobChange | "superseded"): void {
+  if (change === "missing") throw jobNotFound();
+  if (change === "running") throw new AppError("conflict", "The job is running at the moment");
+  if (change === "superseded")
+    throw new AppError("conflict", "Another job that does the same work is waiting already");
+}
+
+function jobNotFound(): AppError {
+  return new AppError("not_found", "Job not found");
+}
