@@ -1,8 +1,8 @@
-/** Work that nobody waits for, but the end of the process. */
+/** Tracks background work, so that shutdown can wait for it. */
 export interface Background {
-  /** Starts to watch over the work; what it fails with is told, and thrown nowhere. `what` says what was to be done. */
+  /** Tracks a promise. A rejection is reported to `onError` with `what`, the name of the operation, and is not rethrown. */
   add(work: Promise<unknown>, what: string): void;
-  /** Resolves when nothing is left, what was added meanwhile included. */
+  /** Resolves when no tracked work is left, including work that was added in the meantime. */
   idle(): Promise<void>;
 }
 

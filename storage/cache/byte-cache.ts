@@ -1,6 +1,6 @@
 // storage/cache: the byte cache, local copies of files in connected storage.
-// Start here (what the cache promises), then transfers.ts (requests that share a fetch), fill.ts (a file that is read while it
-// is downloaded), cache-hits.ts (how a stored file is verified), cache-index.ts (limits and eviction).
+// Start here (the contract of the cache), then transfers.ts (requests that share a fetch), fill.ts (a file that is read while
+// it is downloaded), cache-hits.ts (how a stored file is verified), cache-index.ts (limits and eviction).
 import type { Database } from "../engine/database.ts";
 import { listCacheKeysOf } from "../tables/vault/cache.ts";
 import { openCacheFiles } from "./cache-files.ts";
@@ -10,47 +10,47 @@ import type { CacheOutcome, CacheRequest } from "./transfer.ts";
 import { createTransfers } from "./transfers.ts";
 
 /**
- * A cache of bytes on disk. What it gives is whole and of the version that its key names, or breaks off with an error;
- * a damaged file is never given. Concurrent misses make one fetch, whose bytes all waiters get as they arrive; a
- * waiter that goes away does not end it for the others. A crash at any point leaves nothing that could be served wrongly.
+ * A cache of bytes on disk. It returns exactly the bytes of the version that the key names, or fails the stream with an
+ * error; it never serves a damaged file. Concurrent misses share one fetch, and all readers get its bytes as they arrive; a
+ * reader that disconnects does not end the fetch for the others. A crash at any point leaves nothing that is served wrongly.
  */
 export interface ByteCache {
-  /** The bytes, at hand or fetched. Failures are those of `request.fetch`; the cache's own disk is never the reason. */
+  /** Returns the bytes, cached or fetched. Fails only as `request.fetch` fails, never because of the cache's own disk. */
   open<Meta, Failure extends { readonly kind: string }>(
     request: CacheRequest<Meta, Failure>,
   ): Promise<CacheOutcome<Meta, Failure>>;
-  /** The bytes of a key if they are in memory as a whole. */
+  /** Returns the bytes of a key if they are in memory as a whole. */
   openFromMemory(key: string): CachedBytes | undefined;
-  /** Makes a user's entries fit the limit, after it was lowered. Entries being read are passed over. */
+  /** Evicts entries of a user until the rest fits a lowered limit. Skips entries that are being read. */
   fit(userId: string): Promise<void>;
-  /** The keys of a connection's entries, to be handed to `forget` once its rows are gone. */
+  /** Returns the keys of a connection's entries. Pass them to `forget` once its rows are deleted. */
   keysOf(connectionId: string): Promise<readonly string[]>;
-  /** Removes the files of entries whose rows are gone. */
+  /** Removes the files of entries whose rows are deleted. */
   forget(keys: readonly string[]): Promise<void>;
-  /** Makes index and files agree: files without a row and rows without a file go. To be called after start. */
+  /** Reconciles index and files: removes files without a row and rows without a file. Call it after start. */
   reconcile(): Promise<void>;
-  /** Resolves when nothing is being written behind the backs of readers. */
+  /** Resolves when no background write is left. */
   idle(): Promise<void>;
-  /** Writes down what was used when. Transfers under way are given up. */
+  /** Flushes the usage times and aborts the running transfers. */
   close(): Promise<void>;
 }
 
 export interface ByteCacheOptions {
   readonly db: Database;
-  /** The cache's own folder. */
+  /** The folder of the cache. */
   readonly folder: string;
   /** Epoch milliseconds. */
   readonly clock: () => number;
   readonly newId: () => string;
-  /** The bytes that a user's entries may take; asked anew each time, so that it may change at any time. */
+  /** Returns the limit of a user in bytes. Called on each use, so the limit may change at any time. */
   readonly limitOf: (userId: string) => Promise<number>;
-  /** Memory for small files. */
+  /** Bytes of memory for small files. */
   readonly memoryBytes: number;
-  /** Told of failures of the cache itself, which no reader notices. */
+  /** Called with failures of the cache itself, which no reader sees. */
   readonly onError: (error: unknown, what: string) => void;
 }
 
-/** Opens a cache on its folder. `reconcile` is to be called once it runs. */
+/** Opens a cache on its folder. Call `reconcile` once the cache is in use. */
 export async function createByteCache(options: ByteCacheOptions): Promise<ByteCache> {
   const { db, clock, newId, limitOf, onError } = options;
   const files = await openCacheFiles(options.folder, newId);
@@ -75,7 +75,7 @@ export async function createByteCache(options: ByteCacheOptions): Promise<ByteCa
   });
   let isClosed = false;
 
-  /** What cannot be looked up is as good as not there. */
+  /** A failed lookup counts as a miss. */
   async function lookUp(key: string): Promise<CachedBytes | undefined> {
     try {
       return await hits.lookUp(key);
@@ -94,7 +94,7 @@ export async function createByteCache(options: ByteCacheOptions): Promise<ByteCa
           before = transfers.ended;
           const bytes = await lookUp(key);
           if (bytes !== undefined) return { kind: "ok", bytes, meta: undefined };
-          // A transfer that ended during the look has put there what the look has missed.
+          // A transfer that ended during the lookup has stored the bytes that the lookup missed.
         } while (before !== transfers.ended);
       }
       return transfers.share(request);

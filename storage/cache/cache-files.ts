@@ -13,25 +13,25 @@ import {
 import { dirname, join } from "node:path";
 import { syncFolder } from "../sync.ts";
 
-/** The files of a cache: `<first two>/<next two>/<key>` below its folder, and `tmp/` for what is being written. */
+/** The files of a cache: `<first two>/<next two>/<key>` below its folder, and `tmp/` for files that are being written. */
 export interface CacheFiles {
-  /** Names this folder in the index, which several machines may share. */
+  /** Identifies this folder in the index, which several machines may share. */
   readonly store: string;
-  /** Opens a finished file, following no link; undefined when there is none or it is no file. */
+  /** Opens a finished file without following links; undefined when it is missing or not a regular file. */
   open(key: string): Promise<FileHandle | undefined>;
   /** Opens a new temporary file for writing and reading. */
   createTemporary(id: string): Promise<FileHandle>;
-  /** Gives a written and synced temporary file its final name, durably. */
+  /** Moves a written and synced temporary file to its final name, durably. */
   publish(id: string, key: string): Promise<void>;
   removeTemporary(id: string): Promise<void>;
   remove(key: string): Promise<void>;
-  /** The keys of all finished files, folder by folder; what is no cache file at all is removed on the way. */
+  /** Yields the keys of all finished files, folder by folder, and removes files that do not belong to a cache. */
   keys(): AsyncIterable<string>;
 }
 
 const KEY = /^[0-9a-f]{64}$/;
 
-/** Opens the folder of a cache, making it where it is missing. Everything below `tmp/` is removed: nobody writes it. */
+/** Opens the folder of a cache and creates it if missing. Removes everything below `tmp/`, left by a process that died. */
 export async function openCacheFiles(folder: string, newId: () => string): Promise<CacheFiles> {
   const tmp = join(folder, "tmp");
   const storeIdPath = join(folder, "store-id");
@@ -66,7 +66,7 @@ export async function openCacheFiles(folder: string, newId: () => string): Promi
         return await open(join(tmp, id), "wx+", 0o600);
       } catch (error) {
         if (codeOf(error) !== "ENOENT") throw error;
-        // Somebody has emptied the folder while it was in use.
+        // Another program has emptied the folder while it was in use.
         await mkdir(tmp, { recursive: true, mode: 0o700 });
         await writeFile(storeIdPath, store, { mode: 0o600 });
         return open(join(tmp, id), "wx+", 0o600);
@@ -99,7 +99,7 @@ export async function openCacheFiles(folder: string, newId: () => string): Promi
   };
 }
 
-/** What of a file's state tells that nobody has touched it. */
+/** The parts of a file's state that change when the file is written to or replaced. */
 export function toFingerprint(stats: BigIntStats): string {
   return [stats.dev, stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(":");
 }

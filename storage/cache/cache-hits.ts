@@ -7,25 +7,25 @@ import { toFingerprint, type CacheFiles } from "./cache-files.ts";
 import type { CacheIndex } from "./cache-index.ts";
 import { createBufferPool, pump } from "./pump.ts";
 
-/** Bytes that are ready to be sent. `release` is called exactly once, when they are no longer needed. */
+/** Bytes that are ready to be sent. The caller calls `release` exactly once, when it no longer needs them. */
 export interface CachedBytes {
-  /** Undefined when it is not known before the end. */
+  /** Undefined when the size is unknown until the end. */
   readonly size: number | undefined;
-  /** The whole of it, when it is small. */
+  /** All bytes, if the file is small. */
   readonly buffer: Uint8Array | undefined;
   open(span?: Span): Promise<Readable>;
-  /** Writes the bytes to a stream without ending it, through pooled buffers. Exists for large files only. */
+  /** Writes the bytes to a stream through pooled buffers, without ending the stream. Exists for large files only. */
   send?(span: Span | undefined, to: Writable): Promise<void>;
   release(): void;
 }
 
-/** What is at hand. */
+/** Reads cached files. */
 export interface CacheHits {
-  /** The bytes of a key. An entry whose file is not exactly what was written is dropped: undefined, as if it had never been. */
+  /** Returns the bytes of a key. Drops an entry whose file is not exactly what was written, and returns undefined. */
   lookUp(key: string): Promise<CachedBytes | undefined>;
-  /** The bytes of a key if they are in memory as a whole. */
+  /** Returns the bytes of a key if they are in memory as a whole. */
   lookUpInMemory(key: string): CachedBytes | undefined;
-  /** To be told of every file that goes. */
+  /** Drops the cached state of a file. Call it for every file that is removed. */
   forget(key: string): void;
 }
 
@@ -37,13 +37,13 @@ export interface CacheHitsOptions {
   readonly onError: (error: unknown, what: string) => void;
 }
 
-/** Up to this size a file is answered from memory. */
+/** Files up to this size are served from memory. */
 export const SMALL_BYTES = 256 * 1024;
 
 /**
- * The bytes of a large file are compared with their hash before its first use after a start, whenever anything about
- * the file differs (inode, size, times: writing to it cannot hide), and once a day against a disk that forgets.
- * In between, opening it costs a look at its state. Small files are compared each time they are read into memory.
+ * Serves cached files after verification. A large file is compared with its hash before its first use after a start, whenever
+ * its inode, size or times differ (a write cannot hide from these), and once a day against silent disk corruption. In
+ * between, opening it costs one stat call. A small file is compared each time it is read into memory.
  */
 const CHECKED_FOR_MS = 24 * 3600 * 1000;
 const CHECKED_MAX = 10_000;
@@ -61,7 +61,7 @@ export function createCacheHits(options: CacheHitsOptions): CacheHits {
     if (checked.size > CHECKED_MAX && oldest !== undefined) checked.delete(oldest);
   }
 
-  /** Many may ask for one large file at once: it is read through once for all of them. */
+  /** Simultaneous requests for one large file share one verification. */
   async function hashOnce(key: string, handle: FileHandle): Promise<string> {
     const underWay = checking.get(key);
     if (underWay !== undefined) return underWay;
@@ -70,7 +70,7 @@ export function createCacheHits(options: CacheHitsOptions): CacheHits {
     return hashing;
   }
 
-  /** The fingerprint of a file that is exactly what was written. */
+  /** Returns the fingerprint of a file that is exactly what was written. */
   async function findWhole(entry: CacheEntry, handle: FileHandle): Promise<string | undefined> {
     const fingerprint = toFingerprint(await handle.stat({ bigint: true }));
     const known = checked.get(entry.key);
@@ -151,10 +151,10 @@ export function createCacheHits(options: CacheHitsOptions): CacheHits {
   };
 }
 
-/** Reads of a large file; smaller ones cost more calls, larger ones more memory for each client. */
+/** Read size for large files: smaller reads cost more calls, larger ones more memory for each client. */
 const READ_BYTES = 256 * 1024;
 
-/** Opens a part of a file. The handle stays open. A file that is shorter than it was ends the stream with an error. */
+/** Opens a range of a file. The handle stays open. A file that has become shorter ends the stream with an error. */
 function openSpan(handle: FileHandle, span: Span): Readable {
   let position = span.start;
   const stream = new Readable({
@@ -168,7 +168,7 @@ function openSpan(handle: FileHandle, span: Span): Readable {
       handle.read(Buffer.allocUnsafeSlow(length), 0, length, position).then(
         ({ bytesRead, buffer }) => {
           position += bytesRead;
-          if (bytesRead === 0) stream.destroy(new Error("the file is shorter than it was"));
+          if (bytesRead === 0) stream.destroy(new Error("the file became shorter"));
           else stream.push(buffer.subarray(0, bytesRead));
         },
         (error: Error) => stream.destroy(error),
@@ -178,7 +178,7 @@ function openSpan(handle: FileHandle, span: Span): Readable {
   return stream;
 }
 
-/** Bytes that are in memory as a whole. */
+/** Returns a hit whose bytes are in memory as a whole. */
 export function toBufferBytes(buffer: Uint8Array): CachedBytes {
   return {
     size: buffer.byteLength,
@@ -191,7 +191,7 @@ export function toBufferBytes(buffer: Uint8Array): CachedBytes {
   };
 }
 
-/** Buffers by key, bounded in bytes; the least recently used go first. */
+/** An LRU cache of buffers, bounded in bytes. */
 export interface MemoryCache {
   get(key: string): Uint8Array | undefined;
   put(key: string, bytes: Uint8Array): void;
@@ -199,9 +199,9 @@ export interface MemoryCache {
   readonly bytes: number;
 }
 
-/** A memory cache of at most `maxBytes`; a buffer larger than that is not kept. */
+/** Creates a memory cache of at most `maxBytes`. It does not keep a buffer larger than that. */
 export function createMemoryCache(maxBytes: number): MemoryCache {
-  // A Map keeps the order of insertion: whatever is used is put at the end again.
+  // A Map keeps insertion order: a used entry moves to the end.
   const buffers = new Map<string, Uint8Array>();
   let total = 0;
 
@@ -237,7 +237,7 @@ export function createMemoryCache(maxBytes: number): MemoryCache {
   };
 }
 
-/** Large enough that the calls cost little, small enough (2 ms) that other requests do not wait. */
+/** Large enough to keep the number of calls low, small enough (2 ms) that other requests do not wait. */
 const CHUNK_BYTES = 1024 * 1024;
 
 /** Returns the SHA-256 of an open file, in hex. */

@@ -12,34 +12,34 @@ import {
 } from "../tables/vault/cache.ts";
 import type { CacheFiles } from "./cache-files.ts";
 
-/** Which files the cache holds, by whose limit, and which of them somebody is reading. The rows are the truth. */
+/** The index of cached files: which exist, whose limit they count against, and which are being read. Rows are the truth. */
 export interface CacheIndex {
   find(key: string): Promise<CacheEntry | undefined>;
-  /** Notes a use; written down later, with other changes. */
+  /** Records a use in memory; the next flush writes it. */
   touch(key: string): void;
-  /** Writes down what was used when. */
+  /** Flushes the usage times. */
   flush(): Promise<void>;
-  /** Keeps an entry from being evicted until as many `unpin`s. */
+  /** Pins an entry: it is not evicted until each `pin` has its `unpin`. */
   pin(key: string): void;
   unpin(key: string): void;
   /**
-   * Gives a written and synced temporary file its place, then its row, and evicts until the user's entries fit. False, and no
-   * file, when the user or the connection is gone.
+   * Publishes a written and synced temporary file, inserts its row, and evicts until the user's entries fit. Returns false, and
+   * leaves no file, when the user or the connection no longer exists.
    */
   publish(temporaryId: string, entry: NewCacheEntry): Promise<boolean>;
-  /** Evicts the least recently used entries of a user until the rest fits the limit; pinned ones stay. */
+  /** Evicts the least recently used entries of a user until the rest fits the limit. Pinned entries stay. */
   fit(userId: string): Promise<void>;
-  /** Removes entries whose files are not what they were. */
+  /** Removes entries whose files are not what was written. */
   drop(keys: readonly string[]): Promise<void>;
-  /** Removes the files of entries whose rows are gone. */
+  /** Removes the files of entries whose rows are deleted. */
   forget(keys: readonly string[]): Promise<void>;
-  /** The disk is full: removes those that were used longest ago, whatever the limits say. */
+  /** Frees space on a full disk: removes the least recently used entries of all users, regardless of their limits. */
   makeRoom(): Promise<void>;
-  /** Makes rows and files agree, until `mayGoOn` says no. */
+  /** Reconciles rows and files, until `mayGoOn` returns false. */
   reconcile(mayGoOn: () => boolean): Promise<void>;
 }
 
-/** An entry whose first use is its being made. */
+/** A new entry counts as used when it was created. */
 export type NewCacheEntry = Omit<CacheEntry, "lastUsedAt">;
 
 export interface CacheIndexOptions {
@@ -47,7 +47,7 @@ export interface CacheIndexOptions {
   readonly files: CacheFiles;
   readonly clock: () => number;
   readonly limitOf: (userId: string) => Promise<number>;
-  /** Told of every key whose file goes. */
+  /** Called with every key whose file is removed. */
   readonly onRemoved: (key: string) => void;
   readonly onError: (error: unknown, what: string) => void;
 }
@@ -60,7 +60,7 @@ export function createCacheIndex(options: CacheIndexOptions): CacheIndex {
   const { db, files, clock } = options;
   const pins = new Map<string, number>();
   const touches = new Map<string, number>();
-  /** Users whose entries would fit their limit if nobody were reading them. */
+  /** Users whose entries exceed the limit only because some are being read. */
   const overLimit = new Set<string>();
 
   async function removeFiles(keys: readonly string[]): Promise<void> {
@@ -72,7 +72,7 @@ export function createCacheIndex(options: CacheIndexOptions): CacheIndex {
   }
 
   function forgetTouches(written: readonly (readonly [string, number])[]): void {
-    // A use that came after the writing stays to be written.
+    // A use that was recorded during the flush stays for the next one.
     for (const [key, at] of written) if (touches.get(key) === at) touches.delete(key);
   }
 
@@ -91,7 +91,7 @@ export function createCacheIndex(options: CacheIndexOptions): CacheIndex {
       const removed: string[] = [];
       let bytes = await sumCacheBytes(tx, files.store, userId);
       if (bytes <= limit) return { removed, fits: true };
-      // The order of eviction counts uses that were not written down yet.
+      // The order of eviction includes uses that are not flushed yet.
       await touchCacheEntries(tx, files.store, used);
       while (bytes > limit) {
         const oldest = await listCacheEntries(tx, files.store, userId, EVICT_AT_ONCE + pins.size);
@@ -162,7 +162,7 @@ export function createCacheIndex(options: CacheIndexOptions): CacheIndex {
   async function removeFilesWithoutRows(mayGoOn: () => boolean): Promise<void> {
     for await (const key of files.keys()) {
       if (!mayGoOn()) return;
-      // A file that is being published has no row yet, but a pin.
+      // A file that is being published has no row yet, but it is pinned.
       if (pins.has(key)) continue;
       const entry = await findCacheEntry(db, files.store, key);
       if (entry === undefined && !pins.has(key)) await removeFiles([key]);
@@ -206,7 +206,7 @@ export function createCacheIndex(options: CacheIndexOptions): CacheIndex {
     async makeRoom() {
       const oldest = await listOldestCacheEntries(db, files.store, EVICT_AT_ONCE + pins.size);
       const keys = oldest.map((entry) => entry.key).filter((key) => !pins.has(key));
-      // Files first: on a full disk the rows may have to wait, and a row without a file is only a miss.
+      // Files go first: on a full disk the database may fail to delete rows, and a row without a file is only a miss.
       await removeFiles(keys);
       try {
         await db.transaction((tx) => deleteCacheEntries(tx, files.store, keys));

@@ -2,57 +2,57 @@ import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
 import { Readable } from "node:stream";
 
-/** The first and the last byte of a part, both included. */
+/** The first and the last byte of a range, both inclusive. */
 export interface Span {
   readonly start: number;
   readonly end: number;
 }
 
-/** Bytes that arrive from a storage, and their facts. */
+/** Bytes that arrive from a storage, with their metadata. */
 export interface Fetched<Meta> {
   readonly kind: "ok";
-  /** The cache key of exactly these bytes; undefined when they must not be kept. */
+  /** The cache key of exactly these bytes; undefined when they must not be cached. */
   readonly key: string | undefined;
-  /** Undefined when it is not known before the end. */
+  /** Undefined when the size is unknown until the end. */
   readonly size: number | undefined;
   readonly meta: Meta;
-  /** Gives all bytes or is destroyed with an error. */
+  /** Yields all bytes or is destroyed with an error. */
   readonly stream: Readable;
 }
 
-/** A transfer into a temporary file, which any number of readers follow while it grows. */
+/** A download into a temporary file, which any number of readers follow while it grows. */
 export interface Fill {
-  /** All bytes have arrived. */
+  /** Whether all bytes have arrived. */
   readonly isComplete: boolean;
   readonly arrived: number;
-  /** Resolves when all bytes are in the file, with their number and their hash as received; rejects when the transfer fails. */
+  /** Resolves with the number and the hash of the received bytes when all are in the file; rejects when the transfer fails. */
   readonly finished: Promise<{ readonly size: number; readonly hash: string }>;
-  /** The bytes of `span`, as they arrive. Breaks off with the error that the transfer broke off with. */
+  /** Streams the bytes of `span` as they arrive. Fails with the error of the transfer. */
   read(span: Span | undefined): Readable;
-  /** Gives up; readers break off. */
+  /** Aborts the transfer; the streams of its readers fail. */
   abort(reason: Error): void;
 }
 
-/** What a transfer may ask for while it runs. */
+/** Limits and collaborators of a transfer. */
 export interface FillHelp {
-  /** Nothing beyond so many bytes is written: without a length nobody knows before whether it would ever end. */
+  /** The most bytes to write: a source without a length may never end. */
   readonly bytesMax: number;
-  /** The bytes from `from` on (up to `end`), of exactly the same version; undefined when they cannot be had. */
+  /** Fetches the bytes from `from` on (up to `end`) of exactly the same version; undefined when that is impossible. */
   rest(from: number, end: number | undefined): Promise<Readable | undefined>;
-  /** Frees some of the disk. */
+  /** Frees disk space. */
   makeRoom(): Promise<void>;
-  /** Written bytes that stay in memory for readers; fewer the more transfers there are. */
+  /** Bytes that stay in memory for readers after they were written; fewer the more transfers run. */
   windowBytes(): number;
-  /** Bytes that may wait for the disk in memory; fewer the more transfers there are. */
+  /** Bytes that may wait in memory for the disk; fewer the more transfers run. */
   unwrittenBytes(): number;
 }
 
-/** How often a transfer that broke off is taken up again. */
+/** How often an aborted transfer is resumed. */
 export const RESUMES_MAX = 3;
-/** Bytes of a read from the file by a reader that is behind. */
+/** Read size for a reader that lags behind and reads from the file. */
 const READ_BYTES = 256 * 1024;
 
-/** The cache's own disk failed, or its limit is reached: the bytes can still be had from where they came from. */
+/** The cache's own disk failed or its limit is reached: the bytes are still available from their source. */
 class CacheDiskError extends Error {
   constructor(cause: unknown) {
     super("the cache could not be written", { cause });
@@ -60,7 +60,7 @@ class CacheDiskError extends Error {
   }
 }
 
-/** Whether the rest of a stream that ended with this error may be asked for: the error itself may say no. */
+/** Returns whether a stream that ended with this error may be resumed: the error itself may forbid it. */
 export function mayGoOn(error: unknown): boolean {
   return !(error instanceof Error && "mayGoOn" in error && error.mayGoOn === false);
 }
@@ -71,8 +71,8 @@ interface Chunk {
 }
 
 /**
- * Starts to write `stream` into `file`. When it breaks off, the rest is asked for. When the disk is full, room is made
- * once; when the disk fails all the same, readers get the rest from where the bytes came from.
+ * Starts to write `stream` into `file`. Resumes the transfer when the stream is aborted. Frees disk space once when the disk
+ * is full; if the disk fails again, readers get the rest from the source.
  */
 export function startFill(
   file: FileHandle,
@@ -88,7 +88,7 @@ export function startFill(
   let waiting: (() => void)[] = [];
   let writing: Promise<void> | undefined;
   const hash = createHash("sha256");
-  // In order and without gaps; what is not written yet is always among them.
+  // Contiguous and in order; bytes that are not written yet are always among them.
   const recent: Chunk[] = [];
 
   function wake(): void {
@@ -100,13 +100,13 @@ export function startFill(
   function forgetOld(): void {
     for (let [oldest] = recent; oldest !== undefined; [oldest] = recent) {
       const end = oldest.start + oldest.bytes.byteLength;
-      // Who is behind when everything has come reads the disk like everybody who comes later.
+      // A reader that lags behind a complete transfer reads from disk, like every later reader.
       if (end > written || (!isComplete && arrived - end < help.windowBytes())) return;
       recent.shift();
     }
   }
 
-  /** Writes what has arrived; what arrives meanwhile goes with the next write. */
+  /** Writes the bytes that have arrived; bytes that arrive during the write go with the next one. */
   async function writeArrived(): Promise<void> {
     let hasMadeRoom = false;
     while (written < arrived) {
@@ -129,7 +129,7 @@ export function startFill(
     writing ??= writeArrived().finally(() => {
       writing = undefined;
     });
-    // Heard of by whoever waits for it next.
+    // The next caller that awaits it gets the error.
     writing.catch(() => undefined);
     return writing;
   }
@@ -140,15 +140,18 @@ export function startFill(
       recent.push({ start: arrived, bytes });
       arrived += bytes.byteLength;
       wake();
-      if (size !== undefined && arrived > size) throw new Error("more bytes than announced");
-      if (arrived > help.bytesMax) throw new CacheDiskError(new Error("more than may be kept"));
-      // The hash is of what arrived: a disk that stores something else is found when the file is read.
+      if (size !== undefined && arrived > size)
+        throw new Error("the source sent more bytes than announced");
+      if (arrived > help.bytesMax)
+        throw new CacheDiskError(new Error("the file exceeds the cache limit"));
+      // The hash covers the received bytes: verification on read finds a disk that stored something else.
       hash.update(bytes);
-      // The source is read ahead of the disk as far as memory allows.
+      // Reads ahead of the disk as far as memory allows.
       const underWay = keepWriting();
       if (arrived - written > help.unwrittenBytes()) await underWay;
     }
-    if (size !== undefined && arrived < size) throw new Error("fewer bytes than announced");
+    if (size !== undefined && arrived < size)
+      throw new Error("the source sent fewer bytes than announced");
   }
 
   async function run(): Promise<{ size: number; hash: string }> {

@@ -5,20 +5,20 @@ import type { CacheIndex } from "./cache-index.ts";
 import { type CacheRequest, type Started, type Transfer, fetchRest } from "./transfer.ts";
 import { startFill, type Fetched } from "./fill.ts";
 
-/** Transfers into files that all who share them read while they grow. */
+/** Transfers into files that all their readers follow while the files grow. */
 export interface FollowedTransfers {
   /**
-   * Starts a file, and keeps it when it is whole. One that everybody has left is given up if much is still to come. When
-   * the disk takes no file, the bytes go through.
+   * Starts a transfer, and caches the file when it is complete. Aborts one that all readers have left if much is still missing.
+   * If the disk takes no file, the bytes pass through uncached.
    */
   begin<Meta, Failure extends { readonly kind: string }>(
     request: CacheRequest<Meta, Failure>,
     fetched: Fetched<Meta>,
-    /** What the user's cache may hold. */
+    /** The byte limit of the user's cache. */
     limit: number,
     transfer: Transfer<Meta, Failure>,
   ): Promise<Started<Meta>>;
-  /** From here on what everybody has left is given up, however little is to come. */
+  /** From here on aborts every transfer that all readers have left, however little is missing. */
   close(): void;
 }
 
@@ -33,10 +33,10 @@ export interface FollowedTransfersOptions {
 /** Memory of all transfers together. Readers that keep up read from it and never wait for the disk. */
 const WINDOWS_BYTES = 64 * 1024 * 1024;
 const WINDOW_BYTES_MAX = 4 * 1024 * 1024;
-/** Memory of all transfers together for bytes that wait for the disk. */
+/** Memory of all transfers together for bytes that are not written yet. */
 const UNWRITTEN_BYTES = 48 * 1024 * 1024;
 
-/** A transfer that everybody has left is finished all the same when no more than this is to come. */
+/** A transfer that all readers have left continues when no more than this many bytes are missing. */
 const FINISH_ANYWAY_BYTES = 8 * 1024 * 1024;
 
 export function createFollowedTransfers(options: FollowedTransfersOptions): FollowedTransfers {
@@ -70,7 +70,7 @@ export function createFollowedTransfers(options: FollowedTransfersOptions): Foll
 
       async function end(): Promise<void> {
         try {
-          // Readers are told by their own streams when a transfer breaks off.
+          // Each reader sees the failure of a transfer in its own stream.
           const filled = await fill.finished.catch(() => undefined);
           if (filled === undefined || key === undefined || filled.size > limit) return;
           await file.sync();
@@ -88,7 +88,7 @@ export function createFollowedTransfers(options: FollowedTransfersOptions): Foll
       }
 
       async function shut(): Promise<void> {
-        // The last reader may go while the transfer ends: both want to close.
+        // The last reader may leave while the transfer ends: both then try to close.
         if (isShut) return;
         isShut = true;
         fills -= 1;
@@ -105,7 +105,7 @@ export function createFollowedTransfers(options: FollowedTransfersOptions): Foll
         if (fill.isComplete || (!isClosed && left <= FINISH_ANYWAY_BYTES)) return;
         transfer.leave();
         transfer.controller.abort();
-        fill.abort(new Error("nobody waits for the transfer any more"));
+        fill.abort(new Error("all readers left the transfer"));
       };
       background.add(end(), "keeping a file");
       return { kind: "fill", meta, size, fill };

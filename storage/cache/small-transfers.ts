@@ -7,9 +7,9 @@ import type { CacheIndex, NewCacheEntry } from "./cache-index.ts";
 import { type CacheRequest, type Started, type Transfer, fetchRest } from "./transfer.ts";
 import { mayGoOn, RESUMES_MAX, type Fetched } from "./fill.ts";
 
-/** Transfers of files that are answered from memory. */
+/** Transfers of files that are served from memory. */
 export interface SmallTransfers {
-  /** Takes a file into memory, gives it to all at once, and writes it down behind their backs. */
+  /** Reads a file into memory, serves all waiting requests at once, and writes it to disk in the background. */
   begin<Meta, Failure extends { readonly kind: string }>(
     request: CacheRequest<Meta, Failure>,
     fetched: Fetched<Meta>,
@@ -69,7 +69,7 @@ export function createSmallTransfers(options: SmallTransfersOptions): SmallTrans
   };
 }
 
-/** A small file as a whole; a transfer that breaks off is begun again. */
+/** Reads a small file whole; restarts an aborted transfer. */
 export async function readSmall(
   first: Readable,
   size: number,

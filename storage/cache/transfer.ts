@@ -2,19 +2,19 @@ import type { Readable } from "node:stream";
 import type { Fetched, Fill } from "./fill.ts";
 import type { CachedBytes } from "./cache-hits.ts";
 
-/** One fetch and those who share it. */
+/** One fetch and the requests that share it. */
 export interface Transfer<Meta, Failure> {
   readonly controller: AbortController;
   readonly started: Promise<Started<Meta> | Failure>;
   /** Requests that wait for it or read from it. */
   users: number;
-  /** Called when the last of them has gone. */
+  /** Called when the last request has left. */
   whenLeft: () => void;
-  /** From here on newcomers begin a fetch of their own, or find the bytes. */
+  /** From here on new requests start a fetch of their own, or find the cached bytes. */
   leave(): void;
 }
 
-/** How those who share a fetch get its bytes. */
+/** How the requests that share a fetch get its bytes. */
 export type Started<Meta> =
   | { readonly kind: "buffer"; readonly meta: Meta; readonly buffer: Buffer }
   | {
@@ -23,17 +23,17 @@ export type Started<Meta> =
       readonly size: number | undefined;
       readonly fill: Fill;
     }
-  /** Larger than the user's cache may be: the first taker has the stream, the others fetch for themselves. */
+  /** The file exceeds the user's limit: the first request gets the stream, the others fetch on their own. */
   | { readonly kind: "through"; readonly fetched: Fetched<Meta>; isTaken: boolean };
 
-/** Whether a fetch has bytes for those who wait, or ended with a failure. */
+/** Whether a fetch has bytes for its waiters, or failed. */
 export function isStarted<Meta, Failure extends { readonly kind: string }>(
   outcome: Started<Meta> | Failure,
 ): outcome is Started<Meta> {
   return outcome.kind === "buffer" || outcome.kind === "fill" || outcome.kind === "through";
 }
 
-/** The bytes from `start` on (up to `end`), of the version that was fetched first; undefined when they cannot be had. */
+/** Fetches the bytes from `start` on (up to `end`) of the version that was fetched first; undefined when that is impossible. */
 export async function fetchRest<Meta, Failure extends { readonly kind: string }>(
   request: CacheRequest<Meta, Failure>,
   transfer: Transfer<Meta, Failure>,
@@ -45,22 +45,22 @@ export async function fetchRest<Meta, Failure extends { readonly kind: string }>
   return isFetched<Meta, Failure>(more) ? more.stream : undefined;
 }
 
-/** What is wanted, and how to get it when it is not there. */
+/** The requested bytes, and how to fetch them on a miss. */
 export interface CacheRequest<Meta, Failure extends { readonly kind: string }> {
   readonly userId: string;
   readonly connectionId: string;
-  /** The key of the wanted bytes (64 hex digits); undefined when nothing is known of them yet. */
+  /** The key of the requested bytes (64 hex digits); undefined when their version is still unknown. */
   readonly key: string | undefined;
-  /** Requests with the same text at the same time share one fetch. */
+  /** Simultaneous requests with the same text share one fetch. */
   readonly flight: string;
   /**
    * Fetches the bytes; with `from` only those from there on (up to `end`), of exactly the version of `from.meta`.
-   * The signal aborts when nobody waits any more.
+   * The signal aborts when no request waits any longer.
    */
   fetch(from: FetchFrom<Meta> | undefined, signal: AbortSignal): Promise<Fetched<Meta> | Failure>;
 }
 
-/** A part of bytes that were fetched before. */
+/** A range of bytes that were fetched before. */
 export interface FetchFrom<Meta> {
   readonly start: number;
   readonly end: number | undefined;
@@ -71,19 +71,19 @@ export type CacheOutcome<Meta, Failure> =
   | {
       readonly kind: "ok";
       readonly bytes: CachedBytes;
-      /** What `fetch` said of the bytes; undefined when they were at hand under the wanted key. */
+      /** The metadata that `fetch` returned; undefined when the bytes were cached under the requested key. */
       readonly meta: Meta | undefined;
     }
   | Failure;
 
-/** Whether a fetch has brought bytes. */
+/** Returns whether a fetch returned bytes. */
 export function isFetched<Meta, Failure extends { readonly kind: string }>(
   outcome: Fetched<Meta> | Failure,
 ): outcome is Fetched<Meta> {
   return outcome.kind === "ok";
 }
 
-/** Bytes that are not kept. A part of them is fetched anew, as a part. */
+/** Serves bytes that are not cached. A range of them is fetched again, as a range. */
 export function passThrough<Meta, Failure extends { readonly kind: string }>(
   request: CacheRequest<Meta, Failure>,
   fetched: Fetched<Meta>,
@@ -112,7 +112,7 @@ export function passThrough<Meta, Failure extends { readonly kind: string }>(
   return { kind: "ok", bytes, meta };
 }
 
-/** A part of bytes that are not kept could not be fetched; `failure` is what `fetch` returned. */
+/** Failed to fetch a range of bytes that are not cached; `failure` is the result of `fetch`. */
 export class PartFailed extends Error {
   readonly failure: { readonly kind: string };
 

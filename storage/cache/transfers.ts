@@ -13,17 +13,17 @@ import {
 import { createFollowedTransfers, type FollowedTransfersOptions } from "./followed-transfers.ts";
 import { createSmallTransfers, type SmallTransfersOptions } from "./small-transfers.ts";
 
-/** Fetches under way, each shared by all who want the same. */
+/** Running fetches, each shared by all requests for the same bytes. */
 export interface Transfers {
-  /** Joins the fetch that is under way, or begins one. */
+  /** Joins the running fetch, or starts one. */
   share<Meta, Failure extends { readonly kind: string }>(
     request: CacheRequest<Meta, Failure>,
   ): Promise<CacheOutcome<Meta, Failure>>;
-  /** Grows whenever a fetch has ended and its bytes, if they are kept, can be looked up. */
+  /** Increases whenever a fetch has ended and its bytes, if cached, can be looked up. */
   readonly ended: number;
-  /** Resolves when nothing is being written behind the backs of readers. */
+  /** Resolves when no background write is left. */
   idle(): Promise<void>;
-  /** Gives up what is under way and waits for what is being written. */
+  /** Aborts running fetches and waits for running writes. */
   close(): Promise<void>;
 }
 
@@ -48,7 +48,7 @@ export function createTransfers(options: TransfersOptions): Transfers {
     const controller = new AbortController();
     const transfer: Transfer<Meta, Failure> = {
       controller,
-      // Begins in the next turn, when the transfer itself can be handed over.
+      // Starts in the next microtask, when `transfer` is assigned.
       started: Promise.resolve().then(() => begin(request, transfer)),
       users: 0,
       whenLeft: () => undefined,

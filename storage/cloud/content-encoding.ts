@@ -3,22 +3,22 @@ import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { BrokenOff } from "./outcomes.ts";
 import type { ProviderAnswer } from "./transport.ts";
 
-/** How a body is encoded although nobody asked for it; undefined when its bytes are as they are. */
+/** Returns the content encoding of a response that was not negotiated; undefined when the body is not encoded. */
 export function encodingOf({ headers }: Pick<ProviderAnswer, "headers">): string | undefined {
   const encoding = headers["content-encoding"]?.trim().toLowerCase() ?? "";
   return encoding === "" || encoding === "identity" ? undefined : encoding;
 }
 
 /**
- * The plain bytes of an answer's body, whatever it was encoded with. As the transport's own stream it breaks off with
- * `BrokenOff`, or with zlib's error when the body is none of that encoding.
+ * Decodes the body of a response. Like the transport's own stream it ends with `BrokenOff` when the connection closes early,
+ * or with zlib's error when the body does not match its declared encoding.
  */
 export function openPlain(answer: ProviderAnswer, length: number | undefined): Readable {
   const encoding = encodingOf(answer);
   const raw = answer.stream(length);
   if (encoding === undefined) return raw;
   const decoder = createDecoder(encoding);
-  // Whoever reads what comes out hears of the error; nobody reads this.
+  // The reader of the decoded stream gets the error.
   raw.on("error", (error) => decoder?.destroy(error));
   if (decoder === undefined)
     return raw.destroy(new BrokenOff({ kind: "offline", sent: true, note: "unknown_encoding" }));

@@ -1,4 +1,4 @@
-/** The media type that a file name's extension stands for, or undefined when it is none that is known. */
+/** Returns the media type of a file name's extension, or undefined when the extension is unknown. */
 export function contentTypeOf(name: string): string | undefined {
   const dot = name.lastIndexOf(".");
   return dot <= 0 ? undefined : byExtension.get(name.slice(dot + 1).toLowerCase());

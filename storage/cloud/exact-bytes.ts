@@ -4,22 +4,22 @@ import { BrokenOff, type ReadFailure } from "./outcomes.ts";
 import type { ByteRange } from "./provider.ts";
 import type { ProviderAnswer } from "./transport.ts";
 
-/** What a download's answer holds of what was wanted. */
+/** How a download's response matches the requested range. */
 export type ExactBytes =
   | {
       readonly kind: "ok";
-      /** Bytes of the stream, when they can be told. */
+      /** Bytes of the stream, when known. */
       readonly length: number | undefined;
       readonly stream: Readable;
     }
-  /** The answer is a part of something else: ask for the whole, and take the range from that. */
+  /** The response is a different range: request the whole file and cut the range from it. */
   | { readonly kind: "ask_for_whole" }
   | { readonly kind: "range_not_satisfiable" };
 
 /**
- * Exactly the wanted bytes of an answer of status 200 or 206, whether or not the server kept to the range or to
- * `Accept-Encoding: identity`. `size` is the whole file's length as the metadata tells it; what the answer tells is
- * believed first. The stream breaks off with `BrokenOff` and is never shorter than what was announced.
+ * Returns exactly the requested bytes of a response of status 200 or 206, even if the server ignored the range or
+ * `Accept-Encoding: identity`. `size` is the whole file's length from the metadata; the length in the response takes
+ * precedence. The stream ends with `BrokenOff` when it is aborted, and is never shorter than announced.
  */
 export function toExactBytes(
   answer: ProviderAnswer,
@@ -42,7 +42,7 @@ export function toExactBytes(
       answer.discard();
       return { kind: "ask_for_whole" };
     }
-    // Some servers give more than was asked for, such as everything for the first byte.
+    // Some servers return more than the requested range, such as the whole file for its first byte.
     const stream = answer.stream(given);
     return { kind: "ok", length, stream: length < given ? cut(stream, 0, length, false) : stream };
   }
@@ -62,8 +62,8 @@ export function toExactBytes(
 }
 
 /**
- * The same bytes, of which the last are given when a look at the file has found nothing wrong; otherwise the stream
- * breaks off with what it found. For storages whose answers do not tell the version of the bytes that they hold.
+ * Streams the same bytes, but holds back the last ones until `check` has verified the file; otherwise the stream ends with
+ * the failure that it found. For storages whose responses do not state the version of the bytes.
  */
 export function untilConfirmed(
   source: Readable,
@@ -87,8 +87,8 @@ function toLength(text: string | undefined): number | undefined {
 }
 
 /**
- * `length` bytes from `start` on, or everything from there without one. Where the source ends with them it must: what is
- * longer than it was told to be is something else.
+ * Cuts `length` bytes from `start` on, or everything from there if `length` is absent. If the source should end with these
+ * bytes, a longer source is an error: it is a different file.
  */
 function cut(
   source: Readable,
@@ -99,7 +99,7 @@ function cut(
   const end = length === undefined ? Infinity : start + length;
   async function* wanted() {
     let at = 0;
-    // Held back until it is known that nothing follows that must not.
+    // Held back until it is certain that no unexpected bytes follow.
     let held: Buffer | undefined;
     try {
       for await (const chunk of source as AsyncIterable<Buffer>) {
@@ -120,10 +120,10 @@ function cut(
 }
 
 function toStream(source: Readable, bytes: AsyncIterable<Buffer>): Readable {
-  // The generator tells of an error once it is read; until then nobody listens.
+  // The generator reports an error once it is read; until then the stream needs a listener.
   source.on("error", () => undefined);
   const stream = Readable.from(bytes, { objectMode: false });
-  // A generator that waits for the source hears of nothing else.
+  // A generator that waits for the source notices no other event.
   stream.on("close", () => source.destroy());
   return stream;
 }

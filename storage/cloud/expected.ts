@@ -1,6 +1,6 @@
 import type { Expected, ProviderItem } from "./provider.ts";
 
-/** Whether an item is what the caller believes it to be, as far as that can be known. */
+/** Returns whether an item matches the caller's expectation, as far as its known fields tell. */
 export function isExpected(item: ProviderItem, expected: Expected): boolean {
   return (
     (expected.kind === undefined || expected.kind === item.kind) &&

@@ -2,12 +2,12 @@ import { encodingOf, openPlain } from "./content-encoding.ts";
 import { BrokenOff, TOO_LONG } from "./outcomes.ts";
 import { inTime, type Offline, type ProviderAnswer } from "./transport.ts";
 
-/** A JSON object of which nothing is believed yet. */
+/** A parsed JSON object whose fields are not validated yet. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
- * The body of an answer as a JSON object. Anything else (a maintenance page, a cut or oversized body) is `offline`:
- * it is never taken for an empty answer.
+ * Parses the body of a response as a JSON object. Anything else (a maintenance page, a truncated or oversized body) is
+ * `offline`: it is never taken for an empty response.
  */
 export async function readJsonObject(
   answer: ProviderAnswer,
@@ -21,7 +21,7 @@ export async function readJsonObject(
     : { kind: "ok", value };
 }
 
-/** The body of an answer as text, 1 MiB at most unless told, also of one that is encoded although nobody asked for it. */
+/** Reads and decodes the body of a response as text, by default at most 1 MiB. */
 export async function readText(
   answer: ProviderAnswer,
   bytesMax = 1024 * 1024,
@@ -42,7 +42,7 @@ export async function readText(
   return { kind: "ok", text: Buffer.concat(chunks).toString("utf8") };
 }
 
-/** The object that a text holds, or undefined when it holds none. */
+/** Parses a text as a JSON object; undefined when it is not one. */
 export function parseJsonObject(text: string): JsonObject | undefined {
   try {
     return asObject(JSON.parse(text));
@@ -58,17 +58,17 @@ export function asObject(value: unknown): JsonObject | undefined {
     : undefined;
 }
 
-/** A text that is not empty; what is no Unicode in it is replaced, since it could stand in no address. */
+/** Returns a non-empty text; replaces lone surrogates, which cannot be encoded in a URL. */
 export function asText(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value.toWellFormed() : undefined;
 }
 
-/** A whole number from 0 up. */
+/** Returns a non-negative integer. */
 export function asCount(value: unknown): number | undefined {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }
 
-/** Epoch milliseconds of an ISO 8601 time. */
+/** Parses an ISO 8601 time to epoch milliseconds. */
 export function asTime(value: unknown): number | undefined {
   const time = typeof value === "string" ? Date.parse(value) : Number.NaN;
   return Number.isNaN(time) ? undefined : time;

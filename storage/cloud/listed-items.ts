@@ -1,22 +1,22 @@
 import type { Failure } from "./outcomes.ts";
 import { LISTING_ITEMS_MAX, type ProviderItem } from "./provider.ts";
 
-/** The items of a listing that is read page by page. */
+/** Accumulates the items of a paginated listing. */
 export interface ListedItems<T> {
-  /** Keeps a value by the id of its item; a later one replaces it. Returns a failure when the listing is too large. */
+  /** Stores a value by the id of its item and replaces an earlier one. Returns a failure when the listing is too large. */
   add(item: ProviderItem, value: T): Failure | undefined;
-  /** Call it after each page. Returns a failure when pages keep coming without anything new. */
+  /** Call it after each page. Returns a failure when too many pages in a row bring no new item. */
   endPage(): Failure | undefined;
   readonly size: number;
   values(): readonly T[];
 }
 
-/** Characters of all items: a listing is held in memory until it is whole. */
+/** The most characters of all items: a listing is held in memory until it is complete. */
 const CHARACTERS_MAX = 256 * 1024 * 1024;
-/** Pages in a row without anything new. Some services give empty ones now and then. */
+/** Pages in a row without a new item. Some services return empty ones now and then. */
 const IDLE_PAGES_MAX = 1_000;
 
-/** Accumulates at most `itemsMax` items, and gives up on a service whose pages never end. */
+/** Accumulates at most `itemsMax` items, and fails for a service whose pages never end. */
 export function createListedItems<T>(itemsMax = LISTING_ITEMS_MAX): ListedItems<T> {
   const found = new Map<string, T>();
   let characters = 0;

@@ -12,7 +12,7 @@ import {
 /** A request to a vendor's service. */
 export interface AuthorizedRequest extends ProviderRequest {
   /**
-   * Sends it without the token: for addresses that a vendor has signed itself, such as those of downloads and upload
+   * Sends the request without the token: for pre-signed URLs, such as those of downloads and upload
    * sessions.
    */
   readonly withoutToken?: boolean;
@@ -21,14 +21,14 @@ export interface AuthorizedRequest extends ProviderRequest {
 /** Sends requests with a connection's access token. */
 export interface AuthorizedSender {
   /**
-   * A refused token (401) is renewed and the request sent once more; a second 401 is `reauth`. A body that is a stream
-   * cannot be sent again: then the token is renewed for the next request, and this one is `offline`. Rejects only with
-   * the error of a body that failed by itself. As with the transport, no redirect is followed.
+   * Sends a request. Renews a rejected token (401) and retries once; a second 401 is `reauth`. A streamed body cannot be
+   * sent again: then the token is renewed for the next request, and this one is `offline`. Rejects only with
+   * the error of a body that failed by itself. Like the transport, it follows no redirect.
    */
   send(request: AuthorizedRequest): Promise<ProviderAnswer | GrantFailure>;
 }
 
-/** A connection's tokens, and the sender that uses them: what every vendor's adapter opens first. */
+/** A connection's tokens, and the sender that uses them. Every vendor's adapter opens these first. */
 export function openSignedIn(
   vendor: OAuthVendor,
   request: ConnectRequest,
@@ -42,16 +42,16 @@ export function openSignedIn(
 }
 
 /**
- * The sender of one connection. The token goes to the given origins only, whatever a vendor's answer says; requests to
- * any other go without it, and through `elsewhere`, which should refuse addresses that no vendor has business naming.
+ * Creates the sender of one connection. Sends the token to the given origins only, whatever a vendor's response says;
+ * requests to other origins go without it, through `elsewhere`, which should enforce the address policy.
  */
 export function createAuthorizedSender(deps: {
   /** Calls the vendor's own service, or its stand-in: `createTransport(deps.direct)`. */
   readonly transport: Transport;
-  /** Calls what the vendor's answers name: `createTransport(deps.guarded)`. */
+  /** Calls URLs from the vendor's responses: `createTransport(deps.guarded)`. */
   readonly elsewhere: Transport;
   readonly tokens: Tokens;
-  /** Addresses of the API; only their origins count. */
+  /** URLs of the API; only their origins count. */
   readonly api: readonly string[];
 }): AuthorizedSender {
   const origins = new Set(deps.api.map((address) => new URL(address).origin));

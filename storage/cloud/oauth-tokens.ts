@@ -10,23 +10,23 @@ import {
 import type { Offline, Transport } from "./transport.ts";
 import type { ConnectRequest, Credentials, ProviderDeps } from "./provider.ts";
 
-/** An access token that is good at this moment, or why there is none. */
+/** A currently valid access token, or the failure to get one. */
 export type TokenOutcome = { readonly kind: "ok"; readonly token: string } | GrantFailure;
 
-/** The access token of one connection, renewed when it is time. */
+/** The access token of one connection, renewed before it expires. */
 export interface Tokens {
-  /** A token that should be good; renews one that is about to end. */
+  /** Returns a token that should be valid; renews one that is about to expire. */
   take(signal: AbortSignal): Promise<TokenOutcome>;
-  /** Another token than this one, which the vendor has refused. */
+  /** Returns another token than this one, which the vendor has rejected. */
   replace(refused: string, signal: AbortSignal): Promise<TokenOutcome>;
-  /** Waits for a renewal that is under way: its new credentials would be lost with the process. Never rejects. */
+  /** Waits for a running renewal: its new credentials would be lost with the process. Never rejects. */
   settle(): Promise<void>;
 }
 
 /**
- * Keeps a connection's tokens. However many calls find one ended, it is renewed once. New credentials are kept before
- * they are used, and so are those that another process has kept meanwhile. Once the vendor has refused the grant nobody
- * is asked again.
+ * Manages a connection's tokens. Simultaneous calls share one renewal. New credentials are saved before they are
+ * used, and credentials that another process saved meanwhile are adopted. Once the vendor has rejected the grant, no
+ * further request is sent.
  */
 export function createTokens(
   vendor: OAuthVendor,
@@ -34,12 +34,12 @@ export function createTokens(
   deps: Pick<ProviderDeps, "clock" | "server"> & { readonly transport: Transport },
 ): Tokens {
   let current = request.credentials;
-  /** Renewed, but not kept yet: the vendor may have forgotten the old ones already. */
+  /** Renewed, but not saved yet: the vendor may have invalidated the old ones already. */
   let unsaved: Credentials | undefined;
   let renewing: Promise<TokenOutcome> | undefined;
   let over: GrantFailure | undefined;
 
-  /** Another process renews the same connection: what it kept is newer than what we have. */
+  /** Another process renews the same connection: the credentials that it saved are newer than ours. */
   async function findNewer(refused: string | undefined): Promise<string | undefined> {
     const stored = await request.loadCredentials?.();
     if (stored === undefined) return undefined;
@@ -51,7 +51,7 @@ export function createTokens(
   }
 
   async function keep(renewed: Credentials): Promise<TokenOutcome> {
-    // Stays when keeping fails: the next call tries that again before anything else.
+    // Stays set when saving fails: the next call retries that before anything else.
     unsaved = renewed;
     await request.saveCredentials(renewed);
     unsaved = undefined;
@@ -72,7 +72,7 @@ export function createTokens(
       );
       if (outcome.kind === "ok") return keep(toCredentials(outcome.grant, used));
       if (outcome.kind !== "reauth") return notSent(outcome);
-      // Where refresh tokens rotate, the other process's renewal has ended ours.
+      // With rotating refresh tokens, the other process's renewal has invalidated ours.
       const kept = await findNewer(refused);
       if (kept !== undefined) return { kind: "ok", token: kept };
       if (current[REFRESH_TOKEN] !== used) continue;
@@ -123,12 +123,12 @@ function isEnding(credentials: Credentials, now: number): boolean {
   return renewAt !== undefined && now >= Number(renewAt);
 }
 
-/** The token endpoint may have been reached, but the call that wanted a token has not been sent. */
+/** The token endpoint may have been reached, but the call that needed a token has not been sent. */
 function notSent(failure: GrantFailure): GrantFailure {
   return failure.kind === "offline" ? { ...failure, sent: false } : failure;
 }
 
-/** Stops waiting when the caller gives up; the renewal goes on for the others, and for its new refresh token. */
+/** Stops waiting when the caller aborts; the renewal continues for the others, and for its new refresh token. */
 async function untilAborted(
   renewing: Promise<TokenOutcome>,
   signal: AbortSignal,

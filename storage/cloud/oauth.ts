@@ -3,53 +3,53 @@ import type { Failure } from "./outcomes.ts";
 import type { Credentials, OAuthSpec, ProviderDeps, ServerSettings } from "./provider.ts";
 import { createTransport, retryAfterSeconds, type Transport } from "./transport.ts";
 
-/** How a vendor's OAuth 2 service is spoken to: what differs between those that keep the standard. */
+/** A vendor's OAuth 2 service: the differences between vendors that follow the standard. */
 export interface OAuthVendor {
-  /** Settings of the server by their names in code, such as `googleClientId`. */
+  /** Names of server settings in code, such as `googleClientId`. */
   readonly clientIdSetting: string;
   readonly clientSecretSetting: string;
-  /** Further settings without which nobody can sign in. */
+  /** Further settings that signing in requires. */
   readonly otherSettings?: readonly string[];
-  /** The page where the person agrees; made with `toEndpoint`, so that a stand-in can take its place. */
+  /** The authorization endpoint; made with `toEndpoint`, so that a stand-in can replace it. */
   authorizationEndpoint(server: ServerSettings): string;
   tokenEndpoint(server: ServerSettings): string;
-  /** What is asked for; sent joined by spaces. */
+  /** The requested scopes; sent joined by spaces. */
   readonly scopes: readonly string[];
-  /** Those of them without which nothing works: a sign-in that leaves one out is `forbidden`. */
+  /** The required scopes: a sign-in that omits one is `forbidden`. */
   readonly neededScopes?: readonly string[];
-  /** What the vendor wants in the address besides the standard's parameters, such as `access_type: "offline"`. */
+  /** The vendor's own parameters besides the standard's, such as `access_type: "offline"`. */
   readonly authorizationParameters?: Readonly<Record<string, string>>;
 }
 
-/** What a token endpoint gives. */
+/** The response of a token endpoint. */
 export interface Grant {
   readonly accessToken: string;
-  /** Undefined when the vendor gives no new one: the old one stays good. */
+  /** Undefined when the vendor issues no new one: the old one stays valid. */
   readonly refreshToken: string | undefined;
-  /** Epoch milliseconds from which on it should be renewed; undefined when its end is not known. */
+  /** Epoch milliseconds from which on the token should be renewed; undefined when its expiry is unknown. */
   readonly renewAt: number | undefined;
 }
 
-/** How asking a token endpoint may fail: `reauth` only when the vendor refuses the grant itself. */
+/** Failures of a token request: `reauth` only when the vendor rejects the grant itself. */
 export type GrantFailure = Extract<
   Failure,
   { kind: "reauth" | "forbidden" | "offline" | "rate_limited" }
 >;
 
-/** Names of the credentials that a sign-in gives. `renew_at` is epoch milliseconds as text. */
+/** Names of the credentials that a sign-in returns. `renew_at` is epoch milliseconds as text. */
 export const ACCESS_TOKEN = "access_token";
 export const REFRESH_TOKEN = "refresh_token";
 export const RENEW_AT = "renew_at";
 
-/** The note of a `forbidden` when the person did not agree to everything that is needed. */
+/** The note of a `forbidden` when the user did not grant all required scopes. */
 export const SCOPE_MISSING = "scope not granted";
 
 const TOKEN_TIMEOUT_MS = 30_000;
-/** Clocks differ, and a request takes its time: a token is renewed so long before its end, or at half of a short life. */
+/** Tolerance for clock skew and request time: renews this long before expiry, or at half of a short lifetime. */
 const EARLIER_MS = 60_000;
 
 /**
- * The vendor's endpoint, or the same path at the origin that the administrator has set in place of all the vendor's
+ * Returns the vendor's endpoint, or the same path at the origin that the administrator configured instead of all the vendor's
  * origins.
  */
 export function toEndpoint(vendorUrl: string, baseUrl: string | undefined): string {
@@ -58,7 +58,7 @@ export function toEndpoint(vendorUrl: string, baseUrl: string | undefined): stri
   return baseUrl.replace(/\/+$/, "") + pathname + search;
 }
 
-/** The sign-in half of a provider type: the code flow of RFC 6749 with PKCE (RFC 7636, S256). */
+/** Creates the sign-in of a provider type: the authorization code flow of RFC 6749 with PKCE (RFC 7636, S256). */
 export function createOAuthSpec(vendor: OAuthVendor): OAuthSpec {
   const { clientIdSetting, clientSecretSetting, otherSettings = [] } = vendor;
   return {
@@ -95,7 +95,7 @@ export function createOAuthSpec(vendor: OAuthVendor): OAuthSpec {
         { transport: createTransport(deps.direct), clock: deps.clock, server },
       );
       if (outcome.kind !== "ok") return outcome;
-      // Without one the connection would end within the hour, and nobody would know why.
+      // Without a refresh token the connection would expire within the hour, without a visible reason.
       if (outcome.grant.refreshToken === undefined)
         return { kind: "forbidden", note: "no refresh token" };
       return { kind: "ok", credentials: toCredentials(outcome.grant, "") };
@@ -103,7 +103,7 @@ export function createOAuthSpec(vendor: OAuthVendor): OAuthSpec {
   };
 }
 
-/** What is kept of a grant. `refreshToken` is the earlier one, which stays good unless a new one came. */
+/** Returns the credentials to save of a grant. `refreshToken` is the earlier one, valid unless a new one was issued. */
 export function toCredentials(grant: Grant, refreshToken: string): Credentials {
   return {
     [ACCESS_TOKEN]: grant.accessToken,
@@ -112,7 +112,7 @@ export function toCredentials(grant: Grant, refreshToken: string): Credentials {
   };
 }
 
-/** Asks a vendor's token endpoint, once, for a code or a refresh token. */
+/** Requests a token from the vendor's endpoint, once, with a code or a refresh token. */
 export async function askForGrant(
   vendor: OAuthVendor,
   parameters: Readonly<Record<string, string>>,
@@ -129,7 +129,7 @@ export async function askForGrant(
     url: vendor.tokenEndpoint(by.server),
     headers: { "content-type": "application/x-www-form-urlencoded", accept: "application/json" },
     body: form.toString(),
-    // Whoever waits may go away: an answer with a new refresh token must not get lost with them.
+    // The caller may abort: a response with a new refresh token must not be lost with it.
     signal: AbortSignal.timeout(TOKEN_TIMEOUT_MS),
   });
   if (answer.kind === "offline") return answer;
@@ -168,19 +168,19 @@ function toGrant(said: JsonObject, askedAt: number): Grant | undefined {
   };
 }
 
-/** What may stand in an Authorization header (RFC 6750, 2.1). */
+/** Characters that an Authorization header allows (RFC 6750, 2.1). */
 function isToken(text: string): boolean {
   return /^[\w~+/.=-]{1,16384}$/.test(text);
 }
 
-/** People can untick what they are asked for; an answer without scopes means all of them (RFC 6749, 5.1). */
+/** Users can deselect scopes; a response without scopes means all of them (RFC 6749, 5.1). */
 function lacksScope({ neededScopes = [] }: OAuthVendor, scope: unknown): boolean {
   if (typeof scope !== "string") return false;
   const granted = new Set(scope.split(/\s+/));
   return neededScopes.some((needed) => !granted.has(needed));
 }
 
-/** Errors by which a vendor says that the grant itself is over: only the person can give a new one. */
+/** Errors that invalidate the grant itself: the user must sign in again. */
 const overErrors: readonly unknown[] = [
   "invalid_grant",
   "interaction_required",
@@ -193,7 +193,7 @@ function toFailure(status: number, error: unknown): GrantFailure {
   const note = `token endpoint ${status}`;
   if (status >= 500) return { kind: "offline", sent: true, note };
   if (overErrors.includes(error)) return { kind: "reauth", note: String(error) };
-  // The administrator's client is refused: signing in again helps nobody.
+  // The administrator's client is rejected: signing in again would not help.
   if (error === "invalid_client" || error === "unauthorized_client")
     return { kind: "forbidden", note: error };
   return { kind: "offline", sent: true, note };

@@ -1,14 +1,14 @@
 import { Buffer } from "node:buffer";
 
 /**
- * Every way in which a call on somebody else's storage may fail. Adapters return these and throw nothing;
+ * Every way in which a call on a storage may fail. Adapters return these and throw nothing;
  * a caller's `switch` ends in `assertNever`. `note` is a short word for the log (an errno, a status code):
  * never an address, a path, a secret or the provider's own text.
  */
 export type Failure =
-  /** The item, its version or its parent is no longer what the caller saw; a missing item too. */
+  /** The item, its version or its parent is no longer what the caller saw, or the item is missing. */
   | { readonly kind: "stale"; readonly note?: string }
-  /** The name is taken at the destination, and not by an earlier attempt of the same call. */
+  /** The name is taken at the destination, but not by an earlier attempt of the same call. */
   | { readonly kind: "conflict"; readonly existingName?: string; readonly note?: string }
   /** The destination is the item itself, lies below it, is a file, or belongs to another storage. */
   | {
@@ -16,30 +16,30 @@ export type Failure =
       readonly reason: DestinationFault;
       readonly note?: string;
     }
-  /** The credentials are refused for good: only the person can help. */
+  /** The credentials are rejected permanently: the user must reconnect. */
   | { readonly kind: "reauth"; readonly note?: string }
   /** The provider cannot do this at all, or not with this item. */
   | { readonly kind: "unsupported"; readonly reason?: string; readonly note?: string }
   /** The name breaks a rule of the provider's own. `rule` is a stable word such as `reserved_name`. */
   | { readonly kind: "invalid_name"; readonly rule: string; readonly note?: string }
   /**
-   * Unreachable or failing: network, time-out, 5xx, an unmounted root. `sent` is false when the request certainly
-   * never left, so that repeating it is harmless even for a change.
+   * Unreachable or failing: network, time-out, 5xx, an unmounted root. `sent` is false when the request was
+   * certainly not sent, so that a retry is harmless even for a change.
    */
   | { readonly kind: "offline"; readonly sent: boolean; readonly note?: string }
-  /** Refused for now because of too many calls. */
+  /** Rate limited. */
   | {
       readonly kind: "rate_limited";
       readonly retryAfterSeconds: number | undefined;
       readonly note?: string;
     }
-  /** No room left at the provider. */
+  /** The provider is out of space. */
   | { readonly kind: "quota_exceeded"; readonly note?: string }
   /** Signed in but not allowed; reconnecting would not help. */
   | { readonly kind: "forbidden"; readonly note?: string }
-  /** Held by somebody else for the moment. */
+  /** Locked by another client. */
   | { readonly kind: "locked"; readonly note?: string }
-  /** The change was sent, the answer was lost, and looking afterwards could not tell whether it happened. */
+  /** The change was sent, the response was lost, and a check afterwards could not determine the result. */
   | { readonly kind: "unknown_outcome"; readonly note?: string };
 
 export type DestinationFault =
@@ -48,16 +48,16 @@ export type DestinationFault =
   | "descendant_destination"
   | "not_a_folder";
 
-/** What only looking and reading may find besides. */
+/** Additional failures of reads. */
 export type ReadFailure =
   | Failure
   | { readonly kind: "not_found"; readonly note?: string }
-  /** The version that was asked for is gone: its bytes cannot be had any more. */
+  /** The requested version is gone: its bytes are no longer available. */
   | { readonly kind: "changed"; readonly note?: string }
-  /** The range begins behind the last byte. */
+  /** The range begins after the last byte. */
   | { readonly kind: "range_not_satisfiable"; readonly size: number; readonly note?: string };
 
-/** What only connecting may find besides: a setting that cannot be used. `setting` names it. */
+/** Additional failures of connecting: an invalid setting. `setting` names it. */
 export type ConnectFailure =
   | Failure
   | {
@@ -68,12 +68,12 @@ export type ConnectFailure =
     };
 
 /**
- * A stream of bytes that broke off: the error that such a stream is destroyed with.
- * The failure tells whether going on from the last byte makes sense.
+ * The error of a stream that was aborted.
+ * Its failure tells whether the stream can be resumed after the last byte.
  */
 export class BrokenOff extends Error {
   readonly failure: ReadFailure;
-  /** False: whoever asks for the rest would only wait once more. */
+  /** False: a resumed request would only time out again. */
   readonly mayGoOn: boolean;
 
   constructor(failure: ReadFailure, cause?: unknown) {
@@ -84,9 +84,9 @@ export class BrokenOff extends Error {
   }
 }
 
-/** The note of an `offline` of a server that gives a byte now and then, */
+/** The note of an `offline` of a server that sends too slowly, */
 export const TOO_SLOW = "too_slow";
-/** and of one that gives more than anybody reads. */
+/** and of one that sends too much. */
 export const TOO_LONG = "answer_too_long";
 const waitedNotes: ReadonlySet<string> = new Set([
   TOO_SLOW,
@@ -95,15 +95,15 @@ const waitedNotes: ReadonlySet<string> = new Set([
   "UND_ERR_BODY_TIMEOUT",
 ]);
 
-/** Whether a server has had all the time, or all the bytes, that it may have: trying again would only mean to wait again. */
+/** Returns whether a server exhausted its time or byte limit: a retry would only take the same time again. */
 export function isWaitedFor(failure: ReadFailure): boolean {
   return failure.kind === "offline" && waitedNotes.has(failure.note ?? "");
 }
 
-/** Longest wait that a provider's Retry-After may impose on a request that somebody waits for. */
+/** The longest Retry-After that a waiting request accepts. */
 export const RETRY_AFTER_WAIT_SECONDS_MAX = 5;
 
-/** Whether the same look or read may be tried again at once or after a short wait. */
+/** Returns whether the same read may be retried, at once or after a short wait. */
 export function mayRetryRead(failure: ReadFailure): boolean {
   switch (failure.kind) {
     case "offline":
@@ -116,7 +116,7 @@ export function mayRetryRead(failure: ReadFailure): boolean {
   }
 }
 
-/** Whether the same change may be tried again without any danger of doing it twice. */
+/** Returns whether the same change may be retried without any risk of doing it twice. */
 export function mayRetryChange(failure: Failure): boolean {
   switch (failure.kind) {
     case "offline":
@@ -131,18 +131,18 @@ export function mayRetryChange(failure: Failure): boolean {
 }
 
 /**
- * A provider's word for what is wrong, as the log may have it; undefined when it may be anything else. Codes are made of
- * letters; tokens and keys, which an answer may repeat, have digits among them.
+ * Returns a provider's error code if it is safe to log; undefined otherwise. Codes consist of letters; tokens and keys,
+ * which a response may repeat, contain digits.
  */
 export function toCodeWord(text: string): string | undefined {
   return /^[A-Za-z_]{2,60}$/.test(text) ? text : undefined;
 }
 
-/** Largest length of a name in bytes of UTF-8. */
+/** Longest name, in bytes of UTF-8. */
 export const NAME_BYTES_MAX = 255;
 
 /**
- * The rule that a name breaks at every provider, or undefined when it is fine: not empty, not `.` or `..`, no slash,
+ * Returns the rule that a name breaks at every provider, or undefined when it is valid: not empty, not `.` or `..`, no slash,
  * no control character, no lone surrogate, at most 255 bytes.
  */
 export function brokenNameRule(name: string): string | undefined {

@@ -2,14 +2,14 @@ import type { Readable } from "node:stream";
 
 /** A part of an upload. */
 export interface Piece {
-  /** Where its first byte belongs. */
+  /** Offset of its first byte. */
   readonly start: number;
   readonly bytes: Buffer;
-  /** The source has ended behind it, and its length was the declared one. */
+  /** Whether it is the last one, and the source had its declared length. */
   readonly isLast: boolean;
 }
 
-/** A source that gave other than what it declared. */
+/** The length of the source differs from the declared one. */
 export class WrongLength extends Error {
   constructor(message: string) {
     super(message);
@@ -18,10 +18,10 @@ export class WrongLength extends Error {
 }
 
 /**
- * Cuts a stream into pieces of `pieceBytes`; only the last one is shorter, and it is empty for an empty stream only. A
- * piece is given when it is known whether another follows: what commits an upload goes out after the source has kept
- * its word. The next piece is read while one is sent, so that two are held. Throws the source's own error as it came,
- * and `WrongLength` when `size` was wrong. Whoever stops early destroys the stream.
+ * Cuts a stream into pieces of `pieceBytes`; only the last one is shorter, and it is empty for an empty stream only. Yields a
+ * piece once it is known whether another follows, so that an upload is committed only after the length of the source is
+ * verified. Reads the next piece while one is sent, so two are in memory. Rethrows the source's own error unchanged,
+ * and throws `WrongLength` when `size` was wrong. A caller that stops early destroys the stream.
  */
 export async function* inPieces(
   content: Readable,
@@ -31,7 +31,7 @@ export async function* inPieces(
   const pieces = cut(content, pieceBytes, size);
   const readNext = () => {
     const next = pieces.next();
-    // A failure is told when its turn comes; until then nobody waits for it.
+    // A failure is reported when its piece is due; until then the promise needs a handler.
     next.catch(() => undefined);
     return next;
   };

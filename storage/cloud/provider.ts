@@ -1,33 +1,32 @@
-// storage/cloud: one contract for other people's storage, and one folder per adapter that keeps it.
-// May import: node, undici and files of this folder; nobody of the project besides.
-// Start here (the contract), then outcomes.ts (how calls fail), registry.ts (who keeps it), local-folder/ (the plainest adapter),
-// transport.ts (how HTTP is spoken).
-// docs/providers.md walks through writing an adapter; test/conformance/cloud-provider.suite.ts says what each must do.
+// storage/cloud: one contract for external storage, and one folder for each adapter.
+// Start here (the contract), then outcomes.ts (failures), registry.ts (all adapters), local-folder/ (the simplest adapter),
+// transport.ts (HTTP).
+// docs/providers.md explains how to write an adapter; test/conformance/cloud-provider.suite.ts defines their behaviour.
 import type { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import type { ConnectFailure, Failure, ReadFailure } from "./outcomes.ts";
 import type { Locks } from "../locks.ts";
 
 /**
- * A kind of storage, declared as one value: `/providers`, the command line's help and wizard and the documentation
- * are made of it.
+ * A kind of storage, declared as one value, from which `/providers`, the command line's help and wizard and the documentation
+ * are generated.
  */
 export interface CloudProviderType {
-  /** Stable word on the wire and in rows, such as `local_folder`. */
+  /** Stable identifier on the wire and in rows, such as `local_folder`. */
   readonly type: string;
-  /** Name for people. */
+  /** Display name. */
   readonly title: string;
-  /** What a connection needs to be told. Secret ones travel and rest as credentials. */
+  /** Settings of a connection. Secret ones are sent and stored as credentials. */
   readonly settings: readonly SettingSpec[];
-  /** Signing in happens at the provider's own page. */
+  /** Set when users sign in at the provider's own page. */
   readonly oauth?: OAuthSpec;
   /** Set for folders of the daemon's machine: `connect` needs `ConnectRequest.localFolders`. */
   readonly usesLocalFolders?: true;
-  /** What this kind of storage can do at best. A connection may turn out to do less: see `CloudProvider.can`. */
+  /** What this kind of storage supports at best. A connection may support less: see `CloudProvider.can`. */
   readonly can: Powers;
   /**
-   * Opens a connection. Without `facts` it looks at the storage, proves what may be missing, and returns the
-   * facts to be kept; with `facts` it asks nobody and cannot be offline. Never retries, never logs, holds no
+   * Opens a connection. Without `facts` it probes the storage and returns the facts to save; with `facts` it sends no
+   * request and cannot be offline. Never retries, never logs, holds no
    * resource that `close` does not free.
    */
   connect(request: ConnectRequest, deps: ProviderDeps): Promise<ConnectOutcome>;
@@ -38,7 +37,7 @@ export interface SettingSpec {
   readonly name: string;
   readonly kind: "text" | "path" | "url" | "choice" | "switch";
   readonly required: boolean;
-  /** Kept sealed, never returned, never shown while it is typed. */
+  /** Stored sealed, never returned, hidden while it is typed. */
   readonly secret: boolean;
   /** One sentence for the command line and the documentation. */
   readonly help: string;
@@ -46,20 +45,20 @@ export interface SettingSpec {
   readonly default?: string;
 }
 
-/** What signing in by the OAuth 2 code flow (with PKCE) needs. The endpoints' origin may be replaced for stand-ins. */
+/** Sign-in by the OAuth 2 authorization code flow with PKCE. Stand-ins may replace the origin of the endpoints. */
 export interface OAuthSpec {
-  /** The server's settings without which nobody can sign in, by their names in code, such as `googleClientId`. */
+  /** The server settings that signing in requires, by their names in code, such as `googleClientId`. */
   readonly serverSettings: readonly string[];
   readonly clientIdSetting: string;
   readonly clientSecretSetting: string;
-  /** Builds the address of the page where the person agrees. */
+  /** Builds the authorization URL. */
   authorizationUrl(input: {
     readonly server: ServerSettings;
     readonly redirectUrl: string;
     readonly state: string;
     readonly codeChallenge: string;
   }): string;
-  /** Trades the code for credentials that `connect` takes. */
+  /** Exchanges the code for credentials that `connect` accepts. */
   exchange(
     input: {
       readonly server: ServerSettings;
@@ -75,53 +74,53 @@ export interface OAuthSpec {
 }
 
 /**
- * What a connection can do, as data: callers look instead of trying. `atomic`: the provider compares and acts in one
- * step. `emulated`: the adapter compares just before the step, and somebody else may slip in between. `no`: not at all.
+ * The capabilities of a connection, as data: callers check these instead of trying. `atomic`: the provider compares and
+ * changes in one step. `emulated`: the adapter compares just before the step, so a race is possible. `no`: not supported.
  */
 export interface Powers {
-  /** Deleted items can be had back by the provider's own means (or from an own trash folder). */
+  /** Deleted items can be restored by the provider's own means (or from a trash folder). */
   readonly trash: boolean;
-  /** An item can be deleted for good. */
+  /** Items can be deleted permanently. */
   readonly permanentDelete: boolean;
-  /** Rename and move refuse when the item is no longer the one that the caller saw. */
+  /** Rename and move fail when the item is no longer the one that the caller saw. */
   readonly guardedRename: Guarding;
-  /** Delete refuses when the item is no longer the one that the caller saw. */
+  /** Delete fails when the item is no longer the one that the caller saw. */
   readonly guardedDelete: Guarding;
-  /** Upload and create-folder never replace what has the name already. */
+  /** Upload and create-folder never overwrite. */
   readonly createOnly: Guarding;
   /** Folders can be renamed and moved. */
   readonly folderMove: boolean;
   /**
-   * `stable`: an item keeps its id wherever it goes. `path`: ids are `/`-separated paths below the root, without a
+   * `stable`: an item keeps its id when it moves. `path`: ids are `/`-separated paths below the root, without a
    * slash at either end; renaming a folder changes the ids of everything below it.
    */
   readonly ids: "stable" | "path";
-  /** `A` and `a` are two names. */
+  /** `A` and `a` are different names. */
   readonly caseSensitive: boolean;
-  /** The composed and the decomposed spelling of a letter are two names. */
+  /** The composed and the decomposed form of a letter are different names. */
   readonly normalisationSensitive: boolean;
-  /** Two items of one folder may have one name. */
+  /** Two items of one folder may have the same name. */
   readonly duplicateNames: boolean;
-  /** `quota` knows numbers. */
+  /** `quota` returns numbers. */
   readonly quota: boolean;
-  /** `read` takes a range without reading what is before it. */
+  /** `read` fetches a range without the bytes before it. */
   readonly range: boolean;
-  /** Changes closer together than this may share one version; 0 when every change is told apart. */
+  /** Milliseconds within which two changes may share one version; 0 when every change has its own. */
   readonly versionResolutionMs: number;
-  /** `upload` must know the length before the first byte; the caller spools what has none. */
+  /** `upload` needs the length in advance; the caller spools a stream of unknown length. */
   readonly uploadNeedsSize: boolean;
 }
 
 export type Guarding = "atomic" | "emulated" | "no";
 
 export type Credentials = Readonly<Record<string, string>>;
-/** What probing a storage found out: plain values, kept with the connection and handed back to `connect`. */
+/** Results of probing a storage: plain values, saved with the connection and passed to `connect` again. */
 export type Facts = Readonly<Record<string, string | number | boolean>>;
-/** The fact that tells whose storage it is, where a provider says so: a connection is never moved to another one. */
+/** The fact that identifies the account, where a provider states it: a connection never moves to another account. */
 export const ACCOUNT_FACT = "account";
-/** The fact that names that account for people: an e-mail address or a name. */
+/** The fact that displays that account: an e-mail address or a name. */
 export const ACCOUNT_NAME_FACT = "account_name";
-/** Settings of the server by their names in code; undefined where the administrator gave none. */
+/** Server settings by their names in code; undefined where the administrator set none. */
 export type ServerSettings = Readonly<Record<string, string | undefined>>;
 
 export interface ConnectRequest {
@@ -130,15 +129,15 @@ export interface ConnectRequest {
   readonly settings: Readonly<Record<string, string>>;
   /** By `SettingSpec.name`, secret; or what `OAuthSpec.exchange` returned. */
   readonly credentials: Credentials;
-  /** What an earlier `connect` of this connection returned; undefined to look anew. */
+  /** The result of an earlier `connect` of this connection; undefined to probe. */
   readonly facts: Facts | undefined;
-  /** `local_folder`: where the root may lie. Undefined: anywhere below `ProviderDeps.localRoots`. */
+  /** `local_folder`: the allowed folders of the root. Undefined: anywhere below `ProviderDeps.localRoots`. */
   readonly localFolders?: LocalFolderAccess | undefined;
-  /** Keeps renewed credentials. An adapter waits for it before it uses them, so that a crash loses none. */
+  /** Saves renewed credentials. An adapter awaits it before it uses them, so that a crash loses none. */
   saveCredentials(credentials: Credentials): Promise<void>;
   /**
-   * The credentials that are kept now: another process may have renewed them. Undefined when the connection is gone or was
-   * given others by its owner meanwhile.
+   * Returns the saved credentials, which another process may have renewed. Undefined when the connection is deleted or its
+   * owner has replaced the credentials.
    */
   loadCredentials?(): Promise<Credentials | undefined>;
   readonly signal: AbortSignal;
@@ -153,41 +152,41 @@ export interface LocalFolder {
 
 /** The folders of the daemon's machine that one account may connect. */
 export interface LocalFolderAccess {
-  /** The account's own folders, one in each local root. A relative root lies below the first. */
+  /** The account's own folders, one in each local root. A relative root is below the first. */
   readonly own: readonly LocalFolder[];
-  /** Why the account has no own folder: the reason of the refusal of a root that would lie in it. */
+  /** Why the account has no own folder: the reason of the error for a root that would be in it. */
   readonly ownRefusal?: string | undefined;
   /** Folders that an administrator granted. */
   readonly granted: readonly LocalFolder[];
 }
 
-/** What an adapter gets from the daemon. */
+/** What the daemon injects into an adapter. */
 export interface ProviderDeps {
   /** Epoch milliseconds. */
   readonly clock: () => number;
-  /** A random UUID: names of temporary things, request ids. */
+  /** Returns a random UUID, for temporary names and request ids. */
   readonly newId: () => string;
-  /** Resolves after so many milliseconds; rejects when aborted. */
+  /** Resolves after this many milliseconds; rejects when aborted. */
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
   readonly server: ServerSettings;
-  /** `local_folder`: absolute paths of the folders below which all connections lie. */
+  /** `local_folder`: absolute paths of the folders that contain all connections. */
   readonly localRoots: readonly string[];
-  /** `local_folder`: the daemon's own folders, which no connection may reach into. */
+  /** `local_folder`: the daemon's own folders, which no connection may reach. */
   readonly ownFolders: readonly string[];
   /**
-   * Letters and digits that tell this daemon from all others that run beside it, the same after a restart: what another one
-   * has begun in a shared storage may be under way.
+   * Letters and digits that identify this daemon among all that share a storage, the same after a restart: an unfinished
+   * operation of another daemon may still be running.
    */
   readonly home: string;
   /**
-   * Connects to permitted addresses only, whatever a name resolves to and wherever a redirect points: requests to servers
-   * that people name go through it. An error with the code `ERR_ADDRESS_REFUSED` tells of one that is not permitted.
+   * Connects to permitted addresses only, whatever a name resolves to and wherever a redirect points. Requests to servers
+   * that users configure go through it. An error with the code `ERR_ADDRESS_REFUSED` reports a forbidden address.
    */
   readonly guarded: Dispatcher;
-  /** Connects to the services that the administrator has chosen: the vendors' own, or their stand-ins. */
+  /** Connects to services that the administrator configured: the vendors' own, or their stand-ins. */
   readonly direct: Dispatcher;
   /**
-   * Keeps calls of all connections of this daemon apart where a server does not. The keys are an adapter's own; they
+   * Locks across all connections of this daemon, for servers without such locks. The keys belong to the adapter; they
    * begin with its type.
    */
   readonly locks: Locks;
@@ -199,30 +198,30 @@ export type ConnectOutcome =
 
 export type ItemKind = "file" | "folder";
 
-/** One file or folder as the provider has it. */
+/** A file or folder, as the provider reports it. */
 export interface ProviderItem {
-  /** Opaque, not empty, at most 4096 characters, without NUL; may hold slashes. Kept byte for byte. */
+  /** Opaque, not empty, at most 4096 characters, without NUL; may contain slashes. Stored byte for byte. */
   readonly id: string;
-  /** As the provider spells it. */
+  /** In the provider's spelling. */
   readonly name: string;
   readonly kind: ItemKind;
-  /** The id of the folder that holds it; empty for the root. */
+  /** The id of its parent folder; empty for the root. */
   readonly parent: string;
-  /** Undefined when the provider does not know: the service keeps what it knows, or takes a default. */
+  /** Undefined when unknown: the service keeps the previous value, or uses a default. */
   readonly contentType: string | undefined;
   /** Bytes of a file; undefined for a folder, and for a file that cannot be read. */
   readonly size: number | undefined;
   /** Epoch milliseconds. */
   readonly modifiedAt: number | undefined;
-  /** What `rename`, `move` and `delete` compare. Undefined when there is none. */
+  /** The etag that `rename`, `move` and `delete` compare. Undefined when the provider has none. */
   readonly etag: string | undefined;
-  /** Changes exactly when the bytes change: part of the key of cached bytes. Undefined for folders. */
+  /** Changes exactly when the bytes change; part of the cache key. Undefined for folders. */
   readonly version: string | undefined;
-  /** True while a change within the version's resolution could still go unseen: such bytes are not cached. */
+  /** True while a change within the version's resolution could go unnoticed: such bytes are not cached. */
   readonly unsettled?: boolean;
 }
 
-/** What the caller believes an item to be. The adapter answers `stale` when any of it is known to be wrong. */
+/** The item that the caller expects. The adapter returns `stale` when any field is known to differ. */
 export interface Expected {
   readonly etag?: string | undefined;
   readonly kind?: ItemKind | undefined;
@@ -230,13 +229,13 @@ export interface Expected {
   readonly parent?: string | undefined;
 }
 
-/** First and last byte, both included; up to the end without a last one. */
+/** First and last byte, both inclusive; up to the end without a last one. */
 export interface ByteRange {
   readonly start: number;
   readonly end?: number | undefined;
 }
 
-/** Most items that a listing may have; a larger folder is answered `unsupported`, never cut. */
+/** The most items of a listing; a larger folder is `unsupported`, never truncated. */
 export const LISTING_ITEMS_MAX = 1_000_000;
 
 export type ListOutcome =
@@ -247,12 +246,12 @@ export type StatOutcome = { readonly kind: "ok"; readonly item: ProviderItem } |
 export type ReadOutcome =
   | {
       readonly kind: "ok";
-      /** The item whose bytes these are: not what was expected, but what is sent. */
+      /** The item that the bytes belong to, which may differ from the expected one. */
       readonly item: ProviderItem;
-      /** Bytes that the stream gives when it ends without an error; undefined when the provider did not say. */
+      /** Bytes of the complete stream; undefined when the provider did not state it. */
       readonly length: number | undefined;
       /**
-       * Ends early never: a cut, a change under way or an abort destroys it with `BrokenOff`.
+       * Never ends early without an error: an aborted connection, a concurrent change or an abort destroys it with `BrokenOff`.
        * Must be consumed or destroyed.
        */
       readonly stream: Readable;
@@ -264,19 +263,19 @@ export type DeleteOutcome =
 export type QuotaOutcome =
   | {
       readonly kind: "ok";
-      /** Undefined is unknown or unlimited; never a negative number. */
+      /** Undefined when unknown or unlimited; never negative. */
       readonly usedBytes: number | undefined;
       readonly totalBytes: number | undefined;
     }
   | Failure;
 export type CheckOutcome = { readonly kind: "ok"; readonly facts: Facts } | ConnectFailure;
 
-/** How a call is given up. Afterwards neither sockets, temporary files nor upload sessions remain. */
+/** How to abort a call. An aborted call leaves no socket, temporary file or upload session. */
 export interface Call {
   readonly signal: AbortSignal;
 }
 
-/** Which bytes are wanted: of which file, and of which version when only that one will do. */
+/** The requested bytes: the file, and optionally its version. */
 export interface ReadRequest extends Call {
   readonly id: string;
   readonly range?: ByteRange | undefined;
@@ -284,34 +283,34 @@ export interface ReadRequest extends Call {
 }
 
 /**
- * One person's storage. Every verb returns an outcome; only a bug throws. The empty id names the root folder.
- * No verb overwrites anything, creates missing parents, or follows a link out of the root. Success is said
- * only after the provider confirmed and a look afterwards agreed. After a lost answer the adapter looks
- * whether its own change has landed before it says `conflict`, `stale` or `unknown_outcome`.
+ * The storage of one user. Every operation returns an outcome; only a bug throws. The empty id is the root folder.
+ * No operation overwrites, creates missing parents, or follows a link out of the root. An operation returns success
+ * only after the provider confirmed it and a check agreed. After a lost response the adapter checks
+ * whether its own change succeeded before it returns `conflict`, `stale` or `unknown_outcome`.
  */
 export interface CloudProvider {
-  /** What this connection can do, as proved when it was made. */
+  /** The capabilities of this connection, as probed when it was connected. */
   readonly can: Powers;
   /**
-   * All children of a folder, in any order, each once, the folder itself never. A listing that could not be read to
-   * its end is a failure. `stale` when the folder is missing or is a file.
+   * Lists all children of a folder, in any order and without duplicates or the folder itself. An incomplete listing is
+   * a failure. `stale` when the folder is missing or is a file.
    */
   list(input: Call & { readonly folder: string }): Promise<ListOutcome>;
-  /** One item. `not_found` when there is none. The root cannot be looked at. */
+  /** Returns one item, or `not_found`. The root has no item. */
   stat(input: Call & { readonly id: string }): Promise<StatOutcome>;
   /**
-   * The bytes of a file, or a range of them. With `version` only exactly that version is read: `changed` otherwise.
-   * `range_not_satisfiable` when the range begins behind the end, `unsupported` for what has no bytes.
+   * Opens the bytes of a file, or a range of them. With `version` reads exactly that version, otherwise fails with `changed`.
+   * `range_not_satisfiable` when the range begins after the end, `unsupported` for items without bytes.
    */
   read(input: ReadRequest): Promise<ReadOutcome>;
-  /** Makes an empty folder. `conflict` when anything has the name, `stale` when the parent is gone. */
+  /** Creates an empty folder. `conflict` when the name is taken, `stale` when the parent is missing. */
   createFolder(
     input: Call & { readonly parent: string; readonly name: string },
   ): Promise<ItemOutcome>;
   /**
-   * Makes a file of a stream that is consumed or destroyed in any case. `conflict` when anything has the name. Nothing
-   * is visible before it is whole; nothing remains when the source fails, is shorter or longer than `size`, or the
-   * call is aborted. A failing source is thrown as it came.
+   * Creates a file from a stream, which is always consumed or destroyed. `conflict` when the name is taken. The file
+   * becomes visible only when complete; nothing remains when the source fails, is shorter or longer than `size`, or the
+   * call is aborted. The error of a failing source is rethrown unchanged.
    */
   upload(
     input: Call & {
@@ -322,15 +321,15 @@ export interface CloudProvider {
       readonly contentType: string | undefined;
     },
   ): Promise<ItemOutcome>;
-  /** Gives an item another name in its folder. Its own name is success without a change; changing only the case works. */
+  /** Renames an item in its folder. The same name is a success without a change; a change of case alone works. */
   rename(
     input: Call & { readonly id: string; readonly name: string; readonly expected: Expected },
   ): Promise<ItemOutcome>;
-  /** Puts an item into another folder under its name. Its own folder is success without a change. */
+  /** Moves an item to another folder under the same name. The same folder is a success without a change. */
   move(
     input: Call & { readonly id: string; readonly parent: string; readonly expected: Expected },
   ): Promise<ItemOutcome>;
-  /** Removes a file, or a folder with all that is in it: into the trash where there is one, unless `permanently`. */
+  /** Removes a file, or a folder with its contents: to the trash where there is one, unless `permanently`. */
   delete(
     input: Call & {
       readonly id: string;
@@ -339,8 +338,8 @@ export interface CloudProvider {
     },
   ): Promise<DeleteOutcome>;
   quota(input: Call): Promise<QuotaOutcome>;
-  /** A live look: reachable, credentials accepted, still the same storage. Proves powers anew and returns the facts. */
+  /** Checks that the storage is reachable, accepts the credentials and is the same. Probes again and returns the facts. */
   check(input: Call): Promise<CheckOutcome>;
-  /** Frees what is held. Further calls are bugs. */
+  /** Releases all resources. Further calls are bugs. */
   close(): Promise<void>;
 }

@@ -7,7 +7,7 @@ import type { CloudProviderType } from "./provider.ts";
 import { s3 } from "./s3/provider.ts";
 import { webdav } from "./webdav/provider.ts";
 
-/** Every kind of storage that croft can connect. A new adapter is one folder, one line here and one run of the suite. */
+/** All provider types. A new adapter is one folder, one line here and one run of the suite. */
 export const cloudProviderTypes: readonly CloudProviderType[] = [
   localFolder,
   webdav,

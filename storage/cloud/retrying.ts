@@ -7,24 +7,24 @@ import {
 } from "./outcomes.ts";
 import type { CloudProvider } from "./provider.ts";
 
-/** How often a call is made at most, the first time included: one that does no harm twice, */
+/** The most attempts of a call, the first included: of an idempotent call, */
 export const READS_MAX = 4;
-/** and a change. */
+/** and of a change. */
 const CHANGES_MAX = 3;
 const FIRST_WAIT_MS = 200;
 const WAIT_MS_MAX = 3_000;
 
 export interface RetryDeps {
-  /** Resolves after so many milliseconds; rejects when aborted. */
+  /** Resolves after this many milliseconds; rejects when aborted. */
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
-  /** From 0 up to 1. */
+  /** Returns a number from 0 up to but excluding 1. */
   readonly random: () => number;
 }
 
 /**
- * The same storage, tried again where that is harmless: looks and reads a few times with growing, jittered waits;
- * changes only when they certainly did not happen. A provider's short Retry-After is waited for, a long one is answered.
- * What was waited for to the end of a time is not tried again, nor is an upload here: its bytes are gone.
+ * Wraps a storage and retries where that is harmless: reads with exponential backoff and jitter; changes only when they
+ * certainly did not happen. Waits for a short Retry-After of the provider, and returns the failure for a long one.
+ * Does not retry after a time-out, nor an upload: its stream is consumed.
  */
 export function withRetries(provider: CloudProvider, deps: RetryDeps): CloudProvider {
   const again = <T extends { readonly kind: string }>(
@@ -34,7 +34,7 @@ export function withRetries(provider: CloudProvider, deps: RetryDeps): CloudProv
     call: () => Promise<T>,
   ): Promise<T> => {
     const toRetry = (outcome: T) => {
-      // What is no failure has a kind of its own, which no retry rule knows.
+      // Successes have kinds of their own, which no retry rule matches.
       const failure = outcome as unknown as Failure;
       return mayRetry(failure) ? failure : undefined;
     };
@@ -72,13 +72,13 @@ function mayChangeAgain(failure: Failure): boolean {
   return mayRetryChange(failure) && !isWaitedFor(failure);
 }
 
-/** A call that is made again, after growing and jittered waits, while `toRetry` tells a failure to be waited for. */
+/** Retries a call with exponential backoff and jitter, while `toRetry` returns a retryable failure. */
 export async function callAgain<T>(
   deps: RetryDeps,
   rules: {
     readonly callsMax: number;
     readonly signal: AbortSignal;
-    /** The failure that the call ended with, when it may be made again. */
+    /** Returns the failure of the call when it may be retried. */
     readonly toRetry: (outcome: T) => ReadFailure | undefined;
   },
   call: () => Promise<T>,
@@ -97,7 +97,7 @@ export async function callAgain<T>(
   }
 }
 
-/** Full jitter over a doubling wait, or what the provider asks for. */
+/** Returns a fully jittered exponential delay, or the provider's Retry-After. */
 function waitMs(failure: ReadFailure, calls: number, random: () => number): number {
   if (failure.kind === "rate_limited" && failure.retryAfterSeconds !== undefined)
     return failure.retryAfterSeconds * 1000;

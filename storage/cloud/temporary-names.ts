@@ -4,12 +4,12 @@ import type { CloudProvider, ProviderDeps } from "./provider.ts";
 
 type Deps = Pick<ProviderDeps, "home" | "newId" | "locks">;
 
-/** Renames that one open storage finishes: a server that lists more leftovers makes them up. */
+/** The most renames that one open storage recovers: a server that lists more temporary names is faulty. */
 const FINISHED_MAX = 100;
 
 /**
- * Runs `work` with a temporary name that tells where the item belongs, for storages that cannot change only the case of a
- * name and need two renames. While it runs, no listing of this daemon finishes the rename.
+ * Runs `work` with a temporary name that encodes the final one, for storages that cannot change only the case of a
+ * name and need two renames. While it runs, no listing of this daemon recovers the rename.
  */
 export function viaTemporaryName<T>(
   name: string,
@@ -20,7 +20,7 @@ export function viaTemporaryName<T>(
   return deps.locks.withLocks([toLockKey(temporary)], () => work(temporary));
 }
 
-/** Wraps a storage: its listings finish the renames that an earlier run of this daemon has left half done. */
+/** Wraps a storage: its listings finish the two-step renames that an earlier run of this daemon left unfinished. */
 export function withFinishedRenames(provider: CloudProvider, deps: Deps): CloudProvider {
   const tried = new Set<string>();
   return {
@@ -43,7 +43,7 @@ export function withFinishedRenames(provider: CloudProvider, deps: Deps): CloudP
   };
 }
 
-/** The temporary name of an item; its stem is shortened to the longest name allowed. */
+/** Returns the temporary name of an item; shortens its stem to the longest name allowed. */
 export function toTemporaryName(name: string, { home, newId }: Omit<Deps, "locks">): string {
   const suffix = `.croft-${home}-${newId().replaceAll("-", "").slice(-12)}`;
   let stem = "";
@@ -54,7 +54,7 @@ export function toTemporaryName(name: string, { home, newId }: Omit<Deps, "locks
   return stem + suffix;
 }
 
-/** The name that a temporary one stands for; undefined for all others, and where it may have been shortened. */
+/** Returns the final name that a temporary one encodes; undefined for other names, and when it may have been shortened. */
 function targetOf(name: string, home: string): string | undefined {
   const at = name.lastIndexOf(`.croft-${home}-`);
   if (at <= 0 || Buffer.byteLength(name) > NAME_BYTES_MAX - 4) return undefined;

@@ -2,37 +2,37 @@ import { Readable } from "node:stream";
 import { type Dispatcher, errors } from "undici";
 import { BrokenOff, TOO_LONG, TOO_SLOW, type Failure } from "./outcomes.ts";
 
-/** One request to a provider. It is sent once: no redirect is followed, nothing is tried again. */
+/** One request to a provider. It is sent once, without redirects and retries. */
 export interface ProviderRequest {
   readonly method: string;
   readonly url: string;
-  /** Path and query as they are sent, encoded; instead of the URL's, which lose segments made of dots. */
+  /** Path and query to send, encoded. Overrides those of the URL, which drops dot segments. */
   readonly path?: string;
-  /** Values in Latin-1. `accept-encoding: identity` is sent unless another is given. */
+  /** Values in Latin-1. `accept-encoding: identity` is sent unless another is set. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** A stream is consumed or destroyed in any case, and needs `content-length` among the headers unless sent in chunks. */
+  /** A stream is always consumed or destroyed, and needs a `content-length` header unless sent in chunks. */
   readonly body?: string | Uint8Array | Readable | undefined;
   readonly signal: AbortSignal;
-  /** Until the answer's head is there, after the request was written; 60 s when absent, 5 minutes where `isLong`. */
+  /** Time-out for the response head after the request was written; 60 s when absent, 5 minutes with `isLong`. */
   readonly headTimeoutMs?: number;
-  /** The other end has much to do first: until then a byte now and then tells that it is still at it. */
+  /** The server has long work to do first: until then it keeps the connection alive with single bytes. */
   readonly isLong?: boolean;
 }
 
-/** What the provider said. The body must be taken by one of its functions. */
+/** The response of a provider. The caller must consume the body by one of its functions. */
 export interface ProviderAnswer {
   readonly kind: "answered";
   readonly status: number;
-  /** Lower-case names; repeated ones joined by commas. */
+  /** Lower-case names; repeated headers joined by commas. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The body as text, of which no more than `bytesMax` may come (1 MiB when absent). */
+  /** Returns the body as text, of at most `bytesMax` bytes (1 MiB when absent). */
   text(bytesMax?: number): Promise<{ readonly kind: "ok"; readonly text: string } | Offline>;
   /**
-   * The body as it comes. With `length` it gives exactly as many bytes; whatever breaks it off destroys it with
+   * Returns the body as a stream. With `length` it yields exactly that many bytes; any failure destroys it with
    * `BrokenOff`. Must be consumed or destroyed.
    */
   stream(length: number | undefined): Readable;
-  /** Gives up the body. */
+  /** Discards the body. */
   discard(): void;
 }
 
@@ -40,36 +40,36 @@ export type Offline = Extract<Failure, { kind: "offline" }>;
 
 /** Sends requests to a provider. */
 export interface Transport {
-  /** Rejects only with the error of a body that failed by itself; everything else is an outcome. */
+  /** Rejects only with the error of a request body that failed by itself; everything else is an outcome. */
   send(what: ProviderRequest): Promise<ProviderAnswer | Offline>;
 }
 
-/** The note of an `offline` that the address policy is the reason of: at connect this is an invalid setting. */
+/** The note of an `offline` that the address policy caused: when connecting, this is an invalid setting. */
 export const ADDRESS_REFUSED = "address_refused";
 
 const HEAD_TIMEOUT_MS = 60_000;
 const LONG_HEAD_TIMEOUT_MS = 300_000;
-/** Between two pieces of a body. */
+/** Time-out between two chunks of a body. */
 const IDLE_TIMEOUT_MS = 60_000;
 const TEXT_BYTES_MAX = 1024 * 1024;
 
-/** How fast a body must come at least. The time in which nobody takes it does not count. */
+/** Minimum rate of a body. The time in which the reader pauses does not count. */
 export interface Pace {
   readonly bytesMin: number;
-  /** So many bytes in each span of this length. */
+  /** This many bytes in each window. */
   readonly spanMs: number;
 }
 
-/** Slower than any line: a server that sends a byte now and then would be waited for without an end. */
+/** Slower than any real connection: a server that trickles bytes would otherwise never time out. */
 const SLOWEST: Pace = { bytesMin: 1024, spanMs: 60_000 };
 
-/** Slower than that nobody is who says at all that he is still at it. */
+/** Minimum keep-alive rate while a long operation is in progress. */
 const SIGN_OF_LIFE: Pace = { bytesMin: 1, spanMs: 60_000 };
 
-/** For a whole answer that is read before anything is said: a listing may be long, and no line is that slow. */
+/** For a whole response that is buffered: a listing may be long, but no real connection is this slow. */
 const WHOLE_MS = 15 * 60_000;
 
-/** Breaks a stream off that has not come to its end in the time that a whole answer may take. */
+/** Aborts a stream that has not ended within the time-out of a whole response. */
 export function inTime(stream: Readable): Readable {
   const timer = setTimeout(
     () => stream.destroy(new BrokenOff({ kind: "offline", sent: true, note: TOO_SLOW })),
@@ -78,7 +78,7 @@ export function inTime(stream: Readable): Readable {
   return stream.once("close", () => clearTimeout(timer));
 }
 
-/** The transport of all adapters that speak HTTP. The dispatcher decides which addresses may be called. */
+/** Creates the HTTP transport of all adapters. The dispatcher enforces the address policy. */
 export function createTransport(dispatcher: Dispatcher, slowest: Pace = SLOWEST): Transport {
   return {
     async send({ method, url, path, headers, body, signal, isLong = false, ...limits }) {
@@ -95,14 +95,14 @@ export function createTransport(dispatcher: Dispatcher, slowest: Pace = SLOWEST)
           headers: { "accept-encoding": "identity", ...headers },
           body: body ?? null,
           signal: AbortSignal.any([signal, late.signal]),
-          // undici closes the connection after HEAD by default: two connections for each small file that is uploaded.
+          // undici closes the connection after HEAD by default: two connections for each small upload.
           reset: false,
           headersTimeout: headTimeoutMs,
           bodyTimeout: IDLE_TIMEOUT_MS,
         });
         return toAnswer(answer, isLong ? SIGN_OF_LIFE : slowest);
       } catch (error) {
-        // The other end may close a connection while the source is still read: only its own error counts.
+        // The server may close a connection while the source is still read: only the source's own error counts.
         const failed = source?.failure();
         if (failed !== undefined) throw failed.error;
         return toOffline(late.signal.aborted ? new errors.HeadersTimeoutError() : error, signal);
@@ -114,7 +114,7 @@ export function createTransport(dispatcher: Dispatcher, slowest: Pace = SLOWEST)
   };
 }
 
-/** Seconds that a `Retry-After` asks for, in either of its spellings; undefined when there is none. */
+/** Parses a `Retry-After` header, a number or a date, to seconds; undefined when it is invalid. */
 export function retryAfterSeconds(
   headers: Readonly<Record<string, string>>,
   nowMs: number,
@@ -125,14 +125,14 @@ export function retryAfterSeconds(
   return Number.isNaN(seconds) ? undefined : Math.min(Math.max(Math.ceil(seconds), 0), 86_400);
 }
 
-/** Watches a body for an error of its own, and lets go of it when the request is over. */
+/** Watches a request body for an error of its own, and detaches when the request is over. */
 function watchSource(body: Readable) {
   let failed: { readonly error: unknown } | undefined;
   let isOver = false;
   const onError = (error: unknown) => {
     if (!isOver) failed ??= { error };
   };
-  // The listener stays: an error that comes late must not end the process.
+  // The listener stays: a late error must not end the process.
   body.on("error", onError);
   if (body.errored !== null) failed = { error: body.errored };
   return {
@@ -145,8 +145,8 @@ function watchSource(body: Readable) {
 }
 
 /**
- * Aborts when the head has not come twice as late as it may. Interim answers (1xx) put undici's own limit off, each of them.
- * The time of a stream that is sent does not count.
+ * Aborts when the head is twice as late as allowed: each interim response (1xx) restarts undici's own time-out.
+ * The time of sending a streamed body does not count.
  */
 function watchHead(body: Readable | undefined, headTimeoutMs: number) {
   const late = new AbortController();
@@ -169,7 +169,7 @@ function toAnswer(
   { statusCode, headers, body }: Dispatcher.ResponseData,
   slowest: Pace,
 ): ProviderAnswer {
-  // It may break off while the head is still looked at: who then takes the body hears of it.
+  // It may fail while the head is still processed: the reader of the body then gets the error.
   body.on("error", ignore);
   const discard = () => {
     body.destroy();
@@ -210,7 +210,7 @@ function toAnswer(
   };
 }
 
-/** The body under our own error, and never shorter or longer than it was said to be. */
+/** Streams the body with our own error, never shorter or longer than announced. */
 function toStream(body: Readable, length: number | undefined, slowest: Pace): Readable {
   const broken = (note: string, cause?: unknown) =>
     new BrokenOff({ kind: "offline", sent: true, note }, cause);
@@ -235,12 +235,12 @@ function toStream(body: Readable, length: number | undefined, slowest: Pace): Re
       done(error);
     },
   });
-  // Likewise.
+  // See above.
   out.on("error", ignore);
   body.on("data", (chunk: Buffer) => {
     size += chunk.byteLength;
     if (length !== undefined && size > length) return out.destroy(broken("longer_than_said"));
-    // Given when it is known that nothing follows: the beginning of a longer file is none that was asked for.
+    // Held back until it is certain that nothing follows: the beginning of a longer file must not pass as the requested one.
     if (size === length) last = chunk;
     else if (!out.push(chunk)) body.pause();
   });
@@ -261,7 +261,7 @@ function toStream(body: Readable, length: number | undefined, slowest: Pace): Re
   return out;
 }
 
-/** Errors after which the request has certainly not left: no connection, no certificate that is good, no common cipher. */
+/** Errors after which the request has certainly not been sent: no connection, no valid certificate, no common cipher. */
 const notSent = [
   /^(ECONNREFUSED|ENOTFOUND|ENODATA|EAI_\w+|ENETUNREACH|EHOSTUNREACH|EHOSTDOWN|EADDRNOTAVAIL)$/,
   /^(UND_ERR_CONNECT_TIMEOUT|ERR_ADDRESS_REFUSED)$/,
@@ -280,13 +280,13 @@ function toOffline(error: unknown, signal: AbortSignal): Offline {
   return { kind: "offline", sent, note: signal.aborted ? "aborted" : toNote(error) };
 }
 
-/** A word for the log. Texts of the system hold addresses, so that only codes are kept. */
+/** Returns a short code for the log. System messages contain addresses, so only codes are logged. */
 function toNote(error: unknown): string {
   return codeOf(error) ?? (error instanceof errors.UndiciError ? error.name : "failed");
 }
 
 function codeOf(error: unknown): string | undefined {
-  // Several addresses were tried: the first one's error stands for all.
+  // Several addresses were tried: the first error stands for all.
   if (error instanceof AggregateError) return codeOf(error.errors[0]);
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   return typeof code === "string" ? code : undefined;

@@ -1,19 +1,19 @@
 import type { Failure, ReadFailure } from "./outcomes.ts";
 import type { CloudProvider, ProviderItem } from "./provider.ts";
 
-/** From the year 1 to 9999: what ISO 8601 spells with four digits. */
+/** The years 1 to 9999, which ISO 8601 writes with four digits. */
 const TIME_MIN = Date.parse("0001-01-01T00:00:00Z");
 const TIME_MAX = Date.parse("9999-12-31T23:59:59.999Z");
 const ID_CHARACTERS_MAX = 4096;
 const NAME_CHARACTERS_MAX = 1024;
 const TYPE_CHARACTERS_MAX = 255;
-/** Etags and versions: they are compared, and cannot be cut. */
+/** Etags and versions: they are compared, so they cannot be truncated. */
 const MARK_CHARACTERS_MAX = 4096;
 
 /**
- * Wraps a provider and validates its items: impossible times and sizes become undefined, and names that no database keeps
- * are replaced by ones that can be shown. A listing drops items without a usable id, the folder itself and duplicates; an
- * invalid item that is the answer itself makes the call fail.
+ * Wraps a provider and validates its items: invalid times and sizes become undefined, and names that databases cannot store
+ * are replaced by similar ones. A listing drops items without a usable id, the folder itself and duplicates; an
+ * invalid item as the only result makes the call fail.
  */
 export function withValidItems(provider: CloudProvider): CloudProvider {
   return {
@@ -46,7 +46,7 @@ interface Found {
 }
 
 const strange: Failure = { kind: "offline", sent: true, note: "strange_item" };
-/** Something was done; the next listing tells what. */
+/** The change succeeded; the next listing shows the result. */
 const changed: Failure = { kind: "unknown_outcome", note: "strange_item" };
 
 function toValidItems(items: readonly ProviderItem[], folder: string): readonly ProviderItem[] {
@@ -68,10 +68,10 @@ async function toValidOutcome<F extends ReadFailure>(
   return item === undefined ? otherwise : { kind: "ok", item };
 }
 
-/** Undefined for what cannot be told apart by its id, or whose versions cannot. */
+/** Undefined for an item without a usable id or version. */
 function toValidItem(item: ProviderItem): ProviderItem | undefined {
   const { id, parent, name, contentType, size, modifiedAt, etag, version } = item;
-  // What lies in itself is nowhere.
+  // An item cannot be its own parent.
   if (
     id === "" ||
     id === parent ||
@@ -109,7 +109,7 @@ function isTime(time: number): boolean {
   return Number.isInteger(time) && time >= TIME_MIN && time <= TIME_MAX;
 }
 
-/** A name that is as much like it as can be kept. */
+/** Returns the closest name that can be stored. */
 function toName(name: string): string {
   const cut = name.slice(0, NAME_CHARACTERS_MAX).replaceAll("\0", "\u2400").toWellFormed();
   return cut === "" ? "\ufffd" : cut;

@@ -3,34 +3,34 @@ import { SaxesParser } from "saxes";
 import { BrokenOff, TOO_LONG } from "./outcomes.ts";
 import { inTime, type Offline } from "./transport.ts";
 
-/** An element whose beginning was read. Prefixes are resolved: servers choose them at will. */
+/** The start tag of an element. Prefixes are resolved, because servers choose them freely. */
 export interface XmlElement {
-  /** Namespace, such as `DAV:`; empty when there is none. */
+  /** Namespace, such as `DAV:`; empty without one. */
   readonly uri: string;
   readonly local: string;
-  /** Undefined for the document's own element. */
+  /** Undefined for the document element. */
   readonly parent: XmlElement | undefined;
 }
 
 export interface XmlHandlers {
   readonly open?: (element: XmlElement) => void;
   /**
-   * `text` is what stands directly in the element, references resolved, white space as it was. In an element that holds others
-   * white space between them is no text.
+   * `text` is the direct text of the element, with references resolved and white space kept. In an element with
+   * children, white space between them is dropped.
    */
   readonly close?: (element: XmlElement, text: string) => void;
 }
 
-/** What a document may cost. */
+/** Limits of a document. */
 export interface XmlLimits {
   readonly bytesMax: number;
-  /** Levels of elements; 32 when absent. */
+  /** The deepest nesting of elements; 32 when absent. */
   readonly depthMax?: number;
-  /** Characters of one text, one name or one attribute; 65,536 when absent. */
+  /** The most characters of one text, one name or one attribute; 65,536 when absent. */
   readonly textMax?: number;
 }
 
-/** Thrown by a handler to end the reading; `readXml` rejects with it. */
+/** Thrown by a handler to stop reading; `readXml` rejects with it. */
 export class XmlStop extends Error {
   constructor() {
     super("enough was read");
@@ -40,14 +40,14 @@ export class XmlStop extends Error {
 
 const DEPTH_MAX = 32;
 const TEXT_MAX = 65_536;
-/** Pieces in which bytes are given to the parser, so that one text cannot outgrow its bound by much. */
+/** Bytes given to the parser at once, so that one text cannot exceed its limit by much. */
 const PIECE_CHARACTERS = 32_768;
 
 /**
- * Reads a document as it comes, in constant memory, and calls the handlers. Refused are document types (with them all
- * entities), encodings other than UTF-8, what is not well-formed or goes beyond the limits: such an answer is as good as none, as
- * is one that breaks off. Processing instructions and comments are passed over. What was handled before a refusal must be
- * dropped. Rejects only with what a handler throws. The stream is destroyed in any case.
+ * Parses a document as a stream, in constant memory, and calls the handlers. Rejects document types (and with them all
+ * entities), encodings other than UTF-8, malformed documents, exceeded limits and truncated streams as `offline`.
+ * Ignores processing instructions and comments. The caller must discard what the handlers collected before a failure.
+ * Rejects only with what a handler throws. The stream is always destroyed.
  */
 export async function readXml(
   stream: Readable,
@@ -72,12 +72,12 @@ export async function readXml(
     if (error instanceof BrokenOff && error.failure.kind === "offline") return error.failure;
     return refused("broken_off");
   } finally {
-    // A late error of what is no longer read must not end the process.
+    // A late error of a stream that is no longer read must not end the process.
     stream.on("error", () => undefined).destroy();
   }
 }
 
-/** Why a document is not read; `note` is a word for the log. */
+/** Why a document is invalid; `note` is a code for the log. */
 class Refusal extends Error {
   readonly note: string;
 
@@ -88,7 +88,7 @@ class Refusal extends Error {
   }
 }
 
-/** Tells a handler's own error from the parser's. */
+/** Distinguishes a handler's own error from the parser's. */
 class HandlerFailed extends Error {
   constructor(cause: unknown) {
     super("a handler failed", { cause });
@@ -99,14 +99,14 @@ class HandlerFailed extends Error {
 function createReader(handlers: XmlHandlers, limits: XmlLimits) {
   const { depthMax = DEPTH_MAX, textMax = TEXT_MAX } = limits;
   const stack: { readonly element: XmlElement; text: string; hasChildren: boolean }[] = [];
-  /** Characters given to the parser since it last had something to tell. */
+  /** Characters given to the parser since its last event. */
   let silent = 0;
   const parser = new SaxesParser({ xmlns: true, position: false });
 
   const addText = (text: string) => {
     silent = 0;
     const top = stack.at(-1);
-    // A long listing has a line feed behind each of its entries.
+    // A long listing has a line feed after each of its entries.
     if (top === undefined || (top.hasChildren && isSpace(text))) return;
     if (top.text.length + text.length > textMax) throw new Refusal("xml_too_long");
     top.text += text;
@@ -157,7 +157,7 @@ function createReader(handlers: XmlHandlers, limits: XmlLimits) {
   let hasBegun = false;
   return {
     write(given: string): void {
-      // Servers print empty lines in front of the declaration, where the standard has no room for them.
+      // Some servers print empty lines before the declaration, which the standard forbids.
       const text = hasBegun ? given : given.replace(/^[ \t\r\n]+/, "");
       hasBegun ||= text !== "";
       for (let at = 0; at < text.length; at += PIECE_CHARACTERS) {

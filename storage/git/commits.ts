@@ -1,6 +1,6 @@
 import type { Git } from "./git.ts";
 
-/** Somebody's name in a commit. */
+/** Author or committer of a commit. */
 export interface CommitSignature {
   readonly name: string;
   readonly email: string;
@@ -23,8 +23,8 @@ const LOG_BYTES_MAX = 8 * 1024 * 1024;
 const FIELDS = 8;
 
 /**
- * The newest `limit` commits that `range` reaches (such as `["a..b"]`, or `["b", "--not", "refs/heads/main"]`),
- * newest first. Names that are no UTF-8 come with replacement characters. @throws GitError
+ * Returns the newest `limit` commits that `range` reaches (such as `["a..b"]`, or `["b", "--not", "refs/heads/main"]`),
+ * newest first. In names that are not UTF-8, invalid bytes become replacement characters. @throws GitError
  */
 export async function readCommits(
   git: Git,
@@ -49,7 +49,7 @@ export async function readCommits(
   return parseLog(text.toString("utf8"));
 }
 
-/** How many commits `range` reaches. @throws GitError */
+/** Returns the number of commits that `range` reaches. @throws GitError */
 export async function countCommits(
   git: Git,
   directory: string,
@@ -61,7 +61,7 @@ export async function countCommits(
   return Number(text.toString("utf8").trim());
 }
 
-/** The commit that a ref or tag leads to; undefined when it leads to none. @throws GitError */
+/** Peels a ref or tag to its commit; undefined when it does not lead to one. @throws GitError */
 export async function findCommitId(
   git: Git,
   directory: string,
@@ -75,7 +75,7 @@ export async function findCommitId(
   return found === "" ? undefined : found;
 }
 
-/** Reads what `git log -z --name-status` prints: eight fields, then pairs of a letter and a path. */
+/** Parses the output of `git log -z --name-status`: eight fields, then pairs of a letter and a path. */
 function parseLog(text: string): CommitFacts[] {
   const parts = text.split("\0");
   const commits: CommitFacts[] = [];
@@ -93,7 +93,7 @@ function parseLog(text: string): CommitFacts[] {
     ] = parts.slice(at, at + FIELDS);
     at += FIELDS;
     const files = { A: [] as string[], D: [] as string[], M: [] as string[] };
-    // The first letter follows a line break; a commit without files has none.
+    // The first letter follows a line break; a commit without files has no letter.
     for (let letter = parts[at]?.replace(/^\n/, ""); letter?.length === 1; letter = parts[at]) {
       const path = parts[at + 1] ?? "";
       (letter === "A" ? files.A : letter === "D" ? files.D : files.M).push(path);

@@ -1,4 +1,4 @@
-// Bare repositories, read and written by the git of the system. Start here (running git), then repository-files.ts
+// Bare repositories, read and written by the system's git. Start here (running git), then repository-files.ts
 // (folders of repositories) and refs.ts.
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -6,12 +6,12 @@ import { devNull } from "node:os";
 import type { Readable, Writable } from "node:stream";
 
 /**
- * Why git could not do what it was asked to. `missing`: there is no git; `busy`: this process has too many files open to
- * start one; `failed`: it ended with a failure; `too_long`: more output or time than allowed.
+ * Why git failed. `missing`: git or the folder does not exist; `busy`: this process has too many open files to
+ * start git; `failed`: git exited with a failure; `too_long`: it exceeded the limit on output or time.
  */
 export type GitErrorCode = "missing" | "busy" | "failed" | "too_long";
 
-/** A run of git that failed. The message is for the log: it may hold paths and what git said. */
+/** A failed run of git. The message is for the log: it may contain paths and git's own output. */
 export class GitError extends Error {
   readonly code: GitErrorCode;
   constructor(code: GitErrorCode, message: string, cause?: unknown) {
@@ -25,39 +25,39 @@ export class GitError extends Error {
 export interface GitProcess {
   readonly stdin: Writable;
   readonly stdout: Readable;
-  /** How it ended, when it has and its output is at its end: never rejects. `stderr` is its beginning. */
+  /** Resolves when git has exited and its output has ended; never rejects. `stderr` is truncated. */
   readonly ended: Promise<GitEnd>;
-  /** Asks it to end, and makes it end a little later. */
+  /** Ends git gracefully, and kills it a little later. */
   stop(): void;
 }
 
-/** How a run of git ended. */
+/** The end of a run of git. */
 export interface GitEnd {
-  /** The exit code; undefined when a signal ended it or it never started. */
+  /** The exit code; undefined when a signal ended git or it never started. */
   readonly exitCode: number | undefined;
   readonly stderr: string;
 }
 
 export interface GitRunOptions {
-  /** The repository; git looks nowhere else for one. */
+  /** The repository; git searches no other place for one. */
   readonly directory: string;
   readonly input?: string | Uint8Array;
-  /** Variables besides the fixed ones. */
+  /** Environment variables besides the fixed ones. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Configuration besides the fixed one. */
+  /** Configuration besides the fixed entries. */
   readonly config?: Readonly<Record<string, string>>;
-  /** Most bytes of output; 16 MiB. */
+  /** The most bytes of output; default 16 MiB. */
   readonly outputBytesMax?: number;
-  /** Longest time; 60 s. */
+  /** Milliseconds before a timeout; default 60 s. */
   readonly timeoutMs?: number;
-  /** Exit codes that are no failure besides 0. */
+  /** Exit codes besides 0 that count as success. */
   readonly accept?: readonly number[];
 }
 
 export interface Git {
-  /** Runs a command of git to its end and returns what it printed. @throws GitError */
+  /** Runs a git command to its end and returns its output. @throws GitError */
   run(args: readonly string[], options: GitRunOptions): Promise<Buffer>;
-  /** Starts a command of git for streaming. @throws GitError `busy` */
+  /** Starts a git command for streaming. @throws GitError `busy` */
   start(
     args: readonly string[],
     options: Pick<GitRunOptions, "directory" | "env" | "config">,
@@ -71,8 +71,8 @@ const TERMINATE_AFTER_MS = 3_000;
 const KILL_AFTER_MS = 5_000;
 
 /**
- * What every run is configured with; it outranks the repository's own file. No hook of anybody's runs, nothing is
- * fetched from elsewhere, nothing goes on in the background, and what was acknowledged survives a power cut.
+ * The configuration of every run; it overrides the repository's own file. No hook runs, nothing is fetched from elsewhere,
+ * no background maintenance starts, and acknowledged writes survive a power cut.
  */
 const fixedConfig: Readonly<Record<string, string>> = {
   "safe.directory": "*",
@@ -86,15 +86,15 @@ const fixedConfig: Readonly<Record<string, string>> = {
   "gc.auto": "0",
   "maintenance.auto": "false",
   "uploadpack.allowFilter": "true",
-  // A partial clone asks for what it left out by its id; version 2 of the protocol lets it anyway.
+  // A partial clone requests its missing objects by id; protocol version 2 allows that anyway.
   "uploadpack.allowAnySHA1InWant": "true",
-  // The caller's own folders stay private whatever the mask of the process is.
+  // Repositories stay private regardless of the umask of the process.
   "core.sharedRepository": "0600",
-  // With that, `git init` writes that a branch cannot be pushed anew by force. Whoever may push may do that, too.
+  // Keeps `git init` from forbidding forced pushes: every user who may push may also force.
   "receive.denyNonFastForwards": "false",
 };
 
-/** Runs the git found on `searchPath` (as in `PATH`) with an environment of its own: none of the caller's reaches it. */
+/** Runs the git found on `searchPath` (as in `PATH`) with an environment of its own; it inherits no variable of the daemon. */
 export function createGit({ searchPath }: { readonly searchPath: string }): Git {
   const start: Git["start"] = (args, { directory, env = {}, config = {} }) => {
     const child = spawn("git", [...args], {
@@ -103,10 +103,10 @@ export function createGit({ searchPath }: { readonly searchPath: string }): Git 
       stdio: ["pipe", "pipe", "pipe"],
       windowsHide: true,
     });
-    // Without descriptors for the pipes there are none, whatever the types say, and an error follows that somebody must hear.
+    // Without free file descriptors the pipes are missing despite their types, and an error event follows.
     if ((child.stdin as Writable | undefined) === undefined) {
       child.once("error", () => undefined);
-      throw new GitError("busy", `git ${args[0] ?? ""} cannot be started: too many open files`);
+      throw new GitError("busy", `git ${args[0] ?? ""} failed to start: too many open files`);
     }
     return toProcess(child);
   };
@@ -136,7 +136,7 @@ export function createGit({ searchPath }: { readonly searchPath: string }): Git 
       clearTimeout(timer);
       const what = `git ${args[0] ?? ""}`;
       if (excess !== undefined) throw new GitError("too_long", `${what}: too much ${excess}`);
-      // The system says the same of a folder that is gone.
+      // The system reports a missing folder in the same way.
       if (exitCode === undefined && stderr.includes("ENOENT") && existsSync(options.directory))
         throw new GitError("missing", `${what}: ${stderr}`);
       if (exitCode !== 0 && !options.accept?.includes(exitCode ?? -1))
@@ -152,7 +152,7 @@ function toProcess(child: ChildProcessByStdio<Writable, Readable, Readable>): Gi
     if (stderr.length < STDERR_BYTES_MAX)
       stderr += chunk.toString("utf8", 0, STDERR_BYTES_MAX - stderr.length);
   });
-  // A git that exits early closes its input; `ended` says why. An unhandled error of a pipe would end the daemon.
+  // A git that exits early closes its input; `ended` tells why. An unhandled error of a pipe would end the daemon.
   for (const pipe of [child.stdin, child.stdout, child.stderr])
     pipe.on("error", () => pipe.destroy());
   let timer: NodeJS.Timeout | undefined;
@@ -181,8 +181,8 @@ function toProcess(child: ChildProcessByStdio<Writable, Readable, Readable>): Gi
         kill();
         return;
       }
-      // A git that waits for more ends by itself when no more comes, with its children, and cleans up behind all of
-      // them. A signal would end it before them.
+      // A git that waits for input exits on its own when the input ends, waits for its children and cleans up after
+      // them. A signal would end git before its children.
       child.stdin.destroy();
       timer = setTimeout(kill, TERMINATE_AFTER_MS);
       timer.unref();

@@ -1,23 +1,23 @@
 import type { Git } from "./git.ts";
 
-/** Who stands in a commit. */
+/** Author and committer of the commit. */
 export interface CommitPerson {
   readonly name: string;
   readonly email: string;
 }
 
-/** The one commit that a new repository may begin with. */
+/** The initial commit of a new repository. */
 export interface InitialCommit {
   readonly branch: string;
   readonly message: string;
   readonly author: CommitPerson;
   /** Epoch milliseconds. */
   readonly at: number;
-  /** Files at the top, by name. */
+  /** Contents of files in the top folder, by name. */
   readonly files: Readonly<Record<string, string>>;
 }
 
-/** Writes a commit without parents and the branch that names it. @throws GitError */
+/** Writes a commit without parents and points a branch to it. @throws GitError */
 export async function writeInitialCommit(
   git: Git,
   directory: string,
@@ -26,7 +26,7 @@ export async function writeInitialCommit(
   await git.run(["fast-import", "--quiet", "--done"], { directory, input: toStream(commit) });
 }
 
-/** The commit in the language of `git fast-import`: text is preceded by its length, so nothing in it is a command. */
+/** Formats the commit for `git fast-import`: text is preceded by its length, so it cannot contain a command. */
 function toStream({ branch, message, author, at, files }: InitialCommit): Buffer {
   const person = `${toIdentity(author.name)} <${toIdentity(author.email)}> ${Math.floor(at / 1000)} +0000`;
   const parts: Buffer[] = [
@@ -43,8 +43,8 @@ function toData(text: string): Buffer {
   return Buffer.concat([Buffer.from(`data ${bytes.byteLength}\n`), bytes, Buffer.from("\n")]);
 }
 
-/** A name or address without what git reads as structure. */
+/** Removes from a name or address the characters that git reads as structure. */
 function toIdentity(text: string): string {
-  // oxlint-disable-next-line no-control-regex -- control characters are what must go
+  // oxlint-disable-next-line no-control-regex -- removes control characters
   return text.replace(/[<>\u0000-\u001f\u007f]/g, "").trim();
 }

@@ -14,7 +14,7 @@ export type Inspection =
   | { readonly kind: "unusable"; readonly why: string };
 
 const STATS_AT_ONCE = 64;
-/** A folder with more files than this is refused: reading it would take minutes. */
+/** A folder with more files than this is unusable: inspecting it would take minutes. */
 const FILES_MAX = 1_000_000;
 
 /** Files of a repository that make git read other places of the machine. */
@@ -28,7 +28,7 @@ const references = [
 
 /**
  * Checks whether a folder is a self-contained bare repository whose refs all resolve, and replaces its configuration by
- * one that only says how objects are stored; the former file stays beside it as `config.before-croft`. A folder with
+ * one that only states how objects are stored; the former file stays beside it as `config.before-croft`. A folder with
  * links, devices or references to objects elsewhere is unusable. `key` is unique to the call. @throws GitError
  */
 export async function inspectRepository(
@@ -112,7 +112,7 @@ type StorageFacts =
     }
   | { readonly kind: "unusable"; readonly why: string };
 
-/** Settings that only say how objects are stored. */
+/** Settings that state how objects are stored. */
 const harmless = new Set([
   "core.repositoryformatversion",
   "core.filemode",
@@ -146,7 +146,7 @@ async function readStorage(git: Git, directory: string): Promise<StorageFacts> {
 async function readConfig(git: Git, directory: string): Promise<ReadonlyMap<string, string>> {
   const text = await git.run(["config", "--file", "config", "--no-includes", "--list", "-z"], {
     directory,
-    // Read like any other file: as the repository's own configuration it would already take effect.
+    // Read as a plain file: as the repository's own configuration it would already take effect.
     env: { GIT_DIR: devNull },
   });
   return new Map(

@@ -86,7 +86,7 @@ const unresolved = (ref: string) =>
   ({ kind: "unresolved", why: `its ${ref} does not resolve to an object` }) as const;
 
 /**
- * Returns the branch that people see first: HEAD's when it exists, else the first of `preferred` that exists, else the
+ * Returns the branch to display by default: HEAD's when it exists, else the first of `preferred` that exists, else the
  * first of all; undefined when there is no branch.
  */
 export function chooseDefaultBranch(

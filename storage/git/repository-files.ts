@@ -7,7 +7,7 @@ import type { Git } from "./git.ts";
 import { type InitialCommit, writeInitialCommit } from "./initial-commit.ts";
 import { readSizeKib } from "./refs.ts";
 
-/** What a new repository on disk is made from. */
+/** How to create a repository on disk. */
 export interface NewFiles {
   /** Unique, such as a UUID. */
   readonly key: string;
@@ -17,33 +17,33 @@ export interface NewFiles {
   readonly firstCommit?: InitialCommit;
 }
 
-/** What became of a folder that was to be moved. `missing`: it is not there. `taken`: something lies at the target. */
+/** Result of a move: `missing`: the source does not exist; `taken`: the target exists. */
 export type PlaceOutcome = "placed" | "missing" | "taken";
 
 /**
- * The folder of repositories. Paths are relative to it, with slashes: `owner/name.git`, or `.croft/…` for what is
- * being made and what is to be thrown away. No link is ever followed below the folder.
+ * The folder of repositories. Paths are relative to it, with slashes: `owner/name.git`, or `.croft/…` for repositories that
+ * are being created or deleted. No link is ever followed below the folder.
  */
 export interface RepositoryFiles {
-  /** Makes a repository aside, whole and synced; returns its path, and what its objects take. @throws GitError */
+  /** Creates a repository in a staging folder, complete and synced; returns its path and size. @throws GitError */
   create(wanted: NewFiles): Promise<{ readonly path: string; readonly sizeKib: number }>;
-  /** Moves a folder, making the one above its target. */
+  /** Moves a folder and creates the parent of its target. */
   place(path: string, target: string): Promise<PlaceOutcome>;
-  /** Puts a folder or link aside to be thrown away; whether there was one. It is out of the way at once. */
+  /** Moves a folder or link to the trash, which takes effect at once; returns whether it existed. */
   discard(path: string, key: string): Promise<boolean>;
-  /** Throws away at once what `create` made and nobody has seen. */
+  /** Deletes what `create` made and no path shows yet. */
   undo(created: string): Promise<void>;
-  /** Throws away what was put aside; may take long. */
+  /** Empties the trash; may take long. */
   sweep(): Promise<void>;
-  /** Throws away what was left half-made and `isKept` does not claim. */
+  /** Deletes unfinished repositories, except those for which `isKept` returns true. */
   sweepUnfinished(isKept: (path: string) => Promise<boolean>): Promise<void>;
-  /** The absolute path of a real folder; undefined when it is missing, a link, or reached by one. */
+  /** Returns the absolute path of a real folder; undefined when it is missing, a link, or reached through one. */
   locate(path: string): Promise<string | undefined>;
-  /** Whether anything at all lies there, be it a link. */
+  /** Returns whether the path exists, even as a link. */
   exists(path: string): Promise<boolean>;
-  /** The real folders in a folder, by name; none when it is missing or a link. */
+  /** Returns the names of the real folders in a folder; empty when it is missing or a link. */
   listFolders(path: string): Promise<string[]>;
-  /** Removes a folder that is empty; leaves any other alone. */
+  /** Removes a folder if it is empty. */
   removeIfEmpty(path: string): Promise<void>;
 }
 
@@ -52,7 +52,7 @@ const ASIDE = ".croft";
 const NEW = "new-";
 const GONE = "gone-";
 
-/** Opens the folder of repositories, which is made when it is missing. */
+/** Opens the folder of repositories and creates it if missing. */
 export async function openRepositoryFiles({
   git,
   root: givenRoot,
@@ -181,7 +181,7 @@ export async function openRepositoryFiles({
   return files;
 }
 
-/** Makes everything below a folder durable: a rename must never put a half-written repository in its place. */
+/** Syncs everything below a folder: a rename must never publish a half-written repository. */
 async function syncTree(directory: string): Promise<void> {
   for (const entry of await readdir(directory, { withFileTypes: true })) {
     const path = join(directory, entry.name);

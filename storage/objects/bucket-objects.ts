@@ -15,26 +15,26 @@ import { createObjectWriter, type WriterDeps } from "./object-writer.ts";
 import { createVerifiedOpen, type ObjectDamage, type OpenedCopy } from "./verified-reads.ts";
 
 /**
- * Objects in a bucket that several daemons share. Every copy has a key of its own, `objects/<sha256>/<id>`: the sweep of
- * one daemon removes keys that it has seen to be old, so it cannot take away what another one writes at this moment,
- * although the bytes be the same. Where there are several copies the newest counts, and sweeps leave that one alone.
+ * Objects in a bucket that several daemons share. Every copy has its own key, `objects/<sha256>/<id>`: the sweep of one
+ * daemon removes only keys that it has seen to be old, so it cannot remove what another one writes at this moment, even if
+ * the bytes are equal. Of several copies the newest counts, and sweeps keep that one.
  */
 export interface BucketObjects extends ObjectStore {
-  /** Writes, looks at, lists and removes a tiny object: why the bucket cannot be used, or undefined when it can. */
+  /** Probes the bucket: writes, reads, lists and removes a tiny object. Returns why it is unusable, or undefined. */
   prove(): Promise<Refused | undefined>;
   /**
-   * Whose bucket this is: `owner`, who takes it when nobody has it, or somebody else, whose objects a sweep must not see.
+   * Claims the bucket for `owner` if it has no owner, and returns the owner. A sweep must not touch another owner's objects.
    */
   claim(owner: string): Promise<{ readonly kind: "owned"; readonly by: string } | Refused>;
-  /** Why it cannot be read at this moment, or undefined when it can. Takes a few seconds at most. */
+  /** Returns why the bucket cannot be read right now, or undefined. Takes a few seconds at most. */
   reach(): Promise<ReadFailure | undefined>;
-  /** Gives up what is under way. */
+  /** Aborts running requests. */
   close(): void;
 }
 
 export interface BucketObjectsDeps extends WriterDeps {
   readonly address: BucketAddress;
-  /** What the keys of everything here begin with: letters, digits, `._-` and slashes; empty, or ends in a slash. */
+  /** Prefix of all keys: letters, digits, `._-` and slashes; empty, or ends in a slash. */
   readonly root: string;
   readonly limits: BucketLimits;
   readonly dispatcher: Dispatcher;
@@ -45,7 +45,7 @@ export interface BucketObjectsDeps extends WriterDeps {
   readonly onDamaged: (damage: ObjectDamage) => void;
 }
 
-/** Sizes that every server takes. */
+/** Sizes that every server accepts. */
 export const BUCKET_LIMITS: BucketLimits = {
   partBytes: 8 * 1024 * 1024,
   partsMax: 10_000,
@@ -62,12 +62,12 @@ interface Copy {
 }
 
 const COPY = /^objects\/([0-9a-f]{64})\/[0-9a-f-]{36}$/;
-/** Keys that are remembered, to be read without a listing. */
+/** Cached keys, which save a listing. */
 const KNOWN_MAX = 10_000;
-/** Damaged copies move here, below the root; they are never read or removed. */
+/** Damaged copies move here, below the root. They are never read or removed. */
 const QUARANTINE = "quarantine";
 const OWNER_BYTES_MAX = 1024;
-/** What answers later than this is not at hand. */
+/** A copy that takes longer than this to answer counts as unavailable. */
 const REACHABLE_MS = 3_000;
 
 export function createBucketObjects(deps: BucketObjectsDeps): BucketObjects {
@@ -76,7 +76,7 @@ export function createBucketObjects(deps: BucketObjectsDeps): BucketObjects {
   const { signal } = ending;
   const client = createBucketClient(deps.address, { guarded: deps.dispatcher, clock });
   const bucket: Bucket = { client, root, limits: deps.limits, retries: deps.retries, signal };
-  // Keys are plain: every spelling of them is read in the same way.
+  // Keys are plain ASCII: every encoding of them means the same key.
   const listed = {
     client: {
       page: (query: Readonly<Record<string, string>>, by: AbortSignal) =>
@@ -86,7 +86,7 @@ export function createBucketObjects(deps: BucketObjectsDeps): BucketObjects {
   };
   const known = createMemory();
 
-  /** Removes a key of ours. */
+  /** Removes a key of this store. */
   async function remove(key: string): Promise<void> {
     const sent = await persist(bucket, () => client.ask({ method: "DELETE", key, signal }));
     if (isRefused(sent)) throw toStorageError("to remove an object", sent.failure);
@@ -99,12 +99,12 @@ export function createBucketObjects(deps: BucketObjectsDeps): BucketObjects {
     }
   }
 
-  /** The copies of each object, one object after the other: listings are sorted. */
+  /** Yields the copies of each object, one object after the other: listings are sorted. */
   async function* listCopies(below: string): AsyncGenerator<readonly Copy[], void, undefined> {
     let copies: Copy[] = [];
     for await (const entry of list(below)) {
       const copy = toCopy(root, entry);
-      // Somebody else's.
+      // Another program's key.
       if (copy === undefined) continue;
       if (copies.length > 0 && copies[0]?.sha256 !== copy.sha256) {
         yield copies;
@@ -124,7 +124,7 @@ export function createBucketObjects(deps: BucketObjectsDeps): BucketObjects {
     return undefined;
   }
 
-  /** Writes a tiny object and tells the server's time by it: ages are told by the clock that writes them down. */
+  /** Writes a tiny object to learn the server's time: ages must be compared with the clock that wrote the dates. */
   async function probe(): Promise<{ readonly kind: "ok"; readonly serverTime: number } | Refused> {
     const key = `${root}probe/${newId()}`;
     const body = Buffer.from("croft");
@@ -157,13 +157,13 @@ export function createBucketObjects(deps: BucketObjectsDeps): BucketObjects {
           stream: resumable(opened.stream, span, again),
         };
       }
-      // Another daemon's sweep has removed this copy: there may be a newer one.
+      // The sweep of another daemon has removed this copy: there may be a newer one.
       known.forget(sha256);
     }
     return undefined;
   }
 
-  /** Copies within the bucket, then removes the original; a server that refuses the copy leaves it in place. */
+  /** Copies within the bucket, then removes the original. If the server refuses the copy, the original stays in place. */
   async function quarantine(sha256: string, copyId: string) {
     const [key = ""] = copyId.split(" ");
     known.forget(sha256);
@@ -250,7 +250,7 @@ export function createBucketObjects(deps: BucketObjectsDeps): BucketObjects {
       let found = await read();
       if (found === undefined) {
         let put = await write({ "if-none-match": "*" });
-        // Servers without conditions let the last one win, which the other hears of at its next start.
+        // On servers without conditional writes the last one wins; the other daemon notices at its next start.
         if (isRefused(put) && put.failure.kind === "unsupported") put = await write({});
         if (isRefused(put) && put.failure.kind !== "changed") return put;
         found = await read();
@@ -279,14 +279,14 @@ function toCopy(root: string, { key, size, modifiedAt }: KeyEntry): Copy | undef
     : { key, sha256, size, modifiedAt };
 }
 
-/** The same for whoever sees the same copies: no two sweeps may each keep another one. */
+/** Chooses the copy to keep, the same for every daemon that sees the same copies: no two sweeps may each keep another one. */
 function newestOf(copies: readonly Copy[]): Copy | undefined {
   return copies.toSorted((a, b) => a.modifiedAt - b.modifiedAt || (a.key < b.key ? -1 : 1)).at(-1);
 }
 
 type Known = Pick<Copy, "key" | "size">;
 
-/** Where objects were seen last. Only a short cut: what it does not know is listed. */
+/** Caches where objects were seen last. A miss only costs a listing. */
 function createMemory() {
   const known = new Map<string, Known>();
   return {

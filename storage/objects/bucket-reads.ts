@@ -6,18 +6,18 @@ import type { ProviderAnswer } from "../cloud/transport.ts";
 import { isRefused } from "../s3/failures.ts";
 import { persist, toStorageError, type Bucket } from "./bucket.ts";
 
-/** The first and the last byte of a part, both included. */
+/** The first and the last byte of a range, both inclusive. */
 interface Span {
   readonly start: number;
   readonly end: number;
 }
 
-/** How often a read that is cut continues where it ended. */
+/** How often an aborted read is resumed. */
 const RESUMES_MAX = 3;
 
 /**
- * Exactly these bytes of a key; undefined when it is gone or the object has another size. Begins again what fails before
- * the first byte. The stream ends with `BrokenOff` when it breaks off. Throws `StorageError` `busy`.
+ * Reads exactly these bytes of a key; undefined when it is missing or the object has another size. Retries failures before
+ * the first byte. A stream that is aborted ends with `BrokenOff`. Throws `StorageError` `busy`.
  */
 export async function openSpan(
   bucket: Bucket,
@@ -26,7 +26,7 @@ export async function openSpan(
 ): Promise<{ readonly stream: Readable; readonly etag: string } | undefined> {
   const { client, signal } = bucket;
   const wanted = start === 0 && end === size - 1 ? undefined : { start, end };
-  // What lies in between may spoil ranges: the part is cut from the whole then.
+  // A proxy may ignore ranges: then the range is cut from the whole.
   for (const headers of [wanted === undefined ? {} : { range: `bytes=${start}-${end}` }, {}]) {
     const sent = await persist(bucket, () => client.send({ method: "GET", key, headers, signal }));
     if (isRefused(sent)) {
@@ -49,7 +49,7 @@ export async function openSpan(
   });
 }
 
-/** The same bytes, of which the rest is asked for again a few times when they break off. */
+/** Streams the same bytes, and resumes a few times when the stream is aborted. */
 export function resumable(
   first: Readable,
   span: Span,
@@ -58,7 +58,7 @@ export function resumable(
   let current = first;
   let isClosed = false;
   const take = (stream: Readable) => {
-    // The generator tells of an error once it reads; until then nobody listens.
+    // The generator reports an error once it reads; until then the stream needs a listener.
     current = stream.on("error", () => undefined);
     if (isClosed) stream.destroy();
   };
@@ -81,7 +81,7 @@ export function resumable(
   }
   take(first);
   const stream = Readable.from(bytes(), { objectMode: false });
-  // A generator that waits for its source hears of nothing else.
+  // A generator that waits for its source notices no other event.
   stream.on("close", () => {
     isClosed = true;
     current.destroy();
@@ -89,7 +89,7 @@ export function resumable(
   return stream;
 }
 
-/** The size of the whole object, where the answer tells it: what was compressed on its way has another one. */
+/** Returns the size of the whole object if the response states it: a compressed response has another one. */
 function wholeSizeOf(answer: ProviderAnswer): number | undefined {
   if (encodingOf(answer) !== undefined) return undefined;
   const { status, headers } = answer;

@@ -6,13 +6,13 @@ import { isRefused, mayHaveLanded, type Refused } from "../s3/failures.ts";
 import { abortUpload } from "../s3/multipart-uploads.ts";
 import { persist, type Bucket } from "./bucket.ts";
 
-/** Neither aborting nor clearing away ends with what is given up: an upload that nobody knows of would stay. */
+/** Aborting and cleaning up ignore the caller's signal: an upload without a record would stay forever. */
 const CLEAN_MS = 15_000;
 
 /**
- * Makes an object of a file under a key that nobody else uses, and looks whether it came out as long as the file. A short
- * file is one request, a longer one goes in parts; each is signed with its own hash, so that the server refuses what was
- * damaged on its way. Undefined: it is there. Whatever else, no part of it stays, as far as the bucket can be reached.
+ * Uploads a file to a key that no other caller uses, and checks the size of the result. A short file is one request, a longer
+ * one is multipart; each request is signed with its own hash, so that the server refuses a damaged body. Returns undefined
+ * on success. On failure no part of it stays, as far as the bucket can be reached.
  */
 export async function putFile(
   bucket: Bucket,
@@ -77,7 +77,7 @@ interface Target {
   readonly uploadId: string;
 }
 
-/** Sends all parts, a few at once. Whatever fails, none is on its way any more when this ends. */
+/** Sends all parts, a few at once. When this ends, no request is running, even after a failure. */
 async function sendParts(
   bucket: Bucket,
   handle: FileHandle,
@@ -116,7 +116,7 @@ async function sendParts(
   return failed ?? parts.sort((a, b) => a.number - b.number);
 }
 
-/** Puts the parts together. Where the answer was lost a look tells whether it was done. */
+/** Completes the multipart upload. If the response is lost, a HEAD request tells whether it succeeded. */
 async function complete(
   bucket: Bucket,
   { key, uploadId, size }: Target & { readonly size: number },
@@ -147,8 +147,7 @@ async function complete(
 async function readPart(handle: FileHandle, into: Buffer, position: number): Promise<Buffer> {
   for (let filled = 0; filled < into.length;) {
     const { bytesRead } = await handle.read(into, filled, into.length - filled, position + filled);
-    if (bytesRead === 0)
-      throw new Error("a file on its way into the bucket is shorter than it was");
+    if (bytesRead === 0) throw new Error("a file became shorter during its upload to the bucket");
     filled += bytesRead;
   }
   return into;

@@ -4,28 +4,28 @@ import { callAgain, READS_MAX, type RetryDeps } from "../cloud/retrying.ts";
 import type { BucketClient } from "../s3/client.ts";
 import { isRefused, type Refused } from "../s3/failures.ts";
 
-/** Sizes of uploads; tests take small ones. */
+/** Sizes of uploads; tests use small ones. */
 export interface BucketLimits {
-  /** Bytes of a part, and up to which a file goes out as one request. Servers want 5 MiB at least. */
+  /** Bytes of a part, and the largest file that is sent as one request. Servers require at least 5 MiB. */
   readonly partBytes: number;
-  /** Parts of one upload at most: longer files have longer parts. */
+  /** The most parts of one upload: longer files have larger parts. */
   readonly partsMax: number;
-  /** Parts on their way at once, each held in memory. */
+  /** Parts sent at once, each held in memory. */
   readonly partsAtOnce: number;
 }
 
-/** A folder of a bucket, and what work in it needs. */
+/** A folder of a bucket, with the collaborators of its operations. */
 export interface Bucket {
   readonly client: BucketClient;
-  /** What the keys of everything here begin with: empty, or ends in a slash. */
+  /** Prefix of all keys: empty, or ends in a slash. */
   readonly root: string;
   readonly limits: BucketLimits;
   readonly retries: RetryDeps;
-  /** Ends everything that is under way. */
+  /** Aborts all running requests. */
   readonly signal: AbortSignal;
 }
 
-/** Sends what does no harm twice, again while that may help. */
+/** Sends an idempotent request and retries it with backoff. */
 export function persist<T extends { readonly kind: string }>(
   { retries, signal }: Pick<Bucket, "retries" | "signal">,
   send: () => Promise<T | Refused>,
@@ -35,7 +35,7 @@ export function persist<T extends { readonly kind: string }>(
   return callAgain(retries, { callsMax: READS_MAX, signal, toRetry }, send);
 }
 
-/** The failure of a store whose bucket does not do its part: `full` when it has no room, else `busy`. */
+/** Returns the error of a failed bucket request: `full` when the bucket has no room, else `busy`. */
 export function toStorageError(what: string, failure: ReadFailure): StorageError {
   const why = failure.note === undefined ? failure.kind : `${failure.kind}, ${failure.note}`;
   return failure.kind === "quota_exceeded"

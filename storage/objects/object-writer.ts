@@ -6,15 +6,15 @@ import { StorageError } from "../engine/database.ts";
 import type { ObjectFacts, ObjectWriter } from "./object-store.ts";
 
 export interface WriterDeps {
-  /** Where bytes wait that are on their way in. Emptied by others after a crash. */
+  /** The folder of staging files. Recovery on startup empties it. */
   readonly tmp: string;
-  /** Unique, and fit for a file name. */
+  /** Returns a unique text that is valid as a file name. */
   readonly newId: () => string;
 }
 
 /**
- * Bytes on their way in wait in a file: only when all are there is the name known that they will have. `place` makes an
- * object of the file and takes it away; where it throws the file is left, to be discarded.
+ * Collects incoming bytes in a staging file, because the name of an object is known only after its last byte. `place`
+ * publishes the file and removes it; if it throws, the file stays until it is discarded.
  */
 export async function createObjectWriter(
   { tmp, newId }: WriterDeps,
@@ -58,7 +58,7 @@ export async function createObjectWriter(
 
     async publish() {
       if (facts === undefined || state !== "sealed")
-        throw new Error("only sealed bytes can be published, and once");
+        throw new Error("only sealed bytes can be published, and only once");
       await place(path, facts);
       state = "gone";
     },
@@ -79,7 +79,7 @@ async function writeAll(handle: FileHandle, chunk: Uint8Array): Promise<void> {
   }
 }
 
-/** A file that cannot be written: `StorageError` `full` when that is why, else as it came. */
+/** Returns `StorageError` `full` when the disk is full, else the error unchanged. */
 export function failWriting(error: unknown): never {
   if (isDiskFull(error))
     throw new StorageError("full", "no room left for an object", { cause: error });

@@ -41,19 +41,19 @@ export class DamagedObject extends Error {
   }
 }
 
-/** Objects up to this size are verified in memory before the first byte is given out. */
+/** Objects up to this size are verified in memory before the first byte is returned. */
 const IN_MEMORY_BYTES = 256 * 1024;
-/** For how long a copy that was verified serves ranges without being read whole again. */
+/** How long a verified copy serves ranges without being read whole again. */
 const TRUSTED_MS = 10 * 60_000;
-/** Copies remembered as verified; the oldest is forgotten first. */
+/** Cached verifications; the oldest is evicted first. */
 const TRUSTED_MAX = 10_000;
 /** How often a range is verified again because the copy was replaced in the meantime. */
 const REPLACEMENTS_MAX = 3;
 
 /**
  * Makes the `open` of an object store verify every object against the SHA-256 that names it. A small object is verified
- * before it is given out; the stream of a larger one ends with `DamagedObject` before its last chunk. A range is given
- * out only of a copy that was read whole and verified in the last ten minutes and has not changed since. A damaged copy
+ * before it is returned; the stream of a larger one ends with `DamagedObject` before its last chunk. A range is returned
+ * only of a copy that was read whole and verified in the last ten minutes and has not changed since. A damaged copy
  * is read a second time, in case only the transfer was faulty, and then quarantined.
  */
 export function createVerifiedOpen(deps: VerifiedReadsDeps): ObjectStore["open"] {
@@ -139,7 +139,7 @@ export function createVerifiedOpen(deps: VerifiedReadsDeps): ObjectStore["open"]
         reportDamage(copy.id, sha256, size).then(refuse, done);
       },
     });
-    // The error reaches whoever reads the verifier.
+    // The reader of `verifier` gets the error.
     return pipeline(copy.stream, verifier, () => undefined);
   }
 

@@ -8,13 +8,13 @@ import { readError, readFields, readPage, type ListedPage } from "./responses.ts
 import { toFailure, type Refused } from "./failures.ts";
 import { EMPTY_HASH, encodePath, encodeQuery, sha256, sign, type SigningKeys } from "./signing.ts";
 
-/** Where a bucket is and who asks. */
+/** The address of a bucket and the credentials. */
 export interface BucketAddress {
   /** Scheme, host and port. */
   readonly endpoint: string;
   readonly region: string;
   readonly bucket: string;
-  /** The bucket stands in the path, not in the host's name. */
+  /** Whether the bucket is in the path (path style), not in the host name. */
   readonly isPathStyle: boolean;
   readonly keys: SigningKeys;
 }
@@ -28,7 +28,7 @@ export interface BucketRequest {
   /** Lower-case names. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array;
-  /** Bytes are moved within the storage, which may take minutes. */
+  /** Whether the server moves bytes within the storage, which may take minutes. */
   readonly isLong?: boolean;
   readonly signal: AbortSignal;
 }
@@ -38,7 +38,7 @@ export interface Answered {
   readonly answer: ProviderAnswer;
 }
 
-/** What is known of an object from its headers. */
+/** Metadata of an object from its response headers. */
 export interface ObjectHead {
   readonly kind: "object";
   /** Without quotes. */
@@ -51,15 +51,15 @@ export interface ObjectHead {
 }
 
 /**
- * Signed requests to one bucket. Nothing is sent twice, but once more when the server names the bucket's region, or wants a
- * checksum besides the signed one, as buckets do that lock what is written.
+ * Sends signed requests to one bucket. Repeats a request only once, and only when the server names the bucket's region or
+ * demands a checksum besides the signed one, as buckets with object lock do.
  */
 export interface BucketClient {
-  /** The region that the bucket is known to be in by now. */
+  /** The region of the bucket, as far as known. */
   region(): string;
-  /** Answers of status 2xx; everything else is refused, its body read. */
+  /** Returns responses of status 2xx; others are refusals, whose body is read. */
   send(request: BucketRequest): Promise<Answered | Refused>;
-  /** A request whose answer's body is of no interest. */
+  /** Sends a request and discards the response body. */
   ask(
     request: BucketRequest,
   ): Promise<{ readonly kind: "done"; readonly headers: ProviderAnswer["headers"] } | Refused>;
@@ -95,7 +95,7 @@ export function createBucketClient(
 
   async function sendOnce(request: BucketRequest, withMd5: boolean): Promise<Answered | Refused> {
     const { method, key, query = {}, headers = {}, body, signal, isLong = false } = request;
-    // What lies in between may drop a range; the answer tells, and a refusal would look like a wrong key.
+    // A proxy may drop a range, which the response shows; if the range were signed, the refusal would look like a wrong key.
     const { range, ...others } = headers;
     const signable =
       withMd5 && method === "PUT" && body !== undefined
@@ -128,7 +128,7 @@ export function createBucketClient(
       headers: {
         ...signed,
         ...(range === undefined ? {} : { range }),
-        // Without a body undici says nothing of a length, which some servers demand of every PUT and POST.
+        // Without a body undici sends no content-length, which some servers demand of every PUT and POST.
         ...(body === undefined && needsLength(method) ? { "content-length": "0" } : {}),
       },
       body,
@@ -162,7 +162,7 @@ export function createBucketClient(
     };
   }
 
-  /** That a checksum is missing has no code of its own. */
+  /** A missing checksum has no error code of its own. */
   async function sendWithChecksum(request: BucketRequest): Promise<Answered | Refused> {
     const withMd5 = wantsMd5;
     const first = await sendOnce(request, withMd5);
@@ -192,7 +192,7 @@ export function createBucketClient(
     async ask(request) {
       const sent = await send(request);
       if (sent.kind === "refused") return sent;
-      // Read to its end, so that the connection can be used again.
+      // Read to the end, so that the connection can be reused.
       await sent.answer.text();
       return { kind: "done", headers: sent.answer.headers };
     },
@@ -207,7 +207,7 @@ export function createBucketClient(
         return { kind: "done", headers, fields: read.fields };
       const code = read.root === "Error" ? (read.fields["Code"] ?? "") : "";
       if (code === "") return toRefused(0, { kind: "offline", sent: true, note: "not_an_answer" });
-      // What would have been the status, had it been known in time.
+      // The status that the server would have sent, had it known the failure in time.
       return {
         kind: "refused",
         status: 200,
@@ -221,7 +221,7 @@ export function createBucketClient(
       const sent = await send({ method: "HEAD", key, signal });
       if (sent.kind === "refused") {
         if (sent.status !== 403 && sent.status !== 400 && sent.status !== 301) return sent;
-        // An answer to HEAD gives no reason: the same person's listing does.
+        // A response to HEAD gives no reason: a listing with the same credentials does.
         const page = await client.page({ "max-keys": "1", prefix: key }, signal);
         return page.kind === "refused" ? page : sent;
       }
@@ -245,19 +245,19 @@ export function createBucketClient(
   return client;
 }
 
-/** A bucket's address in the region that it was found to lie in. */
+/** Returns the address of a bucket in the region that the server named. */
 export function toRegion(address: BucketAddress, region: string): BucketAddress {
   return region === address.region
     ? address
     : { ...address, region, endpoint: toRegionalEndpoint(address.endpoint, region) };
 }
 
-/** A failure without an answer of its own. */
+/** A failure without a response. */
 function toRefused(status: number, failure: ReadFailure): Refused {
   return { kind: "refused", status, code: "", headers: {}, failure };
 }
 
-/** What an object's headers tell; undefined when they are not an object's. */
+/** Reads the metadata from an object's response headers; undefined when they are not an object's. */
 export function toObjectHead(headers: Readonly<Record<string, string>>): ObjectHead | undefined {
   const length = headers["content-length"];
   if (headers["etag"] === undefined || length === undefined || !/^\d{1,15}$/.test(length))
@@ -272,23 +272,23 @@ export function toObjectHead(headers: Readonly<Record<string, string>>): ObjectH
   };
 }
 
-/** Listings tell milliseconds, headers whole seconds: both as seconds, so that they agree. */
+/** Listings use milliseconds, headers whole seconds: both are rounded to seconds, so that they agree. */
 export function toSeconds(text: string | undefined): number | undefined {
   const ms = Date.parse(text ?? "");
   return Number.isNaN(ms) ? undefined : Math.floor(ms / 1000) * 1000;
 }
 
-/** Entity tags come with quotes and without. */
+/** Entity tags come with and without quotes. */
 export function unquote(etag: string): string {
   return etag.replace(/^"|"$/g, "");
 }
 
-/** `null` is what an object is called that was written while versions were not kept. */
+/** `null` is the version id of an object that was written while versioning was off. */
 export function toVersionId(text: string | undefined): string | undefined {
   return text === undefined || text === "" || text === "null" ? undefined : text;
 }
 
-/** MD5 in base 64: what batches must bear. */
+/** Returns the MD5 in base64, which batch requests must carry. */
 export function contentMd5(body: Uint8Array): string {
   return createHash("md5").update(body).digest("base64");
 }
@@ -307,7 +307,7 @@ function isElsewhere({ status, code }: Refused): boolean {
   );
 }
 
-/** Amazon has a host per region; elsewhere the region changes the signature only. No other host is ever believed. */
+/** Amazon has one host per region; elsewhere the region changes only the signature. No other redirect target is trusted. */
 function toRegionalEndpoint(endpoint: string, region: string): string {
   const url = new URL(endpoint);
   const amazon = /^s3(?:[.-](?:dualstack\.)?[a-z0-9-]+)?\.amazonaws\.com(\.cn)?$/.exec(

@@ -1,19 +1,19 @@
 import { toCodeWord, type Failure, type ReadFailure } from "../cloud/outcomes.ts";
 import { retryAfterSeconds } from "../cloud/transport.ts";
 
-/** A request that did not do what was asked: what the server said, and what that means by itself. */
+/** A failed request: the server's response, and the failure that it stands for. */
 export interface Refused {
   readonly kind: "refused";
-  /** 0 when there was no answer. */
+  /** 0 when there was no response. */
   readonly status: number;
-  /** The server's word; empty when there is none. */
+  /** The server's error code; empty when there is none. */
   readonly code: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly failure: ReadFailure;
 }
 
 /**
- * The failure that a status and a code stand for, as seen by a read. A 400 for a request with a key concerns that name only:
+ * Maps a status and a code to a failure of a read. A 400 for a request with a key concerns that key only:
  * it says nothing about the state of the connection.
  */
 export function toFailure(
@@ -61,7 +61,7 @@ export function toFailure(
   }
 }
 
-/** The same for somebody who wanted a change: what is not there or not the same is `stale`. */
+/** Maps the same to a failure of a write: a missing or changed object is `stale`. */
 export function toChangeFailure(failure: ReadFailure): Failure {
   switch (failure.kind) {
     case "not_found":
@@ -73,12 +73,12 @@ export function toChangeFailure(failure: ReadFailure): Failure {
   }
 }
 
-/** Whether a request was refused or failed. */
+/** Returns whether a request was refused or failed. */
 export function isRefused(outcome: { readonly kind: string }): outcome is Refused {
   return outcome.kind === "refused";
 }
 
-/** Whether the request may have been carried out although nobody said so. */
+/** Returns whether the request may have succeeded although no response says so. */
 export function mayHaveLanded(refused: Refused): boolean {
   return (
     refused.failure.kind === "offline" &&
@@ -87,17 +87,17 @@ export function mayHaveLanded(refused: Refused): boolean {
   );
 }
 
-/** Whether a condition was not met; servers say it in several ways. */
+/** Returns whether a precondition failed; servers report it in several ways. */
 export function isPrecondition(refused: Refused): boolean {
   return refused.status === 412 || refused.status === 304 || refused.code === "PreconditionFailed";
 }
 
-/** Whether another request was at the same key in the same moment: to be sent again. */
+/** Returns whether a concurrent request conflicted at the same key: the request may be retried. */
 export function isRace(refused: Refused): boolean {
   return refused.code === "ConditionalRequestConflict" || refused.code === "OperationAborted";
 }
 
-/** Codes of status 400 that concern the request as it was sent, not the name in it. */
+/** Codes of status 400 that concern the request itself, not the key. */
 const requestFaults: ReadonlySet<string> = new Set([
   "AuthorizationHeaderMalformed",
   "AuthorizationQueryParametersError",
@@ -124,13 +124,13 @@ const byCode: Readonly<Record<string, ReadFailure>> = {
   InvalidToken: reauth,
   TokenRefreshRequired: reauth,
   NotSignedUp: reauth,
-  // Signing in again would not help: the daemon's clock or the server's is wrong.
+  // Signing in again would not help: the daemon's or the server's clock is wrong.
   RequestTimeTooSkewed: { kind: "offline", sent: true, note: "clock_skew" },
   NoSuchBucket: { kind: "offline", sent: true, note: "bucket_missing" },
-  // Nothing was done, and in the next moment it may be possible.
+  // Nothing was changed, and a retry may succeed.
   ConditionalRequestConflict: { kind: "locked" },
   OperationAborted: { kind: "locked" },
-  // Gateways to file systems: a folder has the name of the file, or the other way around.
+  // Gateways to file systems: a folder has the name of the file, or the other way round.
   ExistingObjectIsDirectory: { kind: "conflict" },
   ExistingObjectIsFile: { kind: "conflict" },
   AccessDenied: { kind: "forbidden" },

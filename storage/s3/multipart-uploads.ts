@@ -3,12 +3,12 @@ import { readUploads, type PendingUpload } from "./responses.ts";
 import { toSeconds, type BucketClient } from "./client.ts";
 import { mayHaveLanded, toChangeFailure, type Refused } from "./failures.ts";
 
-/** How long a call that begins an upload may take. What begins later was begun by somebody else. */
+/** The longest time between the announcement of an upload and its start. A later start belongs to another call. */
 export const BEGINNING_MS = 60_000;
-/** Servers of one storage do not agree to the second. */
+/** Tolerance for clock skew between the servers of one storage. */
 const SKEW_MS = 5_000;
 
-/** Aborts a multipart upload. One that is over already is as good as aborted. */
+/** Aborts a multipart upload. Idempotent: an upload that is already over counts as aborted. */
 export async function abortUpload(
   client: BucketClient,
   key: string,
@@ -20,8 +20,8 @@ export async function abortUpload(
 }
 
 /**
- * What one call may have begun under `key` and whose id nobody got to know. `announcedAt` (epoch milliseconds of the
- * server) is shortly before the call: uploads of that name from before it, and from long after it, are somebody else's.
+ * Aborts the uploads that one call may have started under `key` and whose ids were lost. `announcedAt` (epoch milliseconds of
+ * the server) is shortly before the call: uploads of that key from before it, or long after it, belong to others.
  */
 export async function findBegun(
   client: BucketClient,
@@ -31,7 +31,7 @@ export async function findBegun(
 ): Promise<readonly string[] | Failure> {
   const listed = await listUploads(client, key, signal);
   if ("kind" in listed)
-    // A server without that list gives no other way to find it; such servers drop old parts by themselves.
+    // Servers without that listing offer no other way to find it; they remove old parts on their own.
     return mayHaveLanded(listed) ? toChangeFailure(listed.failure) : [];
   return listed.flatMap((upload) => {
     const after = (toSeconds(upload.initiated) ?? 0) - announcedAt;
@@ -40,7 +40,7 @@ export async function findBegun(
   });
 }
 
-/** Aborts the uploads below a prefix that were begun before a moment (epoch milliseconds of the server) and never ended. */
+/** Aborts the unfinished uploads below a prefix that were started before a moment (epoch milliseconds of the server). */
 export async function abortOldUploads(
   client: BucketClient,
   prefix: string,
@@ -55,7 +55,7 @@ export async function abortOldUploads(
   }
 }
 
-/** The uploads below a prefix that have an id and no end yet. A list that cannot be understood is an empty one. */
+/** Lists the unfinished uploads below a prefix. An unreadable list counts as empty. */
 async function listUploads(
   client: BucketClient,
   prefix: string,

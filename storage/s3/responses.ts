@@ -2,28 +2,28 @@ import { openPlain } from "../cloud/content-encoding.ts";
 import { readXml, type XmlElement, type XmlHandlers } from "../cloud/xml.ts";
 import type { Offline, ProviderAnswer } from "../cloud/transport.ts";
 
-/** An object as a listing has it; texts as they came. */
+/** An object in a listing, with its texts as received. */
 export interface ListedObject {
   readonly key: string;
   readonly size: string;
   readonly modified: string;
   readonly etag: string;
-  /** In a listing of versions. */
+  /** Set in a listing of versions. */
   readonly versionId: string;
 }
 
-/** One page of a listing. Keys and prefixes are as encoded as the server sent them. */
+/** One page of a listing. Keys and prefixes are still URL-encoded if the server encoded them. */
 export interface ListedPage {
   readonly kind: "ok";
   readonly objects: readonly ListedObject[];
   readonly prefixes: readonly string[];
-  /** The server says that it encoded keys. */
+  /** Whether the server states that it encoded keys. */
   readonly isEncoded: boolean;
   /** Query of the next page; undefined on the last one. */
   readonly next: Readonly<Record<string, string>> | undefined;
 }
 
-/** What the body of a refusal says. Missing texts are empty. */
+/** The body of an error response. Missing texts are empty. */
 export interface ErrorBody {
   readonly code: string;
   readonly region: string;
@@ -34,8 +34,8 @@ const PAGE_BYTES_MAX = 16 * 1024 * 1024;
 const SMALL_BYTES_MAX = 1024 * 1024;
 
 /**
- * Reads a page of `ListObjectsV2` or `ListObjectVersions`. Anything else, a page that is cut, and one that promises
- * more and does not say how to get it is no listing: `offline`.
+ * Parses a page of `ListObjectsV2` or `ListObjectVersions`. Anything else, a truncated page, and a page that announces
+ * more without a continuation token is invalid: `offline`.
  */
 export async function readPage(answer: ProviderAnswer): Promise<ListedPage | Offline> {
   const objects: ListedObject[] = [];
@@ -58,7 +58,7 @@ export async function readPage(answer: ProviderAnswer): Promise<ListedPage | Off
     return { kind: "offline", sent: true, note: "not_a_listing" };
   const isTruncated = top["IsTruncated"]?.trim() === "true";
   const next = isTruncated ? nextPage(top) : undefined;
-  // Taking a cut listing for the whole would take what is missing for deleted.
+  // Taking a truncated listing for the whole would treat the missing objects as deleted.
   if (isTruncated && next === undefined)
     return { kind: "offline", sent: true, note: "listing_without_end" };
   return { kind: "ok", objects, prefixes, isEncoded: top["EncodingType"] === "url", next };
@@ -73,14 +73,14 @@ function nextPage(top: Record<string, string>): Record<string, string> | undefin
   return { "key-marker": key, ...(version ? { "version-id-marker": version } : {}) };
 }
 
-/** A multipart upload that is under way, or was given up. */
+/** An unfinished multipart upload. */
 export interface PendingUpload {
   readonly key: string;
   readonly uploadId: string;
   readonly initiated: string;
 }
 
-/** Reads one page of `ListMultipartUploads`; anything else is no such list: `offline`. */
+/** Parses one page of `ListMultipartUploads`; anything else is invalid: `offline`. */
 export async function readUploads(
   answer: ProviderAnswer,
 ): Promise<{ readonly kind: "ok"; readonly uploads: readonly PendingUpload[] } | Offline> {
@@ -101,7 +101,7 @@ export async function readUploads(
     : { kind: "offline", sent: true, note: "not_a_listing" };
 }
 
-/** The texts of a small document's top-level elements, by their names; with the name of its own element. */
+/** Returns the texts of a small document's top-level elements by name, and the name of its document element. */
 export async function readFields(answer: ProviderAnswer): Promise<
   | {
       readonly kind: "ok";
@@ -119,7 +119,7 @@ export async function readFields(answer: ProviderAnswer): Promise<
   return read.kind === "ok" ? { kind: "ok", root: read.root, fields } : read;
 }
 
-/** The keys that a batch could not delete, each with its code. */
+/** Returns the keys that a batch failed to delete, each with its code. */
 export async function readDeleteResult(answer: ProviderAnswer): Promise<
   | {
       readonly kind: "ok";
@@ -138,7 +138,7 @@ export async function readDeleteResult(answer: ProviderAnswer): Promise<
   return read.kind === "ok" ? { ...read, failed, code } : read;
 }
 
-/** Why a request was refused. A body that is no XML, or none at all, says nothing. */
+/** Reads the error of a refused request. A body that is missing or not XML yields empty texts. */
 export async function readError(answer: ProviderAnswer): Promise<ErrorBody> {
   const read = await readFields(answer);
   const fields = read.kind === "ok" && read.root === "Error" ? read.fields : {};
@@ -149,7 +149,7 @@ export async function readError(answer: ProviderAnswer): Promise<ErrorBody> {
   };
 }
 
-/** Gives each element of the first level, with its own text and the texts of those directly in it by their names. */
+/** Calls back for each element of the first level, with its text and the texts of its direct children by name. */
 function readEntries(
   answer: ProviderAnswer,
   give: (name: string, entry: Readonly<Record<string, string>>, text: string) => void,
@@ -187,7 +187,7 @@ async function readRoot(
   return read.kind === "ok" ? { kind: "ok", root } : read;
 }
 
-/** 0 for the document's own element. */
+/** 0 for the document element. */
 function levelOf(element: XmlElement): number {
   let level = 0;
   for (let above = element.parent; above !== undefined; above = above.parent) level += 1;

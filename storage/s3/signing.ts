@@ -1,35 +1,35 @@
 import { createHash, createHmac } from "node:crypto";
 
-/** What requests are signed with. */
+/** The credentials and the region of a signature. */
 export interface SigningKeys {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
-  /** Of temporary keys. */
+  /** Session token of temporary keys. */
   readonly sessionToken: string | undefined;
 }
 
-/** A request as the signature sees it. */
+/** A request, as the signature covers it. */
 export interface Signable {
   readonly method: string;
-  /** With its port unless that is the scheme's own. */
+  /** With its port unless it is the default of the scheme. */
   readonly host: string;
   /** Begins with a slash; encoded by `encodePath`. */
   readonly path: string;
-  /** Encoded and sorted by `encodeQuery`; empty when there is none. */
+  /** Encoded and sorted by `encodeQuery`; empty without a query. */
   readonly query: string;
   /** Lower-case names. All of them are signed. */
   readonly headers: Readonly<Record<string, string>>;
-  /** SHA-256 of the body in hexadecimal digits. */
+  /** SHA-256 of the body in hex. */
   readonly payloadHash: string;
 }
 
-/** SHA-256 of no bytes. */
+/** SHA-256 of an empty body. */
 export const EMPTY_HASH = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 /**
- * Signs by AWS Signature Version 4 for the service `s3`, and returns the headers to be sent, `authorization` among them.
- * The body's own hash is signed, never `UNSIGNED-PAYLOAD` and never in chunks: bodies are parts held in memory anyway, every
- * compatible server takes it, and the server refuses a body that was damaged or changed on its way.
+ * Signs by AWS Signature Version 4 for the service `s3`, and returns the headers to send, including `authorization`.
+ * Signs the hash of the body, never `UNSIGNED-PAYLOAD` or chunks: bodies are parts held in memory anyway, every compatible
+ * server accepts it, and the server refuses a body that was damaged or changed in transit.
  */
 export function sign(
   request: Signable,
@@ -55,7 +55,7 @@ export function sign(
   };
 }
 
-/** The text whose hash is signed, and the names of the headers in it. */
+/** Returns the canonical request that is hashed and signed, and the names of its headers. */
 export function toCanonicalRequest(request: Signable): {
   readonly text: string;
   readonly signedHeaders: string;
@@ -72,7 +72,7 @@ export function toCanonicalRequest(request: Signable): {
   };
 }
 
-/** The key that a day, a region and a secret make. */
+/** Derives the signing key of a day, a region and a secret. */
 function deriveKey(secret: string, day: string, region: string): Buffer {
   return [day, region, "s3", "aws4_request"].reduce<Buffer>(
     (key, word) => createHmac("sha256", key).update(word).digest(),
@@ -80,12 +80,12 @@ function deriveKey(secret: string, day: string, region: string): Buffer {
   );
 }
 
-/** SHA-256 in hexadecimal digits. */
+/** Returns the SHA-256 in hex. */
 export function sha256(bytes: string | Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** Encodes everything but letters, digits and `-._~`, in UTF-8 and capital digits, as the signature demands. */
+/** Percent-encodes everything but letters, digits and `-._~`, in UTF-8 and capital hex digits, as the signature demands. */
 function encodeComponent(text: string): string {
   return encodeURIComponent(text).replace(
     /[!'()*]/g,
@@ -93,12 +93,12 @@ function encodeComponent(text: string): string {
   );
 }
 
-/** The path of a key: its slashes stay, whatever lies between them. */
+/** Encodes the path of a key; slashes stay, even repeated ones. */
 export function encodePath(path: string): string {
   return path.split("/").map(encodeComponent).join("/");
 }
 
-/** A query in the order in which it is signed; it is sent so, too. */
+/** Encodes and sorts a query, in the order in which it is signed and sent. */
 export function encodeQuery(query: Readonly<Record<string, string>>): string {
   return Object.entries(query)
     .map(([name, value]) => [encodeComponent(name), encodeComponent(value)] as const)
@@ -107,7 +107,7 @@ export function encodeQuery(query: Readonly<Record<string, string>>): string {
     .join("&");
 }
 
-/** `20260131T235959Z`. */
+/** Formats a moment as `20260131T235959Z`. */
 function toAmzDate(ms: number): string {
   return new Date(ms).toISOString().replace(/[-:]|\.\d{3}/g, "");
 }

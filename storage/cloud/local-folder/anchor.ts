@@ -3,34 +3,34 @@ import { lstat, open, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 
 /**
- * An open folder. On Linux names are resolved below the handle itself, so that nobody who swaps a folder on the way
- * for a link can lead a call elsewhere. Elsewhere the way is looked at again by `verify` before each call.
+ * An open folder. On Linux names are resolved below the handle itself, so that a program that swaps a folder of the path
+ * for a link cannot redirect a call. On other systems `verify` checks the path again before each call.
  */
 export interface Folder {
-  /** A path that means `name` in this very folder. `name` is one segment. */
+  /** Returns a path to the entry `name` of this folder. `name` is one segment. */
   at(name: string): string;
-  /** A path that means this very folder. */
+  /** Returns a path to this folder. */
   readonly self: string;
   readonly dev: bigint;
   readonly ino: bigint;
-  /** When it was made, in nanoseconds, where its file system remembers. */
+  /** Creation time in nanoseconds, if the file system records it. */
   readonly born: bigint;
-  /** Throws ENOTDIR when the way to this folder is no longer made of the folders that were opened. */
+  /** Throws ENOTDIR when the path no longer leads through the folders that were opened. */
   verify(): Promise<void>;
-  /** Makes changes of its entries durable, where the file system can. */
+  /** Syncs changes of its entries, if the file system supports it. */
   sync(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** How folders are held: by `/proc/self/fd`, or by looking at the path again. */
+/** How folders are addressed: by `/proc/self/fd`, or by a path that is verified again. */
 export type Anchoring = "handle" | "path";
 
-/** Opens a folder that the administrator names by its real path. */
+/** Opens a folder that the administrator configured by its real path. */
 export function openTrusted(realPath: string, anchoring: Anchoring): Promise<Folder> {
   return anchoring === "handle" ? openByHandle(realPath) : openByPath(realPath, []);
 }
 
-/** Opens the folder `segments` below `from`, itself when there are none. No link is followed. `from` stays open. */
+/** Opens the folder `segments` below `from`, or `from` itself for an empty path. Follows no link. `from` stays open. */
 export async function openBelow(from: Folder, segments: readonly string[]): Promise<Folder> {
   let folder = await openChild(from, segments[0] ?? ".");
   for (const segment of segments.slice(1)) {
@@ -50,7 +50,7 @@ interface Step {
   readonly ino: bigint;
 }
 
-/** A folder that is held by path knows its way from the trusted one. */
+/** An anchor by path keeps the folders from the trusted one down. */
 interface PathFolder extends Folder {
   readonly way: readonly Step[];
 }

@@ -19,27 +19,27 @@ import { isSame } from "./versions.ts";
 
 type Deps = Pick<ProviderDeps, "newId" | "clock" | "home">;
 
-/** What is temporary in the adapter's own folder, by the first word of its name. */
+/** The kinds of temporary entries in the adapter's own folder, by the first word of their names. */
 type Temporary = "upload" | "claim" | "removal";
 
-/** What another daemon has begun is taken for abandoned after this time: nobody here sees whether it runs. */
+/** An entry of another daemon counts as abandoned after this time: this host cannot see whether that daemon still runs. */
 const FOREIGN_MS = 7 * 86_400_000;
-/** A folder that claims a name is made within this time of the record that tells of it. */
+/** A placeholder folder is created within this time after its record. */
 const CLAIMED_NS = 5_000_000_000n;
 
-/** A new name of something temporary, which tells whose it is. */
+/** Returns a new temporary name that identifies its process. */
 export function toTemporaryName(kind: Temporary, deps: Pick<ProviderDeps, "newId" | "home">) {
   return `${kind}-${deps.home}-${process.pid}-${toRun()}-${deps.newId()}`;
 }
 
-/** Tells this run of the process from an earlier one with its number; it stays when the clock is set back. */
+/** Distinguishes this run from an earlier process with the same id, even after the clock is set back. */
 function toRun(): string {
   return `t${Math.floor(performance.timeOrigin).toString(36)}`;
 }
 
 /**
- * Clears away what processes that are gone have left: half-written uploads, half-removed folders, and items on their way to
- * another name.
+ * Recovers after processes that died: removes half-written uploads and half-removed folders, and returns items in the middle
+ * of a rename to their old name.
  */
 export async function cleanUp(root: Folder, deps: Deps): Promise<void> {
   await inOwn(root, "tmp", async (tmp) => {
@@ -48,28 +48,28 @@ export async function cleanUp(root: Folder, deps: Deps): Promise<void> {
   });
   await inOwn(root, "trash", async (trash) => {
     for (const { name, stats } of await listAbandoned(trash, "removal", deps))
-      // What could not be removed then may not be removable now.
+      // An entry that could not be removed then may not be removable now.
       await unless(["ENOENT", "EACCES", "EPERM", "ENOTEMPTY"], removeTree(trash, name, stats));
   });
   await inOwn(root, "staging", async (staging) => {
     for (const { name, stats } of await listAbandoned(staging, "claim", deps)) {
       if (!name.endsWith(RECORD)) await recover(root, staging, name, stats, deps);
     }
-    // Of those nothing waits here: they have both names, or still the old one.
+    // Renamed files do not wait here: they have both names, or still the old one.
     for (const { name, stats } of await listAbandoned(staging, "claim", deps)) {
       if (name.endsWith(RECORD)) await undo(root, staging, name, stats);
     }
   });
 }
 
-/** The same in a folder on another disk, from which nothing can come to the adapter's own folder. What cannot go stays. */
+/** Recovers a folder on another disk, where items cannot move to the adapter's own folder. Irremovable entries stay. */
 export async function cleanUpBeside(folder: Folder, deps: Deps): Promise<void> {
   try {
     for (const kind of ["upload", "removal"] as const)
       for (const { name, stats } of await listAbandoned(folder, kind, deps, ".croft-"))
         await unless(["ENOENT"], removeTree(folder, name, stats));
   } catch (error) {
-    // A failed system call is no reason not to list the rest; anything else is thrown on.
+    // After a failed system call the rest is still listed; other errors are bugs and rethrown.
     toFailure(error);
   }
 }
@@ -118,7 +118,7 @@ async function listAbandoned(
   return found;
 }
 
-/** A process id may be this process' by now; what it has touched last before it began is not its own. */
+/** The process id may be this process's by now; entries last touched before its start are from an earlier process. */
 function isOver(pid: number, run: string | undefined, stats: BigIntStats): boolean {
   if (pid === process.pid && run !== undefined) return run !== toRun();
   if (pid === process.pid) return Number(stats.ctimeNs / 1_000_000n) < performance.timeOrigin;
@@ -130,7 +130,7 @@ function isOver(pid: number, run: string | undefined, stats: BigIntStats): boole
   }
 }
 
-/** Takes the second name of a file away, or the empty folder that was to take a name: the item stays where it was. */
+/** Removes the second name of a file, or the empty placeholder folder of a rename: the item keeps its old name. */
 async function undo(
   root: Folder,
   staging: Folder,
@@ -162,7 +162,7 @@ async function undo(
   await unless(["ENOENT"], unlink(staging.at(name)));
 }
 
-/** Ends what waited beside `place` when the daemon died: one name of a file that has another, or somebody else's item. */
+/** Recovers an entry that waited beside `place` when the daemon died: a second name of a file, or another program's item. */
 async function endWaiting(place: Place, other: Place, name: string): Promise<void> {
   const waiting = waitingBeside(place, name);
   const stats = await lstatOf(waiting);
@@ -173,7 +173,7 @@ async function endWaiting(place: Place, other: Place, name: string): Promise<voi
   else await putBack(waiting, place, stats);
 }
 
-/** Puts an item back to where it was. Where that is not possible it goes to the trash, and is not lost. */
+/** Restores an item to its old path. If that is impossible, moves it to the trash, so that it is not lost. */
 async function recover(
   root: Folder,
   staging: Folder,
@@ -184,7 +184,7 @@ async function recover(
   const path = (await readRecord(staging, `${name}${RECORD}`))?.path;
   const from = { folder: staging, name };
   if (!stats.isDirectory() && stats.nlink > 1n) {
-    // It has its new name already; this is the old one.
+    // The item has its new name already; this is the old one.
     await unlink(staging.at(name));
   } else if (
     path === undefined ||
@@ -210,7 +210,7 @@ async function recover(
   await unless(["ENOENT"], unlink(staging.at(`${name}.json`)));
 }
 
-/** Does something with the place that an id names; false, too, when its folder is gone. */
+/** Runs an operation on the path of an id. Also returns false when its parent folder is missing. */
 async function atPlace(
   root: Folder,
   path: string,
@@ -230,7 +230,7 @@ async function atPlace(
 async function readRecord(staging: Folder, name: string): Promise<OnItsWay | undefined> {
   const text = await unless(["ENOENT"], readFile(staging.at(name), "utf8"));
   const { path, to } = (text.ok ? parseJsonObject(text.value) : undefined) ?? {};
-  // Cut short by the same crash.
+  // Truncated by the same crash.
   if (typeof path !== "string") return undefined;
   return typeof to === "string" ? { path, to } : { path };
 }

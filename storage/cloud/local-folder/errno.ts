@@ -1,20 +1,20 @@
 import type { Failure, ReadFailure } from "../outcomes.ts";
 
-/** The errno of a failed system call, or undefined when the error is something else. */
+/** Returns the errno of a failed system call, or undefined for any other error. */
 export function errnoOf(error: unknown): string | undefined {
   return error instanceof Error && "syscall" in error && "code" in error
     ? String(error.code)
     : undefined;
 }
 
-/** Calls that give something a name. */
+/** Calls that create a name. */
 const NAMING = ["open", "mkdir", "link", "rename"];
 
 function syscallOf(error: unknown): string {
   return error instanceof Error && "syscall" in error ? String(error.syscall) : "";
 }
 
-/** The outcome that a failed system call amounts to. What is no failed system call is a bug and thrown on. */
+/** Maps a failed system call to an outcome. Any other error is a bug and rethrown. */
 export function toFailure(error: unknown): Failure {
   const note = errnoOf(error);
   switch (note) {
@@ -39,7 +39,7 @@ export function toFailure(error: unknown): Failure {
     case "EILSEQ":
       return { kind: "invalid_name", rule: note === "EILSEQ" ? "not_unicode" : "too_long", note };
     case "EINVAL":
-      // File systems of other systems refuse letters such as a colon with it.
+      // Foreign file systems also report characters such as a colon this way.
       return NAMING.includes(syscallOf(error))
         ? { kind: "invalid_name", rule: "refused_by_provider", note }
         : { kind: "offline", sent: true, note };
@@ -57,13 +57,13 @@ export function toFailure(error: unknown): Failure {
   }
 }
 
-/** The same for looking and reading, where what is missing is simply not there. */
+/** Maps the same for reads, where a missing entry is `not_found`. */
 export function toReadFailure(error: unknown): ReadFailure {
   const failure = toFailure(error);
   return failure.kind === "stale" ? { ...failure, kind: "not_found" } : failure;
 }
 
-/** Runs one system call whose failure with one of `codes` is an answer rather than an error. */
+/** Runs one system call and returns undefined when it fails with one of `codes`. */
 export async function unless<T>(
   codes: readonly string[],
   call: Promise<T>,

@@ -5,10 +5,10 @@ import { unless } from "./errno.ts";
 import { isBeside, isOwn } from "./paths.ts";
 import type { Looks } from "./versions.ts";
 
-/** How many entries of a folder are looked at side by side. */
+/** Entries of a folder that are read concurrently. */
 const LOOKS_AT_ONCE = 64;
 
-/** Everything in a folder that is open. `clear` is called when something temporary lies there, which is left out. */
+/** Lists an open folder. Temporary entries are left out; if there are any, calls `clear`. */
 export async function listFolder(
   folder: Folder,
   id: string,
@@ -29,7 +29,7 @@ export async function listFolder(
     const seen = names.slice(at, at + LOOKS_AT_ONCE).map(async (name) => {
       if (name === undefined) return undefined;
       const looked = await unless(["ENOENT"], lstat(folder.at(name), { bigint: true }));
-      // What vanishes between reading the folder and looking at it was not there.
+      // An entry that disappears between reading the folder and reading the entry is left out.
       return looked.ok ? looks.toItem(id, name, looked.value) : undefined;
     });
     for (const item of await Promise.all(seen)) if (item !== undefined) items.push(item);
@@ -37,7 +37,7 @@ export async function listFolder(
   return { kind: "ok", items };
 }
 
-/** A name that is no Unicode cannot be written back unchanged: it is left out. */
+/** A name that is not valid Unicode cannot be written back unchanged, so it is left out. */
 function decodeName(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);

@@ -29,16 +29,16 @@ import { openForReading, publishAnywhere, streamOf, writeTemporary } from "./tra
 import { discard } from "./trash.ts";
 import { createLooks, isSame } from "./versions.ts";
 
-/** What a local folder is opened with. */
+/** Options of a local folder. */
 export interface LocalFolderRequest {
   readonly root: string;
-  /** Undefined: the root may lie anywhere below the local roots. */
+  /** Undefined: the root may be anywhere below the local roots. */
   readonly access: LocalFolderAccess | undefined;
   readonly facts: Facts | undefined;
   readonly can: Powers;
 }
 
-/** Opens a folder of this machine as a storage. Every call walks from the allowed folder down, following no link. */
+/** Opens a folder of this machine as a storage. Every call opens the path from the allowed folder down and follows no link. */
 export async function openLocalFolder(
   request: LocalFolderRequest,
   deps: ProviderDeps,
@@ -79,7 +79,7 @@ function createLocalFolder(
   const looks = createLooks(facts["birth_times"] === true, deps.clock);
   let settling: Promise<void> | undefined;
 
-  /** Clears away what an earlier run left half done. Where that fails now the next call tries again. */
+  /** Recovers unfinished operations of an earlier run. If that fails, the next call retries. */
   async function settle(root: Folder): Promise<void> {
     try {
       if (facts["writable"] === true) await cleanUp(root, deps);
@@ -89,7 +89,7 @@ function createLocalFolder(
     }
   }
 
-  /** Runs `work` with the root open; a failed system call becomes its outcome. */
+  /** Runs `work` with the root open, and maps a failed system call to its outcome. */
   async function below<T>(work: (root: Folder) => Promise<T>): Promise<T | Failure> {
     try {
       const root = await openRoot(place, facts);
@@ -105,7 +105,7 @@ function createLocalFolder(
     }
   }
 
-  /** Runs `work` with a folder open that an id names. */
+  /** Runs `work` with the folder of an id open. */
   function inFolder<T>(id: string, work: (folder: Folder, root: Folder) => Promise<T>) {
     return below<T | Failure>(async (root) => {
       const segments = toSegments(id);
@@ -120,8 +120,8 @@ function createLocalFolder(
   }
 
   /**
-   * Whether an id still leads to the folder that is open: a handle stays with its folder wherever that goes, into the
-   * trash, too.
+   * Returns whether an id still leads to the open folder: a handle follows its folder anywhere, even into the
+   * trash.
    */
   async function isStillAt(root: Folder, id: string, folder: Folder): Promise<boolean> {
     const found = await unless(
@@ -304,7 +304,7 @@ function createLocalFolder(
     return { folder, origin, destination, newName: () => toTemporaryName("claim", deps) };
   }
 
-  /** The bytes first: the folder is opened when they are whole, so that it is the one of that moment. */
+  /** Writes the bytes first and opens the folder afterwards, so that it is the one that has the path at that moment. */
   async function uploadTo(
     root: Folder,
     tmp: Folder,

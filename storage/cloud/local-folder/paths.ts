@@ -1,9 +1,9 @@
-/** Name of the folder below a connection's root in which the adapter keeps its own things. */
+/** Name of the adapter's own folder, below a connection's root. */
 export const OWN_FOLDER = ".croft";
 
 /**
- * The path segments of an id, or undefined when no item can have it: an empty or dot segment, a NUL, a way into the
- * adapter's own folder. The empty id is the root: no segments.
+ * Returns the path segments of an id, or undefined when no item can have it: an empty or dot segment, a NUL, or a path into
+ * the adapter's own folder. The empty id is the root: no segments.
  */
 export function toSegments(id: string): readonly string[] | undefined {
   if (id === "") return [];
@@ -14,7 +14,7 @@ export function toSegments(id: string): readonly string[] | undefined {
   return possible && !isOwn(segments[0]) ? segments : undefined;
 }
 
-/** The folder and the name of an item; undefined for the root and for impossible ids. */
+/** Returns the parent folder and the name of an item; undefined for the root and for invalid ids. */
 export function toPlace(
   id: string,
 ):
@@ -27,17 +27,17 @@ export function toPlace(
   return { parent, parentId: parent.join("/"), name };
 }
 
-/** The id of an item by its folder's id and its name. */
+/** Returns the id of an item from its folder's id and its name. */
 export function toId(parentId: string, name: string): string {
   return parentId === "" ? name : `${parentId}/${name}`;
 }
 
-/** Whether a name is a temporary one of the adapter's in a folder that lies on another disk than its own folder. */
+/** Returns whether a name is one of the adapter's temporary names, in a folder on another disk than its own folder. */
 export function isBeside(name: string): boolean {
   return /^\.croft-(upload|removal)-[a-z0-9]+-\d+-/.test(name);
 }
 
-/** Whether a first segment names the adapter's own folder; a file system that ignores case must not open it either. */
+/** Returns whether a first segment names the adapter's own folder; ignores case, as some file systems do. */
 export function isOwn(segment: string | undefined): boolean {
   return segment?.toLowerCase() === OWN_FOLDER;
 }

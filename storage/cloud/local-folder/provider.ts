@@ -1,9 +1,9 @@
-// storage/cloud/local-folder: a folder of the daemon's own machine. May import: storage/cloud and node.
-// Start here, then local-folder.ts (the verbs), anchor.ts (why no link leads out), relocate.ts (why nothing is replaced).
+// storage/cloud/local-folder: a folder of the daemon's own machine.
+// Start here, then local-folder.ts (the operations), anchor.ts (link safety), relocate.ts (renames that never overwrite).
 import type { CloudProviderType } from "../provider.ts";
 import { openLocalFolder } from "./local-folder.ts";
 
-/** A folder of the machine that the daemon runs on, below one of the folders that the administrator allows. */
+/** A folder of the daemon's machine, below one of the folders that the administrator allows. */
 export const localFolder: CloudProviderType = {
   type: "local_folder",
   title: "Folder on the server",

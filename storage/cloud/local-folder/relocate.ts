@@ -13,32 +13,32 @@ export interface Place {
 
 export type Relocated = { readonly kind: "ok"; readonly stats: BigIntStats } | Failure;
 
-/** File systems without hard links, or owners who may not make them, say one of these. */
+/** Errors of file systems without hard links, and of users who may not create them. */
 const NO_LINKS = ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"];
 
-/** Where things wait for a moment while nobody else can get at them. */
+/** A folder where items wait during an operation, out of reach of other programs. */
 export interface Staging {
   readonly folder: Folder;
-  /** A new name in it; tells whose process it is. */
+  /** Returns a new temporary name that identifies its process. */
   readonly newName: () => string;
-  /** The id of the item that is moved: what is left here by a crash is put back to it. */
+  /** The id of the item that is moved: recovery after a crash restores it from here. */
   readonly origin: string;
-  /** The id that it is to have: what a crash has left there already is taken away again. */
+  /** The id that it moves to: recovery removes a second name there. */
   readonly destination: string;
 }
 
-/** What is noted of an item on its way, as long as that may be half done. */
+/** The record of a move, kept while it may be unfinished. */
 export interface OnItsWay {
-  /** The id that it had. */
+  /** The id before the move. */
   readonly path: string;
-  /** The one that it is to have, unless that is another spelling of the first. */
+  /** The id after the move, unless that is another spelling of the first. */
   readonly to?: string;
 }
 
 /**
- * Gives an item another name, possibly in another folder, without ever replacing anything: a plain rename would.
- * A file gets its second name first (which fails when the name is taken), and loses its old one after it was seen to be
- * the expected one; at no moment has it none. `staging` holds what must be looked at while nobody can replace it.
+ * Renames an item, possibly into another folder, without ever overwriting: a plain rename would overwrite.
+ * A file gets its second name first (which fails when the name is taken), and loses its old one once it is verified to be
+ * the expected one; it always has a name. `staging` holds entries for verification, where no other program replaces them.
  */
 export async function relocate(
   from: Place,
@@ -54,7 +54,7 @@ export async function relocate(
   if (taken !== undefined) {
     if (!isSame(taken, before) || !isSame(from.folder, to.folder)) return conflict(to);
     if (from.name === to.name) return { kind: "ok", stats: before };
-    // Another spelling of the same name where the file system ignores the difference; two hard links otherwise.
+    // Another spelling of the same name where the file system ignores the difference; otherwise two hard links.
     if (before.nlink > 1n && !before.isDirectory()) return conflict(to);
     return respell(from, to, before, staging);
   }
@@ -66,7 +66,7 @@ export async function relocate(
   );
 }
 
-/** Does something with a name of the staging folder, beside which a record lies meanwhile for whoever finds it after a crash. */
+/** Runs `work` with a name in the staging folder. A record lies beside it meanwhile, for recovery after a crash. */
 async function noted(
   { folder, newName }: Staging,
   way: OnItsWay,
@@ -75,7 +75,7 @@ async function noted(
   const name = newName();
   const record = folder.at(`${name}.json`);
   const writing = writeFile(record, JSON.stringify(way), { flag: "wx", mode: 0o600 });
-  // A full disk is no reason to keep an old name.
+  // A full disk must not keep an old name in place.
   await unless(["ENOSPC", "EDQUOT"], writing);
   try {
     return await work(name);
@@ -84,7 +84,7 @@ async function noted(
   }
 }
 
-/** Publishes a finished file under a name that must be free; the file keeps its first name. */
+/** Publishes a finished file under a free name; the file keeps its first name. */
 export async function publish(
   path: string,
   to: Place,
@@ -95,8 +95,8 @@ export async function publish(
 }
 
 /**
- * Where there are no hard links: an empty file claims the name, and the rename replaces only that. Somebody who opens
- * the claim within that moment may write into a file that is gone.
+ * The fallback without hard links: creates an empty placeholder file, and the rename replaces only that. A program that opens
+ * the placeholder in between may write into a removed file.
  */
 export async function publishByClaim(
   path: string,
@@ -114,7 +114,7 @@ export async function publishByClaim(
   }
 }
 
-/** Moves a folder onto an own empty one: making that is the claim, and nothing else can be replaced. */
+/** Moves a folder onto an empty placeholder folder: creating that reserves the name, so nothing else can be overwritten. */
 async function moveFolder(from: Place, to: Place, before: BigIntStats): Promise<Relocated> {
   const target = to.folder.at(to.name);
   const claimed = await unless(["EEXIST"], mkdir(target));
@@ -176,8 +176,8 @@ async function claimAndRename(from: Place, to: Place, before: BigIntStats): Prom
 }
 
 /**
- * Takes away one name of a file that has another. The name is first moved to `waiting`, where nobody can replace it; if it
- * turns out to be somebody else's file, that is put back. False when the name was gone or somebody else's.
+ * Removes one name of a file that has another. The name first moves to `waiting`, out of reach of other programs; if it
+ * belongs to another file, it moves back. Returns false when the name was gone or belonged to another file.
  */
 export async function removeOwnName(
   place: Place,
@@ -202,12 +202,12 @@ export async function removeOwnName(
   return false;
 }
 
-/** Where a name below another mounted file system waits: nothing of it can come to the staging folder. */
+/** The staging folder for names below another mounted file system, which cannot move to the common one. */
 export function waitingBeside({ folder }: Place, name: string): Place {
   return { folder, name: `.croft-${name}` };
 }
 
-/** Two hops, because the file system takes the two spellings for one name and would change nothing. */
+/** Renames in two steps, because the file system treats the two spellings as one name and would change nothing. */
 export function respell(
   from: Place,
   to: Place,
@@ -231,7 +231,7 @@ export function respell(
   });
 }
 
-/** Returns something to a name if that is free. Otherwise it stays where it is, whole, and false is the answer. */
+/** Restores an entry to a name if that is free. Otherwise the entry stays where it is, and the result is false. */
 export async function putBack(from: Place, to: Place, stats: BigIntStats): Promise<boolean> {
   const source = from.folder.at(from.name);
   const target = to.folder.at(to.name);
@@ -246,7 +246,7 @@ export async function putBack(from: Place, to: Place, stats: BigIntStats): Promi
   return true;
 }
 
-/** What has a name, if anything. */
+/** Returns the entry of a name, if any. */
 export async function lstatOf(place: Place): Promise<BigIntStats | undefined> {
   const found = await unless(["ENOENT"], lstat(place.folder.at(place.name), { bigint: true }));
   return found.ok ? found.value : undefined;

@@ -17,14 +17,14 @@ import { openBelow, openTrusted, type Anchoring, type Folder } from "./anchor.ts
 import { errnoOf, unless } from "./errno.ts";
 import { isOwn, OWN_FOLDER } from "./paths.ts";
 
-/** Where a connection's root lies: below which allowed folder, and by which segments. */
+/** The place of a connection's root: its allowed folder, and the segments below it. */
 export interface RootPlace {
   readonly trusted: string;
   readonly segments: readonly string[];
   readonly anchoring: Anchoring;
 }
 
-/** The root is missing or is another folder than the one that was connected: unmounted, most likely. */
+/** The root is missing or another folder than the connected one: most likely it is unmounted. */
 export class RootGone extends Error {
   constructor(cause?: unknown) {
     super("the connected folder is not there", cause === undefined ? undefined : { cause });
@@ -34,14 +34,14 @@ export class RootGone extends Error {
 
 const MARKER = "connection-id";
 
-/** Access to everything below the local roots. */
+/** Opens paths below the local roots. */
 export function allowLocalRoots(roots: readonly string[]): LocalFolderAccess {
   return { own: roots.map((root) => ({ root, segments: [] })), granted: [] };
 }
 
 /**
- * Resolves a setting to a place in one of the folders that the account may connect. Refuses a place outside all of them,
- * and one that contains or lies in the daemon's own folders, unless a local root lies in there.
+ * Resolves a setting to a path in one of the folders that the account may connect. Refuses a path outside all of them,
+ * and one that contains or is inside the daemon's own folders, unless a local root is in there.
  */
 export async function placeRoot(
   setting: string,
@@ -71,7 +71,7 @@ function toPath({ root, segments }: LocalFolder): string {
   return resolve(root, ...segments);
 }
 
-/** Opens the root. Throws `RootGone` when it is missing, or not the one that `facts` tell of. */
+/** Opens the root. Throws `RootGone` when it is missing, or does not match `facts`. */
 export async function openRoot(place: RootPlace, facts: Facts | undefined): Promise<Folder> {
   let root: Folder;
   try {
@@ -86,7 +86,7 @@ export async function openRoot(place: RootPlace, facts: Facts | undefined): Prom
       throw new RootGone(error);
     throw error;
   }
-  // A restored backup has other numbers but the marker; an empty mount point has neither.
+  // A restored backup has other inode numbers but the marker; an empty mount point has neither.
   if (facts !== undefined && !hasIdentity(root, facts)) {
     const marker = await readMarker(root);
     if (marker === undefined || marker !== facts["marker"]) {
@@ -97,7 +97,7 @@ export async function openRoot(place: RootPlace, facts: Facts | undefined): Prom
   return root;
 }
 
-/** The part of the adapter's own folder that `kind` names; made when it is missing. Only its owner may look in. */
+/** Opens the subfolder `kind` of the adapter's own folder, and creates it if missing. Only its owner has access. */
 export async function openOwn(root: Folder, kind: "tmp" | "trash" | "staging"): Promise<Folder> {
   try {
     return await openBelow(root, [OWN_FOLDER, kind]);
@@ -114,7 +114,7 @@ export async function openOwn(root: Folder, kind: "tmp" | "trash" | "staging"): 
   }
 }
 
-/** What is to be remembered of a root: who it is, and how its file system compares names. */
+/** Returns the facts of a root: its identity, and how its file system compares names. */
 export async function probeRoot(root: Folder, newId: () => string): Promise<Facts> {
   const facts = { ino: String(root.ino), case_sensitive: true, normalisation_sensitive: true };
   try {
@@ -128,13 +128,13 @@ export async function probeRoot(root: Folder, newId: () => string): Promise<Fact
       await tmp.close();
     }
   } catch (error) {
-    // A folder that may only be read is a fine connection, too.
+    // A read-only folder can be connected as well.
     if (!["EACCES", "EPERM", "EROFS"].includes(errnoOf(error) ?? "")) throw error;
     return { ...facts, writable: false };
   }
 }
 
-/** The top folder of every disk of a kind has one number: only when it was made tells two disks apart. */
+/** The top folders of all disks of a kind share one inode number: only the creation time distinguishes two disks. */
 function hasIdentity(root: Folder, { ino, born }: Facts): boolean {
   return ino === String(root.ino) && (born === undefined || born === String(root.born));
 }
@@ -151,7 +151,7 @@ async function compareNames(tmp: Folder, id: string) {
     return {
       case_sensitive: !(await isThere(name.toUpperCase())),
       normalisation_sensitive: !(await isThere(name.normalize("NFD"))),
-      // Where it is unknown, the time of the last change stands in for it.
+      // If the creation time is unknown, the time of the last change is used instead.
       birth_times:
         first.birthtimeNs > 0n &&
         first.birthtimeNs === second.birthtimeNs &&
@@ -172,7 +172,7 @@ async function writeMarker(root: Folder, id: string): Promise<string> {
     if (written.ok) return id;
     const known = await readMarker(root);
     if (known !== undefined) return known;
-    // Something else bears the name; it is the adapter's own folder, so it may go.
+    // Another entry has the name; it is in the adapter's own folder, so it may be removed.
     await unlink(own.at(MARKER));
     await writeFile(own.at(MARKER), id, { flag: "wx", mode: 0o600 });
     return id;

@@ -15,11 +15,11 @@ export interface Opened {
   readonly stats: BigIntStats;
 }
 
-/** Opens a file without following a link and without waiting for a pipe's other end. Undefined: it has no bytes. */
+/** Opens a file without following a link and without blocking on a pipe. Undefined when the entry has no bytes. */
 export async function openForReading(place: Place): Promise<Opened | undefined> {
   await place.folder.verify();
   const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
-  // A link refuses with ELOOP, a socket with ENXIO.
+  // Opening a link fails with ELOOP, a socket with ENXIO.
   const opened = await unless(["ELOOP", "ENXIO"], open(place.folder.at(place.name), flags));
   if (!opened.ok) return undefined;
   const handle = opened.value;
@@ -35,8 +35,8 @@ export async function openForReading(place: Place): Promise<Opened | undefined> 
 }
 
 /**
- * The bytes of `range`. Before the last of them is given the file is looked at again: when it changed meanwhile the
- * stream breaks off, so that nobody takes a mixture for the whole. Closes the file in any case.
+ * Streams the bytes of `range`. Checks the file again before the last bytes: if it changed meanwhile, the stream fails
+ * instead of returning a mixture of two versions. Always closes the file.
  */
 export function streamOf(
   { handle, stats }: Opened,
@@ -79,7 +79,7 @@ export function streamOf(
   return stream;
 }
 
-/** A source that gave other than what it declared, or failed. Thrown as it came, nothing is left behind. */
+/** The source failed, or its length differs from the declared one. Rethrown unchanged; no file is left. */
 class SourceFailed extends Error {
   constructor(message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });
@@ -88,7 +88,7 @@ class SourceFailed extends Error {
 }
 
 /**
- * Writes a stream to a new file in `tmp`, durably, and returns a path that means it. Nothing remains when that fails; throws what
+ * Writes a stream to a new file in `tmp`, durably, and returns its path. A failure leaves no file; throws what
  * the source throws.
  */
 export async function writeTemporary(
@@ -139,7 +139,7 @@ async function writeAll(
   if (size !== undefined && written !== size) throw new SourceFailed("shorter than declared");
 }
 
-/** Publishes a finished file under a name that must be free, on another file system below the root, too. */
+/** Publishes a finished file under a free name, also on another file system below the root. */
 export async function publishAnywhere(
   path: string,
   to: Place,
@@ -152,7 +152,7 @@ export async function publishAnywhere(
   } catch (error) {
     if (errnoOf(error) !== "EXDEV") throw error;
   }
-  // Another file system is mounted below the root: the bytes have to be whole over there first.
+  // Another file system is mounted below the root: the bytes must be copied there completely first.
   const near = to.folder.at(`.croft-${temporaryName}`);
   try {
     await copyFile(path, near, constants.COPYFILE_EXCL);

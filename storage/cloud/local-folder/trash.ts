@@ -6,15 +6,15 @@ import { openBelow, type Folder } from "./anchor.ts";
 import { errnoOf, unless } from "./errno.ts";
 import { putBack, type Place } from "./relocate.ts";
 
-/** What is kept beside a trashed item, so that it can be put back by hand. */
+/** The record beside a trashed item, from which it can be restored by hand. */
 export interface TrashRecord {
   readonly path: string;
   readonly deleted_at: string;
 }
 
 /**
- * Moves an item to the trash, or removes it for good. Either way it is first taken where nobody can replace it and looked
- * at there: an item that is not the expected one is put back, and the answer is `stale`.
+ * Moves an item to the trash, or removes it permanently. Either way it first moves out of reach of other programs and is
+ * verified there: an item that is not the expected one moves back, and the result is `stale`.
  */
 export async function discard(
   from: Place,
@@ -22,7 +22,7 @@ export async function discard(
   trash: Folder,
   id: string,
   record: TrashRecord | "permanently",
-  /** Under this name in the trash what is to go for good does so: what a crash leaves of it is no item any more. */
+  /** Permanent removal takes place under this name in the trash, so that a crash leaves no half-removed item. */
   removal: string,
 ): Promise<DeleteOutcome> {
   await from.folder.verify();
@@ -51,7 +51,7 @@ export async function discard(
   }
 }
 
-/** A folder for one item, with the record of where it was beside it. Neither remains when a disk is too full for both. */
+/** Creates a folder for one item, with its record. A full disk leaves neither. */
 async function openBin(
   trash: Folder,
   id: string,
@@ -84,12 +84,12 @@ async function take(
   if (!moved.ok) return { kind: moved.code === "EXDEV" ? "elsewhere" : "stale" };
   const stats = await lstat(to.folder.at(to.name), { bigint: true });
   if (isExpected(stats)) return { kind: "ok", stats };
-  // Whatever took the name meanwhile stays; then this remains in the trash, whole.
+  // An item that has taken the name meanwhile stays; this one then remains in the trash, complete.
   await putBack(to, from, stats);
   return { kind: "stale" };
 }
 
-/** Below another mounted file system nothing can be moved to the trash. */
+/** Items below another mounted file system cannot move to the trash. */
 async function removeInPlace(
   from: Place,
   isExpected: (stats: BigIntStats) => boolean,
@@ -106,7 +106,7 @@ async function removeInPlace(
   return { kind: "ok", how: "permanent" };
 }
 
-/** Removes a file, or a folder with everything below it; a link is removed, never followed. */
+/** Removes a file, or a folder with its contents; removes links without following them. */
 export async function removeTree(folder: Folder, name: string, stats: BigIntStats): Promise<void> {
   if (!stats.isDirectory()) {
     await unlink(folder.at(name));
@@ -125,7 +125,7 @@ export async function removeTree(folder: Folder, name: string, stats: BigIntStat
   await rmdir(folder.at(name));
 }
 
-/** A name of an entry that is to go; one that is no Unicode, which no call could be given, is replaced first. */
+/** Returns a name of an entry to be removed; one that is not Unicode, which no call could use, is replaced first. */
 async function spellable(folder: Folder, bytes: Buffer): Promise<string> {
   const name = bytes.toString();
   if (bytes.equals(Buffer.from(name))) return name;
@@ -135,7 +135,7 @@ async function spellable(folder: Folder, bytes: Buffer): Promise<string> {
   return other;
 }
 
-/** Removes the record and the bin, unless something had to stay in it. */
+/** Removes the record and the folder, unless an item had to stay in it. */
 async function forget(trash: Folder, id: string): Promise<void> {
   const removed = await unless(["ENOENT", "ENOTEMPTY", "EEXIST"], rmdir(trash.at(id)));
   if (!removed.ok && removed.code !== "ENOENT") return;

@@ -9,22 +9,22 @@ const COARSE_SETTLES_MS = 2_000;
 const YEAR_0_MS = -62_167_219_200_000;
 const YEAR_10000_MS = 253_402_300_800_000;
 
-/** How the items of one root are described. */
+/** Describes the items of one root. */
 export interface Looks {
-  /** The item that `stats` describe. Links and special files are shown as files without bytes. */
+  /** Returns the item that `stats` describe. Links and special files appear as files without bytes. */
   toItem(parentId: string, name: string, stats: BigIntStats): ProviderItem;
-  /** Whether `stats` are of the item that the caller saw. */
+  /** Returns whether `stats` belong to the item that the caller saw. */
   isExpected(stats: BigIntStats, expected: Expected): boolean;
 }
 
 /**
- * @param hasBirthTimes the file system remembers when something was made: a number that was given away is then not
- *   taken for the item that had it before
+ * @param hasBirthTimes the file system records creation times: an inode number that is reused is then not mistaken for
+ * the former item
  */
 export function createLooks(hasBirthTimes: boolean, clock: () => number): Looks {
   /**
-   * What rename, move and delete compare: for a file its identity, size and time of change; for a folder its identity
-   * alone, since its time moves with every child.
+   * The etag that rename, move and delete compare: for a file its identity, size and change time; for a folder its identity
+   * alone, since its time changes with every child.
    */
   function toEtag(stats: BigIntStats): string {
     const identity = [stats.dev, stats.ino, hasBirthTimes ? stats.birthtimeNs : 0];
@@ -57,26 +57,26 @@ export function createLooks(hasBirthTimes: boolean, clock: () => number): Looks 
   };
 }
 
-/** Epoch milliseconds; undefined outside the years that a date is written with, where a slip of a tool has put it. */
+/** Returns epoch milliseconds; undefined for years outside 1 to 9999, which a faulty tool may have set. */
 function toTime(ns: bigint): number | undefined {
   const ms = Number(ns / 1_000_000n);
   return ms >= YEAR_0_MS && ms < YEAR_10000_MS ? ms : undefined;
 }
 
-/** Changes whenever the bytes may have: an inode number alone is used again at once after a removal. */
+/** Changes whenever the bytes may have changed: an inode number alone is reused at once after a removal. */
 function toVersion(stats: BigIntStats): string {
   return [stats.dev, stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(":");
 }
 
 /**
- * Whether an open file holds what it held before. Its time of change is not asked: that moves with its name, too, and who
- * reads a file that is renamed or deleted has it to its end.
+ * Returns whether an open file is unchanged. Ignores its change time, which also moves with its name: a reader of a
+ * file that is renamed or deleted can read it to its end.
  */
 export function hasSameBytes(before: BigIntStats, after: BigIntStats): boolean {
   return before.size === after.size && before.mtimeNs === after.mtimeNs;
 }
 
-/** Whether two looks show the same file system object. */
+/** Returns whether two stats describe the same file system object. */
 export function isSame(
   a: { readonly dev: bigint; readonly ino: bigint },
   b: { readonly dev: bigint; readonly ino: bigint },
@@ -84,7 +84,7 @@ export function isSame(
   return a.dev === b.dev && a.ino === b.ino;
 }
 
-/** A file system that keeps whole milliseconds or seconds can give two changes one time. */
+/** A file system with a resolution of milliseconds or seconds can record two changes with one time. */
 function isUnsettled(stats: BigIntStats, now: number): boolean {
   if (stats.mtimeNs % COARSE_NS !== 0n || stats.ctimeNs % COARSE_NS !== 0n) return false;
   return now - Number(stats.ctimeNs / 1_000_000n) < COARSE_SETTLES_MS;

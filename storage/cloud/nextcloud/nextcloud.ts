@@ -20,18 +20,18 @@ import { createCloudTrash } from "./trash.ts";
 import { createUnfinishedUploads } from "./unfinished-uploads.ts";
 import { uploadToCloud } from "./uploading.ts";
 
-/** What a server is opened with. */
+/** Options of a server connection. */
 export interface NextcloudRequest extends WebDavRequest {
-  /** Larger files are uploaded in pieces of so many bytes. */
+  /** Files larger than this are uploaded in chunks of this many bytes. */
   readonly pieceBytes: number;
 }
 
-/** Longest name in bytes: the server keeps some for itself. */
+/** Longest name in bytes: the server reserves some for itself. */
 const NAME_BYTES_MAX = 250;
-/** The letter that a permission is told by. */
+/** The letter of each permission. */
 const LETTERS = { rename: "N", move: "V", delete: "D" } as const;
 
-/** Opens a person's files on a Nextcloud or ownCloud server. */
+/** Opens a user's files on a Nextcloud or ownCloud server. */
 export async function openNextcloud(
   request: NextcloudRequest,
   deps: ProviderDeps,
@@ -70,12 +70,12 @@ export async function openNextcloud(
       facts: {
         ...root.facts,
         ...facts,
-        // Every write gives a tag of its own; ownCloud's are made of seconds.
+        // Every write creates a new etag; ownCloud derives its etags from whole seconds.
         etag: facts.product === "nextcloud" ? "fine" : "coarse",
-        // Pieces need no length; a single request does.
+        // Chunked uploads need no length; a single request does.
         chunked_upload: facts.chunks,
         if_match: true,
-        // Names are brought into composed form before they are kept.
+        // The server normalizes names to NFC.
         normalisation_sensitive: false,
       },
     };
@@ -136,12 +136,12 @@ export async function openNextcloud(
         const { fileId, permissions } = seen;
         if (!facts.trash || fileId === undefined) return { kind: "ok", how: "permanent" };
         if (permanently) {
-          // Servers that do not know the header have put it into the trash.
+          // Servers that do not know the header have moved it to the trash.
           const lies = await trash.find(fileId, input.signal);
           const isGone = lies === undefined || (await trash.purge(fileId, input.signal));
           return { kind: "ok", how: isGone ? "permanent" : "trashed" };
         }
-        // What is mounted from elsewhere may have no trash.
+        // External storage may have no trash.
         const isMounted = permissions?.includes("M") === true;
         const isKept = !isMounted || (await trash.find(fileId, input.signal)) !== undefined;
         return { kind: "ok", how: isKept ? "trashed" : "permanent" };
@@ -153,7 +153,7 @@ export async function openNextcloud(
   return { kind: "ok", provider: withFinishedRenames(provider, deps), facts };
 }
 
-/** What the letters of an item forbid is not asked for. */
+/** Returns the failure of an operation that the item's permissions forbid, so that no request is sent. */
 const permits: Permits = (action, { permissions }): Failure | undefined =>
   permissions === undefined || permissions.includes(LETTERS[action])
     ? undefined

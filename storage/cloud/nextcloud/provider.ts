@@ -1,12 +1,12 @@
-// storage/cloud/nextcloud: a person's files on a Nextcloud server, or on ownCloud 10. May import: storage/cloud and its webdav/.
-// Start here, then nextcloud.ts (what is more than WebDAV), server.ts (what the server tells), uploading.ts (pieces), trash.ts.
+// storage/cloud/nextcloud: a user's files on a Nextcloud server, or on ownCloud 10.
+// Start here, then nextcloud.ts (what exceeds WebDAV), server.ts (capabilities), uploading.ts (chunked uploads), trash.ts.
 import type { CloudProviderType } from "../provider.ts";
 import { signingIn, toWebDavRequest, webdav } from "../webdav/provider.ts";
 import { openNextcloud } from "./nextcloud.ts";
 
 const PIECE_BYTES = 10 * 1024 * 1024;
 
-/** The kind of storage, with pieces of `pieceBytes` for large uploads: tests take small ones. */
+/** Creates the provider type with chunks of `pieceBytes` for large uploads; tests use small ones. */
 export function createNextcloudType(pieceBytes: number): CloudProviderType {
   const type: CloudProviderType = {
     type: "nextcloud",
@@ -37,5 +37,5 @@ export function createNextcloudType(pieceBytes: number): CloudProviderType {
   return type;
 }
 
-/** A person's files on a Nextcloud server. */
+/** A user's files on a Nextcloud server. */
 export const nextcloud: CloudProviderType = createNextcloudType(PIECE_BYTES);

@@ -5,19 +5,19 @@ import { ADDRESS_REFUSED } from "../transport.ts";
 import { toBase, type DavBase } from "../webdav/address.ts";
 import type { DavClient } from "../webdav/client.ts";
 
-/** What a server says about itself and about the person, as facts of the connection. */
+/** The server's capabilities and the signed-in user, as facts of the connection. */
 export interface ServerFacts extends Facts {
   readonly product: "nextcloud" | "owncloud";
   readonly server_version: string;
-  /** The person's id, which is not always the name that they sign in with. */
+  /** The user id, which may differ from the login name. */
   readonly user: string;
   readonly trash: boolean;
   readonly chunks: boolean;
-  /** Characters that the server takes in no name, one after the other. */
+  /** Characters that the server forbids in names, concatenated. */
   readonly forbidden: string;
 }
 
-/** The server's own folder: people paste addresses of pages and of WebDAV folders, too. */
+/** Returns the server's base URL: people also paste URLs of pages and of WebDAV folders. */
 export function toServerBase(
   url: string,
 ): { readonly kind: "ok"; readonly base: DavBase } | ConnectFailure {
@@ -31,7 +31,7 @@ export function toServerBase(
   };
 }
 
-/** The base of one of a person's folders of the DAV interface. */
+/** Returns the base URL of one of a user's folders in the DAV interface. */
 export function toDavBase(server: DavBase, ...segments: readonly string[]): DavBase {
   return {
     origin: server.origin,
@@ -39,7 +39,7 @@ export function toDavBase(server: DavBase, ...segments: readonly string[]): DavB
   };
 }
 
-/** Asks the server what it is, and who is asking. */
+/** Requests the server's capabilities and the signed-in user. */
 export async function discover(
   client: DavClient,
   signal: AbortSignal,
@@ -96,7 +96,7 @@ function toFacts(status: JsonObject, user: string, told: JsonObject): ServerFact
   const files = asObject(capabilities?.["files"]);
   const dav = asObject(capabilities?.["dav"]);
   const forbidden = files?.["forbidden_filename_characters"];
-  // Themes rename Nextcloud at will; ownCloud keeps its name.
+  // Themes rename Nextcloud; ownCloud keeps its name.
   const isOwnCloud = /owncloud/i.test(asText(status["productname"]) ?? "");
   return {
     product: isOwnCloud ? "owncloud" : "nextcloud",

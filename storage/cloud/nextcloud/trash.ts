@@ -1,11 +1,11 @@
 import type { DavClient } from "../webdav/client.ts";
 import { cloudProps } from "../webdav/items.ts";
 
-/** A person's trash. */
+/** A user's trash. */
 export interface CloudTrash {
-  /** Where something lies that was deleted, by its file id; undefined when it is not there or nobody can tell. */
+  /** Returns the path of a deleted item by its file id; undefined when it is not found or the trash cannot be read. */
   find(fileId: string, signal: AbortSignal): Promise<readonly string[] | undefined>;
-  /** Removes it for good. False when that did not happen. */
+  /** Removes an item from the trash permanently. Returns false when that failed. */
   purge(fileId: string, signal: AbortSignal): Promise<boolean>;
 }
 

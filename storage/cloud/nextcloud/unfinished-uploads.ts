@@ -2,21 +2,21 @@ import type { ProviderDeps } from "../provider.ts";
 import type { DavClient } from "../webdav/client.ts";
 import { isRemainder, withTemporaryName } from "../webdav/temporary.ts";
 
-/** The pieces of uploads that were not put together, in the person's folder of uploads. */
+/** The chunk folders of unfinished uploads, in the user's folder of uploads. */
 export interface UnfinishedUploads {
-  /** Gives `work` a name for a folder of pieces. While it runs, no sweep removes the folder. */
+  /** Runs `work` with a name for a chunk folder. No sweep removes the folder while `work` runs. */
   withFolder<T>(work: (folder: string) => Promise<T>): Promise<T>;
-  /** Removes one folder of pieces. When the server cannot be reached, the next sweep does it. */
+  /** Removes one chunk folder. If the server is unreachable, the next sweep removes it. */
   discard(folder: string): Promise<void>;
   /**
-   * Removes what an earlier run of this daemon has left, or a `discard` could not remove. Sends nothing when nothing can
-   * be left. The server removes pieces by itself only after a day, and they count against the quota until then.
+   * Removes chunk folders that an earlier run of this daemon left, or that `discard` failed to remove. Sends no request when
+   * none can be left. The server itself removes chunks only after a day, and they count against the quota until then.
    */
   sweep(signal: AbortSignal): Promise<void>;
 }
 
 const DISCARD_MS = 20_000;
-/** Folders that one sweep removes. */
+/** The most folders that one sweep removes. */
 const SWEEP_MAX = 20;
 
 /**
@@ -28,7 +28,7 @@ export function createUnfinishedUploads(
   destination: string,
   deps: Pick<ProviderDeps, "home" | "newId" | "locks">,
 ): UnfinishedUploads {
-  // The daemon may have been killed in the middle of an upload.
+  // The daemon may have been killed during an upload.
   let mayBeLeft = true;
 
   async function remove(folder: string, signal: AbortSignal): Promise<void> {

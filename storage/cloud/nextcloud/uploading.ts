@@ -20,36 +20,36 @@ import {
 } from "../webdav/uploading.ts";
 import type { UnfinishedUploads } from "./unfinished-uploads.ts";
 
-/** How files are taken to a server of this kind. */
+/** Collaborators and limits of uploads. */
 export interface CloudUploads {
   readonly core: DavCore;
-  /** The client of the person's folder of unfinished uploads. */
+  /** The client of the user's folder of unfinished uploads. */
   readonly client: DavClient;
   readonly unfinished: UnfinishedUploads;
-  /** Up to this many bytes go out as one request, and so many are in a piece. */
+  /** Files up to this many bytes are sent as one request; larger ones in chunks of this size. */
   readonly pieceBytes: number;
-  /** The server puts pieces together. */
+  /** Whether the server assembles chunks. */
   readonly chunks: boolean;
 }
 
-/** Up to this length a file is read into memory first, so that its length is known. */
+/** Files up to this length are read into memory first, so that their length is known. */
 const SMALL_BYTES = 64 * 1024;
 const PIECES_MAX = 10_000;
 const PIECE_ATTEMPTS_MAX = 3;
-/** Putting a large file together takes its time, and what lies in between may be less patient than that. */
+/** Assembling a large file takes long, and a proxy may time out earlier. */
 const ASSEMBLING_MS = 300_000;
 const POLLS_MS = [1_000, 2_000, 4_000, 8_000, 15_000, 30_000, 30_000, 30_000, 30_000];
 
 /**
- * Creates a file: in one request that refuses to replace, or in pieces that are put together at the end. Pieces go out
- * while the source is received, so that no length is needed before.
+ * Creates a file: by one conditional request, or by chunks that the server assembles at the end. Chunks are sent
+ * while the source is received, so that no length is needed in advance.
  */
 export async function uploadToCloud(uploads: CloudUploads, upload: Upload): Promise<ItemOutcome> {
   try {
     const { core, pieceBytes } = uploads;
     const place = toUploadPlace(core, upload);
     if (place.kind !== "ok") return place;
-    // The server is told the time and keeps it: with the size it tells our file from another's after a lost response.
+    // The server stores the given time: with the size it identifies our file after a lost response.
     const seconds = Math.floor(core.deps.clock() / 1000);
     const { parent, segments } = place;
     const wanted: Wanted = { parent, segments, seconds, size: 0, sent: createHash("sha256") };
@@ -74,11 +74,11 @@ export async function uploadToCloud(uploads: CloudUploads, upload: Upload): Prom
 interface Wanted {
   readonly parent: readonly string[];
   readonly segments: readonly string[];
-  /** Bytes that the source gave so far. */
+  /** Bytes read from the source so far. */
   size: number;
-  /** Time of change that the file is given, in epoch seconds. */
+  /** Modification time to set, in epoch seconds. */
   readonly seconds: number;
-  /** Of the bytes that went out. */
+  /** Digest of the bytes that were sent. */
   readonly sent: Hash;
 }
 
@@ -137,7 +137,7 @@ async function uploadPieces(
       const name = String(++number).padStart(5, "0");
       const refused = await putPiece(client, [folder, name], piece, headers, upload, core);
       if (refused !== undefined) {
-        // Servers throttle whoever comes again with what they have refused.
+        // Servers throttle clients that repeat a refused request.
         isOver = refused.kind === "reauth";
         if (isPlain(refused)) return refused;
         const gone = await core.refuseParent(wanted.parent, signal);
@@ -155,7 +155,7 @@ async function uploadPieces(
   }
 }
 
-/** A piece is in memory, so that it can be sent again when the line broke. */
+/** Holds a chunk in memory, so that it can be sent again after a connection error. */
 async function putPiece(
   client: DavClient,
   segments: readonly string[],
@@ -182,8 +182,8 @@ async function putPiece(
 }
 
 /**
- * Has the pieces put together. What takes long is cut off by whatever lies in between while the server goes on: then the
- * move is not sent again as long as it may still be under way, but the file is waited for.
+ * Requests the assembly of the chunks. A proxy may cut off a long request while the server continues: then the request is
+ * not repeated while it may still be running, but the file is polled for.
  */
 async function assemble(
   { core, client }: CloudUploads,
@@ -209,7 +209,7 @@ async function assemble(
     const isUnderWay =
       (answered.kind === "lost" && answered.failure.sent) ||
       (answered.kind === "refused" && answered.status === 423);
-    // Whoever is asked twice refuses what the first time has done.
+    // A server refuses the second of two requests when the first has succeeded.
     if (!isUnderWay) return settle(core, wanted, answered, signal, attempt > 1);
     const waited = await waitForFile(core, client, folder, wanted, signal);
     if (waited !== "still_not_there") return waited;
@@ -220,7 +220,7 @@ async function assemble(
   }
 }
 
-/** Looks until the file is there, or the pieces are gone without it. */
+/** Polls until the file exists, or the chunks are gone without it. */
 async function waitForFile(
   core: DavCore,
   client: DavClient,
@@ -245,7 +245,7 @@ async function waitForFile(
       () => undefined,
     );
     if (pieces.kind === "refused" && pieces.answer.status === 404) {
-      // They go away the moment the file appears.
+      // The chunks disappear the moment the file appears.
       const last = await core.look(wanted.segments, signal);
       return last.kind === "ok" && (await isOurs(core, last.seen, wanted, signal))
         ? { kind: "ok", item: last.seen.item }
@@ -284,7 +284,7 @@ async function settle(
   return answered.kind === "lost" ? answered.failure : undone(answered);
 }
 
-/** Whether a file is the one that was sent: by its size and time or, on servers that keep no times, by its bytes. */
+/** Returns whether a file is the uploaded one: by its size and time or, on servers that keep no times, by its bytes. */
 async function isOurs(
   core: DavCore,
   { item }: Seen,
