@@ -81,13 +81,13 @@ function toValidItem(item: ProviderItem): ProviderItem | undefined {
     return undefined;
   if (!isText(etag ?? "", MARK_CHARACTERS_MAX) || !isText(version ?? "", MARK_CHARACTERS_MAX))
     return undefined;
-  const isSound =
+  const isValid =
     name !== "" &&
     isText(name, NAME_CHARACTERS_MAX) &&
     isText(contentType ?? "", TYPE_CHARACTERS_MAX) &&
     (size === undefined || isSize(size)) &&
     (modifiedAt === undefined || isTime(modifiedAt));
-  if (isSound) return item;
+  if (isValid) return item;
   return {
     ...item,
     name: toName(name),

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { Agent } from "undici";
 import { afterAll, describe, expect, test } from "vitest";
 import type { CloudProvider, Expected, ProviderItem } from "../../storage/cloud/provider.ts";
-import { isSameSpelling } from "../../storage/cloud/spelling.ts";
+import { isSameSpelling } from "../../storage/cloud/comparison.ts";
 import { createLocks } from "../../storage/locks.ts";
 import { calm, stat, toExpected, tree, tryUpload } from "../conformance/cloud-provider/acting.ts";
 import { startDropboxServer } from "../stand-ins/dropbox-server.ts";

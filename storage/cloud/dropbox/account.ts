@@ -8,11 +8,11 @@ import { isId, parentPathOf, toDropboxItem, toProviderItem, type DropboxItem } f
 
 export type Look = { readonly kind: "ok"; readonly found: DropboxItem } | DropboxFailure;
 
-/** Looking at one account's files. */
+/** Looks up items of one account. */
 export interface Account {
-  /** By id or by path. */
+  /** Looks up an item by id or by path. */
   look(place: string, signal: AbortSignal): Promise<Look>;
-  /** An item together with its folder's id, which takes a second look unless it lies in the root. */
+  /** Looks up an item and its folder's id, which takes a second request unless it is in the root. */
   lookWithParent(
     id: string,
     signal: AbortSignal,
@@ -20,12 +20,12 @@ export interface Account {
     | { readonly kind: "ok"; readonly found: DropboxItem; readonly item: ProviderItem }
     | DropboxFailure
   >;
-  /** What was found together with its folder's id, likewise. */
+  /** Completes a found item with its folder's id. */
   withParent(
     found: DropboxItem,
     signal: AbortSignal,
   ): Promise<{ readonly kind: "ok"; readonly item: ProviderItem } | DropboxFailure>;
-  /** The path of a folder; empty for the root. `stale` when it is none. */
+  /** Returns the path of a folder; empty for the root. `stale` when it is not a folder. */
   pathOfFolder(
     id: string,
     signal: AbortSignal,
@@ -38,7 +38,7 @@ const RESETS_MAX = 2;
 
 export function createAccount(api: DropboxApi): Account {
   async function look(place: string, signal: AbortSignal): Promise<Look> {
-    // Paths are kept composed, and are found by that spelling only.
+    // Paths are stored in NFC and found in that form only.
     const path = place.normalize("NFC");
     const answer = await api.ask("files/get_metadata", { path }, signal);
     if (answer.kind !== "ok") return answer;
@@ -123,7 +123,7 @@ export function createAccount(api: DropboxApi): Account {
   };
 }
 
-/** What a change of a known item, or below a known folder, makes of an item that is missing. */
+/** Maps a missing item to the failure of a change of a known item, or below a known folder. */
 export function toChangeFailure(failure: DropboxFailure): Failure {
   switch (failure.kind) {
     case "not_found":
@@ -136,7 +136,7 @@ export function toChangeFailure(failure: DropboxFailure): Failure {
   }
 }
 
-/** What looking makes of it. */
+/** Maps it to the failure of a lookup. */
 export function toLookFailure(failure: DropboxFailure): ReadFailure {
   return failure.kind === "not_found" ? failure : toChangeFailure(failure);
 }

@@ -5,18 +5,18 @@ import { toDropboxFailure, type DropboxFailure } from "./failures.ts";
 
 export type ApiAnswer = { readonly kind: "ok"; readonly value: JsonObject } | DropboxFailure;
 
-/** Speaks the Dropbox API v2 with a connection's token. */
+/** Calls the Dropbox API v2 with a connection's token. */
 export interface DropboxApi {
-  /** A call with an argument in JSON, such as `files/get_metadata`. */
+  /** Calls an endpoint with a JSON argument, such as `files/get_metadata`. */
   ask(route: string, argument: JsonObject | null, signal: AbortSignal): Promise<ApiAnswer>;
-  /** A call that takes bytes, such as `files/upload`. */
+  /** Calls an endpoint that accepts bytes, such as `files/upload`. */
   send(
     route: string,
     argument: JsonObject,
     bytes: Uint8Array,
     signal: AbortSignal,
   ): Promise<ApiAnswer>;
-  /** A call that gives bytes: the answer (200, 206 or 416) with what its header says of the file. */
+  /** Calls an endpoint that returns bytes: the response (200, 206 or 416) with the file's metadata from its header. */
   open(
     route: string,
     argument: JsonObject,
@@ -32,7 +32,7 @@ export interface DropboxApi {
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 const USER_AGENT = "croft";
 
-/** `api` and `content` are the addresses of the two services, with their version. */
+/** `api` and `content` are the URLs of the two services, with their version. */
 export function createDropboxApi(deps: {
   readonly sender: AuthorizedSender;
   readonly api: string;
@@ -48,7 +48,7 @@ export function createDropboxApi(deps: {
     if (answer.status !== 200) return toFailure(answer);
     const body = await readText(answer, ANSWER_BYTES_MAX);
     if (body.kind !== "ok") return body;
-    // What has nothing to say says `null`.
+    // Endpoints without a result return `null`.
     const value = body.text.trim() === "null" ? {} : parseJsonObject(body.text);
     return value === undefined
       ? { kind: "offline", sent: true, note: "no_json" }
@@ -104,7 +104,7 @@ export function createDropboxApi(deps: {
   };
 }
 
-/** JSON that a header can carry: everything above 0x7E is escaped. */
+/** Returns JSON that is valid in a header: everything above 0x7E is escaped. */
 export function toHeaderJson(value: JsonObject): string {
   return JSON.stringify(value).replace(
     /[\u007f-\uffff]/g,

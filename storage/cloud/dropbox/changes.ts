@@ -1,7 +1,6 @@
-import { isExpected } from "../expected.ts";
+import { isAsSent, isExpected, isSameSpelling } from "../comparison.ts";
 import type { DestinationFault, Failure } from "../outcomes.ts";
 import type { DeleteOutcome, Expected, ItemOutcome, ProviderDeps } from "../provider.ts";
-import { isAsSent, isSameSpelling } from "../spelling.ts";
 import { viaTemporaryName } from "../temporary-names.ts";
 import { asObject } from "../json.ts";
 import { toChangeFailure, type Account } from "./account.ts";
@@ -10,7 +9,7 @@ import type { DropboxFailure } from "./failures.ts";
 import { parentPathOf, toDropboxItem, toProviderItem, type DropboxItem } from "./items.ts";
 import { brokenDropboxRule } from "./names.ts";
 
-/** What makes, renames, moves and deletes. */
+/** Creates, renames, moves and deletes items. */
 export interface Changes {
   createFolder(parent: string, name: string, signal: AbortSignal): Promise<ItemOutcome>;
   rename(id: string, name: string, expected: Expected, signal: AbortSignal): Promise<ItemOutcome>;
@@ -24,26 +23,26 @@ export interface ChangesDeps {
   readonly deps: Pick<ProviderDeps, "home" | "newId" | "sleep" | "locks">;
 }
 
-/** What was made a moment ago may not be found yet when it is moved. */
+/** A new item may not be found yet when it is moved. */
 const MOVES_MAX = 4;
 const MOVE_WAIT_MS = 250;
 
 export function createChanges({ api, account, deps }: ChangesDeps): Changes {
-  /** The item as it is, when it is still what the caller saw. */
+  /** Returns the current item if it is still what the caller saw. */
   async function lookExpected(id: string, expected: Expected, signal: AbortSignal) {
     const seen = await account.lookWithParent(id, signal);
     if (seen.kind !== "ok") return toEarlyFailure(seen);
     return isExpected(seen.item, expected) ? seen : ({ kind: "stale" } as const);
   }
 
-  /** Gives an item a path, which must be free. The id goes with it, so that it is the same item in any case. */
+  /** Moves an item to a path that must be free. The id moves with it, so the item's identity is certain. */
   async function relocate(
     item: DropboxItem,
     path: string,
     signal: AbortSignal,
   ): Promise<{ readonly kind: "ok"; readonly found: DropboxItem } | Failure> {
     const name = path.slice(path.lastIndexOf("/") + 1);
-    // The spelling that Dropbox keeps may be another one.
+    // Dropbox may keep another spelling.
     const isThere = (now: DropboxItem) =>
       isSameSpelling(now.name, name) && isSameSpelling(parentPathOf(now.path), parentPathOf(path));
     let answer = await send();
@@ -77,7 +76,7 @@ export function createChanges({ api, account, deps }: ChangesDeps): Changes {
     }
   }
 
-  /** Another spelling of the same name, which is no move to Dropbox: by way of a name between. */
+  /** Changes only the spelling, which Dropbox does not count as a move: renames through a temporary name. */
   function respell(item: DropboxItem, name: string, signal: AbortSignal) {
     const folder = parentPathOf(item.path);
     return viaTemporaryName(name, deps, async (temporary) => {
@@ -97,7 +96,7 @@ export function createChanges({ api, account, deps }: ChangesDeps): Changes {
     async createFolder(parent, name, signal) {
       const rule = brokenDropboxRule(name);
       if (rule !== undefined) return { kind: "invalid_name", rule };
-      // Missing folders on the way would be made: the parent is looked at first.
+      // Dropbox would create missing parents, so the parent is checked first.
       const folder = await account.pathOfFolder(parent, signal);
       if (folder.kind !== "ok") return toEarlyFailure(folder);
       const path = `${folder.path}/${name}`;
@@ -119,7 +118,7 @@ export function createChanges({ api, account, deps }: ChangesDeps): Changes {
       const item = toProviderItem(found.found, parent);
       if (item.kind === "file" || !isAsSent(item.name, name))
         return { kind: "conflict", existingName: item.name };
-      // What was asked for is an empty folder of this name: one that holds anything is somebody else's.
+      // The request was for an empty folder: a folder with contents belongs to another client.
       const held = await account.list(item.id, signal);
       if (held.kind !== "ok") return { kind: "unknown_outcome", note: failure.note ?? "lost" };
       return held.items.length === 0
@@ -161,7 +160,7 @@ export function createChanges({ api, account, deps }: ChangesDeps): Changes {
       const guard = rev === undefined ? {} : { parent_rev: rev };
       const answer = await api.ask("files/delete_v2", { path: id, ...guard }, signal);
       if (answer.kind === "ok") return { kind: "ok", how: "trashed" };
-      // Another version than the one that was looked at.
+      // The version differs from the one that was looked up.
       if (answer.kind === "conflict") return { ...answer, kind: "stale" };
       if (!(answer.kind === "offline" && answer.sent)) return toChangeFailure(answer);
       const still = await account.look(id, signal);
@@ -173,14 +172,14 @@ export function createChanges({ api, account, deps }: ChangesDeps): Changes {
   };
 }
 
-/** A success that does not say what was asked for is looked at like a lost answer. */
+/** A success with unexpected content is treated like a lost response. */
 const strange: Failure = { kind: "offline", sent: true, note: "strange_answer" };
 
 function refuse(reason: DestinationFault): Failure {
   return { kind: "invalid_destination", reason };
 }
 
-/** Of a look before the change: nothing was changed yet, so that all of it may be tried again. */
+/** Maps a failed lookup before the change: nothing was changed yet, so the whole operation may be retried. */
 function toEarlyFailure(failure: DropboxFailure): Failure {
   return failure.kind === "offline" ? { ...failure, sent: false } : toChangeFailure(failure);
 }

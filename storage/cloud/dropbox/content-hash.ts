@@ -3,7 +3,7 @@ import { createHash, hash, type Hash } from "node:crypto";
 /** Dropbox's hash of a file's bytes. */
 export interface ContentHash {
   update(bytes: Uint8Array): void;
-  /** In lower-case hexadecimal, as the wire has it. */
+  /** In lower-case hex, as in the API. */
   digest(): string;
 }
 
@@ -37,7 +37,7 @@ export function createContentHash(): ContentHash {
   };
 }
 
-/** The hash of bytes that are all there. */
+/** Returns the hash of bytes in memory. */
 export function hashContent(bytes: Uint8Array): string {
   if (bytes.length > 0 && bytes.length <= BLOCK_BYTES)
     return hash("sha256", hash("sha256", bytes, "buffer"), "hex");

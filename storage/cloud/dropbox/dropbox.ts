@@ -21,10 +21,10 @@ import { createChanges } from "./changes.ts";
 import { readFile } from "./read.ts";
 import { upload } from "./upload.ts";
 
-/** Two blocks of the content hash: large enough to be fast, small enough to be held for every upload that runs. */
+/** Two blocks of the content hash: large enough to be fast, small enough to be in memory for each running upload. */
 export const USUAL_PIECE_BYTES = 8 * 1024 * 1024;
 
-/** Opens the files of the person who has signed in. */
+/** Opens the files of the signed-in user. */
 export async function openDropbox(
   request: ConnectRequest,
   deps: ProviderDeps,
@@ -58,10 +58,16 @@ function createDropbox(
 ): CloudProvider {
   const account = createAccount(api);
   const changes = createChanges({ api, account, deps });
-  // Changes of one account that meet are refused with too_many_write_operations.
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> =>
+  // Concurrent changes of one account fail with too_many_write_operations.
+  const withAccountLock = <T>(work: () => Promise<T>): Promise<T> =>
     deps.locks.withLocks([`dropbox ${String(facts[ACCOUNT_FACT])}`], work);
-  const uploadDeps = { api, account, pieceBytes: by.pieceBytes, inTurn, sleep: deps.sleep };
+  const uploadDeps = {
+    api,
+    account,
+    pieceBytes: by.pieceBytes,
+    withAccountLock,
+    sleep: deps.sleep,
+  };
   const provider: CloudProvider = {
     can: by.can,
     list: ({ folder, signal }) => account.list(folder, signal),
@@ -71,15 +77,15 @@ function createDropbox(
     },
     read: (input) => readFile(api, account, input),
     createFolder: ({ parent, name, signal }) =>
-      inTurn(() => changes.createFolder(parent, name, signal)),
+      withAccountLock(() => changes.createFolder(parent, name, signal)),
     upload: (input) => upload(input, uploadDeps),
     rename: ({ id, name, expected, signal }) =>
-      inTurn(() => changes.rename(id, name, expected, signal)),
+      withAccountLock(() => changes.rename(id, name, expected, signal)),
     move: ({ id, parent, expected, signal }) =>
-      inTurn(() => changes.move(id, parent, expected, signal)),
+      withAccountLock(() => changes.move(id, parent, expected, signal)),
     async delete({ id, expected, permanently = false, signal }) {
       if (permanently) return { kind: "unsupported", reason: "permanent_delete" };
-      return inTurn(() => changes.remove(id, expected, signal));
+      return withAccountLock(() => changes.remove(id, expected, signal));
     },
 
     async quota({ signal }): Promise<QuotaOutcome> {
@@ -90,7 +96,7 @@ function createDropbox(
     async check({ signal }): Promise<CheckOutcome> {
       const looked = await lookAt(api, signal);
       const isSame = looked.kind !== "ok" || looked.facts[ACCOUNT_FACT] === facts[ACCOUNT_FACT];
-      // Somebody else has signed in: the items of this connection are not theirs.
+      // Another user has signed in: the items of this connection are not theirs.
       return isSame ? looked : { kind: "reauth", note: "other_account" };
     },
 
@@ -99,7 +105,7 @@ function createDropbox(
   return withFinishedRenames(provider, deps);
 }
 
-/** Whose files these are. */
+/** Returns the account of these files. */
 async function lookAt(api: DropboxApi, signal: AbortSignal): Promise<CheckOutcome> {
   const answer = await api.ask("users/get_current_account", null, signal);
   if (answer.kind !== "ok") return toChangeFailure(answer);
@@ -110,7 +116,7 @@ async function lookAt(api: DropboxApi, signal: AbortSignal): Promise<CheckOutcom
   return { kind: "ok", facts: { [ACCOUNT_FACT]: id, ...named } };
 }
 
-/** A team's members share its room, unless they have been given their own. */
+/** A team's members share its space, unless they have been assigned their own. */
 function toQuota(value: JsonObject): QuotaOutcome {
   const allocation = asObject(value["allocation"]);
   const own = asCount(allocation?.["user_within_team_space_allocated"]) ?? 0;

@@ -2,16 +2,16 @@ import { asCount, asObject, asText, type JsonObject } from "../json.ts";
 import { toCodeWord, type Failure } from "../outcomes.ts";
 import { retryAfterSeconds } from "../transport.ts";
 
-/** How a call of the Dropbox API fails: an outcome, or one of the few that a verb looks at itself. */
+/** Failures of the Dropbox API: an outcome, or one of the few that an operation handles itself. */
 export type DropboxFailure =
   | Failure
   | { readonly kind: "not_found"; readonly note?: string }
-  /** The cursor of a listing is good no more: the listing starts over. */
+  /** The cursor of a listing has expired: the listing must restart. */
   | { readonly kind: "reset"; readonly note?: string }
-  /** An upload session stands elsewhere. */
+  /** An upload session is at another offset. */
   | { readonly kind: "incorrect_offset"; readonly offset: number; readonly note?: string };
 
-/** What an answer that is no success means. Its words are read for tags only and never passed on. */
+/** Maps an error response to a failure. Its texts are only searched for tags and never passed on. */
 export function toDropboxFailure(
   answer: { readonly status: number; readonly headers: Readonly<Record<string, string>> },
   body: JsonObject | undefined,
@@ -45,8 +45,8 @@ export function toDropboxFailure(
 }
 
 /**
- * What the tags of a 409 mean, the first that matches from the inside out. `conflict` stands for a taken name, whose own
- * tag (`file`, `folder`) says nothing more, but for `file_ancestor`: there a file is where a folder should be.
+ * Maps the tags of a 409; the first match from the inside out wins. `conflict` means a taken name, whose own
+ * tag (`file`, `folder`) has no further meaning, except `file_ancestor`: there a file is in the place of a folder.
  */
 function toRefusal(
   tags: readonly string[],
@@ -109,7 +109,7 @@ const byTag: ReadonlyMap<string, DropboxFailure> = new Map<string, DropboxFailur
   ["reset", { kind: "reset" }],
 ]);
 
-/** The tags of an error from the outside in. What is inside is found under the tag's own name or under `reason`. */
+/** Returns the tags of an error from the outside in. Nested errors are under the tag's own name or under `reason`. */
 function tagsOf(error: JsonObject | undefined): readonly string[] | undefined {
   const tags: string[] = [];
   let at = error;
@@ -123,11 +123,11 @@ function tagsOf(error: JsonObject | undefined): readonly string[] | undefined {
 
 function inner(at: JsonObject, tag: string | undefined): JsonObject | undefined {
   const value = tag === undefined ? at["reason"] : (at[tag] ?? at["reason"]);
-  // The innermost union may come as a plain word.
+  // The innermost union may be a plain string.
   return typeof value === "string" ? { ".tag": value } : asObject(value);
 }
 
-/** `path/not_found/...`, for answers without tags. */
+/** Parses `path/not_found/...`, for responses without tags. */
 function tagsOfSummary(summary: unknown): readonly string[] {
   const isSummary = typeof summary === "string" && /^(?:\w{1,60}\/){1,8}\.*$/.test(summary);
   return isSummary ? summary.split("/").slice(0, -1) : [];

@@ -3,12 +3,12 @@ import { contentTypeOf } from "../content-type.ts";
 import { asCount, asText, asTime, type JsonObject } from "../json.ts";
 import type { ItemKind, ProviderItem } from "../provider.ts";
 
-/** An item as Dropbox tells it: by its path, without its folder's id. */
+/** An item in Dropbox's form: with its path, without its folder's id. */
 export interface DropboxItem {
   readonly id: string;
   readonly name: string;
   readonly kind: ItemKind;
-  /** Lower-case, from the root on: what Dropbox compares. */
+  /** Lower-case, from the root on: the path that Dropbox compares. */
   readonly path: string;
   readonly size: number | undefined;
   readonly modifiedAt: number | undefined;
@@ -17,14 +17,14 @@ export interface DropboxItem {
   readonly contentHash: string | undefined;
 }
 
-/** Metadata of a file or folder; `kind` where the wire does not say. Undefined when it is none that can be kept. */
+/** Parses the metadata of a file or folder; `kind` is for responses that omit it. Undefined when it is invalid. */
 export function toDropboxItem(raw: JsonObject, kind?: ItemKind): DropboxItem | undefined {
   const tag = asText(raw[".tag"]) ?? kind;
   const [id, name, path] = [asText(raw["id"]), asText(raw["name"]), asText(raw["path_lower"])];
   if (tag !== "file" && tag !== "folder") return undefined;
   if (id === undefined || name === undefined || path?.startsWith("/") !== true) return undefined;
   if (!isId(id) || (name + path).includes("\0")) return undefined;
-  // Documents that live in Dropbox's editors can be exported only, and links have no bytes of their own.
+  // Documents of Dropbox's editors can only be exported, and links have no bytes of their own.
   const isFile = tag === "file";
   const hasBytes = isFile && raw["is_downloadable"] !== false && raw["symlink_info"] === undefined;
   return {
@@ -41,7 +41,7 @@ export function toDropboxItem(raw: JsonObject, kind?: ItemKind): DropboxItem | u
   };
 }
 
-/** The item as the contract has it, in a folder whose id is known. */
+/** Returns the item in the form of the contract, in a folder whose id is known. */
 export function toProviderItem(item: DropboxItem, parent: string): ProviderItem {
   const { id, name, kind, size, modifiedAt, rev } = item;
   return {
@@ -57,18 +57,18 @@ export function toProviderItem(item: DropboxItem, parent: string): ProviderItem 
   };
 }
 
-/** Dropbox's own mark tells of the bytes only: of two who rename what both have seen, the second shall hear that it changed. */
+/** Dropbox's revision covers the bytes only: of two clients that rename the same item, the second must get `stale`. */
 function toEtag({ name, rev }: DropboxItem, parent: string): string {
   const place = hash("sha256", `${parent}\0${name}`, "base64url").slice(0, 12);
   return rev === undefined ? place : `${rev}.${place}`;
 }
 
-/** The path of the folder that holds it; empty for the root. */
+/** Returns the path of the parent folder; empty for the root. */
 export function parentPathOf(path: string): string {
   return path.slice(0, path.lastIndexOf("/"));
 }
 
-/** Only ids are taken for ids: a path, which the service takes in the same place, could mean any item. */
+/** Accepts only ids: a path, which the API accepts in the same place, could mean any item. */
 export function isId(id: string): boolean {
   return /^id:[\w-]{1,200}$/.test(id);
 }

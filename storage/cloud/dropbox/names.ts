@@ -1,9 +1,9 @@
 import { brokenNameRule } from "../outcomes.ts";
 
-/** Files that Dropbox never keeps, so that it takes the names for nobody. */
+/** Files that Dropbox never stores, so their names are refused. */
 const ignored = /^(desktop\.ini|thumbs\.db|\.ds_store|icon\r|\.dropbox|\.dropbox\.attr)$/i;
 
-/** The rule that a name breaks at Dropbox, or undefined when it is fine. */
+/** Returns the rule that a name breaks at Dropbox, or undefined when it is valid. */
 export function brokenDropboxRule(name: string): string | undefined {
   const common = brokenNameRule(name);
   if (common !== undefined) return common;

@@ -1,6 +1,6 @@
-// storage/cloud/dropbox: Dropbox by its API v2. May import: storage/cloud and node.
-// Start here, then dropbox.ts (opening), account.ts (looking: ids and paths), changes.ts (guards and lost answers),
-// upload.ts (sessions), api.ts and failures.ts (the wire).
+// storage/cloud/dropbox: Dropbox through its API v2.
+// Start here, then dropbox.ts (opening), account.ts (lookups by id and path), changes.ts (preconditions and lost responses),
+// upload.ts (sessions), api.ts and failures.ts (requests and errors).
 import { createOAuthSpec, toEndpoint, type OAuthVendor } from "../oauth.ts";
 import type { CloudProviderType, Powers } from "../provider.ts";
 import { openDropbox, USUAL_PIECE_BYTES } from "./dropbox.ts";
@@ -12,7 +12,7 @@ const scopes = [
   "files.content.write",
 ];
 
-/** How people sign in at Dropbox. The refresh token lasts. */
+/** Sign-in at Dropbox. The refresh token does not expire. */
 const vendor: OAuthVendor = {
   clientIdSetting: "dropboxClientId",
   clientSecretSetting: "dropboxClientSecret",
@@ -27,10 +27,10 @@ const vendor: OAuthVendor = {
 
 const can: Powers = {
   trash: true,
-  // For teams' apps only.
+  // For team apps only.
   permanentDelete: false,
   guardedRename: "emulated",
-  // Of the bytes it is atomic.
+  // Atomic for the bytes.
   guardedDelete: "emulated",
   createOnly: "atomic",
   folderMove: true,
@@ -44,7 +44,7 @@ const can: Powers = {
   uploadNeedsSize: false,
 };
 
-/** A person's Dropbox, or the one folder of it that an app of that kind sees. Other pieces are for tests. */
+/** A user's Dropbox, or the one folder that an app-folder app can access. Other piece sizes are for tests. */
 export function createDropboxType(pieceBytes: number = USUAL_PIECE_BYTES): CloudProviderType {
   return {
     type: "dropbox",
@@ -56,5 +56,5 @@ export function createDropboxType(pieceBytes: number = USUAL_PIECE_BYTES): Cloud
   };
 }
 
-/** Dropbox as the daemon offers it. */
+/** The provider type of Dropbox. */
 export const dropbox: CloudProviderType = createDropboxType();

@@ -4,7 +4,7 @@ import { toLookFailure, type Account } from "./account.ts";
 import type { DropboxApi } from "./api.ts";
 import { isId, toDropboxItem } from "./items.ts";
 
-/** The bytes of a file. The answer itself tells which version they are. */
+/** Opens the bytes of a file. The response itself states their version. */
 export async function readFile(
   api: DropboxApi,
   account: Account,
@@ -37,7 +37,7 @@ export async function readFile(
       return { kind: "range_not_satisfiable", size: found.size ?? 0 };
     if (bytes.kind === "ask_for_whole")
       return withRange ? open(false) : { kind: "offline", sent: true, note: "strange_range" };
-    // Until the caller reads it nobody listens, and an error must not end the process.
+    // Until the caller reads the stream it needs a listener, because an error must not end the process.
     bytes.stream.on("error", () => undefined);
     const placed = await account.withParent(found, signal);
     if (placed.kind !== "ok") {
@@ -47,7 +47,7 @@ export async function readFile(
     return { kind: "ok", item: placed.item, length: bytes.length, stream: bytes.stream };
   }
 
-  /** The answer does not tell the length, nor whether it is still the wanted version that is too short. */
+  /** A 416 states neither the length nor whether the short file is still the requested version. */
   async function behindTheEnd(): Promise<ReadOutcome> {
     const seen = await account.look(id, signal);
     if (seen.kind !== "ok") return toLookFailure(seen);

@@ -3,7 +3,7 @@ import { asText } from "../json.ts";
 import { mayRetryRead, type Failure } from "../outcomes.ts";
 import { inPieces, type Piece } from "../pieces.ts";
 import type { ItemOutcome } from "../provider.ts";
-import { isAsSent } from "../spelling.ts";
+import { isAsSent } from "../comparison.ts";
 import { toChangeFailure, type Account } from "./account.ts";
 import type { ApiAnswer, DropboxApi } from "./api.ts";
 import { createContentHash, hashContent } from "./content-hash.ts";
@@ -11,7 +11,7 @@ import type { DropboxFailure } from "./failures.ts";
 import { toDropboxItem, toProviderItem, type DropboxItem } from "./items.ts";
 import { brokenDropboxRule } from "./names.ts";
 
-/** One upload, as the contract has it. */
+/** The parameters of one upload, as in the contract. */
 export interface Upload {
   readonly parent: string;
   readonly name: string;
@@ -24,28 +24,28 @@ export interface UploadDeps {
   readonly api: DropboxApi;
   readonly account: Account;
   readonly pieceBytes: number;
-  /** What changes the account's names goes one after the other. */
-  readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Runs changes of the account's names one at a time. */
+  readonly withAccountLock: <T>(work: () => Promise<T>) => Promise<T>;
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
 }
 
-/** How often a piece goes out, the first time included. */
+/** The most attempts of a piece, the first included. */
 const TRIES_MAX = 4;
 const FIRST_WAIT_MS = 500;
 
-/** What was sent, to know it again. */
+/** The uploaded content, to recognize the file after a lost response. */
 interface Sent {
   readonly size: number;
   readonly contentHash: string;
 }
 
 /**
- * Makes a file. What fits into one piece goes in one request, more by an upload session, which Dropbox throws away by
- * itself when it is never finished. Nothing is visible before the last request. Throws what the source throws.
+ * Creates a file. One piece is sent as one request, more pieces through an upload session, which Dropbox discards
+ * if it is never finished. Nothing is visible before the last request. Throws what the source throws.
  */
 export async function upload(what: Upload, deps: UploadDeps): Promise<ItemOutcome> {
   const { content, name, signal } = what;
-  // Until it is read nobody else listens, and an error must not end the process.
+  // Until the stream is read it needs a listener, because an error must not end the process.
   content.on("error", () => undefined);
   try {
     const rule = brokenDropboxRule(name);
@@ -69,7 +69,7 @@ async function sendPieces(what: Upload, deps: UploadDeps): Promise<ItemOutcome> 
     hash.update(piece.bytes);
     if (piece.isLast) {
       const sent = { size: piece.start + piece.bytes.length, contentHash: hash.digest() };
-      return deps.inTurn(() => commit(what, session, piece, sent, deps));
+      return deps.withAccountLock(() => commit(what, session, piece, sent, deps));
     }
     if (session === undefined) {
       const begun = await begin(what, piece, deps);
@@ -88,7 +88,7 @@ async function begin(
   piece: Piece,
   deps: UploadDeps,
 ): Promise<{ readonly kind: "ok"; readonly session: string } | Failure> {
-  // Before gigabytes are sent for nothing: the folder must be there and the name free.
+  // Avoids a useless large upload: the folder must exist and the name be free.
   const folder = await deps.account.pathOfFolder(what.parent, what.signal);
   if (folder.kind !== "ok") return toChangeFailure(folder);
   const taken = await deps.account.look(`${folder.path}/${what.name}`, what.signal);
@@ -107,7 +107,7 @@ async function begin(
   return session === undefined ? strange : { kind: "ok", session };
 }
 
-/** Adds a piece. When an answer was lost the service says where the session stands, and what it has is not sent again. */
+/** Adds a piece. After a lost response the service reports the offset of the session, and its bytes are not sent again. */
 async function append(
   session: string,
   piece: Piece,
@@ -132,7 +132,7 @@ async function append(
   return answer.kind === "ok" ? undefined : answer;
 }
 
-/** Behind which byte of a piece the session stands when some of it had arrived before; undefined for any other answer. */
+/** Returns the offset within a piece after a partial upload; undefined for any other response. */
 function standingWithin(
   said: ApiAnswer,
   { start, bytes }: Piece,
@@ -142,7 +142,7 @@ function standingWithin(
   return said.offset >= start && said.offset <= start + bytes.length ? said.offset : undefined;
 }
 
-/** The last request: makes the file under its name, which must be free. */
+/** Sends the last request: creates the file under its name, which must be free. */
 async function commit(
   what: Upload,
   session: string | undefined,
@@ -151,7 +151,7 @@ async function commit(
   deps: UploadDeps,
 ): Promise<ItemOutcome> {
   const { parent, name, signal } = what;
-  // Looked at again just before: a folder that is gone would be made again.
+  // Checked again just before: Dropbox would create a deleted folder again.
   const folder = await deps.account.pathOfFolder(parent, signal);
   if (folder.kind !== "ok") return toChangeFailure(folder);
   const path = `${folder.path}/${name}`;
@@ -173,7 +173,7 @@ async function commit(
     mayHaveLanded ||= said.kind === "offline" && said.sent;
     return said;
   };
-  // The bytes of a request that could not make the file are in the session all the same.
+  // The session has the bytes even of a request that failed to create the file.
   let at = piece.start;
   const answer = await again(signal, deps, async () => {
     const said = await send(at);
@@ -215,8 +215,8 @@ function isSame(found: DropboxItem, sent: Sent): boolean {
 }
 
 /**
- * Asks until there is an answer, a few times at most: the source cannot be read again, so that an upload that is given
- * up is lost. Each request is one whose repetition does no harm.
+ * Retries a few times until there is a response: the source cannot be read again, so a failed upload
+ * is lost. Each request is idempotent.
  */
 async function again(
   signal: AbortSignal,
@@ -245,7 +245,7 @@ function isPassing(answer: ApiAnswer): answer is Failure {
   }
 }
 
-/** A session that is not found is no missing item. */
+/** A session that is not found is not a missing item. */
 function toSessionFailure(failure: DropboxFailure): Failure {
   return failure.kind === "not_found"
     ? { kind: "offline", sent: true, note: "session_gone" }

@@ -3,28 +3,28 @@ import type { AuthorizedSender } from "../oauth-sender.ts";
 import type { ProviderAnswer, ProviderRequest } from "../transport.ts";
 import { toDriveFailure, type DriveFailure } from "./failures.ts";
 
-/** Drive's ways of being asked: v3 for everything but guards, which only v2 has. */
+/** A call of the Drive API: v3 for everything except preconditions, which only v2 supports. */
 export type DriveService = "v3" | "v2" | "upload";
 
 export interface DriveCall {
   readonly method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
   readonly service: DriveService;
-  /** Below the service's address, encoded. */
+  /** Path below the service's URL, encoded. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent as JSON; bytes as they are. */
+  /** Sent as JSON; bytes are sent unchanged. */
   readonly body?: JsonObject | Uint8Array;
   readonly signal: AbortSignal;
 }
 
 /** Calls of the Drive API with a connection's token. */
 export interface DriveApi {
-  /** An answer of JSON, or `{}` where none is due. */
+  /** Returns a JSON response, or `{}` for an empty one. */
   ask(call: DriveCall): Promise<{ readonly kind: "ok"; readonly value: JsonObject } | DriveFailure>;
-  /** The answer as it comes, when it is a success (2xx or, of uploads, 308). */
+  /** Returns a successful response (2xx or, for uploads, 308) unread. */
   open(call: DriveCall): Promise<ProviderAnswer | DriveFailure>;
-  /** The same for an upload session's address. */
+  /** Calls the URL of an upload session in the same way. */
   openSession(
     request: Omit<ProviderRequest, "headTimeoutMs">,
   ): Promise<ProviderAnswer | DriveFailure>;
@@ -33,7 +33,7 @@ export interface DriveApi {
 /** A page of 1000 entries with long names stays far below. */
 const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
 
-/** `root` is `https://www.googleapis.com`, or what stands in for it, without a slash at the end. */
+/** `root` is `https://www.googleapis.com`, or its stand-in, without a trailing slash. */
 export function createDriveApi(deps: {
   readonly sender: AuthorizedSender;
   readonly root: string;
@@ -86,7 +86,7 @@ export function createDriveApi(deps: {
   return api;
 }
 
-/** Without this word files of shared drives are as if they were not there. Not every method knows it. */
+/** Without this parameter files of shared drives are invisible. Not every method accepts it. */
 function ofAllDrives(path: string): Readonly<Record<string, string>> {
   const isOfFiles =
     path.startsWith("/files") && !path.includes("/revisions/") && path !== "/files/generateIds";

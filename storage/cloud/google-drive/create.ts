@@ -5,14 +5,14 @@ import { toChangeFailure, type DriveFailure } from "./failures.ts";
 import { FOLDER_TYPE, type DriveFile } from "./items.ts";
 import type { Names } from "./names.ts";
 
-/** A new item that is about to be made under an id of our choosing. */
+/** A new item with an id that was generated in advance. */
 export interface NewItem {
   readonly id: string;
   readonly parent: string;
   readonly name: string;
 }
 
-/** Makes an empty folder: nobody has the name before, and nobody older has it afterwards. */
+/** Creates an empty folder: the name is free before, and no older item has it afterwards. */
 export async function createFolder(
   drive: Drive,
   names: Names,
@@ -33,7 +33,7 @@ export async function createFolder(
       signal,
     );
   let made = await verifyMade(drive, await make(), item, signal);
-  // It certainly is not there: the id makes doing it again harmless.
+  // The item certainly does not exist: the chosen id makes a retry idempotent.
   if (made.kind === "not_there") made = await verifyMade(drive, await make(), item, signal);
   if (made.kind === "not_there") return made.failure;
   return made.kind === "ok"
@@ -41,7 +41,7 @@ export async function createFolder(
     : refuse(drive, made, parent, signal);
 }
 
-/** What must hold before anything is made: a folder to put it into, a name that is free, an id. */
+/** Checks the preconditions of creating an item: an existing folder and a free name; then generates an id. */
 export async function begin(
   drive: Drive,
   names: Names,
@@ -62,7 +62,7 @@ export async function begin(
   return { kind: "ok", item: { id: taken.id, parent, name } };
 }
 
-/** What an attempt to make an item came to: when its answer is lost, the id tells whether it was made. */
+/** Result of an attempt to create an item: after a lost response the id tells whether it was created. */
 export async function verifyMade(
   drive: Drive,
   outcome: FileOutcome,
@@ -78,7 +78,7 @@ export async function verifyMade(
   return { kind: "not_there", failure: toChangeFailure(outcome) };
 }
 
-/** A new item that Drive has: kept when its folder still is one and nobody older has the name, else taken back. */
+/** Keeps a new item if its folder still exists and no older item has the name; otherwise removes it. */
 export async function finish(
   drive: Drive,
   names: Names,
@@ -86,14 +86,14 @@ export async function finish(
   item: NewItem,
   signal: AbortSignal,
 ): Promise<ItemOutcome> {
-  // The folder went into the trash meanwhile, and what was put into it with it.
+  // The folder was moved to the trash meanwhile, and the new item with it.
   if (made.isTrashed) return takeBack(drive, item, { kind: "stale", note: "parent_trashed" });
   if ((await names.settle(made, signal)) === "theirs")
     return takeBack(drive, item, { kind: "conflict", existingName: item.name });
   return { kind: "ok", item: made.item };
 }
 
-/** A refusal to make an item; a missing parent is told from a missing anything. */
+/** Maps a refusal to create an item; distinguishes a missing parent from other missing items. */
 export async function refuse(
   drive: Drive,
   failure: DriveFailure,
@@ -107,12 +107,12 @@ export async function refuse(
     : { kind: "stale", note: "parent_gone" };
 }
 
-/** Nothing may delete for longer than this. */
+/** Time-out of a removal. */
 const TAKE_BACK_MS = 20_000;
 
-/** Removes an item of our own making for good, or into the trash where only that is allowed. */
+/** Permanently removes an item that we created, or moves it to the trash if only that is permitted. */
 export async function takeBack(drive: Drive, item: NewItem, why: Failure): Promise<Failure> {
-  // The caller's signal may be the reason: this has its own.
+  // The caller's signal may be aborted, so this request has its own.
   const signal = AbortSignal.timeout(TAKE_BACK_MS);
   const path = pathOf(item.id);
   const deleted = await drive.api.ask({ method: "DELETE", service: "v3", path, signal });

@@ -16,16 +16,16 @@ export type FilesOutcome =
   | { readonly kind: "ok"; readonly files: readonly DriveFile[] }
   | DriveFailure;
 
-/** One person's drive, item by item: what the verbs are made of. */
+/** One user's drive: the requests that the operations consist of. */
 export interface Drive {
   readonly api: DriveApi;
-  /** The real id of a folder; the empty id is the root. */
+  /** Returns the real id of a folder; the empty id is the root. */
   realId(folder: string): string;
-  /** One item, trashed or not. */
+  /** Looks up one item, trashed or not. */
   look(id: string, signal: AbortSignal): Promise<FileOutcome>;
-  /** The same with the tag that guards it. */
+  /** Looks up one item with its etag for preconditions. */
   lookForChange(id: string, signal: AbortSignal): Promise<FileOutcome>;
-  /** A folder that something can be put into: `not_found` when it is gone or in the trash. */
+  /** Looks up a folder as a parent: `not_found` when it is missing or in the trash. */
   lookAtFolder(
     folder: string,
     signal: AbortSignal,
@@ -34,20 +34,20 @@ export interface Drive {
     | { readonly kind: "not_a_folder"; readonly note?: string }
     | DriveFailure
   >;
-  /** All that is in a folder, or all of it that bears a name. */
+  /** Lists the items of a folder, or those of one name. */
   list(
     folder: string,
     name: string | undefined,
     signal: AbortSignal,
     filesMax: number,
   ): Promise<FilesOutcome>;
-  /** A change that is answered with the item. */
+  /** Sends a change whose response is the item. */
   change(call: Omit<DriveCall, "signal">, signal: AbortSignal): Promise<FileOutcome>;
-  /** An id for a new item: creating it twice makes one. */
+  /** Returns an id for a new item, which makes creating it idempotent. */
   takeId(signal: AbortSignal): Promise<{ readonly kind: "ok"; readonly id: string } | DriveFailure>;
 }
 
-/** How many ids are asked for at once. */
+/** Ids per request. */
 const IDS_AT_ONCE = 50;
 
 export function createDrive(api: DriveApi, rootId: string, pageSize: number): Drive {
@@ -111,7 +111,7 @@ export function createDrive(api: DriveApi, rootId: string, pageSize: number): Dr
         for (const one of files as readonly unknown[]) {
           const file = toDriveFile(one, rootId);
           if (file === undefined) return strange;
-          // `name =` ignores case; a page may repeat what moved while it was read.
+          // `name =` ignores case; a page may repeat items that moved while it was read.
           const isMeant = name === undefined || file.item.name === name;
           const failure = isMeant ? gathered.add(file.item, file) : undefined;
           if (failure !== undefined) return failure;
@@ -152,12 +152,12 @@ export function createDrive(api: DriveApi, rootId: string, pageSize: number): Dr
   return drive;
 }
 
-/** The path of a file; ids come from outside, too. */
+/** Returns the path of a file; ids are untrusted. */
 export function pathOf(id: string): string {
   return `/files/${encodeURIComponent(id)}`;
 }
 
-/** A text between the quotes of a query. */
+/** Escapes a text for a quoted string of a query. */
 function quoted(text: string): string {
   return text.replace(/[\\']/g, "\\$&");
 }

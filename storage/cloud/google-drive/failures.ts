@@ -2,18 +2,18 @@ import { asObject, asText, readJsonObject, type JsonObject } from "../json.ts";
 import { toCodeWord, type Failure, type ReadFailure } from "../outcomes.ts";
 import { retryAfterSeconds, type ProviderAnswer } from "../transport.ts";
 
-/** What Drive refuses with, besides the failures of every provider. */
+/** Drive's own failures, besides those of every provider. */
 export type DriveFailure =
   | Failure
   | { readonly kind: "not_found"; readonly note?: string }
-  /** An `If-Match` that no longer holds. */
+  /** A failed `If-Match`. */
   | { readonly kind: "precondition_failed"; readonly note?: string }
-  /** The id that we chose for a new item is taken: an earlier attempt of ours has made it. */
+  /** The id that we chose for a new item is taken: an earlier attempt of ours has created it. */
   | { readonly kind: "id_taken"; readonly note?: string }
-  /** The request itself makes no sense to Drive, such as a move into a descendant. */
+  /** Drive considers the request invalid, such as a move into a descendant. */
   | { readonly kind: "bad_request"; readonly note?: string };
 
-/** The meaning of an answer that is no success; takes its body. The reason in it counts, not only the status. */
+/** Maps an error response to a failure; consumes its body. Considers the reason in the body as well as the status. */
 export async function toDriveFailure(answer: ProviderAnswer, now: number): Promise<DriveFailure> {
   const { status, headers } = answer;
   const body = await readJsonObject(answer);
@@ -22,7 +22,7 @@ export async function toDriveFailure(answer: ProviderAnswer, now: number): Promi
   if (status === 429)
     return { kind: "rate_limited", retryAfterSeconds: retryAfterSeconds(headers, now), note };
   if (status >= 500 || status < 400) return { kind: "offline", sent: true, note };
-  // Something in between may answer 404, too: only Drive itself knows what there is not.
+  // A proxy may answer 404, too: only Drive's own response proves that an item is missing.
   if (reason === undefined && status !== 403) return { kind: "offline", sent: true, note };
   switch (status) {
     case 400:
@@ -43,7 +43,7 @@ export async function toDriveFailure(answer: ProviderAnswer, now: number): Promi
   }
 }
 
-/** 403 says all kinds of things. */
+/** 403 has many meanings. */
 function toRefusal(reason: string, note: string, retryAfter: number | undefined): Failure {
   switch (reason) {
     case "rateLimitExceeded":
@@ -57,7 +57,7 @@ function toRefusal(reason: string, note: string, retryAfter: number | undefined)
     case "teamDriveFileLimitExceeded":
     case "numChildrenInNonRootLimitExceeded":
       return { kind: "quota_exceeded", note };
-    // The sign-in does not cover this: only the person can widen it.
+    // The granted scopes do not cover this: only the user can extend them.
     case "insufficientPermissions":
     case "insufficientScopes":
     case "authError":
@@ -75,24 +75,24 @@ function toRefusal(reason: string, note: string, retryAfter: number | undefined)
   }
 }
 
-/** Drive's word for what is wrong; undefined when the body is not Drive's. */
+/** Returns Drive's error reason; undefined when the body is not Drive's. */
 function reasonOf(body: JsonObject): string | undefined {
   const error = asObject(body["error"]);
   if (error === undefined) return undefined;
   const errors: unknown = error["errors"];
   const first: unknown = Array.isArray(errors) ? errors[0] : undefined;
   const reason = asText(asObject(first)?.["reason"]) ?? asText(error["status"]);
-  // Words only: the log takes no text of the provider's.
+  // Only plain words: the log takes no other text of the provider.
   return toCodeWord(reason ?? "") ?? "unnamed";
 }
 
-/** A failure of a change: what it was about is gone or another. */
+/** Maps the failure of a change: its item is missing or has changed. */
 export function toChangeFailure(failure: DriveFailure): Failure {
   if (failure.kind === "not_found") return { ...failure, kind: "stale" };
   return toOther(failure);
 }
 
-/** A failure of a look or a read. */
+/** Maps the failure of a lookup or a read. */
 export function toReadFailure(failure: DriveFailure): ReadFailure {
   return failure.kind === "not_found" ? failure : toOther(failure);
 }

@@ -23,13 +23,13 @@ import { readFile } from "./read.ts";
 import { move, remove, rename } from "./relocate.ts";
 import { upload } from "./upload.ts";
 
-/** Sizes and times that tests make small. */
+/** Sizes and times; tests use small ones. */
 export interface GoogleDriveTuning {
-  /** Entries of a page of a listing; Drive gives 1000 at most. */
+  /** Entries of a page of a listing; Drive returns 1000 at most. */
   readonly pageSize: number;
-  /** Up to here a file goes in one request. */
+  /** Files up to this size are sent as one request. */
   readonly simpleBytesMax: number;
-  /** What a resumable upload is fed at once: a multiple of 256 KiB. */
+  /** Size of a piece of a resumable upload: a multiple of 256 KiB. */
   readonly pieceBytes: number;
   readonly headTimeoutMs: number | undefined;
 }
@@ -72,7 +72,7 @@ export async function openGoogleDrive(input: {
   return { kind: "ok", provider, facts: looked.facts };
 }
 
-/** Whose drive this is, and the id of its root. */
+/** Returns the drive's owner, and the id of its root. */
 async function lookAround(
   api: DriveApi,
   signal: AbortSignal,
@@ -184,7 +184,7 @@ function createGoogleDrive(
       });
       if (said.kind !== "ok") return toChangeFailure(said);
       const quota = asObject(said.value["storageQuota"]);
-      // Without a limit the account has none, or shares one with others.
+      // Without a limit the account is unlimited, or shares a limit with others.
       return {
         kind: "ok",
         usedBytes: toBytes(quota?.["usage"]),

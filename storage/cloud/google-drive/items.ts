@@ -2,34 +2,34 @@ import { hash } from "node:crypto";
 import { asObject, asText, asTime, type JsonObject } from "../json.ts";
 import type { Expected, ProviderItem } from "../provider.ts";
 
-/** A file or folder as Drive has it, whichever version of the API told of it. */
+/** A file or folder, from either version of the API. */
 export interface DriveFile {
   readonly item: ProviderItem;
   readonly isTrashed: boolean;
   readonly mimeType: string;
-  /** The folder that holds it, by its real id; undefined for what was shared and is nowhere in this drive. */
+  /** The real id of its parent folder; undefined for a shared item outside this drive. */
   readonly parentId: string | undefined;
-  /** Epoch milliseconds; decides who had a name first. 0 where it was not asked for. */
+  /** Epoch milliseconds of its creation; decides which item has a name first. 0 when it was not requested. */
   readonly createdAt: number;
   readonly md5: string | undefined;
   readonly headRevision: string | undefined;
-  /** Whether its revisions can be read, so that a read can be pinned to one. */
+  /** Whether its revisions are readable, so that a read can be pinned to one. */
   readonly canReadRevisions: boolean;
-  /** What v2 compares with `If-Match`. */
+  /** The etag that v2 compares with `If-Match`. */
   readonly tag: string | undefined;
 }
 
 export const FOLDER_TYPE = "application/vnd.google-apps.folder";
 const NATIVE_TYPES = "application/vnd.google-apps.";
 
-/** What is asked for of a file in v3. */
+/** The fields to request of a file in v3. */
 export const FIELDS =
   "id,name,mimeType,size,md5Checksum,headRevisionId,createdTime,modifiedTime,parents,trashed,capabilities/canReadRevisions";
-/** The same in v2, which calls some of it otherwise, and its tag. */
+/** The same in v2, under partly different names, and the etag. */
 export const GUARD_FIELDS =
   "id,title,mimeType,fileSize,md5Checksum,headRevisionId,createdDate,modifiedDate,parents(id),labels(trashed),etag";
 
-/** A file of v3; undefined when it is not one. `rootId` is the id of what people call their drive. */
+/** Parses a file of v3; undefined when it is invalid. `rootId` is the id of the root folder. */
 export function toDriveFile(said: unknown, rootId: string): DriveFile | undefined {
   const value = asObject(said);
   const parents: unknown = value?.["parents"];
@@ -49,7 +49,7 @@ export function toDriveFile(said: unknown, rootId: string): DriveFile | undefine
   });
 }
 
-/** A file of v2, with the tag that guards it. */
+/** Parses a file of v2, with its etag. */
 export function toGuardedFile(value: JsonObject, rootId: string): DriveFile | undefined {
   const parents: unknown = value["parents"];
   return toFile(rootId, {
@@ -98,7 +98,7 @@ function toFile(
   const modifiedAt = asTime(said.modified);
   const isFolder = mimeType === FOLDER_TYPE;
   const hasBytes = !mimeType.startsWith(NATIVE_TYPES);
-  // Both count: a revision can be taken back, which leaves an older one as the head.
+  // Both count: deleting a revision makes an older one the head again.
   const content = [headRevision ?? "", md5 ?? ""].join("/");
   const version = hasBytes ? (content === "/" ? `at ${modifiedAt ?? 0}` : content) : undefined;
   return {
@@ -126,20 +126,20 @@ function toFile(
 }
 
 /**
- * What a person can see of an item, in one word. Drive's own counter (`version`) moves on changes that nobody sees, and v3
- * has no tag.
+ * Derives an etag from an item's visible fields. Drive's own counter (`version`) also moves on invisible changes, and v3
+ * has no etag.
  */
 function toEtag(name: string, parentId: string | undefined, content: string): string {
   return hash("sha256", JSON.stringify([content, parentId, name]), "base64url");
 }
 
-/** Sizes come as text: they may be larger than a number of JSON is safe to be. */
+/** Sizes are text: they may exceed the safe integers of JSON. */
 function toSize(value: unknown): number | undefined {
   if (typeof value !== "string" || !/^\d{1,15}$/.test(value)) return undefined;
   return Number(value);
 }
 
-/** Whether an item is still what the caller saw. */
+/** Returns whether an item is still what the caller saw. */
 export function isExpected({ item, isTrashed }: DriveFile, expected: Expected): boolean {
   if (isTrashed) return false;
   const { etag, kind, name, parent } = expected;

@@ -4,12 +4,12 @@ import type { DriveFailure } from "./failures.ts";
 import type { DriveFile } from "./items.ts";
 
 /**
- * Drive lets any number of items have one name. Here everybody looks before and after taking one: whoever sees an older item of
- * the name afterwards gives it up again, and whoever is the oldest waits until the others have done so. When they do not,
- * they had it first after all.
+ * Drive permits any number of items with one name. Every client therefore checks before and after taking a name: a client
+ * that finds an older item of the name removes its own, and the client with the oldest waits until the others have removed
+ * theirs. If they do not, they had the name first.
  */
 export interface Names {
-  /** Whether nothing has the name, apart from the item itself. */
+  /** Returns whether no item has the name, except the item itself. */
   isFree(
     folder: string,
     name: string,
@@ -17,19 +17,19 @@ export interface Names {
     signal: AbortSignal,
   ): Promise<{ readonly kind: "ok"; readonly isFree: boolean } | DriveFailure>;
   /**
-   * Who keeps a name that `mine` has just taken. `unknown` when Drive cannot be asked any more, or does not list the item
-   * in time: nobody else was seen.
+   * Determines which item keeps a name that `mine` has just taken. `unknown` when Drive is unreachable, or does not list the
+   * item in time: no other item was found.
    */
   settle(mine: DriveFile, signal: AbortSignal): Promise<"mine" | "theirs" | "unknown">;
 }
 
-/** Until a new item shows in listings. */
+/** Delay until a new item appears in listings. */
 const LAG_MS = 1_000;
 const LAG_LOOKS_MAX = 3;
-/** Until a younger rival has given up. */
+/** Delay until a younger rival is removed. */
 const RIVAL_MS = 500;
 const RIVAL_LOOKS_MAX = 6;
-/** As many items of one name tell enough. */
+/** Enough items of one name to decide. */
 const NAMESAKES_MAX = 10_000;
 
 export function createNames(drive: Drive, sleep: ProviderDeps["sleep"]): Names {
@@ -64,7 +64,7 @@ export function createNames(drive: Drive, sleep: ProviderDeps["sleep"]): Names {
           if (!(await waits(RIVAL_MS, signal))) return "unknown";
           continue;
         }
-        // As long as our own item does not show, nobody else's of the same moment may show either.
+        // While our own item is not listed, other new items may be missing as well.
         if (found.files.length > 0) return "mine";
         if (++lagging === LAG_LOOKS_MAX) return "unknown";
         if (!(await waits(LAG_MS, signal))) return "unknown";

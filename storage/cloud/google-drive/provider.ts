@@ -1,6 +1,6 @@
-// storage/cloud/google-drive: Google Drive, spoken to by its public API. May import: storage/cloud and node.
-// Start here, then google-drive.ts (the verbs), names.ts (how a name is taken where names may repeat), relocate.ts (guards),
-// upload.ts and session.ts. What Drive's answers mean is in failures.ts and items.ts.
+// storage/cloud/google-drive: Google Drive through its public API.
+// Start here, then google-drive.ts (the operations), names.ts (unique names where names may repeat), relocate.ts
+// (preconditions), upload.ts and session.ts. failures.ts and items.ts interpret Drive's responses.
 import { createOAuthSpec, toEndpoint, type OAuthVendor } from "../oauth.ts";
 import type { CloudProviderType, Powers, ServerSettings } from "../provider.ts";
 import { openGoogleDrive, type GoogleDriveTuning } from "./google-drive.ts";
@@ -17,14 +17,14 @@ const google: OAuthVendor = {
     toEndpoint("https://oauth2.googleapis.com/token", googleBaseUrl),
   scopes: [SCOPE],
   neededScopes: [SCOPE],
-  // Without both a person who agreed once before gets no refresh token.
+  // Without both, a user who consented before gets no refresh token.
   authorizationParameters: { access_type: "offline", prompt: "consent" },
 };
 
 const can: Powers = {
   trash: true,
   permanentDelete: true,
-  // The tag of v2 narrows the gap; its documentation does not promise that it closes it.
+  // The etag of v2 narrows the race; its documentation does not promise to exclude it.
   guardedRename: "emulated",
   guardedDelete: "emulated",
   createOnly: "emulated",
@@ -39,7 +39,7 @@ const can: Powers = {
   uploadNeedsSize: false,
 };
 
-/** A person's Google Drive. The sizes and times of `tuning` are for tests. */
+/** A user's Google Drive. The sizes and times of `tuning` are for tests. */
 export function createGoogleDriveType(tuning: Partial<GoogleDriveTuning> = {}): CloudProviderType {
   return {
     type: "google_drive",
@@ -54,7 +54,7 @@ export function createGoogleDriveType(tuning: Partial<GoogleDriveTuning> = {}): 
   };
 }
 
-/** Google Drive as the daemon offers it. */
+/** The provider type of Google Drive. */
 export const googleDrive: CloudProviderType = createGoogleDriveType();
 
 function toApi({ googleBaseUrl }: ServerSettings): string {

@@ -5,8 +5,8 @@ import { pathOf, type Drive } from "./drive.ts";
 import { toReadFailure } from "./failures.ts";
 
 /**
- * The bytes of a file. They are read from the revision that the metadata names, so that they cannot change on the way;
- * where revisions cannot be read, the file is looked at again before the last bytes are given.
+ * Opens the bytes of a file. Reads them from the revision that the metadata name, so that they cannot change meanwhile;
+ * if revisions are not readable, the file is looked up again before the last bytes are returned.
  */
 export async function readFile(
   drive: Drive,
@@ -18,7 +18,7 @@ export async function readFile(
   const { file } = looked;
   const { item } = file;
   if (file.isTrashed) return { kind: "not_found", note: "trashed" };
-  // Folders, documents that live in Google's editors, and shortcuts.
+  // Folders, documents of Google's editors, and shortcuts.
   if (item.version === undefined) return { kind: "unsupported", reason: "no_bytes" };
   if (version !== undefined && version !== item.version) return { kind: "changed" };
   const outOfRange = { kind: "range_not_satisfiable", size: item.size ?? 0 } as const;
@@ -49,7 +49,7 @@ export async function readFile(
       signal,
     });
     if (answer.kind !== "answered") {
-      // The look a moment ago found it: a revision that is gone was replaced.
+      // The lookup has just found it: a missing revision was replaced.
       if (answer.kind === "not_found") return { kind: "changed", note: "revision" };
       return toReadFailure(answer);
     }

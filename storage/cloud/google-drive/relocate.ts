@@ -5,7 +5,7 @@ import { toChangeFailure, type DriveFailure } from "./failures.ts";
 import { isExpected, type DriveFile } from "./items.ts";
 import type { Names } from "./names.ts";
 
-/** Where an item is to be, and under which name. */
+/** The target folder and name of an item. */
 interface Place {
   readonly parent: string;
   readonly name: string;
@@ -17,12 +17,12 @@ interface Change {
   readonly signal: AbortSignal;
 }
 
-/** How often a change starts anew because something that nobody sees has changed the tag. */
+/** The most attempts of a change after invisible changes of the etag. */
 const TRIES_MAX = 4;
-/** Folders are no deeper in Drive. */
+/** The deepest nesting of folders in Drive. */
 const DEPTH_MAX = 110;
 
-/** Gives an item another name. */
+/** Renames an item. */
 export function rename(
   drive: Drive,
   names: Names,
@@ -31,7 +31,7 @@ export function rename(
   return relocate(drive, names, input, ({ item }) => ({ parent: item.parent, name: input.name }));
 }
 
-/** Puts an item into another folder, which is neither itself nor below it. */
+/** Moves an item to another folder, which is neither itself nor below it. */
 export async function move(
   drive: Drive,
   names: Names,
@@ -51,7 +51,7 @@ export async function move(
   return relocate(drive, names, input, ({ item }) => ({ parent, name: item.name }));
 }
 
-/** Removes an item: into the trash, or for good. */
+/** Deletes an item: to the trash, or permanently. */
 export async function remove(
   drive: Drive,
   input: Change & { readonly permanently?: boolean },
@@ -106,7 +106,7 @@ async function relocate(
       if (landed.kind === "not_there" && tries < TRIES_MAX) continue;
       after = landed.kind === "not_there" ? after : landed;
     }
-    // Somebody moved the destination below the item meanwhile.
+    // Another client has moved the destination below the item meanwhile.
     if (after.kind === "bad_request" && place.parent !== before.item.parent)
       return { kind: "invalid_destination", reason: "descendant_destination", note: "400" };
     if (after.kind !== "ok") return toChangeFailure(after);
@@ -116,7 +116,7 @@ async function relocate(
   }
 }
 
-/** One change of name or folder, guarded by the tag that was seen. */
+/** Sends one change of name or folder, with the etag as its precondition. */
 function put(
   drive: Drive,
   file: DriveFile,
@@ -133,7 +133,7 @@ function put(
       query: isMove
         ? {
             addParents: drive.realId(parent),
-            // An item has one folder at most; the new one is never among those that it leaves.
+            // An item has one parent at most; the new one is never among those that are removed.
             ...(parentId === undefined ? {} : { removeParents: parentId }),
           }
         : {},
@@ -144,7 +144,7 @@ function put(
   );
 }
 
-/** Whether a change whose answer was lost has happened. */
+/** Determines whether a change with a lost response has happened. */
 async function whatLanded(
   drive: Drive,
   before: DriveFile,
@@ -161,9 +161,9 @@ async function whatLanded(
 
 const PUT_BACK_MS = 20_000;
 
-/** Somebody else had the name first: the item goes back to where it was. */
+/** Another client had the name first: moves the item back. */
 async function putBack(drive: Drive, file: DriveFile, place: Place): Promise<Failure> {
-  // The caller may have given up; the item must go back all the same.
+  // The caller may have aborted; the item must move back anyway.
   const signal = AbortSignal.timeout(PUT_BACK_MS);
   const back = await put(drive, file, place, signal);
   return back.kind === "ok"
@@ -171,7 +171,7 @@ async function putBack(drive: Drive, file: DriveFile, place: Place): Promise<Fai
     : { kind: "unknown_outcome", note: "not_put_back" };
 }
 
-/** Whether a folder holds the other one, at any depth. */
+/** Returns whether a folder contains the other one, at any depth. */
 async function isAbove(
   drive: Drive,
   id: string,
@@ -193,7 +193,7 @@ function isAt({ item }: DriveFile, { parent, name }: Place): boolean {
   return item.parent === parent && item.name === name;
 }
 
-/** Something about the item has changed that nobody sees, such as a child of a folder: the next look tells. */
+/** An invisible change of the item, such as a new child of a folder: the next lookup decides. */
 function isAgain(outcome: { readonly kind: string }, tries: number): boolean {
   return outcome.kind === "precondition_failed" && tries < TRIES_MAX;
 }

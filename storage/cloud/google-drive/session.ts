@@ -7,14 +7,14 @@ import type { Drive } from "./drive.ts";
 import type { DriveFailure } from "./failures.ts";
 import { FIELDS } from "./items.ts";
 
-/** A resumable upload under way (Drive API, Perform a resumable upload). */
+/** A resumable upload (Drive API, Perform a resumable upload). */
 export interface Session {
   /**
-   * Sends a piece until the session has all of it; after a break it goes on where the session says that it stands. `done`
+   * Sends a piece until the session has all of it; after an error resumes at the offset that the session reports. `done`
    * with the file after the last one.
    */
   send(piece: Piece): Promise<Progress>;
-  /** Gives the session up: nothing of it remains. */
+  /** Discards the session and its bytes. */
   cancel(): Promise<void>;
 }
 
@@ -29,7 +29,7 @@ const TRIES_MAX = 5;
 const FIRST_WAIT_MS = 500;
 const CANCEL_MS = 10_000;
 
-/** Opens a session for a file with this metadata; `size` is undefined when only the end of the source tells. */
+/** Opens a session for a file with this metadata; `size` is undefined when it is known only at the end of the source. */
 export async function createSession(
   metadata: JsonObject,
   what: { readonly size: number | undefined; readonly contentType: string },
@@ -80,12 +80,12 @@ export async function createSession(
           const standing = await put(`bytes ${range}/${total}`, part);
           if (standing.kind === "stands") {
             const isWithin = standing.offset >= start && standing.offset <= end;
-            // An answer without a range says nothing once something has arrived: the session is asked.
+            // A response without a range is ambiguous once some bytes have arrived: the session is queried.
             if (!isWithin && !isAsked && ++broken < TRIES_MAX) {
               isAsked = true;
               continue;
             }
-            // What was taken before this piece is not held any more.
+            // Bytes before this piece are no longer in memory.
             if (!isWithin) return { kind: "offline", sent: true, note: "strange_range" };
             if (standing.offset === end && !isLast) return { kind: "more" };
             if (standing.offset <= offset && !isAsked && ++broken === TRIES_MAX)
@@ -101,7 +101,7 @@ export async function createSession(
       },
 
       async cancel() {
-        // The caller's signal may be the reason: this has its own.
+        // The caller's signal may be aborted, so this request has its own.
         const own = AbortSignal.timeout(CANCEL_MS);
         const answer = await api.openSession({ method: "DELETE", url, signal: own });
         if (answer.kind === "answered") answer.discard();
@@ -114,7 +114,7 @@ async function toStanding(answer: ProviderAnswer): Promise<Standing> {
   if (answer.status === 308) {
     answer.discard();
     const { range } = answer.headers;
-    // Nothing has arrived yet: then there is no range.
+    // No bytes have arrived yet: then there is no range.
     if (range === undefined) return { kind: "stands", offset: 0 };
     const last = /^(?:bytes=)?0-(\d{1,15})$/.exec(range)?.[1];
     return last === undefined
@@ -125,7 +125,7 @@ async function toStanding(answer: ProviderAnswer): Promise<Standing> {
   return body.kind === "ok" ? { kind: "done", value: body.value } : body;
 }
 
-/** Whether asking the session where it stands may help. */
+/** Returns whether querying the session's offset may help. */
 function isPassing(standing: Standing): boolean {
   if (standing.kind === "offline") return true;
   return (

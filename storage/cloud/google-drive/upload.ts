@@ -11,9 +11,9 @@ import { createSession, type Session } from "./session.ts";
 type Upload = Parameters<CloudProvider["upload"]>[0];
 
 export interface UploadSizes {
-  /** Up to here a file goes in one request; Drive takes 5 MB that way. */
+  /** Files up to this size are sent as one request; Drive accepts 5 MB that way. */
   readonly simpleBytesMax: number;
-  /** What a resumable upload is fed at once: a multiple of 256 KiB, and no less than `simpleBytesMax`. */
+  /** Size of a piece of a resumable upload: a multiple of 256 KiB, at least `simpleBytesMax`. */
   readonly pieceBytes: number;
 }
 
@@ -27,12 +27,12 @@ export interface UploadDeps {
 }
 
 /**
- * Makes a file of a stream: a small one in one request, a larger one piece by piece; nothing is visible before the last
- * one. A session that does not come to its end is given up. Throws what the source throws.
+ * Creates a file from a stream: a small one by one request, a larger one piece by piece; nothing is visible before the last
+ * one. Discards an unfinished session. Throws what the source throws.
  */
 export async function upload(what: Upload, deps: UploadDeps): Promise<ItemOutcome> {
   const { content, signal, parent, name } = what;
-  // It may fail before anybody reads it, and is thrown once somebody does.
+  // It may fail before it is read; the error is rethrown to the reader.
   content.on("error", () => undefined);
   try {
     const begun = await begin(deps.drive, deps.names, parent, name, signal);
@@ -96,12 +96,12 @@ async function send(what: Upload, item: NewItem, deps: UploadDeps): Promise<Item
   return finish(drive, names, verified.file, item, signal);
 }
 
-/** It may have come to its end, or was thrown away: whether the file is there tells. */
+/** The session is finished or was discarded: whether the file exists decides. */
 const sessionGone: FileOutcome = { kind: "offline", sent: true, note: "session_gone" };
 
 const aborted = { kind: "offline", sent: true, note: "aborted" } as const;
 
-/** A file with its metadata in one request; sent once more when it certainly is not there. */
+/** Creates a file with its metadata in one request; retries once if it certainly does not exist. */
 async function sendAtOnce(
   what: Upload,
   item: NewItem,
@@ -139,7 +139,7 @@ function toMetadata({ name, parent }: Upload, { id }: NewItem, drive: Drive) {
   return { id, name, parents: [drive.realId(parent)] };
 }
 
-/** Never one of Google's own types: those would turn the file into another. */
+/** Never one of Google's own types: those would convert the file. */
 function toContentType({ contentType, name }: Upload): string {
   const type = contentType ?? contentTypeOf(name);
   const isPlain = type !== undefined && /^[\w.+-]+\/[\w.+-]+(; ?charset=[\w-]+)?$/.test(type);
@@ -155,7 +155,7 @@ function toOutcome(value: unknown, { rootId }: UploadDeps): FileOutcome {
     : { kind: "ok", file };
 }
 
-/** Drive keeps bytes as they are: a difference means that they were damaged on the way. */
+/** Drive stores bytes unchanged: a difference means that they were damaged in transit. */
 function isWhole({ item, md5 }: DriveFile, size: number, sentMd5: string): boolean {
   return item.size === size && (md5 === undefined || md5 === sentMd5);
 }

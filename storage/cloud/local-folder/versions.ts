@@ -5,7 +5,7 @@ import type { Expected, ProviderItem } from "../provider.ts";
 import { toId } from "./paths.ts";
 
 const COARSE_NS = 1_000_000n;
-const COARSE_SETTLES_MS = 2_000;
+const COARSE_CLOCK_MS = 2_000;
 const YEAR_0_MS = -62_167_219_200_000;
 const YEAR_10000_MS = 253_402_300_800_000;
 
@@ -87,5 +87,5 @@ export function isSame(
 /** A file system with a resolution of milliseconds or seconds can record two changes with one time. */
 function isUnsettled(stats: BigIntStats, now: number): boolean {
   if (stats.mtimeNs % COARSE_NS !== 0n || stats.ctimeNs % COARSE_NS !== 0n) return false;
-  return now - Number(stats.ctimeNs / 1_000_000n) < COARSE_SETTLES_MS;
+  return now - Number(stats.ctimeNs / 1_000_000n) < COARSE_CLOCK_MS;
 }

@@ -1,4 +1,4 @@
-import { isExpected } from "../expected.ts";
+import { isAsSent, isExpected, isSameSpelling } from "../comparison.ts";
 import type { DestinationFault, Failure } from "../outcomes.ts";
 import type {
   DeleteOutcome,
@@ -7,7 +7,6 @@ import type {
   ProviderDeps,
   ProviderItem,
 } from "../provider.ts";
-import { isAsSent, isSameSpelling } from "../spelling.ts";
 import { viaTemporaryName } from "../temporary-names.ts";
 import type { JsonObject } from "../json.ts";
 import type { Drive } from "./drive.ts";
@@ -16,7 +15,7 @@ import type { Graph, GraphAnswer } from "./graph.ts";
 import { isHeaderValue, isPossibleId } from "./items.ts";
 import { brokenOneDriveRule } from "./names.ts";
 
-/** What makes, renames, moves and deletes. Nothing is replaced, and no answer is believed lost before a look. */
+/** Creates, renames, moves and deletes items. Never overwrites, and checks the result after a lost response. */
 export interface Changes {
   createFolder(parent: string, name: string, signal: AbortSignal): Promise<ItemOutcome>;
   rename(id: string, name: string, expected: Expected, signal: AbortSignal): Promise<ItemOutcome>;
@@ -35,7 +34,7 @@ export function createChanges(
   facts: { readonly driveId: string; readonly rootId: string; readonly canDeleteForGood: boolean },
   deps: Pick<ProviderDeps, "home" | "newId" | "locks">,
 ): Changes {
-  /** The item as it is, when it is still what the caller saw. */
+  /** Returns the current item if it is still what the caller saw. */
   async function lookExpected(
     id: string,
     expected: Expected,
@@ -48,7 +47,7 @@ export function createChanges(
     return isExpected(item, expected) ? { kind: "ok", item } : { kind: "stale" };
   }
 
-  /** Changes one property of an item, if it still is the one that was looked at. */
+  /** Changes one property of an item if it is still the version that was looked up. */
   async function patch(
     item: ProviderItem,
     body: JsonObject,
@@ -64,13 +63,13 @@ export function createChanges(
       });
     const answer = await send(item.etag);
     if (answer.kind !== "stale") return answer;
-    // Some libraries refuse their own etag: when nothing has changed the guard is of no use there.
+    // Some libraries refuse their own etag: if nothing has changed, the condition is useless there.
     const again = await drive.look(item.id, signal);
     if (again.kind !== "ok" || again.found.item.etag !== item.etag) return answer;
     return send(undefined);
   }
 
-  /** What has become of an item after a change of it failed: when that was done all the same, it is success. */
+  /** Checks an item after a failed change: if the change has happened, the result is a success. */
   async function explain(
     item: ProviderItem,
     failure: GraphFailure,
@@ -90,7 +89,7 @@ export function createChanges(
     name: string,
     signal: AbortSignal,
   ): Promise<ItemOutcome> {
-    // A drive may keep another spelling than the one that it is given.
+    // A drive may keep another spelling than the requested one.
     const isDone = (now: ProviderItem) =>
       now.name === name || (isSameSpelling(now.name, name) && !isSameSpelling(item.name, name));
     const answer = await patch(item, { name }, signal);
@@ -101,7 +100,7 @@ export function createChanges(
     return { kind: "ok", item: renamed.found.item };
   }
 
-  /** Another spelling of the same name, which a drive may take for a collision or for no change: by way of a name between. */
+  /** Changes only the spelling, which a drive may take for a collision or for no change: renames through a temporary name. */
   function respell(item: ProviderItem, name: string, signal: AbortSignal): Promise<ItemOutcome> {
     return viaTemporaryName(name, deps, async (temporary) => {
       const between = await setName(item, temporary, signal);
@@ -138,7 +137,7 @@ export function createChanges(
       if (found.kind === "not_found") return failure;
       if (found.kind !== "ok") return { kind: "unknown_outcome", note: failure.note ?? "lost" };
       const { item, childCount } = found.found;
-      // What was asked for is an empty folder of this name.
+      // The request was for an empty folder of this name.
       const isOurs = item.kind === "folder" && childCount === 0 && isAsSent(item.name, name);
       return isOurs ? { kind: "ok", item } : { kind: "conflict", existingName: item.name };
     },
@@ -170,7 +169,7 @@ export function createChanges(
         if (isWithin) return refuse("descendant_destination");
       }
       const parentId = parent === "" ? facts.rootId : parent;
-      // Nothing but the parent: with a name beside it, half of such a change has been seen to happen.
+      // Only the parent: with a name in the same request, some drives apply only half of the change.
       const body = { parentReference: { driveId: facts.driveId, id: parentId } };
       const answer = await patch(item, body, signal);
       const isThere = (now: ProviderItem) => now.parent === parent;
@@ -199,7 +198,7 @@ export function createChanges(
         });
       let answer = await send(seen.item.etag);
       if (answer.kind === "stale") {
-        // A precondition of a delete has been refused although it was met.
+        // Some drives refuse the precondition of a delete although it holds.
         const again = await drive.look(id, signal);
         if (again.kind === "ok" && again.found.item.etag === seen.item.etag)
           answer = await send(undefined);
@@ -214,7 +213,7 @@ export function createChanges(
     },
   };
 
-  /** A refusal that the parent may be the reason of: it has become a file. */
+  /** Explains a refusal that the parent may have caused: it has become a file. */
   async function parentOrSame(
     parent: string,
     failure: Failure,
@@ -229,19 +228,19 @@ export function createChanges(
   }
 }
 
-/** A success that does not say what was asked for is looked at like a lost answer. */
+/** A success with unexpected content is treated like a lost response. */
 const lost: Failure = { kind: "offline", sent: true, note: "strange_answer" };
 
 function refuse(reason: DestinationFault): Failure {
   return { kind: "invalid_destination", reason };
 }
 
-/** What a change of a known item, or below a known folder, makes of an item that is missing. */
+/** Maps a missing item to the failure of a change of a known item, or below a known folder. */
 export function toChangeFailure(failure: GraphFailure): Failure {
   return failure.kind === "not_found" ? { ...failure, kind: "stale" } : failure;
 }
 
-/** The same of a look before the change: nothing was changed yet, so that all of it may be tried again. */
+/** Maps a failed lookup before the change: nothing was changed yet, so the whole operation may be retried. */
 function toEarlyFailure(failure: GraphFailure): Failure {
   return failure.kind === "offline" ? { ...failure, sent: false } : toChangeFailure(failure);
 }

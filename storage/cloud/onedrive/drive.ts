@@ -8,18 +8,18 @@ import { isPossibleId, ITEM_FIELDS, toDriveItem, type DriveItem } from "./items.
 
 export type Look = { readonly kind: "ok"; readonly found: DriveItem } | GraphFailure;
 
-/** Looking at one drive, and the addresses of what is in it. */
+/** Looks up items of one drive and builds their URLs. */
 export interface Drive {
-  /** Below Graph's root. The empty id is the root folder's. */
+  /** Path below Graph's root. The empty id is the root folder. */
   addressOf(id: string): string;
-  /** What has this name in a folder. */
+  /** Looks up the item of a name in a folder. */
   addressOfChild(parent: string, name: string): string;
   look(id: string, signal: AbortSignal): Promise<Look>;
   lookAtChild(parent: string, name: string, signal: AbortSignal): Promise<Look>;
   list(folder: string, signal: AbortSignal): Promise<ListOutcome>;
-  /** An item of an answer; one that cannot be read is `offline`, for the change has been made. */
+  /** Parses the item of a response; an invalid one is `offline`, because the change has been made. */
   toItem(value: JsonObject): Look;
-  /** Whether a folder is the item itself or lies below it. */
+  /** Returns whether a folder is the item itself or below it. */
   isWithin(folder: ProviderItem, id: string, signal: AbortSignal): Promise<boolean | GraphFailure>;
 }
 
@@ -74,7 +74,7 @@ export function createDrive(graph: Graph, driveId: string, rootId: string): Driv
       path = graph.toNextPage(asText(link) ?? "");
       if (path === undefined) return strange("strange_next_page");
     }
-    // A file has no children either: nothing is said of a folder that was not seen to be one.
+    // A file has no children either: an empty listing is no evidence that the item is a folder.
     if (gathered.size === 0 && folder !== "") {
       const seen = await look(folder, signal);
       if (seen.kind !== "ok") return toListFailure(seen);
@@ -113,7 +113,7 @@ function strange(note: string): Failure {
   return { kind: "offline", sent: true, note };
 }
 
-/** A segment of an address; the quote, too, which has a meaning of its own in OData. */
+/** Encodes a segment of a URL, including the quote, which has a meaning in OData. */
 function encode(text: string): string {
   return encodeURIComponent(text).replaceAll("'", "%27");
 }

@@ -2,10 +2,10 @@ import { asObject, asText, type JsonObject } from "../json.ts";
 import { toCodeWord, type Failure } from "../outcomes.ts";
 import { retryAfterSeconds } from "../transport.ts";
 
-/** How a call of Microsoft Graph fails: an outcome, or the item that the address names is not there. */
+/** Failures of Microsoft Graph: an outcome, or the addressed item is missing. */
 export type GraphFailure = Failure | { readonly kind: "not_found"; readonly note?: string };
 
-/** What an answer that is no success means. Its words are read for codes only and never passed on. */
+/** Maps an error response to a failure. Its texts are only searched for codes and never passed on. */
 export function toGraphFailure(
   answer: { readonly status: number; readonly headers: Readonly<Record<string, string>> },
   body: JsonObject | undefined,
@@ -55,7 +55,7 @@ export function toGraphFailure(
   }
 }
 
-/** 409 stands for a taken name, for an etag that was not met, for an item that is held, and for a lock. */
+/** 409 means a taken name, a failed etag condition, an item in use, or a lock. */
 function toConflict(codes: readonly string[], message: string, note: string): Failure {
   if (codes.includes("nameAlreadyExists")) return { kind: "conflict", note };
   const isGuard = codes.includes("resourceModified") || codes.includes("preconditionFailed");
@@ -64,7 +64,7 @@ function toConflict(codes: readonly string[], message: string, note: string): Fa
   return { kind: "forbidden", note };
 }
 
-/** The codes of an error from the outside in, as far as they are plain words. */
+/** Returns the codes of an error from the outside in, as far as they are plain words. */
 function codesOf(body: JsonObject | undefined): readonly string[] {
   const codes: string[] = [];
   let error = asObject(body?.["error"]);

@@ -7,10 +7,10 @@ import { toGraphFailure, type GraphFailure } from "./failures.ts";
 /** One call of Microsoft Graph. */
 export interface GraphCall {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** Below `/v1.0`, encoded; or a whole address of the same origin. */
+  /** Path below `/v1.0`, encoded; or a full URL of the same origin. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent as JSON; bytes as they are. */
+  /** Sent as JSON; bytes are sent unchanged. */
   readonly body?: JsonObject | Uint8Array;
   readonly signal: AbortSignal;
 }
@@ -19,13 +19,13 @@ export type GraphAnswer =
   | { readonly kind: "ok"; readonly status: number; readonly value: JsonObject }
   | GraphFailure;
 
-/** Speaks Microsoft Graph with a connection's token. */
+/** Calls Microsoft Graph with a connection's token. */
 export interface Graph {
-  /** An answer of JSON, or of nothing where nothing is due (204). */
+  /** Returns a JSON response, or nothing after 204. */
   call(what: GraphCall): Promise<GraphAnswer>;
-  /** Where an item's bytes can be had: an address that is signed, and never shown the token. */
+  /** Returns the download URL of an item: a pre-signed URL, which is called without the token. */
   locate(what: GraphCall): Promise<{ readonly kind: "ok"; readonly url: string } | GraphFailure>;
-  /** Calls an address that Graph has signed, without the token. */
+  /** Calls a pre-signed URL without the token. */
   callSigned(what: {
     readonly method: "GET" | "PUT" | "DELETE";
     readonly url: string;
@@ -33,11 +33,11 @@ export interface Graph {
     readonly body?: Uint8Array;
     readonly signal: AbortSignal;
   }): Promise<ProviderAnswer | Failure>;
-  /** What an answer of `callSigned` that is no success means; takes its body. */
+  /** Maps an error response of `callSigned`; consumes its body. */
   toFailure(answer: ProviderAnswer): Promise<GraphFailure>;
-  /** The address of the next page, or undefined when it leads elsewhere: the token goes to Graph only. */
+  /** Returns the URL of the next page, or undefined when it is on another origin: only Graph gets the token. */
   toNextPage(link: string): string | undefined;
-  /** An address that Graph names for bytes, or undefined when it is none that may be called. */
+  /** Returns a download or upload URL from a response, or undefined when calling it is forbidden. */
   toSigned(address: unknown): string | undefined;
 }
 
@@ -45,7 +45,7 @@ export interface Graph {
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 const USER_AGENT = "croft";
 
-/** `root` is the address of Graph, or of the stand-in, with its version. */
+/** `root` is the URL of Graph, or of the stand-in, with its version. */
 export function createGraph(deps: {
   readonly sender: AuthorizedSender;
   readonly root: string;
@@ -121,7 +121,7 @@ export function createGraph(deps: {
     toSigned(address) {
       const url = typeof address === "string" ? URL.parse(address) : null;
       if (url === null || url.username !== "") return undefined;
-      // Bytes never leave in the clear, but for a stand-in that is spoken to in the clear.
+      // Bytes are never sent unencrypted, except to a stand-in without encryption.
       return url.protocol === "https:" || url.origin === origin ? url.href : undefined;
     },
   };

@@ -2,22 +2,22 @@ import { contentTypeOf } from "../content-type.ts";
 import { asCount, asObject, asText, asTime, type JsonObject } from "../json.ts";
 import type { ProviderItem } from "../provider.ts";
 
-/** What is asked of every item. */
+/** The properties to request of every item. */
 export const ITEM_FIELDS =
   "id,name,size,eTag,cTag,file,folder,package,bundle,remoteItem,parentReference,lastModifiedDateTime,fileSystemInfo,deleted";
 
-/** An item of a drive, with what only the adapter needs. */
+/** An item of a drive, with the adapter's own fields. */
 export interface DriveItem {
   readonly item: ProviderItem;
-  /** Of a file's bytes, where it is told. */
+  /** Hash of a file's bytes, if the drive states it. */
   readonly quickXorHash: string | undefined;
   /** Of a folder. */
   readonly childCount: number | undefined;
 }
 
 /**
- * A `driveItem` of Microsoft Graph, or undefined when it is none that can be kept. Notebooks, albums and shortcuts to
- * other people's drives are files without bytes; some of them do not tell their folder, which is `listedIn` then.
+ * Parses a `driveItem` of Microsoft Graph; undefined when it is invalid. Notebooks, albums and shortcuts to
+ * other users' drives are files without bytes; some of them omit their folder, which is `listedIn` then.
  */
 export function toDriveItem(
   raw: JsonObject,
@@ -57,8 +57,8 @@ export function toDriveItem(
 }
 
 /**
- * An item's id in one spelling: personal drives write one and the same in capitals here and in small letters there,
- * and leave out a zero in front.
+ * Normalizes an item's id: personal drives write the same id in upper case here and in lower case there,
+ * and omit a leading zero.
  */
 export function toItemId(value: unknown): string | undefined {
   const id = asText(value);
@@ -68,29 +68,29 @@ export function toItemId(value: unknown): string | undefined {
   return `${drive.toUpperCase().padStart(16, "0")}!${item.toLowerCase()}`;
 }
 
-/** A drive's id, likewise. */
+/** Normalizes a drive's id in the same way. */
 export function toDriveId(value: unknown): string | undefined {
   const id = asText(value);
   const isPersonal = id !== undefined && /^[0-9a-f]{15,16}$/i.test(id);
   return isPersonal ? id.toLowerCase().padStart(16, "0") : id;
 }
 
-/** Whether an id, which may come from anywhere, can be a segment of an address: one of dots would lead elsewhere. */
+/** Returns whether an untrusted id can be a segment of a URL: a dot segment would lead elsewhere. */
 export function isPossibleId(id: string): boolean {
   return id.length <= 400 && !id.includes("\0") && !/^\.+$/.test(id);
 }
 
-/** Whether a text, which may come from anywhere, can stand in a header as it is. */
+/** Returns whether an untrusted text is valid in a header. */
 export function isHeaderValue(text: string): boolean {
   return /^[\x20-\x7e]{1,1024}$/.test(text);
 }
 
-/** `/drive/root:` or `/drives/<id>/root:`. */
+/** Parses `/drive/root:` or `/drives/<id>/root:`. */
 function isRootPath(path: unknown): boolean {
   return typeof path === "string" && /^\/drives?\/(?:[^/:]+\/)?root:$/.test(path);
 }
 
-/** What the drive says, unless it says no more than that it does not know. */
+/** Returns the drive's value, unless it stands for unknown. */
 function toContentType(said: unknown, name: string): string | undefined {
   const isType = typeof said === "string" && /^[\w.+-]+\/[\w.+-]+$/.test(said);
   const guessed = contentTypeOf(name);

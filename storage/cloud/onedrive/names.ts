@@ -2,7 +2,7 @@ import { brokenNameRule } from "../outcomes.ts";
 
 const reserved = /^(con|prn|aux|nul|com[0-9]|lpt[0-9]|\.lock|desktop\.ini)$/i;
 
-/** The rule that a name breaks at OneDrive, or undefined when it is fine. What Microsoft calls reserved is refused for files and folders alike. */
+/** Returns the rule that a name breaks at OneDrive, or undefined. Reserved names are refused for files and folders alike. */
 export function brokenOneDriveRule(name: string): string | undefined {
   const common = brokenNameRule(name);
   if (common !== undefined) return common;

@@ -22,13 +22,13 @@ import { toDriveId, toItemId } from "./items.ts";
 import { readFile } from "./read.ts";
 import { upload, type UploadSizes } from "./upload.ts";
 
-/** 16 times 320 KiB: large enough to be fast, small enough to be held for every upload that runs. */
+/** 16 times 320 KiB: large enough to be fast, small enough to be in memory for each running upload. */
 export const usualSizes: UploadSizes = {
   simpleBytesMax: 4 * 1024 * 1024,
   fragmentBytes: 16 * 320 * 1024,
 };
 
-/** Opens the drive of the person who has signed in. */
+/** Opens the drive of the signed-in user. */
 export async function openOneDrive(
   request: ConnectRequest,
   deps: ProviderDeps,
@@ -99,7 +99,7 @@ function createOneDrive(
     async check({ signal }): Promise<CheckOutcome> {
       const looked = await lookAt(graph, signal);
       if (looked.kind !== "ok" || looked.facts["drive_id"] === driveId) return looked;
-      // Somebody else has signed in: the items of this connection are not theirs.
+      // Another user has signed in: the items of this connection are not theirs.
       return { kind: "reauth", note: "other_drive" };
     },
 
@@ -108,7 +108,7 @@ function createOneDrive(
   return withFinishedRenames(provider, deps);
 }
 
-/** Which drive the person has, and what it can do. */
+/** Finds the user's drive and its capabilities. */
 async function lookAt(graph: Graph, signal: AbortSignal): Promise<CheckOutcome> {
   const drive = await graph.call({
     method: "GET",
@@ -141,7 +141,7 @@ function isComplete(facts: Facts): boolean {
   return typeof facts["drive_id"] === "string" && typeof facts["root_id"] === "string";
 }
 
-/** Some sites tell zero for everything, which means that they do not know. */
+/** Some sites report zero for every number, which means unknown. */
 function toQuota(
   value: unknown,
 ): Pick<Extract<QuotaOutcome, { kind: "ok" }>, "usedBytes" | "totalBytes"> {

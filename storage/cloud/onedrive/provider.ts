@@ -1,19 +1,19 @@
-// storage/cloud/onedrive: OneDrive and OneDrive for Business by Microsoft Graph 1.0. May import: storage/cloud and node.
-// Start here, then onedrive.ts (opening), drive.ts (looking), changes.ts (guards and lost answers), upload.ts (sessions),
-// graph.ts and failures.ts (the wire).
+// storage/cloud/onedrive: OneDrive and OneDrive for Business through Microsoft Graph 1.0.
+// Start here, then onedrive.ts (opening), drive.ts (lookups), changes.ts (preconditions and lost responses), upload.ts
+// (sessions), graph.ts and failures.ts (requests and errors).
 import { createOAuthSpec, toEndpoint, type OAuthVendor } from "../oauth.ts";
 import type { CloudProviderType, Powers, ServerSettings } from "../provider.ts";
 import { openOneDrive, usualSizes } from "./onedrive.ts";
 import type { UploadSizes } from "./upload.ts";
 
-/** How people sign in at Microsoft. Every renewal gives another refresh token. */
+/** Sign-in at Microsoft. Every renewal issues another refresh token. */
 const microsoft: OAuthVendor = {
   clientIdSetting: "onedriveClientId",
   clientSecretSetting: "onedriveClientSecret",
   otherSettings: ["onedriveTenantId"],
   authorizationEndpoint: (server) => toLogin(server, "authorize"),
   tokenEndpoint: (server) => toLogin(server, "token"),
-  // Which of them were given cannot be read from the answer: work accounts spell them otherwise.
+  // The response does not reliably state the granted scopes: work accounts spell them differently.
   scopes: ["Files.ReadWrite", "offline_access", "User.Read"],
   authorizationParameters: { response_mode: "query", prompt: "select_account" },
 };
@@ -22,7 +22,7 @@ const can: Powers = {
   trash: true,
   permanentDelete: true,
   guardedRename: "atomic",
-  // The precondition of a delete is sent, and done without where a drive refuses it although it is met.
+  // The delete carries a precondition, and is retried without it on a drive that refuses it although it holds.
   guardedDelete: "emulated",
   createOnly: "atomic",
   folderMove: true,
@@ -48,7 +48,7 @@ export function createOneDriveType(sizes: UploadSizes = usualSizes): CloudProvid
   };
 }
 
-/** OneDrive as the daemon offers it. */
+/** The provider type of OneDrive. */
 export const oneDrive: CloudProviderType = createOneDriveType();
 
 function toLogin(server: ServerSettings, page: "authorize" | "token"): string {

@@ -1,17 +1,17 @@
-/** Microsoft's hash of a file's bytes: not a secure one, but the one that every OneDrive tells. */
+/** QuickXorHash, Microsoft's hash of a file's bytes: not cryptographic, but the only one that every OneDrive reports. */
 export interface QuickXorHash {
   update(bytes: Uint8Array): void;
-  /** In base64, as the wire has it. */
+  /** In base64, as in the API. */
   digest(): string;
 }
 
 const HASH_BYTES = 20;
 const HASH_BITS = HASH_BYTES * 8;
-/** Each byte is placed so many bits behind the one before it, around a ring of 160 bits. */
+/** Each byte is shifted by this many bits from the one before it, around a ring of 160 bits. */
 const SHIFT_BITS = 11;
 
 /**
- * Starts a hash. Bytes whose distance is a multiple of 160 fall onto the same place, so that they are folded first: four
+ * Starts a hash. Bytes whose distance is a multiple of 160 map to the same position, so they are folded first: four
  * at a time, because files are large.
  */
 export function createQuickXorHash(): QuickXorHash {
@@ -28,7 +28,7 @@ export function createQuickXorHash(): QuickXorHash {
     length += bytes.length;
   }
 
-  /** Whole rounds of the ring, begun where it begins. */
+  /** Whole rounds of the ring, aligned to its start. */
   function foldRounds(bytes: Uint8Array): void {
     const aligned = bytes.byteOffset % 4 === 0 ? bytes : Uint8Array.from(bytes);
     const all = new Uint32Array(aligned.buffer, aligned.byteOffset, bytes.length / 4);

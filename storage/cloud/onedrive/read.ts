@@ -5,8 +5,8 @@ import type { Drive } from "./drive.ts";
 import type { Graph } from "./graph.ts";
 
 /**
- * The bytes of a file. Neither the address that Graph names nor the answer tells which version it gives: the file is
- * looked at before, and again once the bytes have begun to come. When it changed in between the stream breaks off
+ * Opens the bytes of a file. Neither the download URL nor the response states their version: the file is
+ * looked up before, and again once the bytes have begun to arrive. If it changed in between, the stream fails
  * before its end.
  */
 export async function readFile(
@@ -44,7 +44,7 @@ export async function readFile(
     }
     if (answer.status !== 200 && answer.status !== 206) {
       const failure = await graph.toFailure(answer);
-      // The address has run out, which says nothing about the sign-in.
+      // The URL has expired, which says nothing about the sign-in.
       return failure.kind === "reauth"
         ? { kind: "offline", sent: true, note: "address_refused_401" }
         : failure;
@@ -53,7 +53,7 @@ export async function readFile(
     if (bytes.kind === "range_not_satisfiable") return outOfRange;
     if (bytes.kind === "ask_for_whole")
       return withRange ? open(false) : { kind: "offline", sent: true, note: "strange_range" };
-    // Begun while the bytes come, so that their end need not wait for it.
+    // Started while the bytes arrive, so that their end does not wait for it.
     const again = lookForChange();
     const stream = untilConfirmed(bytes.stream, () => again);
     return { kind: "ok", item, length: bytes.length, stream };

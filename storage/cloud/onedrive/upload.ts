@@ -3,8 +3,7 @@ import { asText, readJsonObject, type JsonObject } from "../json.ts";
 import { mayRetryRead } from "../outcomes.ts";
 import { inPieces } from "../pieces.ts";
 import type { ItemOutcome } from "../provider.ts";
-import { isRewritten } from "../rewritten.ts";
-import { isAsSent } from "../spelling.ts";
+import { isAsSent, isRewritten } from "../comparison.ts";
 import type { ProviderAnswer } from "../transport.ts";
 import { toChangeFailure } from "./changes.ts";
 import type { Drive } from "./drive.ts";
@@ -14,7 +13,7 @@ import { isPossibleId, type DriveItem } from "./items.ts";
 import { brokenOneDriveRule } from "./names.ts";
 import { createQuickXorHash } from "./quick-xor-hash.ts";
 
-/** One upload, as the contract has it. */
+/** The parameters of one upload, as in the contract. */
 export interface Upload {
   readonly parent: string;
   readonly name: string;
@@ -24,9 +23,9 @@ export interface Upload {
 }
 
 export interface UploadSizes {
-  /** Up to here a file goes in one request. */
+  /** Files up to this size are sent as one request. */
   readonly simpleBytesMax: number;
-  /** What an upload session is fed at once: a multiple of 320 KiB. */
+  /** Size of a fragment of an upload session: a multiple of 320 KiB. */
   readonly fragmentBytes: number;
 }
 
@@ -37,39 +36,39 @@ export interface UploadDeps {
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
 }
 
-/** How often a fragment goes out, the first time included. */
+/** The most attempts of a fragment, the first included. */
 const TRIES_MAX = 4;
 const FIRST_WAIT_MS = 500;
-/** Until a new file can be seen. */
+/** How long a new file may take to become visible. */
 const SEEN_AFTER_MS = 5_000;
-/** Giving up a session must not take longer than this. */
+/** Time-out of discarding a session. */
 const CANCEL_MS = 10_000;
 
-/** What was sent, to know it again. */
+/** The uploaded content, to recognize the file after a lost response. */
 interface Sent {
   readonly size: number;
   readonly quickXorHash: string;
 }
 
-/** Where an upload session stands. */
+/** The state of an upload session. */
 type Progress =
   | { readonly kind: "next"; readonly offset: number }
   | { readonly kind: "done"; readonly value: JsonObject }
   | GraphFailure;
 
 /**
- * Makes a file. A small one goes in one request, a larger one by an upload session, fragment by fragment; nothing is
- * visible before the last one. Sessions are given up when the upload fails. Throws what the source throws.
+ * Creates a file. A small one is sent as one request, a larger one through an upload session, fragment by fragment; nothing
+ * is visible before the last one. Discards the session when the upload fails. Throws what the source throws.
  */
 export async function upload(what: Upload, deps: UploadDeps): Promise<ItemOutcome> {
   const { content, name, size, signal } = what;
-  // Until it is read nobody else listens, and an error must not end the process.
+  // Until the stream is read it needs a listener, because an error must not end the process.
   content.on("error", () => undefined);
   try {
     const rule = brokenOneDriveRule(name);
     if (rule !== undefined) return { kind: "invalid_name", rule };
     if (!isPossibleId(what.parent)) return { kind: "stale", note: "impossible_id" };
-    // The service wants the length with every fragment.
+    // The service requires the length with every fragment.
     if (size === undefined) return { kind: "unsupported", reason: "length_needed" };
     return size <= deps.sizes.simpleBytesMax
       ? await uploadAtOnce(what, deps)
@@ -98,7 +97,7 @@ async function uploadAtOnce(what: Upload, deps: UploadDeps): Promise<ItemOutcome
         ? confirm(answer.value, sent, what, deps)
         : { kind: "unknown_outcome", note: "not_created" };
     }
-    // A name that is taken after a lost answer may be our own.
+    // A name that is taken after a lost response may be our own file.
     const isOwnRival = answer.kind === "conflict" && mayHaveLanded;
     mayHaveLanded ||= answer.kind === "offline" && answer.sent;
     const outcome = await settle(isOwnRival ? lostAnswer : answer, sent, what, deps);
@@ -113,12 +112,12 @@ async function putWhole(what: Upload, bytes: Uint8Array, deps: UploadDeps): Prom
   const answer = await deps.graph.call({
     method: "PUT",
     path: `${place}/content?@microsoft.graph.conflictBehavior=fail`,
-    // Replacing is the default of this request: it is refused in both ways that there are.
+    // This request overwrites by default: both ways to forbid that are used.
     headers: { "if-none-match": "*" },
     body: bytes,
     signal,
   });
-  // If-None-Match is answered with 412: here, too, the name is taken.
+  // If-None-Match fails with 412, which also means that the name is taken.
   return answer.kind === "stale" ? { ...answer, kind: "conflict" } : answer;
 }
 
@@ -153,15 +152,15 @@ async function uploadInSession(
 }
 
 /**
- * Opens a session. One whose answer is lost does nothing and runs out by itself; until then drives at work hold the name
- * for it, which is nobody's then.
+ * Opens a session. A session whose response is lost has no effect and expires; until then work drives reserve the name
+ * for it, although no file has it.
  */
 async function begin(
   what: Upload & { readonly size: number },
   deps: UploadDeps,
 ): Promise<{ readonly kind: "ok"; readonly url: string } | GraphFailure> {
   const { parent, name, signal } = what;
-  // Drives at work have been seen to replace a file by a session that was told not to.
+  // Some work drives overwrite a file through a session that forbids it.
   const taken = await deps.drive.lookAtChild(parent, name, signal);
   if (taken.kind === "ok") return { kind: "conflict", existingName: taken.found.item.name };
   if (taken.kind !== "not_found") return taken;
@@ -170,7 +169,7 @@ async function begin(
     const answer = await deps.graph.call({
       method: "POST",
       path: `${deps.drive.addressOfChild(parent, name)}/createUploadSession`,
-      // Drives for work refuse `fileSize`, which is documented for personal drives only.
+      // Work drives refuse `fileSize`, which is documented for personal drives only.
       body: { item: { "@microsoft.graph.conflictBehavior": "fail", name } },
       signal,
     });
@@ -190,10 +189,10 @@ async function begin(
   }
 }
 
-/** Its work is done and the answer was lost, or it was thrown away, or the folder is gone: looking tells. */
+/** The session is finished and the response was lost, or it was discarded, or the folder is gone: a lookup decides. */
 const sessionGone: GraphFailure = { kind: "offline", sent: true, note: "session_gone" };
 
-/** Sends one fragment until the session has all of it; goes on where the session says that it stands. */
+/** Sends one fragment until the session has all of it; resumes at the offset that the session reports. */
 async function sendFragment(
   url: string,
   start: number,
@@ -230,7 +229,7 @@ async function sendFragment(
   }
 }
 
-/** Whether it may pass by itself: then the same is sent again, for the source cannot be read again by anybody. */
+/** Returns whether the failure may be temporary: then the same bytes are sent again; the source cannot be read again. */
 function isPassing(outcome: ItemOutcome | Progress): boolean {
   switch (outcome.kind) {
     case "ok":
@@ -256,7 +255,7 @@ async function toProgress(answer: ProviderAnswer, deps: UploadDeps): Promise<Pro
   }
   if (status < 200 || status > 299) {
     const failure = await deps.graph.toFailure(answer);
-    // The session's address has run out, which says nothing about the sign-in.
+    // The session's URL has expired, which says nothing about the sign-in.
     return failure.kind === "reauth"
       ? { kind: "unknown_outcome", note: "session_refused" }
       : failure;
@@ -280,13 +279,13 @@ async function askProgress(url: string, signal: AbortSignal, deps: UploadDeps): 
 }
 
 async function cancel(url: string, deps: UploadDeps): Promise<void> {
-  // The caller's signal may be the reason: this has its own.
+  // The caller's signal may be aborted, so this request has its own.
   const signal = AbortSignal.timeout(CANCEL_MS);
   const answer = await deps.graph.callSigned({ method: "DELETE", url, signal });
   if (answer.kind === "answered") answer.discard();
 }
 
-/** The file as the drive has it after it said that it took it. */
+/** Returns the file as the drive stores it after a successful response. */
 async function confirm(
   value: JsonObject,
   sent: Sent,
@@ -296,14 +295,14 @@ async function confirm(
   const said = deps.drive.toItem(value);
   if (said.kind !== "ok")
     return settle({ kind: "offline", sent: true, note: "strange_answer" }, sent, what, deps);
-  // Some libraries alter documents once they have them: what counts is what they hold from then on.
+  // Some libraries alter documents after the upload: the altered bytes count from then on.
   const held = await deps.drive.look(said.found.item.id, what.signal);
   const { found } = held.kind === "ok" ? held : said;
   if (isSame(found, sent) || isRewritten(what.name)) return { kind: "ok", item: found.item };
   return { kind: "unknown_outcome", note: "other_bytes" };
 }
 
-/** What an upload came to whose answer was no success: it may be there all the same. */
+/** Determines the result of an upload without a successful response: the file may exist. */
 async function settle(
   failure: GraphFailure,
   sent: Sent,
@@ -317,7 +316,7 @@ async function settle(
   if (!mayHaveLanded || signal.aborted) return toChangeFailure(failure);
   let found = await deps.drive.lookAtChild(parent, name, signal);
   if (found.kind === "not_found" && failure === sessionGone) {
-    // A session that has come to its end is gone before its file is to be seen everywhere.
+    // A finished session disappears before its file is visible everywhere.
     await deps.sleep(SEEN_AFTER_MS, signal);
     found = await deps.drive.lookAtChild(parent, name, signal);
   }

@@ -5,25 +5,25 @@ import { isThereBeside } from "./listing.ts";
 import { isPrecondition, isRace, isRefused, type Refused } from "../../s3/failures.ts";
 import type { Failure } from "../outcomes.ts";
 
-/** What became of a change of one object. */
+/** Result of a change of one object. */
 export type Changed =
   | {
       readonly kind: "done";
-      /** Of what was written; empty where the server does not say. */
+      /** Entity tag of the written object; empty if the server does not return it. */
       readonly etag: string;
       readonly versionId: string | undefined;
       /** The delete left older versions behind. */
       readonly isMarked: boolean;
     }
-  /** The condition was not met: somebody else's object is there, or not there any more. */
+  /** The precondition failed: another client has written or deleted the object. */
   | { readonly kind: "precondition" }
   | Refused;
 
-/** How often a request is sent that met another one at the same key. */
+/** The most attempts of a request that conflicts with another one at the same key. */
 const RACES_MAX = 4;
 const RACE_WAIT_MS = 100;
 
-/** Sends a request anew while another one at the same key is in its way. */
+/** Retries a request while it conflicts with another one at the same key. */
 export async function throughRaces<T extends { readonly kind: "done" }>(
   store: Store,
   signal: AbortSignal,
@@ -42,8 +42,8 @@ export async function throughRaces<T extends { readonly kind: "done" }>(
 }
 
 /**
- * Makes an object whose key must be free. Where the server keeps no condition the caller has looked, in turn with
- * everybody else of this daemon.
+ * Creates an object whose key must be free. If the server ignores conditions, the caller has checked the key while holding
+ * the lock of its name.
  */
 export async function putNew(
   store: Store,
@@ -80,14 +80,14 @@ export const NEW_HEADERS: Readonly<Record<string, string>> = { "if-none-match": 
 
 /**
  * Sends a request that creates an object, with `condition` as headers. Versity's gateway counts a delete marker as an object
- * and refuses the condition. Then the request is sent again without it; nothing is lost if another client is faster, because
+ * and refuses the condition. Then the request is repeated without it; a race with another client loses nothing, because
  * the bucket keeps versions.
  */
 export async function createOnly<T extends { readonly kind: string }>(
   store: Store,
   create: {
     readonly key: string;
-    /** Undefined where the server does not keep it. */
+    /** Undefined if the server ignores it. */
     readonly condition: Readonly<Record<string, string>> | undefined;
     readonly signal: AbortSignal;
   },
@@ -101,8 +101,8 @@ export async function createOnly<T extends { readonly kind: string }>(
 }
 
 /**
- * Deletes an object while it is the one with this entity tag. With a version that one goes without a trace. Where the
- * server keeps no condition the object is looked at just before.
+ * Deletes an object if it has this entity tag. With a version, deletes that version permanently. If the server
+ * ignores conditions, checks the object just before.
  */
 export async function removeObject(
   store: Store,
@@ -134,7 +134,7 @@ export async function removeObject(
       }),
     );
   let sent = await remove(isGuarded ? { "if-match": `"${etag}"` } : {});
-  // Some servers compare the tag of an object that was made of parts with one that they never tell.
+  // Some servers compare the tag of a multipart object with a tag that they never return.
   if (
     isGuarded &&
     sent.kind === "refused" &&
@@ -147,8 +147,8 @@ export async function removeObject(
 }
 
 /**
- * Gives a folder a marker when it would be gone as soon as `leaving` is: others' folders are often nothing but the common
- * beginning of keys.
+ * Creates a marker for a folder that would disappear with the object `leaving`: other clients' folders are often only the
+ * common prefix of keys.
  */
 export async function keepFolder(
   store: Store,
@@ -158,12 +158,12 @@ export async function keepFolder(
 ): Promise<Failure | undefined> {
   const stays = await isThereBeside(store, prefix, leaving, signal);
   if (typeof stays === "object") return stays;
-  // When it cannot be made the folder goes with its last item, as it does for everybody else.
+  // If the marker cannot be created, the folder disappears with its last item, as in other clients.
   if (!stays) await putNew(store, { key: prefix, body: new Uint8Array(), signal });
   return undefined;
 }
 
-/** What a request changed, in one word. */
+/** Summarizes the result of a request. */
 function toChanged(sent: Awaited<ReturnType<BucketClient["ask"]>>): Changed {
   if (sent.kind === "refused") return isPrecondition(sent) ? { kind: "precondition" } : sent;
   return {

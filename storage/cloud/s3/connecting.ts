@@ -7,7 +7,7 @@ import { toFindings, toPowers } from "./facts.ts";
 import { createKeys } from "./keys.ts";
 import { createS3, lookAt } from "./s3.ts";
 
-/** Opens a bucket: with facts from what is known, without them by looking and trying. */
+/** Opens a bucket: from saved facts, or by probing without them. */
 export async function connectS3(
   request: ConnectRequest,
   deps: ProviderDeps,
@@ -57,7 +57,7 @@ function toAddress(
     secret_access_key: secret = "",
     session_token: token,
   } = credentials;
-  // They stand in headers: what is not printable was pasted with something else.
+  // Credentials become headers: characters that are not printable were pasted by mistake.
   for (const [name, value] of Object.entries({ access_key_id: id, secret_access_key: secret }))
     if (!/^[\x21-\x7e]+$/.test(value)) return invalid(name, "not_a_key");
   if (token !== undefined && !/^[\x21-\x7e]+$/.test(token))
@@ -71,7 +71,7 @@ function toAddress(
   };
 }
 
-/** The root's keys begin with this. */
+/** Returns the key prefix of the root. */
 function toRoot(prefix: string): string | ConnectFailure {
   const trimmed = prefix.replace(/^\/+|\/+$/g, "");
   if (trimmed === "") return "";
@@ -85,7 +85,7 @@ function toRoot(prefix: string): string | ConnectFailure {
     : `${trimmed}/`;
 }
 
-/** What a look fails with, as the setting that is wrong where that can be told. */
+/** Maps a failed probe to the setting that is wrong, if known. */
 function toSettingFailure(failure: ConnectFailure): ConnectFailure {
   if (failure.kind !== "offline") return failure;
   switch (failure.note) {

@@ -4,10 +4,10 @@ import type { BucketClient, ObjectHead } from "../../s3/client.ts";
 import type { Keys } from "./keys.ts";
 import type { Refused } from "../../s3/failures.ts";
 
-/** How a server spells keys in listings. */
+/** How a server encodes keys in listings. */
 export type Spelling = "form" | "percent" | "none";
 
-/** Conditions that this server was seen to keep. */
+/** Conditions that this server enforces, according to the probe. */
 export interface Guards {
   /** `If-None-Match: *` on an upload. */
   readonly put: boolean;
@@ -15,13 +15,13 @@ export interface Guards {
   readonly multipart: boolean;
   /** `x-amz-copy-source-if-match`. */
   readonly copySource: boolean;
-  /** A copy never replaces what is there. */
+  /** A copy never overwrites. */
   readonly copyDestination: boolean;
   /** `If-Match` on a delete. */
   readonly remove: boolean;
 }
 
-/** What was found out about a server and a bucket. */
+/** Results of probing a server and a bucket. */
 export interface Findings {
   readonly region: string;
   readonly guards: Guards;
@@ -29,26 +29,26 @@ export interface Findings {
   readonly isVersioned: boolean;
   /** Listings contain folders in which every object is deleted. */
   readonly listsDeletedFolders: boolean;
-  /** The key may write: without that nothing could be proved. */
+  /** The key may write; without that the probe proves nothing. */
   readonly isWritable: boolean;
   readonly keySpelling: Spelling;
   readonly prefixSpelling: Spelling;
 }
 
-/** Sizes of an adapter; tests take small ones. */
+/** Sizes of an adapter; tests use small ones. */
 export interface S3Limits {
-  /** Bytes of a part, and up to which a file goes out as one request. Servers want 5 MiB at least. */
+  /** Bytes of a part, and the largest file that is sent as one request. Servers require at least 5 MiB. */
   readonly partBytes: number;
-  /** Parts of one upload at most. */
+  /** The most parts of one upload. */
   readonly partsMax: number;
-  /** Parts on their way at once; each is held in memory, and one more that is being filled. */
+  /** Parts sent at once; each is held in memory, and one more that is being filled. */
   readonly partsAtOnce: number;
-  /** Largest object that one request can copy; larger ones are copied in parts of so many bytes. */
+  /** The largest object that one request can copy; larger ones are copied in parts of this many bytes. */
   readonly copyBytesMax: number;
   readonly copyPartBytes: number;
 }
 
-/** What every verb works with. */
+/** Collaborators of all operations. */
 export interface Store {
   readonly client: BucketClient;
   readonly keys: Keys;
@@ -57,17 +57,17 @@ export interface Store {
   readonly deps: ProviderDeps;
   readonly bucket: string;
   readonly connectionId: string;
-  /** Names the bucket among all: in it keys of locks are unique. */
+  /** Identifies the bucket: prefix of its lock keys. */
   readonly scope: string;
 }
 
-/** What an id means at the moment. */
+/** The current meaning of an id. */
 export type Found =
   | { readonly kind: "file"; readonly key: string; readonly head: ObjectHead }
   | { readonly kind: "folder"; readonly prefix: string }
   | ReadFailure;
 
-/** An object's head, or `undefined` when there is none. */
+/** Returns an object's head, or `undefined` when it is missing. */
 export async function findObject(
   store: Store,
   key: string,
@@ -77,7 +77,7 @@ export async function findObject(
   return head.kind === "refused" && head.failure.kind === "not_found" ? undefined : head;
 }
 
-/** Whether anything begins with a prefix. */
+/** Returns whether any key has a prefix. */
 export async function hasKeys(
   store: Store,
   prefix: string,
@@ -88,9 +88,9 @@ export async function hasKeys(
   return page.objects.length > 0 || page.prefixes.length > 0;
 }
 
-/** A look at what an item's id leads to. A missing bucket is a failure, never a missing item. */
+/** Looks up the item of an id. A missing bucket is a failure, never a missing item. */
 export async function find(store: Store, id: string, signal: AbortSignal): Promise<Found> {
-  // The root is no item: nobody renames or deletes it.
+  // The root is not an item: it cannot be renamed or deleted.
   if (id === "") return { kind: "not_found", note: "root" };
   const key = store.keys.toFileKey(id);
   if (key !== undefined) {
@@ -105,7 +105,7 @@ export async function find(store: Store, id: string, signal: AbortSignal): Promi
   return isFolder ? { kind: "folder", prefix } : { kind: "not_found" };
 }
 
-/** Runs work on some names of the bucket in turn: where the server keeps no conditions nothing else keeps calls apart. */
-export function turnOf(store: Store, key: string): string {
+/** Runs work while holding locks of names in the bucket: without conditional requests only these prevent races. */
+export function toLockKey(store: Store, key: string): string {
   return `${store.scope}/${key}`;
 }

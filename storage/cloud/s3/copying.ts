@@ -10,30 +10,30 @@ import { encodePath } from "../../s3/signing.ts";
 export interface Copy {
   readonly from: string;
   readonly source: ObjectHead;
-  /** Nothing may have this key. */
+  /** This key must be free. */
   readonly to: string;
   readonly signal: AbortSignal;
 }
 
 export type Copied =
   | { readonly kind: "copied"; readonly head: ObjectHead }
-  /** The source is another one by now, or the new key is taken. */
+  /** The source has changed, or the new key is taken. */
   | { readonly kind: "precondition" }
   | Failure;
 
-/** Keeps a copy from replacing anything: the common header, and Cloudflare's. */
+/** Headers that keep a copy from overwriting: the common one, and Cloudflare's. */
 export const NEW_COPY_HEADERS: Readonly<Record<string, string>> = {
   ...NEW_HEADERS,
   "cf-copy-destination-if-none-match": "*",
 };
 
-/** Properties of an object that a copy in parts has to be told again. */
+/** Properties of an object that a multipart copy must set again. */
 const KEPT_HEADERS =
   /^(content-(type|encoding|language|disposition)|cache-control|expires|x-amz-meta-.+|x-amz-storage-class)$/;
 
 /**
- * Copies an object as it was seen to a key that is free, and looks afterwards. Where the server keeps no conditions the
- * caller has looked at both, in turn with everybody else of this daemon.
+ * Copies an object of a known version to a free key, and verifies the copy. If the server ignores conditions, the
+ * caller has checked both keys while holding their locks.
  */
 export async function copyObject(store: Store, copy: Copy): Promise<Copied> {
   const send = () =>
@@ -49,14 +49,14 @@ export async function copyObject(store: Store, copy: Copy): Promise<Copied> {
     if (again.kind === "done") return verify(store, copy, again.etag);
     if (!isLost(again) && again.kind !== "precondition") return toCopied(again);
   }
-  // The same tag is the same content; another one may be ours or not, and nothing is deleted on a guess.
+  // An equal tag means equal content; a different one may be ours or not, and a guess must not delete anything.
   const ours = await findObject(store, copy.to, copy.signal);
   return ours?.kind === "object" && ours.etag === copy.source.etag && ours.size === copy.source.size
     ? { kind: "copied", head: ours }
     : { kind: "unknown_outcome", note: "copy_unanswered" };
 }
 
-/** The headers that name the source, and what it must still be. */
+/** The headers that name the source, and its expected tag. */
 export function toSourceHeaders(
   store: Store,
   from: string,
@@ -91,7 +91,7 @@ async function copyAtOnce(store: Store, { from, source, to, signal }: Copy): Pro
 async function copyInParts(store: Store, copy: Copy): Promise<Changed | Failure> {
   const { from, source, to, signal } = copy;
   const kept = Object.entries(source.headers).filter(([name]) => KEPT_HEADERS.test(name));
-  // Others cannot be signed as they are, and none may be lost.
+  // Other characters cannot be signed unchanged, and none may be lost.
   if (kept.some(([, value]) => !/^[ -~]*$/.test(value)))
     return { kind: "unsupported", reason: "odd_properties" };
   return uploadInParts(
@@ -132,7 +132,7 @@ function toUncopied(sent: Refused): Refused | { readonly kind: "precondition" } 
     : sent;
 }
 
-/** A look at what the copy has become: success is what is there, not what was said. */
+/** Checks the copied object: the stored object decides, not the response. */
 async function verify(store: Store, copy: Copy, etag: string): Promise<Copied> {
   const head = await findObject(store, copy.to, copy.signal);
   if (head === undefined) return { kind: "stale", note: "copy_gone" };

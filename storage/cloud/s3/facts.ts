@@ -1,7 +1,7 @@
 import type { Facts, Powers } from "../provider.ts";
 import type { Findings, Spelling } from "./context.ts";
 
-/** What this kind of storage can do at best: on a server that keeps every condition, in a bucket with versions. */
+/** The best capabilities of this kind of storage: a server that enforces every condition, and a bucket with versions. */
 export const s3Powers: Powers = {
   trash: true,
   permanentDelete: true,
@@ -19,7 +19,7 @@ export const s3Powers: Powers = {
   uploadNeedsSize: false,
 };
 
-/** What one connection can do, from what was found out about its server. */
+/** Returns the capabilities of one connection from the results of its probe. */
 export function toPowers({ guards, isVersioned }: Findings): Powers {
   const { put, multipart, copySource, copyDestination, remove } = guards;
   return {
@@ -31,7 +31,7 @@ export function toPowers({ guards, isVersioned }: Findings): Powers {
   };
 }
 
-/** Findings as they are kept with the connection. */
+/** Returns the findings as facts of the connection. */
 export function toFacts(findings: Findings): Facts {
   const { guards, region, isVersioned, isWritable, keySpelling, prefixSpelling } = findings;
   const { listsDeletedFolders } = findings;
@@ -50,7 +50,7 @@ export function toFacts(findings: Findings): Facts {
   };
 }
 
-/** The same read back. What is missing was not proved. */
+/** Reads the findings back from facts. Missing ones count as not proved. */
 export function toFindings(facts: Facts, region: string): Findings {
   const is = (name: string) => facts[name] === true;
   return {
@@ -63,7 +63,7 @@ export function toFindings(facts: Facts, region: string): Findings {
       remove: is("conditional_delete"),
     },
     isVersioned: is("versioned"),
-    // Unknown until the first check of a connection from before: assumed, as hiding such a folder costs only requests.
+    // Unknown until the next probe of an old connection: assumed, because hiding such a folder costs only requests.
     listsDeletedFolders: is("versioned") && facts["lists_deleted_folders"] !== false,
     isWritable: is("writable"),
     keySpelling: toSpelling(facts["key_spelling"]),

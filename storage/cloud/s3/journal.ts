@@ -4,51 +4,51 @@ import { BrokenOff, type Failure } from "../outcomes.ts";
 import { asCount, parseJsonObject, type JsonObject } from "../json.ts";
 import { keepFolder, removeObject } from "./changing.ts";
 import { toSeconds, type ObjectHead } from "../../s3/client.ts";
-import { findObject, turnOf, type Store } from "./context.ts";
+import { findObject, toLockKey, type Store } from "./context.ts";
 import { OWN_FOLDER } from "./keys.ts";
 import { pagesOf, type KeyEntry } from "./listing.ts";
 import { mayHaveLanded, toChangeFailure } from "../../s3/failures.ts";
 import { abortOldUploads, abortUpload, findBegun } from "../../s3/multipart-uploads.ts";
 
-/** What is about to be done in several requests: read back when the daemon died in between. */
+/** An operation of several requests, recorded so that it can be recovered after a crash. */
 export type JournalEntry =
   | {
       readonly kind: "move";
       readonly from: string;
       readonly to: string;
-      /** Of the source, which alone may be deleted. */
+      /** Entity tag of the source: only that object may be deleted. */
       readonly etag: string;
-      /** Likewise: who puts the same content there again makes a file of their own. */
+      /** Likewise: a client that writes the same content again creates a new object. */
       readonly modifiedAt?: number;
-      /** Of the copy, where that differs from the source's. */
+      /** Entity tag of the copy, where it differs from the source's. */
       readonly copied?: string;
     }
   | {
       readonly kind: "upload";
       readonly key: string;
-      /** Absent until the server has said it. */
+      /** Absent until the server has returned it. */
       readonly uploadId?: string;
     };
 
-/** An entry that is written. */
+/** A stored entry. */
 export interface Journaled {
-  /** Replaces what it says. */
+  /** Replaces its content. */
   rewrite(entry: JournalEntry): Promise<Failure | undefined>;
-  /** Takes it out again. Where that fails it is settled later, to no effect. */
+  /** Removes it. If that fails, recovery removes it later without another effect. */
   end(): Promise<void>;
 }
 
 const DAY_MS = 24 * 3_600_000;
-/** Entries of other connections and other daemons are taken for abandoned after this time: until then they may be at it. */
+/** Entries of other connections and daemons count as abandoned after this time: until then they may be in progress. */
 const FOREIGN_MS = 7 * DAY_MS;
-/** Taking an entry out must not wait for a call that was given up. */
+/** Removing an entry must not wait for a call that was aborted. */
 const END_MS = 15_000;
 const ENTRY_BYTES_MAX = 16_384;
 const OWN_OBJECTS_MAX = 1_000;
 
 /**
- * Writes down what is about to be done, and does it. Before there is an entry, and as long as the work goes on, its turn is
- * taken: nobody in this process takes it for what an earlier run has left.
+ * Records an operation in the journal, then runs it. Holds the lock of the entry meanwhile, so that recovery in this process
+ * does not take it for an entry of an earlier run.
  */
 export async function withJournal<T>(
   store: Store,
@@ -61,11 +61,11 @@ export async function withJournal<T>(
     const body = Buffer.from(JSON.stringify(what));
     const send = () => store.client.ask({ method: "PUT", key, body, signal });
     let sent = await send();
-    // The same entry twice is one entry.
+    // A retried write creates the same entry.
     if (sent.kind === "refused" && mayHaveLanded(sent) && !signal.aborted) sent = await send();
     return sent.kind === "refused" ? toChangeFailure(sent.failure) : undefined;
   };
-  return store.deps.locks.withLocks([turnOf(store, key)], async () => {
+  return store.deps.locks.withLocks([toLockKey(store, key)], async () => {
     const failed = await write(entry);
     if (failed !== undefined) return failed;
     return work({ rewrite: write, end: () => purge(store, key, AbortSignal.timeout(END_MS)) });
@@ -73,9 +73,9 @@ export async function withJournal<T>(
 }
 
 /**
- * Finishes or undoes what earlier runs of this daemon left behind in this connection. A move whose copy exists is finished by
- * deleting the source; a multipart upload is aborted. Entries of running calls are left alone, and so are entries of other
- * daemons until they are old. With `everything`, old entries of other connections and old probes are removed as well.
+ * Recovers operations of earlier runs of this daemon in this connection. A move whose copy exists is finished by
+ * deleting the source; a multipart upload is aborted. Skips entries of running calls, and entries of other
+ * daemons until they are old. With `everything`, also removes old entries of other connections and old probes.
  * Returns `pending` when an entry cannot be decided yet: the server may still be copying, or another call uses the name.
  */
 export async function recoverJournal(
@@ -97,14 +97,14 @@ export async function recoverJournal(
       else if (failed !== undefined) return failed;
     }
   }
-  // What a probe has begun.
+  // Uploads that a probe has started.
   if (everything) await abortOldUploads(store.client, prefix, store.deps.clock() - DAY_MS, signal);
   return isPending ? "pending" : undefined;
 }
 
-/** Whether whoever has written an entry may still be at it. */
+/** Returns whether the writer of an entry may still be running. */
 function isRunning(store: Store, entry: KeyEntry): boolean {
-  if (store.deps.locks.isLocked(turnOf(store, entry.key))) return true;
+  if (store.deps.locks.isLocked(toLockKey(store, entry.key))) return true;
   return !entry.key.startsWith(beginningOfOwn(store)) && ageOf(store, entry) <= FOREIGN_MS;
 }
 
@@ -129,7 +129,7 @@ async function recover(
   return undefined;
 }
 
-/** Undefined when it is gone, or none: what is none was put there by somebody else. */
+/** Undefined when the entry is missing or invalid: another client wrote it. */
 async function readEntry(
   store: Store,
   key: string,
@@ -144,12 +144,12 @@ async function readEntry(
   return entry === undefined ? undefined : { entry, writtenAt };
 }
 
-/** A server goes on copying when the connection of the request is closed; after this time it has certainly ended. */
+/** A server continues a copy when the connection closes; after this time the copy has certainly ended. */
 const COPYING_MS = 15 * 60_000;
 /** Servers round times to seconds. */
 const ROUNDING_MS = 2_000;
 
-/** Deletes the source if it is still the object that was to be moved and the target is proved to be its copy. */
+/** Deletes the source if it is still the moved object and the target is proved to be its copy. */
 async function recoverMove(
   store: Store,
   entry: Extract<JournalEntry, { kind: "move" }>,
@@ -163,7 +163,7 @@ async function recoverMove(
   if (target === undefined)
     return store.deps.clock() - writtenAt < COPYING_MS ? "pending" : undefined;
   let { copied = etag } = entry;
-  // Some servers give the copy of an object in parts another tag, which a crash keeps out of the journal.
+  // Some servers give a multipart copy another tag, which a crash keeps out of the journal.
   const mayBeCopy =
     entry.copied === undefined &&
     target.size === source.size &&
@@ -174,7 +174,7 @@ async function recoverMove(
     if (isSame) copied = target.etag;
   }
   if (target.etag !== copied) return undefined;
-  return store.deps.locks.withLocks([turnOf(store, from), turnOf(store, to)], async () => {
+  return store.deps.locks.withLocks([toLockKey(store, from), toLockKey(store, to)], async () => {
     const now = await findBoth(store, entry, signal);
     if (now === undefined || "kind" in now) return now;
     if (now.target?.etag !== copied || now.source.modifiedAt !== source.modifiedAt)
@@ -193,7 +193,7 @@ interface BothObjects {
   readonly target: ObjectHead | undefined;
 }
 
-/** Looks up source and target of a move. Undefined: the source is gone or has changed, so nothing is left to do. */
+/** Looks up source and target of a move. Undefined: the source is gone or has changed, so there is nothing to recover. */
 async function findBoth(
   store: Store,
   { from, to, etag, modifiedAt }: Extract<JournalEntry, { kind: "move" }>,
@@ -208,7 +208,7 @@ async function findBoth(
   return { source, target };
 }
 
-/** Compares the bytes of source and target by their hashes. False when one of them changes meanwhile. */
+/** Compares source and target by the hashes of their bytes. Returns false when one of them changes meanwhile. */
 async function haveSameBytes(
   store: Store,
   { from, to }: { readonly from: string; readonly to: string },
@@ -235,7 +235,7 @@ async function haveSameBytes(
 }
 
 /**
- * Aborts the upload of an entry. An entry without an id was written just before the server was asked for one. Returns
+ * Aborts the upload of an entry. An entry without an id was written just before the upload was started. Returns
  * `pending` while another call uploads to the same name: the two uploads cannot be told apart.
  */
 async function recoverUpload(
@@ -252,7 +252,7 @@ async function recoverUpload(
   if (uploadId !== undefined) return abortUpload(client, key, uploadId, signal);
   const begun = await findBegun(client, key, writtenAt, signal);
   if ("kind" in begun) return begun;
-  // Whoever has begun one of these had an entry before: those that do not show now are over.
+  // Each of these uploads had an entry first: uploads that are not listed now are over.
   const others = begun.length === 0 ? new Set<string>() : await findNoted(store, entry, signal);
   if (typeof others === "string" || "kind" in others) return others;
   for (const id of begun.filter((one) => !others.has(one))) {
@@ -284,7 +284,7 @@ async function findNoted(
   return noted;
 }
 
-/** Objects of our own; of a bucket that tells of ever more of them, no more than are worth a look. */
+/** Lists objects of the adapter's own folder, up to a maximum, because a faulty bucket may list more and more of them. */
 async function listOwn(
   store: Store,
   prefix: string,
@@ -299,10 +299,10 @@ async function listOwn(
   return entries;
 }
 
-/** Versions that one of our own objects may have: answers get lost, and it is written anew. */
+/** The most versions of one of our objects: retries after lost responses write it again. */
 const VERSIONS_MAX = 8;
 
-/** Takes one of our own objects away, on a bucket with versions without a trace where that is allowed. */
+/** Removes one of our objects, on a bucket with versions permanently where that is allowed. */
 export async function purge(store: Store, key: string, signal: AbortSignal): Promise<void> {
   if (!store.findings.isVersioned) {
     await store.client.ask({ method: "DELETE", key, signal });
@@ -328,12 +328,12 @@ function folderOf(store: Store): string {
   return `${journalOf(store)}${store.connectionId}/`;
 }
 
-/** What the keys of this daemon's entries begin with, in this connection. */
+/** Returns the key prefix of this daemon's entries in this connection. */
 function beginningOfOwn(store: Store): string {
   return `${folderOf(store)}${store.deps.home}-`;
 }
 
-/** An entry lies in a bucket that others may write to: it may not lead out of the root. */
+/** Other clients may write to the bucket: an entry must not lead out of the root. */
 function toEntry(value: JsonObject | undefined, store: Store): JournalEntry | undefined {
   const text = (name: string) => {
     const found = value?.[name];

@@ -2,23 +2,23 @@ import { Buffer } from "node:buffer";
 import { brokenNameRule, type Failure } from "../outcomes.ts";
 
 /**
- * Keys of objects and ids of items. An id is the key below the root; folders are what keys have in common up to a slash.
- * A bucket may hold what is no path: empty segments, `.` and `..`, and a file beside a folder of its name. Such segments
- * are shown with the sign `␛` and can be read, moved and deleted by it, but not made:
- * `␛` before a segment that could not stand alone, `␛` after the folder that shares its name with a file.
+ * Maps keys of objects to ids of items. An id is the key below the root; folders are common prefixes up to a slash.
+ * A bucket may contain keys that are not paths: empty segments, `.` and `..`, and a file beside a folder of its name. Such
+ * segments are marked with the sign `␛`; they can be read, moved and deleted, but not created:
+ * `␛` before a segment that is not a valid name, `␛` after the folder that shares its name with a file.
  */
 export interface Keys {
-  /** Begins the keys of everything here: empty, or ends in a slash. */
+  /** Prefix of all keys: empty, or ends in a slash. */
   readonly root: string;
-  /** The key of a file with this id, or undefined when no file can have it. */
+  /** Returns the key of a file, or undefined when no file can have this id. */
   toFileKey(id: string): string | undefined;
-  /** What the keys of everything in a folder begin with; the root's for the empty id. */
+  /** Returns the key prefix of a folder's contents; the root's for the empty id. */
   toFolderPrefix(id: string): string | undefined;
-  /** The id of an object by its key, which begins with the root's. */
+  /** Returns the id of an object from its key, which begins with the root's prefix. */
   toId(key: string): string;
 }
 
-/** Folder of the adapter's own below the root: journal and probes. Not shown. */
+/** The adapter's own folder below the root: journal and probes. Hidden in listings. */
 export const OWN_FOLDER = ".croft";
 
 const SIGN = "\u241b";
@@ -32,7 +32,7 @@ export function createKeys(root: string): Keys {
       const segments = id.split("/");
       if (!isPath(segments) || isOwn(id)) return undefined;
       const last = segments.at(-1) ?? "";
-      // What ends in a slash is a folder's marker, whatever it holds.
+      // A key that ends in a slash is a folder's marker, whatever its content.
       if (isShadow(last) || last === SIGN) return undefined;
       return fit(root + segments.map(toSegment).join("/"));
     },
@@ -47,23 +47,23 @@ export function createKeys(root: string): Keys {
   };
 }
 
-/** The id of an item in a folder. */
+/** Returns the id of an item in a folder. */
 export function childOf(parent: string, name: string): string {
   return parent === "" ? name : `${parent}/${name}`;
 }
 
-/** The folder and the name that an id is made of. */
+/** Splits an id into its folder and name. */
 export function splitId(id: string): { readonly parent: string; readonly name: string } {
   const at = id.lastIndexOf("/");
   return { parent: id.slice(0, Math.max(at, 0)), name: id.slice(at + 1) };
 }
 
-/** How a folder is shown beside a file of the same name. */
+/** Returns the name of a folder that stands beside a file of the same name. */
 export function toShadow(id: string): string {
   return id + SIGN;
 }
 
-/** Why nothing of this name can be made in a folder; undefined when it can. */
+/** Returns why an item cannot be created under this name; undefined when it can. */
 export function refuseName(root: string, parent: string, name: string): Failure | undefined {
   const rule = brokenNameRule(name) ?? ownRule(root, parent, name);
   return rule === undefined ? undefined : { kind: "invalid_name", rule };
@@ -72,12 +72,12 @@ export function refuseName(root: string, parent: string, name: string): Failure 
 function ownRule(root: string, parent: string, name: string): string | undefined {
   if ((parent === "" && name === OWN_FOLDER) || name.startsWith(SIGN) || name.endsWith(SIGN))
     return "reserved_name";
-  // A folder's marker and a multipart upload's journal need no more than the slash.
+  // A folder's marker and a multipart upload's journal need one more character, the slash.
   const length = Buffer.byteLength(root) + Buffer.byteLength(childOf(parent, name)) + 1;
   return length > KEY_BYTES_MAX ? "path_too_long" : undefined;
 }
 
-/** What is no name by itself has one with the sign: every key has one id. */
+/** Marks a segment that is not a valid name with the sign, so that every key has one id. */
 function isPath(segments: readonly string[]): boolean {
   return segments.every((segment) => segment !== "" && segment !== "." && segment !== "..");
 }

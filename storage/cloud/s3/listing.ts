@@ -8,7 +8,7 @@ import { hasKeys, type Findings, type Spelling, type Store } from "./context.ts"
 import { childOf, OWN_FOLDER, splitId, toShadow } from "./keys.ts";
 import { toChangeFailure } from "../../s3/failures.ts";
 
-/** An object as a listing has it, understood. */
+/** An object of a listing, decoded. */
 export interface KeyEntry {
   readonly key: string;
   readonly etag: string;
@@ -17,7 +17,7 @@ export interface KeyEntry {
   readonly versionId: string | undefined;
 }
 
-/** What listings are read with. */
+/** Collaborators of listings. */
 export interface ListedBucket {
   readonly client: Pick<Store["client"], "page">;
   readonly findings: Pick<Findings, "keySpelling" | "prefixSpelling">;
@@ -29,14 +29,14 @@ export interface KeyPage {
   readonly prefixes: readonly string[];
 }
 
-/** Pages in a row that bring nothing: a server that goes on like that is broken. */
+/** Pages in a row without content: a server that sends more is broken. */
 const EMPTY_PAGES_MAX = 1000;
-/** Characters of all the tokens of a listing, which are held until its end: a thousand million objects take no more. */
+/** The most characters of all tokens of a listing, which are held until its end: enough for a thousand million objects. */
 const TOKEN_CHARACTERS_MAX = 100 * 1024 * 1024;
 
 /**
- * The pages of a listing, one after the other. The first failure is the last thing given: a token that comes again, keys
- * that were not asked for and pages without content that do not end are failures, too.
+ * Yields the pages of a listing. A failure is the last value: also a repeated token, keys outside the
+ * prefix, and too many pages without content.
  */
 export async function* pagesOf(
   store: ListedBucket,
@@ -54,7 +54,7 @@ export async function* pagesOf(
     const read = understand(page, query.prefix, store);
     if (read === undefined) return yield broken("other_keys");
     const beginning = beginningOf(read);
-    // A server that goes on from where it was would never come to its end.
+    // A server that continues from the same place would never end.
     if (beginning !== "" && beginning === before) return yield broken("listing_without_end");
     before = beginning;
     yield read;
@@ -69,7 +69,7 @@ export async function* pagesOf(
   }
 }
 
-/** Keys by which a listing goes on are spelled like all others; tokens are sent back as they came. */
+/** Keys that continue a listing are encoded like all others; tokens are sent back unchanged. */
 function toNextQuery(
   { isEncoded }: ListedPage,
   next: Readonly<Record<string, string>>,
@@ -80,7 +80,7 @@ function toNextQuery(
   return { ...next, "key-marker": decodeKey(marker, findings.keySpelling) ?? marker };
 }
 
-/** What tells a page from the next one; empty when there is nothing in it. */
+/** Identifies the content of a page; empty when it has no content. */
 function beginningOf({ entries: [entry], prefixes: [prefix] }: KeyPage): string {
   return entry === undefined && prefix === undefined
     ? ""
@@ -88,7 +88,7 @@ function beginningOf({ entries: [entry], prefixes: [prefix] }: KeyPage): string 
 }
 
 /**
- * Whether a folder holds anything but `own`, its marker included: without that it is gone, or will be when `own` goes.
+ * Returns whether a folder contains anything but `own`, including its marker: otherwise the folder disappears with `own`.
  * `own` is the key of a file or the prefix of a folder.
  */
 export async function isThereBeside(
@@ -114,12 +114,12 @@ export async function isThereBeside(
   return false;
 }
 
-/** Checks of folders that run at the same time. */
+/** Folders that are checked concurrently. */
 const CHECKS_AT_ONCE = 8;
 
 /**
- * Returns the prefixes under which there is an object. MinIO, Versity's gateway and moto list folders in a versioned bucket
- * that contain delete markers only; there, one request for each folder tells.
+ * Returns the prefixes that contain an object. MinIO, Versity's gateway and moto list folders in a versioned bucket
+ * that contain delete markers only; for these servers, each folder takes one request to check.
  */
 async function keepLive(
   store: Store,
@@ -140,7 +140,7 @@ async function keepLive(
   return live;
 }
 
-/** Everything in a folder. */
+/** Lists a folder. */
 export async function listFolder(
   store: Store,
   folder: string,
@@ -158,10 +158,10 @@ export async function listFolder(
       exists = true;
       // The folder's own marker.
       if (entry.key === prefix) continue;
-      // A key from deeper down, which the server was asked to leave out: it has no place here.
+      // A key from a deeper level, which the delimiter should have excluded.
       if (entry.key.slice(prefix.length, -1).includes("/")) return broken("other_keys");
       if (entry.key.endsWith("/")) {
-        // Some servers tell of a marker besides what it begins.
+        // Some servers list a marker beside its common prefix.
         folders.add(toLeaf(store, entry.key.slice(0, -1)));
         continue;
       }
@@ -191,7 +191,7 @@ export async function listFolder(
   return { kind: "ok", items: [...files.values(), ...shown] };
 }
 
-/** A file of a folder by its name. */
+/** Returns a file item of a folder by its name. */
 function toFileItem(
   parent: string,
   name: string,
@@ -211,7 +211,7 @@ function toFileItem(
   };
 }
 
-/** The item that an object is, by its id. */
+/** Returns the item of an object, by its id. */
 export function toItem(id: string, head: ObjectHead): ProviderItem {
   const { parent, name } = splitId(id);
   return toFileItem(parent, name, head);
@@ -231,12 +231,12 @@ export function toFolderItem(parent: string, name: string): ProviderItem {
   };
 }
 
-/** Listings know no version ids; an entity tag is made of the content, and the rest settles what is left of doubt. */
+/** Listings have no version ids; an entity tag is derived from the content, and size and time resolve the remaining doubt. */
 export function toVersion(found: Pick<KeyEntry, "etag" | "size" | "modifiedAt">): string {
   return `${found.etag}:${found.size ?? ""}:${found.modifiedAt ?? ""}`;
 }
 
-/** A key as it is, or undefined when it is not spelled as the server said it would be. */
+/** Decodes a key; undefined when it is not encoded as the server declared. */
 export function decodeKey(text: string, spelling: Spelling): string | undefined {
   if (spelling === "none") return text;
   try {
@@ -273,13 +273,13 @@ function toEntry(key: string, object: ListedObject): KeyEntry {
   };
 }
 
-/** The name of a key's last segment as it is shown. */
+/** Returns the displayed name of a key's last segment. */
 function toLeaf(store: Store, key: string): string {
   return splitId(store.keys.toId(key)).name;
 }
 
 function toListFailure(failure: Parameters<typeof toChangeFailure>[0]): Failure {
-  // A listing that is not found is no empty folder: the server or the bucket is gone.
+  // A listing that is not found is not an empty folder: the server or the bucket is gone.
   return failure.kind === "not_found"
     ? broken(failure.note ?? "not_found")
     : toChangeFailure(failure);

@@ -7,10 +7,10 @@ import { withJournal } from "./journal.ts";
 import { isPrecondition, isRace, mayHaveLanded, type Refused } from "../../s3/failures.ts";
 import { abortUpload, BEGINNING_MS } from "../../s3/multipart-uploads.ts";
 
-/** A part that the server has. */
+/** An uploaded part. */
 export interface Part {
   readonly number: number;
-  /** As the server called it, without quotes. */
+  /** The part's entity tag, without quotes. */
   readonly etag: string;
 }
 
@@ -21,13 +21,13 @@ export interface PartUpload {
   readonly signal: AbortSignal;
 }
 
-/** Aborting does not end with a call that is given up: an upload that nobody knows of would stay for ever. */
+/** Aborting ignores the caller's signal: an upload without a record would stay forever. */
 const ABORT_MS = 15_000;
 
 /**
- * Makes an object of parts under a key that must be free. Nothing is to be seen of it before `complete`, which `commit`
- * calls when it has looked once more; when it is not reached, or fails, the parts are thrown away. A journal entry that
- * is there before the upload lets the next start do that, when the daemon dies. Rejects with what `sendParts` throws.
+ * Creates an object by a multipart upload under a key that must be free. The object is invisible before `complete`, which
+ * `commit` calls after a last check; otherwise the parts are discarded. A journal entry, written before the upload,
+ * lets the next start abort it if the daemon dies. Rejects with what `sendParts` throws.
  */
 export async function uploadInParts(
   store: Store,
@@ -41,7 +41,7 @@ export async function uploadInParts(
   return withJournal(store, { kind: "upload", key }, beginning, async (journal) => {
     const uploadId = await begin(store, upload, beginning);
     if (typeof uploadId !== "string") {
-      // One that may have begun after all is looked for later.
+      // If the upload has started despite the failure, recovery finds it later.
       if (uploadId.kind === "refused" && !mayHaveLanded(uploadId)) await journal.end();
       return uploadId;
     }
@@ -57,7 +57,7 @@ export async function uploadInParts(
     } finally {
       isOver ||=
         (await abortUpload(client, key, uploadId, AbortSignal.timeout(ABORT_MS))) === undefined;
-      // An upload that could not be aborted is settled later.
+      // Recovery aborts an upload that could not be aborted here.
       if (isOver) await journal.end();
     }
   });
@@ -104,7 +104,7 @@ async function complete(
   let sent = await send();
   if (sent.kind === "refused" && isRace(sent)) {
     sent = await send();
-    // After this conflict the parts may be lost: whoever else was there has the name.
+    // After this conflict the parts may be lost: the other client has the name.
     if (sent.kind === "refused" && (isRace(sent) || sent.code === "NoSuchUpload"))
       return { kind: "precondition" };
   }
@@ -128,7 +128,7 @@ async function complete(
   };
 }
 
-/** What was completed although nobody said so, by the tag that servers commonly make of the parts' tags. */
+/** After a lost response, finds the completed object by the tag that servers commonly derive from the parts' tags. */
 async function findCompleted(
   store: Store,
   key: string,
@@ -140,13 +140,13 @@ async function findCompleted(
   return { kind: "done", etag: head.etag, versionId: head.versionId, isMarked: false };
 }
 
-/** The MD5 of the parts' MD5s, and their number. */
+/** Returns the MD5 of the parts' MD5s, and their number. */
 function toCommonTag(parts: readonly Part[]): string {
   const digests = Buffer.concat(parts.map(({ etag }) => Buffer.from(etag, "hex")));
   return `${createHash("md5").update(digests).digest("hex")}-${parts.length}`;
 }
 
-/** The body of the request that makes an object of parts; they are in the order of their numbers. */
+/** Returns the body of the request that completes an upload; the parts are in the order of their numbers. */
 export function toCompletion(parts: readonly Part[]): string {
   const lines = parts.map(
     ({ number, etag }) =>
@@ -155,7 +155,7 @@ export function toCompletion(parts: readonly Part[]): string {
   return `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${lines.join("")}</CompleteMultipartUpload>`;
 }
 
-/** A text in XML. Control characters become references, which every server reads and few parsers check. */
+/** Escapes a text for XML. Control characters become references, which every server reads and few parsers check. */
 export function escapeXml(text: string): string {
   return text.replace(/[&<>"'\p{Cc}]/gu, (character) => `&#${character.codePointAt(0) ?? 0};`);
 }

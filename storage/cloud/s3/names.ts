@@ -3,18 +3,18 @@ import { findObject, hasKeys, type Store } from "./context.ts";
 import { childOf, splitId } from "./keys.ts";
 import { isRefused, toChangeFailure, type Refused } from "../../s3/failures.ts";
 
-/** A place where something is to be made. */
+/** The target of a new item. */
 export interface Place {
   readonly id: string;
   readonly name: string;
   readonly parent: string;
   /** The key of a file of this name. */
   readonly key: string;
-  /** What the keys in the folder that holds it begin with. */
+  /** The key prefix of its parent folder. */
   readonly parentPrefix: string;
 }
 
-/** The place of a name in a folder; the name has been looked at already. */
+/** Returns the place of a name in a folder; the name is already validated. */
 export function toPlace(store: Store, parent: string, name: string): Place | Failure {
   const parentPrefix = store.keys.toFolderPrefix(parent);
   if (parentPrefix === undefined) return { kind: "stale", note: "impossible_id" };
@@ -22,8 +22,8 @@ export function toPlace(store: Store, parent: string, name: string): Place | Fai
 }
 
 /**
- * Checks that a name is free and its folder exists. With `isGuarded`, no file of the name is looked for: the request that
- * follows carries the condition.
+ * Checks that a name is free and its folder exists. With `isGuarded`, skips the check for a file of the name: the request
+ * that follows carries the condition.
  */
 export async function refusePlace(
   store: Store,
@@ -46,7 +46,7 @@ export async function refusePlace(
     : { kind: "conflict", existingName: place.name };
 }
 
-/** Whether something may be moved into a folder: not into itself, below itself or into a file. */
+/** Checks that an item may be moved into a folder: not into itself, below itself or into a file. */
 export async function refuseDestination(
   store: Store,
   id: string,

@@ -9,7 +9,7 @@ import { decodeKey } from "./listing.ts";
 import { toChangeFailure, type Refused } from "../../s3/failures.ts";
 import { abortUpload } from "../../s3/multipart-uploads.ts";
 
-/** A probe's name: every character that servers spell in more than one way. */
+/** A probe's name: every character that servers encode in more than one way. */
 const ODD = "a b+c%41&é'\"<";
 const CLEAN_MS = 30_000;
 const NO_GUARDS: Guards = {
@@ -21,8 +21,8 @@ const NO_GUARDS: Guards = {
 };
 
 /**
- * Finds out what a server really does: some take conditions and ignore them. Writes a few tiny objects below the adapter's
- * own folder and removes them. A bucket that may only be read is fine, too: then nothing is proved.
+ * Probes which conditions a server enforces: some accept and ignore them. Writes a few tiny objects below the adapter's
+ * own folder and removes them. A read-only bucket is valid as well: then nothing is proved.
  */
 export async function probe(
   store: Store,
@@ -60,7 +60,7 @@ export async function probe(
     };
   } finally {
     const clean = AbortSignal.timeout(CLEAN_MS);
-    // Whether versions are kept may not be known yet.
+    // Whether the bucket keeps versions may not be known yet.
     const careful = { ...store, findings: { ...store.findings, isVersioned: true } };
     for (const made of [key, other]) await purge(careful, made, clean);
   }
@@ -76,7 +76,7 @@ async function probeGuards(
     if (head?.kind === "refused") return head;
     return head?.etag === wanted;
   };
-  /** Kept: the request was refused, and what was there is still there. */
+  /** Enforced: the request was refused, and the existing object is still there. */
   const isKept = async (
     sent: { readonly kind: string } | Refused,
     at: string,
@@ -84,7 +84,7 @@ async function probeGuards(
   ): Promise<boolean | Refused> => {
     if (sent.kind !== "refused") return false;
     const refused = sent as Refused;
-    // Neither a broken connection nor a wrong key proves anything.
+    // Neither a connection error nor invalid credentials prove anything.
     if (refused.status === 0 || refused.failure.kind === "reauth") return refused;
     return ["changed", "stale"].includes(refused.failure.kind) || refused.status === 409
       ? isSame(at, wanted)
@@ -133,7 +133,7 @@ async function probeGuards(
   return failed ?? found;
 }
 
-/** Completing an upload under a key that is taken must not replace what is there. */
+/** Completing an upload under a key that is taken must not overwrite. */
 async function probeMultipart(
   store: Store,
   key: string,
@@ -143,7 +143,7 @@ async function probeMultipart(
   if (before?.kind !== "object") return gone(before);
   const query = { uploads: "" };
   const started = await store.client.askForBody({ method: "POST", key, query, signal }, "UploadId");
-  // A server without multipart uploads refuses each of them by itself.
+  // A server without multipart uploads refuses each of them anyway.
   if (started.kind === "refused") return started.status === 0 ? started : false;
   const uploadId = started.fields["UploadId"] ?? "";
   try {
@@ -179,7 +179,7 @@ async function probeMultipart(
   }
 }
 
-/** Whether a folder is still listed after its only object was deleted and has left a delete marker. */
+/** Returns whether a folder is still listed after its only object was deleted and has left a delete marker. */
 async function probeDeletedFolder(
   store: Store,
   { prefixSpelling }: Pick<Findings, "prefixSpelling">,
@@ -207,7 +207,7 @@ async function probeDeletedFolder(
   }
 }
 
-/** In which spelling keys and prefixes come back. A server that gives neither back as it was cannot be used. */
+/** Finds the encoding of keys and prefixes in listings. A server that returns neither correctly is unusable. */
 async function probeSpelling(
   store: Store,
   folder: string,

@@ -9,7 +9,7 @@ import { s3Powers } from "./facts.ts";
 const MIB = 1024 * 1024;
 const GIB = 1024 * MIB;
 
-/** Sizes that every server takes. */
+/** Sizes that every server accepts. */
 const S3_LIMITS: S3Limits = {
   partBytes: 8 * MIB,
   partsMax: 10_000,
@@ -18,10 +18,10 @@ const S3_LIMITS: S3Limits = {
   copyPartBytes: GIB,
 };
 
-/** A bucket of Amazon S3, or of any server that speaks its protocol. */
+/** A bucket of Amazon S3, or of any compatible server. */
 export const s3: CloudProviderType = createS3Type(S3_LIMITS);
 
-/** The same with other sizes: small ones for tests. */
+/** Creates the provider type with other sizes: small ones for tests. */
 export function createS3Type(limits: S3Limits): CloudProviderType {
   return {
     type: "s3",

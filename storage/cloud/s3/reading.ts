@@ -7,7 +7,7 @@ import { find, findObject, type Store } from "./context.ts";
 import { toItem, toVersion } from "./listing.ts";
 import { isPrecondition } from "../../s3/failures.ts";
 
-/** The bytes of a file, or a range of them; with a version only that one's. */
+/** Opens the bytes of a file, or a range of them; with a version only those of that version. */
 export async function read(store: Store, reading: ReadRequest): Promise<ReadOutcome> {
   const { id, range, version, signal } = reading;
   const key = store.keys.toFileKey(id);
@@ -31,13 +31,13 @@ export async function read(store: Store, reading: ReadRequest): Promise<ReadOutc
   const isAltered =
     encodingOf(answer) !== undefined && !(await isStoredEncoded(store, key, answer, signal));
   const head = toObjectHead(toWholeHeaders(answer));
-  // What was compressed on its way has a length of its own: the metadata tell the object's.
+  // A compressed response has a length of its own: the metadata state the object's.
   const whole = isAltered || head === undefined ? await findObject(store, key, signal) : head;
   if (whole?.kind !== "object") {
     answer.discard();
     return whole === undefined ? { kind: "not_found" } : whole.failure;
   }
-  // A look besides the answer may have shown another object than the one whose bytes come.
+  // A separate request may have seen another object than the one whose bytes arrive.
   if (isOfAnother(answer, whole) || (version !== undefined && toVersion(whole) !== version)) {
     answer.discard();
     return { kind: "changed" };
@@ -53,7 +53,7 @@ export async function read(store: Store, reading: ReadRequest): Promise<ReadOutc
   }
 }
 
-/** A part of something else came back: the range is cut from the whole. */
+/** The response is a different range: the range is cut from the whole. */
 async function readFromWhole(
   store: Store,
   { id, range, version, signal }: ReadRequest,
@@ -88,7 +88,7 @@ async function readFromWhole(
     : { kind: "offline", sent: true, note: "unusable_ranges" };
 }
 
-/** Whether an answer names another entity tag; what lies in between may have weakened it, or hung a word on it. */
+/** Returns whether a response has another entity tag; a proxy may have weakened the tag, or appended a suffix. */
 function isOfAnother({ headers }: ProviderAnswer, { etag }: ObjectHead): boolean {
   const told = unquote((headers["etag"] ?? "").replace(/^W\//, ""));
   return (
@@ -102,7 +102,7 @@ async function refuseMissing(store: Store, id: string, signal: AbortSignal): Pro
     case "folder":
       return { kind: "unsupported", reason: "no_bytes" };
     case "file":
-      // It has come in this moment.
+      // The object has just been written.
       return { kind: "changed" };
     default:
       return found;
@@ -123,8 +123,8 @@ async function refuseRange(
 }
 
 /**
- * Whether the object itself bears the encoding as a property: then its bytes are what is stored, and nothing is to be
- * decoded. Told from a compressing server in between by the length, which that cannot know of the whole.
+ * Returns whether the encoding is a property of the object: then the response has the stored bytes and must not be
+ * decoded. The length distinguishes this from a compressing proxy, which cannot know the length of the whole.
  */
 async function isStoredEncoded(
   store: Store,
@@ -141,7 +141,7 @@ async function isStoredEncoded(
   );
 }
 
-/** The headers of an answer with a part, as they are of the whole. */
+/** Converts the headers of a partial response to those of the whole. */
 function toWholeHeaders({ status, headers }: ProviderAnswer): Readonly<Record<string, string>> {
   if (status !== 206) return headers;
   const { "content-length": _part, ...others } = headers;

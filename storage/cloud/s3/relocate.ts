@@ -1,9 +1,9 @@
-import { isExpected } from "../expected.ts";
+import { isExpected } from "../comparison.ts";
 import type { Failure } from "../outcomes.ts";
 import type { Expected, ItemOutcome } from "../provider.ts";
 import { keepFolder, removeObject } from "./changing.ts";
 import type { ObjectHead } from "../../s3/client.ts";
-import { find, findObject, turnOf, type Store } from "./context.ts";
+import { find, findObject, toLockKey, type Store } from "./context.ts";
 import { copyObject } from "./copying.ts";
 import { withJournal, type JournalEntry, type Journaled } from "./journal.ts";
 import { splitId } from "./keys.ts";
@@ -11,7 +11,7 @@ import { isThereBeside, toItem } from "./listing.ts";
 import { refusePlace, type Place } from "./names.ts";
 import { mayHaveLanded, toChangeFailure } from "../../s3/failures.ts";
 
-/** A file that is to have another key. */
+/** A file that moves to another key. */
 export interface Relocation {
   readonly id: string;
   readonly to: Place;
@@ -20,9 +20,9 @@ export interface Relocation {
 }
 
 /**
- * Gives a file another key: copied first, its source deleted last and only while it is what was copied, with a journal in
- * the bucket in between. At every moment there is at least one whole copy; a crash leaves two at worst, and the
- * journal's entry ends that. Folders are `unsupported`: a copy of each object is nothing that could be undone.
+ * Moves a file to another key: copies it first and deletes the source last, only while it is unchanged, with a journal in
+ * the bucket. At every moment there is at least one complete copy; a crash leaves two at worst, and recovery by the
+ * journal resolves that. Folders are `unsupported`: copying each object could not be undone.
  */
 export async function relocate(store: Store, move: Relocation): Promise<ItemOutcome> {
   const { id, to, expected, signal } = move;
@@ -37,27 +37,31 @@ export async function relocate(store: Store, move: Relocation): Promise<ItemOutc
     const isSame = isExpected(toItem(id, found.head), expected);
     return isSame ? { kind: "ok", item: toItem(id, found.head) } : { kind: "stale" };
   }
-  return store.deps.locks.withLocks([turnOf(store, from), turnOf(store, to.key)], async () => {
-    const source = await findObject(store, from, signal);
-    if (source?.kind === "refused") return toChangeFailure(source.failure);
-    if (source === undefined || !isExpected(toItem(id, source), expected)) return { kind: "stale" };
-    const refusal = await refusePlace(store, to, signal);
-    if (refusal !== undefined) return refusal;
-    const { etag, modifiedAt } = source;
-    const entry: JournalEntry = {
-      kind: "move",
-      from,
-      to: to.key,
-      etag,
-      ...(modifiedAt === undefined ? {} : { modifiedAt }),
-    };
-    return withJournal(store, entry, signal, async (journal) => {
-      const outcome = await copyThenDelete(store, move, from, source, entry, journal);
-      // Whether it has happened will be seen from the entry.
-      if (outcome.kind !== "unknown_outcome") await journal.end();
-      return outcome;
-    });
-  });
+  return store.deps.locks.withLocks(
+    [toLockKey(store, from), toLockKey(store, to.key)],
+    async () => {
+      const source = await findObject(store, from, signal);
+      if (source?.kind === "refused") return toChangeFailure(source.failure);
+      if (source === undefined || !isExpected(toItem(id, source), expected))
+        return { kind: "stale" };
+      const refusal = await refusePlace(store, to, signal);
+      if (refusal !== undefined) return refusal;
+      const { etag, modifiedAt } = source;
+      const entry: JournalEntry = {
+        kind: "move",
+        from,
+        to: to.key,
+        etag,
+        ...(modifiedAt === undefined ? {} : { modifiedAt }),
+      };
+      return withJournal(store, entry, signal, async (journal) => {
+        const outcome = await copyThenDelete(store, move, from, source, entry, journal);
+        // Recovery by the entry will determine whether it happened.
+        if (outcome.kind !== "unknown_outcome") await journal.end();
+        return outcome;
+      });
+    },
+  );
 }
 
 async function copyThenDelete(
@@ -79,7 +83,7 @@ async function copyThenDelete(
   if (copied.kind !== "copied") return copied;
   const made = copied.head;
   if (made.etag !== source.etag) {
-    // From its own tag alone nobody could tell the copy later.
+    // The copy could not be identified later by its own tag alone.
     const failed = await journal.rewrite({ ...entry, copied: made.etag });
     if (failed !== undefined) return takeBack(store, to.key, made, failed, signal);
   }
@@ -100,7 +104,7 @@ async function copyThenDelete(
   return { kind: "ok", item: toItem(to.id, made) };
 }
 
-/** Deletes the source while it is the one that was copied. Undefined: it is gone, by us. */
+/** Deletes the source while it is the object that was copied. Undefined: we deleted it. */
 async function removeSource(
   store: Store,
   from: string,
@@ -120,8 +124,8 @@ async function removeSource(
 }
 
 /**
- * The source stays where it is: our copy goes, unless somebody has changed it meanwhile, or the source is not there any
- * more and was deleted by nobody who has seen to it.
+ * The source stays: removes our copy, unless another client has changed it meanwhile, or the source is gone although
+ * this call did not delete it.
  */
 async function takeBack(
   store: Store,
@@ -132,16 +136,16 @@ async function takeBack(
 ): Promise<Failure> {
   const { etag, versionId } = copy;
   const removed = await removeObject(store, { key, etag, versionId, signal });
-  // The entry stays and will be looked at again: two copies are better than none.
+  // The entry stays for a later recovery: two copies are better than none.
   if (removed.kind === "refused" && mayHaveLanded(removed))
     return { kind: "unknown_outcome", note: "copy_left" };
   return failure;
 }
 
 /**
- * Some servers compare the tag of an object that was made of parts with one that they never tell: no condition on it is
- * ever met. Then the source is compared before and after, as on servers without conditions. What such a server copies at
- * once has one tag in listings and another one by itself, so the copy is made of parts, too.
+ * Some servers compare the tag of a multipart object with a tag that they never return: no condition on it ever
+ * holds. Then the source is compared before and after, as on servers without conditions. A copy by one request
+ * has different tags in listings and in its head on such a server, so the copy is multipart as well.
  */
 function withoutSourceGuard(store: Store): Store {
   const guards = { ...store.findings.guards, copySource: false };
@@ -152,7 +156,7 @@ function withoutSourceGuard(store: Store): Store {
   };
 }
 
-/** Which of the two conditions of a copy was not met. Undefined: both should have been. */
+/** Returns which of the two conditions of a copy failed. Undefined: both should have held. */
 async function explain(
   store: Store,
   from: string,

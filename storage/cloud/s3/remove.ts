@@ -1,16 +1,16 @@
-import { isExpected } from "../expected.ts";
+import { isExpected } from "../comparison.ts";
 import { mayRetryRead, type Failure } from "../outcomes.ts";
 import type { DeleteOutcome, Expected } from "../provider.ts";
 import { readDeleteResult } from "../../s3/responses.ts";
 import { keepFolder, removeObject } from "./changing.ts";
 import { contentMd5 } from "../../s3/client.ts";
-import { find, findObject, hasKeys, turnOf, type Store } from "./context.ts";
+import { find, findObject, hasKeys, toLockKey, type Store } from "./context.ts";
 import { splitId } from "./keys.ts";
 import { pagesOf, toFolderItem, toItem, type KeyEntry } from "./listing.ts";
 import { escapeXml } from "./multipart.ts";
 import { mayHaveLanded, toChangeFailure, toFailure } from "../../s3/failures.ts";
 
-/** What is to go. */
+/** The item to delete. */
 export interface Removal {
   readonly id: string;
   readonly expected: Expected;
@@ -21,8 +21,8 @@ export interface Removal {
 type Target = Pick<KeyEntry, "key" | "versionId">;
 
 /**
- * Deletes a file, or a folder with everything in it. On a bucket with versions a delete leaves the older versions, from
- * which its owner can have the item back: that is `trashed`, and `permanently` takes all versions.
+ * Deletes a file, or a folder with its contents. On a bucket with versions a delete leaves the older versions, from
+ * which its owner can restore the item: that is `trashed`, and `permanently` removes all versions.
  */
 export async function remove(store: Store, removal: Removal): Promise<DeleteOutcome> {
   const { id, expected, signal } = removal;
@@ -47,7 +47,7 @@ async function removeFile(
   etag: string,
   { permanently, signal }: Removal,
 ): Promise<DeleteOutcome> {
-  return store.deps.locks.withLocks([turnOf(store, key)], async (): Promise<DeleteOutcome> => {
+  return store.deps.locks.withLocks([toLockKey(store, key)], async (): Promise<DeleteOutcome> => {
     const removed = await removeObject(store, { key, etag, signal });
     if (removed.kind === "precondition") return { kind: "stale" };
     if (removed.kind === "refused" && !mayHaveLanded(removed))
@@ -65,7 +65,7 @@ async function removeFile(
   });
 }
 
-/** What is in a folder goes first and its marker last, so that a folder that goes in part is still one. */
+/** Deletes the contents first and the marker last, so that a partially deleted folder is still a folder. */
 async function removeFolder(
   store: Store,
   prefix: string,
@@ -91,12 +91,12 @@ async function removeFolder(
   );
 }
 
-/** A folder of which some is gone is no longer what the caller saw. */
+/** A partially deleted folder is no longer what the caller saw. */
 function inPart(failure: Failure, removed: number): Failure {
   return removed > 0 ? { kind: "stale", note: "deleted_in_part" } : failure;
 }
 
-/** Every version and every marker of keys, without a trace. */
+/** Deletes every version and every delete marker of keys permanently. */
 async function removeVersions(
   store: Store,
   prefix: string,
@@ -105,7 +105,7 @@ async function removeVersions(
 ): Promise<Failure | undefined> {
   for await (const page of pagesOf(store, { prefix, versions: "" }, signal)) {
     if (page.kind !== "ok") return page;
-    // Objects of a time without versions have one that is called null.
+    // Objects from before versioning have a version called `null`.
     const targets = page.entries
       .filter(({ key }) => isMeant(key))
       .map(({ key, versionId = "null" }) => ({ key, versionId }));
@@ -115,11 +115,11 @@ async function removeVersions(
   return undefined;
 }
 
-/** How often a batch is sent: deleting what is gone already does no harm, and single keys fail now and then. */
+/** The most attempts of a batch: deleting is idempotent, and single keys fail now and then. */
 const BATCH_TRIES = 3;
 const BATCH_WAIT_MS = 500;
 
-/** Deletes up to a page of keys. What is gone already is as good as deleted. */
+/** Deletes up to a page of keys. Keys that are missing count as deleted. */
 async function removeBatch(
   store: Store,
   targets: readonly Target[],
@@ -143,7 +143,7 @@ async function removeBatch(
 
 interface BatchFailed {
   readonly failure: Failure;
-  /** How many are gone, or may be. */
+  /** How many are deleted, or may be. */
   readonly removed: number;
 }
 
@@ -166,7 +166,7 @@ async function sendBatch(
     signal,
   });
   if (sent.kind === "refused") {
-    // Names with control characters are no XML to strict servers.
+    // For strict servers names with control characters are invalid XML.
     if (sent.failure.kind === "unsupported" || sent.code === "MalformedXML") {
       const single = await removeOneByOne(store, targets, signal);
       if (single === undefined) return undefined;
@@ -183,7 +183,7 @@ async function sendBatch(
     const failure = toChangeFailure(toFailure({ status: 500, code: read.code }, now));
     return { failure, left: targets, isUnknown: true };
   }
-  // What is gone already is as good as deleted, whatever a server calls it.
+  // A key that is missing counts as deleted, whatever error the server reports.
   const refused = read.failed.filter(({ code }) => !/^NoSuch(Key|Version)$/.test(code));
   const [first] = refused;
   if (first === undefined) return undefined;

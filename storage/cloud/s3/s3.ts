@@ -1,7 +1,7 @@
 import type { Failure } from "../outcomes.ts";
 import type { CheckOutcome, CloudProvider, Powers } from "../provider.ts";
 import { putNew, removeObject } from "./changing.ts";
-import { find, hasKeys, turnOf, type Store } from "./context.ts";
+import { find, hasKeys, toLockKey, type Store } from "./context.ts";
 import { toFacts } from "./facts.ts";
 import { recoverJournal } from "./journal.ts";
 import { refuseName, splitId } from "./keys.ts";
@@ -14,7 +14,7 @@ import { mayHaveLanded, toChangeFailure } from "../../s3/failures.ts";
 import { remove } from "./remove.ts";
 import { upload } from "./upload.ts";
 
-/** How long a journal entry that cannot be decided yet is left alone. */
+/** How long recovery skips a journal entry that cannot be decided yet. */
 const RECOVERY_AGAIN_MS = 10_000;
 
 /** Returns the provider of a bucket. With `isRecovered` no earlier run can have left anything in its journal. */
@@ -101,7 +101,7 @@ export function createS3(store: Store, can: Powers, isRecovered: boolean): Cloud
   }
 }
 
-/** A live look: the bucket can be listed, and what its server does is proved anew. Old remains are cleared away. */
+/** Checks that the bucket can be listed and probes the server's conditions again. Removes old leftovers. */
 export async function lookAt(store: Store, signal: AbortSignal): Promise<CheckOutcome> {
   const listed = await hasKeys(store, store.keys.root, signal);
   if (typeof listed === "object") return toChangeFailure(listed.failure);
@@ -120,12 +120,12 @@ export async function lookAt(store: Store, signal: AbortSignal): Promise<CheckOu
 async function createFolder(store: Store, place: Place, signal: AbortSignal) {
   const { key, parent, name, parentPrefix } = place;
   const marker = `${key}/`;
-  return store.deps.locks.withLocks([turnOf(store, key)], async () => {
+  return store.deps.locks.withLocks([toLockKey(store, key)], async () => {
     const refusal = await refusePlace(store, place, signal);
     if (refusal !== undefined) return refusal;
     const made = await putNew(store, { key: marker, body: new Uint8Array(), signal });
     if (made.kind === "precondition") return { kind: "conflict", existingName: name } as const;
-    // A marker that is there although nobody said so is as good as ours: folders of one name are one folder.
+    // After a lost response an existing marker counts as ours: folders of one name are one folder.
     if (made.kind === "refused" && !mayHaveLanded(made)) return toChangeFailure(made.failure);
     const there = await hasKeys(store, marker, signal);
     if (typeof there === "object") return { kind: "unknown_outcome" } as const;

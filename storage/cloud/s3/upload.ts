@@ -4,16 +4,16 @@ import { contentTypeOf } from "../content-type.ts";
 import { mayRetryRead, type Failure } from "../outcomes.ts";
 import { inPieces, type Piece } from "../pieces.ts";
 import type { ItemOutcome } from "../provider.ts";
-import { isRewritten } from "../rewritten.ts";
+import { isRewritten } from "../comparison.ts";
 import { putNew, removeObject, type Changed } from "./changing.ts";
 import { unquote } from "../../s3/client.ts";
-import { findObject, turnOf, type Store } from "./context.ts";
+import { findObject, toLockKey, type Store } from "./context.ts";
 import { isThereBeside, toItem } from "./listing.ts";
 import { uploadInParts, type Part } from "./multipart.ts";
 import { refusePlace, type Place } from "./names.ts";
 import { mayHaveLanded, toChangeFailure, type Refused } from "../../s3/failures.ts";
 
-/** A file on its way in. */
+/** A file to upload. */
 export interface Upload {
   readonly to: Place;
   readonly content: Readable;
@@ -25,18 +25,18 @@ export interface Upload {
 const MIB = 1024 * 1024;
 /** Parts are held in memory: a file that would need larger ones is refused. */
 const PART_BYTES_MAX = 64 * MIB;
-/** How often a part is sent. It does no harm twice, and nobody else can send it again. */
+/** The most attempts of a part. Sending a part is idempotent, and its bytes are only in memory. */
 const PART_TRIES = 3;
 const PART_WAIT_MS = 500;
 
 /**
- * Makes a file of a stream. A short one is one request, a longer one is sent in parts, a few of which are held in memory
- * at a time: so each request has a body whose hash is signed, and can be sent again.
+ * Creates a file from a stream. A short one is one request, a longer one a multipart upload, with a few parts in memory
+ * at a time: so each request has a body whose hash is signed, and can be retried.
  */
 export async function upload(store: Store, what: Upload): Promise<ItemOutcome> {
   const { content, size, signal } = what;
-  const giveUp = () => content.destroy(new GivenUp());
-  signal.addEventListener("abort", giveUp, { once: true });
+  const abort = () => content.destroy(new Aborted());
+  signal.addEventListener("abort", abort, { once: true });
   try {
     const partBytes = toPartBytes(store, size);
     if (partBytes === undefined) return { kind: "unsupported", reason: "file_too_large" };
@@ -46,23 +46,23 @@ export async function upload(store: Store, what: Upload): Promise<ItemOutcome> {
     });
     const first = await pieces.next();
     if (first.done === true) throw new Error("a stream has at least one piece");
-    if (signal.aborted) throw new GivenUp();
+    if (signal.aborted) throw new Aborted();
     const sent = first.value.isLast
       ? await putWhole(store, what, first.value.bytes)
       : await putParts(store, what, first.value, pieces);
     return await confirm(store, what, sent, sentBytes);
   } catch (error) {
-    if (error instanceof GivenUp) return { kind: "offline", sent: true, note: "aborted" };
+    if (error instanceof Aborted) return { kind: "offline", sent: true, note: "aborted" };
     throw error;
   } finally {
-    signal.removeEventListener("abort", giveUp);
+    signal.removeEventListener("abort", abort);
     content.destroy();
   }
 }
 
-class GivenUp extends Error {}
+class Aborted extends Error {}
 
-/** The same pieces; tells how many bytes there were so far. */
+/** Yields the same pieces and reports the number of bytes so far. */
 async function* counted(
   pieces: AsyncGenerator<Piece, void, undefined>,
   tell: (bytes: number) => void,
@@ -73,7 +73,7 @@ async function* counted(
   }
 }
 
-/** The length of the parts of a file, or undefined when no permitted one suffices. */
+/** Returns the part size of a file, or undefined when no permitted one suffices. */
 function toPartBytes(store: Store, size: number | undefined): number | undefined {
   const { partBytes, partsMax } = store.limits;
   const least = (size ?? 0) / partsMax;
@@ -84,7 +84,7 @@ function toPartBytes(store: Store, size: number | undefined): number | undefined
 
 function putWhole(store: Store, { to, contentType, signal }: Upload, body: Buffer) {
   return store.deps.locks.withLocks(
-    [turnOf(store, to.key)],
+    [toLockKey(store, to.key)],
     async (): Promise<Changed | Failure> => {
       const refusal = await refusePlace(store, to, signal, store.findings.guards.put);
       if (refusal !== undefined) return refusal;
@@ -101,12 +101,12 @@ function putWhole(store: Store, { to, contentType, signal }: Upload, body: Buffe
   );
 }
 
-/** A media type that can stand in a header, and is signed to the letter. */
+/** Returns a media type that is valid in a header and signed unchanged. */
 function toContentType(given: string | undefined, name: string): string | undefined {
   return given !== undefined && /^[!-~][ -~]{0,199}$/.test(given) ? given : contentTypeOf(name);
 }
 
-/** An object with exactly our bytes, after an answer was lost. Undefined: none is there, or another one. */
+/** Finds an object with exactly our bytes after a lost response. Undefined: it is missing, or another one. */
 async function findOurs(
   store: Store,
   key: string,
@@ -118,7 +118,7 @@ async function findOurs(
   if (head.kind === "refused") return { kind: "unknown_outcome", note: "upload_unanswered" };
   if (head.etag === createHash("md5").update(body).digest("hex"))
     return { kind: "done", etag: head.etag, versionId: head.versionId, isMarked: false };
-  // Servers that encrypt make other tags: then only its length tells that it may be ours.
+  // Servers that encrypt derive other tags: then only its length indicates that it may be ours.
   return head.size === body.byteLength && !/^[0-9a-f]{32}$/.test(head.etag)
     ? { kind: "unknown_outcome", note: "upload_unanswered" }
     : undefined;
@@ -139,8 +139,8 @@ async function putParts(
     { key: to.key, headers, signal },
     (uploadId) => sendParts(store, { key: to.key, uploadId, signal }, first, rest),
     (complete) =>
-      store.deps.locks.withLocks([turnOf(store, to.key)], async () => {
-        // Bytes have come for a while: the folder may be gone, the name taken.
+      store.deps.locks.withLocks([toLockKey(store, to.key)], async () => {
+        // The upload took a while: the folder may be gone, the name taken.
         return (await refusePlace(store, to, signal)) ?? complete();
       }),
   );
@@ -152,7 +152,7 @@ interface PartTarget {
   readonly signal: AbortSignal;
 }
 
-/** Sends the parts, a few at once. Whatever fails, none is on its way any more when this ends. */
+/** Sends the parts, a few at once. When this ends, no request is running, even after a failure. */
 async function sendParts(
   store: Store,
   target: PartTarget,
@@ -219,7 +219,7 @@ async function sendPart(
   }
 }
 
-/** A look at what has become of it: the object is there as it was sent, and its folder still is. */
+/** Checks the result: the object is there as sent, and its folder still exists. */
 async function confirm(
   store: Store,
   { to, signal }: Upload,
@@ -234,7 +234,7 @@ async function confirm(
       : { kind: "conflict", existingName: to.name };
   }
   if (sent.kind === "refused") {
-    // The bucket takes parts for an upload that somebody else has ended.
+    // The bucket accepts parts of an upload that another client has ended.
     if (sent.code === "NoSuchUpload") return { kind: "stale", note: "upload_gone" };
     return toChangeFailure(sent.failure);
   }
@@ -250,7 +250,7 @@ async function confirm(
     await removeObject(store, { key: to.key, etag, versionId, signal });
     return { kind: "stale", note: "parent_gone" };
   }
-  // Without conditions the last writer wins: when that was another one, ours is gone.
+  // Without conditions the last writer wins: then ours is overwritten.
   const isOurs = sent.etag === "" || head.etag === sent.etag || store.findings.guards.put;
   if (!isOurs) return { kind: "conflict", existingName: to.name };
   return head.size === sentBytes || isRewritten(to.name)

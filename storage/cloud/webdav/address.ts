@@ -1,20 +1,20 @@
 import type { ConnectFailure } from "../outcomes.ts";
 
-/** The folder of a server that a connection shows, and everything below it by decoded segments. */
+/** The folder of a server that a connection shows, and its decoded path. */
 export interface DavBase {
   readonly origin: string;
   /** Decoded. */
   readonly segments: readonly string[];
 }
 
-/** An item below a base, or the base itself when there are no segments. */
+/** A path below a base, or the base itself with no segments. */
 export interface DavPlace {
   readonly segments: readonly string[];
-  /** Folders are addressed with a slash at the end; `undefined` when the kind is not known: without. */
+  /** A folder's URL ends in a slash; `undefined` when the kind is unknown: without. */
   readonly isFolder: boolean;
 }
 
-/** Reads a server's address and a folder below it. */
+/** Parses a server's URL and a folder below it. */
 export function toBase(
   url: string,
   root: string,
@@ -28,7 +28,7 @@ export function toBase(
     return invalid("not_an_address");
   }
   if (parsed.protocol !== "http:" && parsed.protocol !== "https:") return invalid("not_http");
-  // A password in an address ends up in listings and logs; there is a setting for it.
+  // A password in a URL would appear in listings and logs; there is a setting for it.
   if (parsed.username !== "" || parsed.password !== "") return invalid("has_credentials");
   if (parsed.search !== "" || parsed.hash !== "") return invalid("has_query");
   const segments = decodeSegments(parsed.pathname);
@@ -39,7 +39,7 @@ export function toBase(
   return { kind: "ok", base: { origin: parsed.origin, segments: [...segments, ...below] } };
 }
 
-/** The path of a place as it is sent: every segment encoded, so that no character in a name means anything. */
+/** Returns the encoded path of a place: every segment is encoded, so that no character in a name has a meaning. */
 export function toPath(base: DavBase, { segments, isFolder }: DavPlace): string {
   const path = [...base.segments, ...segments]
     .map((segment) => `/${encodeURIComponent(segment)}`)
@@ -52,9 +52,9 @@ export function toUrl(base: DavBase, place: DavPlace): string {
 }
 
 /**
- * The decoded segments of an `href`. Servers give absolute paths or whole addresses, with or without encoding what should be;
- * the host is not looked at, since behind a proxy it is another and requests are never built from it. Undefined when no
- * segment of that kind can be addressed: dots, an encoded slash, bytes that are no UTF-8.
+ * Returns the decoded segments of an `href`. Servers send absolute paths or whole URLs, with or without proper encoding;
+ * the host is ignored, since a proxy changes it and requests are never built from it. Undefined when a
+ * segment cannot be addressed: dots, an encoded slash, invalid UTF-8.
  */
 export function decodeSegments(href: string): readonly string[] | undefined {
   const path = href.trim().replace(/^[a-z][a-z0-9+.-]*:\/\/[^/]*/i, "");
@@ -68,7 +68,7 @@ export function decodeSegments(href: string): readonly string[] | undefined {
   return segments;
 }
 
-/** The name of a child of `folder`; empty for the folder itself; undefined for everything else. */
+/** Returns the name of a child of `folder`; empty for the folder itself; undefined for any other path. */
 export function nameBelow(
   folder: readonly string[],
   segments: readonly string[],
@@ -78,14 +78,14 @@ export function nameBelow(
   return segments[folder.length] ?? "";
 }
 
-/** The segments of an item's id, or undefined when no item can have it. The empty id is the base. */
+/** Returns the segments of an item's id, or undefined when no item can have it. The empty id is the base. */
 export function toSegments(id: string): readonly string[] | undefined {
   if (id === "") return [];
   const segments = id.split("/");
   return segments.every((segment) => segment !== "" && isSegment(segment)) ? segments : undefined;
 }
 
-/** The folder's segments, its id and the name of an item; undefined for the base and for impossible ids. */
+/** Returns the folder's segments, its id and the name of an item; undefined for the base and for invalid ids. */
 export function toPlaceOf(id: string):
   | {
       readonly segments: readonly string[];
@@ -101,7 +101,7 @@ export function toPlaceOf(id: string):
   return { segments, parent, parentId: parent.join("/"), name };
 }
 
-/** A per cent sign that encodes nothing is one: some servers encode too little. */
+/** Escapes a per cent sign that encodes nothing: some servers encode too little. */
 function decodeSegment(part: string): string | undefined {
   if (/%(?![0-9a-f]{2})/i.test(part)) return part;
   try {

@@ -6,7 +6,7 @@ import { isPlain } from "./failures.ts";
 import { isExpected, type Seen } from "./items.ts";
 import { judge, refusedName, relocate, undone } from "./relocate.ts";
 
-/** What an account may do with an item, where the server tells: refusals without a request. */
+/** The permissions of an account on an item, if the server states them: saves requests that would be refused. */
 export type Permits = (action: "rename" | "move" | "delete", seen: Seen) => Failure | undefined;
 
 export async function createFolder(
@@ -92,7 +92,7 @@ async function change(
   if (refusal !== undefined) return refusal;
   const parent = input.parent === undefined ? place.parent : toSegments(input.parent);
   if (parent === undefined) return { kind: "stale", note: "impossible_id" };
-  // Some servers carry out a move below itself and lose the tree, so that it never reaches them.
+  // Some servers accept a move below itself and lose the tree, so it is never sent.
   if (input.parent !== undefined) {
     const [own, destination] = [spell(core, id), spell(core, input.parent)];
     if (destination === own) return { kind: "invalid_destination", reason: "self_destination" };
@@ -110,7 +110,7 @@ async function change(
   return outcome;
 }
 
-/** Deletes for good, or into wherever the server puts what is deleted. `how` is told by the caller. */
+/** Deletes permanently, or into the server's trash; the caller passes `how`. */
 export async function deleteItem(
   core: DavCore,
   input: {
@@ -168,7 +168,7 @@ export async function deleteItem(
   });
 }
 
-/** A name that is taken, or a parent that is gone; undefined when nothing stands in the way. */
+/** Returns the failure of a taken name or a missing parent; undefined when the path is free. */
 export async function refuseTaken(
   core: DavCore,
   segments: readonly string[],
@@ -181,7 +181,7 @@ export async function refuseTaken(
   return found.kind === "not_found" ? undefined : beforehand(found);
 }
 
-/** Into a file nothing can be put that the listing showed as a folder: the listing is old. */
+/** A parent that is a file but was listed as a folder: the listing is stale. */
 function toStale(failure: Failure | undefined): Failure | undefined {
   return failure?.kind === "invalid_destination"
     ? { kind: "stale", note: "parent_is_a_file" }

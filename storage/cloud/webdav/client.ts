@@ -7,7 +7,7 @@ import { decodeSegments, toPath, toUrl, type DavBase, type DavPlace } from "./ad
 import { toFailure } from "./failures.ts";
 import { readMultistatus, type DavResponse } from "./multistatus.ts";
 
-/** One request about a place. */
+/** One request for a path. */
 export interface DavRequest {
   readonly method: string;
   readonly place: DavPlace;
@@ -23,14 +23,14 @@ export interface PropName {
   readonly local: string;
 }
 
-/** Speaks to one base with one person's credentials. */
+/** Sends requests to one base with one user's credentials. */
 export interface DavClient {
   readonly base: DavBase;
-  /** Sends once; a redirect is an answer like any other. Rejects only with the error of a body that failed by itself. */
+  /** Sends once; a redirect is returned like any response. Rejects only with the error of a body that failed by itself. */
   send(request: DavRequest): Promise<ProviderAnswer | Offline>;
   /**
-   * PROPFIND. Gives each response with its decoded segments as the server spells them, `undefined` for what cannot be
-   * addressed, and the server's time. A redirect to the same place with a slash is followed.
+   * Sends PROPFIND. Returns each response with its decoded segments in the server's spelling, `undefined` for a path that
+   * cannot be addressed, and the server's time. Follows a redirect that only adds a slash.
    */
   propfind(
     request: {
@@ -50,24 +50,24 @@ export interface DavClient {
     | Offline
   >;
   /**
-   * How the server wants a person to sign in, found out without telling it anything: by a digest where it knows that and
-   * either nothing else or no encryption.
+   * Finds the authentication scheme without sending credentials: digest if the server offers it and
+   * either offers nothing else or has no encryption.
    */
   findSigning(
     signal: AbortSignal,
   ): Promise<{ readonly kind: "ok"; readonly signing: Signing } | Offline>;
-  /** The failure of an answer whose status says it all; its body is let go. */
+  /** Returns the failure of a response by its status; discards its body. */
   refuse(answer: ProviderAnswer): Failure;
-  /** The value of a `Destination` header. */
+  /** Returns the value of a `Destination` header. */
   destination(place: DavPlace): string;
 }
 
-/** `basic` sends the password with every request, `digest` proves to know it. */
+/** `basic` sends the password with every request, `digest` proves knowledge of it. */
 export type Signing = "basic" | "digest";
 
 export interface DavClientOptions {
   readonly signing: Signing;
-  /** A random text. */
+  /** Returns a random text. */
   readonly newId: () => string;
   readonly base: DavBase;
   readonly username: string;
@@ -75,14 +75,14 @@ export interface DavClientOptions {
   readonly transport: Transport;
   /** Epoch milliseconds. */
   readonly clock: () => number;
-  /** The server takes destinations without scheme and host only. */
+  /** The server accepts only destinations without scheme and host. */
   readonly usesPathDestination: boolean;
 }
 
-/** Methods that change nothing and carry no body that matters: they may ask for the challenge by themselves. */
+/** Methods without changes and without a relevant body: they may trigger the challenge. */
 const SAFE_METHODS: ReadonlySet<string> = new Set(["GET", "OPTIONS", "PROPFIND"]);
 
-/** Creates the client of one connection. Holds nothing that needs closing. */
+/** Creates the client of one connection. It holds no resource that must be closed. */
 export function createDavClient(options: DavClientOptions): DavClient {
   const { base, transport, clock } = options;
   const { username, password, signing } = options;
@@ -199,7 +199,7 @@ export function createDavClient(options: DavClientOptions): DavClient {
   };
 }
 
-/** Whether an answer sends us to the very same place with a slash at its end. */
+/** Returns whether a redirect only adds a slash to the same URL. */
 function addsSlash({ status, headers }: ProviderAnswer, base: DavBase, place: DavPlace): boolean {
   if (![301, 302, 307, 308].includes(status)) return false;
   const there = toUrl(base, { ...place, isFolder: true });

@@ -2,12 +2,12 @@ import { brokenNameRule, isWaitedFor, type Failure } from "../outcomes.ts";
 import type { Facts, ProviderDeps } from "../provider.ts";
 import { nameBelow, toPath, type DavPlace } from "./address.ts";
 import type { DavClient, PropName } from "./client.ts";
-import { isSameSpelling } from "../spelling.ts";
+import { isSameSpelling } from "../comparison.ts";
 import { toFailure, toItemFailure } from "./failures.ts";
 import { cloudProps, davProps, toSeen, type Seen } from "./items.ts";
 import { isTemporaryName } from "./temporary.ts";
 
-/** Waits between looks after a change: a server that was restarted is back in a moment. */
+/** Delays between checks after a change: a restarted server is back after a moment. */
 const LOOK_AGAIN_MS = [200, 800];
 
 export type LookOutcome =
@@ -15,22 +15,22 @@ export type LookOutcome =
   | { readonly kind: "not_found" }
   | Failure;
 
-/** What the verbs of one connection share. */
+/** What the operations of one connection share. */
 export interface DavCore {
   readonly client: DavClient;
   readonly facts: Facts;
   readonly deps: ProviderDeps;
-  /** What is asked of every item. */
+  /** The properties to request of every item. */
   readonly props: readonly PropName[];
-  /** Looks again when the line is broken: after a change somebody has to know what came of it. */
+  /** Looks up an item, and retries on a connection error: after a change its result must be found out. */
   lookAfter(segments: readonly string[], signal: AbortSignal): Promise<LookOutcome>;
-  /** Looks at one item of whatever kind. */
+  /** Looks up one item of any kind. */
   look(segments: readonly string[], signal: AbortSignal): Promise<LookOutcome>;
-  /** Undefined when it is a folder, the root included. `stale` when it is gone, `invalid_destination` for a file. */
+  /** Undefined when it is a folder, the root included. `stale` when it is missing, `invalid_destination` for a file. */
   refuseParent(segments: readonly string[], signal: AbortSignal): Promise<Failure | undefined>;
-  /** Runs `work` while none of this daemon's connections changes any of these places. */
+  /** Runs `work` while holding locks of these paths across all connections of this daemon. */
   alone<T>(places: readonly (readonly string[])[], work: () => Promise<T>): Promise<T>;
-  /** Two spellings of a name may be one to this server. */
+  /** Whether two spellings of a name may be the same to this server. */
   readonly mixesSpellings: boolean;
 }
 
@@ -53,7 +53,7 @@ export function createDavCore(input: {
       (response, path, serverNow) => {
         if (response.status !== undefined && response.status >= 300) refused ??= response.status;
         else {
-          // A server that mixes spellings tells which of them is the item's own.
+          // On a server that mixes spellings, this finds the item's own.
           const told = path?.at(-1);
           const spelt = told !== undefined && isSameSpelling(told, name) ? told : name;
           seen ??= toSeen(parent.join("/"), spelt, response, serverNow, facts);
@@ -115,7 +115,7 @@ export function createDavCore(input: {
   };
 }
 
-/** False when the call was given up meanwhile. */
+/** Returns false when the call was aborted meanwhile. */
 export async function pause(deps: ProviderDeps, ms: number, signal: AbortSignal): Promise<boolean> {
   try {
     await deps.sleep(ms, signal);
@@ -126,12 +126,12 @@ export async function pause(deps: ProviderDeps, ms: number, signal: AbortSignal)
   }
 }
 
-/** A failure of looking before a change: the change itself has certainly not left. */
+/** Maps a failed lookup before a change: the change itself was certainly not sent. */
 export function beforehand<T extends Failure>(failure: T): T {
   return failure.kind === "offline" ? { ...failure, sent: false } : failure;
 }
 
-/** Refuses a name that the common rules or our own names forbid, and one that would be gone from every listing. */
+/** Refuses a name that breaks the common rules, equals a temporary name of ours, or would be hidden in listings. */
 export function refuseName(name: string, facts: Facts): Failure | undefined {
   const rule = brokenNameRule(name) ?? ownRule(name, facts);
   return rule === undefined ? undefined : { kind: "invalid_name", rule };
@@ -142,7 +142,7 @@ function ownRule(name: string, facts: Facts): string | undefined {
   return facts["shows_dot_names"] === false && name.startsWith(".") ? "hidden_name" : undefined;
 }
 
-/** A child's name as the listing of `folder` tells it; the server may see its base under another path. */
+/** Returns a child's name as in the listing of `folder`; the server may have its base at another path. */
 export function nameInListing(
   core: Pick<DavCore, "client" | "facts">,
   folder: readonly string[],

@@ -1,29 +1,29 @@
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 
-/** One way of signing in that a server offers (RFC 9110, 11.6.1). */
+/** An authentication scheme that a server offers (RFC 9110, 11.6.1). */
 export interface Challenge {
   /** In lower case. */
   readonly scheme: string;
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** Signs requests without sending the password (RFC 7616), once the server has said with what. */
+/** Signs requests by HTTP digest authentication (RFC 7616), once the server has sent a challenge. */
 export interface Digest {
-  /** Remembers the challenge of a 401 for later requests. Returns false when it offers no known algorithm. */
+  /** Stores the challenge of a 401 for later requests. Returns false when it offers no known algorithm. */
   learn(challenges: readonly Challenge[]): boolean;
   /** Returns the `Authorization` header of one request; undefined before the first challenge. */
   sign(method: string, path: string): string | undefined;
-  /** The nonce that requests are signed with now. */
+  /** The current nonce. */
   nonce(): string | undefined;
 }
 
-/** Text that a header is read from: a string, or in tests something that counts what is read. */
+/** The text of a header: a string, or in tests an object that counts reads. */
 export type HeaderText = Pick<string, "length" | "charAt" | "slice">;
 
 /**
  * Parses a `WWW-Authenticate` header, also when several were joined into one (RFC 9110, 11.6.1). Skips what is
- * malformed. Reads every character a bounded number of times, since the header comes from a server that nobody vouches for.
+ * malformed. Reads every character a bounded number of times, since the header comes from an untrusted server.
  */
 export function parseChallenges(header: HeaderText | undefined): readonly Challenge[] {
   const challenges: { scheme: string; params: Record<string, string> }[] = [];
@@ -66,7 +66,7 @@ function readPlain(header: HeaderText, start: number) {
   return { value: header.slice(start, next), next };
 }
 
-/** A quoted string that is never closed ends with the header. */
+/** An unclosed quoted string ends with the header. */
 function readQuoted(header: HeaderText, start: number) {
   const characters: string[] = [];
   let next = start + 1;
@@ -77,7 +77,7 @@ function readQuoted(header: HeaderText, start: number) {
   return { value: characters.join(""), next: next + 1 };
 }
 
-/** The hash that a challenge wants; undefined when it is no digest that is known here. */
+/** Returns the hash algorithm of a challenge; undefined when it is not a supported digest. */
 export function findDigest(challenges: readonly Challenge[]) {
   const known = challenges.flatMap(({ scheme, params }) => {
     const algorithm = (params["algorithm"] ?? "MD5").toUpperCase();
@@ -92,7 +92,7 @@ export function findDigest(challenges: readonly Challenge[]) {
   return known.find(({ hash }) => hash === "sha256") ?? known[0];
 }
 
-/** @param newNonce a random text for each request */
+/** @param newNonce returns a random text for each request */
 export function createDigest(username: string, password: string, newNonce: () => string): Digest {
   let asked: ReturnType<typeof findDigest>;
   let count = 0;
@@ -139,7 +139,7 @@ const hashes: ReadonlyMap<string, "md5" | "sha256"> = new Map([
   ["SHA-256", "sha256"],
 ]);
 
-/** A header holds Latin-1: the bytes of UTF-8 are sent one by one. */
+/** A header contains Latin-1: the bytes of UTF-8 are sent one by one. */
 function quote(text: string): string {
   const bytes = Buffer.from(text.replace(/["\\]/g, "\\$&")).toString("latin1");
   return `"${bytes}"`;

@@ -2,7 +2,7 @@ import type { Failure } from "../outcomes.ts";
 import { retryAfterSeconds, type ProviderAnswer } from "../transport.ts";
 
 /**
- * What a status that is no success means when nothing more is known. `stale` for a missing item; callers that look
+ * Maps a status to its failure when nothing else is known. `stale` for a missing item; callers that check
  * further decide themselves.
  */
 export function toFailure(
@@ -40,10 +40,10 @@ export function toFailure(
   }
 }
 
-/** Statuses that refuse a name, or its length, and say nothing of the server's state. */
+/** Statuses that refuse a name or its length, and say nothing about the server's state. */
 export const NAME_REFUSALS: ReadonlySet<number> = new Set([400, 414, 422]);
 
-/** The same for a request about one item: a status that refuses its name is `invalid_name`. */
+/** Maps the status of a request for one item: a status that refuses its name is `invalid_name`. */
 export function toItemFailure(
   answer: Pick<ProviderAnswer, "status" | "headers">,
   nowMs: number,
@@ -53,7 +53,7 @@ export function toItemFailure(
     : toFailure(answer, nowMs);
 }
 
-/** Whether a refusal is final and says all there is to say: no look is needed to understand it. */
+/** Returns whether a refusal is final and specific: no lookup is needed to interpret it. */
 export function isPlain(failure: Failure): boolean {
   return ["reauth", "rate_limited", "quota_exceeded", "locked"].includes(failure.kind);
 }

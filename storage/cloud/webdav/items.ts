@@ -3,21 +3,21 @@ import type { Expected, Facts, ProviderItem } from "../provider.ts";
 import type { PropName } from "./client.ts";
 import type { DavResponse } from "./multistatus.ts";
 
-/** An item as a look has shown it. */
+/** An item of a listing or lookup. */
 export interface Seen {
   readonly item: ProviderItem;
-  /** What may be sent in `If-Match`: a strong tag of a file. */
+  /** The value for `If-Match`: a strong tag of a file. */
   readonly strongTag: string | undefined;
-  /** Nextcloud and ownCloud: which item it is, wherever it lies. */
+  /** Nextcloud and ownCloud: identifies the item, wherever it moves. */
   readonly fileId: string | undefined;
-  /** Nextcloud and ownCloud: letters of what may be done with it; undefined where nobody says. */
+  /** Nextcloud and ownCloud: permission letters; undefined on other servers. */
   readonly permissions: string | undefined;
 }
 
 const DAV = "DAV:";
 const OWNCLOUD = "http://owncloud.org/ns";
 
-/** What is asked of every item. */
+/** The properties to request of every item. */
 export const davProps: readonly PropName[] = [
   "resourcetype",
   "getcontentlength",
@@ -26,7 +26,7 @@ export const davProps: readonly PropName[] = [
   "getcontenttype",
 ].map((local) => ({ uri: DAV, local }));
 
-/** What Nextcloud and ownCloud tell besides. */
+/** Additional properties of Nextcloud and ownCloud. */
 export const cloudProps: readonly PropName[] = ["fileid", "permissions"].map((local) => ({
   uri: OWNCLOUD,
   local,
@@ -36,10 +36,10 @@ export const quotaProps: readonly PropName[] = ["quota-available-bytes", "quota-
   (local) => ({ uri: DAV, local }),
 );
 
-/** How long a change within a coarse clock's step may go unseen, with room for rounding on both sides. */
-const SETTLES_MS = 3_000;
+/** How long a change within a coarse clock's resolution may go unnoticed, with room for rounding on both sides. */
+const COARSE_CLOCK_MS = 3_000;
 
-/** Describes one response. Times are compared with the server's own clock. */
+/** Parses one response. Times are compared with the server's own clock. */
 export function toSeen(
   parent: string,
   name: string,
@@ -57,10 +57,11 @@ export function toSeen(
   const rawTag = isFolder ? undefined : text("getetag");
   const tag = rawTag === undefined ? undefined : plainTag(rawTag);
   const fileId = text("fileid", OWNCLOUD);
-  // Without a tag, size and time are all that tells one content from another.
+  // Without a tag, only size and time distinguish versions.
   const content = tag ?? `${size}-${modifiedAt}`;
   const isCoarse = tag === undefined || facts["etag"] !== "fine";
-  const isUnsettled = isCoarse && (modifiedAt === undefined || serverNow - modifiedAt < SETTLES_MS);
+  const isUnsettled =
+    isCoarse && (modifiedAt === undefined || serverNow - modifiedAt < COARSE_CLOCK_MS);
   return {
     item: {
       id: parent === "" ? name : `${parent}/${name}`,
@@ -82,7 +83,7 @@ export function toSeen(
   };
 }
 
-/** Whether it is still what the caller saw. */
+/** Returns whether an item is still what the caller saw. */
 export function isExpected({ item }: Seen, expected: Expected): boolean {
   return (
     (expected.kind === undefined || expected.kind === item.kind) &&
@@ -90,7 +91,7 @@ export function isExpected({ item }: Seen, expected: Expected): boolean {
   );
 }
 
-/** A tag without what says how it may be compared, and without what a compressing server hangs on. */
+/** Strips the weakness mark of a tag, and the suffix that a compressing server adds. */
 export function plainTag(tag: string): string {
   return tag
     .trim()
@@ -99,18 +100,18 @@ export function plainTag(tag: string): string {
     .replace(/-gzip$/, "");
 }
 
-/** A folder's tag changes with everything below it: only which folder it is counts. */
+/** A folder's tag changes with everything below it: only its identity counts. */
 function toEtag(fileId: string | undefined, content: string | undefined): string | undefined {
   const parts = [fileId, content].filter((part) => part !== undefined);
   return parts.length === 0 ? undefined : parts.join(":");
 }
 
-/** A count from 0 up; everything else (a marker such as -3, too) is unknown. */
+/** Parses a non-negative integer; any other value (also a marker such as -3) is unknown. */
 export function toCount(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
-/** Epoch milliseconds of a date in any of the spellings that servers use; without a zone it is one of Greenwich. */
+/** Parses a date in any of the formats that servers use to epoch milliseconds; UTC without a zone. */
 export function toTime(text: string | undefined): number | undefined {
   const date = text?.trim() ?? "";
   const lacksZone = /:\d{2}(?:\.\d+)?(?: \d{4})?$/.test(date) && !/[+-]\d{2}:\d{2}$/.test(date);
@@ -118,7 +119,7 @@ export function toTime(text: string | undefined): number | undefined {
   return Number.isNaN(time) ? undefined : time;
 }
 
-/** Not what stands for "I do not know", and not what servers call folders. */
+/** Drops types that mean "unknown" and the type that servers give folders. */
 function toContentType(text: string | undefined): string | undefined {
   const type = text?.split(";")[0]?.trim().toLowerCase();
   const isKnown = type !== undefined && /^[\w.+-]+\/[\w.+-]+$/.test(type);

@@ -7,7 +7,7 @@ import { toFailure } from "./failures.ts";
 import { toSeen } from "./items.ts";
 import { isHidden, isRemainder } from "./temporary.ts";
 
-/** Ends the reading of a listing that will not be given anyway. */
+/** Stops the parsing of a listing that fails anyway. */
 class Useless extends Error {
   readonly failure: Failure;
 
@@ -18,7 +18,7 @@ class Useless extends Error {
   }
 }
 
-/** All children of a folder. What cannot be told apart from another place's content fails the listing. */
+/** Lists all children of a folder. An ambiguous path fails the listing. */
 export async function listFolder(
   core: DavCore,
   folder: string,
@@ -33,7 +33,7 @@ export async function listFolder(
     const outcome = await core.client.propfind(
       { place: { segments, isFolder: true }, depth: "1", props: core.props, signal },
       (response, path, serverNow) => {
-        // A name that is no UTF-8 cannot be asked for again.
+        // A name that is not UTF-8 cannot be requested again.
         if (path === undefined) {
           if (hasDots(response.href)) throw new Useless(offline("impossible_href"));
           return;
@@ -42,7 +42,7 @@ export async function listFolder(
         if (name === undefined) throw new Useless(offline("foreign_href"));
         if (name === "") {
           const { status = 200 } = response;
-          // The folder itself could not be looked into: what is told besides is no listing.
+          // The folder itself was unreadable: the rest of the response is not a listing.
           if (status >= 300)
             throw new Useless(toFailure({ status, headers: {} }, core.deps.clock()));
           self = response.isFolder || response.status !== undefined ? "folder" : "file";
@@ -63,16 +63,16 @@ export async function listFolder(
     throw error;
   }
   if (self === "file") return { kind: "stale", note: "file" };
-  // An answer without anything is no evidence that the folder is there.
+  // A response without the folder itself is no evidence that it exists.
   if (self === undefined && gathered.size === 0) return offline("empty_multistatus");
   const gone = await removeAll(core, segments, remains.slice(0, REMAINS_MAX), signal);
   return { kind: "ok", items: gathered.values().filter((item) => !gone.has(item)) };
 }
 
-/** So many remains go with one listing. */
+/** The most leftovers that one listing removes. */
 const REMAINS_MAX = 20;
 
-/** Removes what a daemon that died has left of its uploads and probes. What cannot go is left. */
+/** Removes leftovers of uploads and probes of a daemon that died. Ignores failures. */
 async function removeAll(
   core: DavCore,
   folder: readonly string[],
@@ -90,7 +90,7 @@ async function removeAll(
   return gone;
 }
 
-/** Servers refuse the listing of a file in many ways: a look tells. */
+/** Servers refuse the listing of a file in many ways: a lookup finds the reason. */
 async function explain(
   core: DavCore,
   segments: readonly string[],

@@ -5,7 +5,7 @@ import { readXml, type XmlElement } from "../xml.ts";
 /** One `response` of a multistatus answer (RFC 4918, 14.24). */
 export interface DavResponse {
   readonly href: string;
-  /** Of the whole response; undefined when it has properties instead. */
+  /** Status of the whole response; undefined when it has properties instead. */
   readonly status: number | undefined;
   /** `resourcetype` holds a `collection`. */
   readonly isFolder: boolean;
@@ -14,13 +14,13 @@ export interface DavResponse {
 }
 
 const DAV = "DAV:";
-/** Some five hundred bytes for each item that a folder may have. */
+/** About five hundred bytes for each item that a folder may have. */
 const BYTES_MAX = 512 * 1024 * 1024;
-/** Properties of one response that are kept; nobody asks for as many. */
+/** The most properties of one response that are kept, far more than are requested. */
 const PROPS_MAX = 64;
 
 /**
- * Reads a multistatus answer as it comes. Anything else, a page for people first of all, is `offline`. `onResponse` is
+ * Parses a multistatus response as a stream. Anything else, such as an HTML page, is `offline`. `onResponse` is
  * called for each response; what it throws is the result.
  */
 export async function readMultistatus(
@@ -91,13 +91,13 @@ function isTop(element: XmlElement): boolean {
   return element.parent === undefined && isDav(element, "multistatus");
 }
 
-/** The number of a status line such as `HTTP/1.1 200 OK`. */
+/** Parses the code of a status line such as `HTTP/1.1 200 OK`. */
 function toStatus(text: string): number | undefined {
   const found = /^\s*HTTP\/[\d.]+\s+(\d{3})\b/i.exec(text);
   return found === null ? undefined : Number(found[1]);
 }
 
-/** A group of properties without a status is taken for found: some servers leave it out. */
+/** A group of properties without a status counts as found: some servers omit it. */
 function isSuccess(status: number | undefined): boolean {
   return status === undefined || (status >= 200 && status < 300);
 }

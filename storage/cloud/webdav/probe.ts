@@ -10,13 +10,13 @@ import { davProps, plainTag, quotaProps, toCount } from "./items.ts";
 import type { DavResponse } from "./multistatus.ts";
 import { withTemporaryName } from "./temporary.ts";
 
-/** Facts change their meaning with this number: others are found out anew. */
+/** Version of the facts: facts of another version are probed again. */
 export const FACTS_VERSION = 2;
 
-/** Time to answer an upload of a few bytes without a length: some servers wait for a length that never comes. */
+/** Time-out of an upload of a few bytes without a length: some servers wait for a length that never comes. */
 const CHUNKS_TIMEOUT_MS = 10_000;
 
-/** What a connection can do, by what was found out. */
+/** Returns the capabilities of a connection from its probe. */
 export function toPowers(best: Powers, facts: Facts): Powers {
   return {
     ...best,
@@ -29,7 +29,7 @@ export function toPowers(best: Powers, facts: Facts): Powers {
   };
 }
 
-/** A look at the folder that is connected: whether it is there, speaks WebDAV, and under which path it sees itself. */
+/** Checks the connected folder: whether it exists, speaks WebDAV, and at which path the server sees it. */
 export async function lookAtRoot(
   client: DavClient,
   deps: ProviderDeps,
@@ -74,20 +74,20 @@ export async function lookAtRoot(
   };
 }
 
-/** The room of a folder; undefined when nothing is known. Markers such as -3 are no numbers. */
+/** Reads the quota of a folder; undefined when unknown. Markers such as -3 are not numbers. */
 export function readQuota({ props }: DavResponse) {
   const available = toCount(props.get("{DAV:}quota-available-bytes"));
   const usedBytes = toCount(props.get("{DAV:}quota-used-bytes"));
   const totalBytes =
     available === undefined || usedBytes === undefined ? undefined : available + usedBytes;
-  // A server that knows of no limit tells 0 or nothing.
+  // A server without a quota reports 0 or omits the value.
   if (usedBytes === undefined && totalBytes === undefined) return undefined;
   return { usedBytes, totalBytes: totalBytes === 0 ? undefined : totalBytes };
 }
 
 /**
- * Tries in a folder of its own what a server may only pretend to do, and removes it. Where nothing may be written,
- * nothing is assumed. Fails only when the server is unreachable or refuses the credentials.
+ * Probes, in a temporary folder, features that some servers only pretend to support. Without write access
+ * no feature is assumed. Fails only when the server is unreachable or refuses the credentials.
  */
 export async function probe(
   client: DavClient,
@@ -146,7 +146,7 @@ async function probeIn(
   const tagOf = (name: string) => propOf(name, "{DAV:}getetag");
   const sizeOf = async (name: string) => toCount(await propOf(name, "{DAV:}getcontentlength"));
 
-  /** Some servers behind FastCGI keep an empty file of an upload without a length. */
+  /** Some servers behind FastCGI store an empty file for an upload without a length. */
   async function takesChunkedUploads(): Promise<boolean> {
     const answer = await client.send({
       method: "PUT",
@@ -166,7 +166,7 @@ async function probeIn(
     return found.status === 207;
   }
 
-  /** Some servers take names with a dot in front and never list them. */
+  /** Some servers accept names that begin with a dot and never list them. */
   async function showsDotNames(): Promise<boolean> {
     const name = ".shown";
     if ((await put(name, "x")).status >= 300) return true;
@@ -201,7 +201,7 @@ async function probeIn(
     }
     const destination = (name: string) =>
       usesPath ? new URL(client.destination(at(name))).pathname : client.destination(at(name));
-    // A tag that nothing has: whoever moves all the same does not look at it.
+    // A tag that no item has: a server that moves anyway ignores the condition.
     await ask("MOVE", at("b"), {
       destination: destination("c"),
       overwrite: "F",
@@ -211,7 +211,7 @@ async function probeIn(
     const target = keepsTags ? "b" : "c";
     await put("d", "another");
     await ask("MOVE", at("d"), { destination: destination(target), overwrite: "F" });
-    // Some servers refuse to replace a file and still put one in the place of a folder, or into it.
+    // Some servers refuse to overwrite a file, but still overwrite a folder, or move into it.
     await ask("MKCOL", { segments: [folder, "e"], isFolder: true });
     await ask("MOVE", at("d"), { destination: destination("e"), overwrite: "F" });
     const refusesOverwrite = (await sizeOf("d")) === 7 && (await sizeOf(target)) === 3;

@@ -1,10 +1,10 @@
-// storage/cloud/webdav: folders of servers that speak WebDAV, and what Nextcloud shares with them. May import: storage/cloud.
-// Start here, then webdav.ts (the verbs), relocate.ts (how a change is confirmed), probe.ts (what servers only pretend to do),
-// multistatus.ts and address.ts (what they answer).
+// storage/cloud/webdav: folders of WebDAV servers, and the code that Nextcloud shares with them.
+// Start here, then webdav.ts (the operations), relocate.ts (how a change is confirmed), probe.ts (features that servers fake),
+// multistatus.ts and address.ts (parsing of responses).
 import type { CloudProviderType, ConnectRequest, Powers, SettingSpec } from "../provider.ts";
 import { openWebDav, type WebDavRequest } from "./webdav.ts";
 
-/** A folder of any server that speaks WebDAV. */
+/** A folder of any WebDAV server. */
 export const webdav: CloudProviderType = {
   type: "webdav",
   title: "WebDAV server",
@@ -44,7 +44,7 @@ export const webdav: CloudProviderType = {
   connect: (request, deps) => openWebDav(toWebDavRequest(request, webdav.can), deps),
 };
 
-/** The settings of a connection by their names in code. */
+/** The settings of a connection, with their names in code. */
 export function toWebDavRequest(
   { settings, credentials, facts, signal }: ConnectRequest,
   can: Powers,
@@ -60,7 +60,7 @@ export function toWebDavRequest(
   };
 }
 
-/** The settings of a name and a password. */
+/** The settings for user name and password. */
 export function signingIn(passwordHelp: string): readonly SettingSpec[] {
   return [
     {

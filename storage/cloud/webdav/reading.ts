@@ -9,13 +9,13 @@ import type { DavCore } from "./core.ts";
 import { toItemFailure } from "./failures.ts";
 import { plainTag, toCount, toTime } from "./items.ts";
 
-/** How often a file is looked at again when it changes between the look and the bytes. */
+/** How often a file is looked up again when it changes between the lookup and the download. */
 const ATTEMPTS_MAX = 3;
 
-/** Longer reads take long enough for a file to be rewritten in place meanwhile. */
+/** Longer downloads take long enough for a file to be rewritten in place meanwhile. */
 const LOOKS_AGAIN_BYTES = 256 * 1024;
 
-/** The bytes of a file. What is sent is compared with what was looked at just before. */
+/** Opens the bytes of a file. Compares the response with a lookup just before. */
 export async function readFile(core: DavCore, input: ReadRequest): Promise<ReadOutcome> {
   const { range, version, signal } = input;
   const place = toPlaceOf(input.id);
@@ -64,7 +64,7 @@ export async function readFile(core: DavCore, input: ReadRequest): Promise<ReadO
       case "ok":
         return {
           kind: "ok",
-          // A server that tells otherwise for good is read, but nothing of it is kept.
+          // A server whose headers always differ is read, but its bytes are not cached.
           item: isDoubtful ? { ...item, unsettled: true } : item,
           length: bytes.length,
           stream:
@@ -82,7 +82,7 @@ export async function readFile(core: DavCore, input: ReadRequest): Promise<ReadO
   return { kind: "changed", note: "keeps_changing" };
 }
 
-/** A look after the answer has begun: whether the file is another one than the one that was looked at before. */
+/** Looks up the file again after the response has begun: returns whether it has changed since the first lookup. */
 async function hasChanged(
   core: DavCore,
   segments: readonly string[],
@@ -93,7 +93,7 @@ async function hasChanged(
   return found.kind !== "ok" || found.seen.item.version !== before.version;
 }
 
-/** Why the bytes that were read may be of two versions. */
+/** Returns why the bytes may be of two versions. */
 async function refuseMixture(
   core: DavCore,
   segments: readonly string[],
@@ -106,7 +106,7 @@ async function refuseMixture(
   return found.seen.item.version === before.version ? undefined : { kind: "changed" };
 }
 
-/** The same bytes, of which the last are given when nothing speaks against it: nobody takes a mixture for the whole. */
+/** Streams the same bytes, but holds back the last ones until a check succeeds: a mixture never passes as complete. */
 function endingWith(source: Readable, refuse: () => Promise<ReadFailure | undefined>): Readable {
   async function* bytes() {
     let held: Buffer | undefined;
@@ -118,22 +118,22 @@ function endingWith(source: Readable, refuse: () => Promise<ReadFailure | undefi
     if (failure !== undefined) throw new BrokenOff(failure);
     if (held !== undefined) yield held;
   }
-  // The generator tells of an error once it is read; until then nobody listens.
+  // The generator reports an error once it is read; until then the stream needs a listener.
   source.on("error", () => undefined);
   const stream = Readable.from(bytes(), { objectMode: false });
   stream.on("close", () => source.destroy());
   return stream;
 }
 
-/** Whether an answer's own length is that of another version than the one that was looked at. */
+/** Returns whether the response's length differs from the looked-up version. */
 function hasOtherLength(answer: ProviderAnswer, { size }: ProviderItem): boolean {
   const whole = toWholeLength(answer);
   return size !== undefined && whole !== undefined && size !== whole;
 }
 
 /**
- * Whether an answer's own time is another one, or its tag where it tells no time. Some servers tell another time here than in
- * a listing, such as that of the answer: only a further look tells which it is. Headers know no parts of seconds.
+ * Returns whether the response's time differs, or its tag where it has no time. Some servers send another time here than in
+ * a listing, such as the current one: only a further lookup resolves that. Headers have no fractions of seconds.
  */
 function tellsOther(
   answer: ProviderAnswer,
@@ -149,13 +149,13 @@ function toSeconds(ms: number): number {
   return Math.floor(ms / 1000);
 }
 
-/** Some servers tell another tag here than in a listing: with an equal time only a further look tells which it is. */
+/** Some servers send another tag here than in a listing: with an equal time only a further lookup resolves that. */
 function tellsOtherTag({ headers }: ProviderAnswer, strongTag: string | undefined): boolean {
   const tag = headers["etag"];
   return tag !== undefined && strongTag !== undefined && plainTag(tag) !== plainTag(strongTag);
 }
 
-/** The length of the whole file, where an answer tells it. What was encoded on its way has another one. */
+/** Returns the length of the whole file, if the response states it. A compressed response has another one. */
 function toWholeLength(answer: ProviderAnswer): number | undefined {
   const { status, headers } = answer;
   if (encodingOf(answer) !== undefined) return undefined;

@@ -2,23 +2,23 @@ import type { Failure } from "../outcomes.ts";
 import type { Expected, ItemOutcome } from "../provider.ts";
 import type { ProviderAnswer } from "../transport.ts";
 import { openPlain } from "../content-encoding.ts";
-import { isSameSpelling } from "../spelling.ts";
+import { isSameSpelling } from "../comparison.ts";
 import { viaTemporaryName } from "../temporary-names.ts";
 import { beforehand, type DavCore } from "./core.ts";
 import { isPlain, NAME_REFUSALS, toFailure } from "./failures.ts";
 import { isExpected, type Seen } from "./items.ts";
 import { readMultistatus } from "./multistatus.ts";
 
-/** What came of one MOVE request, before anybody looked. */
+/** Result of one MOVE request, before a check. */
 export type Answered =
   | { readonly kind: "accepted" }
   | { readonly kind: "refused"; readonly failure: Failure; readonly status: number }
-  /** Nobody knows whether it was carried out. */
+  /** It is unknown whether the move was carried out. */
   | { readonly kind: "lost"; readonly failure: Extract<Failure, { kind: "offline" }> };
 
 /**
- * Gives an item another place. Looks first at all that a server might not look at, then asks for a move that never
- * replaces anything, then looks again: a status alone is believed in neither way.
+ * Moves an item. First checks everything that a server might not check, then sends a move that never
+ * overwrites, then checks the result: a status alone proves neither success nor failure.
  */
 export async function relocate(
   core: DavCore,
@@ -26,7 +26,7 @@ export async function relocate(
     readonly from: readonly string[];
     readonly to: readonly string[];
     readonly expected: Expected;
-    /** Refuses what the server has said it would refuse. */
+    /** Refuses operations that the item's permissions forbid. */
     readonly refuse?: (seen: Seen) => Failure | undefined;
     readonly signal: AbortSignal;
   },
@@ -56,8 +56,8 @@ export async function relocate(
 }
 
 /**
- * Moves onto a name that was free a moment ago, and finds out what came of it. After a lost answer it asks once more when
- * nothing has happened: the move refuses to replace, so that it cannot happen twice.
+ * Moves onto a name that was free a moment ago, and determines the result. After a lost response it retries once if
+ * nothing has happened: the move never overwrites, so it cannot happen twice.
  */
 export async function moveOnto(
   core: DavCore,
@@ -65,7 +65,7 @@ export async function moveOnto(
     readonly source: Seen;
     readonly from: readonly string[];
     readonly to: readonly string[];
-    /** The server was seen to refuse a move onto a taken name: its success needs no look at the source. */
+    /** The server enforces `Overwrite: F`: after a success the source needs no check. */
     readonly isGuarded?: boolean;
     readonly signal: AbortSignal;
   },
@@ -77,7 +77,7 @@ export async function moveOnto(
     if (answered.kind === "lost" && !answered.failure.sent) return answered.failure;
     const settled = await settle(core, move, answered);
     if (settled !== "nothing_happened") return settled;
-    // A guard that fails although everything is as expected is no guard (weak tags, compressing servers).
+    // A condition that fails although nothing has changed is useless (weak tags, compressing servers).
     const isGuardUseless = answered.kind === "refused" && answered.status === 412 && guards;
     if (attempt < 2 && (isGuardUseless || answered.kind === "lost")) {
       guards = false;
@@ -88,7 +88,7 @@ export async function moveOnto(
   }
 }
 
-/** What a refusal means that nothing explains which could be looked at: the name itself, or nothing that is known. */
+/** Maps a refusal that no check explains: the name is invalid, or the cause is unknown. */
 export function refusedName(status: number, failure: Failure): Failure {
   if (NAME_REFUSALS.has(status))
     return { kind: "invalid_name", rule: "refused_by_provider", note: String(status) };
@@ -97,11 +97,11 @@ export function refusedName(status: number, failure: Failure): Failure {
     : failure;
 }
 
-/** What to say when nothing of a change can be seen that was not refused. */
+/** Returns the failure when a change that was not refused has no visible result. */
 export function undone(answered: Exclude<Answered, { kind: "refused" }>): Failure {
   if (answered.kind === "accepted")
     return { kind: "offline", sent: true, note: "accepted_but_not_done" };
-  // The server's own error is an answer: it is done with the request. Otherwise it may still be at it.
+  // An error of the server itself is a response: the request has ended. Otherwise it may still be running.
   const note = answered.failure.note ?? "lost";
   return /^5\d\d$/.test(note) ? answered.failure : { kind: "unknown_outcome", note };
 }
@@ -131,7 +131,7 @@ async function sendMove(
   return answer.kind === "answered" ? judge(core, answer) : { kind: "lost", failure: answer };
 }
 
-/** Whether a server accepted a change. A 207 is a refusal when any of its parts is. Servers' own errors are lost answers. */
+/** Returns whether a server accepted a change. A 207 with a failed part is a refusal; a server error is a lost response. */
 export async function judge(core: DavCore, answer: ProviderAnswer): Promise<Answered> {
   const { status } = answer;
   if (status === 207) {
@@ -155,7 +155,7 @@ export async function judge(core: DavCore, answer: ProviderAnswer): Promise<Answ
   return { kind: "refused", failure, status };
 }
 
-/** Looks at both places after a move was asked for. */
+/** Checks both paths after a move was requested. */
 async function settle(
   core: DavCore,
   move: {
@@ -181,7 +181,7 @@ async function settle(
       : { kind: "stale", note: "another_took_the_name" };
   }
   if (target.kind === "ok")
-    // The source may be a newcomer at the old place.
+    // The source may be a new item at the old path.
     return answered.kind === "accepted" && isSameItem(move.source, target.seen)
       ? { kind: "ok", item: target.seen.item }
       : { kind: "conflict", existingName: target.seen.item.name };
@@ -190,7 +190,7 @@ async function settle(
   return (await core.refuseParent(move.to.slice(0, -1), move.signal)) ?? "nothing_happened";
 }
 
-/** Two hops, because the server takes both spellings for one name. */
+/** Renames in two steps, because the server treats both spellings as one name. */
 function respell(
   core: DavCore,
   source: Seen,
@@ -210,7 +210,7 @@ function respell(
   });
 }
 
-/** The same item at another place: by its id, or by what it holds. */
+/** Returns whether an item is the same at another path: by its id, or by its content. */
 function isSameItem(before: Seen, after: Seen): boolean {
   if (before.fileId !== undefined && after.fileId !== undefined)
     return before.fileId === after.fileId;

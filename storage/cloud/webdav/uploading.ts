@@ -4,7 +4,7 @@ import { contentTypeOf } from "../content-type.ts";
 import type { Failure } from "../outcomes.ts";
 import { WrongLength } from "../pieces.ts";
 import type { ItemOutcome } from "../provider.ts";
-import { isRewritten } from "../rewritten.ts";
+import { isRewritten } from "../comparison.ts";
 import { toSegments } from "./address.ts";
 import { refuseTaken } from "./changing.ts";
 import { refuseName, type DavCore } from "./core.ts";
@@ -13,7 +13,7 @@ import type { Seen } from "./items.ts";
 import { moveOnto } from "./relocate.ts";
 import { withTemporaryName } from "./temporary.ts";
 
-/** A file to be made. */
+/** A file to create. */
 export interface Upload {
   readonly parent: string;
   readonly name: string;
@@ -23,24 +23,24 @@ export interface Upload {
   readonly signal: AbortSignal;
 }
 
-/** Up to this length a file is read into memory first, so that its length is known and nothing is sent in vain. */
+/** Files up to this length are read into memory first, so that their length is known before the request. */
 const SMALL_BYTES = 64 * 1024;
-/** Time that the clean-up may take after the call itself is over. */
+/** Time-out of the clean-up after the call itself has ended. */
 const CLEAN_UP_MS = 20_000;
-/** A server may still be writing when the connection is gone: waits before further looks for what it left. */
+/** A server may still write when the connection is closed: delays before further checks for leftovers. */
 const LATE_WRITES_MS = [0, 100, 400];
 
 /**
- * Creates a file: its bytes go to a temporary name in the same folder while they are received, and only a whole file is
- * moved to its name. Some servers keep half a file when a connection breaks, and most that promise not to overwrite do it
- * when two clients ask at once; nearly all keep a move that refuses to replace.
+ * Creates a file: uploads its bytes to a temporary name in the same folder, and moves only a complete file to its
+ * name. Some servers keep half a file when a connection breaks, and most overwrite despite their promise
+ * when two clients upload at once; nearly all enforce a move that refuses to overwrite.
  */
 export async function uploadFile(core: DavCore, upload: Upload): Promise<ItemOutcome> {
   try {
     const place = toUploadPlace(core, upload);
     if (place.kind !== "ok") return place;
     const body = await openBody(upload, SMALL_BYTES);
-    // A large file is not sent in vain, and some servers make parents that are missing.
+    // Avoids a useless large upload; some servers also create missing parents.
     if (body.bytes === undefined || !refusesByItself(core)) {
       const refusal = await refuseTaken(core, place.segments, upload.signal);
       if (refusal !== undefined) return refusal;
@@ -53,7 +53,7 @@ export async function uploadFile(core: DavCore, upload: Upload): Promise<ItemOut
   }
 }
 
-/** Whether the server was seen to refuse, by itself, a move onto a taken name and a file below a missing folder. */
+/** Whether the server enforces that a move does not overwrite, and refuses a file below a missing folder. */
 function refusesByItself({ facts }: DavCore): boolean {
   return facts["refuses_overwrite"] === true && facts["refuses_orphans"] === true;
 }
@@ -69,9 +69,9 @@ async function uploadBy(
   let remains: "nothing" | "perhaps" | "late" = "late";
   try {
     const failure = await putBytes(core, upload, temporary, body);
-    // A proxy may have answered for a server that is still writing.
+    // A proxy may have responded for a server that is still writing.
     if (failure?.kind !== "offline" && failure?.kind !== "quota_exceeded") remains = "perhaps";
-    // Servers throttle clients that come again with refused credentials.
+    // Servers throttle clients that repeat rejected credentials.
     if (failure?.kind === "reauth") remains = "nothing";
     if (failure !== undefined) {
       const isCut = failure.kind === "offline" || signal.aborted;
@@ -102,7 +102,7 @@ async function uploadBy(
   }
 }
 
-/** Where an upload goes, or what can be refused without a request. */
+/** Returns the target of an upload, or a failure that needs no request. */
 export function toUploadPlace(
   core: DavCore,
   { parent: parentId, name }: Upload,
@@ -120,7 +120,7 @@ export function toUploadPlace(
   return { kind: "ok", parent, segments: [...parent, name] };
 }
 
-/** The media type that a new file is sent with: the server sees a temporary name. */
+/** Returns the media type of a new file, since the server sees a temporary name. */
 export function typeOf({ contentType, name }: Upload): string {
   return contentType ?? contentTypeOf(name) ?? "application/octet-stream";
 }
@@ -137,7 +137,7 @@ async function putBytes(
     place: { segments, isFolder: false },
     headers: {
       "content-type": typeOf(upload),
-      // Without a length the bytes go out in chunks: only to servers that were seen to take them.
+      // Without a length the body is chunked: only for servers that the probe found to support it.
       ...(size === undefined ? {} : { "content-length": String(size) }),
       "if-none-match": "*",
     },
@@ -149,12 +149,12 @@ async function putBytes(
   return answer.status >= 200 && answer.status < 300 ? undefined : failure;
 }
 
-/** Whether the server has accepted the bytes and holds something else. */
+/** Returns whether the server has accepted the bytes but stored others. */
 export function isOther({ item }: Seen, name: string, length: number): boolean {
   return item.size !== undefined && item.size !== length && !isRewritten(name);
 }
 
-/** After a lost response: whether the bytes have arrived all the same. */
+/** Checks after a lost response whether the bytes have arrived. */
 async function isWhole(
   core: DavCore,
   upload: Upload,
@@ -176,7 +176,7 @@ function toStale(failure: Failure): Failure {
   return failure.kind === "invalid_destination" ? { kind: "stale" } : failure;
 }
 
-/** Removes what is left of an upload. Nobody can be told of a failure: what then remains goes with a later listing. */
+/** Removes a leftover of an upload. Ignores failures: a later listing removes it. */
 async function discard(core: DavCore, segments: readonly string[], isLate: boolean): Promise<void> {
   const signal = AbortSignal.timeout(CLEAN_UP_MS);
   for (const waitMs of isLate ? LATE_WRITES_MS : [0]) {
@@ -192,22 +192,22 @@ async function discard(core: DavCore, segments: readonly string[], isLate: boole
   }
 }
 
-/** The bytes of an upload, as they are sent. */
+/** The body of an upload. */
 export interface UploadBody {
-  /** All of them, when there are few. */
+  /** All bytes, if the file is small. */
   readonly bytes: Buffer | undefined;
-  /** Otherwise the bytes as they come. */
+  /** Otherwise a stream. */
   readonly stream: Readable;
-  /** Bytes that the source gave so far. */
+  /** Bytes read from the source so far. */
   length(): number;
-  /** The source has ended, with as many bytes as were declared. */
+  /** Whether the source has ended with its declared length. */
   isComplete(): boolean;
 }
 
 /**
- * Opens the bytes of an upload. Up to `smallBytes` are read into memory. `see` is called with every chunk. The stream gives
- * its last chunk only once the source has ended with its declared length, so that a server never has a whole file of a
- * source that failed. Throws `WrongLength`, also as the stream's error, and the source's own error as it came.
+ * Opens the body of an upload. Reads up to `smallBytes` into memory. Calls `see` with every chunk. The stream yields
+ * its last chunk only once the source has ended with its declared length, so that a server never has a complete file of
+ * a failed source. Throws `WrongLength`, also as the stream's error, and rethrows the source's own error.
  */
 export async function openBody(
   { content, size }: Pick<Upload, "content" | "size">,

@@ -21,7 +21,7 @@ import { FACTS_VERSION, lookAtRoot, probe, readQuota, toPowers } from "./probe.t
 import { readFile } from "./reading.ts";
 import { uploadFile } from "./uploading.ts";
 
-/** What a server is opened with. */
+/** Options of a server connection. */
 export interface WebDavRequest {
   readonly url: string;
   readonly root: string;
@@ -39,7 +39,7 @@ export async function openWebDav(
 ): Promise<ConnectOutcome> {
   const placed = toBase(request.url, request.root);
   if (placed.kind !== "ok") return placed;
-  // Basic authentication takes the first colon for the end of the name.
+  // Basic authentication ends the user name at the first colon.
   if (request.username.includes(":"))
     return { kind: "invalid_setting", setting: "username", reason: "has_colon" };
   const clientOf = (facts: Facts) => createClient(placed.base, request, facts, deps);
@@ -115,7 +115,7 @@ function createWebDav(
   };
 }
 
-/** The verbs that are the same for every server that speaks WebDAV. */
+/** The operations that are the same for every WebDAV server. */
 export function createDavVerbs(
   core: DavCore,
   permits: Permits,

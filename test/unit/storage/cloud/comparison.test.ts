@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isAsSent, isSameSpelling } from "../../../../storage/cloud/spelling.ts";
+import { isAsSent, isSameSpelling } from "../../../../storage/cloud/comparison.ts";
 import { toTemporaryName } from "../../../../storage/cloud/temporary-names.ts";
 
 test.each([
