@@ -4,11 +4,11 @@ import { webdav } from "../../storage/cloud/webdav/provider.ts";
 import { findRealDavServer, REAL_DAV } from "../support/cloud/dav-real-server.ts";
 import { cloudProviderSuite, type SuiteOptions } from "./cloud-provider.suite.ts";
 
-// Whatever servers the environment names. What a server cannot be asked for follows from what it was found to do.
+// The servers that the environment names. Their capabilities determine which behaviours are skipped.
 const common = {
   entriesForPages: 60,
   faults: [],
-  withoutFaults: "a real server does not fail when it is told to",
+  withoutFaults: "a real server cannot inject failures",
 } satisfies Partial<SuiteOptions>;
 
 const dav = await findRealDavServer("webdav", process.env);

@@ -63,7 +63,7 @@ async function makeSubject(isProxied: boolean): Promise<CloudSubject> {
     proxied: isProxied ? network : undefined,
     connect: (way) => connectDropbox(server, { ...way, deps }, pieceBytes),
     store: server.tree,
-    // Sessions that nobody finishes cannot be given up: Dropbox forgets them after a week.
+    // Unfinished sessions cannot be discarded: Dropbox removes them after a week.
     leftovers: async () => [],
     faults: {
       lockChild(id) {

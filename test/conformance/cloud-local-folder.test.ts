@@ -11,7 +11,7 @@ cloudProviderSuite("local_folder", {
   can: localFolder.can,
   make: makeSubject,
   faults: [],
-  withoutFaults: "there is no network between the daemon and its own disk",
+  withoutFaults: "no network lies between the daemon and its own disk",
   refusesName: () => false,
 });
 
@@ -54,7 +54,7 @@ async function makeSubject(): Promise<CloudSubject> {
       await provider.close();
       await other.close();
       await rm(root, { recursive: true });
-      // A file that is given up is closed a moment later.
+      // The file of an aborted call is closed a moment later.
       const isBack = async () => (await openFiles()) <= before;
       await vi.waitUntil(isBack, { timeout: 30_000, interval: 10 });
     },

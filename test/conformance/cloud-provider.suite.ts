@@ -79,7 +79,7 @@ export interface SuiteOptions {
   make(): Promise<CloudSubject>;
   /** The ways to fail that `make` offers. */
   readonly faults: readonly (keyof Faults)[];
-  /** Why the other ways do not exist here, such as "there is no network in between". */
+  /** Why other orders of steps are impossible here, such as "no network lies in between". */
   readonly withoutFaults: string;
   /** Lengths around which the adapter takes another way of uploading. */
   readonly uploadSizes?: readonly number[];
@@ -89,7 +89,7 @@ export interface SuiteOptions {
   readonly refusesName?: (name: string) => boolean;
   /** How this storage keeps a name, where that is not as it was given: composed, say. */
   readonly spell?: (name: string) => string;
-  /** Behaviours that cannot be asked for in this configuration, by number, with the reason. */
+  /** Behaviours that this configuration cannot show, by number, with the reason. */
   readonly cannot?: Readonly<Record<number, string>>;
   /** An adapter that needs a server: the condition, and what is missing. */
   readonly needs?: { readonly isThere: boolean; readonly reason: string };
@@ -100,7 +100,7 @@ export interface Behaviour {
   /** 1 to 56. */
   readonly number: number;
   readonly title: string;
-  /** Declared powers without which it cannot be asked for: the reason, or undefined. */
+  /** Returns why the declared capabilities exclude the behaviour, or undefined. */
   readonly unless?: (can: Powers) => string | undefined;
   readonly needs?: readonly (keyof Faults)[];
   run(subject: CloudSubject, options: SuiteOptions): Promise<void>;

@@ -19,7 +19,7 @@ for (const isVersioned of [false, true]) {
       return bucket.open();
     },
     faults: [],
-    withoutFaults: "a real server does not fail when it is told to",
+    withoutFaults: "a real server cannot inject failures",
     cannot: { 50: "keys do not end and are not renewed" },
     needs: { isThere: bucket !== undefined, reason: MOTO },
   });

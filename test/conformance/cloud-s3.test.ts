@@ -91,6 +91,6 @@ cloudProviderSuite("s3, a real server", {
     return real.open();
   },
   faults: [],
-  withoutFaults: "a real server does not fail when it is told to",
+  withoutFaults: "a real server cannot inject failures",
   needs: { isThere: real !== undefined, reason: REAL_BUCKET },
 });

@@ -23,7 +23,7 @@ async function writeAndKill(path: string, first: number, writes: number): Promis
   return acknowledged;
 }
 
-test("after SIGKILL every acknowledged write is there and none is half done, five times over", async () => {
+test("after SIGKILL every acknowledged write is complete and no write is partial, five times over", async () => {
   const directory = mkdtempSync(join(tmpdir(), "croft-crash-"));
   onTestFinished(() => rmSync(directory, { recursive: true }));
   const path = join(directory, "croft.db");

@@ -212,7 +212,7 @@ export function databaseSuite(name: string, engine: DatabaseUnderTest): void {
       expect(await db.get("SELECT count(*) AS n FROM things")).toEqual({ n: 2 });
     });
 
-    test("ON CONFLICT updates the row that is there", async () => {
+    test("ON CONFLICT updates the existing row", async () => {
       const db = await openEmpty();
       const add = () =>
         db.run(
@@ -345,7 +345,7 @@ export function databaseSuite(name: string, engine: DatabaseUnderTest): void {
   });
 
   describe(`${name}: writes`, () => {
-    test("a write is there when its promise resolves", async () => {
+    test("a write is visible when its promise resolves", async () => {
       const db = await openEmpty();
       for (let index = 1; index <= 20; index++) {
         await addAccount(db, `${index}@example.org`);
@@ -502,7 +502,7 @@ export function databaseSuite(name: string, engine: DatabaseUnderTest): void {
       expect(await countAccounts(db)).toBe(1);
     });
 
-    test("see what they wrote, and nobody else does before the commit", async () => {
+    test("a transaction sees its own writes, which are invisible to others before the commit", async () => {
       const db = await openEmpty();
       const wrote = Promise.withResolvers<void>();
       const go = Promise.withResolvers<void>();

@@ -11,7 +11,7 @@ export interface ObjectStoreSubject extends AsyncDisposable {
   readonly other: ObjectStore;
   /** Epoch milliseconds by the daemon's clock. */
   now(): number;
-  /** Makes everything that is there older. */
+  /** Makes every object older. */
   age(ms: number): Promise<void>;
   /** Copies of an object, however it is kept. */
   copies(sha256: string): Promise<number>;
@@ -195,7 +195,7 @@ export function objectStoreSuite(name: string, { sizes, open }: ObjectStoreSuite
       expect(await readObject(other, sha256, 8)).toBeUndefined();
     });
 
-    test("a sweep that has found old bytes unused does not take them from whoever publishes them then", async () => {
+    test("a sweep that found old bytes unused keeps them when they are published again meanwhile", async () => {
       await using subject = await open();
       const { store, other } = subject;
       const bytes = Buffer.from("wanted again");
@@ -313,7 +313,7 @@ export function objectStoreSuite(name: string, { sizes, open }: ObjectStoreSuite
       });
     });
 
-    test("a sweep ends where it is told to", async () => {
+    test("a sweep stops when its caller asks it to", async () => {
       await using subject = await open();
       await putObject(subject.store, Buffer.from("a"));
       await putObject(subject.store, Buffer.from("b"));

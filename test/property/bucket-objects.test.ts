@@ -4,8 +4,8 @@ import { putObject, readObject } from "../conformance/object-store.suite.ts";
 import { openBucketSubject } from "../support/cloud/bucket-objects.ts";
 import { cases } from "../support/property.ts";
 
-// Two daemons publish, stop using and sweep the same few contents in one bucket, several things at once. What somebody uses can
-// be read by both at any time; what nobody uses is gone in the end, and what is used is there once.
+// Two daemons publish, release and sweep the same few contents in one bucket, several operations at once. A referenced object
+// is readable by both at any time; in the end unreferenced objects are gone, and referenced ones exist once.
 
 const RUNS = 25;
 const HOUR_MS = 3_600_000;

@@ -9,7 +9,7 @@ import { openTestCloud, type TestCloud } from "../support/cloud/vault-cloud.ts";
 import { cases } from "../support/property.ts";
 
 // Files and folders of a bucket, changed through the service and by other programs behind its back. What succeeds is done exactly
-// as it was asked for, what fails changes nothing, nothing is lost or there twice, and the adapter leaves nothing of its own.
+// as requested, failures change nothing, nothing is lost or duplicated, and the adapter leaves nothing of its own.
 
 const NAMES = ["a", "b", "c", "ä +%", "A"];
 const RUNS = 15;
@@ -256,7 +256,7 @@ describe.each<[string, S3ServerOptions]>([
               [...after].filter(([path]) => !before.has(path)).map(([, what]) => what),
             ).toEqual([null]);
           else expect(Object.fromEntries(after)).toEqual(Object.fromEntries(wanted));
-          // What somebody else has changed since is not taken for what was seen.
+          // A change by another client since the lookup makes the expectation stale.
           if (isDone && where.from !== "" && before.get(where.from) !== null)
             expect(seen.get(where.from)).toBe(before.get(where.from));
           if (!isDone && isSame(seen, before)) expect(kind).toBe(reasonOf(one, where, before));
@@ -275,7 +275,7 @@ describe.each<[string, S3ServerOptions]>([
     );
   });
 
-  test("two people's connections at once: nothing is lost, nothing is there twice", async () => {
+  test("two users' connections at once lose and duplicate nothing", async () => {
     const quiet = step.filter(
       (one) => one.do !== "write" && one.do !== "drop" && one.do !== "list",
     );
@@ -331,7 +331,7 @@ function isSame(one: Tree, other: Tree): boolean {
   );
 }
 
-/** Why a step that nobody else got in the way of may fail. */
+/** Returns why a step without interference may fail. */
 function reasonOf(one: Step, { from, to, parent }: Where, tree: Tree): string {
   if (one.do === "upload" || one.do === "large") return "conflict";
   if (!tree.has(from)) return "stale";

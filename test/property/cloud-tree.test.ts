@@ -68,7 +68,7 @@ interface Node {
   content: string;
 }
 
-/** What somebody saw: which node, in which version. */
+/** A past observation: which node, in which version. */
 interface Seen {
   readonly node: Node;
   readonly version: number;
@@ -424,7 +424,7 @@ test("one call after the other: every answer, tree, state and record is the mode
   );
 });
 
-test("many calls at once: nothing is lost, nothing is there twice, every success is on record", async () => {
+test("many calls at once lose and duplicate nothing, and every success is on record", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.array(step, { minLength: 2, maxLength: 8 }), { minLength: 2, maxLength: 6 }),

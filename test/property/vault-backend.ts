@@ -40,7 +40,7 @@ export interface VaultBackend extends AsyncDisposable {
   setActive(name: string, isActive: boolean): Promise<Verdict>;
   demandReset(name: string): Promise<Verdict>;
   requestReset(name: string): Promise<Verdict>;
-  /** The token of the link that was just mailed to somebody who has an account. */
+  /** The token of the link that was just mailed to an account's owner. */
   takeLink(name: string): Promise<string>;
   confirmReset(link: string, password: string): Promise<Verdict>;
   accepts(accessToken: string): Promise<boolean>;

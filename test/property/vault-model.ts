@@ -227,7 +227,7 @@ export class VaultModel {
     return OK;
   }
 
-  /** A mailed link; whoever asks hears the same. */
+  /** Requests a mailed link; the response is the same for every caller. */
   requestReset(name: string): Verdict {
     const user = this.#users.get(name);
     if (user !== undefined)

@@ -85,7 +85,7 @@ interface Node {
   readonly content: string;
 }
 
-/** What is there, by id; every item as it was last told. */
+/** The items of the drive by id, as last reported. */
 class Model {
   readonly nodes = new Map<string, Node>();
 
@@ -118,7 +118,7 @@ class Model {
       if (item.parent === id && this.nodes.has(item.id)) this.remove(item.id);
     this.nodes.delete(id);
   }
-  /** Whether an item still is what somebody saw. */
+  /** Returns whether an item still matches an earlier observation. */
   isStill(seen: ProviderItem): boolean {
     const now = this.nodes.get(seen.id)?.item;
     return (
@@ -147,7 +147,7 @@ interface Planned {
   readonly kind: string;
   readonly act: () => Promise<{ readonly kind: string; readonly item?: ProviderItem }>;
   readonly apply: (item: ProviderItem | undefined) => void;
-  /** The very thing that was asked for was there before: once an answer is lost nobody can tell them apart. */
+  /** The requested result existed before: after a lost response it cannot be distinguished. */
   readonly isThere?: boolean;
 }
 
@@ -223,7 +223,7 @@ async function run(open: () => Promise<Drive>, steps: readonly Step[]): Promise<
   for (const what of steps) {
     const by = drive.clients[what.client];
     const seen = views[what.client];
-    if (by === undefined || seen === undefined) throw new Error("no such client");
+    if (by === undefined || seen === undefined) throw new Error("unknown client");
     if (what.do === "look") {
       seen.clear();
       for (const { item } of model.nodes.values()) seen.set(item.id, item);
@@ -259,7 +259,7 @@ async function run(open: () => Promise<Drive>, steps: readonly Step[]): Promise<
 }
 
 describe.each(Object.entries(drives))("%s", (_name, open) => {
-  test("says of every change what became of it, whatever is lost", () =>
+  test("reports the true outcome of every change, even when responses are lost", () =>
     fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 25 }), (steps) =>
         run(open, steps),

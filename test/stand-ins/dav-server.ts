@@ -10,9 +10,9 @@ export interface DavQuirks {
   readonly ignoresConditions?: boolean;
   /** `weak_first`: weak for a second after a write, and refused as long (Apache). */
   readonly tags?: "strong" | "weak_first" | "none";
-  /** A refused move is told in a multistatus (lighttpd, nephele). */
+  /** Reports a refused move in a multistatus (lighttpd, nephele). */
   readonly refusesIn207?: boolean;
-  /** Making a folder that is there is answered 201 (rclone). */
+  /** Answers 201 when the folder to create already exists (rclone). */
   readonly makesTwice?: boolean;
   /** Neither case nor normal form tells names apart. */
   readonly mixesSpellings?: boolean;
@@ -46,7 +46,7 @@ export interface DavServerOptions extends DavQuirks {
 export interface DavHooks {
   /** Whether a request needs no password. */
   isPublic?(path: readonly string[]): boolean;
-  /** Further properties, by the name as it is asked for. */
+  /** Further properties, by the requested name. */
   props?(node: DavNode): Readonly<Record<string, string | undefined>>;
   /** Answers in its place. */
   handle?(
@@ -68,7 +68,7 @@ export interface DavHooks {
 export interface DavStandIn {
   readonly store: DavStore;
   handle(request: IncomingMessage, response: ServerResponse): Promise<void>;
-  /** Stores a file as an upload does; undefined when there is no folder for it. */
+  /** Stores a file like an upload; undefined when its folder is missing. */
   keep(path: readonly string[], bytes: Buffer, modifiedAt?: number): DavNode | undefined;
   /** Answers with a refusal. */
   say(response: ServerResponse, status: number, header?: string): void;

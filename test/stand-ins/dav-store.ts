@@ -12,7 +12,7 @@ export interface DavNode {
   bytes: Buffer;
   /** Grows with every change of the bytes; of a folder with every change below it. */
   revision: number;
-  /** Epoch milliseconds; what is told has whole seconds. */
+  /** Epoch milliseconds; responses have whole seconds. */
   modifiedAt: number;
   /** When it was really written. */
   writtenAt: number;
@@ -38,7 +38,7 @@ export interface DavStore {
 /** Creates an empty one. */
 export function createDavStore(options: {
   readonly mixesSpellings?: boolean;
-  /** Names are kept in composed form, whatever was asked for. */
+  /** Stores names in NFC, regardless of the request. */
   readonly composes?: boolean;
   readonly clock: () => number;
 }): DavStore {

@@ -39,9 +39,9 @@ export interface GoogleDriveServer extends Served {
   readonly accounts: readonly string[];
   /** Requests that arrived, those for tokens left out. */
   requests(): number;
-  /** Upload sessions that are neither finished nor given up. */
+  /** Upload sessions that are neither finished nor discarded. */
   sessions(): readonly string[];
-  /** Listings stay as they are until told otherwise; items themselves are up to date. */
+  /** Freezes listings until reset; lookups of items stay up to date. */
   freezeListings(isFrozen: boolean): void;
   failSecondPage(isFailing: boolean): void;
   /** Searches are answered as incomplete. */

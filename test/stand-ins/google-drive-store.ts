@@ -12,7 +12,7 @@ export interface StoredFile {
   isTrashed: boolean;
   readonly createdAt: number;
   modifiedAt: number;
-  /** Counts every change, those that nobody sees included. */
+  /** Counts every change, including invisible ones. */
   version: number;
   /** The last one is the head; empty for what has no bytes of its own. */
   readonly revisions: { readonly id: string; readonly bytes: Buffer; readonly md5: string }[];
@@ -67,7 +67,7 @@ export function createDriveStore(accounts: readonly string[]): DriveStore {
   const store: DriveStore = {
     rootOf(account) {
       const root = roots.get(account);
-      if (root === undefined) throw new Error("no such account");
+      if (root === undefined) throw new Error("unknown account");
       return root;
     },
     find: (id) => files.get(id),

@@ -29,7 +29,7 @@ export interface UploadSessions {
     room: number,
   ): Promise<"complete" | "incomplete">;
   close(id: string): void;
-  /** Those that are neither finished nor given up. */
+  /** Sessions that are neither finished nor discarded. */
   list(): readonly string[];
 }
 

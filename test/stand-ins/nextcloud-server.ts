@@ -27,11 +27,11 @@ export interface NextcloudStandIn extends Served {
   readonly uploads: DavNode;
   readonly trash: DavNode;
   setMaintenance(isOn: boolean): void;
-  /** The next so many pieces are put together, and nobody hears of it: 504, then 423 while it lasts. */
+  /** Assembles the next so many uploads but loses the response: 504, then 423 while it lasts. */
   assembleSlowly(refusals: number): void;
   /** What a person does in the trash's page. */
   restoreLast(): void;
-  /** Letters that an item is told with instead of all. */
+  /** Permission letters of each item, instead of all. */
   permit(node: DavNode, letters: string): void;
 }
 
@@ -210,7 +210,7 @@ export async function startNextcloud(
     };
     if (slowly > 0) {
       slowly--;
-      // The proxy in between gives up; the server does not.
+      // The proxy times out; the server continues.
       if (slowly === 0) setTimeout(finish, 20);
       return dav.say(response, slowly === 0 ? 423 : 504);
     }

@@ -14,18 +14,18 @@ export interface OAuthServerOptions {
   readonly isRedirectUrl?: (url: string) => boolean;
   /** Names of the accounts that the consent page offers. */
   readonly accounts: readonly string[];
-  /** Scopes that may be asked for. */
+  /** Scopes that may be requested. */
   readonly scopes: readonly string[];
-  /** What an address must hold for a refresh token to be given, such as `{ access_type: "offline" }`. */
+  /** Parameters that the authorization URL must have for a refresh token, such as `{ access_type: "offline" }`. */
   readonly offlineParameters?: Readonly<Record<string, string>>;
-  /** A scope that must be asked for instead, such as `offline_access`. */
+  /** A scope that must be requested instead, such as `offline_access`. */
   readonly offlineScope?: string;
   readonly accessTokenSeconds?: number;
   /** Renewing ends the refresh token and gives a new one. */
   readonly rotates?: boolean;
   /** Epoch milliseconds. */
   readonly clock?: () => number;
-  /** Members that a token answer has besides, such as Dropbox's `account_id`. */
+  /** Additional members of a token response, such as Dropbox's `account_id`. */
   readonly tokenExtras?: (account: string) => Readonly<Record<string, unknown>>;
 }
 
@@ -39,7 +39,7 @@ export interface OAuthServer {
   grant(account: string): { readonly accessToken: string; readonly refreshToken: string };
   /** All access tokens end now. */
   expireTokens(): void;
-  /** Renewing is refused with `invalid_grant` until told otherwise. */
+  /** Refuses renewals with `invalid_grant` until reset. */
   refuseRenewal(isRefused: boolean): void;
   /** What the person can do at the vendor's page: everything given to this account ends. */
   revoke(account: string): void;

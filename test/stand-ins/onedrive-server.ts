@@ -27,9 +27,9 @@ export interface OneDriveServer extends Served {
   readonly driveId: string;
   /** Requests that arrived, those for tokens left out. */
   requests(): number;
-  /** Upload sessions that are neither finished nor given up. */
+  /** Upload sessions that are neither finished nor discarded. */
   sessions(): readonly string[];
-  /** Listings stay as they are until told otherwise; items themselves are up to date. */
+  /** Freezes listings until reset; lookups of items stay up to date. */
   freezeListings(isFrozen: boolean): void;
   failSecondPage(isFailing: boolean): void;
   /** No more than so many bytes are taken from here on; undefined lifts it. */

@@ -14,7 +14,7 @@ export interface S3ServerOptions {
   readonly key?: S3Key;
   /** What becomes of conditions on writes, copies and deletes: `ignored` is what makes servers dangerous. */
   readonly conditions?: "kept" | "ignored" | "not_implemented";
-  /** Copies and deletes of objects made of parts compare with a tag that is never told, as OpenStack Swift's do. */
+  /** Copies and deletes of multipart objects compare with a tag that is never returned, as in OpenStack Swift. */
   readonly hidesPartTags?: boolean;
   readonly isVersioned?: boolean;
   /** As MinIO and moto: folders that contain delete markers only are listed. */
@@ -27,7 +27,7 @@ export interface S3ServerOptions {
   readonly refusesBackslash?: string;
   /** Bytes are taken with `Content-MD5` only, as by buckets that lock what is written. */
   readonly wantsChecksums?: boolean;
-  /** Entries of a page at most, whatever is asked for. */
+  /** The most entries of a page, regardless of the request. */
   readonly pageEntries?: number;
   /** Smallest part but the last one. */
   readonly partBytesMin?: number;
@@ -35,7 +35,7 @@ export interface S3ServerOptions {
   readonly encoding?: "form" | "percent" | "keys" | "none";
   /** Many objects at once can be deleted. */
   readonly hasBatches?: boolean;
-  /** The region is told with a status of 301, as Amazon's global address does, not with 400. */
+  /** Reports the region with status 301, as Amazon's global endpoint does, not with 400. */
   readonly redirectsRegions?: boolean;
   /** Epoch milliseconds. */
   readonly clock?: () => number;

@@ -75,7 +75,7 @@ export function checkSignature(
   return undefined;
 }
 
-/** Decodes and encodes anew, as a server does that believes no client's spelling. */
+/** Decodes and encodes again, like a server that trusts no client's encoding. */
 function canonicalPath(url: string): string {
   const path = url.split("?", 1)[0] ?? "/";
   return path

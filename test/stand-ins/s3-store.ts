@@ -60,7 +60,7 @@ export interface S3Store {
   }[];
   readonly uploads: Map<string, PendingUpload>;
   startUpload(key: string, headers: Readonly<Record<string, string>>): string;
-  /** Makes everything that is there older, uploads that are under way too. */
+  /** Makes every object older, including running uploads. */
   age(ms: number): void;
 }
 

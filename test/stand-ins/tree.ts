@@ -17,7 +17,7 @@ export interface TreeNode {
   isLocked: boolean;
 }
 
-/** A tree of names that are told apart neither by case nor by normal form, with a trash. */
+/** A tree with a trash, whose names ignore case and Unicode normalization. */
 export interface Tree {
   readonly root: TreeNode;
   find(id: string): TreeNode | undefined;

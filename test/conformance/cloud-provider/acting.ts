@@ -10,7 +10,7 @@ import type {
   ProviderItem,
 } from "../../../storage/cloud/provider.ts";
 
-/** A signal that nobody aborts. */
+/** A signal that is never aborted. */
 export const calm = new AbortController().signal;
 
 /** Names that break careless adapters; each is legal by the common rules. */

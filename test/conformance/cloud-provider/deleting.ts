@@ -65,7 +65,7 @@ export const deletingBehaviours: readonly Behaviour[] = [
   },
   {
     number: 49,
-    title: "the room is told in numbers or not at all",
+    title: "the quota is reported in numbers or not at all",
     async run({ provider }) {
       const outcome = await provider.quota({ signal: calm });
       if (outcome.kind !== "ok") throw new Error(outcome.kind);

@@ -30,8 +30,7 @@ export const failingBehaviours: readonly Behaviour[] = [
   },
   {
     number: 51,
-    title:
-      "a rate limit is told with its delay, in seconds or as a date, and nothing is done twice",
+    title: "reports a rate limit with its delay, in seconds or as a date, and does nothing twice",
     needs: ["answer"],
     async run({ provider, faults }) {
       faults.answer?.(1, 429, { "Retry-After": "7" }, "");
@@ -97,7 +96,7 @@ export const failingBehaviours: readonly Behaviour[] = [
   },
   {
     number: 55,
-    title: "a call that is given up frees what it held",
+    title: "an aborted call releases its resources",
     async run({ provider }) {
       const controller = new AbortController();
       const content = Readable.from(

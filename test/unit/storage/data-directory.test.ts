@@ -87,7 +87,7 @@ describe("a data directory", () => {
   );
 
   test.each(["tmp", "cache"])(
-    "that somebody uses for other things is refused when croft would empty their %s",
+    "rejects a data directory that another program uses when croft would empty its %s",
     async (name) => {
       await mkdir(join(folder, name));
       await writeFile(join(folder, name, "draft.txt"), "mine");

@@ -48,7 +48,7 @@ interface TestCache extends AsyncDisposable {
   rows(): Promise<{ cache_key: string; size: number }[]>;
   /** Closes the cache and opens it again on the same folder. */
   restart(): Promise<void>;
-  /** Waits until what is written behind the backs of readers is there. */
+  /** Waits until background writes are complete. */
   settle(): Promise<void>;
 }
 
@@ -166,7 +166,7 @@ async function openTestCache(limit = 64 * MIB): Promise<TestCache> {
   return t;
 }
 
-/** Serves bytes, or the part of them that is asked for. */
+/** Serves bytes, or the requested range of them. */
 function serve(name: string, bytes: Uint8Array, isSizeUnknown = false): Fetch {
   return async (from) =>
     fetched(name, Readable.from(chunks(bytes, from)), isSizeUnknown ? undefined : bytes.length);
@@ -239,7 +239,7 @@ describe("what is given", () => {
     expect(await t.rows()).toMatchObject([{ size: MIB }]);
   });
 
-  test("bytes of another version than was asked for are kept under their own key", async () => {
+  test("caches bytes of another version than requested under their own key", async () => {
     await using t = await openTestCache();
     const bytes = randomBytes(MIB);
     await t.get("old", bytes, { fetch: serve("new", bytes) });
@@ -293,7 +293,7 @@ describe("many want the same at once", () => {
     follower.bytes.release();
   });
 
-  test("a transfer that nobody waits for any more is given up and leaves nothing", async () => {
+  test("aborts a transfer that all readers have left, and leaves no file", async () => {
     await using t = await openTestCache();
     let signal: AbortSignal | undefined;
     const outcome = await t.cache.open<string, Failure>({
@@ -341,7 +341,7 @@ describe("many want the same at once", () => {
     expect(await openFilesBelow(t.folder)).toEqual([]);
   });
 
-  test("a failed fetch is told to all who waited and poisons nobody after", async () => {
+  test("reports a failed fetch to all its waiters but to no later request", async () => {
     await using t = await openTestCache();
     const offline: Fetch = async () => ({ kind: "offline" });
     const all = await Promise.all(
@@ -394,7 +394,7 @@ describe("many want the same at once", () => {
     },
   );
 
-  test("a limit that cannot be read ends the fetch that it was asked for", async () => {
+  test("a limit that cannot be read fails the fetch that needed it", async () => {
     await using t = await openTestCache();
     const stream = Readable.from(chunks(randomBytes(MIB), undefined));
     const cache = await createByteCache({
@@ -553,7 +553,7 @@ describe("attack: damaged files", () => {
     ],
     ["missing", async (path) => rm(path)],
     [
-      "a link to somebody else's file",
+      "a link to another user's file",
       async (path, bytes) => {
         await rm(path);
         await writeFile(`${path}-other`, bytes);
@@ -589,7 +589,7 @@ describe("attack: damaged files", () => {
       },
     );
 
-  test("what is damaged while somebody reads it is not given to those who come later", async () => {
+  test("does not serve bytes to later readers that were damaged during a read", async () => {
     await using t = await openTestCache();
     const bytes = randomBytes(400 * KIB);
     await t.get("a", bytes);
@@ -603,7 +603,7 @@ describe("attack: damaged files", () => {
     await writeFile(t.pathOf("a"), flipped);
     await buffer(await outcome.bytes.open());
     outcome.bytes.release();
-    for (const _time of ["fetched anew", "from the disk"]) {
+    for (const _time of ["fetched again", "from the disk"]) {
       same(await t.get("a", bytes), bytes);
       await t.settle();
     }

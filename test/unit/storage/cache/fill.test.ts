@@ -59,7 +59,7 @@ function help(more: Partial<FillHelp> = {}): FillHelp & { readonly asked: string
 const source = () => Readable.from(chunks(0, bytes.length), { objectMode: false });
 
 describe("a disk that is full", () => {
-  // Each write in turn fails, until a run has fewer writes than that: no place is missed.
+  // Fails each write in order, until a run has fewer writes than that: every write is covered.
   for (const [name, isLasting] of [
     ["for a moment", false],
     ["for good", true],
@@ -159,7 +159,7 @@ describe("readers", () => {
     expect(await readsWith(0)).toBeGreaterThan(0);
   });
 
-  test("an error that says so is the end: nothing more is asked for", async () => {
+  test("does not resume a stream after an error that forbids it", async () => {
     const slow = Object.assign(new Error("too slow"), { mayGoOn: false });
     const dripping = () =>
       Readable.from(
@@ -183,7 +183,7 @@ describe("readers", () => {
     expect(helping.asked).toEqual([]);
   });
 
-  test("all of them hear of an end that nobody can mend", async () => {
+  test("all readers get an error that cannot be recovered", async () => {
     const broken = Readable.from(
       (async function* () {
         yield* chunks(0, 1_000_000);

@@ -20,7 +20,7 @@ const notes: Record<string, (code: string) => Promise<{ readonly note?: string }
 const head = { status: 409, headers: {} };
 
 test.each(Object.entries(notes))(
-  "of %s a code is noted, and what is none is not",
+  "notes an error code of %s, but no text that may be a secret",
   async (_type, noteOf) => {
     expect((await noteOf("SomethingNew")).note).toContain("SomethingNew");
     for (const secret of [

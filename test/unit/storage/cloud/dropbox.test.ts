@@ -199,7 +199,7 @@ describe("an item", () => {
     { ...raw, path_lower: undefined },
     { ...raw, path_lower: "a.txt" },
     { ...raw, name: "a\0b" },
-  ])("that cannot be one is none: %j", (strange) => {
+  ])("rejects an invalid item: %j", (strange) => {
     expect(toDropboxItem(strange)).toBeUndefined();
   });
 
@@ -252,7 +252,7 @@ describe("attack: answers that a vendor would not give", () => {
     expect((await vendor.provider.list({ folder: "", signal: calm })).kind).toBe("offline");
   });
 
-  test("a cursor that is reset again and again is given up", async () => {
+  test("stops a listing whose cursor is reset again and again", async () => {
     let listings = 0;
     await using vendor = await against((request, response) => {
       request.resume();
@@ -462,7 +462,7 @@ describe("uploads", () => {
 });
 
 describe("too many requests", () => {
-  test("are told with the wait that the account asks for, whose words are no JSON", async () => {
+  test("reports the account's Retry-After for a rate limit whose body is not JSON", async () => {
     await using opened = await open({ requestsMax: 12 });
     const outcomes = [];
     for (let at = 0; at < 14; at++)
@@ -488,7 +488,7 @@ describe("connecting", () => {
     expect(await provider.check({ signal: calm })).toMatchObject({ kind: "reauth" });
   });
 
-  test("the consent page is asked for a sign-in that lasts", () => {
+  test("requests offline access at the consent page", () => {
     const url = new URL(
       dropbox.oauth?.authorizationUrl({
         server: { dropboxClientId: "key" },

@@ -35,7 +35,7 @@ const pages: Readonly<Record<string, (at: number, origin: string) => object>> = 
 
 describe("attack: a vendor whose listing goes on for ever", () => {
   test.each(Object.entries(pages))(
-    "%s is given up, and nothing is taken for whole",
+    "stops the endless listing of %s and returns no partial result",
     async (type, page) => {
       let asked = 0;
       const server = createServer((request, response) => {

@@ -139,7 +139,7 @@ describe("what is in a drive", () => {
     expect(read.kind === "ok" && (await buffer(read.stream)).toString()).toBe("1");
   });
 
-  test("is not told of by an incomplete search, a maintenance page or an answer without files", async () => {
+  test("an incomplete search, a maintenance page and a response without files fail the listing", async () => {
     const { server, proxy, provider } = await open();
     server.searchIncompletely(true);
     expect(await provider.list({ folder: "", signal: calm })).toMatchObject({ kind: "offline" });
@@ -165,7 +165,7 @@ describe("what is in a drive", () => {
     expect((await provider.list({ folder: folder.id, signal: calm })).kind).toBe("stale");
   });
 
-  test("of somebody else is not found", async () => {
+  test("does not find an item of another user", async () => {
     const { server, provider } = await open();
     const file = server.store.add(
       {
@@ -200,10 +200,10 @@ describe("names that may repeat", () => {
     ]);
   });
 
-  test("are given up by the older one, too, when the younger one stays: it was there first after all", async () => {
+  test("the older item also gives way when the younger one stays, because that one was listed first", async () => {
     const { proxy, provider, add, names } = await open();
     const isPost = ({ method }: { method: string }) => method === "POST";
-    // Between our item and our look at the name somebody else puts one there who never looks.
+    // Between the creation of our item and our check, another client creates one of that name without checking.
     proxy.after(isPost, async () => void add("n", "text/plain", Buffer.from("theirs")));
     expect((await upload(provider, "n", Buffer.from("ours"))).kind).toBe("conflict");
     expect(await names()).toEqual(["n"]);
@@ -250,7 +250,7 @@ describe("names that may repeat", () => {
 });
 
 describe("guards", () => {
-  test("a change that nobody sees is tried again with the new tag; one that somebody sees is stale", async () => {
+  test("retries a change with the new etag after an invisible change; a visible one is stale", async () => {
     const { server, proxy, provider, add } = await open();
     const folder = add("folder", "application/vnd.google-apps.folder");
     const found = await provider.stat({ id: folder.id, signal: calm });
@@ -371,7 +371,7 @@ describe("uploads", () => {
     expect([await names(), server.sessions()]).toEqual([[], []]);
   });
 
-  test("that are given up while their last bytes are under way leave nothing", async () => {
+  test("an upload that is aborted during its last request leaves nothing", async () => {
     const { proxy, provider, server, names } = await open();
     const isPost = ({ method }: ProxiedRequest) => method === "POST";
     const isLastPiece = ({ headers }: ProxiedRequest) =>

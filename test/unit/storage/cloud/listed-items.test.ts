@@ -15,7 +15,7 @@ const item = (id: string, name = id): ProviderItem => ({
 });
 
 describe("attack: a listing without an end", () => {
-  test("the same over and over is given up", () => {
+  test("fails a listing that repeats the same items endlessly", () => {
     const gathered = createListedItems<number>();
     for (let page = 0; page <= 1_000; page++) {
       expect(gathered.add(item("a"), page)).toBeUndefined();

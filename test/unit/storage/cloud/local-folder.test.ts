@@ -381,7 +381,7 @@ describe("what else happens on disks", () => {
   test.each([
     ["renamed", () => rename(join(root, "a"), join(root, "b"))],
     ["deleted", () => provider.delete({ id: "a", expected: {}, signal })],
-    ["deleted by somebody else", () => rm(join(root, "a"))],
+    ["deleted by another program", () => rm(join(root, "a"))],
   ])("a file that is %s while it is read is given to its end", async (_what, act) => {
     await writeFile(join(root, "a"), Buffer.alloc(1024 * 1024, "x"));
     const outcome = await provider.read({ id: "a", signal });
@@ -495,7 +495,7 @@ describe("what else happens on disks", () => {
     expect((await readdir(root)).sort()).toEqual([".croft", "new.txt"]);
   });
 
-  test("somebody else's file that waited beside its place on another disk gets its name back", async () => {
+  test("restores the name of another program's file that waited beside its place on another disk", async () => {
     const claim = "claim-home-999999999-x";
     await writeFile(join(root, "new.txt"), "mine");
     await writeFile(join(root, `.croft-${claim}`), "theirs");

@@ -43,7 +43,7 @@ const storages: Record<string, () => Promise<Storage>> = {
       async [Symbol.asyncDispose]() {
         await proxy[Symbol.asyncDispose]();
         await server[Symbol.asyncDispose]();
-        // Nobody can give up a session whose address was lost; one more was then begun and finished.
+        // A session whose URL was lost cannot be discarded; another one was then started and finished.
         expect(server.sessions().length).toBeLessThanOrEqual(1);
       },
     };
@@ -73,7 +73,7 @@ interface Change {
     provider: CloudProvider,
     start: Start,
   ) => Promise<{ readonly kind: string; readonly item?: ProviderItem }>;
-  /** What is there when it was done. */
+  /** The tree after a successful change. */
   readonly after: Readonly<Record<string, string>>;
 }
 

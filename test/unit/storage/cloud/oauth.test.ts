@@ -303,7 +303,7 @@ describe("a token", () => {
     expect([seen.length, oauth.renewals()]).toEqual([2, 1]);
   });
 
-  test("whose renewal is refused is reauth, and then nobody is asked any more", async () => {
+  test("a refused renewal is reauth, and no further request is sent", async () => {
     const { oauth, seen, connect } = await connectTo();
     const { send } = connect();
     oauth.revoke("ann@example.org");
@@ -318,7 +318,7 @@ describe("a token", () => {
     [400, "<html>"],
     [200, "rubbish"],
   ] as const)(
-    "is not given up because the token endpoint answers %i %s: offline, and later fine",
+    "keeps a token when the token endpoint answers %i %s: offline first, and ok later",
     async (status, body) => {
       let isBroken = true;
       const { oauth, connect } = await connectTo({
@@ -372,7 +372,7 @@ describe("a token", () => {
     expect(await other.send()).toMatchObject({ kind: "reauth" });
   });
 
-  test("is not waited for by a call that was given up, and still kept", async () => {
+  test("saves a renewed token although the call that waited for it was aborted", async () => {
     const { oauth, saved, connect } = await connectTo();
     const { tokens } = connect({
       credentials: { refresh_token: oauth.grant("ann@example.org").refreshToken },

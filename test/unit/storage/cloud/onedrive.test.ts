@@ -225,7 +225,7 @@ describe("an item", () => {
     { ...raw, parentReference: "root" },
     { ...raw, parentReference: {} },
     { ...raw, deleted: { state: "deleted" } },
-  ])("that cannot be one is none: %j", (strange) => {
+  ])("rejects an invalid item: %j", (strange) => {
     expect(toDriveItem(strange, "root")).toBeUndefined();
   });
 
@@ -246,7 +246,7 @@ describe("an item", () => {
     });
   });
 
-  test("an etag that would break a header is none", () => {
+  test("drops an etag that is invalid in a header", () => {
     expect(toDriveItem({ ...raw, eTag: '"a"\r\nx: y' }, "root")?.item.etag).toBeUndefined();
     expect(isHeaderValue('"{6B1C},2"')).toBe(true);
   });
@@ -276,7 +276,7 @@ describe("ids of personal drives", () => {
 });
 
 describe("attack: answers that a vendor would not give", () => {
-  /** A Graph that answers what it is told; the drive itself is known. */
+  /** A Graph that returns the given responses; the drive itself is known. */
   async function against(answer: (response: ServerResponse, path: string) => void) {
     const server = await serve(async (_request, response, url) => answer(response, url.pathname));
     const { origin } = server;
@@ -305,7 +305,7 @@ describe("attack: answers that a vendor would not give", () => {
       .writeHead(status, { "content-type": "application/json" })
       .end(JSON.stringify(body));
 
-  test("a next page on another host is not asked for, nor with the token", async () => {
+  test("does not request a next page on another host, with or without the token", async () => {
     const seen: (string | undefined)[] = [];
     await using thief = await serve(async (request, response) => {
       seen.push(request.headers.authorization);
@@ -332,7 +332,7 @@ describe("attack: answers that a vendor would not give", () => {
   test.each([
     ["no list", { value: {} }],
     ["no value", {}],
-    ["an entry that is none", { value: [null] }],
+    ["an invalid entry", { value: [null] }],
     ["an entry without a name", { value: [{ id: "x", parentReference: { id: "r" } }] }],
   ])("a page with %s fails the listing", async (_title, page) => {
     await using vendor = await against((response) => json(response, page));
@@ -444,7 +444,7 @@ describe("upload sessions", () => {
     expect(proxy.log.filter((line) => /^GET .*large\.bin/.test(line))).toHaveLength(3);
   });
 
-  test("are given up when the storage fails for good", async () => {
+  test("discards the upload session when the storage fails permanently", async () => {
     await using opened = await open();
     const { provider, proxy, server } = opened;
     proxy.answerNext(isFragment, 507);
@@ -452,7 +452,7 @@ describe("upload sessions", () => {
     expect(server.sessions()).toEqual([]);
   });
 
-  test("are given up when another has taken the name at the last moment", async () => {
+  test("discards the upload session when the name is taken at the last moment", async () => {
     await using opened = await open();
     const { provider, proxy, server } = opened;
     proxy.after(isFragment, async () => {
@@ -482,7 +482,7 @@ describe("upload sessions", () => {
     expect(proxy.log.some((line) => line.includes("createUploadSession"))).toBe(false);
   });
 
-  test("whose beginning was lost hold the name, which is nobody's", async () => {
+  test("an upload session whose response was lost reserves the name although no file has it", async () => {
     await using opened = await open({ driveType: "business" });
     const { provider, proxy } = opened;
     proxy.loseNext(({ path }) => path.endsWith("/createUploadSession"));
@@ -565,7 +565,7 @@ describe("listings that lag behind", () => {
 });
 
 describe("too many requests", () => {
-  test("are told with the wait that the drive asks for", async () => {
+  test("reports the drive's Retry-After for a rate limit", async () => {
     await using opened = await open({ requestsMax: 12 });
     const outcomes = [];
     for (let at = 0; at < 12; at++)
@@ -584,7 +584,7 @@ describe("too many requests", () => {
 });
 
 describe("connecting", () => {
-  test("finds out what the drive can do, and asks nobody when that is known", async () => {
+  test("probes the drive's capabilities, and sends no request when they are known", async () => {
     await using business = await startOneDriveServer({ driveType: "business" });
     const provider = await connectOneDrive(business, { dispatcher: agent });
     expect(provider.can.permanentDelete).toBe(true);

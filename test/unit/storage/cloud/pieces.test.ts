@@ -53,7 +53,7 @@ describe("pieces of a stream", () => {
     }
   });
 
-  test("whoever stops is not kept waiting by a source that gives nothing more", async () => {
+  test("a reader that stops does not wait for a stalled source", async () => {
     const stalled = new Readable({ read: () => undefined });
     stalled.push(Buffer.alloc(15));
     for await (const piece of inPieces(stalled, 10, undefined)) {

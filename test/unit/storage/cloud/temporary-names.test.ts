@@ -70,7 +70,7 @@ const storages: Record<string, () => Promise<Storage>> = {
 };
 
 describe.each(Object.entries(storages))("another spelling of a name, at %s", (_name, open) => {
-  test("that a dead daemon had half done is done by its next look, and by nobody else's", async () => {
+  test("finishes an unfinished rename of a dead daemon in its own next listing only", async () => {
     await using storage = await open();
     const { proxy, connect, isHop } = storage;
     const provider = await connect();
@@ -84,7 +84,7 @@ describe.each(Object.entries(storages))("another spelling of a name, at %s", (_n
     expect(await tree(await connect())).toEqual({ "FILE.txt": "x" });
   });
 
-  test("whose name somebody took meanwhile leaves both", async () => {
+  test("leaves both items when another client has taken the name meanwhile", async () => {
     await using storage = await open();
     const { proxy, connect, isHop } = storage;
     const provider = await connect();

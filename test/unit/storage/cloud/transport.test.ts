@@ -92,7 +92,7 @@ describe("a request", () => {
     expect(answer).toEqual({ kind: "offline", sent, note: code });
   });
 
-  test("is given up when it is aborted", async () => {
+  test("ends a request when its signal is aborted", async () => {
     const { send } = await start(() => undefined);
     const abort = new AbortController();
     const sending = send({ signal: abort.signal });
@@ -100,7 +100,7 @@ describe("a request", () => {
     expect(await sending).toMatchObject({ kind: "offline", note: "aborted" });
   });
 
-  test("is given up when all that comes are interim answers, with a stream as its body, too", async () => {
+  test("times out a request that gets only interim responses, even with a streamed body", async () => {
     const { send } = await start((_request, response) => {
       const more = () => {
         if (!response.destroyed) response.writeProcessing();
@@ -170,7 +170,7 @@ describe("an answer's body", () => {
     stream.on("error", () => undefined).destroy();
   });
 
-  test("that breaks off before anybody takes it ends nobody, and is told to whoever takes it", async () => {
+  test("an aborted body does not end the process before it is read, and fails its later reader", async () => {
     const gone = Promise.withResolvers<void>();
     const { send } = await start((request, response) => {
       request.socket.once("close", gone.resolve);
@@ -186,7 +186,7 @@ describe("an answer's body", () => {
     expect(await answers[2]?.text()).toMatchObject({ kind: "offline", sent: true });
   });
 
-  test("that comes drop by drop is given up; one that nobody takes has time", async () => {
+  test("times out a body that trickles, but not one whose reader pauses", async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     try {
       const { send } = await start((_request, response) => {
@@ -232,7 +232,7 @@ describe("an answer's body", () => {
     }
   });
 
-  test("that is needed as a whole is given up in the end, however fast it drips", async () => {
+  test("times out a buffered body in the end, however fast it trickles", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
       const { send } = await start(({ url }, response) => {

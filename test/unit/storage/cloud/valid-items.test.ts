@@ -64,7 +64,7 @@ describe("attack: items that are none", () => {
     expect(await list({ ...sound, ...told })).toEqual([{ ...sound, ...shown }]);
   });
 
-  test("as the answer to a look they are a failure, to a change an outcome that nobody knows", async () => {
+  test("an invalid item as the only result fails a lookup, and makes a change an unknown outcome", async () => {
     const provider = tell({ ...sound, version: "v\0" });
     expect(await provider.stat({ id: "i1", signal })).toMatchObject({ kind: "offline" });
     expect(await provider.read({ id: "i1", signal })).toMatchObject({ kind: "offline" });

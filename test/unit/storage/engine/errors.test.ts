@@ -83,7 +83,7 @@ describe("PostgreSQL's states", () => {
     expect(toPostgresStorageError(serverError(state), "SELECT 1").code).toBe(expected);
   });
 
-  test("a constraint is told by its columns when it has some", () => {
+  test("identifies a constraint by its columns when it has some", () => {
     const indexes = new Map([["users_email_key", "users.email"]]);
     const unique = serverError("23505", { constraint: "users_email_key" });
     const check = serverError("23514", { constraint: "users_age_positive" });
@@ -103,7 +103,7 @@ describe("PostgreSQL's states", () => {
       ).not.toContain("mira");
   });
 
-  test("what gives way and what is lost are told apart", () => {
+  test("distinguishes serialization failures from lost connections", () => {
     const of = (error: unknown) => toPostgresStorageError(error, "SELECT 1");
     const reset = Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
     const terminated = new Error("Connection terminated unexpectedly");

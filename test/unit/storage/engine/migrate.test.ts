@@ -35,7 +35,7 @@ describe("migrating", () => {
     ]);
   });
 
-  test("applies a step whose number is below one that is there", async () => {
+  test("applies a step whose number is below one that was applied", async () => {
     const db = openMemory();
     const late = step(3, "CREATE TABLE c (n INTEGER) STRICT;");
     await migrate(db, [first, late]);

@@ -73,7 +73,7 @@ describe("opening the database", () => {
     await expect(refused).rejects.toThrow("restore a backup with `croft daemon restore`");
   });
 
-  test("refuses a file that has lost everything instead of beginning anew in it", async () => {
+  test("rejects a file that has lost everything instead of creating a new database in it", async () => {
     const dataDirectory = makeDirectory();
     writeFileSync(join(dataDirectory, DATABASE_FILE), "");
     const refused = openDatabase(undefined, { dataDirectory, clock });

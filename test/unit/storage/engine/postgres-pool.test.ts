@@ -7,7 +7,7 @@ test("an address with sslmode=require makes the driver say nothing on standard e
   const note = (warning: Error) => void warnings.push(warning.message);
   process.on("warning", note);
   try {
-    // Port 9 answers nobody; the mode is read before that.
+    // No server listens on port 9; the mode is read before connecting.
     const pool = await createPool("postgres://croft@127.0.0.1:9/croft?sslmode=require");
     await expect(pool.connect()).rejects.toThrow("ECONNREFUSED");
     await pool.end();

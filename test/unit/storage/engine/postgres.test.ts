@@ -121,7 +121,7 @@ test("a database that cannot store every text is refused", async () => {
 });
 
 describe("an address", () => {
-  test("that is none, or that nobody answers at, fails without its password", async () => {
+  test("an invalid or unreachable database URL fails without its password", async () => {
     const clock = () => 0;
     const none = openPostgres({ url: "postgres://croft:pass word@[", clock });
     await expect(none).rejects.toThrow("the database's address is no URL");

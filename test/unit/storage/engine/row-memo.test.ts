@@ -71,7 +71,7 @@ describe("rows are remembered", () => {
     expect(reads()).toBe(questions.length);
   });
 
-  test("nobody can change what the next one gets", () => {
+  test("a caller cannot change the cached row of the next one", () => {
     const { get } = memoOf();
     expect(Object.isFrozen(get(ask(["x"])))).toBe(true);
   });
@@ -115,7 +115,7 @@ describe("a database with one writer", () => {
   const read = async () =>
     (await db.get<{ value: number }>("SELECT value FROM counters WHERE name = ?", "a"))?.value;
 
-  test("whoever hears of a commit reads it", async () => {
+  test("a subscriber that is notified of a commit reads its row", async () => {
     for (let value = 1; value <= 200; value += 1) {
       await read();
       if (value % 2 === 0) await db.run("UPDATE counters SET value = ?", value);

@@ -184,7 +184,7 @@ describe("the file", () => {
 });
 
 describe("a check", () => {
-  test("finds nothing in a sound database", async () => {
+  test("finds no damage in an intact database", async () => {
     const db = await openFile();
     await add(db, "a");
     expect(await db.integrityCheck()).toEqual([]);

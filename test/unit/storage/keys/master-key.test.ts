@@ -228,7 +228,7 @@ describe("the system's keyring", () => {
     ...changes,
   });
 
-  test("that hangs is given up", async () => {
+  test("times out a key command that hangs", async () => {
     const { promise: never } = Promise.withResolvers<never>();
     const hanging = createSystemKeyring({
       load: async () => keytar({ setPassword: () => never }),

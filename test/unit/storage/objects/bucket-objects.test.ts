@@ -67,7 +67,7 @@ describe("a server that fails for a moment", () => {
     expect(subject.waits).toEqual([3000]);
   });
 
-  test("is given up in the end: nothing is there, nothing is left, and it can be tried anew", async () => {
+  test("a publish that keeps failing ends without an object or leftovers, and can be retried", async () => {
     await using subject = await openBucketSubject();
     const { server, store } = subject;
     for (const bytes of [SMALL, LARGE]) {
@@ -189,7 +189,7 @@ describe("bytes that are not as they should be", () => {
     expect(await subject.waiting()).toEqual([]);
   });
 
-  test("are not given when somebody has replaced them by others of another length", async () => {
+  test("does not return bytes that another program has replaced by others of another length", async () => {
     await using subject = await openBucketSubject();
     const { store, server } = subject;
     const sha256 = await putObject(store, SMALL);
@@ -240,7 +240,7 @@ describe("a key that may not", () => {
 });
 
 describe("several daemons", () => {
-  test("find what another one has published anew when a sweep took the copy they knew", async () => {
+  test("find an object that was published again when a sweep removed the copy they knew", async () => {
     await using subject = await openBucketSubject();
     const { store, other, server } = subject;
     const sha256 = await putObject(store, SMALL);
@@ -253,7 +253,7 @@ describe("several daemons", () => {
     expect((await readObject(store, sha256, SMALL.length))?.equals(SMALL)).toBe(true);
   });
 
-  test("are told by the server's clock what is old, however wrong their own is", async () => {
+  test("determine age by the server's clock, however wrong their own is", async () => {
     const serverTime = Date.parse("2026-11-21T12:00:00Z");
     await using subject = await openBucketSubject({ server: { clock: () => serverTime } });
     const sha256 = await putObject(subject.store, SMALL);

@@ -32,7 +32,7 @@ async function connect(
       saveCredentials: async () => undefined,
       signal,
     },
-    // A wait is a short one: what the server does meanwhile has its turn.
+    // Sleeps are short, but let the server proceed.
     {
       ...testProviderDeps("/", Date.now),
       newId: () => crypto.randomUUID(),
@@ -120,7 +120,7 @@ describe("connecting", () => {
       expect((await connect(proxy.origin + path)).kind).toBe("ok");
   });
 
-  test("with facts asks nobody", async () => {
+  test("connecting with facts sends no request", async () => {
     const { proxy, facts } = await start();
     const before = proxy.log.length;
     expect((await connect(proxy.origin, { facts })).kind).toBe("ok");
@@ -186,7 +186,7 @@ describe("a lost answer on a server that keeps no times", () => {
 });
 
 describe("an upload in pieces", () => {
-  test("that is done when it is asked for again is no conflict with itself", async () => {
+  test("a retried assembly that has already succeeded does not conflict with itself", async () => {
     const { server, proxy, put, upload, names } = await start();
     proxy.answerNext(({ method }) => method === "MOVE", 504);
     let looks = 0;
@@ -308,7 +308,7 @@ describe("pieces of an upload that was cut", () => {
   });
 });
 
-test("what the letters forbid is not asked for", async () => {
+test("sends no request for an operation that the permission letters forbid", async () => {
   const { server, provider, proxy, put, names } = await start();
   server.permit(put("shared"), "SRG");
   const before = proxy.log.length;

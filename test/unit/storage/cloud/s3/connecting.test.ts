@@ -204,7 +204,7 @@ describe("the region", () => {
     expect(server.log).toHaveLength(2);
   });
 
-  test("that is none is not believed", async () => {
+  test("rejects an invalid region from the server", async () => {
     const server = await start();
     server.refuse(() => true, {
       status: 301,
@@ -235,7 +235,7 @@ describe("a refusal", () => {
     expect(JSON.stringify(outcome)).not.toContain("secret text");
   });
 
-  test("of a wrong clock says so and asks nobody to sign in again", async () => {
+  test("reports a wrong clock and does not ask the user to sign in again", async () => {
     const server = await start({ clock: () => Date.now() - 3_600_000 });
     expect((await connect(server)).outcome).toEqual({
       kind: "offline",
@@ -286,7 +286,7 @@ describe("settings", () => {
     ["prefix", "a//b"],
     ["prefix", "a\u0000b"],
     ["path_style", "perhaps"],
-  ])("%s may not be %j, and nobody is asked", async (setting, value) => {
+  ])("the setting %s rejects %j without a request", async (setting, value) => {
     const server = await start();
     expect((await connect(server, { [setting]: value })).outcome).toMatchObject({
       kind: "invalid_setting",

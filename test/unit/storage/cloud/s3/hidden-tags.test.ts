@@ -19,7 +19,7 @@ afterEach(async () => {
 async function open() {
   subject = await openS3Subject({ isProxied: true, server: { hidesPartTags: true } });
   const { proxy } = subject;
-  if (proxy === undefined) throw new Error("there is no proxy");
+  if (proxy === undefined) throw new Error("the proxy is not running");
   return { ...subject, proxy };
 }
 
@@ -27,7 +27,7 @@ const signal = new AbortController().signal;
 const bytes = pattern(900_000);
 
 describe("on a server whose conditions never hold for files that were uploaded in parts", () => {
-  test("such a file is renamed, and renamed again", async () => {
+  test("renames a multipart file, and renames it again", async () => {
     const { provider, leftovers } = await open();
     const file = await put(provider, "", "large.bin", bytes);
     expect(file.etag).toContain("-");
@@ -40,7 +40,7 @@ describe("on a server whose conditions never hold for files that were uploaded i
     expect(await leftovers()).toEqual([]);
   });
 
-  test("such a file is deleted", async () => {
+  test("deletes a multipart file", async () => {
     const { provider } = await open();
     const { id, etag } = await put(provider, "", "large.bin", bytes);
     const outcome = await provider.delete({ id, expected: { kind: "file", etag }, signal });
@@ -48,7 +48,7 @@ describe("on a server whose conditions never hold for files that were uploaded i
     expect(await tree(provider)).toEqual({});
   });
 
-  test("whoever replaces the source while it is copied keeps what they wrote", async () => {
+  test("keeps a source that another client replaces during the copy", async () => {
     const { provider, proxy, overwrite, leftovers } = await open();
     const file = await put(provider, "", "large.bin", bytes);
     const theirs = Buffer.alloc(bytes.length, "theirs");

@@ -24,7 +24,7 @@ afterEach(async () => {
 async function open(options: S3SubjectOptions = {}) {
   subject = await openS3Subject({ isProxied: true, ...options });
   const { proxy } = subject;
-  if (proxy === undefined) throw new Error("there is no proxy");
+  if (proxy === undefined) throw new Error("the proxy is not running");
   return { ...subject, proxy, facts: subject.facts };
 }
 
@@ -170,7 +170,7 @@ describe("a daemon that dies during the copy", () => {
   });
 });
 
-describe("somebody else", () => {
+describe("another client", () => {
   test("who rewrites the source after it was copied keeps what they wrote", async () => {
     const { provider, proxy, overwrite, leftovers } = await open();
     const file = await put(provider, "", "file.txt", "old");

@@ -322,7 +322,7 @@ describe("a server that lies", () => {
     }
   }
 
-  test("with the same page under ever new tokens is given up, by a deletion, too", async () => {
+  test("stops a listing or deletion whose server repeats one page under new tokens", async () => {
     let asked = 0;
     await connectTo(
       (request, response) => {
@@ -343,7 +343,7 @@ describe("a server that lies", () => {
     expect(asked).toBeLessThan(20);
   });
 
-  test("with ever more remains of earlier runs holds nobody up", async () => {
+  test("an endless list of leftovers of earlier runs does not block a call", async () => {
     let asked = 0;
     await connectTo(
       (request, response) => {
@@ -383,7 +383,7 @@ describe("a server that lies", () => {
     );
   });
 
-  test("about the end of the next page only is not believed", async () => {
+  test("rejects a listing that only states the end of its next page", async () => {
     const { provider, server } = await open();
     for (let at = 0; at < 5; at++) await put(provider, "", `file ${at}`, "x");
     server.cutNextPage();

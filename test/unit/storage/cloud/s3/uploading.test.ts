@@ -30,7 +30,7 @@ afterEach(async () => {
 async function open(options: S3SubjectOptions = {}) {
   subject = await openS3Subject({ isProxied: true, ...options });
   const { proxy } = subject;
-  if (proxy === undefined) throw new Error("there is no proxy");
+  if (proxy === undefined) throw new Error("the proxy is not running");
   return { ...subject, proxy, facts: subject.facts };
 }
 
@@ -83,7 +83,7 @@ test("a server has time to put parts together and to copy", async () => {
   expect(new Set(short.map(({ headersTimeout }) => headersTimeout))).toEqual(new Set([60_000]));
 });
 
-/** Uploads `file.bin`, of which one part is there and the rest comes after `meanwhile`; it must succeed and be whole. */
+/** Uploads `file.bin` with one part before `meanwhile` and the rest after it; expects a complete file. */
 async function uploadDuring(provider: CloudProvider, meanwhile: () => Promise<void>) {
   const uploads = () => [...(subject?.server.store.uploads.values() ?? [])];
   const bytes = pattern(900_000, 7);
@@ -185,7 +185,7 @@ describe("an upload in parts", () => {
     },
   );
 
-  test("that somebody else began under the same name goes on, whatever a dead daemon left there", async () => {
+  test("an upload that another client has started under the same name continues, whatever a dead daemon left there", async () => {
     const { provider, proxy, connect, facts, server } = await open();
     const { uploads } = server.store;
     const hour = 3_600_000;
@@ -254,7 +254,7 @@ describe("an upload in parts", () => {
     expect(await leftovers()).toEqual([]);
   });
 
-  test("that is given up while its source is silent frees everything at once", async () => {
+  test("aborting an upload with a silent source releases all resources at once", async () => {
     const { provider, leftovers } = await open();
     const controller = new AbortController();
     const content = new Readable({ read: () => undefined });

@@ -84,7 +84,7 @@ describe("an href", () => {
   });
 });
 
-test("ids that no item can have are told apart", () => {
+test("rejects ids that no item can have", () => {
   expect(toSegments("")).toEqual([]);
   expect(toPlaceOf("a/b c")).toEqual({
     segments: ["a", "b c"],

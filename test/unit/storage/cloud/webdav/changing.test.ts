@@ -188,7 +188,7 @@ test("a line that breaks before a change leaves it to be tried again", async () 
   expect(names()).toEqual(["a"]);
 });
 
-test("a line that breaks after a change, too, is tried until somebody answers", async () => {
+test("retries the check after a change when the connection breaks", async () => {
   const { proxy, put, rename } = await start();
   put("a");
   proxy.loseNext(isMove);
@@ -312,7 +312,7 @@ test("what a crash left of an upload goes with the next listing, and nothing of 
   expect(names()).toEqual([other, own, "a"]);
 });
 
-test("an upload that a server damages is none, unless servers are known to rewrite such files", async () => {
+test("rejects an upload that a server damages, except for file types that servers rewrite", async () => {
   const { server, upload, names } = await start();
   server.dav.alterUploads(true);
   expect(await upload("a.bin", "x")).toMatchObject({ kind: "offline", note: "other_bytes" });

@@ -9,7 +9,7 @@ import {
   type HeaderText,
 } from "../../../../../storage/cloud/webdav/digest.ts";
 
-test("challenges are told apart, joined in one header, too", () => {
+test("parses several challenges, even joined in one header", () => {
   expect(
     parseChallenges(
       'Basic realm="a, b", Digest realm="dav \\"x\\"", nonce="n=1", qop="auth,auth-int", stale=FALSE, Negotiate',

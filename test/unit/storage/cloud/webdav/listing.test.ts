@@ -208,7 +208,7 @@ describe("hostile listings", () => {
       expect((await list(body)).kind).toBe("offline");
   });
 
-  test("a folder that cannot be looked into at the moment is not empty, and what is told besides is no listing", async () => {
+  test("fails the listing of a folder that is unreadable right now, even when other items are reported", async () => {
     const self = (line: string) =>
       `<D:response><D:href>/b%20x/</D:href><D:status>HTTP/1.1 ${line}</D:status></D:response>`;
     for (const [line, kind] of [
@@ -244,7 +244,7 @@ describe("hostile listings", () => {
     expect(outcome).toMatchObject({ items: [{ name: "a", size: undefined }] });
   });
 
-  test("names that are no UTF-8 are left out, repeated ones are told once", async () => {
+  test("leaves out names that are not UTF-8, and lists repeated ones once", async () => {
     const outcome = await list(
       multistatus(
         folder("/b%20x/") + file("/b%20x/%e9.txt") + file("/b%20x/a") + file("/b%20x/%61"),
@@ -313,7 +313,7 @@ describe("connecting", () => {
     expect(requests).toEqual(["PROPFIND /b%20x/", "PROPFIND /b%20x/"]);
   });
 
-  test("with facts nobody is asked", async () => {
+  test("connecting with facts sends no request", async () => {
     const { outcome, requests } = await connect((_request, response) => {
       response.writeHead(500).end();
     });

@@ -89,7 +89,7 @@ async function open(
 const version = (tag: string, size: number) => `:${tag}:${size}:${Date.parse(LAST_MODIFIED)}`;
 
 describe("bytes of another version than was looked at", () => {
-  test("within the same second are told by their tag, and go under their own version", async () => {
+  test("distinguishes versions within one second by their tags and caches each under its own version", async () => {
     let tag = "one";
     const { read } = await open(
       () => ({ tag, size: 5 }),
@@ -103,7 +103,7 @@ describe("bytes of another version than was looked at", () => {
     expect(await read()).toEqual([version("two", 5), "22222"]);
   });
 
-  test("a server that has two tags for everything is believed when it still tells the first", async () => {
+  test("accepts a server that has two tags for every file while the first one is unchanged", async () => {
     const { read, requests } = await open(
       () => ({ tag: "listed", size: 5 }),
       (response) => {
@@ -127,7 +127,7 @@ describe("bytes of another version than was looked at", () => {
     expect(isKept()).toBe(false);
   });
 
-  test("at another time are told by that", async () => {
+  test("distinguishes versions by their times", async () => {
     let time = LAST_MODIFIED;
     const { read, isKept } = await open(
       () => ({ tag: undefined, size: 5, time }),
@@ -147,7 +147,7 @@ describe("bytes of another version than was looked at", () => {
     "Sat, 21 Nov 2026 15:16:14",
     "Sat Nov 21 15:16:14 2026",
     "2026-11-21 15:16:14",
-  ])("is not told by another spelling of the same time: %s", async (time) => {
+  ])("accepts another format of the same time: %s", async (time) => {
     const { read, requests, isKept } = await open(
       () => ({ tag: "one", size: 5, time }),
       (response) => response.writeHead(200, { "last-modified": LAST_MODIFIED }).end("11111"),

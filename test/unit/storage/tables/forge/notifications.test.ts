@@ -186,7 +186,7 @@ test("lists are ordered by change over all statuses", async () => {
 });
 
 describe("news", () => {
-  test("are listed once, in the order in which they were told, whatever became of them", async () => {
+  test("lists notifications once, in the order in which they were published, whatever their state", async () => {
     const [userId, other] = [await addPerson(), await addPerson()];
     const first = (await tell(userId, "a")) ?? 0;
     const second = (await tell(userId, "b")) ?? 0;
@@ -223,7 +223,7 @@ describe("the counts of a mailbox", () => {
     return [kept, real];
   }
 
-  test("stay true whatever is told and marked", async () => {
+  test("the counters stay correct whatever is published and marked", async () => {
     const userId = await addPerson();
     const ids: number[] = [];
     // A fixed sequence that mixes everything: the numbers come from a small generator.

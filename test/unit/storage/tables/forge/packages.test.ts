@@ -115,7 +115,7 @@ describe.each(["sqlite", "postgres"] as const)("packages on %s", (engine) => {
     ];
     for (const filter of filters) await check(filter);
     const [gone] = all.splice(10, 1);
-    if (gone === undefined) throw new Error("there is no version");
+    if (gone === undefined) throw new Error("the version is missing");
     await db.transaction((tx) => deleteVersion(tx, gone));
     for (const filter of filters) await check(filter);
     await db.transaction((tx) => deletePackagesOf(tx, ownerId));

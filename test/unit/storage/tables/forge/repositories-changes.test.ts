@@ -64,7 +64,7 @@ describe.each(["sqlite", "postgres"] as const)("repositories that change, on %s"
     expect(await findRepositoryRedirect(db, ownerId, "former")).toBeUndefined();
   });
 
-  test("a push is noted until it is told of, and goes with its repository", async () => {
+  test("stores a push until it is published, and deletes it with its repository", async () => {
     const { id: repositoryId } = await add("pushed");
     const changes = [{ ref: "refs/heads/main", after: "a".repeat(40) }];
     const push = { repositoryId, pusherId: ownerId, changes, leasedUntil: 2_000 };
