@@ -66,6 +66,7 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
       sessions: people.vault.sessions,
       hookLog: forge.hooks.log,
       cache: vault.cache,
+      failSilentTasks: forge.workflows.failSilentTasks,
       git: forge.git,
       locate: forge.locate,
     }),
@@ -80,6 +81,7 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
     git: { api: createGitApi(forgeApi), routes: forge.gitRoutes },
     vault: { api: createVaultApi(people.vault.authentication), routes: vault.routes },
     objects,
+    runnerHandler: forge.workflows.runnerHandler,
   });
   return {
     handler: transport.handler,

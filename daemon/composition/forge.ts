@@ -4,7 +4,7 @@ import { openRepositoryFiles } from "../../storage/git/repository-files.ts";
 import type { ObjectStore } from "../../storage/objects/object-store.ts";
 import type { ForgeRepository } from "../../storage/tables/forge/repositories/repositories.ts";
 import { actionRoutes } from "../forge/actions/actions.routes.ts";
-import { createActions } from "../forge/actions/actions.service.ts";
+import { createForgeActions, type ForgeActions } from "../forge/actions/actions.ts";
 import { createCommitFinder, createPushReader } from "../forge/git/commit-readers.ts";
 import { createPushRecorder } from "../forge/git/record-push.ts";
 import { gitRoutes } from "../forge/git/git.routes.ts";
@@ -54,10 +54,11 @@ export interface Forge {
   readonly registryRoutes: readonly Route[];
   readonly hooks: ForgeHooks;
   readonly packages: ForgePackages;
+  readonly workflows: ForgeActions;
   readonly git: Git;
   /** Returns the folder of a repository's files. Refuses with `not_found` when they are missing. */
   readonly locate: (repository: ForgeRepository) => Promise<string>;
-  /** Ends the event streams, which would otherwise keep a stopping daemon waiting. */
+  /** Ends event streams and held requests, which would otherwise keep a stopping daemon waiting. */
   closeStreams(): void;
   close(): Promise<void>;
 }
@@ -107,7 +108,24 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     jobs: queue,
     readPush,
   });
-  const events = joinRepositoryEvents(hooks.repositoryEvents, repositoryEvents);
+  const workflows = createForgeActions({
+    db,
+    clock,
+    random: randomBytes,
+    newUuid: randomUUID,
+    sealer: stores.keyring,
+    git,
+    locate,
+    readPush,
+    jobs: queue,
+    urls,
+    reportBug: (error) => log.error({ err: error }, "a call of a runner failed"),
+  });
+  const events = joinRepositoryEvents(
+    hooks.repositoryEvents,
+    repositoryEvents,
+    workflows.repositoryEvents,
+  );
   const streams = createThreadStreams({
     db,
     warn: (message, cause) => log.warn({ err: cause }, message),
@@ -168,16 +186,20 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
       ...notificationRoutes({ notifications, streams, urls, clock }),
       ...issueRoutes({ issues, watching: createWatching({ db, clock }), urls }),
       ...statusRoutes({ statuses, urls }),
-      ...actionRoutes(createActions({ db, clock, random: randomBytes })),
+      ...actionRoutes({ actions: workflows.actions, urls }),
       ...miscellaneous.routes,
     ],
     gitRoutes: await openGitRoutes({ ...deps, git, locate, events, isAlone }),
     registryRoutes: packages.registryRoutes,
     hooks,
     packages,
+    workflows,
     git,
     locate,
-    closeStreams: () => streams.close(),
+    closeStreams: () => {
+      streams.close();
+      workflows.beginStop();
+    },
     async close() {
       await dispatcher.destroy();
       await miscellaneous.close();

@@ -1,4 +1,5 @@
 import type { Database, Queries } from "../../storage/engine/database.ts";
+import { sealTokenAgain } from "../forge/actions/runners/registration.service.ts";
 import { type Keyring, type SealAgain, SealError } from "../../storage/keys/keyring.ts";
 import type { KeySource } from "../../storage/keys/master-key.ts";
 import { assertKeyOfDatabase, type OpenedKeyring } from "../../storage/keys/open.ts";
@@ -93,6 +94,7 @@ interface SealedPlace {
 export const sealAgainIn: Readonly<Record<keyof typeof sealedColumns, SealedPlace["sealAgain"]>> = {
   forgeSecondFactors: sealSecretAgain,
   forgeHookTargets: sealTargetAgain,
+  forgeRegistrationTokens: sealTokenAgain,
   vaultTotpSecrets: sealTotpSecretAgain("totp_secret"),
   vaultPendingTotpSecrets: sealTotpSecretAgain("totp_pending_secret"),
   vaultCredentials: sealCredentialsAgain,

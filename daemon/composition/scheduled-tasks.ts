@@ -33,6 +33,8 @@ export interface TaskSurroundings {
     readonly uploads: Pick<DocumentUploads, "deleteExpired">;
   };
   readonly log: Pick<Log, "warn">;
+  /** Ends the tasks of runners that have stopped reporting. */
+  readonly failSilentTasks: () => Promise<number>;
   readonly git: Git;
   /** The folder of a repository's files. Refuses when they are gone. */
   readonly locate: (repository: ForgeRepository) => Promise<string>;
@@ -119,6 +121,12 @@ export function scheduledTasks(around: TaskSurroundings): readonly CronTask[] {
       schedule: "@midnight",
       atStart: true,
       run: async () => void (await deleteDeadJobs(db, clock() - DEAD_JOBS_KEPT_MS)),
+    },
+    {
+      name: "stop_zombie_tasks",
+      schedule: "@every 5m",
+      atStart: true,
+      run: async () => void (await around.failSilentTasks()),
     },
     {
       name: "reconcile_byte_cache",

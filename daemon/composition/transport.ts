@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { surfaceOf } from "../contract/api-of.ts";
+import { isRunnerProtocol, surfaceOf } from "../contract/api-of.ts";
 import type { ForgeCaller } from "../forge/caller.ts";
 import { createAccessLog } from "../http/access-log.ts";
 import { bindRoutes, type BinderOptions, type RateLimiter } from "../http/bind.ts";
@@ -31,12 +31,15 @@ export function createTransport(
     git,
     vault,
     objects,
+    runnerHandler,
   }: {
     readonly forge: ApiParts<ForgeCaller>;
     readonly packages: ApiParts<ForgeCaller>;
     readonly git: ApiParts<ForgeCaller>;
     readonly vault: ApiParts<VaultCaller>;
     readonly objects: OpenObjects;
+    /** Serves what is below `/api/actions`. */
+    readonly runnerHandler: NodeHandler;
   },
 ): { readonly handler: NodeHandler; readonly beginStop: () => void } {
   let accepts = true;
@@ -66,6 +69,7 @@ export function createTransport(
       vault: mount(vault),
     },
     apiOf: surfaceOf,
+    handlerOf: (path) => (isRunnerProtocol(path) ? runnerHandler : undefined),
     pages,
     checkHost,
     toServerRequest,

@@ -1,5 +1,6 @@
 import type { AnyEndpoint } from "./endpoint.ts";
 import { adminActionEndpoints } from "./forge/actions/actions.ts";
+import { repositoryActionEndpoints } from "./forge/actions/repository-actions.ts";
 import { adminBadgeEndpoints } from "./forge/accounts/badges.ts";
 import { adminCronEndpoints } from "./forge/cron.ts";
 import { adminEmailEndpoints } from "./forge/accounts/admin-emails.ts";
@@ -71,6 +72,7 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...notificationEndpoints,
   ...issueEndpoints,
   ...statusEndpoints,
+  ...repositoryActionEndpoints,
   ...genericPackageEndpoints,
   ...npmPackageEndpoints,
   ...accountEndpoints,

@@ -13,10 +13,16 @@ export function surfaceOf(path: string): Surface | undefined {
   const collapsed = collapseSlashes(path);
   if (/^\/(?:api\/v1(?:\/|$)|avatars\/|assets\/img\/emoji\/)/.test(collapsed)) return "forge";
   if (collapsed.startsWith("/api/packages/")) return "packages";
+  if (isRunnerProtocol(path)) return "forge";
   if (path.startsWith("/api/") || path.startsWith("/oauth/start/")) return "vault";
   if (/^\/[^/]+\/[^/]+\/(?:info\/refs|git-upload-pack|git-receive-pack)$/.test(collapsed))
     return "git";
   return undefined;
+}
+
+/** Returns whether a path belongs to the protocol of runners, which is the forge's and declares no endpoints. */
+export function isRunnerProtocol(path: string): boolean {
+  return /^\/api\/actions(?:\/|$)/.test(collapseSlashes(path));
 }
 
 /** Returns the API that documents an operation: packages and git are part of the forge. */

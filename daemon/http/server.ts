@@ -21,6 +21,8 @@ export interface HandlerOptions<Name extends string> {
   readonly apiOf: (path: string) => Name | undefined;
   /** Exact path to page; GET and HEAD only. A page takes precedence over an API. */
   readonly pages: ReadonlyMap<string, PlainRoute>;
+  /** Returns the handler of a protocol that is no API of endpoints. It has the path to itself. */
+  readonly handlerOf?: (path: string) => NodeHandler | undefined;
   readonly checkHost: (request: IncomingMessage) => HostRefusal | undefined;
   readonly toServerRequest: (message: IncomingMessage, response: ServerResponse) => ServerRequest;
   readonly onRequest: (message: IncomingMessage, response: ServerResponse) => void;
@@ -47,6 +49,11 @@ export function createNodeHandler<Name extends string>(options: HandlerOptions<N
     const refusal = options.checkHost(message);
     if (refusal !== undefined) {
       refuse(response, refusal, api);
+      return;
+    }
+    const protocol = options.handlerOf?.(pathname);
+    if (protocol !== undefined) {
+      protocol(message, response);
       return;
     }
     if (api === undefined) {

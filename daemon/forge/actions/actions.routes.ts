@@ -1,6 +1,7 @@
-// daemon/forge/actions: runners, runs and jobs of a server that runs no workflows.
-// May import: daemon/contract, daemon/errors.ts, daemon/http/handle.ts (types), ../handle.ts, ../refusals.ts, storage.
-// Start here, then actions.service.ts; there is nothing else until something runs workflows.
+// daemon/forge/actions: workflows. Pushes make runs, runners take their jobs and report.
+// May import: daemon/contract, daemon/errors.ts, daemon/http/handle.ts (types), other rooms of the forge, storage.
+// Start here: every route. actions.ts wires up the room: workflows/ parses files, runs/ decides jobs, runners/ hands
+// them out, protocol/ is what runners speak.
 import {
   createRegistrationToken,
   deleteRunner,
@@ -10,28 +11,99 @@ import {
   listRunners,
   listRuns,
 } from "../../contract/forge/actions/actions.ts";
+import {
+  cancelRun,
+  deleteRun,
+  getJob,
+  getJobLog,
+  getRepositoryRegistrationToken,
+  getRun,
+  listRepositoryJobs,
+  listRepositoryRuns,
+  listRunJobs,
+} from "../../contract/forge/actions/repository-actions.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
-import type { Actions } from "./actions.service.ts";
+import type { ForgeUrls } from "../urls.ts";
+import type { Actions, SeenJob, SeenRun } from "./actions.service.ts";
+import { toJobView, toRunnerView, toRunView } from "./actions.view.ts";
 
-/** Returns the routes of runners, runs and jobs, whose lists are empty. */
-export function actionRoutes(actions: Actions): Route[] {
-  return [
-    handle(listJobs, async ({ query }) => {
-      const { total } = await actions.listJobs({ statuses: query.status });
-      return { status: 200, body: { jobs: [], total_count: total }, total };
-    }),
-    handle(listRuns, async ({ query }) => {
-      const { total } = await actions.listRuns({ statuses: query.status, actor: query.actor });
-      return { status: 200, body: { workflow_runs: [], total_count: total }, total };
-    }),
-    handle(listRunners, async () => ({ status: 200, body: { runners: [], total_count: 0 } })),
-    handle(createRegistrationToken, async () => ({
+/** Returns the routes of runners, runs and jobs, of the instance and of repositories. */
+export function actionRoutes({
+  actions,
+  urls,
+}: {
+  readonly actions: Actions;
+  readonly urls: ForgeUrls;
+}): Route[] {
+  const toJobs = ({ jobs, total }: { readonly jobs: readonly SeenJob[]; readonly total: number }) =>
+    ({
       status: 200,
-      body: { token: await actions.getRegistrationToken() },
+      body: { jobs: jobs.map((each) => toJobView(each, urls)), total_count: total },
+      total,
+    }) as const;
+  const toRuns = ({ runs, total }: { readonly runs: readonly SeenRun[]; readonly total: number }) =>
+    ({
+      status: 200,
+      body: { workflow_runs: runs.map((each) => toRunView(each, urls)), total_count: total },
+      total,
+    }) as const;
+  return [
+    handle(listJobs, async ({ query }) => toJobs(await actions.listAllJobs(query))),
+    handle(listRuns, async ({ caller, query }) => toRuns(await actions.listAllRuns(caller, query))),
+    handle(listRunners, async ({ query }) => {
+      const { runners, total } = await actions.listRunners(query.disabled, query);
+      return { status: 200, body: { runners: runners.map(toRunnerView), total_count: total } };
+    }),
+    handle(createRegistrationToken, async ({ query }) => ({
+      status: 200,
+      body: { token: await actions.getRegistrationToken(query.renew) },
     })),
-    handle(getRunner, ({ params }) => actions.getRunner(params.runner_id)),
-    handle(editRunner, ({ params }) => actions.getRunner(params.runner_id)),
-    handle(deleteRunner, ({ params }) => actions.getRunner(params.runner_id)),
+    handle(getRunner, async ({ params }) => ({
+      status: 200,
+      body: toRunnerView(await actions.getRunner(params.runner_id)),
+    })),
+    handle(editRunner, async ({ params, body }) => ({
+      status: 200,
+      body: toRunnerView(await actions.editRunner(params.runner_id, body.disabled)),
+    })),
+    handle(deleteRunner, async ({ params }) => {
+      await actions.deleteRunner(params.runner_id);
+      return { status: 204, body: undefined };
+    }),
+    handle(listRepositoryRuns, async ({ caller, params, query }) =>
+      toRuns(await actions.listRuns(params, caller, query)),
+    ),
+    handle(getRun, async ({ caller, params }) => ({
+      status: 200,
+      body: toRunView(await actions.getRun(params, caller), urls),
+    })),
+    handle(deleteRun, async ({ caller, params }) => {
+      await actions.deleteRun(params, caller);
+      return { status: 204, body: undefined };
+    }),
+    handle(cancelRun, async ({ caller, params }) => {
+      await actions.cancelRun(params, caller);
+      return { status: 204, body: undefined };
+    }),
+    handle(listRunJobs, async ({ caller, params, query }) =>
+      toJobs(await actions.listJobsOfRun(params, caller, query)),
+    ),
+    handle(listRepositoryJobs, async ({ caller, params, query }) =>
+      toJobs(await actions.listJobs(params, caller, query)),
+    ),
+    handle(getJob, async ({ caller, params }) => ({
+      status: 200,
+      body: toJobView(await actions.getJob(params, caller), urls),
+    })),
+    handle(getJobLog, async ({ caller, params, query }) => ({
+      status: 200,
+      headers: { "Content-Type": "text/plain; charset=utf-8" },
+      body: await actions.readLog(params, caller, query.from_row),
+    })),
+    handle(getRepositoryRegistrationToken, async ({ caller, params, query }) => ({
+      status: 200,
+      body: { token: await actions.getRepositoryToken(params, caller, query.renew) },
+    })),
   ];
 }

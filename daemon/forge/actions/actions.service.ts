@@ -1,62 +1,392 @@
 import type { Database } from "../../../storage/engine/database.ts";
-import { claimInstanceValue } from "../../../storage/tables/common/instance.ts";
-import { findUserByName } from "../../../storage/tables/forge/accounts/users.ts";
-import { workflowStatusWords } from "../../contract/forge/actions/actions.ts";
+import {
+  findUserById,
+  findUserByName,
+  type ForgeUser,
+  listUsersByIds,
+} from "../../../storage/tables/forge/accounts/users.ts";
+import {
+  type ActionJob,
+  bumpTasksVersion,
+  findJob,
+  type JobFilter,
+  listJobs,
+} from "../../../storage/tables/forge/actions/jobs.ts";
+import {
+  type ActionRunner,
+  findRunner,
+  listRunners,
+  updateRunner,
+} from "../../../storage/tables/forge/actions/runners.ts";
+import {
+  type ActionRun,
+  deleteRun,
+  findRun,
+  listRuns,
+} from "../../../storage/tables/forge/actions/runs.ts";
+import { type ActionStatus, isFinal } from "../../../storage/tables/forge/actions/statuses.ts";
+import {
+  type ActionStep,
+  type ActionTask,
+  listSteps,
+  listTasksOfJobs,
+} from "../../../storage/tables/forge/actions/tasks.ts";
+import { findRepositoryById } from "../../../storage/tables/forge/repositories/repositories.ts";
+import { countWatchers } from "../../../storage/tables/forge/repositories/watches.ts";
+import { workflowStatusWords } from "../../contract/forge/actions/shapes.ts";
 import { AppError } from "../../errors.ts";
-import { userNotFound } from "../refusals.ts";
+import type { ForgeCaller } from "../caller.ts";
+import { openRepository, type OpenedRepository } from "../issues/issue-access.ts";
+import { type PageWindow, toRows } from "../page-window.ts";
+import { notFound, userNotFound } from "../refusals.ts";
+import { type AccessLevel, findAccess, reaches } from "../repositories/access.ts";
+import type { OwnedRepository } from "../repositories/events.ts";
+import type { RepositoryPath } from "../repositories/repositories.service.ts";
+import type { SeenRepository } from "../repositories/repository.view.ts";
+import type { Logs } from "./runners/logs.service.ts";
+import type { Registration } from "./runners/registration.service.ts";
+import type { Tasks } from "./runners/tasks.service.ts";
+import type { RunEngine } from "./runs/advance-run.ts";
+import { hasActions } from "./runs/pushed-workflows.ts";
 
-/** Runners, runs and jobs of a server that runs no workflows (forge behaviour, 16.1 to 16.3). */
-export interface Actions {
-  /** Throws `invalid_argument` for the first unknown status, the empty text included. */
-  listJobs(wanted: { readonly statuses: readonly string[] }): Promise<{ readonly total: 0 }>;
-  /** Throws as `listJobs` does, and `not_found` for an unknown actor. */
-  listRuns(wanted: {
-    readonly statuses: readonly string[];
-    readonly actor: string;
-  }): Promise<{ readonly total: 0 }>;
-  /** Returns 40 hex digits, the same each time. */
-  getRegistrationToken(): Promise<string>;
-  /** Throws `not_found`: no runner can register. */
-  getRunner(id: number): Promise<never>;
-}
-
-const TOKEN_NAME = "forge_runner_registration_token";
-const TOKEN_BYTES = 20;
-
-export function createActions({
-  db,
-  clock,
-  random,
-}: {
+export interface ActionsDeps {
   readonly db: Database;
   /** Epoch milliseconds. */
   readonly clock: () => number;
-  /** Unpredictable bytes. */
-  readonly random: (bytes: number) => Uint8Array;
-}): Actions {
-  return {
-    async listJobs({ statuses }) {
-      assertStatuses(statuses);
-      return { total: 0 };
-    },
-    async listRuns({ statuses, actor }) {
-      assertStatuses(statuses);
-      if (actor !== "" && (await findUserByName(db, actor)) === undefined)
-        throw userNotFound(actor);
-      return { total: 0 };
-    },
-    getRegistrationToken() {
-      const fresh = Buffer.from(random(TOKEN_BYTES)).toString("hex");
-      return claimInstanceValue(db, TOKEN_NAME, fresh, clock());
-    },
-    async getRunner(id) {
-      throw new AppError("not_found", `runner with id ${id}: resource does not exist`);
-    },
-  };
+  readonly registration: Registration;
+  readonly tasks: Tasks;
+  readonly logs: Logs;
+  readonly engine: RunEngine;
 }
 
-function assertStatuses(words: readonly string[]): void {
-  const known: readonly string[] = workflowStatusWords;
-  const unknown = words.find((word) => !known.includes(word));
-  if (unknown !== undefined) throw new AppError("invalid_argument", `invalid status ${unknown}`);
+/** A runner with its state at the moment. */
+export interface SeenRunner {
+  readonly runner: ActionRunner;
+  readonly isOnline: boolean;
+  readonly isBusy: boolean;
+}
+
+/** A run with what its view shows; the actor is undefined once the account is deleted. */
+export interface SeenRun {
+  readonly run: ActionRun;
+  readonly repository: SeenRepository;
+  readonly actor: ForgeUser | undefined;
+}
+
+/** A job with its run, task and steps. */
+export interface SeenJob {
+  readonly what: OwnedRepository;
+  readonly run: ActionRun;
+  readonly job: ActionJob;
+  readonly task: ActionTask | undefined;
+  readonly steps: readonly ActionStep[];
+}
+
+/** Which runs a list shows; empty texts are no filter. */
+export interface RunQuery extends PageWindow {
+  readonly event: string;
+  readonly branch: string;
+  readonly status: readonly string[];
+  readonly actor: string;
+  readonly head_sha: string;
+}
+
+const ONLINE_MS = 60_000;
+const BUSY_MS = 10_000;
+
+/** Runners, runs and jobs as their routes show them (forge behaviour, 16.1 to 16.4). */
+export type Actions = ReturnType<typeof createActions>;
+
+/**
+ * Creates the service. Functions with a path throw `not_found` for what the caller may not see, and `forbidden` for changes
+ * without write access.
+ */
+export function createActions(deps: ActionsDeps) {
+  const { db, clock, registration, tasks, logs, engine } = deps;
+  const instance = { ownerId: undefined, repositoryId: undefined };
+  return {
+    async listRunners(isDisabled: boolean | undefined, window: PageWindow) {
+      const since = { onlineSince: clock() - ONLINE_MS, activeSince: clock() - BUSY_MS };
+      const found = await listRunners(db, isDisabled, since, toRows(window));
+      return { runners: found.runners.map(see), total: found.total };
+    },
+
+    getRegistrationToken: (renew: boolean) => registration.getToken(instance, renew),
+
+    async getRepositoryToken(path: RepositoryPath, caller: ForgeCaller, renew: boolean) {
+      const what = await open(path, caller, "/runners/registration-token");
+      assertReaches(what, "admin");
+      return registration.getToken({ ownerId: undefined, repositoryId: what.repository.id }, renew);
+    },
+
+    /** Throws `not_found`. */
+    getRunner: async (id: number): Promise<SeenRunner> => see(await getRunner(id)),
+
+    /** Throws `not_found`, then `unprocessable` when the member is missing. */
+    async editRunner(id: number, isDisabled: boolean | null | undefined): Promise<SeenRunner> {
+      const runner = await getRunner(id);
+      if (isDisabled === null || isDisabled === undefined)
+        throw new AppError("unprocessable", "[Disabled]: Required");
+      await db.transaction(async (tx) => {
+        await updateRunner(tx, id, { isDisabled });
+        await bumpTasksVersion(tx);
+      });
+      return see({ ...runner, isDisabled });
+    },
+
+    /** Deletes a runner and fails what it was running. Throws `not_found`. */
+    async deleteRunner(id: number): Promise<void> {
+      if (!(await tasks.removeRunner(id))) throw runnerNotFound(id);
+    },
+
+    async listAllRuns(caller: ForgeCaller, query: RunQuery) {
+      return findRuns(caller, query, undefined);
+    },
+
+    async listRuns(path: RepositoryPath, caller: ForgeCaller | undefined, query: RunQuery) {
+      const what = await open(path, caller, "/runs");
+      return findRuns(caller, query, what.repository.id);
+    },
+
+    async getRun(path: RunPath, caller: ForgeCaller | undefined): Promise<SeenRun> {
+      const { what, run } = await openRun(path, caller, "");
+      const [seen] = await seeRuns(caller, [run]);
+      if (seen === undefined) throw notFound();
+      return { ...seen, repository: { ...seen.repository, access: what.access } };
+    },
+
+    /** Throws `invalid_argument` while the run goes on. */
+    async deleteRun(path: RunPath, caller: ForgeCaller): Promise<void> {
+      const { what, run } = await openRun(path, caller, "");
+      assertReaches(what, "write");
+      await db.transaction(async (tx) => {
+        const today = await findRun(tx, run.id);
+        if (today !== undefined && !isFinal(today.status))
+          throw new AppError("invalid_argument", "this workflow run is not done");
+        await deleteRun(tx, run.id);
+      });
+    },
+
+    async cancelRun(path: RunPath, caller: ForgeCaller): Promise<void> {
+      const { what, run } = await openRun(path, caller, "/cancel");
+      assertReaches(what, "write");
+      await db.transaction(async (tx) => {
+        const today = await findRun(tx, run.id);
+        if (today !== undefined && !isFinal(today.status)) await engine.cancel(tx, today);
+      });
+    },
+
+    async listAllJobs(
+      query: PageWindow & {
+        readonly status: readonly string[];
+        readonly order: string;
+        readonly sort: string;
+      },
+    ) {
+      const isDescending = query.sort !== "" && query.order === "desc";
+      return findJobs({ statuses: toStatuses(query.status) }, query, isDescending);
+    },
+
+    async listJobs(
+      path: RepositoryPath,
+      caller: ForgeCaller | undefined,
+      query: PageWindow & { readonly status: readonly string[] },
+    ) {
+      const { repository } = await open(path, caller, "/jobs");
+      const filter = { repositoryId: repository.id, statuses: toStatuses(query.status) };
+      return findJobs(filter, query, false);
+    },
+
+    async listJobsOfRun(
+      path: RunPath,
+      caller: ForgeCaller | undefined,
+      query: PageWindow & { readonly status: readonly string[] },
+    ) {
+      const { run } = await openRun(path, caller, "/jobs");
+      const filter = {
+        runId: run.id,
+        attempt: run.attempt,
+        statuses: toStatuses(query.status),
+      };
+      return findJobs(filter, query, false);
+    },
+
+    async getJob(path: JobPath, caller: ForgeCaller | undefined): Promise<SeenJob> {
+      const job = await openJob(path, caller, "");
+      const [seen] = await seeJobs([job]);
+      if (seen === undefined) throw notFound();
+      return seen;
+    },
+
+    /** Returns the log from a row on. Throws `not_found` for a job that no runner has taken. */
+    async readLog(
+      path: JobPath,
+      caller: ForgeCaller | undefined,
+      fromRow: number,
+    ): Promise<string> {
+      const job = await openJob(path, caller, "/logs");
+      const [task] = await listTasksOfJobs(db, [job.id]);
+      if (task === undefined) throw notFound();
+      const chunks: string[] = [];
+      for await (const chunk of logs.read(task.id, Math.max(0, fromRow))) chunks.push(chunk);
+      return chunks.join("");
+    },
+  };
+
+  function see(runner: ActionRunner): SeenRunner {
+    const isOnline = runner.lastContactAt >= clock() - ONLINE_MS;
+    return { runner, isOnline, isBusy: isOnline && runner.lastActivityAt >= clock() - BUSY_MS };
+  }
+
+  async function getRunner(id: number): Promise<ActionRunner> {
+    const runner = await findRunner(db, id);
+    if (runner === undefined) throw runnerNotFound(id);
+    return runner;
+  }
+
+  async function open(
+    path: RepositoryPath,
+    caller: ForgeCaller | undefined,
+    rest: string,
+  ): Promise<OpenedRepository> {
+    const what = await openRepository(db, path, caller, `/actions${rest}`);
+    if (!hasActions(what.repository)) throw notFound();
+    return what;
+  }
+
+  async function openRun(path: RunPath, caller: ForgeCaller | undefined, rest: string) {
+    const what = await open(path, caller, `/runs/${path.run}${rest}`);
+    const run = await findRun(db, path.run);
+    if (run?.repositoryId !== what.repository.id) throw notFound();
+    return { what, run };
+  }
+
+  async function openJob(path: JobPath, caller: ForgeCaller | undefined, rest: string) {
+    const what = await open(path, caller, `/jobs/${path.job_id}${rest}`);
+    const job = await findJob(db, path.job_id);
+    if (job?.repositoryId !== what.repository.id) throw notFound();
+    return job;
+  }
+
+  async function findRuns(
+    caller: ForgeCaller | undefined,
+    query: RunQuery,
+    repositoryId: number | undefined,
+  ) {
+    const statuses = toStatuses(query.status);
+    const actor = query.actor === "" ? undefined : await findUserByName(db, query.actor);
+    if (query.actor !== "" && actor === undefined) throw userNotFound(query.actor);
+    const filter = {
+      statuses,
+      ...(repositoryId === undefined ? {} : { repositoryId }),
+      ...(actor === undefined ? {} : { actorId: actor.id }),
+      ...(query.event === "" ? {} : { event: query.event }),
+      ...(query.branch === "" ? {} : { ref: `refs/heads/${query.branch}` }),
+      ...(query.head_sha === "" ? {} : { headSha: query.head_sha }),
+    };
+    const found = await listRuns(db, filter, toRows(query));
+    return { runs: await seeRuns(caller, found.runs), total: found.total };
+  }
+
+  async function seeRuns(
+    caller: ForgeCaller | undefined,
+    runs: readonly ActionRun[],
+  ): Promise<SeenRun[]> {
+    const actorIds = runs.flatMap(({ actorId }) => (actorId === undefined ? [] : [actorId]));
+    const actors = new Map((await listUsersByIds(db, actorIds)).map((user) => [user.id, user]));
+    const repositories = await loadRepositories(runs);
+    const watchers = await countWatchers(db, [...repositories.keys()]);
+    const seen: SeenRun[] = [];
+    for (const run of runs) {
+      const what = repositories.get(run.repositoryId);
+      if (what === undefined) continue;
+      const access = await findAccess(db, what, caller?.user);
+      const isSignedIn = caller !== undefined;
+      const repository = {
+        ...what,
+        access,
+        isSignedIn,
+        watchers: watchers.get(run.repositoryId) ?? 0,
+      };
+      seen.push({ run, repository, actor: actors.get(run.actorId ?? -1) });
+    }
+    return seen;
+  }
+
+  async function findJobs(filter: JobFilter, window: PageWindow, isDescending: boolean) {
+    const found = await listJobs(db, filter, { ...toRows(window), isDescending });
+    return { jobs: await seeJobs(found.jobs), total: found.total };
+  }
+
+  async function seeJobs(jobs: readonly ActionJob[]): Promise<SeenJob[]> {
+    const repositories = await loadRepositories(jobs);
+    const found = await listTasksOfJobs(
+      db,
+      jobs.map(({ id }) => id),
+    );
+    const taskOf = new Map(found.map((task) => [task.jobId, task]));
+    const steps = await listSteps(
+      db,
+      found.map(({ id }) => id),
+    );
+    const runs = new Map<number, ActionRun | undefined>();
+    const seen: SeenJob[] = [];
+    for (const job of jobs) {
+      if (!runs.has(job.runId)) runs.set(job.runId, await findRun(db, job.runId));
+      const run = runs.get(job.runId);
+      const what = repositories.get(job.repositoryId);
+      const task = taskOf.get(job.id);
+      if (run !== undefined && what !== undefined)
+        seen.push({ what, run, job, task, steps: steps.get(task?.id ?? -1) ?? [] });
+    }
+    return seen;
+  }
+
+  async function loadRepositories(
+    rows: readonly { readonly repositoryId: number }[],
+  ): Promise<ReadonlyMap<number, OwnedRepository>> {
+    const loaded = new Map<number, OwnedRepository>();
+    for (const id of new Set(rows.map(({ repositoryId }) => repositoryId))) {
+      const repository = await findRepositoryById(db, id);
+      const owner = repository && (await findUserById(db, repository.ownerId));
+      if (repository !== undefined && owner !== undefined) loaded.set(id, { repository, owner });
+    }
+    return loaded;
+  }
+}
+
+type RunPath = RepositoryPath & { readonly run: number };
+type JobPath = RepositoryPath & { readonly job_id: number };
+
+const runnerNotFound = (id: number) =>
+  new AppError("not_found", `runner with id ${id}: resource does not exist`);
+
+function assertReaches({ access }: OpenedRepository, level: AccessLevel): void {
+  if (!reaches(access, level))
+    throw new AppError("forbidden", `user should have ${String(level)} access to the repository`);
+}
+
+/** Statuses by the word that a filter names them with (forge behaviour, 16.4). */
+const FILTERS: Readonly<Record<(typeof workflowStatusWords)[number], readonly ActionStatus[]>> = {
+  requested: ["blocked"],
+  pending: ["blocked"],
+  waiting: ["blocked"],
+  action_required: ["blocked"],
+  queued: ["waiting"],
+  in_progress: ["running"],
+  completed: ["success", "failure", "skipped", "cancelled"],
+  failure: ["failure"],
+  success: ["success"],
+  skipped: ["skipped"],
+  neutral: ["skipped"],
+  cancelled: ["cancelled"],
+  timed_out: ["cancelled"],
+};
+
+function toStatuses(words: readonly string[]): readonly ActionStatus[] {
+  return words.flatMap((word) => {
+    const known = workflowStatusWords.find((each) => each === word);
+    if (known === undefined) throw new AppError("invalid_argument", `invalid status ${word}`);
+    return FILTERS[known];
+  });
 }

@@ -13,6 +13,11 @@ export interface SealedColumn {
 export const sealedColumns = {
   forgeSecondFactors: { table: "forge_two_factors", key: "user_id", column: "sealed_secret" },
   forgeHookTargets: { table: "forge_hooks", key: "id", column: "sealed_target" },
+  forgeRegistrationTokens: {
+    table: "forge_action_registration_tokens",
+    key: "id",
+    column: "sealed_token",
+  },
   vaultTotpSecrets: { table: "vault_users", key: "id", column: "totp_secret" },
   vaultPendingTotpSecrets: { table: "vault_users", key: "id", column: "totp_pending_secret" },
   vaultCredentials: { table: "vault_connections", key: "id", column: "credentials" },

@@ -78,6 +78,14 @@ export async function addSealedRows(db: Database, keyring: Keyring, hooks = 1): 
         is_active: 1,
         ...at,
       });
+    await insert("forge_action_registration_tokens", {
+      id: 1,
+      level: "instance",
+      token_hash: "",
+      sealed_token: seal("forgeRegistrationTokens", 1),
+      is_active: 1,
+      created_at: tx.now,
+    });
     await insert("jobs", {
       kind: "mail.send",
       payload: seal("queuedMails", "m1", JSON.stringify({ id: "m1", sealed: "" })),
@@ -105,6 +113,7 @@ export async function readSealedRows(db: Database, keyring: Keyring): Promise<st
 export function sealedTexts(hooks = 1): string[] {
   return [
     ...Array.from({ length: hooks }, (_, index) => `forgeHookTargets ${index + 1}`),
+    "forgeRegistrationTokens 1",
     "vaultTotpSecrets u1",
     "vaultPendingTotpSecrets u1",
     "vaultCredentials c1",

@@ -6,52 +6,14 @@ import {
   optionalQueryFlag,
   paging,
   pathInteger,
+  queryFlag,
   queryText,
   queryWord,
   signedInReplies,
-  wireId,
 } from "../common.ts";
+import { jobShape, runnerShape, runShape, statusFilter } from "./shapes.ts";
 
-// Runners, runs and jobs of workflows. Nothing here runs workflows, so no runner ever registers: these operations
-// answer as those of a server to which none has, for tools that ask every server alike.
-
-const noWorkflows = "nothing here runs workflows: there is nothing that a command could show";
-
-/** A runner (forge behaviour, 7.10). */
-const runnerShape = z.object({
-  id: wireId,
-  name: z.string(),
-  status: z.enum(["online", "offline"]),
-  busy: z.boolean(),
-  disabled: z.boolean(),
-  ephemeral: z.boolean(),
-  labels: z.array(z.object({ id: wireId, name: z.string(), type: z.string() })),
-});
-
-/** Words that jobs and runs are chosen by (forge behaviour, 16.4). */
-export const workflowStatusWords = [
-  "requested",
-  "pending",
-  "waiting",
-  "action_required",
-  "queued",
-  "in_progress",
-  "completed",
-  "failure",
-  "success",
-  "skipped",
-  "neutral",
-  "cancelled",
-  "timed_out",
-] as const;
-
-const statuses = z
-  .preprocess(
-    (value: string | readonly string[] | undefined) =>
-      value === undefined ? [] : typeof value === "string" ? [value] : value,
-    z.array(z.string()),
-  )
-  .meta({ items: { enum: [...workflowStatusWords] } });
+const noCommand = "scripts ask for it; a command of its own follows the runner commands";
 
 const runnerParams = z.object({ runner_id: pathInteger });
 
@@ -59,11 +21,11 @@ export const listJobs = endpoint({
   name: "forge.admin.actions.jobs.list",
   method: "GET",
   path: "/api/v1/admin/actions/jobs",
-  summary: "Jobs of workflows, which nothing here runs",
+  summary: "List the jobs of all repositories",
   gate: siteAdminOfAll,
   query: z
     .object({
-      status: statuses,
+      status: statusFilter,
       ...paging,
       sort: queryWord(["id"]),
       order: queryWord(["asc", "desc"]),
@@ -77,84 +39,85 @@ export const listJobs = endpoint({
     }),
   paging: "link_and_total",
   replies: {
-    200: z.object({ jobs: z.array(z.never()), total_count: z.int() }),
+    200: z.object({ jobs: z.array(jobShape), total_count: z.int() }),
     400: apiError,
     ...signedInReplies,
     422: apiError,
   },
-  apiOnly: noWorkflows,
+  apiOnly: noCommand,
 });
 
 export const listRuns = endpoint({
   name: "forge.admin.actions.runs.list",
   method: "GET",
   path: "/api/v1/admin/actions/runs",
-  summary: "Runs of workflows, which nothing here runs",
+  summary: "List the runs of all repositories",
   gate: siteAdminOfAll,
   query: z.object({
     event: queryText,
     branch: queryText,
-    status: statuses,
+    status: statusFilter,
     actor: queryText,
     head_sha: queryText,
     ...paging,
   }),
   paging: "link_and_total",
   replies: {
-    200: z.object({ workflow_runs: z.array(z.never()), total_count: z.int() }),
+    200: z.object({ workflow_runs: z.array(runShape), total_count: z.int() }),
     400: apiError,
     ...signedInReplies,
     404: apiError,
   },
-  apiOnly: noWorkflows,
+  apiOnly: noCommand,
 });
 
 export const listRunners = endpoint({
   name: "forge.admin.actions.runners.list",
   method: "GET",
   path: "/api/v1/admin/actions/runners",
-  summary: "Runners, of which there are none",
+  summary: "List all runners",
   gate: siteAdminOfAll,
   query: z.object({ disabled: optionalQueryFlag, ...paging }),
   replies: {
     200: z.object({ runners: z.array(runnerShape), total_count: z.int() }),
     ...signedInReplies,
   },
-  apiOnly: noWorkflows,
+  apiOnly: noCommand,
 });
 
 export const createRegistrationToken = endpoint({
   name: "forge.admin.actions.runners.token",
   method: "POST",
   path: "/api/v1/admin/actions/runners/registration-token",
-  summary: "The token that a runner would register with: the same each time",
+  summary: "Get the registration token of the instance, or renew it",
   gate: siteAdminOfAll,
+  query: z.object({ renew: queryFlag }),
   replies: { 200: z.object({ token: z.string() }), ...signedInReplies },
-  apiOnly: noWorkflows,
+  apiOnly: noCommand,
 });
 
 export const getRunner = endpoint({
   name: "forge.admin.actions.runners.get",
   method: "GET",
   path: "/api/v1/admin/actions/runners/:runner_id",
-  summary: "A runner by id",
+  summary: "Get a runner",
   gate: siteAdminOfAll,
   params: runnerParams,
   replies: { 200: runnerShape, ...signedInReplies, 404: apiError },
-  apiOnly: noWorkflows,
+  apiOnly: noCommand,
 });
 
 export const editRunner = endpoint({
   name: "forge.admin.actions.runners.edit",
   method: "PATCH",
   path: "/api/v1/admin/actions/runners/:runner_id",
-  summary: "Turn a runner off or on",
+  summary: "Disable or enable a runner",
   gate: siteAdminOfAll,
   params: runnerParams,
   // That it is required counts only where there is such a runner (forge behaviour, 16.1).
   body: z.object({ disabled: optionalFlag }),
   replies: { 200: runnerShape, ...signedInReplies, 404: apiError, 422: apiError },
-  apiOnly: noWorkflows,
+  apiOnly: noCommand,
 });
 
 export const deleteRunner = endpoint({
@@ -165,7 +128,7 @@ export const deleteRunner = endpoint({
   gate: siteAdminOfAll,
   params: runnerParams,
   replies: { 204: empty, ...signedInReplies, 404: apiError },
-  apiOnly: noWorkflows,
+  apiOnly: noCommand,
 });
 
 export const adminActionEndpoints = [

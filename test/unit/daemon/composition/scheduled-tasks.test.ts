@@ -56,6 +56,7 @@ const tasks = (told: string[] = []) => {
     hookLog: {
       prune: async (before) => told.push(`deliveries before ${new Date(before).toISOString()}`),
     },
+    failSilentTasks: async () => told.push("silent tasks"),
     cache: { reconcile: async () => void told.push("cache") },
     auditExports: { writeMissing: async () => told.push("exports") },
     objects: {

@@ -12,14 +12,14 @@ import {
 } from "./values.ts";
 
 /** State of the jobs that a condition asks about by `success()`, `failure()` and `cancelled()`. */
-export type ConditionState = "success" | "failure" | "cancelled";
+export type ConditionState = "success" | "failure" | "cancelled" | "skipped";
 
 /** What an expression may refer to. */
 export interface Scope {
   /** Contexts by name, such as `github`, `matrix` and `needs`. */
   readonly contexts: Readonly<Record<string, ExpressionValue>>;
   /** Absent where status functions have no meaning. */
-  readonly state?: ConditionState;
+  readonly state?: ConditionState | undefined;
 }
 
 /** Longest text that an expression or template may make; nested `format` calls grow exponentially. */

@@ -1,0 +1,151 @@
+import { z } from "zod";
+import { anyoneWithin, empty, endpoint, forgeUser, text } from "../../endpoint.ts";
+import {
+  apiError,
+  paging,
+  pathInteger,
+  queryFlag,
+  queryInteger,
+  queryText,
+  signedInReplies,
+} from "../common.ts";
+import { repositoryParams } from "../repositories/repositories.ts";
+import { jobShape, runShape, statusFilter } from "./shapes.ts";
+
+const apiOnly = "scripts ask for it; a command of its own follows the runner commands";
+const seen = { ...signedInReplies, 404: apiError } as const;
+const runParams = repositoryParams.extend({ run: pathInteger });
+const jobParams = repositoryParams.extend({ job_id: pathInteger });
+const read = anyoneWithin("repository");
+const write = forgeUser("repository");
+const jobList = z.object({ jobs: z.array(jobShape), total_count: z.int() });
+
+export const listRepositoryRuns = endpoint({
+  name: "forge.repos.actions.runs.list",
+  method: "GET",
+  path: "/api/v1/repos/:owner/:repo/actions/runs",
+  summary: "List the runs of a repository, the newest first",
+  gate: read,
+  params: repositoryParams,
+  query: z.object({
+    event: queryText,
+    branch: queryText,
+    status: statusFilter,
+    actor: queryText,
+    head_sha: queryText,
+    ...paging,
+  }),
+  paging: "link_and_total",
+  replies: {
+    200: z.object({ workflow_runs: z.array(runShape), total_count: z.int() }),
+    400: apiError,
+    ...seen,
+  },
+  apiOnly,
+});
+
+export const getRun = endpoint({
+  name: "forge.repos.actions.runs.get",
+  method: "GET",
+  path: "/api/v1/repos/:owner/:repo/actions/runs/:run",
+  summary: "Get a run",
+  gate: read,
+  params: runParams,
+  replies: { 200: runShape, ...seen },
+  apiOnly,
+});
+
+export const deleteRun = endpoint({
+  name: "forge.repos.actions.runs.delete",
+  method: "DELETE",
+  path: "/api/v1/repos/:owner/:repo/actions/runs/:run",
+  summary: "Delete a run that has ended, with its jobs and logs",
+  gate: write,
+  params: runParams,
+  replies: { 204: empty, 400: apiError, ...seen },
+  apiOnly,
+});
+
+export const cancelRun = endpoint({
+  name: "forge.repos.actions.runs.cancel",
+  method: "POST",
+  path: "/api/v1/repos/:owner/:repo/actions/runs/:run/cancel",
+  summary: "Cancel all jobs of a run",
+  gate: write,
+  params: runParams,
+  replies: { 204: empty, ...seen },
+  apiOnly,
+});
+
+export const listRunJobs = endpoint({
+  name: "forge.repos.actions.runs.jobs",
+  method: "GET",
+  path: "/api/v1/repos/:owner/:repo/actions/runs/:run/jobs",
+  summary: "List the jobs of the last attempt of a run",
+  gate: read,
+  params: runParams,
+  query: z.object({ status: statusFilter, ...paging }),
+  paging: "link_and_total",
+  replies: { 200: jobList, 400: apiError, ...seen },
+  apiOnly,
+});
+
+export const listRepositoryJobs = endpoint({
+  name: "forge.repos.actions.jobs.list",
+  method: "GET",
+  path: "/api/v1/repos/:owner/:repo/actions/jobs",
+  summary: "List the jobs of a repository",
+  gate: read,
+  params: repositoryParams,
+  query: z.object({ status: statusFilter, ...paging }),
+  paging: "link_and_total",
+  replies: { 200: jobList, 400: apiError, ...seen },
+  apiOnly,
+});
+
+export const getJob = endpoint({
+  name: "forge.repos.actions.jobs.get",
+  method: "GET",
+  path: "/api/v1/repos/:owner/:repo/actions/jobs/:job_id",
+  summary: "Get a job",
+  gate: read,
+  params: jobParams,
+  replies: { 200: jobShape, ...seen },
+  apiOnly,
+});
+
+export const getJobLog = endpoint({
+  name: "forge.repos.actions.jobs.logs",
+  method: "GET",
+  path: "/api/v1/repos/:owner/:repo/actions/jobs/:job_id/logs",
+  summary: "Read the log of a job, also while it grows",
+  gate: read,
+  params: jobParams,
+  query: z.object({ from_row: queryInteger }),
+  replies: { 200: text("text/plain; charset=utf-8"), ...seen },
+  apiOnly,
+});
+
+export const getRepositoryRegistrationToken = endpoint({
+  name: "forge.repos.actions.runners.token",
+  method: "POST",
+  path: "/api/v1/repos/:owner/:repo/actions/runners/registration-token",
+  summary: "Get the registration token of a repository, or renew it",
+  gate: write,
+  params: repositoryParams,
+  query: z.object({ renew: queryFlag }),
+  replies: { 200: z.object({ token: z.string() }), ...seen },
+  apiOnly,
+});
+
+export const repositoryActionEndpoints = [
+  listRepositoryRuns,
+  getRun,
+  deleteRun,
+  cancelRun,
+  listRunJobs,
+  listRepositoryJobs,
+  getJob,
+  getJobLog,
+  getRepositoryRegistrationToken,
+];

@@ -1,0 +1,103 @@
+import { z } from "zod";
+import { wireId, wireTime } from "../common.ts";
+import { userShape } from "../accounts/users.ts";
+import { repositoryShape } from "../repositories/repositories.ts";
+
+/** A runner (forge behaviour, 7.10). */
+export const runnerShape = z.object({
+  id: wireId,
+  name: z.string(),
+  status: z.enum(["online", "offline"]),
+  busy: z.boolean(),
+  disabled: z.boolean(),
+  ephemeral: z.boolean(),
+  labels: z.array(z.object({ id: wireId, name: z.string(), type: z.string() })),
+});
+export type WireRunner = z.output<typeof runnerShape>;
+
+/** Words that jobs and runs are chosen by (forge behaviour, 16.4). */
+export const workflowStatusWords = [
+  "requested",
+  "pending",
+  "waiting",
+  "action_required",
+  "queued",
+  "in_progress",
+  "completed",
+  "failure",
+  "success",
+  "skipped",
+  "neutral",
+  "cancelled",
+  "timed_out",
+] as const;
+
+/** Filter by status; may be repeated. */
+export const statusFilter = z
+  .preprocess(
+    (value: string | readonly string[] | undefined) =>
+      value === undefined ? [] : typeof value === "string" ? [value] : value,
+    z.array(z.string()),
+  )
+  .meta({ items: { enum: [...workflowStatusWords] } });
+
+const status = z.enum(["queued", "waiting", "in_progress", "completed"]);
+const conclusion = z.enum(["success", "failure", "cancelled", "skipped"]).optional();
+
+/** A job (forge behaviour, 7.11). */
+export const jobShape = z.object({
+  id: wireId,
+  url: z.string(),
+  html_url: z.string(),
+  run_id: wireId,
+  run_url: z.string(),
+  name: z.string(),
+  labels: z.array(z.string()),
+  run_attempt: z.int(),
+  head_sha: z.string(),
+  head_branch: z.string().optional(),
+  status,
+  conclusion,
+  runner_id: wireId,
+  runner_name: z.string().optional(),
+  steps: z.array(
+    z.object({
+      name: z.string(),
+      number: z.int(),
+      status,
+      conclusion,
+      started_at: wireTime,
+      completed_at: wireTime,
+    }),
+  ),
+  created_at: wireTime,
+  started_at: wireTime,
+  completed_at: wireTime,
+});
+export type WireJob = z.output<typeof jobShape>;
+
+/** A run (forge behaviour, 7.12), and why it failed before it had a job. */
+export const runShape = z.object({
+  id: wireId,
+  url: z.string(),
+  previous_attempt_url: z.string().nullable(),
+  html_url: z.string(),
+  display_title: z.string(),
+  path: z.string(),
+  event: z.string(),
+  run_attempt: z.int(),
+  run_number: z.int(),
+  repository_id: wireId,
+  head_sha: z.string(),
+  head_branch: z.string().optional(),
+  status,
+  conclusion,
+  error: z.string().optional(),
+  actor: userShape,
+  trigger_actor: userShape,
+  repository: repositoryShape,
+  pull_requests: z.array(z.never()),
+  started_at: wireTime,
+  completed_at: wireTime,
+});
+export type WireRun = z.output<typeof runShape>;

@@ -1,0 +1,110 @@
+import type { ActionRun } from "../../../storage/tables/forge/actions/runs.ts";
+import { type ActionStatus } from "../../../storage/tables/forge/actions/statuses.ts";
+import type { WireJob, WireRun, WireRunner } from "../../contract/forge/actions/shapes.ts";
+import { toEmbeddedUserView, toGhostView } from "../accounts/user.view.ts";
+import type { OwnedRepository } from "../repositories/events.ts";
+import { toRepositoryView } from "../repositories/repository.view.ts";
+import { type ForgeUrls, neverTime, toApiUrl, toUrl, toWireTime } from "../urls.ts";
+import type { SeenJob, SeenRun, SeenRunner } from "./actions.service.ts";
+
+/** A runner (forge behaviour, 7.10). The id of a label is its position. */
+export function toRunnerView({ runner, isOnline, isBusy }: SeenRunner): WireRunner {
+  return {
+    id: runner.id,
+    name: runner.name,
+    status: isOnline ? "online" : "offline",
+    busy: isBusy,
+    disabled: runner.isDisabled,
+    ephemeral: runner.isEphemeral,
+    labels: runner.labels.map((name, id) => ({ id, name, type: "custom" })),
+  };
+}
+
+/** A run (forge behaviour, 7.12). */
+export function toRunView({ run, repository, actor }: SeenRun, urls: ForgeUrls): WireRun {
+  const home = toHome(repository);
+  const user =
+    actor === undefined
+      ? toGhostView(urls)
+      : toEmbeddedUserView(actor, repository.isSignedIn, urls);
+  const url = toApiUrl(urls, `/repos/${home}/actions/runs/${run.id}`);
+  return {
+    id: run.id,
+    url,
+    previous_attempt_url: run.attempt > 1 ? `${url}/attempts/${run.attempt - 1}` : null,
+    html_url: toUrl(urls, `/${home}/actions/runs/${run.id}`),
+    display_title: run.title,
+    path: `${run.workflowFile}@${run.ref}`,
+    event: run.event,
+    run_attempt: run.attempt,
+    run_number: run.number,
+    repository_id: 0,
+    head_sha: run.headSha,
+    ...toBranch(run),
+    ...toState(run.status),
+    ...(run.error === "" ? {} : { error: run.error }),
+    actor: user,
+    trigger_actor: user,
+    repository: toRepositoryView(repository, urls),
+    pull_requests: [],
+    started_at: toTime(run.startedAt),
+    completed_at: toTime(run.completedAt),
+  };
+}
+
+/** A job (forge behaviour, 7.11). */
+export function toJobView({ what, run, job, task, steps }: SeenJob, urls: ForgeUrls): WireJob {
+  const home = toHome(what);
+  return {
+    id: job.id,
+    url: toApiUrl(urls, `/repos/${home}/actions/jobs/${job.id}`),
+    html_url: toUrl(urls, `/${home}/actions/runs/${run.id}/jobs/${job.id}`),
+    run_id: run.id,
+    run_url: toApiUrl(urls, `/repos/${home}/actions/runs/${run.id}`),
+    name: job.name,
+    labels: [...job.labels],
+    run_attempt: job.attempt,
+    head_sha: run.headSha,
+    ...toBranch(run),
+    ...toState(job.status),
+    runner_id: task?.runnerId ?? 0,
+    ...(task === undefined ? {} : { runner_name: task.runnerName }),
+    steps: steps.map((step) => ({
+      name: step.name,
+      number: step.number,
+      ...toState(step.status),
+      started_at: toTime(step.startedAt),
+      completed_at: toTime(step.completedAt),
+    })),
+    created_at: toWireTime(job.createdAt),
+    started_at: toTime(job.startedAt),
+    completed_at: toTime(job.completedAt),
+  };
+}
+
+const toHome = ({ owner, repository }: OwnedRepository) => `${owner.name}/${repository.name}`;
+
+const toTime = (at: number | undefined) => (at === undefined ? neverTime : toWireTime(at));
+
+function toBranch({ ref }: ActionRun): { readonly head_branch?: string } {
+  const branch = ref.replace(/^refs\/(?:heads|tags)\//, "");
+  return branch === "" ? {} : { head_branch: branch };
+}
+
+/** Status and conclusion on the wire (forge behaviour, 16.4). */
+function toState(status: ActionStatus): Pick<WireJob, "status" | "conclusion"> {
+  switch (status) {
+    case "waiting":
+      return { status: "queued" };
+    case "blocked":
+      return { status: "waiting" };
+    case "running":
+    case "cancelling":
+      return { status: "in_progress" };
+    case "success":
+    case "failure":
+    case "cancelled":
+    case "skipped":
+      return { status: "completed", conclusion: status };
+  }
+}

@@ -1,0 +1,105 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { promisify } from "node:util";
+import { gunzip, gzip } from "node:zlib";
+import { Code, ConnectError, createConnectRouter } from "@connectrpc/connect";
+import type { Compression, UniversalServerResponse } from "@connectrpc/connect/protocol";
+import { addRunnerProtocol, type RunnerProtocolDeps } from "./runner-protocol.ts";
+
+/** Address below which the services of the protocol are. */
+export const RUNNER_PROTOCOL_PREFIX = "/api/actions";
+
+/** Largest message of a runner, compressed or not. */
+const MESSAGE_BYTES_MAX = 32 * 1024 * 1024;
+/** Smallest response that is compressed. */
+const COMPRESS_FROM_BYTES = 1024;
+
+const gzipCompression: Compression = {
+  name: "gzip",
+  compress: promisify(gzip),
+  async decompress(bytes, readMaxBytes) {
+    try {
+      return await promisify(gunzip)(bytes, { maxOutputLength: readMaxBytes });
+    } catch (error) {
+      throw new ConnectError(
+        "the body is no gzip, or too large",
+        Code.InvalidArgument,
+        {},
+        [],
+        error,
+      );
+    }
+  },
+};
+
+/**
+ * Serves the runner protocol below `/api/actions`: Connect and gRPC-Web, with bodies of JSON and protobuf. It stands beside
+ * the binder, since its services declare their own messages; every method but Register and Ping needs the credentials of
+ * a runner.
+ */
+export function createRunnerHandler(
+  deps: RunnerProtocolDeps,
+): (message: IncomingMessage, response: ServerResponse) => void {
+  const router = createConnectRouter({
+    grpc: false,
+    readMaxBytes: MESSAGE_BYTES_MAX,
+    writeMaxBytes: MESSAGE_BYTES_MAX,
+    compressMinBytes: COMPRESS_FROM_BYTES,
+    acceptCompression: [gzipCompression],
+    maxTimeoutMs: 60_000,
+  });
+  addRunnerProtocol(router, deps);
+  const handlers = new Map(
+    router.handlers.map((handler) => [`${RUNNER_PROTOCOL_PREFIX}${handler.requestPath}`, handler]),
+  );
+  return (message, response) => {
+    const [path = ""] = (message.url ?? "").split("?", 1);
+    const handler = handlers.get(path.replaceAll(/\/{2,}/g, "/"));
+    if (handler === undefined) {
+      respondPlain(response, 404, "404 page not found\n");
+      return;
+    }
+    const aborted = new AbortController();
+    response.once("close", () => aborted.abort());
+    handler({
+      httpVersion: message.httpVersion,
+      method: message.method ?? "",
+      url: new URL(path, "http://runner.invalid").href,
+      header: toHeaders(message),
+      body: message,
+      signal: aborted.signal,
+    })
+      .then((answer) => respond(response, answer))
+      .catch((error: unknown) => {
+        // A runner that hung up needs no answer and is no bug.
+        if (!aborted.signal.aborted) deps.reportBug(error);
+        if (response.headersSent) response.destroy();
+        else respondPlain(response, 500, "Internal server error\n");
+      });
+  };
+}
+
+function toHeaders(message: IncomingMessage): Headers {
+  const headers = new Headers();
+  for (const [name, values] of Object.entries(message.headersDistinct))
+    for (const value of values ?? []) headers.append(name, value);
+  return headers;
+}
+
+async function respond(response: ServerResponse, answer: UniversalServerResponse): Promise<void> {
+  const { status, header, body } = answer;
+  const chunks: Uint8Array[] = [];
+  if (body !== undefined) for await (const chunk of body) chunks.push(chunk);
+  const bytes = Buffer.concat(chunks);
+  for (const [name, value] of header ?? []) response.setHeader(name, value);
+  response.setHeader("Content-Length", bytes.byteLength);
+  response.setHeader("X-Content-Type-Options", "nosniff");
+  response.statusCode = status;
+  response.end(bytes);
+}
+
+function respondPlain(response: ServerResponse, status: number, text: string): void {
+  response.statusCode = status;
+  response.setHeader("Content-Type", "text/plain; charset=utf-8");
+  response.setHeader("X-Content-Type-Options", "nosniff");
+  response.end(text);
+}

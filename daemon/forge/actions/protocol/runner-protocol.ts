@@ -1,0 +1,185 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { JsonObject } from "@bufbuild/protobuf";
+import { type Timestamp, timestampDate } from "@bufbuild/protobuf/wkt";
+import { Code, ConnectError, type ConnectRouter, type HandlerContext } from "@connectrpc/connect";
+import type { ActionRunner } from "../../../../storage/tables/forge/actions/runners.ts";
+import type { ActionStatus } from "../../../../storage/tables/forge/actions/statuses.ts";
+import type { Logs } from "../runners/logs.service.ts";
+import { type Registration, RunnerRefusal } from "../runners/registration.service.ts";
+import type { AssignedTask, Tasks } from "../runners/tasks.service.ts";
+import { pingService, Result, runnerService, type TaskState } from "./schema.ts";
+
+export interface RunnerProtocolDeps {
+  readonly registration: Registration;
+  readonly tasks: Tasks;
+  readonly logs: Logs;
+  /** Aborted when the daemon stops: held requests are answered. */
+  readonly stopping: AbortSignal;
+  readonly reportBug: (error: unknown) => void;
+}
+
+/** How long a request for work is held. Runners give up after 5 s. */
+const HOLD_MS = 3_000;
+/** How often a held request looks for work. */
+const LOOK_EVERY_MS = 100;
+/** Runner status on the wire. */
+const STATUS_IDLE = 1;
+const STATUS_OFFLINE = 3;
+const CAPABILITIES_HEADER = "X-Gitea-Actions-Capabilities";
+
+/** Adds the services of the runner protocol to a router (forge behaviour, 16.5). */
+export function addRunnerProtocol(router: ConnectRouter, deps: RunnerProtocolDeps): void {
+  const { registration, tasks, logs, stopping } = deps;
+
+  router.service(pingService, {
+    ping: ({ data }) => ({ data: `Hello, ${data}!` }),
+  });
+
+  router.service(runnerService, {
+    register: (request) =>
+      answer(async () => {
+        const { agentLabels, customLabels, labels, ephemeral, ...rest } = request;
+        const { runner, token } = await registration.register(request.token, {
+          ...rest,
+          labels: labels.length > 0 ? labels : [...agentLabels, ...customLabels],
+          isEphemeral: ephemeral,
+        });
+        return { runner: { ...toWireRunner(runner), token, status: STATUS_OFFLINE } };
+      }),
+
+    declare: (request, context) =>
+      answer(async () => {
+        const runner = await authenticate(context);
+        context.responseHeader.set(CAPABILITIES_HEADER, "job-summary");
+        return { runner: toWireRunner(await registration.declare(runner, request)) };
+      }),
+
+    fetchTask: ({ tasksVersion }, context) =>
+      answer(async () => {
+        const known = Number(tasksVersion);
+        const runner = await authenticate(context);
+        const version = await waitForWork(known, context.signal);
+        if (version === known) return { tasksVersion };
+        const task = await tasks.assign(await authenticate(context));
+        return {
+          tasksVersion: BigInt(version),
+          ...(task === undefined || runner.isDisabled ? {} : { task: toWireTask(task) }),
+        };
+      }),
+
+    updateTask: ({ state, outputs }, context) =>
+      answer(async () => {
+        const runner = await authenticate(context);
+        if (state === undefined) throw new RunnerRefusal("update task: missing state");
+        const seen = await tasks.report(runner, Number(state.id), {
+          result: toResult(state.result),
+          steps: state.steps.map(toStep),
+          outputs,
+        });
+        return {
+          state: { id: state.id, result: toWireResult(seen.status) },
+          sentOutputs: seen.outputs,
+        };
+      }),
+
+    updateLog: ({ taskId, index, rows, noMore }, context) =>
+      answer(async () => {
+        const runner = await authenticate(context);
+        const acknowledged = await logs.append(runner, {
+          taskId: Number(taskId),
+          index: Number(index),
+          rows: rows.map(({ time, content }) => ({ time: toTime(time) ?? 0, content })),
+          isEnd: noMore,
+        });
+        return { ackIndex: BigInt(acknowledged) };
+      }),
+  });
+
+  function authenticate({ requestHeader }: HandlerContext): Promise<ActionRunner> {
+    const uuid = requestHeader.get("x-runner-uuid") ?? "";
+    return registration.authenticate(uuid, requestHeader.get("x-runner-token") ?? "");
+  }
+
+  /** Returns the version of the queue, once it differs from what the runner knows or the request has been held. */
+  async function waitForWork(known: number, signal: AbortSignal): Promise<number> {
+    const ended = AbortSignal.any([signal, stopping]);
+    for (let waited = 0; ; waited += LOOK_EVERY_MS) {
+      const version = await tasks.readVersion();
+      if (version !== known || waited >= HOLD_MS || ended.aborted) return version;
+      // An abort ends the wait early; the version is returned as it is.
+      await sleep(LOOK_EVERY_MS, undefined, { signal: ended }).catch(() => undefined);
+    }
+  }
+
+  /** Refusals have code unknown and status 500, as runners expect; a bug is logged under a fixed text. */
+  async function answer<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof RunnerRefusal) throw new ConnectError(error.message, Code.Unknown);
+      deps.reportBug(error);
+      throw new ConnectError("internal error", Code.Internal);
+    }
+  }
+}
+
+function toWireRunner(runner: ActionRunner) {
+  const { uuid, name, version, labels, isEphemeral } = runner;
+  return {
+    id: BigInt(runner.id),
+    uuid,
+    name,
+    version,
+    labels: [...labels],
+    ephemeral: isEphemeral,
+    status: STATUS_IDLE,
+  };
+}
+
+function toWireTask({ id, payload, context, needs }: AssignedTask) {
+  return {
+    id: BigInt(id),
+    workflowPayload: Buffer.from(payload),
+    context: context as JsonObject,
+    // The protocol promises both names; a token of the job does not exist yet.
+    secrets: { GITHUB_TOKEN: "", GITEA_TOKEN: "" },
+    needs: Object.fromEntries(
+      [...needs].map(([key, { result, outputs }]) => [
+        key,
+        { outputs: { ...outputs }, result: toWireResult(result) },
+      ]),
+    ),
+    vars: {},
+  };
+}
+
+function toStep({ id, result, startedAt, stoppedAt }: TaskState["steps"][number]) {
+  const ended = toResult(result);
+  return {
+    number: Number(id),
+    status: ended ?? (startedAt === undefined ? ("waiting" as const) : ("running" as const)),
+    startedAt: toTime(startedAt),
+    completedAt: toTime(stoppedAt),
+  };
+}
+
+const WORDS = ["success", "failure", "cancelled", "skipped"] as const;
+
+function toResult(result: number): (typeof WORDS)[number] | undefined {
+  return WORDS.find((word) => Result[word] === result);
+}
+
+function toWireResult(status: ActionStatus): number {
+  if (status === "cancelling") return Result.cancelled;
+  const word = WORDS.find((each) => each === status);
+  return word === undefined ? Result.unspecified : Result[word];
+}
+
+function toTime(time: Timestamp | undefined): number | undefined {
+  if (time === undefined) return undefined;
+  const at = timestampDate(time).getTime();
+  return Number.isFinite(at) ? Math.max(0, Math.min(at, TIME_MAX)) : 0;
+}
+
+/** The last time that RFC 3339 writes with four digits of a year. */
+const TIME_MAX = 253_402_300_799_999;

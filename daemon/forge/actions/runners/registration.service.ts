@@ -1,0 +1,155 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { Database } from "../../../../storage/engine/database.ts";
+import type { SealAgain, Sealer } from "../../../../storage/keys/keyring.ts";
+import {
+  type ActionRunner,
+  findActiveToken,
+  findRunnerByUuid,
+  findTokenByHash,
+  insertRunner,
+  replaceToken,
+  type RunnerLevel,
+  updateRunner,
+} from "../../../../storage/tables/forge/actions/runners.ts";
+
+/** A call of a runner that is refused. The message is part of the protocol. */
+export class RunnerRefusal extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "RunnerRefusal";
+  }
+}
+
+export interface RegistrationDeps {
+  readonly db: Database;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  /** Unpredictable bytes. */
+  readonly random: (bytes: number) => Uint8Array;
+  readonly newUuid: () => string;
+  readonly sealer: Sealer;
+}
+
+/** What a runner says of itself. */
+export interface RunnerDescription {
+  readonly name: string;
+  readonly version: string;
+  readonly labels: readonly string[];
+  readonly capabilities: readonly string[];
+  readonly isEphemeral: boolean;
+}
+
+const TOKEN_BYTES = 20;
+const NAME_CHARACTERS_MAX = 255;
+const LABELS_MAX = 100;
+const PURPOSE = "action-registration";
+/** Last contact is written at most this often: runners poll every second or two. */
+const CONTACT_EVERY_MS = 30_000;
+
+/** Registers runners and recognizes registered ones. */
+export type Registration = ReturnType<typeof createRegistration>;
+
+export function createRegistration({ db, clock, random, newUuid, sealer }: RegistrationDeps) {
+  const makeToken = () => Buffer.from(random(TOKEN_BYTES)).toString("hex");
+  return {
+    /** Returns the active token of a level, or a new one: where there is none, or `renew` invalidates it. */
+    async getToken(level: RunnerLevel, renew: boolean): Promise<string> {
+      const name = toLevelName(level);
+      return db.transaction(async (tx) => {
+        const active = renew ? undefined : await findActiveToken(tx, name);
+        if (active?.sealedToken !== undefined)
+          return sealer.openText(PURPOSE, active.sealedToken, toRow(active.id));
+        const token = makeToken();
+        await replaceToken(tx, {
+          level: name,
+          hash: hashOf(token),
+          seal: (id) => sealer.seal(PURPOSE, token, toRow(id)),
+        });
+        return token;
+      });
+    },
+
+    /** Registers a runner of the token's level. Returns it with its own token, which is not shown again. */
+    async register(
+      registrationToken: string,
+      described: RunnerDescription,
+    ): Promise<{ readonly runner: ActionRunner; readonly token: string }> {
+      const { name, version, isEphemeral, labels, capabilities } = described;
+      if (registrationToken === "" || name === "")
+        throw new RunnerRefusal("missing runner token, name");
+      const token = makeToken();
+      return db.transaction(async (tx) => {
+        const found = await findTokenByHash(tx, hashOf(registrationToken));
+        if (found === undefined) throw new RunnerRefusal("runner registration token not found");
+        if (!found.isActive)
+          throw new RunnerRefusal(
+            "runner registration token has been invalidated, please use the latest one",
+          );
+        const runner = await insertRunner(tx, {
+          uuid: newUuid(),
+          tokenHash: hashOf(token),
+          name: [...name].slice(0, NAME_CHARACTERS_MAX).join(""),
+          ...fromLevelName(found.level),
+          version,
+          labels: toLabels(labels),
+          capabilities: capabilities.slice(0, LABELS_MAX),
+          isEphemeral,
+        });
+        return { runner, token };
+      });
+    },
+
+    /** Returns the runner of the credentials and records the contact. */
+    async authenticate(uuid: string, token: string): Promise<ActionRunner> {
+      const runner = await findRunnerByUuid(db, uuid);
+      const hash = Buffer.from(hashOf(token));
+      if (runner === undefined || !timingSafeEqual(hash, Buffer.from(runner.tokenHash)))
+        throw new RunnerRefusal("rpc error: code = Unauthenticated desc = unregistered runner");
+      if (clock() - runner.lastContactAt >= CONTACT_EVERY_MS)
+        await updateRunner(db, runner.id, { lastContactAt: clock() });
+      return runner;
+    },
+
+    /** Replaces version, labels and capabilities of a runner. */
+    async declare(
+      runner: ActionRunner,
+      { version, labels, capabilities }: Omit<RunnerDescription, "name" | "isEphemeral">,
+    ): Promise<ActionRunner> {
+      const declared = {
+        version,
+        labels: toLabels(labels),
+        capabilities: capabilities.slice(0, LABELS_MAX),
+      };
+      await updateRunner(db, runner.id, declared);
+      return { ...runner, ...declared };
+    },
+  };
+}
+
+/** Seals a registration token again, for a rotation of the master key. */
+export function sealTokenAgain(value: string, key: string | number, again: SealAgain): string {
+  return again(PURPOSE, value, toRow(Number(key)));
+}
+
+const toRow = (id: number) => `forge_action_registration_tokens/${id}`;
+
+const hashOf = (token: string): string => createHash("sha256").update(token).digest("hex");
+
+/** Labels without what follows a colon, which is the runner's own affair. */
+function toLabels(labels: readonly string[]): readonly string[] {
+  const names = labels.map((label) => label.split(":", 1).join().trim());
+  return [...new Set(names)].filter((name) => name !== "").slice(0, LABELS_MAX);
+}
+
+function toLevelName({ ownerId, repositoryId }: RunnerLevel): string {
+  if (repositoryId !== undefined) return `repository/${repositoryId}`;
+  return ownerId === undefined ? "instance" : `owner/${ownerId}`;
+}
+
+function fromLevelName(name: string): RunnerLevel {
+  const [kind, id] = name.split("/");
+  return {
+    ownerId: kind === "owner" ? Number(id) : undefined,
+    repositoryId: kind === "repository" ? Number(id) : undefined,
+  };
+}

@@ -1,0 +1,235 @@
+import type { Database, Transaction } from "../../../../storage/engine/database.ts";
+import {
+  type ActionJob,
+  findJob,
+  listRunJobs,
+  listWaitingJobs,
+  readTasksVersion,
+  updateJob,
+} from "../../../../storage/tables/forge/actions/jobs.ts";
+import {
+  type ActionRunner,
+  deleteRunner,
+  findRunner,
+  updateRunner,
+} from "../../../../storage/tables/forge/actions/runners.ts";
+import { findRun } from "../../../../storage/tables/forge/actions/runs.ts";
+import { type ActionStatus, isFinal } from "../../../../storage/tables/forge/actions/statuses.ts";
+import {
+  type ActionStep,
+  type ActionTask,
+  endOpenSteps,
+  findTask,
+  insertTask,
+  listOpenTasksOf,
+  listSilentTasks,
+  updateStep,
+  updateTask,
+} from "../../../../storage/tables/forge/actions/tasks.ts";
+import type { ForgeUrls } from "../../urls.ts";
+import { type RunEngine, toNeeds } from "../runs/advance-run.ts";
+import { openRun } from "../runs/open-run.ts";
+import type { Need } from "../runs/run-contexts.ts";
+import { isMapping, type Mapping } from "../workflows/mapping.ts";
+import type { JobDefinition } from "../workflows/workflow.ts";
+import { RunnerRefusal } from "./registration.service.ts";
+
+/** A job as it is handed to a runner. */
+export interface AssignedTask {
+  readonly id: number;
+  readonly payload: string;
+  readonly context: Mapping;
+  readonly needs: ReadonlyMap<string, Need>;
+}
+
+/** What a runner reports of a task. */
+export interface TaskReport {
+  /** Undefined while the task goes on. */
+  readonly result: "success" | "failure" | "cancelled" | "skipped" | undefined;
+  readonly steps: readonly Omit<ActionStep, "name">[];
+  readonly outputs: Readonly<Record<string, string>>;
+}
+
+const OUTPUT_NAME_CHARACTERS_MAX = 255;
+const OUTPUT_CHARACTERS_MAX = 1024 * 1024;
+/** Waiting jobs that one request looks at for its labels. */
+const LOOKED_AT_MAX = 1_000;
+const PAGE = 100;
+/** A task without a report for this long has lost its runner (forge behaviour, 12.1). */
+const SILENT_MS = 600_000;
+const ACTIVITY_EVERY_MS = 5_000;
+const STEP_NAME_CHARACTERS_MAX = 255;
+
+/** Hands jobs to runners and takes their reports. */
+export type Tasks = ReturnType<typeof createTasks>;
+
+export function createTasks({
+  db,
+  clock,
+  urls,
+  engine,
+}: {
+  readonly db: Database;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  readonly urls: ForgeUrls;
+  readonly engine: RunEngine;
+}) {
+  return {
+    readVersion: () => readTasksVersion(db),
+
+    /** Assigns the oldest waiting job all of whose labels the runner has; undefined when there is none. */
+    async assign(runner: ActionRunner): Promise<AssignedTask | undefined> {
+      if (runner.isDisabled) return undefined;
+      let after = 0;
+      for (let looked = 0; looked < LOOKED_AT_MAX; looked += PAGE) {
+        const jobs = await listWaitingJobs(db, runner, after, PAGE);
+        for (const job of jobs) {
+          if (!job.labels.every((label) => runner.labels.includes(label))) continue;
+          const task = await db.transaction((tx) => take(tx, runner, job.id));
+          if (task !== undefined) return task;
+        }
+        const last = jobs.at(-1);
+        if (last === undefined || jobs.length < PAGE) return undefined;
+        after = last.id;
+      }
+      return undefined;
+    },
+
+    /**
+     * Records a report. Throws `RunnerRefusal` for the task of another runner. A report of a finished task changes nothing.
+     * @returns the task as the server sees it, and the names of its outputs
+     */
+    async report(runner: ActionRunner, taskId: number, report: TaskReport) {
+      return db.transaction(async (tx) => {
+        const task = await getOwnTask(tx, runner, taskId);
+        const job = await findJob(tx, task.jobId);
+        if (job === undefined || isFinal(task.status))
+          return { status: task.status, outputs: Object.keys(job?.outputs ?? {}) };
+        await touch(tx, runner);
+        for (const step of report.steps) await updateStep(tx, task.id, step);
+        const outputs = mergeOutputs(job.outputs, report.outputs);
+        await updateJob(tx, job.id, { outputs });
+        await updateTask(tx, task.id, { reportedAt: tx.now });
+        const { result } = report;
+        const status = task.status === "cancelling" ? "cancelled" : result;
+        if (result !== undefined && status !== undefined) {
+          await finish(tx, task, status);
+          if (runner.isEphemeral) await deleteRunner(tx, runner.id);
+        }
+        return {
+          status: result === undefined ? task.status : (status ?? task.status),
+          outputs: Object.keys(outputs),
+        };
+      });
+    },
+
+    /** Ends the tasks whose runner has not reported for ten minutes or is gone. Returns how many. */
+    async failSilent(): Promise<number> {
+      const silent = await listSilentTasks(db, clock() - SILENT_MS, PAGE);
+      for (const { id } of silent)
+        await db.transaction(async (tx) => {
+          const task = await findTask(tx, id);
+          const isSilent = task?.runnerId === undefined || task.reportedAt < clock() - SILENT_MS;
+          if (task === undefined || isFinal(task.status) || !isSilent) return;
+          await finish(tx, task, task.status === "cancelling" ? "cancelled" : "failure");
+          const runner =
+            task.runnerId === undefined ? undefined : await findRunner(tx, task.runnerId);
+          if (runner?.isEphemeral === true) await deleteRunner(tx, runner.id);
+        });
+      return silent.length;
+    },
+
+    /** Deletes a runner and fails what it was running. Returns whether it existed. */
+    removeRunner: (id: number): Promise<boolean> =>
+      db.transaction(async (tx) => {
+        for (const task of await listOpenTasksOf(tx, id)) await finish(tx, task, "failure");
+        return deleteRunner(tx, id);
+      }),
+  };
+
+  async function take(
+    tx: Transaction,
+    runner: ActionRunner,
+    jobId: number,
+  ): Promise<AssignedTask | undefined> {
+    const job = await findJob(tx, jobId);
+    const opened = job && (await openRun(tx, urls, job.runId));
+    const definition = opened?.workflow.jobs.find(({ key }) => key === job?.key);
+    // Read again: another request may have taken the job, or deleted or disabled the runner.
+    const current = await findRunner(tx, runner.id);
+    if (job?.status !== "waiting" || opened === undefined || definition === undefined)
+      return undefined;
+    if (current === undefined || current.isDisabled) return undefined;
+    if (current.isEphemeral && (await listOpenTasksOf(tx, runner.id)).length > 0) return undefined;
+    if (!(await engine.setStatus(tx, opened.run, job, "running"))) return undefined;
+    const task = await insertTask(
+      tx,
+      { jobId: job.id, runnerId: runner.id, runnerName: runner.name },
+      toStepNames(definition),
+    );
+    await engine.advance(tx, opened.run.id);
+    const jobs = await listRunJobs(tx, opened.run.id, job.attempt);
+    return {
+      id: task.id,
+      payload: job.payload,
+      context: { ...opened.github, job: job.key },
+      needs: toNeeds(definition, jobs),
+    };
+  }
+
+  async function finish(tx: Transaction, task: ActionTask, status: ActionStatus): Promise<void> {
+    await updateTask(tx, task.id, { status, completedAt: tx.now });
+    await endOpenSteps(tx, task.id, status === "success" ? "skipped" : "cancelled");
+    const job = await findJob(tx, task.jobId);
+    const run = job && (await findRun(tx, job.runId));
+    if (job === undefined || run === undefined || isFinal(job.status)) return;
+    await engine.setStatus(tx, run, job, status);
+    await engine.advance(tx, run.id);
+  }
+
+  async function touch(tx: Transaction, runner: ActionRunner): Promise<void> {
+    if (tx.now - runner.lastActivityAt < ACTIVITY_EVERY_MS) return;
+    await updateRunner(tx, runner.id, { lastActivityAt: tx.now, lastContactAt: tx.now });
+  }
+}
+
+/** Returns a task of the runner. Throws `RunnerRefusal` for another's, and for an unknown one. */
+export async function getOwnTask(
+  tx: Transaction | Database,
+  runner: ActionRunner,
+  taskId: number,
+): Promise<ActionTask> {
+  const task = await findTask(tx, taskId);
+  if (task?.runnerId !== runner.id) throw new RunnerRefusal("update task: invalid runner for task");
+  return task;
+}
+
+/** Adds outputs; the first value of a name stays. */
+function mergeOutputs(
+  stored: ActionJob["outputs"],
+  reported: TaskReport["outputs"],
+): Record<string, string> {
+  const merged: Record<string, string> = { ...stored };
+  for (const [name, value] of Object.entries(reported))
+    if (
+      name.length <= OUTPUT_NAME_CHARACTERS_MAX &&
+      value.length <= OUTPUT_CHARACTERS_MAX &&
+      !Object.hasOwn(merged, name)
+    )
+      merged[name] = value;
+  return merged;
+}
+
+function toStepNames({ source }: JobDefinition): string[] {
+  const { steps } = source;
+  if (!Array.isArray(steps)) return [];
+  return steps.filter(isMapping).map(({ name, run, uses }) => {
+    const own = typeof name === "string" ? name : "";
+    const line = String(run ?? uses ?? "")
+      .trim()
+      .split("\n", 1)
+      .join();
+    return [...(own || `Run ${line}`)].slice(0, STEP_NAME_CHARACTERS_MAX).join("");
+  });
+}

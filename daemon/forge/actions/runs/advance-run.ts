@@ -1,0 +1,243 @@
+import type { Transaction } from "../../../../storage/engine/database.ts";
+import {
+  type ActionJob,
+  bumpTasksVersion,
+  insertJob,
+  listRunJobs,
+  updateJob,
+} from "../../../../storage/tables/forge/actions/jobs.ts";
+import { findRunner } from "../../../../storage/tables/forge/actions/runners.ts";
+import {
+  type ActionRun,
+  listGroup,
+  updateRun,
+} from "../../../../storage/tables/forge/actions/runs.ts";
+import { type ActionStatus, isFinal } from "../../../../storage/tables/forge/actions/statuses.ts";
+import {
+  endOpenSteps,
+  listTasksOfJobs,
+  updateTask,
+} from "../../../../storage/tables/forge/actions/tasks.ts";
+import { expandJob } from "../workflows/expand-job.ts";
+import { type ConditionState, evaluateCondition } from "../workflows/expressions/evaluate.ts";
+import { ExpressionError } from "../workflows/expressions/values.ts";
+import type { Mapping } from "../workflows/mapping.ts";
+import type { JobDefinition, Workflow } from "../workflows/workflow.ts";
+import { type Need, toNeed, toNeedsContext } from "./run-contexts.ts";
+
+/** A run with what its jobs are decided by. */
+export interface OpenRun {
+  readonly run: ActionRun;
+  readonly workflow: Workflow;
+  readonly github: Mapping;
+  readonly inputs: Mapping;
+}
+
+export interface AdvanceDeps {
+  /** Loads a run; undefined when its repository is gone or its file is invalid. */
+  readonly open: (tx: Transaction, runId: number) => Promise<OpenRun | undefined>;
+  /** Reports a job whose status has changed. */
+  readonly report: (tx: Transaction, run: ActionRun, job: ActionJob) => Promise<void>;
+}
+
+/** Moves runs on: decides blocked jobs, queues those that may run, and ends runs whose jobs have ended. */
+export type RunEngine = ReturnType<typeof createRunEngine>;
+
+export function createRunEngine({ open, report }: AdvanceDeps) {
+  return { advance, cancel, setStatus };
+
+  /** Decides every job of a run that can be decided, then the run itself. Idempotent. */
+  async function advance(tx: Transaction, runId: number): Promise<void> {
+    const opened = await open(tx, runId);
+    if (opened === undefined || opened.run.isHeld) return;
+    const { run } = opened;
+    for (;;) {
+      const jobs = await listRunJobs(tx, run.id, run.attempt);
+      if (!(await decideOne(tx, opened, jobs))) break;
+    }
+    await settle(tx, opened);
+  }
+
+  /** Decides one blocked job. Returns false when none can be decided. */
+  async function decideOne(
+    tx: Transaction,
+    opened: OpenRun,
+    jobs: readonly ActionJob[],
+  ): Promise<boolean> {
+    for (const job of jobs.filter(({ status }) => status === "blocked")) {
+      const definition = opened.workflow.jobs.find(({ key }) => key === job.key);
+      if (definition === undefined) throw new Error(`run ${opened.run.id} has no job ${job.key}`);
+      if (job.isExpanded) {
+        const siblings = jobs.filter(({ key }) => key === job.key);
+        const active = siblings.filter(({ status }) => isActive(status)).length;
+        if (job.maxParallel > 0 && active >= job.maxParallel) continue;
+        await setStatus(tx, opened.run, job, "waiting");
+        await bumpTasksVersion(tx);
+        return true;
+      }
+      const needed = jobs.filter(({ key }) => definition.needs.includes(key));
+      if (!needed.every(({ status }) => isFinal(status))) continue;
+      await decide(tx, opened, { job, definition, jobs });
+      return true;
+    }
+    return false;
+  }
+
+  /** Evaluates the condition of a job whose needs have ended, and expands its matrix. */
+  async function decide(
+    tx: Transaction,
+    { run, workflow, github, inputs }: OpenRun,
+    {
+      job,
+      definition,
+      jobs,
+    }: {
+      readonly job: ActionJob;
+      readonly definition: JobDefinition;
+      readonly jobs: readonly ActionJob[];
+    },
+  ): Promise<void> {
+    const needs = toNeeds(definition, jobs);
+    const contexts = { github, inputs, vars: {}, needs: toNeedsContext(needs) };
+    try {
+      const state = toState(definition, workflow, jobs);
+      if (!evaluateCondition(definition.condition, { contexts, state })) {
+        await setStatus(tx, run, job, "skipped");
+        return;
+      }
+      const expanded = expandJob(workflow, definition, { contexts }, run.event);
+      const [first, ...others] = expanded;
+      if (first === undefined) {
+        await setStatus(tx, run, job, "skipped");
+        return;
+      }
+      await updateJob(tx, job.id, { ...first, isExpanded: true });
+      for (const other of others)
+        await insertJob(tx, {
+          runId: run.id,
+          repositoryId: run.repositoryId,
+          attempt: run.attempt,
+          key: job.key,
+          status: "blocked",
+          isExpanded: true,
+          ...other,
+        });
+    } catch (error) {
+      if (!(error instanceof ExpressionError)) throw error;
+      await updateRun(tx, run.id, { error: `${run.workflowFile}: ${error.message}` });
+      await setStatus(tx, run, job, "failure");
+    }
+  }
+
+  /** Writes the status of a job, reports it, and cancels its siblings where its matrix fails fast. */
+  async function setStatus(
+    tx: Transaction,
+    run: ActionRun,
+    job: ActionJob,
+    status: ActionStatus,
+  ): Promise<boolean> {
+    const times = isFinal(status)
+      ? { completedAt: tx.now }
+      : status === "running"
+        ? { startedAt: tx.now }
+        : {};
+    if (!(await updateJob(tx, job.id, { status, ...times }, job.status))) return false;
+    await report(tx, run, { ...job, status });
+    if (status === "failure" && job.failFast && !job.continueOnError) {
+      const siblings = await listRunJobs(tx, run.id, run.attempt);
+      for (const sibling of siblings)
+        if (sibling.key === job.key && sibling.id !== job.id) await cancelJob(tx, run, sibling);
+    }
+    return true;
+  }
+
+  /** Cancels every job of a run that has not ended, and ends the run when none is left. Idempotent. */
+  async function cancel(tx: Transaction, run: ActionRun): Promise<void> {
+    for (const job of await listRunJobs(tx, run.id, run.attempt)) await cancelJob(tx, run, job);
+    if (run.isHeld) await updateRun(tx, run.id, { isHeld: false });
+    await advance(tx, run.id);
+  }
+
+  /** A job without a task ends at once; the runner of a task is told with its next report, and ends it. */
+  async function cancelJob(tx: Transaction, run: ActionRun, job: ActionJob): Promise<void> {
+    if (isFinal(job.status) || job.status === "cancelling") return;
+    const [task] = await listTasksOfJobs(tx, [job.id]);
+    const runner = task?.runnerId === undefined ? undefined : await findRunner(tx, task.runnerId);
+    if (task !== undefined && runner?.capabilities.includes("cancelling") === true) {
+      await updateTask(tx, task.id, { status: "cancelling" });
+      await setStatus(tx, run, job, "cancelling");
+      return;
+    }
+    if (task !== undefined) {
+      await updateTask(tx, task.id, { status: "cancelled", completedAt: tx.now });
+      await endOpenSteps(tx, task.id, "cancelled");
+    }
+    await setStatus(tx, run, job, "cancelled");
+  }
+
+  /** Writes the status that follows from the jobs; a run that has ended releases its concurrency group. */
+  async function settle(tx: Transaction, { run }: OpenRun): Promise<void> {
+    const jobs = await listRunJobs(tx, run.id, run.attempt);
+    const status = toRunStatus(jobs);
+    const isNew = run.startedAt === undefined && ["running", "cancelling"].includes(status);
+    await updateRun(tx, run.id, {
+      status,
+      ...(isNew ? { startedAt: tx.now } : {}),
+      ...(isFinal(status) && run.completedAt === undefined ? { completedAt: tx.now } : {}),
+    });
+    if (!isFinal(status) || run.concurrencyGroup === "") return;
+    const group = await listGroup(tx, run.repositoryId, run.concurrencyGroup);
+    const [next] = group;
+    if (next?.isHeld !== true) return;
+    await updateRun(tx, next.id, { isHeld: false });
+    await advance(tx, next.id);
+  }
+}
+
+const isActive = (status: ActionStatus): boolean =>
+  ["waiting", "running", "cancelling"].includes(status);
+
+/** Returns the needs of a job by the key of the needed job. */
+export function toNeeds(
+  definition: JobDefinition,
+  jobs: readonly ActionJob[],
+): ReadonlyMap<string, Need> {
+  return new Map(
+    definition.needs.map((key) => [key, toNeed(jobs.filter((job) => job.key === key))]),
+  );
+}
+
+/** Returns what `success()` and `failure()` say: a failure of any job before this one counts, a skipped need too. */
+function toState(
+  definition: JobDefinition,
+  workflow: Workflow,
+  jobs: readonly ActionJob[],
+): ConditionState {
+  const ancestors = new Set<string>();
+  const pending = [...definition.needs];
+  for (let key = pending.pop(); key !== undefined; key = pending.pop()) {
+    if (ancestors.has(key)) continue;
+    ancestors.add(key);
+    pending.push(...(workflow.jobs.find((each) => each.key === key)?.needs ?? []));
+  }
+  const results = [...ancestors].map((key) => toNeed(jobs.filter((job) => job.key === key)).result);
+  if (results.includes("failure")) return "failure";
+  if (results.includes("cancelled")) return "cancelled";
+  const direct = [...toNeeds(definition, jobs).values()];
+  return direct.some(({ result }) => result === "skipped") ? "skipped" : "success";
+}
+
+/** Returns the status of a run that has these jobs (forge behaviour, 16.4). */
+function toRunStatus(jobs: readonly ActionJob[]): ActionStatus {
+  const statuses = jobs.map(({ status, continueOnError }) =>
+    status === "failure" && continueOnError ? "success" : status,
+  );
+  if (statuses.every(isFinal)) {
+    const worst = (["failure", "cancelled"] as const).find((each) => statuses.includes(each));
+    return worst ?? (statuses.every((each) => each === "skipped") ? "skipped" : "success");
+  }
+  if (statuses.includes("cancelling")) return "cancelling";
+  if (statuses.some((each) => each === "running" || each === "success" || each === "failure"))
+    return "running";
+  return statuses.includes("waiting") ? "waiting" : "blocked";
+}

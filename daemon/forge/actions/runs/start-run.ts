@@ -1,0 +1,149 @@
+import type { Transaction } from "../../../../storage/engine/database.ts";
+import { insertJob } from "../../../../storage/tables/forge/actions/jobs.ts";
+import {
+  type ActionRun,
+  insertRun,
+  listGroup,
+  updateRun,
+} from "../../../../storage/tables/forge/actions/runs.ts";
+import type { ForgeUser } from "../../../../storage/tables/forge/accounts/users.ts";
+import type { OwnedRepository } from "../../repositories/events.ts";
+import type { ForgeUrls } from "../../urls.ts";
+import { evaluateTemplate } from "../workflows/expressions/evaluate.ts";
+import { ExpressionError, isTruthy, toText } from "../workflows/expressions/values.ts";
+import { evaluateDeep, isMapping, type Mapping } from "../workflows/mapping.ts";
+import type { Workflow } from "../workflows/workflow.ts";
+import type { RunEngine } from "./advance-run.ts";
+import { toGithubContext } from "./run-contexts.ts";
+
+/** What starts a run. */
+export interface RunTrigger {
+  readonly what: OwnedRepository;
+  readonly actor: ForgeUser | undefined;
+  readonly event: string;
+  readonly payload: Mapping;
+  readonly ref: string;
+  readonly headSha: string;
+  /** Shown where the file has no `run-name`. */
+  readonly title: string;
+  readonly file: string;
+  /** A second run of the same key is not made. */
+  readonly key: string;
+}
+
+const TITLE_CHARACTERS_MAX = 255;
+
+/** Creates runs. */
+export type StartRun = ReturnType<typeof createRunStarter>;
+
+export function createRunStarter({
+  engine,
+  urls,
+}: {
+  readonly engine: RunEngine;
+  readonly urls: ForgeUrls;
+}) {
+  return {
+    /**
+     * Creates a run with its jobs and decides those that need no other; undefined when the trigger has made it already.
+     * A concurrency group lets one run go on: others are cancelled, or the new run waits in place of one that waited.
+     */
+    async start(
+      tx: Transaction,
+      trigger: RunTrigger,
+      workflow: Workflow,
+    ): Promise<ActionRun | undefined> {
+      const settings = evaluateSettings(trigger, workflow);
+      if (typeof settings === "string") return fail(tx, trigger, settings);
+      const { group, cancelsOthers, title } = settings;
+      const others = group === "" ? [] : await listGroup(tx, trigger.what.repository.id, group);
+      const isHeld = others.length > 0 && !cancelsOthers;
+      const run = await insertRun(tx, {
+        ...toRow(trigger),
+        title,
+        definition: JSON.stringify(workflow),
+        status: "blocked",
+        error: "",
+        concurrencyGroup: group,
+        isHeld,
+      });
+      if (run === undefined) return undefined;
+      for (const { key, name } of workflow.jobs)
+        await insertJob(tx, {
+          runId: run.id,
+          repositoryId: run.repositoryId,
+          attempt: 1,
+          key,
+          name: name === "" || name.includes("${{") ? key : name,
+          status: "blocked",
+          isExpanded: false,
+          labels: [],
+          payload: "",
+          failFast: true,
+          maxParallel: 0,
+          timeoutMinutes: 0,
+          continueOnError: false,
+        });
+      for (const other of others) if (cancelsOthers || other.isHeld) await engine.cancel(tx, other);
+      await engine.advance(tx, run.id);
+      return run;
+    },
+
+    fail,
+  };
+
+  /** Creates a run that has failed before it had a job, such as one of an invalid file. */
+  async function fail(
+    tx: Transaction,
+    trigger: RunTrigger,
+    error: string,
+  ): Promise<ActionRun | undefined> {
+    const run = await insertRun(tx, {
+      ...toRow(trigger),
+      title: trigger.title,
+      definition: undefined,
+      status: "failure",
+      error,
+      concurrencyGroup: "",
+      isHeld: false,
+    });
+    if (run !== undefined) await updateRun(tx, run.id, { completedAt: tx.now });
+    return run;
+  }
+
+  function evaluateSettings(trigger: RunTrigger, workflow: Workflow) {
+    const { what, actor, payload } = trigger;
+    const run = { ...toRow(trigger), number: 0, attempt: 1 };
+    const github = toGithubContext({ run, what, actorName: actor?.name ?? "Ghost", urls });
+    const inputs = isMapping(payload["inputs"]) ? payload["inputs"] : {};
+    const scope = { contexts: { github, inputs, vars: {} } };
+    try {
+      const named = toText(evaluateTemplate(workflow.runName, scope)).trim();
+      const title = [...(named || trigger.title)].slice(0, TITLE_CHARACTERS_MAX).join("");
+      if (workflow.concurrency === undefined) return { group: "", cancelsOthers: false, title };
+      const { group, cancelInProgress } = workflow.concurrency;
+      const cancels = evaluateDeep(cancelInProgress, scope);
+      return {
+        group: toText(evaluateTemplate(group, scope)),
+        cancelsOthers: isTruthy(cancels) && cancels !== "false",
+        title,
+      };
+    } catch (error) {
+      if (error instanceof ExpressionError) return `${trigger.file}: ${error.message}`;
+      throw error;
+    }
+  }
+}
+
+function toRow({ what, actor, event, payload, ref, headSha, file, key }: RunTrigger) {
+  return {
+    repositoryId: what.repository.id,
+    actorId: actor?.id,
+    event,
+    workflowFile: file,
+    ref,
+    headSha,
+    eventPayload: JSON.stringify(payload),
+    triggerKey: key,
+  };
+}

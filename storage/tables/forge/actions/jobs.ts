@@ -1,0 +1,248 @@
+import { z } from "zod";
+import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
+import { parseColumn } from "../../../engine/json-column.ts";
+import { type ActionStatus, toActionStatus } from "./statuses.ts";
+
+/** A job of a run. Times are epoch milliseconds. */
+export interface ActionJob {
+  readonly id: number;
+  readonly runId: number;
+  readonly repositoryId: number;
+  readonly attempt: number;
+  /** Its id in the workflow file; the jobs of a matrix share it. */
+  readonly key: string;
+  readonly name: string;
+  readonly status: ActionStatus;
+  /** Whether its matrix has been expanded and its condition holds. */
+  readonly isExpanded: boolean;
+  readonly labels: readonly string[];
+  /** The workflow with this job alone, in YAML. */
+  readonly payload: string;
+  readonly failFast: boolean;
+  /** 0 is no limit. */
+  readonly maxParallel: number;
+  /** 0 when the file names none. */
+  readonly timeoutMinutes: number;
+  readonly continueOnError: boolean;
+  readonly outputs: Readonly<Record<string, string>>;
+  readonly createdAt: number;
+  readonly startedAt: number | undefined;
+  readonly completedAt: number | undefined;
+}
+
+export type NewActionJob = Omit<
+  ActionJob,
+  "id" | "outputs" | "createdAt" | "startedAt" | "completedAt"
+>;
+
+export async function insertJob(tx: Transaction, job: NewActionJob): Promise<ActionJob> {
+  const row = await tx.get<JobRow>(
+    `INSERT INTO forge_action_jobs (run_id, repository_id, attempt, job_key, name, status, is_expanded, labels, payload,
+       fail_fast, max_parallel, timeout_minutes, continue_on_error, outputs, created_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '{}', ?) RETURNING ${columns}`,
+    job.runId,
+    job.repositoryId,
+    job.attempt,
+    job.key,
+    job.name,
+    job.status,
+    Number(job.isExpanded),
+    JSON.stringify(job.labels),
+    job.payload,
+    Number(job.failFast),
+    job.maxParallel,
+    job.timeoutMinutes,
+    Number(job.continueOnError),
+    tx.now,
+  );
+  if (row === undefined) throw new Error("an inserted job came back as no row");
+  return toJob(row);
+}
+
+export type ActionJobChanges = Partial<
+  Omit<ActionJob, "id" | "runId" | "repositoryId" | "attempt" | "key" | "createdAt">
+>;
+
+/**
+ * Writes the given members of a job. Returns whether it was changed.
+ * @param from the status that it must have; two runners that ask for one job at a time do not both get it
+ */
+export async function updateJob(
+  tx: Transaction,
+  id: number,
+  changes: ActionJobChanges,
+  from?: ActionStatus,
+): Promise<boolean> {
+  const values: [string, SqlValue][] = [];
+  if (changes.name !== undefined) values.push(["name", changes.name]);
+  if (changes.status !== undefined) values.push(["status", changes.status]);
+  if (changes.isExpanded !== undefined) values.push(["is_expanded", Number(changes.isExpanded)]);
+  if (changes.labels !== undefined) values.push(["labels", JSON.stringify(changes.labels)]);
+  if (changes.payload !== undefined) values.push(["payload", changes.payload]);
+  if (changes.failFast !== undefined) values.push(["fail_fast", Number(changes.failFast)]);
+  if (changes.maxParallel !== undefined) values.push(["max_parallel", changes.maxParallel]);
+  if (changes.timeoutMinutes !== undefined)
+    values.push(["timeout_minutes", changes.timeoutMinutes]);
+  if (changes.continueOnError !== undefined)
+    values.push(["continue_on_error", Number(changes.continueOnError)]);
+  if (changes.outputs !== undefined) values.push(["outputs", JSON.stringify(changes.outputs)]);
+  if (changes.startedAt !== undefined) values.push(["started_at", changes.startedAt]);
+  if (changes.completedAt !== undefined) values.push(["completed_at", changes.completedAt]);
+  if (values.length === 0) return false;
+  const { changes: count } = await tx.run(
+    `UPDATE forge_action_jobs SET ${values.map(([column]) => `${column} = ?`).join(", ")}
+     WHERE id = ?${from === undefined ? "" : " AND status = ?"}`,
+    ...values.map(([, value]) => value),
+    id,
+    ...(from === undefined ? [] : [from]),
+  );
+  return count === 1;
+}
+
+export async function findJob(db: Queries, id: number): Promise<ActionJob | undefined> {
+  const row = await db.get<JobRow>(`SELECT ${columns} FROM forge_action_jobs WHERE id = ?`, id);
+  return row && toJob(row);
+}
+
+/** Lists the jobs of one attempt of a run in the order of their ids. */
+export async function listRunJobs(
+  db: Queries,
+  runId: number,
+  attempt: number,
+): Promise<ActionJob[]> {
+  const rows = await db.all<JobRow>(
+    `SELECT ${columns} FROM forge_action_jobs WHERE run_id = ? AND attempt = ? ORDER BY id`,
+    runId,
+    attempt,
+  );
+  return rows.map(toJob);
+}
+
+/** Lists jobs that wait for a runner of a repository, an owner or the instance, the oldest first. */
+export async function listWaitingJobs(
+  db: Queries,
+  level: { readonly ownerId: number | undefined; readonly repositoryId: number | undefined },
+  after: number,
+  limit: number,
+): Promise<ActionJob[]> {
+  const { ownerId, repositoryId } = level;
+  const condition =
+    repositoryId !== undefined
+      ? "AND repository_id = ?"
+      : ownerId === undefined
+        ? ""
+        : "AND repository_id IN (SELECT id FROM forge_repositories WHERE owner_id = ?)";
+  const bound = repositoryId ?? ownerId;
+  const rows = await db.all<JobRow>(
+    `SELECT ${columns} FROM forge_action_jobs WHERE status = 'waiting' AND id > ? ${condition} ORDER BY id LIMIT ?`,
+    after,
+    ...(bound === undefined ? [] : [bound]),
+    limit,
+  );
+  return rows.map(toJob);
+}
+
+/** Which jobs a list shows; an absent member is no filter. */
+export interface JobFilter {
+  readonly repositoryId?: number;
+  readonly runId?: number;
+  readonly attempt?: number;
+  readonly statuses?: readonly ActionStatus[];
+}
+
+/** Returns a page of jobs by id, and the count of all that fit. */
+export async function listJobs(
+  db: Queries,
+  filter: JobFilter,
+  page: { readonly limit: number; readonly offset: number; readonly isDescending: boolean },
+): Promise<{ readonly jobs: readonly ActionJob[]; readonly total: number }> {
+  const conditions: string[] = [];
+  const values: SqlValue[] = [];
+  for (const [column, value] of [
+    ["repository_id", filter.repositoryId],
+    ["run_id", filter.runId],
+    ["attempt", filter.attempt],
+  ] as const) {
+    if (value === undefined) continue;
+    conditions.push(`${column} = ?`);
+    values.push(value);
+  }
+  if (filter.statuses !== undefined && filter.statuses.length > 0) {
+    conditions.push(`status IN (${filter.statuses.map(() => "?").join(", ")})`);
+    values.push(...filter.statuses);
+  }
+  const where = conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`;
+  const counted = await db.get<{ total: number }>(
+    `SELECT COUNT(*) AS total FROM forge_action_jobs ${where}`,
+    ...values,
+  );
+  const rows = await db.all<JobRow>(
+    `SELECT ${columns} FROM forge_action_jobs ${where} ORDER BY id ${page.isDescending ? "DESC" : "ASC"} LIMIT ? OFFSET ?`,
+    ...values,
+    page.limit,
+    page.offset,
+  );
+  return { jobs: rows.map(toJob), total: counted?.total ?? 0 };
+}
+
+/** Increments the version of the queue, so that runners ask for work. */
+export async function bumpTasksVersion(tx: Transaction): Promise<void> {
+  await tx.run("UPDATE forge_action_versions SET tasks_version = tasks_version + 1 WHERE id = 1");
+}
+
+export async function readTasksVersion(db: Queries): Promise<number> {
+  const row = await db.get<{ version: number }>(
+    "SELECT tasks_version AS version FROM forge_action_versions WHERE id = 1",
+  );
+  return row?.version ?? 0;
+}
+
+interface JobRow {
+  id: number;
+  run_id: number;
+  repository_id: number;
+  attempt: number;
+  job_key: string;
+  name: string;
+  status: string;
+  is_expanded: number;
+  labels: string;
+  payload: string;
+  fail_fast: number;
+  max_parallel: number;
+  timeout_minutes: number;
+  continue_on_error: number;
+  outputs: string;
+  created_at: number;
+  started_at: number | null;
+  completed_at: number | null;
+}
+
+const columns = `id, run_id, repository_id, attempt, job_key, name, status, is_expanded, labels, payload, fail_fast,
+  max_parallel, timeout_minutes, continue_on_error, outputs, created_at, started_at, completed_at`;
+
+const labelsSchema = z.array(z.string());
+const outputsSchema = z.record(z.string(), z.string());
+
+function toJob(row: JobRow): ActionJob {
+  return {
+    id: row.id,
+    runId: row.run_id,
+    repositoryId: row.repository_id,
+    attempt: row.attempt,
+    key: row.job_key,
+    name: row.name,
+    status: toActionStatus(row.status),
+    isExpanded: row.is_expanded === 1,
+    labels: parseColumn(labelsSchema, row.labels, "forge_action_jobs.labels"),
+    payload: row.payload,
+    failFast: row.fail_fast === 1,
+    maxParallel: row.max_parallel,
+    timeoutMinutes: row.timeout_minutes,
+    continueOnError: row.continue_on_error === 1,
+    outputs: parseColumn(outputsSchema, row.outputs, "forge_action_jobs.outputs"),
+    createdAt: row.created_at,
+    startedAt: row.started_at ?? undefined,
+    completedAt: row.completed_at ?? undefined,
+  };
+}

@@ -1,0 +1,250 @@
+import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
+import { type ActionStatus, toActionStatus } from "./statuses.ts";
+
+/** A job that a runner has taken. Times are epoch milliseconds. */
+export interface ActionTask {
+  readonly id: number;
+  readonly jobId: number;
+  /** Undefined once the runner is gone. */
+  readonly runnerId: number | undefined;
+  readonly runnerName: string;
+  readonly status: ActionStatus;
+  readonly logRows: number;
+  readonly isLogSealed: boolean;
+  readonly startedAt: number;
+  /** When the runner last reported. */
+  readonly reportedAt: number;
+  readonly completedAt: number | undefined;
+}
+
+/** A step of a task. `number` counts from 0. */
+export interface ActionStep {
+  readonly number: number;
+  readonly name: string;
+  readonly status: ActionStatus;
+  readonly startedAt: number | undefined;
+  readonly completedAt: number | undefined;
+}
+
+/** Adds a task with its steps, which wait. */
+export async function insertTask(
+  tx: Transaction,
+  task: { readonly jobId: number; readonly runnerId: number; readonly runnerName: string },
+  stepNames: readonly string[],
+): Promise<ActionTask> {
+  const row = await tx.get<TaskRow>(
+    `INSERT INTO forge_action_tasks
+       (job_id, runner_id, runner_name, status, log_rows, is_log_sealed, started_at, reported_at)
+     VALUES (?, ?, ?, 'running', 0, 0, ?, ?) RETURNING ${columns}`,
+    task.jobId,
+    task.runnerId,
+    task.runnerName,
+    tx.now,
+    tx.now,
+  );
+  if (row === undefined) throw new Error("an inserted task came back as no row");
+  for (const [number, name] of stepNames.entries())
+    await tx.run(
+      "INSERT INTO forge_action_steps (task_id, number, name, status) VALUES (?, ?, ?, 'waiting')",
+      row.id,
+      number,
+      name,
+    );
+  return toTask(row);
+}
+
+/** Writes the given members of a task. */
+export async function updateTask(
+  tx: Transaction,
+  id: number,
+  changes: Partial<
+    Pick<ActionTask, "status" | "logRows" | "isLogSealed" | "reportedAt" | "completedAt">
+  >,
+): Promise<void> {
+  const values: [string, SqlValue][] = [];
+  if (changes.status !== undefined) values.push(["status", changes.status]);
+  if (changes.logRows !== undefined) values.push(["log_rows", changes.logRows]);
+  if (changes.isLogSealed !== undefined)
+    values.push(["is_log_sealed", Number(changes.isLogSealed)]);
+  if (changes.reportedAt !== undefined) values.push(["reported_at", changes.reportedAt]);
+  if (changes.completedAt !== undefined) values.push(["completed_at", changes.completedAt]);
+  await tx.run(
+    `UPDATE forge_action_tasks SET ${values.map(([column]) => `${column} = ?`).join(", ")} WHERE id = ?`,
+    ...values.map(([, value]) => value),
+    id,
+  );
+}
+
+export async function findTask(db: Queries, id: number): Promise<ActionTask | undefined> {
+  const row = await db.get<TaskRow>(`SELECT ${columns} FROM forge_action_tasks WHERE id = ?`, id);
+  return row && toTask(row);
+}
+
+/** Lists the tasks of jobs. */
+export async function listTasksOfJobs(
+  db: Queries,
+  jobIds: readonly number[],
+): Promise<ActionTask[]> {
+  if (jobIds.length === 0) return [];
+  const rows = await db.all<TaskRow>(
+    `SELECT ${columns} FROM forge_action_tasks WHERE job_id IN (${jobIds.map(() => "?").join(", ")})`,
+    ...jobIds,
+  );
+  return rows.map(toTask);
+}
+
+/** Lists unfinished tasks that have not reported since `before`, or whose runner is gone. */
+export async function listSilentTasks(
+  db: Queries,
+  before: number,
+  limit: number,
+): Promise<ActionTask[]> {
+  const rows = await db.all<TaskRow>(
+    `SELECT ${columns} FROM forge_action_tasks
+     WHERE status IN ('running', 'cancelling') AND (reported_at < ? OR runner_id IS NULL) ORDER BY id LIMIT ?`,
+    before,
+    limit,
+  );
+  return rows.map(toTask);
+}
+
+/** Lists the unfinished tasks of a runner. */
+export async function listOpenTasksOf(db: Queries, runnerId: number): Promise<ActionTask[]> {
+  const rows = await db.all<TaskRow>(
+    `SELECT ${columns} FROM forge_action_tasks WHERE runner_id = ? AND completed_at IS NULL ORDER BY id`,
+    runnerId,
+  );
+  return rows.map(toTask);
+}
+
+export async function updateStep(
+  tx: Transaction,
+  taskId: number,
+  step: Omit<ActionStep, "name">,
+): Promise<void> {
+  await tx.run(
+    "UPDATE forge_action_steps SET status = ?, started_at = ?, completed_at = ? WHERE task_id = ? AND number = ?",
+    step.status,
+    step.startedAt ?? null,
+    step.completedAt ?? null,
+    taskId,
+    step.number,
+  );
+}
+
+/** Ends the steps of a finished task that their runner has not ended. */
+export async function endOpenSteps(
+  tx: Transaction,
+  taskId: number,
+  status: ActionStatus,
+): Promise<void> {
+  await tx.run(
+    `UPDATE forge_action_steps SET status = ?, completed_at = ?
+     WHERE task_id = ? AND status IN ('waiting', 'running')`,
+    status,
+    tx.now,
+    taskId,
+  );
+}
+
+/** Lists the steps of tasks, by task. */
+export async function listSteps(
+  db: Queries,
+  taskIds: readonly number[],
+): Promise<ReadonlyMap<number, readonly ActionStep[]>> {
+  const steps = new Map<number, ActionStep[]>();
+  if (taskIds.length === 0) return steps;
+  const rows = await db.all<StepRow>(
+    `SELECT task_id, number, name, status, started_at, completed_at FROM forge_action_steps
+     WHERE task_id IN (${taskIds.map(() => "?").join(", ")}) ORDER BY task_id, number`,
+    ...taskIds,
+  );
+  for (const row of rows) {
+    const list = steps.get(row.task_id) ?? [];
+    list.push({
+      number: row.number,
+      name: row.name,
+      status: toActionStatus(row.status),
+      startedAt: row.started_at ?? undefined,
+      completedAt: row.completed_at ?? undefined,
+    });
+    steps.set(row.task_id, list);
+  }
+  return steps;
+}
+
+/** Appends compressed rows to the log of a task. */
+export async function insertLogChunk(
+  tx: Transaction,
+  chunk: {
+    readonly taskId: number;
+    readonly firstRow: number;
+    readonly rowCount: number;
+    readonly content: Uint8Array;
+  },
+): Promise<void> {
+  await tx.run(
+    "INSERT INTO forge_action_log_chunks (task_id, first_row, row_count, content) VALUES (?, ?, ?, ?)",
+    chunk.taskId,
+    chunk.firstRow,
+    chunk.rowCount,
+    chunk.content,
+  );
+}
+
+/** Returns the next compressed rows of a log from a row on; undefined at its end. */
+export async function findLogChunk(
+  db: Queries,
+  taskId: number,
+  fromRow: number,
+): Promise<
+  { readonly firstRow: number; readonly rowCount: number; readonly content: Uint8Array } | undefined
+> {
+  const row = await db.get<{ first_row: number; row_count: number; content: Uint8Array }>(
+    `SELECT first_row, row_count, content FROM forge_action_log_chunks
+     WHERE task_id = ? AND first_row >= ? ORDER BY first_row LIMIT 1`,
+    taskId,
+    fromRow,
+  );
+  return row && { firstRow: row.first_row, rowCount: row.row_count, content: row.content };
+}
+
+interface TaskRow {
+  id: number;
+  job_id: number;
+  runner_id: number | null;
+  runner_name: string;
+  status: string;
+  log_rows: number;
+  is_log_sealed: number;
+  started_at: number;
+  reported_at: number;
+  completed_at: number | null;
+}
+
+interface StepRow {
+  task_id: number;
+  number: number;
+  name: string;
+  status: string;
+  started_at: number | null;
+  completed_at: number | null;
+}
+
+const columns =
+  "id, job_id, runner_id, runner_name, status, log_rows, is_log_sealed, started_at, reported_at, completed_at";
+
+function toTask(row: TaskRow): ActionTask {
+  return {
+    id: row.id,
+    jobId: row.job_id,
+    runnerId: row.runner_id ?? undefined,
+    runnerName: row.runner_name,
+    status: toActionStatus(row.status),
+    logRows: row.log_rows,
+    isLogSealed: row.is_log_sealed === 1,
+    startedAt: row.started_at,
+    reportedAt: row.reported_at,
+    completedAt: row.completed_at ?? undefined,
+  };
+}

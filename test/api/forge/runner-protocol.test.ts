@@ -1,0 +1,162 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
+import { createForgePeople } from "../../support/forge/forge-people.ts";
+import { callRunner, fetchTask, registerRunner } from "../../support/forge/runner-client.ts";
+
+let daemon: TestDaemon;
+const people = createForgePeople(() => daemon);
+
+beforeAll(async () => {
+  daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
+});
+afterAll(() => daemon[Symbol.asyncDispose]());
+
+const tokenOf = async (query = "") =>
+  (await people.api("POST", `/admin/actions/runners/registration-token${query}`)).json
+    .token as string;
+const unregistered = {
+  code: "unknown",
+  message: "rpc error: code = Unauthenticated desc = unregistered runner",
+};
+
+test("answers a ping without credentials", async () => {
+  const answer = await callRunner(daemon, "Ping", { data: "x" });
+  expect({ status: answer.status, body: answer.json }).toEqual({
+    status: 200,
+    body: { data: "Hello, x!" },
+  });
+});
+
+test.each([
+  ["an unknown method", "/runner.v1.RunnerService/Missing", "POST", "application/json", "{}", 404],
+  [
+    "an unknown service",
+    "/runner.v2.RunnerService/Register",
+    "POST",
+    "application/json",
+    "{}",
+    404,
+  ],
+  ["a broken body", "/runner.v1.RunnerService/Register", "POST", "application/json", "{", 400],
+  ["a GET", "/runner.v1.RunnerService/Register", "GET", "", undefined, 405],
+  ["another type of body", "/ping.v1.PingService/Ping", "POST", "text/plain", "x", 415],
+])("refuses %s", async (_what, path, method, type, body, status) => {
+  const answer = await daemon.request(`/api/actions${path}`, {
+    method,
+    headers: type === "" ? {} : { "Content-Type": type },
+    ...(body === undefined ? {} : { body }),
+  });
+  expect(answer.status).toBe(status);
+});
+
+describe("registration", () => {
+  test("keeps its token until it is renewed, and using it does not consume it", async () => {
+    const token = await tokenOf();
+    expect(token).toMatch(/^[0-9a-f]{40}$/);
+    expect(await tokenOf()).toBe(token);
+    const [one, other] = [
+      await registerRunner(daemon, token, { name: "one", labels: [] }),
+      await registerRunner(daemon, token, { name: "other", labels: [] }),
+    ];
+    expect(one.uuid).not.toBe(other.uuid);
+    const renewed = await tokenOf("?renew=true");
+    expect(renewed).not.toBe(token);
+    const refused = await callRunner(daemon, "Register", { name: "late", token });
+    expect(refused.status).toBe(500);
+    expect(refused.json).toEqual({
+      code: "unknown",
+      message: "runner registration token has been invalidated, please use the latest one",
+    });
+  });
+
+  test.each([
+    [{ name: "n", token: "wrong" }, "runner registration token not found"],
+    [{ name: "n" }, "missing runner token, name"],
+    [{ token: "x" }, "missing runner token, name"],
+  ])("refuses %j", async (body, message) => {
+    expect((await callRunner(daemon, "Register", body)).json).toEqual({ code: "unknown", message });
+  });
+
+  test("refuses calls with missing or foreign credentials", async () => {
+    const token = await tokenOf();
+    const one = await registerRunner(daemon, token, { name: "one", labels: [] });
+    const other = await registerRunner(daemon, token, { name: "other", labels: [] });
+    for (const method of ["Declare", "FetchTask", "UpdateTask", "UpdateLog"])
+      for (const credentials of [
+        undefined,
+        { uuid: one.uuid, token: other.token },
+        { uuid: one.uuid, token: "" },
+        { uuid: "", token: one.token },
+      ]) {
+        const answer = await callRunner(daemon, method, {}, credentials);
+        expect({ status: answer.status, body: answer.json }).toEqual({
+          status: 500,
+          body: unregistered,
+        });
+      }
+  });
+});
+
+test("declares labels, which lose what follows a colon, and answers with the capabilities", async () => {
+  const runner = await registerRunner(daemon, await tokenOf(), { name: "d", labels: ["a"] });
+  const answer = await callRunner(
+    daemon,
+    "Declare",
+    { version: "2", labels: ["host:host", "linux:docker://x", "host"] },
+    runner,
+  );
+  expect(answer.headers.get("x-gitea-actions-capabilities")).toBe("job-summary");
+  expect(answer.json.runner).toMatchObject({ labels: ["host", "linux"], version: "2" });
+  expect(answer.json.runner.token).toBeUndefined();
+  const shown = (await people.api("GET", `/admin/actions/runners/${runner.id}`)).json;
+  expect(shown).toEqual({
+    id: runner.id,
+    name: "d",
+    status: "online",
+    busy: false,
+    disabled: false,
+    ephemeral: false,
+    labels: [
+      { id: 0, name: "host", type: "custom" },
+      { id: 1, name: "linux", type: "custom" },
+    ],
+  });
+});
+
+test("answers a request for work with the version of the queue when there is none", async () => {
+  const runner = await registerRunner(daemon, await tokenOf(), { name: "idle", labels: [] });
+  const first = await fetchTask(daemon, runner);
+  expect(first.task).toBeUndefined();
+  expect(first.tasksVersion).toBeGreaterThan(0n);
+  const held = await fetchTask(daemon, runner, Number(first.tasksVersion));
+  expect(held).toMatchObject({ tasksVersion: first.tasksVersion });
+});
+
+test("disables, enables and deletes a runner, which is then unregistered", async () => {
+  const runner = await registerRunner(daemon, await tokenOf(), { name: "gone", labels: [] });
+  const path = `/admin/actions/runners/${runner.id}`;
+  const before = await fetchTask(daemon, runner);
+  expect((await people.api("PATCH", path, {})).json.message).toBe("[Disabled]: Required");
+  expect((await people.api("PATCH", path, { disabled: true })).json.disabled).toBe(true);
+  expect((await people.api("GET", "/admin/actions/runners?disabled=true")).json).toMatchObject({
+    total_count: 1,
+    runners: [{ id: runner.id }],
+  });
+  const after = await fetchTask(daemon, runner);
+  expect(after.tasksVersion).toBeGreaterThan(before.tasksVersion);
+  expect((await people.api("DELETE", path)).status).toBe(204);
+  expect((await people.api("DELETE", path)).status).toBe(404);
+  expect((await callRunner(daemon, "FetchTask", {}, runner)).json).toEqual(unregistered);
+});
+
+test("refuses reports of tasks that do not exist", async () => {
+  const runner = await registerRunner(daemon, await tokenOf(), { name: "x", labels: [] });
+  for (const [method, body] of [
+    ["UpdateTask", { state: { id: "77" } }],
+    ["UpdateLog", { taskId: "77", rows: [{ content: "x" }] }],
+  ] as const)
+    expect((await callRunner(daemon, method, body, runner)).json).toEqual({
+      code: "unknown",
+      message: "update task: invalid runner for task",
+    });
+});
