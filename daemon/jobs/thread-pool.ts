@@ -10,6 +10,8 @@ export type ThreadOutcome<Output> =
   | { readonly kind: "out_of_memory" }
   /** The queue was full; the job did not start. */
   | { readonly kind: "queue_full" }
+  /** The job did not start: no thread could start, for want of file descriptors or memory, or the pool was closed. */
+  | { readonly kind: "not_started"; readonly error: Error }
   /** The job threw, its thread exited, or the pool was closed. */
   | { readonly kind: "failed"; readonly error: Error };
 
@@ -28,7 +30,7 @@ export interface JobOptions {
 /** Worker threads that run one job at a time each. Failures inside a thread are outcomes, not exceptions. */
 export interface ThreadPool<Input, Output> {
   run(input: Input, options: JobOptions): Promise<ThreadOutcome<Output>>;
-  /** Terminates all threads; running and waiting jobs settle as `failed`. */
+  /** Terminates all threads; running jobs settle as `failed`, waiting ones as `not_started`. */
   close(): Promise<void>;
 }
 
@@ -123,13 +125,18 @@ export function createThreadPool<Input, Output>(
       thread.timer = setTimeout(giveUp, budgetMs);
       const [first, now] = [await before, await processorMs(thread.worker)];
       if (thread.job !== job) return;
+      // The thread has ended: its `exit` event settles the job.
+      if (first === undefined || now === undefined) return;
       clearTimeout(thread.timer);
-      const leftMs = first === undefined || now === undefined ? 0 : budgetMs - (now - first);
+      const leftMs = budgetMs - (now - first);
       const waited = waitedMs + waitMs;
       if (leftMs <= 0 || waited >= WALL_CLOCK_FACTOR * budgetMs) giveUp();
       else watchBudget(thread, job, before, Math.max(leftMs, budgetMs / 10), waited);
     };
-    thread.timer = setTimeout(() => void check(), waitMs);
+    const isMeasured = "cpuUsage" in thread.worker;
+    thread.timer = isMeasured
+      ? setTimeout(() => void check(), waitMs)
+      : setTimeout(giveUp, budgetMs);
   };
 
   const settle = (thread: PoolThread, outcome: ThreadOutcome<Output>) => {
@@ -179,7 +186,7 @@ export function createThreadPool<Input, Output>(
     const fail = (error: Error) => {
       // A thread that fails before its first job will always fail: a waiting job must not wait for ever.
       if (isStarting && threads.has(thread))
-        queue.shift(() => true)?.item.settle({ kind: "failed", error });
+        queue.shift(() => true)?.item.settle({ kind: "not_started", error });
       started();
       const isMemory = "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY";
       stopThread(thread, isMemory ? { kind: "out_of_memory" } : { kind: "failed", error });
@@ -197,24 +204,22 @@ export function createThreadPool<Input, Output>(
     worker.on("exit", () => fail(new Error("the thread ended")));
   };
 
-  const closed = (): ThreadOutcome<Output> => ({
-    kind: "failed",
-    error: new Error("the pool is closed"),
-  });
+  const closedError = () => new Error("the pool is closed");
+  const notStarted = (): ThreadOutcome<Output> => ({ kind: "not_started", error: closedError() });
 
   return {
     run: (input, jobOptions) =>
       new Promise((resolve) => {
         const item = { input, options: jobOptions, settle: resolve };
-        if (isClosed) resolve(closed());
+        if (isClosed) resolve(notStarted());
         else if (queue.push({ caller: jobOptions.caller, size: jobOptions.size, item })) dispatch();
         else resolve({ kind: "queue_full" });
       }),
     async close() {
       isClosed = true;
-      for (const { item } of queue.clear()) item.settle(closed());
+      for (const { item } of queue.clear()) item.settle(notStarted());
       const ending = [...threads].map(({ worker }) => worker.terminate());
-      for (const thread of threads) stopThread(thread, closed());
+      for (const thread of threads) stopThread(thread, { kind: "failed", error: closedError() });
       await Promise.all(ending);
     },
   };

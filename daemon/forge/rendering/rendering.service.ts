@@ -31,7 +31,8 @@ export type RenderOutcome = Rendered | { readonly kind: "unknown_mode"; readonly
 export interface Rendering {
   /**
    * Renders a text in a worker thread, or returns it from the cache. Returns `over_limit` for a text that exceeds a
-   * limit, including processor time and memory. Throws `unavailable` with `Retry-After` when the queue is full.
+   * limit, including processor time and memory. Throws `unavailable` with `Retry-After` when the queue is full or no
+   * thread can start.
    */
   render(request: RenderRequest): Promise<RenderOutcome>;
   /** Terminates the worker threads. */
@@ -109,13 +110,9 @@ export function createRendering(deps: RenderingDeps): Rendering {
     return { text, mode, root: `${deps.publicUrl()}/`, context, filePath, mentionable };
   };
 
-  const renderInThread = async (input: RenderInput, caller: string): Promise<Rendered> => {
+  const renderInThread = (input: RenderInput, caller: string) => {
     const options = { budgetMs: toBudgetMs(input), caller, size: input.text.length };
-    const outcome = await deps.threads.run(input, options);
-    if (outcome.kind !== "failed") return toRendered(outcome);
-    // The reference's answer to a failure of its engine: the text as it was written (18.1).
-    deps.reportBug(outcome.error);
-    return { kind: "rendered", html: escapeHtml(input.text) };
+    return deps.threads.run(input, options);
   };
 
   return {
@@ -127,7 +124,12 @@ export function createRendering(deps: RenderingDeps): Rendering {
       const key = input.text.length > CACHED_TEXT_LENGTH_MAX ? undefined : toKey(input);
       const cached = key === undefined ? undefined : cache.get(key);
       if (cached !== undefined) return { kind: "rendered", html: cached };
-      const rendered = await renderInThread(input, request.caller);
+      const outcome = await renderInThread(input, request.caller);
+      if (outcome.kind === "failed" || outcome.kind === "not_started")
+        deps.reportBug(outcome.error);
+      // The reference's answer to a failure of its engine: the text as it was written (18.1).
+      if (outcome.kind === "failed") return { kind: "rendered", html: escapeHtml(input.text) };
+      const rendered = toRendered(outcome);
       if (key !== undefined && rendered.kind === "rendered") cache.set(key, rendered.html);
       return rendered;
     },
@@ -150,6 +152,11 @@ function toRendered(outcome: Exclude<ThreadOutcome<Rendered>, { kind: "failed" }
       return { kind: "over_limit", message: "rendering the text takes too much memory" };
     case "queue_full":
       throw new AppError("unavailable", "Too many texts wait to be rendered. Try again later.", {
+        retryAfterSeconds: RETRY_AFTER_SECONDS,
+      });
+    case "not_started":
+      throw new AppError("unavailable", "The server is busy. Try again in a moment.", {
+        cause: outcome.error,
         retryAfterSeconds: RETRY_AFTER_SECONDS,
       });
     default:

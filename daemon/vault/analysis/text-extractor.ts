@@ -68,6 +68,7 @@ export function createTextExtractor({
             return { kind: "unreadable", reason: "too_complex" };
           case "queue_full":
             throw new Error("the queue of text extraction is full");
+          case "not_started":
           case "failed":
             throw outcome.error;
         }

@@ -115,11 +115,22 @@ describe("rendering service", () => {
     });
   });
 
-  test("reports a failed renderer and returns the text escaped", async () => {
+  test("refuses a text with Retry-After when no thread can start", async () => {
+    const error = new Error("EMFILE");
+    const { render, bugs } = createHarness({ kind: "not_started", error });
+    await expect(render("a")).rejects.toMatchObject({
+      code: "unavailable",
+      data: { retryAfterSeconds: 5 },
+    });
+    expect(bugs).toEqual([error]);
+  });
+
+  test("reports a failed renderer and returns the text escaped, but does not cache it", async () => {
     const error = new Error("engine");
     const failing = createHarness({ kind: "failed", error });
-    expect(await failing.render("<b>")).toEqual({ kind: "rendered", html: "&lt;b&gt;" });
-    expect(failing.bugs).toEqual([error]);
+    for (const _ of [1, 2])
+      expect(await failing.render("<b>")).toEqual({ kind: "rendered", html: "&lt;b&gt;" });
+    expect(failing.bugs).toEqual([error, error]);
   });
 });
 
