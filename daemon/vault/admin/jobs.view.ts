@@ -7,6 +7,7 @@ import { createScrubber } from "../../utilities/redaction.ts";
 const descriptions: Readonly<Record<string, string>> = {
   "vault.documents.process": "extract the text of a document and classify it",
   "cloud.analyze": "extract the text of an item and classify it",
+  "cloud.auto_analyze": "find new and changed files of a folder to be analysed",
   "cloud.relist": "list a folder of connected storage again",
   "vault.password-reset": "mail a link to choose another password",
   "mail.send": "send a mail",

@@ -2,15 +2,15 @@ import { z } from "zod";
 import type { Database } from "../../../storage/engine/database.ts";
 import { findAnalysisSettings } from "../../../storage/tables/vault/analysis-settings.ts";
 import {
-  type AnalysisStatus,
   putItemAnalysis,
+  putUnreadable,
   setAnalysisStatus,
 } from "../../../storage/tables/vault/item-analysis.ts";
 import { type CloudItem, findLiveItemByRow } from "../../../storage/tables/vault/items.ts";
-import { putSearchEntry } from "../../../storage/tables/vault/search.ts";
+import { deleteSearchEntryOfItem, putSearchEntry } from "../../../storage/tables/vault/search.ts";
 import { findVaultUser } from "../../../storage/tables/vault/users.ts";
 import type { JobKind } from "../../jobs/job-kind.ts";
-import { ANALYZE_JOB, MAX_ANALYZE_BYTES } from "../cloud/analysis/analysis.service.ts";
+import { ANALYZE_JOB, MAX_ANALYZE_BYTES } from "../cloud/analysis/analyze-job.ts";
 import type { CloudBytes } from "../cloud/bytes/bytes.service.ts";
 import type { Extraction, UnreadableReason } from "./extraction/outcome.ts";
 import { EXTRACT_BYTES_MAX, type TextExtractor } from "./text-extractor.ts";
@@ -53,15 +53,18 @@ export function createItemProcessing(deps: ItemProcessingDeps): JobKind {
       const extraction = await extract(item, attempt);
       if (extraction.kind === "unreadable") {
         const { reason } = extraction;
-        const status: AnalysisStatus = UNSUPPORTED.has(reason) ? "unsupported" : "failed";
-        await db.transaction((tx) => setAnalysisStatus(tx, id, status, reason));
+        const status = UNSUPPORTED.has(reason) ? "unsupported" : "failed";
+        await db.transaction(async (tx) => {
+          await putUnreadable(tx, id, { status, reason, version: item.version });
+          await deleteSearchEntryOfItem(tx, id);
+        });
         return;
       }
       const { text } = extraction;
       const chosen = await deps.topics.choose(item.userId, { text: `${item.name}\n${text}` });
       await db.transaction(async (tx) => {
         const topics = chosen === undefined ? [] : [chosen.topic];
-        if (!(await putItemAnalysis(tx, id, { text, topics }))) return;
+        if (!(await putItemAnalysis(tx, id, { text, topics, version: item.version }))) return;
         await putSearchEntry(tx, {
           userId: item.userId,
           source: { itemId: id },

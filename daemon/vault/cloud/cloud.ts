@@ -12,6 +12,7 @@ import {
   type AnalysisDeps,
   type CloudAnalysis,
 } from "./analysis/analysis.service.ts";
+import { registerAutoAnalysis } from "./analysis/auto-analysis.ts";
 import { authorizationRoutes } from "./authorization/authorization.routes.ts";
 import {
   createAuthorization,
@@ -80,6 +81,7 @@ export function createCloud(deps: CloudDeps): Cloud {
   const listings = createListings(deps, adapters);
   const recorder = createChangeRecorder(deps, listings);
   registerRelistJob(deps, listings);
+  registerAutoAnalysis(deps);
   return {
     connections,
     localFolders,

@@ -1,4 +1,5 @@
 import type { Queries, Transaction } from "../../engine/database.ts";
+import { toRefKey } from "./refs.ts";
 
 export type AnalysisStatus = "none" | "pending" | "processing" | "ready" | "failed" | "unsupported";
 export type IndexStatus = "none" | "pending" | "ready" | "failed" | "stale";
@@ -8,6 +9,8 @@ export interface ItemAnalysis {
   readonly extractedText: string | undefined;
   readonly topics: readonly string[];
   readonly unsupportedReason: string | undefined;
+  /** The item has changed since its text was extracted. */
+  readonly isStale: boolean;
 }
 
 /** What an analysis found out about an item. */
@@ -16,14 +19,18 @@ export async function getItemAnalysis(db: Queries, id: string): Promise<ItemAnal
     extracted_text: string | null;
     topics: string;
     unsupported_analysis_reason: string | null;
+    is_stale: number;
   }>(
-    "SELECT extracted_text, topics, unsupported_analysis_reason FROM vault_items WHERE id = ?",
+    `SELECT extracted_text, topics, unsupported_analysis_reason,
+       CASE WHEN extracted_text IS NOT NULL AND analyzed_version IS DISTINCT FROM version THEN 1 ELSE 0 END AS is_stale
+     FROM vault_items WHERE id = ?`,
     id,
   );
   return {
     extractedText: row?.extracted_text ?? undefined,
     topics: row === undefined ? [] : (JSON.parse(row.topics) as string[]),
     unsupportedReason: row?.unsupported_analysis_reason ?? undefined,
+    isStale: Number(row?.is_stale ?? 0) === 1,
   };
 }
 
@@ -36,7 +43,50 @@ export async function markAnalysisPending(tx: Transaction, id: string): Promise<
   return changes > 0;
 }
 
-/** Sets the status of an analysis that begins or ended without a text. False when the item is gone. */
+/** Returns up to `limit` ids of files in a folder that were never analysed, or have changed since. */
+export async function listUnanalysed(
+  db: Queries,
+  folder: { readonly connectionId: string; readonly parentRef: string },
+  { bytesMax, limit }: { readonly bytesMax: number; readonly limit: number },
+): Promise<string[]> {
+  const rows = await db.all<{ id: string }>(
+    `SELECT id FROM vault_items
+     WHERE connection_id = ? AND parent_ref = ? AND deleted_at IS NULL AND kind = 'file'
+       AND (provider_size IS NULL OR provider_size <= ?)
+       AND (analysis_status = 'none' OR (analysis_status IN ('ready', 'failed', 'unsupported')
+         AND analyzed_version IS DISTINCT FROM version))
+     LIMIT ?`,
+    folder.connectionId,
+    toRefKey(folder.parentRef),
+    bytesMax,
+    limit,
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Records that a version of an item has no text that can be read, and why. False when the item is gone. */
+export async function putUnreadable(
+  tx: Transaction,
+  id: string,
+  result: {
+    readonly status: "failed" | "unsupported";
+    readonly reason: string;
+    readonly version: string | undefined;
+  },
+): Promise<boolean> {
+  const { changes } = await tx.run(
+    `UPDATE vault_items SET analysis_status = ?, unsupported_analysis_reason = ?, analyzed_version = ?,
+       extracted_text = NULL, topics = '[]'
+     WHERE id = ? AND deleted_at IS NULL`,
+    result.status,
+    result.reason,
+    result.version ?? null,
+    id,
+  );
+  return changes > 0;
+}
+
+/** Sets the status of an analysis that begins or was abandoned. False when the item is gone. */
 export async function setAnalysisStatus(
   tx: Transaction,
   id: string,
@@ -57,13 +107,24 @@ export async function setAnalysisStatus(
 export async function putItemAnalysis(
   tx: Transaction,
   id: string,
-  { text, topics }: { readonly text: string; readonly topics: readonly string[] },
+  {
+    text,
+    topics,
+    version,
+  }: {
+    readonly text: string;
+    readonly topics: readonly string[];
+    /** The version that was read. */
+    readonly version: string | undefined;
+  },
 ): Promise<boolean> {
   const { changes } = await tx.run(
-    `UPDATE vault_items SET analysis_status = 'ready', unsupported_analysis_reason = NULL, extracted_text = ?, topics = ?
+    `UPDATE vault_items SET analysis_status = 'ready', unsupported_analysis_reason = NULL, extracted_text = ?, topics = ?,
+       analyzed_version = ?
      WHERE id = ? AND deleted_at IS NULL`,
     text,
     JSON.stringify(topics),
+    version ?? null,
     id,
   );
   return changes > 0;

@@ -87,6 +87,11 @@ export async function putSearchEntry(tx: Transaction, entry: SearchEntry): Promi
   if (tx.dialect === "postgres" && row !== undefined) await fold(tx, row.id, entry);
 }
 
+/** Deletes the entry of an item whose present version has no text. */
+export async function deleteSearchEntryOfItem(tx: Transaction, itemId: string): Promise<void> {
+  await tx.run("DELETE FROM vault_search_entries WHERE item_id = ?", itemId);
+}
+
 /** Changes the title of a document's entry, and leaves its text as it is. */
 export async function renameSearchEntry(
   tx: Transaction,

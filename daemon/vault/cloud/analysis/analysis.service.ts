@@ -9,6 +9,7 @@ import type { Database } from "../../../../storage/engine/database.ts";
 import type { JobQueue } from "../../../jobs/queue.ts";
 import { AppError } from "../../../errors.ts";
 import type { VaultCaller } from "../../caller.ts";
+import { MAX_ANALYZE_BYTES, toAnalyzeJob } from "./analyze-job.ts";
 import type { ItemPlace } from "../items/item-place.ts";
 import type { CloudItems } from "../items/items.service.ts";
 
@@ -27,11 +28,6 @@ export interface CloudAnalysis {
   /** Queues the extraction of an item's text and its classification. */
   analyze(caller: VaultCaller, place: ItemPlace): Promise<string>;
 }
-
-/** The kind of the job that extracts and classifies; its payload is `{ item_id }`, the id of the item's row. */
-export const ANALYZE_JOB = "cloud.analyze";
-/** Largest item that is analysed unless its owner chose another limit. */
-export const MAX_ANALYZE_BYTES = 50 * 1024 * 1024;
 
 export interface AnalysisDeps {
   readonly db: Database;
@@ -77,11 +73,7 @@ export function createAnalysis(deps: AnalysisDeps, items: Pick<CloudItems, "get"
         throw new AppError("unprocessable", "A folder has no text to be analysed.");
       await db.transaction(async (tx) => {
         if (!(await markAnalysisPending(tx, item.id))) return;
-        await deps.jobs.enqueue(tx, {
-          kind: ANALYZE_JOB,
-          key: item.id,
-          payload: { item_id: item.id },
-        });
+        await deps.jobs.enqueue(tx, toAnalyzeJob(item.id));
       });
       return item.providerItemId;
     },

@@ -41,7 +41,7 @@ export function toDetailView(detail: ItemDetail): z.input<typeof detailSchema> {
     topics: [...analysis.topics],
     capabilities: {},
     unsupported_analysis_reason: analysis.unsupportedReason ?? null,
-    is_stale: item.semanticIndexStatus === "stale",
+    is_stale: analysis.isStale || item.semanticIndexStatus === "stale",
   };
 }
 

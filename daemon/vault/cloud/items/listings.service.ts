@@ -15,6 +15,8 @@ import {
 } from "../../../../storage/tables/vault/items.ts";
 import type { Database } from "../../../../storage/engine/database.ts";
 import { AppError } from "../../../errors.ts";
+import type { JobQueue } from "../../../jobs/queue.ts";
+import { enqueueAutoAnalysis } from "../analysis/auto-analysis.ts";
 import type { VaultCaller } from "../../caller.ts";
 import type { Adapters } from "../connections/adapters.ts";
 import { markFolderStale } from "./stale-folders.ts";
@@ -67,6 +69,7 @@ export interface ListingsDeps {
   readonly clock: () => number;
   /** Creates ids of rows. */
   readonly newId: () => string;
+  readonly jobs: Pick<JobQueue, "enqueue">;
   /** Age in milliseconds from which on a listing is fetched again. */
   readonly listingMaxAgeMs: number;
 }
@@ -107,6 +110,7 @@ export function createListings(deps: ListingsDeps, adapters: Adapters): CloudLis
           return false;
         await replaceFolderItems(tx, owner, parentRef, seen);
         await markListed(tx, { ...owner, parentRef });
+        await enqueueAutoAnalysis(tx, deps.jobs, connection, parentRef);
         return true;
       });
       if (isCurrent) stale.delete(keyOf(connection.id, parentRef));

@@ -1,0 +1,10 @@
+/** The kind of the job that extracts and classifies; its payload is `{ item_id }`, the id of the item's row. */
+export const ANALYZE_JOB = "cloud.analyze";
+
+/** Largest item that is analysed unless its owner chose another limit. */
+export const MAX_ANALYZE_BYTES = 50 * 1024 * 1024;
+
+/** Returns the job that analyses an item. Several that wait for one item are one. */
+export function toAnalyzeJob(itemId: string) {
+  return { kind: ANALYZE_JOB, key: itemId, payload: { item_id: itemId } };
+}
