@@ -67,7 +67,7 @@ export const cancelJob = endpoint({
   name: "vault.admin.job.cancel",
   method: "POST",
   path: "/api/admin/jobs/:job_id/cancel",
-  summary: "Delete a job that waits or failed for good; 409 while it runs",
+  summary: "Delete a job that waits or failed for good; 409 while it runs, and for scheduled tasks",
   gate: vaultAdministrator,
   params: jobParams,
   replies: { 204: empty, 404: detail, 409: detail, ...refusals },

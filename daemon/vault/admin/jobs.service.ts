@@ -21,7 +21,7 @@ export interface JobAdministration {
   view(id: number): Promise<JobRecord>;
   /** Has a job run now. Throws `conflict` while it runs, and when another job does the same work. */
   retry(caller: VaultCaller, id: number): Promise<JobRecord>;
-  /** Deletes a job. What it was to process counts as failed. Throws `conflict` while it runs. */
+  /** Deletes a job. What it was to process counts as failed. Throws `conflict` while it runs, and for scheduled tasks. */
   cancel(caller: VaultCaller, id: number): Promise<void>;
 }
 
@@ -49,6 +49,12 @@ export function createJobAdministration({
     },
 
     async cancel(caller, id) {
+      // Its next run is enqueued by this one: the schedule would stop until the daemon starts again.
+      if (isScheduled((await view(id)).kind))
+        throw new AppError(
+          "conflict",
+          "A scheduled task runs by its schedule and cannot be cancelled",
+        );
       assertChanged(await queue.cancel(id, recordChange(caller, "admin.job_cancelled")));
     },
   };
@@ -70,6 +76,11 @@ const recordChange =
       ipAddress: address,
       metadata: { kind },
     });
+
+/** Whether a job is the next run of a scheduled task. */
+export function isScheduled(kind: string): boolean {
+  return kind.startsWith("schedule.");
+}
 
 function assertChanged(change: JobChange | "superseded"): void {
   if (change === "missing") throw jobNotFound();

@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import type { job as jobSchema } from "../../contract/vault/jobs.ts";
 import type { JobRecord } from "../../../storage/tables/common/jobs.ts";
+import { isScheduled } from "./jobs.service.ts";
 import { createScrubber } from "../../utilities/redaction.ts";
 
 /** What a job of each kind does, in words. A kind without an entry is shown by its name. */
@@ -25,7 +26,8 @@ export function toJobView(job: JobRecord): z.output<typeof jobSchema> {
   return {
     id: job.id,
     kind: job.kind,
-    description: descriptions[job.kind] ?? job.kind,
+    description:
+      descriptions[job.kind] ?? (isScheduled(job.kind) ? "run a scheduled task" : job.kind),
     state: job.state,
     attempts: job.attempts,
     last_error: job.lastError === undefined ? null : scrub(job.lastError),

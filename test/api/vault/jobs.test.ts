@@ -139,6 +139,16 @@ describe("POST /api/admin/jobs/{id}/cancel", () => {
   });
 });
 
+test("a scheduled task is not cancelled", async () => {
+  const kind = "schedule.cron.export_audit";
+  const listed = await admin.request(`${JOBS}?state=waiting&kind=${kind}`);
+  expect(listed.json).toMatchObject({ total: 1, items: [{ description: "run a scheduled task" }] });
+  const { id } = listed.json.items[0];
+  const answer = await admin.request(`${JOBS}/${id}/cancel`, { method: "POST" });
+  expect(answer).toMatchObject({ status: 409 });
+  expect(await admin.request(`${JOBS}/${id}`)).toMatchObject({ status: 200 });
+});
+
 test("jobs of a deleted document and of a deleted user's documents go with them", async () => {
   const key = await upload("e.txt");
   const ids = [insert({ key, state: "dead" }), insert({ key, state: "waiting" })];
