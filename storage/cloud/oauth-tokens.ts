@@ -20,7 +20,7 @@ export interface Tokens {
   /** Returns another token than this one, which the vendor has rejected. */
   replace(refused: string, signal: AbortSignal): Promise<TokenOutcome>;
   /** Waits for a running renewal: its new credentials would be lost with the process. Never rejects. */
-  settle(): Promise<void>;
+  idle(): Promise<void>;
 }
 
 /**
@@ -106,7 +106,7 @@ export function createTokens(
       return isReplaced ? { kind: "ok", token: tokenOf(current) } : renewOnce(refused, signal);
     },
 
-    async settle() {
+    async idle() {
       await Promise.allSettled([renewing]);
     },
   };

@@ -236,13 +236,13 @@ async function run(open: () => Promise<Drive>, steps: readonly Step[]): Promise<
     }
     const outcome = await planned.act();
     drive.proxy.faults.clear();
-    const told = `${JSON.stringify(what)}: ${JSON.stringify(outcome)}`;
+    const message = `${JSON.stringify(what)}: ${JSON.stringify(outcome)}`;
     const wasHit = what.fault !== null && requests > what.fault.at;
-    if (!wasHit) expect(outcome.kind, told).toBe(planned.kind);
+    if (!wasHit) expect(outcome.kind, message).toBe(planned.kind);
     else {
       const allowed = [planned.kind, "offline", "unknown_outcome"];
       if (planned.isThere === true) allowed.push("ok");
-      expect(allowed, told).toContain(outcome.kind);
+      expect(allowed, message).toContain(outcome.kind);
     }
     if (outcome.kind === "ok") {
       planned.apply(outcome.item);
@@ -251,7 +251,7 @@ async function run(open: () => Promise<Drive>, steps: readonly Step[]): Promise<
     const held = await tree(drive.truth);
     // Only this may be said of a change that was made all the same.
     if (outcome.kind === "unknown_outcome") return;
-    expect(held, told).toEqual(model.paths());
+    expect(held, message).toEqual(model.paths());
     // What was done and taken back has left another version behind.
     if (wasHit)
       for (const node of model.nodes.values()) node.item = await stat(drive.truth, node.item.id);

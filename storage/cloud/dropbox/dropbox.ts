@@ -100,7 +100,7 @@ function createDropbox(
       return isSame ? looked : { kind: "reauth", note: "other_account" };
     },
 
-    close: () => by.tokens.settle(),
+    close: () => by.tokens.idle(),
   };
   return withFinishedRenames(provider, deps);
 }

@@ -88,7 +88,7 @@ export async function finish(
 ): Promise<ItemOutcome> {
   // The folder was moved to the trash meanwhile, and the new item with it.
   if (made.isTrashed) return takeBack(drive, item, { kind: "stale", note: "parent_trashed" });
-  if ((await names.settle(made, signal)) === "theirs")
+  if ((await names.resolveConflict(made, signal)) === "theirs")
     return takeBack(drive, item, { kind: "conflict", existingName: item.name });
   return { kind: "ok", item: made.item };
 }

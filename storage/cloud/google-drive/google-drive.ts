@@ -198,7 +198,7 @@ function createGoogleDrive(
       return isSame ? looked : { kind: "reauth", note: "other_account" };
     },
 
-    close: () => tokens.settle(),
+    close: () => tokens.idle(),
   };
 }
 

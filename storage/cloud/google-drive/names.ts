@@ -20,7 +20,7 @@ export interface Names {
    * Determines which item keeps a name that `mine` has just taken. `unknown` when Drive is unreachable, or does not list the
    * item in time: no other item was found.
    */
-  settle(mine: DriveFile, signal: AbortSignal): Promise<"mine" | "theirs" | "unknown">;
+  resolveConflict(mine: DriveFile, signal: AbortSignal): Promise<"mine" | "theirs" | "unknown">;
 }
 
 /** Delay until a new item appears in listings. */
@@ -50,7 +50,7 @@ export function createNames(drive: Drive, sleep: ProviderDeps["sleep"]): Names {
       return { kind: "ok", isFree: found.files.every(({ item }) => item.id === but) };
     },
 
-    async settle(mine, signal) {
+    async resolveConflict(mine, signal) {
       const { id, name, parent } = mine.item;
       let lagging = 0;
       let contested = 0;

@@ -110,7 +110,7 @@ async function relocate(
     if (after.kind === "bad_request" && place.parent !== before.item.parent)
       return { kind: "invalid_destination", reason: "descendant_destination", note: "400" };
     if (after.kind !== "ok") return toChangeFailure(after);
-    if ((await names.settle(after.file, signal)) !== "theirs")
+    if ((await names.resolveConflict(after.file, signal)) !== "theirs")
       return { kind: "ok", item: after.file.item };
     return putBack(drive, after.file, { parent: before.item.parent, name: before.item.name });
   }

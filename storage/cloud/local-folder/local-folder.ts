@@ -77,15 +77,15 @@ function createLocalFolder(
   };
 
   const looks = createLooks(facts["birth_times"] === true, deps.clock);
-  let settling: Promise<void> | undefined;
+  let recovery: Promise<void> | undefined;
 
   /** Recovers unfinished operations of an earlier run. If that fails, the next call retries. */
-  async function settle(root: Folder): Promise<void> {
+  async function recover(root: Folder): Promise<void> {
     try {
       if (facts["writable"] === true) await cleanUp(root, deps);
     } catch (error) {
       toFailure(error);
-      settling = undefined;
+      recovery = undefined;
     }
   }
 
@@ -94,7 +94,7 @@ function createLocalFolder(
     try {
       const root = await openRoot(place, facts);
       try {
-        await (settling ??= settle(root));
+        await (recovery ??= recover(root));
         return await work(root);
       } finally {
         await root.close();

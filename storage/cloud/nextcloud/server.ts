@@ -86,13 +86,13 @@ export async function discover(
   if (user.kind !== "ok") return user;
   const id = asText(user.value["id"]);
   if (id === undefined) return notThere;
-  const told = await askOcs("capabilities");
-  if (told.kind !== "ok") return told;
-  return { kind: "ok", facts: toFacts(status.value, id, told.value) };
+  const response = await askOcs("capabilities");
+  if (response.kind !== "ok") return response;
+  return { kind: "ok", facts: toFacts(status.value, id, response.value) };
 }
 
-function toFacts(status: JsonObject, user: string, told: JsonObject): ServerFacts {
-  const capabilities = asObject(told["capabilities"]);
+function toFacts(status: JsonObject, user: string, document: JsonObject): ServerFacts {
+  const capabilities = asObject(document["capabilities"]);
   const files = asObject(capabilities?.["files"]);
   const dav = asObject(capabilities?.["dav"]);
   const forbidden = files?.["forbidden_filename_characters"];

@@ -102,7 +102,7 @@ async function uploadWhole(
     body: body.bytes ?? body.stream,
     signal: upload.signal,
   });
-  return settle(core, wanted, await judgeAnswer(core, answer), upload.signal);
+  return determineOutcome(core, wanted, await judgeAnswer(core, answer), upload.signal);
 }
 
 async function uploadPieces(
@@ -210,7 +210,7 @@ async function assemble(
       (answered.kind === "lost" && answered.failure.sent) ||
       (answered.kind === "refused" && answered.status === 423);
     // A server refuses the second of two requests when the first has succeeded.
-    if (!isUnderWay) return settle(core, wanted, answered, signal, attempt > 1);
+    if (!isUnderWay) return determineOutcome(core, wanted, answered, signal, attempt > 1);
     const waited = await waitForFile(core, client, folder, wanted, signal);
     if (waited !== "still_not_there") return waited;
     if (attempt >= 2)
@@ -255,7 +255,7 @@ async function waitForFile(
   return "still_not_there";
 }
 
-async function settle(
+async function determineOutcome(
   core: DavCore,
   wanted: Wanted,
   answered: Answered,

@@ -103,7 +103,7 @@ function createOneDrive(
       return { kind: "reauth", note: "other_drive" };
     },
 
-    close: () => by.tokens.settle(),
+    close: () => by.tokens.idle(),
   };
   return withFinishedRenames(provider, deps);
 }

@@ -100,7 +100,7 @@ async function uploadAtOnce(what: Upload, deps: UploadDeps): Promise<ItemOutcome
     // A name that is taken after a lost response may be our own file.
     const isOwnRival = answer.kind === "conflict" && mayHaveLanded;
     mayHaveLanded ||= answer.kind === "offline" && answer.sent;
-    const outcome = await settle(isOwnRival ? lostAnswer : answer, sent, what, deps);
+    const outcome = await determineOutcome(isOwnRival ? lostAnswer : answer, sent, what, deps);
     if (!isPassing(outcome) || tries === TRIES_MAX) return outcome;
     await deps.sleep(waitMs(outcome, tries), signal);
   }
@@ -145,7 +145,7 @@ async function uploadInSession(
     isOver = last.kind === "done";
     return last.kind === "done"
       ? await confirm(last.value, sent, what, deps)
-      : await settle(last, sent, what, deps);
+      : await determineOutcome(last, sent, what, deps);
   } finally {
     if (!isOver) await cancel(url, deps);
   }
@@ -294,7 +294,12 @@ async function confirm(
 ): Promise<ItemOutcome> {
   const said = deps.drive.toItem(value);
   if (said.kind !== "ok")
-    return settle({ kind: "offline", sent: true, note: "strange_answer" }, sent, what, deps);
+    return determineOutcome(
+      { kind: "offline", sent: true, note: "strange_answer" },
+      sent,
+      what,
+      deps,
+    );
   // Some libraries alter documents after the upload: the altered bytes count from then on.
   const held = await deps.drive.look(said.found.item.id, what.signal);
   const { found } = held.kind === "ok" ? held : said;
@@ -303,7 +308,7 @@ async function confirm(
 }
 
 /** Determines the result of an upload without a successful response: the file may exist. */
-async function settle(
+async function determineOutcome(
   failure: GraphFailure,
   sent: Sent,
   what: Upload,

@@ -90,10 +90,8 @@ async function readFromWhole(
 
 /** Returns whether a response has another entity tag; a proxy may have weakened the tag, or appended a suffix. */
 function isOfAnother({ headers }: ProviderAnswer, { etag }: ObjectHead): boolean {
-  const told = unquote((headers["etag"] ?? "").replace(/^W\//, ""));
-  return (
-    told !== "" && told !== etag && !told.startsWith(`${etag}-`) && !told.startsWith(`${etag};`)
-  );
+  const tag = unquote((headers["etag"] ?? "").replace(/^W\//, ""));
+  return tag !== "" && tag !== etag && !tag.startsWith(`${etag}-`) && !tag.startsWith(`${etag};`);
 }
 
 async function refuseMissing(store: Store, id: string, signal: AbortSignal): Promise<ReadOutcome> {

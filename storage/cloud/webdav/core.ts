@@ -54,8 +54,8 @@ export function createDavCore(input: {
         if (response.status !== undefined && response.status >= 300) refused ??= response.status;
         else {
           // On a server that mixes spellings, this finds the item's own.
-          const told = path?.at(-1);
-          const spelt = told !== undefined && isSameSpelling(told, name) ? told : name;
+          const listed = path?.at(-1);
+          const spelt = listed !== undefined && isSameSpelling(listed, name) ? listed : name;
           seen ??= toSeen(parent.join("/"), spelt, response, serverNow, facts);
         }
       },

@@ -75,8 +75,8 @@ export async function moveOnto(
     const answered = await sendMove(core, { ...move, guards });
     if (answered.kind === "refused" && isPlain(answered.failure)) return answered.failure;
     if (answered.kind === "lost" && !answered.failure.sent) return answered.failure;
-    const settled = await settle(core, move, answered);
-    if (settled !== "nothing_happened") return settled;
+    const outcome = await determineOutcome(core, move, answered);
+    if (outcome !== "nothing_happened") return outcome;
     // A condition that fails although nothing has changed is useless (weak tags, compressing servers).
     const isGuardUseless = answered.kind === "refused" && answered.status === 412 && guards;
     if (attempt < 2 && (isGuardUseless || answered.kind === "lost")) {
@@ -156,7 +156,7 @@ export async function judge(core: DavCore, answer: ProviderAnswer): Promise<Answ
 }
 
 /** Checks both paths after a move was requested. */
-async function settle(
+async function determineOutcome(
   core: DavCore,
   move: {
     readonly source: Seen;

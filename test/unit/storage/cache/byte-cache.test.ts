@@ -49,7 +49,7 @@ interface TestCache extends AsyncDisposable {
   /** Closes the cache and opens it again on the same folder. */
   restart(): Promise<void>;
   /** Waits until background writes are complete. */
-  settle(): Promise<void>;
+  waitForWrites(): Promise<void>;
 }
 
 interface GetOptions {
@@ -156,7 +156,7 @@ async function openTestCache(limit = 64 * MIB): Promise<TestCache> {
       await t.cache.close();
       t.cache = await open();
     },
-    settle: () => t.cache.idle(),
+    waitForWrites: () => t.cache.idle(),
     async [Symbol.asyncDispose]() {
       await t.cache.close();
       await db.close();
@@ -195,7 +195,7 @@ describe("what is given", () => {
       await using t = await openTestCache();
       const bytes = randomBytes(size);
       same(await t.get("a", bytes), bytes);
-      await t.settle();
+      await t.waitForWrites();
       same(await t.get("a", bytes), bytes);
       await t.restart();
       same(await t.get("a", bytes), bytes);
@@ -227,7 +227,7 @@ describe("what is given", () => {
       );
       spans.forEach(([start, end], at) => same(parts[at], bytes.subarray(start, end + 1)));
       outcome.bytes.release();
-      await t.settle();
+      await t.waitForWrites();
     }
   });
 
@@ -235,7 +235,7 @@ describe("what is given", () => {
     await using t = await openTestCache();
     const bytes = randomBytes(MIB);
     same(await t.get("a", bytes, { size: "unknown" }), bytes);
-    await t.settle();
+    await t.waitForWrites();
     expect(await t.rows()).toMatchObject([{ size: MIB }]);
   });
 
@@ -243,7 +243,7 @@ describe("what is given", () => {
     await using t = await openTestCache();
     const bytes = randomBytes(MIB);
     await t.get("old", bytes, { fetch: serve("new", bytes) });
-    await t.settle();
+    await t.waitForWrites();
     expect(await t.files()).toEqual([keyOf("new")]);
   });
 });
@@ -336,7 +336,7 @@ describe("many want the same at once", () => {
     await symlink(tmp, tmp);
     outcome.bytes.release();
     left.resolve();
-    await t.settle();
+    await t.waitForWrites();
     expect(t.errors).toEqual([expect.stringContaining("keeping a file: Error: ELOOP")]);
     expect(await openFilesBelow(t.folder)).toEqual([]);
   });
@@ -442,7 +442,7 @@ describe("limits", () => {
     for (const name of ["a", "b", "c"]) {
       t.now += 1000;
       await t.get(name, bytes);
-      await t.settle();
+      await t.waitForWrites();
     }
     t.now += 1000;
     await t.get("a", bytes);
@@ -456,7 +456,7 @@ describe("limits", () => {
     await using t = await openTestCache(2 * MIB);
     const bytes = randomBytes(MIB);
     await t.get("a", bytes);
-    await t.settle();
+    await t.waitForWrites();
     const outcome = await t.cache.open<string, Failure>({
       userId: "u",
       connectionId: "c",
@@ -469,7 +469,7 @@ describe("limits", () => {
       t.now += 1000;
       await t.get(name, bytes);
     }
-    await t.settle();
+    await t.waitForWrites();
     expect(await t.files()).toContain(keyOf("a"));
     same(await buffer(await outcome.bytes.open()), bytes);
     outcome.bytes.release();
@@ -480,7 +480,7 @@ describe("limits", () => {
     for (const name of ["a", "b", "c"]) {
       t.now += 1000;
       await t.get(name, randomBytes(MIB));
-      await t.settle();
+      await t.waitForWrites();
     }
     t.limit = MIB;
     await t.cache.fit("u");
@@ -575,14 +575,14 @@ describe("attack: damaged files", () => {
         await using t = await openTestCache();
         const bytes = randomBytes(size);
         await t.get("a", bytes);
-        await t.settle();
+        await t.waitForWrites();
         await t.restart();
         if (size === MIB) await t.get("a", bytes);
         await tickAfter(t.pathOf("a"));
         await damage(t.pathOf("a"), bytes);
         same(await t.get("a", bytes), bytes);
         expect(t.fetches("a")).toBe(2);
-        await t.settle();
+        await t.waitForWrites();
         await t.restart();
         same(await t.get("a", bytes), bytes);
         expect(t.fetches("a")).toBe(2);
@@ -593,7 +593,7 @@ describe("attack: damaged files", () => {
     await using t = await openTestCache();
     const bytes = randomBytes(400 * KIB);
     await t.get("a", bytes);
-    await t.settle();
+    await t.waitForWrites();
     const request = { userId: "u", connectionId: "c", key: keyOf("a"), flight: "a" };
     const outcome = await t.cache.open<string, Failure>({ ...request, fetch: serve("a", bytes) });
     if (outcome.kind !== "ok") throw new Error(outcome.kind);
@@ -605,7 +605,7 @@ describe("attack: damaged files", () => {
     outcome.bytes.release();
     for (const _time of ["fetched again", "from the disk"]) {
       same(await t.get("a", bytes), bytes);
-      await t.settle();
+      await t.waitForWrites();
     }
     expect(t.fetches("a")).toBe(2);
   });
@@ -614,7 +614,7 @@ describe("attack: damaged files", () => {
     await using t = await openTestCache();
     const bytes = randomBytes(3 * MIB);
     await t.get("a", bytes);
-    await t.settle();
+    await t.waitForWrites();
     const stored = await readFile(t.pathOf("a"));
     stored[2 * MIB] = (stored[2 * MIB] ?? 0) ^ 1;
     await writeFile(t.pathOf("a"), stored);
@@ -626,7 +626,7 @@ describe("attack: damaged files", () => {
     await using t = await openTestCache();
     const bytes = randomBytes(MIB);
     await t.get("a", bytes);
-    await t.settle();
+    await t.waitForWrites();
     await truncate(t.pathOf("a"), 100);
     const errors: string[] = [];
     const cache = await createByteCache({
@@ -656,7 +656,7 @@ describe("attack: damaged files", () => {
     await using t = await openTestCache();
     const bytes = randomBytes(MIB);
     await t.get("a", bytes);
-    await t.settle();
+    await t.waitForWrites();
     // The first read verifies the file.
     same(await t.get("a", bytes), bytes);
     await t.db.run("UPDATE vault_cache_entries SET hash = ?", "0".repeat(64));
@@ -672,12 +672,12 @@ test("a folder that is emptied while it is in use is filled again, and keeps its
   await using t = await openTestCache();
   const bytes = randomBytes(MIB);
   await t.get("a", bytes);
-  await t.settle();
+  await t.waitForWrites();
   await rm(t.folder, { recursive: true });
   for (const isRestarted of [false, false, true]) {
     if (isRestarted) await t.restart();
     same(await t.get("a", bytes), bytes);
-    await t.settle();
+    await t.waitForWrites();
   }
   expect(t.fetches("a")).toBe(2);
   expect(t.errors).toEqual([]);
@@ -687,7 +687,7 @@ describe("after a crash", () => {
   test("half files, files without a row and rows without a file are cleared away", async () => {
     await using t = await openTestCache();
     for (const name of ["kept", "lost", "short"]) await t.get(name, randomBytes(MIB));
-    await t.settle();
+    await t.waitForWrites();
     await rm(t.pathOf("lost"));
     await truncate(t.pathOf("short"), 5);
     await mkdir(join(t.pathOf("orphan"), ".."), { recursive: true });
@@ -706,7 +706,7 @@ describe("after a crash", () => {
   test("uses that were noted survive a stop", async () => {
     await using t = await openTestCache();
     await t.get("a", randomBytes(MIB));
-    await t.settle();
+    await t.waitForWrites();
     t.now += 5000;
     await t.get("a", Buffer.alloc(0));
     await t.restart();
@@ -718,7 +718,7 @@ describe("after a crash", () => {
   test("files are private", async () => {
     await using t = await openTestCache();
     await t.get("a", randomBytes(MIB));
-    await t.settle();
+    await t.waitForWrites();
     expect((await stat(t.pathOf("a"))).mode & 0o777).toBe(0o600);
     expect((await stat(join(t.pathOf("a"), ".."))).mode & 0o777).toBe(0o700);
     expect((await readFile(t.pathOf("a"))).length).toBe(MIB);

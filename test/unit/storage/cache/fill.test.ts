@@ -149,7 +149,7 @@ describe("readers", () => {
       );
       const fill = startFill(file, half, 1_000_000, help({ windowBytes: () => windowBytes }));
       while (fill.arrived < 1_000_000) await new Promise((done) => setImmediate(done));
-      for (let turn = 0; turn < 5; turn++) await new Promise((done) => setImmediate(done));
+      for (let round = 0; round < 5; round++) await new Promise((done) => setImmediate(done));
       expect((await buffer(fill.read({ start: 0, end: 999 }))).length).toBe(1000);
       open.resolve();
       await fill.finished;

@@ -19,12 +19,12 @@ async function openFile(bytes: Uint8Array) {
   };
 }
 
-/** A stream that holds each chunk for some turns and only then copies it, as a slow client's socket does. */
-function slowSink(turns: number): { readonly sink: Writable; readonly taken: () => Buffer } {
+/** A stream that holds each chunk for some ticks and only then copies it, as a slow client's socket does. */
+function slowSink(ticks: number): { readonly sink: Writable; readonly taken: () => Buffer } {
   const chunks: Buffer[] = [];
   const sink = new Writable({
     write(chunk: Buffer, _encoding, done) {
-      let left = turns;
+      let left = ticks;
       const later = () => {
         if (left-- > 0) {
           setImmediate(later);

@@ -382,7 +382,7 @@ describe("a token", () => {
     controller.abort();
     expect(await waiting).toEqual({ kind: "offline", sent: false, note: "aborted" });
     // Nor is it lost when everything is closed meanwhile.
-    await tokens.settle();
+    await tokens.idle();
     expect(saved).toHaveLength(1);
   });
 });

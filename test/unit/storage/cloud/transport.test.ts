@@ -180,7 +180,7 @@ describe("an answer's body", () => {
     const answers = [await sendOk(send()), await sendOk(send()), await sendOk(send())];
     const early = answers[0]?.stream(10);
     await gone.promise;
-    for (let turn = 0; turn < 20; turn++) await new Promise((done) => setImmediate(done));
+    for (let round = 0; round < 20; round++) await new Promise((done) => setImmediate(done));
     await expect(buffer(early as Readable)).rejects.toThrow(BrokenOff);
     await expect(buffer(answers[1]?.stream(10) as Readable)).rejects.toThrow(BrokenOff);
     expect(await answers[2]?.text()).toMatchObject({ kind: "offline", sent: true });

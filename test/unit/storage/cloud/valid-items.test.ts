@@ -6,7 +6,7 @@ import { createMemoryStorage } from "../../../support/cloud/memory-provider.ts";
 
 const signal = new AbortController().signal;
 
-const sound: ProviderItem = {
+const validItem: ProviderItem = {
   id: "i1",
   name: "a.txt",
   kind: "file",
@@ -19,7 +19,7 @@ const sound: ProviderItem = {
 };
 
 /** A storage whose every answer is this item. */
-function tell(item: ProviderItem, items: readonly ProviderItem[] = [item]) {
+function wrap(item: ProviderItem, items: readonly ProviderItem[] = [item]) {
   const ok = async () => ({ kind: "ok", item }) as const;
   return withValidItems({
     ...createMemoryStorage().connect(),
@@ -31,20 +31,28 @@ function tell(item: ProviderItem, items: readonly ProviderItem[] = [item]) {
 }
 
 async function list(...items: readonly ProviderItem[]) {
-  const outcome = await tell(sound, items).list({ folder: "f", signal });
+  const outcome = await wrap(validItem, items).list({ folder: "f", signal });
   return outcome.kind === "ok" ? outcome.items : outcome;
 }
 
 describe("attack: items that are none", () => {
   test("what is as it should be is passed on as it is", async () => {
-    expect(await list(sound)).toEqual([sound]);
-    expect(await tell(sound).stat({ id: "i1", signal })).toEqual({ kind: "ok", item: sound });
+    expect(await list(validItem)).toEqual([validItem]);
+    expect(await wrap(validItem).stat({ id: "i1", signal })).toEqual({
+      kind: "ok",
+      item: validItem,
+    });
   });
 
   test("the folder itself, what has no id that can be kept, and what comes twice are no children", async () => {
-    const odd = ["f", "", "x".repeat(4097), "nul\0", "lone \ud800"].map((id) => ({ ...sound, id }));
-    const inItself = { ...sound, id: "i2", parent: "i2" };
-    expect(await list(...odd, inItself, sound, { ...sound, name: "again" })).toEqual([sound]);
+    const odd = ["f", "", "x".repeat(4097), "nul\0", "lone \ud800"].map((id) => ({
+      ...validItem,
+      id,
+    }));
+    const inItself = { ...validItem, id: "i2", parent: "i2" };
+    expect(await list(...odd, inItself, validItem, { ...validItem, name: "again" })).toEqual([
+      validItem,
+    ]);
   });
 
   test.each([
@@ -60,12 +68,12 @@ describe("attack: items that are none", () => {
     [{ name: "a\ud800b" }, { name: "a\ufffdb" }],
     [{ name: "x".repeat(5000) }, { name: "x".repeat(1024) }],
     [{ name: "" }, { name: "\ufffd" }],
-  ])("%o is shown as %o", async (told, shown) => {
-    expect(await list({ ...sound, ...told })).toEqual([{ ...sound, ...shown }]);
+  ])("%o is shown as %o", async (changes, shown) => {
+    expect(await list({ ...validItem, ...changes })).toEqual([{ ...validItem, ...shown }]);
   });
 
   test("an invalid item as the only result fails a lookup, and makes a change an unknown outcome", async () => {
-    const provider = tell({ ...sound, version: "v\0" });
+    const provider = wrap({ ...validItem, version: "v\0" });
     expect(await provider.stat({ id: "i1", signal })).toMatchObject({ kind: "offline" });
     expect(await provider.read({ id: "i1", signal })).toMatchObject({ kind: "offline" });
     expect(await provider.rename({ id: "i1", name: "b", expected: {}, signal })).toMatchObject({

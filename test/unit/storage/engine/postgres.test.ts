@@ -125,8 +125,8 @@ describe("an address", () => {
     const clock = () => 0;
     const none = openPostgres({ url: "postgres://croft:pass word@[", clock });
     await expect(none).rejects.toThrow("the database's address is no URL");
-    const nobody = openPostgres({ url: "postgres://croft:hunter2@127.0.0.1:1/croft", clock });
-    await expect(nobody).rejects.toThrow("(ECONNREFUSED): connecting to 127.0.0.1:1/croft");
-    await expect(nobody).rejects.not.toThrow("hunter2");
+    const unreachable = openPostgres({ url: "postgres://croft:hunter2@127.0.0.1:1/croft", clock });
+    await expect(unreachable).rejects.toThrow("(ECONNREFUSED): connecting to 127.0.0.1:1/croft");
+    await expect(unreachable).rejects.not.toThrow("hunter2");
   });
 });

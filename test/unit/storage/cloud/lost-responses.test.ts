@@ -134,16 +134,16 @@ for (const [name, open] of Object.entries(storages))
             const held = await tree(truth);
             if (!hasFailed) continue;
             failures += 1;
-            const told = `${way} ${failing}: ${JSON.stringify(outcome)}`;
-            expect(["ok", "offline", "unknown_outcome"], told).toContain(outcome.kind);
+            const message = `${way} ${failing}: ${JSON.stringify(outcome)}`;
+            expect(["ok", "offline", "unknown_outcome"], message).toContain(outcome.kind);
             if (outcome.kind === "ok") {
-              expect(held, told).toEqual(after);
+              expect(held, message).toEqual(after);
               const { item } = outcome;
               if (item !== undefined)
                 expect(done(await truth.stat({ id: item.id, signal: calm }))).toEqual(item);
             }
             // Not there yet, as the adapter has seen; a change that it takes for lost must not be there.
-            if (outcome.kind === "offline") expect(held, told).toEqual(before);
+            if (outcome.kind === "offline") expect(held, message).toEqual(before);
           }
           // There are no more requests than that.
           if (failures === failuresBefore) break;
