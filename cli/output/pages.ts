@@ -11,7 +11,7 @@ export interface Page<T> {
 }
 
 /** The page that the flags of a list select. */
-export interface WantedPage {
+export interface PageOptions {
   readonly page: number | undefined;
   readonly limit: number | undefined;
   /** All pages will be read. */
@@ -20,7 +20,7 @@ export interface WantedPage {
 
 /** A list by pages. `first` gives the page that the flags ask for, `next` the one after `page`. */
 export interface PageSource<T> {
-  first(wanted: WantedPage): Promise<Page<T>>;
+  first(wanted: PageOptions): Promise<Page<T>>;
   next(page: Page<T>): Promise<Page<T>>;
 }
 

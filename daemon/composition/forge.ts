@@ -129,8 +129,8 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
   const streams = createThreadStreams({
     db,
     warn: (message, cause) => log.warn({ err: cause }, message),
-    lookEveryMs: STREAM_POLL_MS,
-    beatEveryMs: Math.min(STREAM_HEARTBEAT_MS, (settings.idleTimeoutSeconds * 1000) / 2),
+    pollMs: STREAM_POLL_MS,
+    keepAliveMs: Math.min(STREAM_HEARTBEAT_MS, (settings.idleTimeoutSeconds * 1000) / 2),
   });
   const miscellaneous = createMiscellaneous({
     db,

@@ -17,7 +17,7 @@ export interface CommitReaderDeps {
 
 /** The commits that a push brought to one ref. */
 export interface PushCommits {
-  /** Newest first, at most as many as were asked for. */
+  /** Newest first, up to the requested count. */
   readonly commits: readonly CommitFacts[];
   /** The count of all. */
   readonly total: number;
@@ -78,7 +78,7 @@ export function createCommitFinder({ git, locate }: CommitReaderDeps): FindCommi
   };
 }
 
-/** TransferLimiter a failure of git on damaged or deleted files into undefined. A missing git program stays an error. */
+/** Returns undefined when git fails on damaged or deleted files. A missing git program stays an error. */
 async function unlessUnreadable<T>(read: () => Promise<T>): Promise<T | undefined> {
   try {
     return await read();

@@ -27,7 +27,7 @@ export interface CompletedPush {
   readonly options?: PushOptions;
 }
 
-/** Changes of the repository that a push asks for by `git push -o`; ignored unless the pusher administers it. */
+/** Changes to the repository that `git push -o` requests; ignored unless the pusher administers it. */
 export interface PushOptions {
   readonly isPrivate: boolean | undefined;
   readonly isTemplate: boolean | undefined;

@@ -10,12 +10,12 @@ import type { OwnedRepository } from "../repositories/events.ts";
 import { getOwned, type RepositoryPath } from "../repositories/repositories.service.ts";
 import { keepsIssues } from "../repositories/repository-settings.view.ts";
 
-/** A repository as a path names it, with what the caller may do. */
+/** A repository that a path names, with the permission of the caller. */
 export interface OpenedRepository extends OwnedRepository {
   readonly access: AccessLevel;
 }
 
-/** The repository of a path, as far as the caller may read it. Refuses with `not_found`; former names with today's address. */
+/** Finds a repository that the caller may read. Refuses with `not_found`; a former name redirects to the current one. */
 export async function openRepository(
   db: Database,
   path: RepositoryPath,
@@ -35,7 +35,7 @@ export async function openRepository(
   return { ...what, access };
 }
 
-/** The same, where its issues are what is asked for: refuses with `not_found` also where there are none. */
+/** Finds a repository as `openRepository` does, and refuses with `not_found` when its issues are turned off. */
 export async function openIssues(
   ...path: Parameters<typeof openRepository>
 ): Promise<OpenedRepository> {
@@ -44,12 +44,12 @@ export async function openIssues(
   return opened;
 }
 
-/** Refuses with 423 what would add to an archived repository. */
+/** Refuses a change of an archived repository with `archived`. */
 export function assertNotArchived({ repository, owner }: OwnedRepository): void {
   if (repository.archivedAt !== undefined) throw isArchived(`${owner.name}/${repository.name}`);
 }
 
-/** The issue of a number in a repository. Refuses with `not_found`. */
+/** Finds an issue of a repository by number. Refuses with `not_found`. */
 export async function openIssue(
   db: Queries,
   { repository }: OwnedRepository,
@@ -60,12 +60,12 @@ export async function openIssue(
   return issue;
 }
 
-/** Whether somebody may change what somebody else wrote, or assign people. */
+/** Returns whether the caller may edit texts of other users and assign people. */
 export function canWrite({ access }: OpenedRepository): boolean {
   return reaches(access, "write");
 }
 
-/** Refuses with `forbidden` whom neither the text belongs to nor may change those of others. */
+/** Refuses with `forbidden` a user who is neither the author nor has write access. */
 export function assertMayChange(
   opened: OpenedRepository,
   authorId: number | undefined,

@@ -10,32 +10,35 @@ import type { OwnedRepository } from "../repositories/events.ts";
 import { toRepositoryView } from "../repositories/repository.view.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { toCommentView, toIssueView } from "./issue.view.ts";
-import { seeIssue } from "./seen-issue.ts";
+import { loadIssueDetails } from "./issue-details.ts";
 
-/** What was there before, of members that were changed. */
+/** The former values of changed members. */
 export type Changes = Readonly<Record<string, { readonly from: string }>>;
 
-/** Something that somebody did to an issue. */
-export interface IssueDeed {
+/** A change of an issue by a user. */
+export interface IssueChange {
   readonly what: OwnedRepository;
-  /** As it is now. */
+  /** The issue after the change. */
   readonly issue: ForgeIssue;
   readonly actor: ForgeUser;
   readonly changes?: Changes;
 }
 
-/** Tells hooks of what happens to issues, in the transaction in which it does (forge behaviour, 13.5). */
+/** Publishes events of issues to hooks, in the transaction of the change (forge behaviour, 13.5). */
 export interface IssueHooks {
   issue(
     tx: Transaction,
     event: "issues" | "issue_assign",
     action: "opened" | "edited" | "closed" | "reopened" | "assigned" | "unassigned",
-    deed: IssueDeed,
+    change: IssueChange,
   ): Promise<void>;
   comment(
     tx: Transaction,
     action: "created" | "edited",
-    deed: IssueDeed & { readonly comment: ForgeComment; readonly author: ForgeUser | undefined },
+    change: IssueChange & {
+      readonly comment: ForgeComment;
+      readonly author: ForgeUser | undefined;
+    },
   ): Promise<void>;
 }
 
@@ -47,31 +50,31 @@ export function createIssueHooks({
   readonly urls: ForgeUrls;
 }): IssueHooks {
   return {
-    issue: (tx, event, action, deed) =>
-      tell(tx, event, deed, ({ issue, ...ends }) => ({
+    issue: (tx, event, action, change) =>
+      publish(tx, event, change, ({ issue, ...ends }) => ({
         action,
-        number: deed.issue.number,
-        ...(deed.changes === undefined ? {} : { changes: deed.changes }),
+        number: change.issue.number,
+        ...(change.changes === undefined ? {} : { changes: change.changes }),
         issue,
         ...ends,
         commit_id: "",
       })),
-    comment: (tx, action, deed) =>
-      tell(tx, "issue_comment", deed, ({ issue, ...ends }) => ({
+    comment: (tx, action, change) =>
+      publish(tx, "issue_comment", change, ({ issue, ...ends }) => ({
         action,
         issue,
-        comment: toCommentView(deed, urls),
-        ...(deed.changes === undefined ? {} : { changes: deed.changes }),
+        comment: toCommentView(change, urls),
+        ...(change.changes === undefined ? {} : { changes: change.changes }),
         ...ends,
         is_pull: false,
       })),
   };
 
-  /** People are shown as strangers see them: nobody knows who reads a hook. */
-  async function tell(
+  /** Shows users as an anonymous caller sees them, because the recipient of a hook is unknown. */
+  async function publish(
     tx: Transaction,
     event: HookEvent,
-    { what, issue, actor }: IssueDeed,
+    { what, issue, actor }: IssueChange,
     toPayload: (parts: {
       readonly issue: object;
       readonly repository: object;
@@ -81,10 +84,10 @@ export function createIssueHooks({
     const { id: repositoryId } = what.repository;
     if (!(await publisher.hasSubscribers(tx, repositoryId, [event]))) return;
     const watchers = (await countWatchers(tx, [repositoryId])).get(repositoryId) ?? 0;
-    const seen = { ...what, watchers, access: "owner", isSignedIn: false } as const;
+    const details = { ...what, watchers, access: "owner", isSignedIn: false } as const;
     const payload = toPayload({
-      issue: toIssueView(await seeIssue(tx, what, issue, undefined), urls),
-      repository: toRepositoryView(seen, urls),
+      issue: toIssueView(await loadIssueDetails(tx, what, issue, undefined), urls),
+      repository: toRepositoryView(details, urls),
       sender: toEmbeddedUserView(actor, false, urls),
     });
     await publisher.publish(tx, { event, repositoryId, payload });

@@ -10,17 +10,20 @@ import { toEmbeddedUserView, toGhostView, toUserView } from "../accounts/user.vi
 import type { OwnedRepository } from "../repositories/events.ts";
 import { type ForgeUrls, toApiUrl, toUrl, toWireTime } from "../urls.ts";
 import type { IssueEdit, NewIssue } from "./issue-requests.ts";
-import type { SeenComment } from "./seen-issue.ts";
-import type { SeenIssue } from "./seen-issue.ts";
+import type { CommentDetails } from "./issue-details.ts";
+import type { IssueDetails } from "./issue-details.ts";
 import type { Watch } from "./watching.service.ts";
 
-/** An issue, whose author is shown as the viewer may see people, and others as strangers see them; milestones, projects, attachments and estimates are none, since this server has none. */
-export function toIssueView(seen: SeenIssue, urls: ForgeUrls): WireIssue {
-  const { what, issue, labels, viewer } = seen;
+/**
+ * Converts an issue. The author is shown as the viewer may see users, and assignees as an anonymous caller sees them.
+ * Members of unsupported features (milestones, projects, attachments, estimates) are empty.
+ */
+export function toIssueView(details: IssueDetails, urls: ForgeUrls): WireIssue {
+  const { what, issue, labels, viewer } = details;
   const { api, html, fullName } = toHomes(what, urls);
-  const author = seen.people.get(issue.authorId ?? -1);
-  const assignees = seen.assigneeIds
-    .map((id) => seen.people.get(id))
+  const author = details.people.get(issue.authorId ?? -1);
+  const assignees = details.assigneeIds
+    .map((id) => details.people.get(id))
     .filter((user) => user !== undefined)
     .map((user) => toEmbeddedUserView(user, false, urls));
   return {
@@ -66,7 +69,7 @@ export function toIssueView(seen: SeenIssue, urls: ForgeUrls): WireIssue {
 }
 
 export function toCommentView(
-  { what, issue, comment, author }: SeenComment,
+  { what, issue, comment, author }: CommentDetails,
   urls: ForgeUrls,
 ): WireComment {
   const { html } = toHomes(what, urls);
@@ -113,7 +116,7 @@ export function toNewIssue(body: BodyOf<typeof createIssue>): NewIssue {
   };
 }
 
-/** An empty title is none; a date is taken away by `unset_due_date`, and stays when none is given. */
+/** Converts the body of an edit. An empty title keeps the former one; only `unset_due_date` removes the due date. */
 export function toIssueEdit(body: BodyOf<typeof editIssue>): IssueEdit {
   const state = body.state ?? "";
   return {
@@ -127,7 +130,7 @@ export function toIssueEdit(body: BodyOf<typeof editIssue>): IssueEdit {
   };
 }
 
-/** `assignee` is the old form, for one person; both are taken together. */
+/** Combines `assignees` with `assignee`, the old form for one user. */
 function toAssignees(body: {
   readonly assignee?: string | null | undefined;
   readonly assignees?: readonly string[] | null | undefined;

@@ -27,10 +27,15 @@ import { notFound } from "../refusals.ts";
 import { findAccess, reaches } from "../repositories/access.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
-import type { IssueDeed, IssueHooks } from "./issue-hooks.ts";
-import { listRepositoryIssues, type WantedIssues } from "./list-issues.ts";
+import type { IssueChange, IssueHooks } from "./issue-hooks.ts";
+import { listRepositoryIssues, type IssueListOptions } from "./list-issues.ts";
 import type { CommentPath, IssueEdit, IssuePath, NewIssue } from "./issue-requests.ts";
-import { findPeople, seeIssue, type SeenComment, type SeenIssue } from "./seen-issue.ts";
+import {
+  findPeople,
+  loadIssueDetails,
+  type CommentDetails,
+  type IssueDetails,
+} from "./issue-details.ts";
 import {
   assertMayChange,
   assertNotArchived,
@@ -39,13 +44,13 @@ import {
   openIssues,
 } from "./issue-access.ts";
 
-/** What a list of comments shows: the reference has no pages here, and an answer must fit into memory many times. */
+/** Limits of a list of comments: the reference has no pages here, and many responses must fit into memory at once. */
 const COMMENTS_MOST = { count: 1_000, bytes: 8 * 1024 * 1024 } as const;
 
-/** Issues and their comments, by the rights that a caller has in their repository. */
+/** Issues and their comments, with the permissions of a caller on the repository. */
 export type Issues = ReturnType<typeof createIssues>;
 
-/** Issues and their comments. Every function refuses with `not_found` what the caller may not see. */
+/** Creates the service of issues and comments. Every function refuses what the caller may not read with `not_found`. */
 export function createIssues({
   db,
   notify,
@@ -56,17 +61,21 @@ export function createIssues({
   readonly hooks: IssueHooks;
 }) {
   return {
-    /** As `listRepositoryIssues` says. */
-    list: (path: RepositoryPath, caller: ForgeCaller | undefined, wanted: WantedIssues) =>
+    /** See `listRepositoryIssues`. */
+    list: (path: RepositoryPath, caller: ForgeCaller | undefined, wanted: IssueListOptions) =>
       listRepositoryIssues(db, path, caller, wanted),
 
-    async get(path: IssuePath, caller: ForgeCaller | undefined): Promise<SeenIssue> {
+    async get(path: IssuePath, caller: ForgeCaller | undefined): Promise<IssueDetails> {
       const opened = await openIssues(db, path, caller, `/issues/${path.index}`);
-      return seeIssue(db, opened, await openIssue(db, opened, path.index), caller?.user);
+      return loadIssueDetails(db, opened, await openIssue(db, opened, path.index), caller?.user);
     },
 
-    /** Opens an issue. Assignees, labels and a date are for whom may write; others' are left out, as in the reference. */
-    async create(path: RepositoryPath, caller: ForgeCaller, wanted: NewIssue): Promise<SeenIssue> {
+    /** Opens an issue. Ignores assignees, labels and the due date of a caller without write access, as the reference does. */
+    async create(
+      path: RepositoryPath,
+      caller: ForgeCaller,
+      wanted: NewIssue,
+    ): Promise<IssueDetails> {
       const opened = await openIssues(db, path, caller, "/issues");
       assertNotArchived(opened);
       const mayWrite = canWrite(opened);
@@ -88,15 +97,15 @@ export function createIssues({
         if (mayWrite) await insertIssueLabels(tx, issue, wanted.labelIds);
         await insertMentions(tx, issue.id, mentioned);
         await notify(tx, { issue, actorId: user.id, text });
-        const deed = { what: opened, issue, actor: user };
-        await hooks.issue(tx, "issues", "opened", deed);
-        if (assignees.length > 0) await hooks.issue(tx, "issue_assign", "assigned", deed);
-        return seeIssue(tx, opened, issue, user);
+        const change = { what: opened, issue, actor: user };
+        await hooks.issue(tx, "issues", "opened", change);
+        if (assignees.length > 0) await hooks.issue(tx, "issue_assign", "assigned", change);
+        return loadIssueDetails(tx, opened, issue, user);
       });
     },
 
-    /** Changes an issue: its author may, and who may write; assigning is for those. */
-    async edit(path: IssuePath, caller: ForgeCaller, wanted: IssueEdit): Promise<SeenIssue> {
+    /** Edits an issue. The author and callers with write access may; only the latter may assign people. */
+    async edit(path: IssuePath, caller: ForgeCaller, wanted: IssueEdit): Promise<IssueDetails> {
       const opened = await openIssues(db, path, caller, `/issues/${path.index}`);
       const before = await openIssue(db, opened, path.index);
       const { user } = caller;
@@ -116,23 +125,23 @@ export function createIssues({
           throw new AppError("conflict", "the issue is already changed");
         }
         await insertMentions(tx, issue.id, mentioned);
-        const deed = { what: opened, issue, actor: user };
-        await publishEdits(tx, deed, before);
-        if (assignees !== undefined) await assign(tx, deed, assignees);
+        const change = { what: opened, issue, actor: user };
+        await publishEdits(tx, change, before);
+        if (assignees !== undefined) await assign(tx, change, assignees);
         if (issue.isClosed !== before.isClosed) {
           await notify(tx, { issue, actorId: user.id });
-          await hooks.issue(tx, "issues", issue.isClosed ? "closed" : "reopened", deed);
+          await hooks.issue(tx, "issues", issue.isClosed ? "closed" : "reopened", change);
         }
-        return seeIssue(tx, opened, issue, user);
+        return loadIssueDetails(tx, opened, issue, user);
       });
     },
 
-    /** The first comments, as many as fit into one answer; `since` has the others. */
+    /** Lists the first comments that fit into one response; `since` leads to the rest. */
     async listComments(
       path: IssuePath,
       caller: ForgeCaller | undefined,
       wanted: { readonly since: string; readonly before: string },
-    ): Promise<{ readonly comments: readonly SeenComment[]; readonly total: number }> {
+    ): Promise<{ readonly comments: readonly CommentDetails[]; readonly total: number }> {
       const what = await openIssues(db, path, caller, `/issues/${path.index}/comments`);
       const issue = await openIssue(db, what, path.index);
       const filter = { issueId: issue.id, ...toQueryRange(wanted) };
@@ -141,16 +150,16 @@ export function createIssues({
         db,
         comments.map(({ authorId }) => authorId),
       );
-      const seen = comments.map((comment) => ({
+      const details = comments.map((comment) => ({
         what,
         issue,
         comment,
         author: people.get(comment.authorId ?? -1),
       }));
-      return { comments: seen, total };
+      return { comments: details, total };
     },
 
-    async comment(path: IssuePath, caller: ForgeCaller, body: string): Promise<SeenComment> {
+    async comment(path: IssuePath, caller: ForgeCaller, body: string): Promise<CommentDetails> {
       const what = await openIssues(db, path, caller, `/issues/${path.index}/comments`);
       assertNotArchived(what);
       const issue = await openIssue(db, what, path.index);
@@ -161,8 +170,8 @@ export function createIssues({
         await insertMentions(tx, issue.id, mentioned);
         await notify(tx, { issue, actorId: author.id, text: body });
         const today = (await findIssueById(tx, issue.id)) ?? issue;
-        const deed = { what, issue: today, actor: author, comment: made, author };
-        await hooks.comment(tx, "created", deed);
+        const change = { what, issue: today, actor: author, comment: made, author };
+        await hooks.comment(tx, "created", change);
         return made;
       });
       return { what, issue, comment, author };
@@ -170,30 +179,34 @@ export function createIssues({
 
     getComment,
 
-    async editComment(path: CommentPath, caller: ForgeCaller, body: string): Promise<SeenComment> {
-      const seen = await getComment(path, caller);
-      assertNotArchived(seen.what);
-      const access = await findAccess(db, seen.what, caller.user);
-      assertMayChange({ ...seen.what, access }, seen.comment.authorId, caller.user);
+    async editComment(
+      path: CommentPath,
+      caller: ForgeCaller,
+      body: string,
+    ): Promise<CommentDetails> {
+      const details = await getComment(path, caller);
+      assertNotArchived(details.what);
+      const access = await findAccess(db, details.what, caller.user);
+      assertMayChange({ ...details.what, access }, details.comment.authorId, caller.user);
       const mentioned = await findMentionedIds(body);
       const comment = await db.transaction(async (tx) => {
-        const updated = await updateComment(tx, seen.comment.id, body);
+        const updated = await updateComment(tx, details.comment.id, body);
         if (updated === undefined) return undefined;
         await insertMentions(tx, updated.issueId, mentioned);
-        const changes = { body: { from: seen.comment.body } };
-        const deed = { ...seen, actor: caller.user, comment: updated, changes };
-        if (updated.body !== seen.comment.body) await hooks.comment(tx, "edited", deed);
+        const changes = { body: { from: details.comment.body } };
+        const change = { ...details, actor: caller.user, comment: updated, changes };
+        if (updated.body !== details.comment.body) await hooks.comment(tx, "edited", change);
         return updated;
       });
       if (comment === undefined) throw notFound();
-      return { ...seen, comment };
+      return { ...details, comment };
     },
   };
 
   async function getComment(
     path: CommentPath,
     caller: ForgeCaller | undefined,
-  ): Promise<SeenComment> {
+  ): Promise<CommentDetails> {
     const what = await openIssues(db, path, caller, `/issues/comments/${path.id}`);
     const comment = await findComment(db, what.repository.id, path.id);
     const issue = comment && (await findIssueById(db, comment.issueId));
@@ -206,7 +219,7 @@ export function createIssues({
     return (await findMentioned(db, text)).map(({ id }) => id);
   }
 
-  /** The people of these names. Refuses with `unprocessable` a name that nobody has, or who may not read the repository. */
+  /** Finds users by name. Refuses with `unprocessable` an unknown user, or one who may not read the repository. */
   async function findAssignees(what: OwnedRepository, names: readonly string[]): Promise<number[]> {
     const ids: number[] = [];
     for (const name of names) {
@@ -224,36 +237,40 @@ export function createIssues({
   }
 
   /** Publishes the new title and the new body as two events, the first with the former body, as Gitea does. */
-  async function publishEdits(tx: Transaction, deed: IssueDeed, before: ForgeIssue): Promise<void> {
-    const { issue } = deed;
+  async function publishEdits(
+    tx: Transaction,
+    change: IssueChange,
+    before: ForgeIssue,
+  ): Promise<void> {
+    const { issue } = change;
     if (issue.title !== before.title)
       await hooks.issue(tx, "issues", "edited", {
-        ...deed,
+        ...change,
         issue: { ...issue, body: before.body },
         changes: { title: { from: before.title } },
       });
     if (issue.body !== before.body)
       await hooks.issue(tx, "issues", "edited", {
-        ...deed,
+        ...change,
         changes: { body: { from: before.body } },
       });
   }
 
   async function assign(
     tx: Transaction,
-    deed: IssueDeed,
+    change: IssueChange,
     assignees: readonly number[],
   ): Promise<void> {
-    const { issue } = deed;
+    const { issue } = change;
     const before = await listAssignees(tx, issue.id);
     await replaceAssignees(tx, issue.id, assignees);
     const added = assignees.filter((id) => !before.includes(id));
     for (const id of added) await setSubscription(tx, issue.id, id, true);
     if (added.length > 0) {
-      await notify(tx, { issue, actorId: deed.actor.id, onlyTo: added });
-      await hooks.issue(tx, "issue_assign", "assigned", deed);
+      await notify(tx, { issue, actorId: change.actor.id, onlyTo: added });
+      await hooks.issue(tx, "issue_assign", "assigned", change);
     } else if (before.some((id) => !assignees.includes(id)))
-      await hooks.issue(tx, "issue_assign", "unassigned", deed);
+      await hooks.issue(tx, "issue_assign", "unassigned", change);
   }
 }
 

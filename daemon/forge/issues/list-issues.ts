@@ -12,16 +12,16 @@ import { notFound } from "../refusals.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import { keepsIssues } from "../repositories/repository-settings.view.ts";
 import { openRepository } from "./issue-access.ts";
-import { seeIssue, type SeenIssue } from "./seen-issue.ts";
+import { loadIssueDetails, type IssueDetails } from "./issue-details.ts";
 
-/** What a list of issues is asked for, as the query has it; empty texts choose nothing away. */
-export interface WantedIssues extends PageWindow {
+/** The filters of a list of issues, as in the query; an empty text does not filter. */
+export interface IssueListOptions extends PageWindow {
   readonly state: string;
-  /** Names with commas between them. */
+  /** Names, separated by commas. */
   readonly labels: string;
   readonly q: string;
   readonly type: string;
-  /** RFC 3339, of the last change, both included. */
+  /** Range of the last change in RFC 3339, both ends included. */
   readonly since: string;
   readonly before: string;
   readonly created_by: string;
@@ -29,24 +29,24 @@ export interface WantedIssues extends PageWindow {
   readonly mentioned_by: string;
 }
 
-/** Labels that a list is asked for: each is looked up. */
+/** Maximum number of labels in a filter: each costs a query. */
 const LABELS_MAX = 50;
 
 /**
- * A page of a repository's issues, by the reference's filters: issues that have all of the labels, where names that no
- * label has count as absent. Refuses with `not_found` a person whom there is not, with `unprocessable` times that are
- * none. There are no pull requests here, so their list is empty.
+ * Lists issues of a repository with the filters of the reference. An issue must have all of the labels; unknown labels
+ * are ignored. Refuses an unknown user with `not_found` and an invalid time with `unprocessable`. The list of pull
+ * requests is empty, because this server has none.
  */
 export async function listRepositoryIssues(
   db: Database,
   path: RepositoryPath,
   caller: ForgeCaller | undefined,
-  wanted: WantedIssues,
-): Promise<{ readonly issues: readonly SeenIssue[]; readonly total: number }> {
+  wanted: IssueListOptions,
+): Promise<{ readonly issues: readonly IssueDetails[]; readonly total: number }> {
   const opened = await openRepository(db, path, caller, "/issues");
   const { settings } = opened.repository;
   if (!keepsIssues(settings)) {
-    // There might be pull requests, which are listed here, too.
+    // The list would include pull requests, so it exists unless both are turned off.
     if (settings["has_pull_requests"] === false) throw notFound();
     return { issues: [], total: 0 };
   }
@@ -63,8 +63,9 @@ export async function listRepositoryIssues(
   };
   if (wanted.type === "pulls") return { issues: [], total: 0 };
   const found = await listIssues(db, filter, toRows(wanted));
-  const issues: SeenIssue[] = [];
-  for (const issue of found.issues) issues.push(await seeIssue(db, opened, issue, caller?.user));
+  const issues: IssueDetails[] = [];
+  for (const issue of found.issues)
+    issues.push(await loadIssueDetails(db, opened, issue, caller?.user));
   return { issues, total: found.total };
 
   async function findNamed(name: string): Promise<number | undefined> {
@@ -75,7 +76,7 @@ export async function listRepositoryIssues(
   }
 }
 
-/** Names with commas between them. */
+/** Splits names that are separated by commas. */
 function toNames(text: string): string[] {
   const names = text.split(",", LABELS_MAX).map((name) => name.trim());
   return [...new Set(names)].filter((name) => name !== "");

@@ -17,19 +17,19 @@ import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import { openIssue, openIssues, openRepository } from "./issue-access.ts";
 import type { IssuePath } from "./issue-requests.ts";
 
-/** Whether somebody is told of something, and since when (epoch milliseconds). */
+/** Whether a user is subscribed to a repository or an issue, and since when (epoch milliseconds). */
 export interface Watch {
   readonly what: OwnedRepository;
-  /** Of an issue; undefined for a repository. */
+  /** The number of the issue; undefined for a repository. */
   readonly number: number | undefined;
   readonly isSubscribed: boolean;
   readonly since: number;
 }
 
-/** Who is told of what happens in a repository or to an issue. */
+/** Watches of repositories and subscriptions to issues. */
 export type Watching = ReturnType<typeof createWatching>;
 
-/** Who is told of what: watches of repositories, subscriptions to issues. */
+/** Creates the service of watches and subscriptions. */
 export function createWatching({
   db,
   clock,
@@ -38,7 +38,7 @@ export function createWatching({
   readonly clock: () => number;
 }) {
   return {
-    /** Refuses with `not_found` also when the caller does not watch. */
+    /** Refuses with `not_found` also when the caller does not watch the repository. */
     async getWatch(path: RepositoryPath, caller: ForgeCaller): Promise<Watch> {
       const what = await open(path, caller, "read");
       const since = await findWatch(db, what.repository.id, caller.user.id);
@@ -59,7 +59,7 @@ export function createWatching({
       await deleteWatch(db, what.repository.id, caller.user.id);
     },
 
-    /** Whether the caller is told of an issue: by an own word, else by watching the repository or having part in it. */
+    /** Returns the caller's subscription to an issue: the explicit one, else that of a watcher or the author. */
     async check(path: IssuePath, caller: ForgeCaller): Promise<Watch> {
       const what = await openIssues(db, path, caller, `/issues/${path.index}/subscriptions/check`);
       const issue = await openIssue(db, what, path.index);
@@ -70,20 +70,20 @@ export function createWatching({
       return { what, number: issue.number, isSubscribed, since: issue.createdAt };
     },
 
-    /** A page of those who asked to be told of an issue. */
+    /** Lists the users who subscribed to an issue. */
     async listSubscribers(
       path: IssuePath,
       caller: ForgeCaller | undefined,
       { page, limit }: PageWindow,
     ): Promise<{ readonly users: readonly ForgeUser[]; readonly total: number }> {
       const what = await openIssues(db, path, caller, `/issues/${path.index}/subscriptions`);
-      const wishes = await listSubscriptions(db, (await openIssue(db, what, path.index)).id);
-      const ids = [...wishes].filter(([, wants]) => wants).map(([id]) => id);
+      const subscriptions = await listSubscriptions(db, (await openIssue(db, what, path.index)).id);
+      const ids = [...subscriptions].filter(([, isSubscribed]) => isSubscribed).map(([id]) => id);
       const users = await listUsersByIds(db, ids.slice((page - 1) * limit, page * limit));
       return { users: users.toSorted((a, b) => a.id - b.id), total: ids.length };
     },
 
-    /** Records somebody's wish, the caller's own unless a site administrator asks. Whether that is news. */
+    /** Sets a subscription. Only site administrators may set those of other users. Returns whether it changed. */
     async setSubscription(
       path: IssuePath & { readonly user: string },
       caller: ForgeCaller,

@@ -15,7 +15,7 @@ import type { ForgeCaller } from "../caller.ts";
 import { handle } from "../handle.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import type { ForgeUrls } from "../urls.ts";
-import type { Notifications, WantedMarks, WantedThreads } from "./notifications.service.ts";
+import type { Notifications, MarkAllOptions, ThreadListOptions } from "./notifications.service.ts";
 import { toEventsAnswer, toKnownRevision } from "./stream-events.ts";
 import type { ThreadStreams } from "./thread-streams.ts";
 import { toThreadListAnswer } from "./thread-list.view.ts";
@@ -29,14 +29,14 @@ export interface NotificationRoutesDeps {
   readonly clock: () => number;
 }
 
-/** Routes of a person's threads (forge behaviour, 19). */
+/** Routes of a user's notification threads (forge behaviour, 19). */
 export function notificationRoutes(deps: NotificationRoutesDeps): Route[] {
   const { notifications, streams, urls, clock } = deps;
-  const list = async (caller: ForgeCaller, request: ServerRequest, wanted: WantedThreads) => {
+  const list = async (caller: ForgeCaller, request: ServerRequest, wanted: ThreadListOptions) => {
     const found = await notifications.listSince(caller, wanted, modifiedSince(request.headers));
     return toThreadListAnswer(found, urls, clock());
   };
-  const markAll = async (caller: ForgeCaller, wanted: WantedMarks) => {
+  const markAll = async (caller: ForgeCaller, wanted: MarkAllOptions) => {
     const { threads, total } = await notifications.markAll(caller, wanted);
     return { status: 205, body: threads.map((each) => toThreadView(each, urls)), total } as const;
   };
@@ -76,7 +76,7 @@ export function notificationRoutes(deps: NotificationRoutesDeps): Route[] {
 function toWantedThreads(
   query: QueryOf<typeof listNotifications>,
   repository?: RepositoryPath,
-): WantedThreads {
+): ThreadListOptions {
   return {
     ...(repository === undefined ? {} : { repository }),
     all: query.all,
@@ -92,7 +92,7 @@ function toWantedThreads(
 function toWantedMarks(
   query: QueryOf<typeof markNotifications>,
   repository?: RepositoryPath,
-): WantedMarks {
+): MarkAllOptions {
   return {
     ...(repository === undefined ? {} : { repository }),
     all: query.all,

@@ -19,68 +19,68 @@ import { notFound } from "../refusals.ts";
 import { findAccess, reaches } from "../repositories/access.ts";
 import { getOwned, type RepositoryPath } from "../repositories/repositories.service.ts";
 import { assertQueryTime, toQueryRange } from "./query-time.ts";
-import { type SeenThread, seeThreads } from "./subjects.ts";
+import { type ThreadDetails, loadThreadDetails } from "./subjects.ts";
 
-/** Which threads a caller asks for (forge behaviour, 19.1). */
-export interface WantedThreads extends PageWindow {
+/** The filters of a list of threads (forge behaviour, 19.1). */
+export interface ThreadListOptions extends PageWindow {
   readonly repository?: RepositoryPath;
-  /** Every status, whatever `statuses` says. */
+  /** Includes every status and overrides `statuses`. */
   readonly all: boolean;
-  /** Undefined when nothing was asked for; empty when only unknown words were. */
+  /** Undefined without the parameter; empty when it has only unknown values. */
   readonly statuses: readonly ThreadStatus[] | undefined;
   readonly kinds: readonly ThreadKind[] | undefined;
   readonly since: string;
   readonly before: string;
 }
 
-/** Which threads get which status (forge behaviour, 19.2). */
-export interface WantedMarks {
+/** The filters and the new status of a bulk change (forge behaviour, 19.2). */
+export interface MarkAllOptions {
   readonly repository?: RepositoryPath;
   readonly all: boolean;
   readonly statuses: readonly ThreadStatus[] | undefined;
-  /** Only threads that did not change after this; empty: all. */
+  /** Excludes threads that changed after this time; empty excludes none. */
   readonly lastReadAt: string;
   readonly status: ThreadStatus;
 }
 
-/** A page of threads, and the count of all. */
-export interface SeenThreads {
-  readonly threads: readonly SeenThread[];
+/** A page of threads, and the total count. */
+export interface ThreadPage {
+  readonly threads: readonly ThreadDetails[];
   readonly total: number;
 }
 
-/** Threads with the time of the caller's latest change, in epoch milliseconds; `found` is undefined when it is known. */
+/** Threads with the time of their latest change in epoch milliseconds; `found` is undefined when the client has it. */
 export interface ChangedThreads {
   readonly changedAt: number;
-  readonly found: SeenThreads | undefined;
+  readonly found: ThreadPage | undefined;
 }
 
-/** A person's threads: the mailbox of what happened. */
+/** The notification threads of a user. */
 export interface Notifications {
-  /** A page of the caller's threads. Refuses with `unprocessable` times that are none, `not_found` a hidden repository. */
-  list(caller: ForgeCaller, wanted: WantedThreads): Promise<SeenThreads>;
+  /** Lists the caller's threads. Refuses invalid times with `unprocessable` and a hidden repository with `not_found`. */
+  list(caller: ForgeCaller, wanted: ThreadListOptions): Promise<ThreadPage>;
   /**
-   * Marks the caller's threads in one statement, and returns the first `MARKED_SHOWN_MAX` of them as they are now, in the
-   * order in which they were found, and the count of all. Refuses with `invalid_argument` a time that is none.
+   * Sets the status of the caller's threads in one statement. Returns the first `MARKED_SHOWN_MAX` changed threads and
+   * the count of all. Refuses an invalid time with `invalid_argument`.
    */
-  markAll(caller: ForgeCaller, wanted: WantedMarks): Promise<SeenThreads>;
+  markAll(caller: ForgeCaller, wanted: MarkAllOptions): Promise<ThreadPage>;
   countUnread(caller: ForgeCaller): Promise<number>;
-  /** A thread of the caller's, or anybody's for a site administrator: as its recipient sees it. */
-  get(caller: ForgeCaller, id: number): Promise<SeenThread>;
-  /** Marks a thread of the caller's own. Refuses with `forbidden` for anybody else's. */
-  mark(caller: ForgeCaller, id: number, status: ThreadStatus): Promise<SeenThread>;
+  /** Returns a thread of the caller, or of any user for a site administrator, as its recipient sees it. */
+  get(caller: ForgeCaller, id: number): Promise<ThreadDetails>;
+  /** Sets the status of the caller's thread. Refuses a thread of another user with `forbidden`. */
+  mark(caller: ForgeCaller, id: number, status: ThreadStatus): Promise<ThreadDetails>;
   /**
-   * As `list`, unless no thread of the caller changed since `known`, which costs one row to find out. The threads of one
-   * repository are always listed: the right to read it can be lost without a change of any thread.
+   * Like `list`, but returns no threads when none has changed since `known`, which takes one row to check. Threads of one
+   * repository are always listed, because the caller can lose access to it without a change of any thread.
    */
   listSince(
     caller: ForgeCaller,
-    wanted: WantedThreads,
+    wanted: ThreadListOptions,
     known: Date | undefined,
   ): Promise<ChangedThreads>;
 }
 
-/** Threads that the answer to a bulk change shows: a hundred thousand of them would be hundreds of megabytes. */
+/** Threads in the response to a bulk change: a hundred thousand would take hundreds of megabytes. */
 const MARKED_SHOWN_MAX = 1_000;
 
 export function createNotifications({ db }: { readonly db: Database }): Notifications {
@@ -114,7 +114,7 @@ export function createNotifications({ db }: { readonly db: Database }): Notifica
         }));
         return { threads: marked, total: await markThreads(tx, filter, status) };
       });
-      return { threads: await seeThreads(db, threads, caller.user), total };
+      return { threads: await loadThreadDetails(db, threads, caller.user), total };
     },
 
     countUnread: async (caller) => (await findMailbox(db, caller.user.id)).unread,
@@ -125,7 +125,7 @@ export function createNotifications({ db }: { readonly db: Database }): Notifica
       if (!isOwn && !caller.user.isAdmin) throw foreignThread(id);
       const recipient = isOwn ? caller.user : await findUserById(db, thread.userId);
       if (recipient === undefined) throw threadNotFound(id);
-      return seeOne(thread, recipient);
+      return loadDetails(thread, recipient);
     },
 
     async mark(caller, id, status) {
@@ -134,11 +134,11 @@ export function createNotifications({ db }: { readonly db: Database }): Notifica
       const userId = caller.user.id;
       const marked = await db.transaction((tx) => markThread(tx, { id, userId }, status));
       if (marked === undefined) throw threadNotFound(id);
-      return seeOne(marked, caller.user);
+      return loadDetails(marked, caller.user);
     },
   };
 
-  async function list(caller: ForgeCaller, wanted: WantedThreads): Promise<SeenThreads> {
+  async function list(caller: ForgeCaller, wanted: ThreadListOptions): Promise<ThreadPage> {
     const range = toQueryRange(wanted);
     const filter: ThreadFilter = {
       userId: caller.user.id,
@@ -150,7 +150,7 @@ export function createNotifications({ db }: { readonly db: Database }): Notifica
     const rows = toRows(wanted);
     const total = await countThreads(db, filter);
     const threads = rows.offset < total ? await listThreads(db, filter, rows) : [];
-    return { threads: await seeThreads(db, threads, caller.user), total };
+    return { threads: await loadThreadDetails(db, threads, caller.user), total };
   }
 
   async function getThread(id: number): Promise<ForgeThread> {
@@ -159,10 +159,13 @@ export function createNotifications({ db }: { readonly db: Database }): Notifica
     return thread;
   }
 
-  async function seeOne(thread: ForgeThread, recipient: ForgeCaller["user"]): Promise<SeenThread> {
-    const [seen] = await seeThreads(db, [thread], recipient);
-    if (seen === undefined) throw threadNotFound(thread.id);
-    return seen;
+  async function loadDetails(
+    thread: ForgeThread,
+    recipient: ForgeCaller["user"],
+  ): Promise<ThreadDetails> {
+    const [details] = await loadThreadDetails(db, [thread], recipient);
+    if (details === undefined) throw threadNotFound(thread.id);
+    return details;
   }
 
   async function findRepositoryId(

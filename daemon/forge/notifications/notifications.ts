@@ -23,9 +23,9 @@ export interface ForgeNotificationsDeps {
 /** The forge's notifications. */
 export interface ForgeNotifications {
   readonly notifications: Notifications;
-  /** What repositories call when something happens to them. */
+  /** The subscriber to events of repositories. */
   readonly repositoryEvents: RepositoryEvents;
-  /** What issues call. */
+  /** Notifies users of changes to issues. */
   readonly notifyIssue: NotifyIssue;
 }
 
@@ -43,14 +43,14 @@ export function createForgeNotifications({
     notifications: createNotifications({ db }),
     notifyIssue: issues.notify,
     repositoryEvents: {
-      // Made, adopted or transferred by somebody else: the owner learns of it, of an organization those who own it.
+      // Notifies the owner, or the owners of an organization, when another user creates, adopts or transfers it.
       created: notifyOwners,
       async transferred(tx, what) {
         await notifyOwners(tx, what);
-        // Who may read it may be others from now on, and threads show whose it is.
+        // A transfer may change who can read the repository, and threads show its owner.
         await touchMailboxesOf(tx, what.repository.id);
       },
-      // Who is told may accept it.
+      // Notifies the users who may accept the offer.
       async offered(tx, { repository, owner, recipient, actor }) {
         const people =
           recipient.kind === "organization"
@@ -59,7 +59,7 @@ export function createForgeNotifications({
         await notifyOfRepository(tx, people, { repository, owner, actor });
       },
       transferEnded: (tx, { repository }) => touchMailboxesOf(tx, repository.id),
-      // Who may read it may be others from now on, and threads show its name.
+      // An edit may change who can read the repository, and threads show its name.
       edited: (tx, { repository }) => touchMailboxesOf(tx, repository.id),
       pushed: (tx, { repository, pusher, changes }) =>
         pushes.enqueuePush(tx, { repository, pusherId: pusher.id }, changes),
@@ -86,7 +86,7 @@ async function notifyOfRepository(
   await notifyUsers(tx, others, news);
 }
 
-/** Several listeners as one; each is told in turn, in the same transaction. */
+/** Combines several subscribers into one, which calls them in order in the same transaction. */
 export function joinRepositoryEvents(...listeners: readonly RepositoryEvents[]): RepositoryEvents {
   return {
     async created(tx, what) {

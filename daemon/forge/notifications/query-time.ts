@@ -2,7 +2,7 @@ import { AppError } from "../../errors.ts";
 
 const LAYOUT = "2006-01-02T15:04:05Z07:00";
 
-/** A moment out of a query, or what is wrong with it. */
+/** A parsed time of a query, or the error in it. */
 export type QueryTime =
   | { readonly kind: "absent" }
   | {
@@ -14,7 +14,7 @@ export type QueryTime =
     }
   | { readonly kind: "wrong"; readonly why: string };
 
-/** Reads RFC 3339; errors are told in the words of the document (forge behaviour, 19.1). The year 1 stands for no time. */
+/** Parses RFC 3339, with the error texts of the document (forge behaviour, 19.1). The year 1 stands for no time. */
 function parseQueryTime(text: string): QueryTime {
   if (text === "") return { kind: "absent" };
   let rest = text;
@@ -54,7 +54,7 @@ function parseQueryTime(text: string): QueryTime {
     : { kind: "time", from: whole + milliseconds, to: whole + milliseconds };
 }
 
-/** The same, where what is wrong is refused with `code`; undefined when no time is given. */
+/** Parses a time and refuses an invalid one with `code`; undefined when no time is given. */
 export function assertQueryTime(
   text: string,
   code: "unprocessable" | "invalid_argument",
@@ -64,14 +64,14 @@ export function assertQueryTime(
   return time.kind === "time" ? time : undefined;
 }
 
-/** The first and the last millisecond of the whole seconds that two texts name, both included (forge behaviour, 19.1). */
+/** Returns the inclusive range of milliseconds that two times in whole seconds span (forge behaviour, 19.1). */
 export function toQueryRange(wanted: { readonly since: string; readonly before: string }): {
   readonly since: number | undefined;
   readonly before: number | undefined;
 } {
   const before = assertQueryTime(wanted.before, "unprocessable");
   const since = assertQueryTime(wanted.since, "unprocessable");
-  // Stored times go out in whole seconds, so they are compared as such.
+  // Responses show stored times in whole seconds, so they are compared in whole seconds.
   return {
     since: since && Math.floor(since.from / 1000) * 1000,
     before: before && Math.floor(before.from / 1000) * 1000 + 999,
@@ -109,7 +109,7 @@ function findUnfit(
   return second > 59 ? "second" : undefined;
 }
 
-/** A text of any length in an error: its beginning will do. */
+/** Shortens a text of any length for an error message. */
 function quote(text: string): string {
   return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text);
 }

@@ -10,7 +10,7 @@ import { toThreadView } from "./thread.view.ts";
 const RETRY_MS = 2_000;
 const [THREAD, COUNT] = streamEventWords;
 
-/** A stream as server-sent events. They are made as the client takes them, so a slow one has the daemon hold nothing. */
+/** Sends a stream as server-sent events. Events are created on demand, so a slow client makes the daemon buffer nothing. */
 export function toEventsAnswer(
   stream: ThreadStream,
   signal: AbortSignal,
@@ -26,12 +26,12 @@ export function toEventsAnswer(
       open: async () => Readable.from(toEvents(stream.read(signal), urls), { objectMode: false }),
       release: () => stream.release(),
     },
-    // Proxies that gather an answer before they pass it on are asked not to.
+    // Turns off response buffering in nginx and other proxies.
     headers: { "Cache-Control": "no-store", "X-Accel-Buffering": "no" },
   };
 }
 
-/** The revision in `Last-Event-ID`; undefined when there is none in it. */
+/** Returns the revision in `Last-Event-ID`; undefined when it is absent or no number. */
 export function toKnownRevision(
   header: string | readonly string[] | undefined,
 ): number | undefined {
@@ -49,17 +49,17 @@ async function* toEvents(
 function toEvent(news: StreamUpdate, urls: ForgeUrls): string {
   switch (news.kind) {
     case "thread":
-      return toText(THREAD, news.revision, toThreadView(news.seen, urls));
+      return toText(THREAD, news.revision, toThreadView(news.thread, urls));
     case "count":
       return toText(COUNT, news.revision, { new: news.unread });
-    case "beat":
+    case "keep-alive":
       return ":\n\n";
     default:
       return assertNever(news);
   }
 }
 
-/** JSON has no line ends, so nobody's title ends an event. */
+/** JSON contains no line ends, so no title can end an event. */
 function toText(event: string, id: number, data: object): string {
   return `event: ${event}\nid: ${id}\ndata: ${JSON.stringify(data)}\n\n`;
 }

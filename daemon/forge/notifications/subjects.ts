@@ -6,54 +6,54 @@ import { findRepositoryById } from "../../../storage/tables/forge/repositories/r
 import { countWatchers } from "../../../storage/tables/forge/repositories/watches.ts";
 import { findUserById, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { type AccessLevel, findAccess, reaches } from "../repositories/access.ts";
-import type { SeenRepository } from "../repositories/repository.view.ts";
+import type { RepositoryDetails } from "../repositories/repository.view.ts";
 
-/** A thread with what its recipient may see of its subject at this moment. */
-export interface SeenThread {
+/** A thread with its subject, as far as its recipient may read it now. */
+export interface ThreadDetails {
   readonly thread: ForgeThread;
-  /** Undefined when the repository, or the right to read it, is gone. */
-  readonly seen: SeenRepository | undefined;
-  /** Of threads about issues. */
+  /** Undefined when the repository is deleted or the recipient may no longer read it. */
+  readonly repository: RepositoryDetails | undefined;
+  /** Undefined for threads that are not about an issue. */
   readonly issue: ForgeIssue | undefined;
   readonly lastCommentId: number | undefined;
 }
 
-/** Looks up what threads are about, authorizing the recipient again: nothing is kept from when a thread was made. */
-export async function seeThreads(
+/** Loads the subjects of threads and authorizes the recipient again, because permissions may have changed since. */
+export async function loadThreadDetails(
   db: Queries,
   threads: readonly ForgeThread[],
   recipient: ForgeUser,
-): Promise<SeenThread[]> {
-  const repositories = new Map<number, SeenRepository | undefined>();
+): Promise<ThreadDetails[]> {
+  const repositories = new Map<number, RepositoryDetails | undefined>();
   const watchers = await countWatchers(db, [
     ...new Set(threads.map(({ repositoryId }) => repositoryId)),
   ]);
-  const seen: SeenThread[] = [];
+  const details: ThreadDetails[] = [];
   for (const thread of threads) {
     const { repositoryId, issueId } = thread;
     if (!repositories.has(repositoryId))
       repositories.set(
         repositoryId,
-        await seeRepository(db, repositoryId, recipient, watchers.get(repositoryId) ?? 0),
+        await loadRepositoryDetails(db, repositoryId, recipient, watchers.get(repositoryId) ?? 0),
       );
     const repository = repositories.get(repositoryId);
     const isIssue = repository !== undefined && issueId !== undefined;
-    seen.push({
+    details.push({
       thread,
-      seen: repository,
+      repository,
       issue: isIssue ? await findIssueById(db, issueId) : undefined,
       lastCommentId: isIssue ? await findLastCommentId(db, issueId) : undefined,
     });
   }
-  return seen;
+  return details;
 }
 
-async function seeRepository(
+async function loadRepositoryDetails(
   db: Queries,
   id: number,
   recipient: ForgeUser,
   watchers: number,
-): Promise<SeenRepository | undefined> {
+): Promise<RepositoryDetails | undefined> {
   const repository = await findRepositoryById(db, id);
   const owner = repository && (await findUserById(db, repository.ownerId));
   if (repository === undefined || owner === undefined) return undefined;

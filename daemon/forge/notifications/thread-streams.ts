@@ -1,4 +1,4 @@
-import { setImmediate as turn } from "node:timers/promises";
+import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { Database } from "../../../storage/engine/database.ts";
 import {
   findMailbox,
@@ -8,56 +8,56 @@ import { listUpdates } from "../../../storage/tables/forge/notifications.ts";
 import { AppError } from "../../errors.ts";
 import { findStillSignedIn } from "../accounts/authentication.ts";
 import type { ForgeCaller } from "../caller.ts";
-import { type SeenThread, seeThreads } from "./subjects.ts";
+import { type ThreadDetails, loadThreadDetails } from "./subjects.ts";
 
-/** What a stream tells. A revision is of the mailbox: a stream that begins there misses nothing after it. */
+/** An event of a stream. `revision` is the mailbox's; a stream that resumes after it misses no event. */
 export type StreamUpdate =
-  | { readonly kind: "thread"; readonly revision: number; readonly seen: SeenThread }
+  | { readonly kind: "thread"; readonly revision: number; readonly thread: ThreadDetails }
   | { readonly kind: "count"; readonly revision: number; readonly unread: number }
-  /** Nothing has happened for a while: whoever passes the stream on shall know that it lives. */
-  | { readonly kind: "beat" };
+  /** A keep-alive: proxies close connections that are silent for long. */
+  | { readonly kind: "keep-alive" };
 
-/** A place among the streams that are open. */
+/** An open stream, which counts towards the limits until it is released. */
 export interface ThreadStream {
-  /** The news, until `signal` or `close` ends them, or the caller is not signed in any more. Read at most once. */
+  /** Yields events until `signal` or `close` ends the stream, or the caller is signed out. Call it at most once. */
   read(signal: AbortSignal): AsyncGenerator<StreamUpdate, void, void>;
-  /** Gives the place back. */
+  /** Releases the slot of the stream. */
   release(): void;
 }
 
-/** News of threads, told as they come. */
+/** Publishes changes of threads to subscribed clients. */
 export interface ThreadStreams {
   /**
-   * Opens a stream of what happens to the caller's threads after the revision that the caller knows, or from now on.
-   * Refuses with `rate_limited` when the caller has `STREAMS_PER_PERSON_MAX` open, with `unavailable` when the daemon
-   * serves `STREAMS_MAX`, or stops.
+   * Opens a stream of changes to the caller's threads after the revision `known`, by default from now on. Refuses with
+   * `rate_limited` when the caller has `STREAMS_PER_PERSON_MAX` streams open, and with `unavailable` when the daemon
+   * serves `STREAMS_MAX` streams or shuts down.
    */
   open(caller: ForgeCaller, known: number | undefined): ThreadStream;
-  /** Ends all streams, for good. */
+  /** Ends all streams and refuses new ones. */
   close(): void;
 }
 
 export interface ThreadStreamsDeps {
   readonly db: Database;
-  /** Told why streams had to end before their time. */
+  /** Logs why streams ended early. */
   readonly warn: (message: string, cause: unknown) => void;
-  /** How often mailboxes are looked at while somebody listens, in milliseconds. */
-  readonly lookEveryMs: number;
-  /** A stream that is silent for this long sends a beat, in milliseconds. */
-  readonly beatEveryMs: number;
+  /** Interval in which mailboxes are polled while a stream is open, in milliseconds. */
+  readonly pollMs: number;
+  /** Interval of keep-alives on a silent stream, in milliseconds. */
+  readonly keepAliveMs: number;
 }
 
-/** Terminals that a person has open at once, and some that were lost and are not noticed yet. */
+/** Allows for several terminals of one person, and for lost connections that are not yet detected. */
 export const STREAMS_PER_PERSON_MAX = 8;
-/** Each holds a connection, and is looked after several times a second. */
+/** Each stream holds a connection and is polled several times a second. */
 export const STREAMS_MAX = 1_000;
-/** Threads that are read at once; a client that reads slowly makes the daemon hold no more. */
+/** Threads that are loaded in one query: the most that the daemon buffers for a slow client. */
 const PAGE = 50;
 
-/** One stream as the round of looks knows it. */
-interface Listener {
+/** The polling state of one stream. */
+interface Subscriber {
   readonly userId: number;
-  /** The revision that its reader has seen; undefined before it reads. */
+  /** The latest revision that was sent; undefined before the first. */
   revision: number | undefined;
   quietMs: number;
   isEnded: boolean;
@@ -66,12 +66,12 @@ interface Listener {
 }
 
 /**
- * Streams of news. Mailboxes are rows that other processes change, too, so they are looked at: all of those that somebody
- * listens to in one statement.
+ * Creates the streams. They poll, because other processes change mailboxes, too: one statement reads the revisions of
+ * all subscribed mailboxes.
  */
 export function createThreadStreams(deps: ThreadStreamsDeps): ThreadStreams {
-  const { db, warn, lookEveryMs, beatEveryMs } = deps;
-  const listeners = new Set<Listener>();
+  const { db, warn, pollMs, keepAliveMs } = deps;
+  const subscribers = new Set<Subscriber>();
   let isClosed = false;
   let timer: NodeJS.Timeout | undefined;
 
@@ -79,37 +79,37 @@ export function createThreadStreams(deps: ThreadStreamsDeps): ThreadStreams {
     open(caller, known) {
       const userId = caller.user.id;
       assertRoom(userId);
-      const listener: Listener = {
+      const subscriber: Subscriber = {
         userId,
         revision: undefined,
         quietMs: 0,
         isEnded: false,
         wake: undefined,
       };
-      listeners.add(listener);
-      timer ??= setTimeout(look, lookEveryMs);
+      subscribers.add(subscriber);
+      timer ??= setTimeout(poll, pollMs);
       return {
-        read: (signal) => read(caller, known, listener, signal),
+        read: (signal) => read(caller, known, subscriber, signal),
         release: () => {
-          end(listener);
-          listeners.delete(listener);
+          end(subscriber);
+          subscribers.delete(subscriber);
         },
       };
     },
     close() {
       isClosed = true;
       clearTimeout(timer);
-      for (const listener of listeners) end(listener);
+      for (const subscriber of subscribers) end(subscriber);
     },
   };
 
   function assertRoom(userId: number): void {
     const retryAfterSeconds = 10;
-    if (isClosed || listeners.size >= STREAMS_MAX)
+    if (isClosed || subscribers.size >= STREAMS_MAX)
       throw new AppError("unavailable", "The server has no room for another stream.", {
         retryAfterSeconds,
       });
-    const own = [...listeners].filter((each) => each.userId === userId).length;
+    const own = [...subscribers].filter((each) => each.userId === userId).length;
     if (own >= STREAMS_PER_PERSON_MAX)
       throw new AppError("rate_limited", `You have ${own} streams open. Close one.`, {
         retryAfterSeconds,
@@ -119,16 +119,16 @@ export function createThreadStreams(deps: ThreadStreamsDeps): ThreadStreams {
   async function* read(
     caller: ForgeCaller,
     known: number | undefined,
-    listener: Listener,
+    subscriber: Subscriber,
     signal: AbortSignal,
   ): AsyncGenerator<StreamUpdate, void, void> {
-    const stop = () => end(listener);
+    const stop = () => end(subscriber);
     signal.addEventListener("abort", stop, { once: true });
     try {
       if (signal.aborted) return;
-      yield* follow(caller, known, listener);
+      yield* follow(caller, known, subscriber);
     } catch (error) {
-      warn("a stream of notifications broke off", error);
+      warn("notification stream failed", error);
     } finally {
       signal.removeEventListener("abort", stop);
     }
@@ -136,84 +136,87 @@ export function createThreadStreams(deps: ThreadStreamsDeps): ThreadStreams {
 
   async function* follow(
     caller: ForgeCaller,
-    wanted: number | undefined,
-    listener: Listener,
+    lastEventId: number | undefined,
+    subscriber: Subscriber,
   ): AsyncGenerator<StreamUpdate, void, void> {
     let known: number | undefined;
-    while (!listener.isEnded) {
+    while (!subscriber.isEnded) {
       const recipient = await findStillSignedIn(db, caller);
       if (recipient === undefined) return;
       const { revision, unread } = await findMailbox(db, recipient.id);
-      listener.revision = revision;
+      subscriber.revision = revision;
       if (revision === known) {
-        yield { kind: "beat" };
+        yield { kind: "keep-alive" };
       } else {
-        // A number from before the database was restored may be ahead of it.
-        const after = known ?? Math.min(wanted ?? revision, revision);
-        yield* tell(caller, { after, upTo: revision });
+        // After a restore of the database, the client's revision may be ahead of the mailbox.
+        const after = known ?? Math.min(lastEventId ?? revision, revision);
+        yield* readUpdates(caller, { after, upTo: revision });
         known = revision;
         yield { kind: "count", revision, unread };
       }
-      await quiet(listener);
+      await waitForChange(subscriber);
     }
   }
 
-  async function* tell(
+  async function* readUpdates(
     caller: ForgeCaller,
     { after, upTo }: { readonly after: number; readonly upTo: number },
   ): AsyncGenerator<StreamUpdate, void, void> {
     for (let known = after; known < upTo;) {
       const recipient = await findStillSignedIn(db, caller);
       if (recipient === undefined) return;
-      const news = await listUpdates(db, recipient.id, { after: known, upTo, limit: PAGE });
-      const threads = news.map(({ thread }) => thread);
-      const seen = await seeThreads(db, threads, recipient);
-      for (const [at, { revision }] of news.entries()) {
-        const one = seen[at];
-        if (one !== undefined) yield { kind: "thread", revision, seen: one };
+      const updates = await listUpdates(db, recipient.id, { after: known, upTo, limit: PAGE });
+      const threads = await loadThreadDetails(
+        db,
+        updates.map((update) => update.thread),
+        recipient,
+      );
+      for (const [at, { revision }] of updates.entries()) {
+        const thread = threads[at];
+        if (thread !== undefined) yield { kind: "thread", revision, thread };
       }
-      // Whoever comes back after long is told of much: others have their turn in between.
-      await turn();
-      known = news.length < PAGE ? upTo : (news.at(-1)?.revision ?? upTo);
+      // A client that resumes after a long time gets many updates: other requests run in between.
+      await yieldToEventLoop();
+      known = updates.length < PAGE ? upTo : (updates.at(-1)?.revision ?? upTo);
     }
   }
 
-  /** Until there is something new, it has been silent for long enough, or the stream ends. */
-  function quiet(listener: Listener): Promise<void> {
-    listener.quietMs = 0;
+  /** Resolves when the mailbox changes, a keep-alive is due, or the stream ends. */
+  function waitForChange(subscriber: Subscriber): Promise<void> {
+    subscriber.quietMs = 0;
     return new Promise((resolve) => {
-      if (listener.isEnded) resolve();
-      else listener.wake = resolve;
+      if (subscriber.isEnded) resolve();
+      else subscriber.wake = resolve;
     });
   }
 
-  function wake(listener: Listener): void {
-    const { wake: resume } = listener;
-    listener.wake = undefined;
+  function wake(subscriber: Subscriber): void {
+    const { wake: resume } = subscriber;
+    subscriber.wake = undefined;
     resume?.();
   }
 
-  function end(listener: Listener): void {
-    listener.isEnded = true;
-    wake(listener);
+  function end(subscriber: Subscriber): void {
+    subscriber.isEnded = true;
+    wake(subscriber);
   }
 
-  async function look(): Promise<void> {
+  async function poll(): Promise<void> {
     try {
-      const waiting = [...listeners].filter((each) => each.wake !== undefined);
+      const waiting = [...subscribers].filter((each) => each.wake !== undefined);
       const revisions = await listMailboxRevisions(db, [...new Set(waiting.map(toUserId))]);
-      for (const listener of waiting) {
-        listener.quietMs += lookEveryMs;
-        const revision = revisions.get(listener.userId) ?? 0;
-        if (revision !== listener.revision || listener.quietMs >= beatEveryMs) wake(listener);
+      for (const subscriber of waiting) {
+        subscriber.quietMs += pollMs;
+        const revision = revisions.get(subscriber.userId) ?? 0;
+        if (revision !== subscriber.revision || subscriber.quietMs >= keepAliveMs) wake(subscriber);
       }
     } catch (error) {
-      // Their clients come back, and are told by the answer what is wrong.
-      warn("mailboxes could not be looked at", error);
-      for (const listener of listeners) end(listener);
+      // The clients reconnect, and the response to that reports the error.
+      warn("failed to poll mailboxes", error);
+      for (const subscriber of subscribers) end(subscriber);
     }
-    timer = listeners.size === 0 || isClosed ? undefined : setTimeout(look, lookEveryMs);
+    timer = subscribers.size === 0 || isClosed ? undefined : setTimeout(poll, pollMs);
   }
 }
 
-const toUserId = ({ userId }: Listener): number => userId;
+const toUserId = ({ userId }: Subscriber): number => userId;

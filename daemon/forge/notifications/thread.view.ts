@@ -2,16 +2,18 @@ import type { WireThread } from "../../contract/forge/notifications.ts";
 import { assertNever } from "../../errors.ts";
 import { toRepositoryView } from "../repositories/repository.view.ts";
 import { type ForgeUrls, toApiUrl, toUrl, toWireTime } from "../urls.ts";
-import type { SeenThread } from "./subjects.ts";
+import type { ThreadDetails } from "./subjects.ts";
 
-/** A thread (forge behaviour, 7.13). What its recipient may not read is null. */
-export function toThreadView(seen: SeenThread, urls: ForgeUrls): WireThread {
-  const { thread } = seen;
-  const subject = toSubject(seen, urls);
+/** Converts a thread (forge behaviour, 7.13). Members that its recipient may not read are null. */
+export function toThreadView(details: ThreadDetails, urls: ForgeUrls): WireThread {
+  const { thread } = details;
+  const subject = toSubject(details, urls);
   return {
     id: thread.id,
     repository:
-      subject === null || seen.seen === undefined ? null : toBareRepository(seen.seen, urls),
+      subject === null || details.repository === undefined
+        ? null
+        : toBareRepository(details.repository, urls),
     subject,
     unread: thread.status === "unread",
     pinned: thread.status === "pinned",
@@ -21,19 +23,19 @@ export function toThreadView(seen: SeenThread, urls: ForgeUrls): WireThread {
 }
 
 function toBareRepository(
-  seen: NonNullable<SeenThread["seen"]>,
+  details: NonNullable<ThreadDetails["repository"]>,
   urls: ForgeUrls,
 ): WireThread["repository"] {
-  const { permissions: _, ...repository } = toRepositoryView(seen, urls);
+  const { permissions: _, ...repository } = toRepositoryView(details, urls);
   return repository;
 }
 
 function toSubject(
-  { thread, seen, issue, lastCommentId }: SeenThread,
+  { thread, repository: details, issue, lastCommentId }: ThreadDetails,
   urls: ForgeUrls,
 ): WireThread["subject"] {
-  if (seen === undefined) return null;
-  const fullName = `${seen.owner.name}/${seen.repository.name}`;
+  if (details === undefined) return null;
+  const fullName = `${details.owner.name}/${details.repository.name}`;
   const home = toUrl(urls, `/${fullName}`);
   const nothing = { latest_comment_url: "", latest_comment_html_url: "", state: "" };
   switch (thread.kind) {

@@ -1,16 +1,16 @@
 import { AppError } from "../../errors.ts";
 
-/** Longest name, version or file name, in characters: file systems and tools take no longer ones. */
+/** Maximum length of names, versions and file names in characters, as in file systems and tools. */
 const CHARACTERS_MAX = 255;
 
-/** What a file of a generic package is called. */
+/** The names that identify a file of a generic package. */
 export interface GenericFileName {
   readonly name: string;
   readonly version: string;
   readonly filename: string;
 }
 
-/** Refuses with `invalid_argument` names that a generic package cannot have. */
+/** Refuses invalid names of a generic package with `invalid_argument`. */
 export function assertGenericNames({
   name,
   version,
@@ -26,7 +26,7 @@ function isPackageName(name: string): boolean {
   return isShort(name) && /^[-_+.A-Za-z0-9]+$/.test(name) && /[A-Za-z0-9_]/.test(name);
 }
 
-/** Any text without white space around it, and without what would end a path or a line. */
+/** Accepts any text without surrounding white space, slashes and control characters. */
 function isVersion(version: string): boolean {
   return (
     isShort(version) &&

@@ -52,7 +52,7 @@ export interface GenericPackagesDeps {
   readonly db: Database;
   readonly store: ObjectStore;
   readonly events: PackageEvents;
-  /** Largest file. */
+  /** Maximum size of a file. */
   readonly uploadBytesMax: number;
 }
 

@@ -4,7 +4,7 @@ import { findUserById, type ForgeUser } from "../../../storage/tables/forge/acco
 import type { ForgeUrls } from "../urls.ts";
 import type { OwnedVersion, PackageEvents } from "./events.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
-import { seeRepositories } from "./repository-links.ts";
+import { loadRepositoryDetails } from "./repository-links.ts";
 import { toPackageView } from "./package.view.ts";
 
 /** Publishes package events to hooks. */
@@ -31,10 +31,10 @@ export function createPackageEvents(publisher: PackagePublisher, urls: ForgeUrls
     const { creatorId } = what.version;
     const creator = creatorId === undefined ? undefined : await findUserById(tx, creatorId);
     const { repositoryId } = what.package;
-    const visible = await seeRepositories(tx, [repositoryId], undefined);
-    const seen = visible.get(repositoryId ?? -1);
-    const view = toPackageView({ ...what, creator, linked: seen }, undefined, urls);
-    // The only members of an account that the reference shows here and not to strangers.
+    const visible = await loadRepositoryDetails(tx, [repositoryId], undefined);
+    const linked = visible.get(repositoryId ?? -1);
+    const view = toPackageView({ ...what, creator, linked }, undefined, urls);
+    // The reference shows these members of an account here, although it hides them from anonymous callers.
     const owned = { ...view.owner, active: what.owner.isActive };
     const created = { ...view.creator, active: creator?.isActive ?? false };
     const repository =

@@ -2,21 +2,21 @@ import type { ForgePackageFile } from "../../../storage/tables/forge/packages/pa
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import type { WirePackage, WirePackageFile } from "../../contract/forge/packages/admin-packages.ts";
 import { toGhostView, toUserView } from "../accounts/user.view.ts";
-import { type SeenRepository, toRepositoryView } from "../repositories/repository.view.ts";
+import { type RepositoryDetails, toRepositoryView } from "../repositories/repository.view.ts";
 import { type ForgeUrls, toUrl, toWireTime } from "../urls.ts";
 import type { OwnedVersion } from "./events.ts";
 
-/** A version with who published it. */
-export interface SeenVersion extends OwnedVersion {
-  /** Undefined once the account is gone. */
+/** A version with its publisher and its linked repository. */
+export interface PackageVersionDetails extends OwnedVersion {
+  /** Undefined once the account is deleted. */
   readonly creator: ForgeUser | undefined;
   /** The repository that the package is linked to, if the viewer may read it. */
-  readonly linked: SeenRepository | undefined;
+  readonly linked: RepositoryDetails | undefined;
 }
 
-/** A version of a package (forge behaviour, 7.8) with people as the viewer may see them. */
+/** Converts a version of a package (forge behaviour, 7.8), with users as the viewer may see them. */
 export function toPackageView(
-  { package: { type, name }, version, owner, creator, linked }: SeenVersion,
+  { package: { type, name }, version, owner, creator, linked }: PackageVersionDetails,
   viewer: ForgeUser | undefined,
   urls: ForgeUrls,
 ): WirePackage {
@@ -34,7 +34,7 @@ export function toPackageView(
   };
 }
 
-/** A file of a version. */
+/** Converts a file of a version. */
 export function toPackageFileView(file: ForgePackageFile): WirePackageFile {
   const { id, size, name, md5, sha1, sha256, sha512 } = file;
   return { id, size, name, md5, sha1, sha256, sha512 };

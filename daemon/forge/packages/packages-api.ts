@@ -2,8 +2,8 @@ import type { Api, RenderedError } from "../../http/handle.ts";
 import type { ForgeCaller } from "../caller.ts";
 
 /**
- * The forge as package tools see it: the same accounts, tokens and refusals, but with the member `error`, which npm
- * shows to its user, and with the header that makes tools send credentials.
+ * The API of the forge for package tools: the same accounts, tokens and refusals, but errors have the member `error`,
+ * which npm shows to its user, and the header that makes tools send credentials.
  */
 export function createPackagesApi(forge: Api<ForgeCaller>): Api<ForgeCaller> {
   return {

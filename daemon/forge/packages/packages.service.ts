@@ -22,12 +22,12 @@ import { toRows, type PageWindow } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import { getReadableOwner, getWritableOwner } from "./access.ts";
 import type { OwnedVersion, PackageEvents } from "./events.ts";
-import { findLinkable, seeRepositories } from "./repository-links.ts";
+import { findLinkable, loadRepositoryDetails } from "./repository-links.ts";
 import { ensureLatest } from "./npm/tags.ts";
-import type { SeenVersion } from "./package.view.ts";
+import type { PackageVersionDetails } from "./package.view.ts";
 import { removeVersion } from "./versions.ts";
 
-/** A version of any type, as a path names it. */
+/** The path of a version of any type. */
 export interface VersionAt {
   readonly owner: string;
   readonly type: string;
@@ -35,21 +35,21 @@ export interface VersionAt {
   readonly version: string;
 }
 
-/** Packages of every type. All but `list` refuse with `not_found` what is missing or hidden from the caller. */
+/** Packages of every type. All functions but `list` refuse what is missing or hidden from the caller with `not_found`. */
 export interface Packages {
-  /** A page of all versions of all packages, newest first, and the count of all. `type` `all` is every type. */
+  /** Lists the versions of all packages, newest first, with the total count. The type `all` includes every type. */
   list(
     filter: VersionFilter,
     window: PageWindow,
     caller: ForgeCaller,
-  ): Promise<{ readonly versions: readonly SeenVersion[]; readonly total: number }>;
-  get(at: VersionAt, caller: ForgeCaller | undefined): Promise<SeenVersion>;
+  ): Promise<{ readonly versions: readonly PackageVersionDetails[]; readonly total: number }>;
+  get(at: VersionAt, caller: ForgeCaller | undefined): Promise<PackageVersionDetails>;
   listFiles(at: VersionAt, caller: ForgeCaller | undefined): Promise<ForgePackageFile[]>;
-  /** Deletes a version, and the package with its last one. Refuses with `forbidden` who may only read. */
+  /** Deletes a version, and the package with its last version. Refuses a reader with `forbidden`. */
   remove(at: VersionAt, caller: ForgeCaller): Promise<void>;
   /**
-   * Links a package to a repository of the same owner, or to none. Refuses with `forbidden` who may only read the
-   * packages, with `not_found` a repository that the caller may not write to.
+   * Links a package to a repository of the same owner, or removes the link. Refuses a reader of the packages with
+   * `forbidden`, and a repository that the caller may not write to with `not_found`.
    */
   link(
     at: Omit<VersionAt, "version">,
@@ -74,15 +74,15 @@ export function createPackages({ db, events }: PackagesDeps): Packages {
       const found = await listAllVersions(db, filter, toRows(window));
       const ids = found.versions.flatMap((each) => [each.package.ownerId, each.creatorId ?? -1]);
       const people = new Map((await listUsersByIds(db, ids)).map((user) => [user.id, user]));
-      const linked = await seeRepositories(
+      const linked = await loadRepositoryDetails(
         db,
         found.versions.map((each) => each.package.repositoryId),
         caller,
       );
-      const versions: SeenVersion[] = [];
+      const versions: PackageVersionDetails[] = [];
       for (const each of found.versions) {
         const owner = people.get(each.package.ownerId);
-        // Gone between two queries.
+        // Deleted between the two queries.
         if (owner === undefined) continue;
         const creator = people.get(each.creatorId ?? -1);
         versions.push({
@@ -102,7 +102,7 @@ export function createPackages({ db, events }: PackagesDeps): Packages {
       const { creatorId } = found.version;
       const creator = creatorId === undefined ? undefined : await findUserById(db, creatorId);
       const { repositoryId } = found.package;
-      const linked = await seeRepositories(db, [repositoryId], caller);
+      const linked = await loadRepositoryDetails(db, [repositoryId], caller);
       return { ...found, creator, linked: linked.get(repositoryId ?? -1) };
     },
 

@@ -19,7 +19,7 @@ export interface ForgePackagesDeps {
   readonly urls: ForgeUrls;
   /** Epoch milliseconds. */
   readonly clock: () => number;
-  /** Largest file. */
+  /** Maximum size of a file. */
   readonly uploadBytesMax: number;
 }
 

@@ -9,28 +9,28 @@ import { type ForgeUser, listUsersByIds } from "../../../storage/tables/forge/ac
 import { isPublicOnly } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { findAccess, isPublic, reaches } from "../repositories/access.ts";
-import type { SeenRepository } from "../repositories/repository.view.ts";
+import type { RepositoryDetails } from "../repositories/repository.view.ts";
 import { type ForgeUrls, toUrl } from "../urls.ts";
 
-/** Returns the repositories of these ids that a caller, or a stranger, may read, by id. */
-export async function seeRepositories(
+/** Returns the repositories that a caller, or an anonymous one, may read, by id. */
+export async function loadRepositoryDetails(
   db: Queries,
   ids: readonly (number | undefined)[],
   caller: Pick<ForgeCaller, "user" | "scope"> | undefined,
-): Promise<ReadonlyMap<number, SeenRepository>> {
+): Promise<ReadonlyMap<number, RepositoryDetails>> {
   const wanted = [...new Set(ids)].filter((id) => id !== undefined);
   if (wanted.length === 0) return new Map();
   const found = await findRepositoriesByIds(db, wanted);
   const ownerIds = found.map(({ ownerId }) => ownerId);
   const owners = new Map((await listUsersByIds(db, ownerIds)).map((owner) => [owner.id, owner]));
   const watchers = await countWatchers(db, wanted);
-  const seen = new Map<number, SeenRepository>();
+  const details = new Map<number, RepositoryDetails>();
   for (const repository of found) {
     const owner = owners.get(repository.ownerId);
     const access = owner && (await findAccess(db, { repository, owner }, caller?.user));
     if (owner === undefined || access === undefined || !reaches(access, "read")) continue;
     if (isPublicOnly(caller) && !isPublic({ repository, owner })) continue;
-    seen.set(repository.id, {
+    details.set(repository.id, {
       repository,
       owner,
       watchers: watchers.get(repository.id) ?? 0,
@@ -38,7 +38,7 @@ export async function seeRepositories(
       isSignedIn: caller !== undefined,
     });
   }
-  return seen;
+  return details;
 }
 
 /** Returns the owner's repository of a name if the actor may write to it. */

@@ -41,7 +41,7 @@ import type { FolderMoves } from "./folder-moves.ts";
 import { toNewSettings } from "./repository-settings.view.ts";
 
 /** The request for a new repository (forge behaviour, 10.3). Texts are empty when they are absent. */
-export interface WantedRepository {
+export interface CreateRepositoryOptions {
   readonly name: string;
   readonly description: string;
   readonly isPrivate: boolean;
@@ -81,7 +81,7 @@ const trustModels = new Set(["collaborator", "committer", "collaboratorcommitter
 export async function createRepository(
   deps: CreateRepositoryDeps,
   ownerName: string,
-  wanted: WantedRepository,
+  wanted: CreateRepositoryOptions,
   actor: ForgeUser,
 ): Promise<OwnedRepository> {
   const { db, files, moves } = deps;
@@ -172,7 +172,7 @@ async function createFiles(
   }: {
     readonly owner: ForgeUser;
     readonly actor: ForgeUser;
-    readonly wanted: WantedRepository;
+    readonly wanted: CreateRepositoryOptions;
     readonly objectFormat: ObjectFormat;
     readonly defaultBranch: string;
   },

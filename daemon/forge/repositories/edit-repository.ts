@@ -24,7 +24,7 @@ import { assertRepositoryName, toRepositoryPath } from "./names.ts";
 import { enqueueCleanup, type FolderMoves, toHeadPath } from "./folder-moves.ts";
 import { changeSettings } from "./repository-settings.view.ts";
 
-/** What shall be changed about a repository. Undefined members stay as they are. */
+/** An edit of a repository. Undefined members stay unchanged. */
 export interface RepositoryEdits {
   readonly name: string | undefined;
   readonly description: string | undefined;
@@ -47,10 +47,10 @@ export interface EditRepositoryDeps {
 }
 
 /**
- * Changes a repository. The row changes first, files and HEAD follow; what a crash leaves of that is done at the next
- * start. A former name leads on until the owner has a repository of that name again; a change of case only is none.
- * Refuses with `unprocessable` an unusable or taken name, files that lie at the new place, a default branch that
- * does not exist in a repository with branches, and settings that make no sense; changes nothing then.
+ * Edits a repository. The row changes first, then files and HEAD; recovery on startup completes the rest after a crash.
+ * The former name redirects until the owner creates a repository with that name; a change of case adds no redirect.
+ * Refuses with `unprocessable` an invalid or taken name, an occupied path, a default branch that does not exist in a
+ * repository with branches, and invalid settings; nothing changes then.
  */
 export async function editRepository(
   deps: EditRepositoryDeps,
@@ -72,7 +72,7 @@ export async function editRepository(
   if (changed.hasHead) await moves.completeAt(toHeadPath(repository.id));
 }
 
-/** Refuses a name that is unusable or taken, in the rows or on disk. */
+/** Refuses a name that is invalid or taken, in the database or on disk. */
 async function assertFree(
   { db, files, moves }: EditRepositoryDeps,
   { repository, owner }: OwnedRepository,
@@ -90,7 +90,7 @@ async function assertFree(
     );
 }
 
-/** A repository without branches may have any default; its first push decides. */
+/** Refuses a missing branch. An empty repository may have any default branch, until its first push. */
 async function assertBranch(
   { git, locate }: EditRepositoryDeps,
   repository: ForgeRepository,
@@ -109,7 +109,7 @@ async function writeEdits(
   { repository, actor }: { readonly repository: ForgeRepository; readonly actor: ForgeUser },
   { name, defaultBranch, isArchived, settings: wantedSettings, ...edits }: RepositoryEdits,
 ): Promise<{ readonly hasMoved: boolean; readonly hasHead: boolean }> {
-  // It may have been changed, or its owner renamed, while names and branches were looked at.
+  // The repository or its owner may have been renamed during the checks of names and branches.
   const former = await findRepositoryById(tx, repository.id);
   const owner = former && (await findUserById(tx, former.ownerId));
   if (former === undefined || owner === undefined) throw notFound();

@@ -1,14 +1,14 @@
 import { AppError } from "../../errors.ts";
 
-/** The texts that new repositories begin with. Names are exact. */
+/** The templates of files and labels for new repositories. Names are case-sensitive. */
 export interface RepositoryTemplates {
   findIgnoreFile(name: string): Promise<string | undefined>;
-  /** With its placeholders unfilled. */
+  /** Returns the text with its placeholders. */
   findLicense(key: string): Promise<string | undefined>;
   findLabelSet(name: string): Promise<readonly TemplateLabel[] | undefined>;
 }
 
-/** A label that a repository begins with. */
+/** A label for a new repository. */
 export interface TemplateLabel {
   readonly name: string;
   readonly color: string;
@@ -16,13 +16,13 @@ export interface TemplateLabel {
   readonly exclusive: boolean;
 }
 
-/** What the first commit shall hold. */
-export interface WantedFiles {
+/** The requested files of the first commit. */
+export interface InitialFiles {
   readonly repositoryName: string;
   readonly description: string;
-  /** A readme template; empty is the default one. */
+  /** The name of a readme template; empty is the default one. */
   readonly readme: string;
-  /** Names of ignore files, by commas. */
+  /** Names of ignore files, separated by commas. */
   readonly gitignores: string;
   /** Empty for none. */
   readonly license: string;
@@ -42,10 +42,10 @@ export function assertReadme(readme: string): void {
     );
 }
 
-/** The files of the first commit by name. Refuses with `unprocessable` an unknown ignore file or license. */
+/** Returns the files of the first commit by name. Refuses an unknown ignore file or license with `unprocessable`. */
 export async function createFirstFiles(
   templates: RepositoryTemplates,
-  wanted: WantedFiles,
+  wanted: InitialFiles,
 ): Promise<Readonly<Record<string, string>>> {
   const files: Record<string, string> = {
     "README.md": `# ${wanted.repositoryName}\n\n${wanted.description}`,
@@ -64,7 +64,7 @@ export async function createFirstFiles(
   return files;
 }
 
-/** The labels of a set. Refuses with `unprocessable` an unknown one. */
+/** Returns the labels of a set. Refuses an unknown set with `unprocessable`. */
 export async function getLabelSet(
   templates: RepositoryTemplates,
   name: string,
@@ -91,8 +91,8 @@ async function createIgnoreFile(
   return parts.join("\n");
 }
 
-/** What license texts write where somebody's own words belong. */
-const placeholders: readonly (readonly [RegExp, (wanted: WantedFiles) => string])[] = [
+/** The placeholders of license texts and their values. */
+const placeholders: readonly (readonly [RegExp, (wanted: InitialFiles) => string])[] = [
   [/[<[](?:year|yyyy)[>\]]/gi, ({ year }) => String(year)],
   [
     /[<[](?:owner|fullname|name|name of author|name of copyright owner|copyright holders?|copyright owner|author)[>\]]/gi,
@@ -105,7 +105,7 @@ const placeholders: readonly (readonly [RegExp, (wanted: WantedFiles) => string]
   ],
 ];
 
-function fillLicense(text: string, wanted: WantedFiles): string {
+function fillLicense(text: string, wanted: InitialFiles): string {
   return placeholders.reduce(
     (filled, [placeholder, value]) => filled.replace(placeholder, () => value(wanted)),
     text,

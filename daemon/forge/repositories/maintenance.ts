@@ -8,13 +8,13 @@ import {
   updateRepository,
 } from "../../../storage/tables/forge/repositories/repositories.ts";
 
-/** Looks after the files of all repositories. What fails with one does not keep the others waiting. */
-export interface RepositoryCare {
-  /** Has git look for damage. @throws Error that names the damaged repositories' ids */
+/** Maintains the files of all repositories. A failure in one repository does not stop the others. */
+export interface RepositoryMaintenance {
+  /** Runs `git fsck`. @throws Error with the ids of damaged repositories */
   checkAll(signal: AbortSignal): Promise<void>;
-  /** Packs loose objects and throws away what nothing has needed for two weeks. @throws Error as above */
+  /** Runs `git gc`: packs loose objects and prunes those unreachable for two weeks. @throws Error as above */
   collectAll(signal: AbortSignal): Promise<void>;
-  /** Has the records say how large repositories are and how many branches they have. @throws Error as above */
+  /** Updates the recorded sizes and branch counts. @throws Error as above */
   countAll(signal: AbortSignal): Promise<void>;
 }
 
@@ -25,10 +25,14 @@ export interface RepositoryCareDeps {
 }
 
 const BATCH = 100;
-/** A text about failures names so many repositories. */
+/** Maximum number of repositories that an error message lists. */
 const NAMED_MAX = 20;
 
-export function createRepositoryCare({ db, git, locate }: RepositoryCareDeps): RepositoryCare {
+export function createRepositoryCare({
+  db,
+  git,
+  locate,
+}: RepositoryCareDeps): RepositoryMaintenance {
   return {
     checkAll: (signal) =>
       forEach(signal, "git found damage in", (directory) =>
@@ -59,7 +63,7 @@ export function createRepositoryCare({ db, git, locate }: RepositoryCareDeps): R
         try {
           await work(await locate(repository), repository);
         } catch (error) {
-          // One that was deleted meanwhile is no failure.
+          // Ignores a repository that was deleted meanwhile.
           if ((await findRepositoryById(db, repository.id)) === undefined) continue;
           failed.push(error);
           ids.push(repository.id);
@@ -83,7 +87,7 @@ export function createRepositoryCare({ db, git, locate }: RepositoryCareDeps): R
     await db.transaction((tx) => updateRepository(tx, id, facts));
   }
 
-  /** Runs git however long it takes, but not beyond the signal. @throws Error when it fails */
+  /** Runs git without a deadline until it ends or `signal` is aborted. @throws Error when it fails */
   async function runGit(
     directory: string,
     args: readonly string[],

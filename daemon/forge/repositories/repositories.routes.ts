@@ -28,7 +28,7 @@ import {
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
-import type { WantedRepository } from "./create-repository.ts";
+import type { CreateRepositoryOptions } from "./create-repository.ts";
 import type { RepositoryEdits } from "./edit-repository.ts";
 import type { RepositoryLists, RepositoryPage } from "./repository-lists.service.ts";
 import { toRepositorySearch } from "./repository-search.view.ts";
@@ -55,18 +55,25 @@ export function repositoryRoutes({
     handle(createRepository, async ({ caller, params, body }) => ({
       status: 201,
       body: toRepositoryView(
-        await repositories.create(params.username, toWantedRepository(body), caller.user),
+        await repositories.create(params.username, toCreateRepositoryOptions(body), caller.user),
         urls,
       ),
     })),
     handle(createOwnRepository, async ({ caller, body }) => ({
       status: 201,
-      body: toRepositoryView(await repositories.createOwn(toWantedRepository(body), caller), urls),
+      body: toRepositoryView(
+        await repositories.createOwn(toCreateRepositoryOptions(body), caller),
+        urls,
+      ),
     })),
     handle(createOrganizationRepository, async ({ caller, params, body }) => ({
       status: 201,
       body: toRepositoryView(
-        await repositories.createInOrganization(params.org, toWantedRepository(body), caller),
+        await repositories.createInOrganization(
+          params.org,
+          toCreateRepositoryOptions(body),
+          caller,
+        ),
         urls,
       ),
     })),
@@ -105,8 +112,8 @@ export function repositoryRoutes({
     }),
     handle(transferRepository, async ({ caller, params, body }) => {
       const wanted = { newOwner: body.new_owner, teamIds: body.team_ids ?? [] };
-      const { seen, isPending } = await transfers.start(params, caller, wanted);
-      return { status: isPending ? 201 : 202, body: toRepositoryView(seen, urls) };
+      const { details, isPending } = await transfers.start(params, caller, wanted);
+      return { status: isPending ? 201 : 202, body: toRepositoryView(details, urls) };
     }),
     handle(acceptTransfer, async ({ caller, params }) => ({
       status: 202,
@@ -140,7 +147,7 @@ export function repositoryRoutes({
 }
 
 /** Converts the body of a creation; absent members get their defaults. */
-function toWantedRepository(body: BodyOf<typeof createRepository>): WantedRepository {
+function toCreateRepositoryOptions(body: BodyOf<typeof createRepository>): CreateRepositoryOptions {
   return {
     name: body.name,
     description: body.description ?? "",

@@ -25,7 +25,7 @@ import { assertScope, findAccess, reaches } from "./access.ts";
 import {
   createRepository,
   type CreateRepositoryDeps,
-  type WantedRepository,
+  type CreateRepositoryOptions,
 } from "./create-repository.ts";
 import {
   editRepository,
@@ -35,45 +35,49 @@ import {
 import type { OwnedRepository } from "./events.ts";
 import { enqueueCleanup } from "./folder-moves.ts";
 import { getVisibleAccount } from "./repository-lists.service.ts";
-import type { SeenRepository } from "./repository.view.ts";
-import { findSeenTransfer } from "./seen-transfer.ts";
+import type { RepositoryDetails } from "./repository.view.ts";
+import { findPendingTransfer } from "./pending-transfer.ts";
 
-/** Repositories with their files. Nobody learns of one that they may not read. */
+/** Repositories with their files. A repository that the caller may not read is reported as missing. */
 export interface Repositories {
   /** Creates a repository for any account, see `createRepository`. */
-  create(ownerName: string, wanted: WantedRepository, actor: ForgeUser): Promise<SeenRepository>;
+  create(
+    ownerName: string,
+    wanted: CreateRepositoryOptions,
+    actor: ForgeUser,
+  ): Promise<RepositoryDetails>;
   /**
    * Creates a repository of the caller's own. Throws as `createRepository` does, and `forbidden` for a private one by a
    * token for public things only.
    */
-  createOwn(wanted: WantedRepository, caller: ForgeCaller): Promise<SeenRepository>;
+  createOwn(wanted: CreateRepositoryOptions, caller: ForgeCaller): Promise<RepositoryDetails>;
   /**
    * Creates a repository in an organization. Throws as `createOwn` does, `not_found` for an organization that is hidden
    * from the caller, and `forbidden` for a caller in no team that may create repositories there.
    */
   createInOrganization(
     name: string,
-    wanted: WantedRepository,
+    wanted: CreateRepositoryOptions,
     caller: ForgeCaller,
-  ): Promise<SeenRepository>;
+  ): Promise<RepositoryDetails>;
   /**
-   * The repository as far as the caller may know of it. Refuses with `not_found`; a former name of it or of its owner
-   * is answered with the address of today's.
+   * Returns a repository that the caller may read. Refuses with `not_found`; a former name of the repository or of its
+   * owner redirects to the current one.
    */
-  get(ownerName: string, name: string, caller: ForgeCaller | undefined): Promise<SeenRepository>;
+  get(ownerName: string, name: string, caller: ForgeCaller | undefined): Promise<RepositoryDetails>;
   /**
-   * Changes a repository, see `editRepository`. Refuses with `not_found` for whom may not see it, `forbidden` for whom
-   * does not administer it.
+   * Changes a repository; see `editRepository`. Refuses a caller who may not read it with `not_found`, and one who does
+   * not administer it with `forbidden`.
    */
   edit(
     ownerName: string,
     name: string,
     edits: RepositoryEdits,
     caller: ForgeCaller,
-  ): Promise<SeenRepository>;
+  ): Promise<RepositoryDetails>;
   /**
-   * Deletes a repository; its files are gone soon after. Refuses with `not_found` for whom may not see it, `forbidden`
-   * for whom does not own it.
+   * Deletes a repository; a job deletes its files. Refuses a caller who may not read it with `not_found`, and one who
+   * does not own it with `forbidden`.
    */
   remove(ownerName: string, name: string, caller: ForgeCaller): Promise<void>;
 }
@@ -106,39 +110,39 @@ export function createRepositoriesService(deps: RepositoriesDeps): Repositories 
     get,
 
     async edit(ownerName, name, edits, caller) {
-      const seen = await get(ownerName, name, caller);
-      if (!reaches(seen.access, "admin")) throw noAdministrator();
-      await editRepository(deps, seen, edits, caller.user);
-      const repository = await findRepositoryById(db, seen.repository.id);
+      const details = await get(ownerName, name, caller);
+      if (!reaches(details.access, "admin")) throw noAdministrator();
+      await editRepository(deps, details, edits, caller.user);
+      const repository = await findRepositoryById(db, details.repository.id);
       const owner = repository && (await findUserById(db, repository.ownerId));
       if (repository === undefined || owner === undefined) throw notFound();
-      return { ...seen, repository, owner };
+      return { ...details, repository, owner };
     },
 
     async remove(ownerName, name, caller) {
-      const seen = await get(ownerName, name, caller);
-      if (!reaches(seen.access, "owner")) throw noAdministrator();
-      const { id } = seen.repository;
+      const details = await get(ownerName, name, caller);
+      if (!reaches(details.access, "owner")) throw noAdministrator();
+      const { id } = details.repository;
       const path = await db.transaction(async (tx) => {
         const today = await findRepositoryById(tx, id);
         if (today === undefined) throw notFound();
-        const what = { repository: today, owner: seen.owner, actor: caller.user };
+        const what = { repository: today, owner: details.owner, actor: caller.user };
         await events.deleted?.(tx, what);
         await deleteRepository(tx, id);
         await insertChore(tx, { kind: "remove", path: today.path, target: undefined });
         await enqueueCleanup(enqueue, tx);
         return today.path;
       });
-      // The name is free for a new repository when the answer arrives; what this misses the job does.
+      // Frees the name for a new repository before the response; the job retries what fails here.
       await moves.completeAt(path);
     },
   };
 
   async function create(
     ownerName: string,
-    wanted: WantedRepository,
+    wanted: CreateRepositoryOptions,
     actor: ForgeUser,
-  ): Promise<SeenRepository> {
+  ): Promise<RepositoryDetails> {
     const made = await createRepository(deps, ownerName, wanted, actor);
     const watchers = (await countWatchers(db, [made.repository.id])).get(made.repository.id) ?? 0;
     const access = await findAccess(db, made, actor);
@@ -149,7 +153,7 @@ export function createRepositoriesService(deps: RepositoriesDeps): Repositories 
     ownerName: string,
     name: string,
     caller: ForgeCaller | undefined,
-  ): Promise<SeenRepository> {
+  ): Promise<RepositoryDetails> {
     const path = { owner: ownerName, repo: name };
     const { repository, owner } = await getOwned(
       db,
@@ -162,22 +166,26 @@ export function createRepositoriesService(deps: RepositoriesDeps): Repositories 
     assertScope(caller?.scope, "read", { repository, owner });
     const watchers = (await countWatchers(db, [repository.id])).get(repository.id) ?? 0;
     const isSignedIn = caller !== undefined;
-    // Whom it is offered to, or from, sees that; others need not know.
+    // Only the recipient and the owner see a pending transfer.
     const transfer =
       reaches(access, "admin") || (caller && (await isOfferedTo(db, repository.id, caller.user.id)))
-        ? await findSeenTransfer(db, repository.id)
+        ? await findPendingTransfer(db, repository.id)
         : undefined;
     return { repository, owner, watchers, access, isSignedIn, transfer };
   }
 }
 
 /** A token for public things only cannot create what it could not read afterwards. */
-function assertMayBePrivate(wanted: WantedRepository, owner: ForgeUser, caller: ForgeCaller): void {
+function assertMayBePrivate(
+  wanted: CreateRepositoryOptions,
+  owner: ForgeUser,
+  caller: ForgeCaller,
+): void {
   if (isPublicOnly(caller) && (wanted.isPrivate || owner.visibility !== "public"))
     throw new AppError("forbidden", "token scope is limited to public repos");
 }
 
-/** The refusal to whom may see a repository but not do this with it. */
+/** The refusal of a caller who may read a repository but does not administer it. */
 export const noAdministrator = (): AppError =>
   new AppError(
     "forbidden",
@@ -185,8 +193,8 @@ export const noAdministrator = (): AppError =>
   );
 
 /**
- * The repository of a name, whoever asks. Refuses with `not_found`; for a former name, of the owner or of the repository,
- * with the address that `toAddress` makes of today's, if the viewer may read what it leads to.
+ * Finds a repository by name without checking permissions. Refuses with `not_found`; for a former name of the owner or
+ * of the repository, with a redirect to `toAddress` of the current name if the viewer may read the repository.
  */
 export async function getOwned(
   db: Database,
@@ -204,7 +212,7 @@ export async function getOwned(
   );
 }
 
-/** A repository as an address names it. */
+/** The names of a repository in a path. */
 export interface RepositoryPath {
   readonly owner: string;
   readonly repo: string;
@@ -223,7 +231,7 @@ async function findOwned(
   const redirectedId = await findRepositoryRedirect(db, owner.id, repo);
   const former =
     redirectedId === undefined ? undefined : await findRepositoryById(db, redirectedId);
-  // Whose it is by now counts, not whose it was.
+  // The current owner counts, not the former one.
   const formerOwner = former && (await findUserById(db, former.ownerId));
   return former && formerOwner && { repository: former, owner: formerOwner, isFormer: true };
 }

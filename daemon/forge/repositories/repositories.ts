@@ -79,7 +79,7 @@ export interface RepositoryFolders {
   readonly locate: (repository: ForgeRepository) => Promise<string>;
   /** Enqueues the job that finishes moves and deletions. */
   readonly sweepSoon: () => Promise<void>;
-  /** Finishes or undoes what a crash left. Call it before anything is served. */
+  /** Completes or undoes what a crash left. Call it before the daemon listens. */
   recover(): Promise<void>;
 }
 
@@ -97,7 +97,7 @@ export function createRepositoryFolders(
     async locate(repository) {
       const found = await files.locate(repository.path);
       if (found !== undefined) return found;
-      // A move may be under way: once it is over, the row's path holds again.
+      // A move may be in progress: after it, the path of the row is valid again.
       const moved = await moves.withLock(async () => {
         const today = await findRepositoryById(db, repository.id);
         return today && files.locate(today.path);

@@ -19,11 +19,11 @@ import type { ForgeCaller } from "../caller.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
 import { notFound, userNotFound } from "../refusals.ts";
 import { findAccess } from "./access.ts";
-import type { SeenRepository } from "./repository.view.ts";
+import type { RepositoryDetails } from "./repository.view.ts";
 
 /** A page of repositories, and the count of all. */
 export interface RepositoryPage {
-  readonly repositories: readonly SeenRepository[];
+  readonly repositories: readonly RepositoryDetails[];
   readonly total: number;
 }
 
@@ -102,14 +102,14 @@ export function createRepositoryLists({ db }: { readonly db: Database }): Reposi
   async function see(
     found: readonly ForgeRepository[],
     viewer: ForgeUser | undefined,
-  ): Promise<SeenRepository[]> {
+  ): Promise<RepositoryDetails[]> {
     const ownerIds = [...new Set(found.map(({ ownerId }) => ownerId))];
     const owners = new Map((await listUsersByIds(db, ownerIds)).map((owner) => [owner.id, owner]));
     const watchers = await countWatchers(
       db,
       found.map(({ id }) => id),
     );
-    const repositories: SeenRepository[] = [];
+    const repositories: RepositoryDetails[] = [];
     for (const repository of found) {
       const owner = owners.get(repository.ownerId);
       // Deleted between two queries.

@@ -19,9 +19,9 @@ type WireSettings = Pick<
   | "external_wiki"
 >;
 
-/** The settings of a repository as its view shows them: what was set, and the defaults (forge behaviour, 7.9). */
+/** Returns the settings of a repository completed with the defaults (forge behaviour, 7.9). */
 export function toSettings(stored: RepositorySettings): WireSettings {
-  // Nothing but what `changeSettings` made of a request is ever stored.
+  // Only results of `changeSettings` are stored.
   const { internal_tracker: tracker, ...set } = stored as Partial<WireSettings>;
   return {
     has_code: true,
@@ -44,19 +44,19 @@ export function toNewSettings(isTemplate: boolean): RepositorySettings {
   return isTemplate ? { has_actions: false } : {};
 }
 
-/** Whether a repository's issues are here: neither turned off nor kept elsewhere. */
+/** Returns whether the repository has issues on this server: neither turned off nor in an external tracker. */
 export function keepsIssues(stored: RepositorySettings): boolean {
   return stored["has_issues"] !== false && stored["external_tracker"] === undefined;
 }
 
-/** Whether a repository is one of code: pushed to, and fetched from by its people. */
+/** Returns whether code is enabled: members may push to and fetch from the repository. */
 export function keepsCode(stored: RepositorySettings): boolean {
   return stored["has_code"] !== false;
 }
 
 /**
- * The settings after an edit. Trackers, wikis and the mode of projects count with their switch only, and what concerns pull requests is
- * forgotten when they are turned off. Refuses with `unprocessable` addresses of trackers and wikis that are none.
+ * Returns the settings after an edit. The members of a tracker, a wiki or the projects apply only together with their
+ * switch, and turning pull requests off resets their settings. Refuses invalid URLs with `unprocessable`.
  */
 export function changeSettings(stored: RepositorySettings, edit: SettingsEdit): RepositorySettings {
   const next: Record<string, unknown> = { ...stored };
@@ -116,7 +116,7 @@ function changeWiki(next: Record<string, unknown>, edit: SettingsEdit): void {
   next["external_wiki"] = { external_wiki_url: url };
 }
 
-/** An address with places for the user, the repository and the number of an issue, and for nothing else. */
+/** Returns whether a URL has placeholders for the user, the repository and the issue number, and no others. */
 function isTrackerFormat(format: string): boolean {
   const filled = format.replace(/\{(?:user|repo|index)\}/g, "x");
   return isWebUrl(filled) && !/[{}]/.test(filled);

@@ -16,13 +16,13 @@ import { type AccessLevel, reaches } from "./access.ts";
 import type { OwnedRepository } from "./events.ts";
 import { toSettings } from "./repository-settings.view.ts";
 
-/** A repository as somebody sees it: with what is counted elsewhere, and what the viewer may do. */
-export interface SeenRepository extends OwnedRepository {
+/** A repository with its counts and the permission of the viewer. */
+export interface RepositoryDetails extends OwnedRepository {
   readonly watchers: number;
   readonly access: AccessLevel;
-  /** Whether the viewer is signed in: addresses of people are not for strangers. */
+  /** Anonymous callers do not see e-mail addresses. */
   readonly isSignedIn: boolean;
-  /** Of a repository that is offered to another owner, where somebody looks at it alone. */
+  /** The pending transfer; only in responses about a single repository. */
   readonly transfer?:
     | {
         readonly doer: ForgeUser;
@@ -33,11 +33,11 @@ export interface SeenRepository extends OwnedRepository {
     | undefined;
 }
 
-/** A repository (forge behaviour, 7.9), with members of features that this server does not have as that page fixes them. */
-export function toRepositoryView(seen: SeenRepository, urls: ForgeUrls): WireRepository {
-  const { repository, owner, watchers, access, isSignedIn, transfer } = seen;
+/** Converts a repository (forge behaviour, 7.9). Members of unsupported features have the values of that page. */
+export function toRepositoryView(details: RepositoryDetails, urls: ForgeUrls): WireRepository {
+  const { repository, owner, watchers, access, isSignedIn, transfer } = details;
   const fullName = `${owner.name}/${repository.name}`;
-  // An organization has no address, and the member must be one.
+  // An organization has no address, and the member must be a valid address.
   const seesEmail = isSignedIn && reaches(access, "read") && owner.email !== "";
   const url = toApiUrl(urls, `/repos/${fullName}`);
   return {

@@ -35,26 +35,26 @@ import type { OwnedRepository, RepositoryEvents } from "./events.ts";
 import { toRepositoryPath } from "./names.ts";
 import { enqueueCleanup, type FolderMoves } from "./folder-moves.ts";
 import { getOwned, type RepositoryPath } from "./repositories.service.ts";
-import type { SeenRepository } from "./repository.view.ts";
-import { findSeenTransfer } from "./seen-transfer.ts";
+import type { RepositoryDetails } from "./repository.view.ts";
+import { findPendingTransfer } from "./pending-transfer.ts";
 
-/** How repositories get another owner. Every function refuses with `not_found` what the caller may not see. */
+/** Transfers of ownership. Every function refuses what the caller may not read with `not_found`. */
 export interface Transfers {
   /**
-   * Gives a repository to another owner when the caller may decide for that one, too: a site administrator, the new
-   * owner, who may make repositories in the organization. Else offers it, and `isPending` is true. Refuses with
-   * `forbidden` whom it does not belong to and another organization's teams, `not_found` an owner whom the caller may not know of, `conflict` while an
-   * offer stands, `unprocessable` a name that the new owner has, and teams that there are not.
+   * Transfers a repository at once when the caller may also accept it: as a site administrator, as the new owner, or
+   * with the right to create repositories in the organization. Otherwise offers it, and `isPending` is true. Refuses
+   * with `forbidden` a caller who does not own it and teams of another organization, with `not_found` a new owner who is
+   * unknown or hidden, with `conflict` a pending transfer, and with `unprocessable` a taken name and unknown teams.
    */
   start(
     path: RepositoryPath,
     caller: ForgeCaller,
     wanted: { readonly newOwner: string; readonly teamIds: readonly number[] },
-  ): Promise<{ readonly seen: SeenRepository; readonly isPending: boolean }>;
-  /** Takes a repository that is offered to the caller. Refuses with `forbidden` anybody else, and who has enough already. */
-  accept(path: RepositoryPath, caller: ForgeCaller): Promise<SeenRepository>;
-  /** Ends an offer: for whom it is offered to, and for whom the repository belongs to. */
-  reject(path: RepositoryPath, caller: ForgeCaller): Promise<SeenRepository>;
+  ): Promise<{ readonly details: RepositoryDetails; readonly isPending: boolean }>;
+  /** Accepts an offer. Refuses with `forbidden` a caller who is not its recipient or has reached the repository limit. */
+  accept(path: RepositoryPath, caller: ForgeCaller): Promise<RepositoryDetails>;
+  /** Rejects or withdraws an offer. Its recipient and the owner of the repository may do this. */
+  reject(path: RepositoryPath, caller: ForgeCaller): Promise<RepositoryDetails>;
 }
 
 export interface TransfersDeps {
@@ -87,7 +87,7 @@ export function createTransfers({ db, files, moves, events, enqueue }: Transfers
             throw isConflict(error) ? inProgress(opened) : error;
           });
       else await hand(opened, recipient, actor);
-      return { seen: await see(opened.repository.id, caller), isPending };
+      return { details: await loadDetails(opened.repository.id, caller), isPending };
     },
 
     async accept(path, caller) {
@@ -100,7 +100,7 @@ export function createTransfers({ db, files, moves, events, enqueue }: Transfers
       await assertRoom(db, recipient, caller.user);
       await assertFree(opened, recipient);
       await hand(opened, recipient, caller.user, recipient.id);
-      return see(opened.repository.id, caller);
+      return loadDetails(opened.repository.id, caller);
     },
 
     async reject(path, caller) {
@@ -129,13 +129,13 @@ export function createTransfers({ db, files, moves, events, enqueue }: Transfers
     return { repository: found.repository, owner: found.owner, access };
   }
 
-  async function see(id: number, caller: ForgeCaller): Promise<SeenRepository> {
+  async function loadDetails(id: number, caller: ForgeCaller): Promise<RepositoryDetails> {
     const repository = await findRepositoryById(db, id);
     const owner = repository && (await findUserById(db, repository.ownerId));
     if (repository === undefined || owner === undefined) throw notFound();
     const access = await findAccess(db, { repository, owner }, caller.user);
     const watchers = (await countWatchers(db, [id])).get(id) ?? 0;
-    const transfer = await findSeenTransfer(db, id);
+    const transfer = await findPendingTransfer(db, id);
     return { repository, owner, access, watchers, isSignedIn: true, transfer };
   }
 
@@ -150,8 +150,8 @@ export function createTransfers({ db, files, moves, events, enqueue }: Transfers
   }
 
   /**
-   * Refuses teams that are not the recipient's. There is nothing to do for those that are: every team of an
-   * organization has all of its repositories.
+   * Refuses teams of another organization. The recipient's own teams need no change, because every team of an
+   * organization has access to all of its repositories.
    */
   async function assertTeams(recipient: ForgeUser, teamIds: readonly number[]): Promise<void> {
     if (teamIds.length === 0) return;
@@ -175,7 +175,7 @@ export function createTransfers({ db, files, moves, events, enqueue }: Transfers
     return (await listRepositoryMakers(db, recipient.id)).includes(actor.id);
   }
 
-  /** Refuses a name that the new owner has already, in the rows or on disk. */
+  /** Refuses a name that the new owner already has, in the database or on disk. */
   async function assertFree({ repository }: OwnedRepository, recipient: ForgeUser): Promise<void> {
     if ((await findRepositoryByName(db, recipient.id, repository.name)) !== undefined)
       throw taken(recipient, repository.name);
@@ -195,7 +195,7 @@ export function createTransfers({ db, files, moves, events, enqueue }: Transfers
     actor: ForgeUser,
   ): Promise<void> {
     const repository = await findRepositoryById(tx, opened.repository.id);
-    // It may have got another owner while names were looked at.
+    // The repository may have been transferred during the check of names.
     if (repository?.ownerId !== opened.owner.id) throw notFound();
     await insertTransfer(tx, {
       repositoryId: repository.id,
@@ -206,12 +206,12 @@ export function createTransfers({ db, files, moves, events, enqueue }: Transfers
     await events.offered?.(tx, { repository, owner: opened.owner, recipient, actor });
   }
 
-  /** The row changes owner first, the files follow; what a crash leaves of that is done at the next start. */
+  /** Changes the owner in the row, then moves the files. Recovery on startup completes it after a crash. */
   async function hand(
     opened: Opened,
     recipient: ForgeUser,
     actor: ForgeUser,
-    /** Only while it is offered to this account. */
+    /** Transfers only while it is offered to this account. */
     offeredTo?: number,
   ): Promise<void> {
     const { id, name } = opened.repository;
@@ -235,7 +235,7 @@ export function createTransfers({ db, files, moves, events, enqueue }: Transfers
           needsMove: true,
           updatedAt: tx.now,
         });
-        // A package and its repository have one owner.
+        // A package and its linked repository must have the same owner.
         await unlinkPackagesOf(tx, id);
         if (owner.kind === "individual")
           await insertWatch(tx, { repositoryId: id, userId: owner.id, createdAt: tx.now });

@@ -15,8 +15,8 @@ export function createStatusPublisher({
   readonly publisher: Pick<HookPublisher, "publish" | "hasSubscribers">;
   readonly urls: ForgeUrls;
 }): PublishStatus {
-  return async (tx, { commit, author, ...seen }) => {
-    const { what, creator } = seen;
+  return async (tx, { commit, author, ...details }) => {
+    const { what, creator } = details;
     const { id: repositoryId } = what.repository;
     if (!(await publisher.hasSubscribers(tx, repositoryId, ["status"]))) return;
     const watchers = (await countWatchers(tx, [repositoryId])).get(repositoryId) ?? 0;
@@ -24,7 +24,7 @@ export function createStatusPublisher({
     const usernames = new Map(
       author === undefined ? [] : [[commit.author.email.toLowerCase(), author.name]],
     );
-    const { status: state, ...report } = toStatusView(seen, urls);
+    const { status: state, ...report } = toStatusView(details, urls);
     const payload = {
       commit: toCommitView(commit, home, usernames),
       context: report.context,

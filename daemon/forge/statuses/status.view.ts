@@ -10,10 +10,10 @@ import type { CommitStatus } from "../../../storage/tables/forge/repositories/st
 import { toEmbeddedUserView } from "../accounts/user.view.ts";
 import { toRepositoryView } from "../repositories/repository.view.ts";
 import { type ForgeUrls, toApiUrl, toWireTime } from "../urls.ts";
-import type { CombinedStatus, SeenStatus } from "./statuses.service.ts";
+import type { CombinedStatus, StatusDetails } from "./statuses.service.ts";
 
 export function toStatusView(
-  { what, status, creator }: SeenStatus,
+  { what, status, creator }: StatusDetails,
   urls: ForgeUrls,
 ): WireCommitStatus {
   const at = toWireTime(status.createdAt);

@@ -11,7 +11,7 @@ import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { toCombinedView, toReport, toStatusView } from "./status.view.ts";
-import type { SeenStatus, Statuses } from "./statuses.service.ts";
+import type { StatusDetails, Statuses } from "./statuses.service.ts";
 
 export function statusRoutes({
   statuses,
@@ -20,7 +20,7 @@ export function statusRoutes({
   readonly statuses: Statuses;
   readonly urls: ForgeUrls;
 }): Route[] {
-  const toPage = (found: { readonly statuses: readonly SeenStatus[]; readonly total: number }) =>
+  const toPage = (found: { readonly statuses: readonly StatusDetails[]; readonly total: number }) =>
     ({
       status: 200,
       body: found.statuses.map((each) => toStatusView(each, urls)),

@@ -26,16 +26,16 @@ import { notFound } from "../refusals.ts";
 import { reaches } from "../repositories/access.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
-import type { SeenRepository } from "../repositories/repository.view.ts";
+import type { RepositoryDetails } from "../repositories/repository.view.ts";
 
 /** Publishes a status to hooks, in the transaction that creates it. */
 export type PublishStatus = (
   tx: Transaction,
-  told: SeenStatus & { readonly commit: CommitFacts; readonly author: ForgeUser | undefined },
+  told: StatusDetails & { readonly commit: CommitFacts; readonly author: ForgeUser | undefined },
 ) => Promise<void>;
 
 /** A commit status with what its view shows. The creator is undefined once the account is deleted. */
-export interface SeenStatus {
+export interface StatusDetails {
   readonly what: OwnedRepository;
   readonly status: CommitStatus;
   readonly creator: ForgeUser | undefined;
@@ -43,10 +43,10 @@ export interface SeenStatus {
 
 /** The combined state of the latest statuses of all contexts. */
 export interface CombinedStatus {
-  readonly repository: SeenRepository;
+  readonly repository: RepositoryDetails;
   readonly commitId: string;
   readonly state: "pending" | "success" | "failure";
-  readonly statuses: readonly SeenStatus[];
+  readonly statuses: readonly StatusDetails[];
   readonly total: number;
 }
 
@@ -77,7 +77,7 @@ export function createStatuses({
       path: RepositoryPath & { readonly sha: string },
       caller: ForgeCaller,
       report: Pick<CommitStatus, "state" | "targetUrl" | "description" | "context">,
-    ): Promise<SeenStatus> {
+    ): Promise<StatusDetails> {
       const what = await openRepository(db, path, caller, `/statuses/${path.sha}`);
       if (!reaches(what.access, "write"))
         throw new AppError("forbidden", "user should have a permission to write to a repo");
@@ -114,8 +114,8 @@ export function createStatuses({
             commitId: commit.id,
             notifiedAt: tx.now,
           });
-        const seen = { what, status: made, creator: caller.user };
-        await publishToHooks(tx, { ...seen, commit, author });
+        const details = { what, status: made, creator: caller.user };
+        await publishToHooks(tx, { ...details, commit, author });
         return made;
       });
       return { what, status, creator: caller.user };
@@ -126,7 +126,7 @@ export function createStatuses({
       name: string,
       caller: ForgeCaller | undefined,
       wanted: PageWindow & { readonly state: string; readonly sort: string; readonly rest: string },
-    ): Promise<{ readonly statuses: readonly SeenStatus[]; readonly total: number }> {
+    ): Promise<{ readonly statuses: readonly StatusDetails[]; readonly total: number }> {
       const what = await openRepository(db, path, caller, wanted.rest);
       const { id: commitId } = await getCommit(what, name);
       const found = await listCommitStatuses(
@@ -138,7 +138,7 @@ export function createStatuses({
           ...toRows(wanted),
         },
       );
-      return { statuses: await see(what, found.statuses), total: found.total };
+      return { statuses: await loadDetails(what, found.statuses), total: found.total };
     },
 
     async combine(
@@ -157,7 +157,7 @@ export function createStatuses({
         repository: { ...what, watchers, isSignedIn },
         commitId: id,
         state: toCombinedState(latest.map(({ state }) => state)),
-        statuses: await see(what, page),
+        statuses: await loadDetails(what, page),
         total: latest.length,
       };
     },
@@ -169,10 +169,10 @@ export function createStatuses({
     return commit;
   }
 
-  async function see(
+  async function loadDetails(
     what: OwnedRepository,
     statuses: readonly CommitStatus[],
-  ): Promise<SeenStatus[]> {
+  ): Promise<StatusDetails[]> {
     const ids = statuses.map(({ creatorId }) => creatorId).filter((id) => id !== undefined);
     const creators = new Map((await listUsersByIds(db, ids)).map((user) => [user.id, user]));
     return statuses.map((status) => ({

@@ -1,6 +1,6 @@
 import { AppError } from "../../../errors.ts";
 
-/** Takes the content of attachments as it arrives. */
+/** Receives the content of attachments as it arrives. */
 export interface AttachmentSink {
   begin(name: string): Promise<void>;
   write(bytes: Uint8Array): Promise<void>;
@@ -11,13 +11,13 @@ export interface AttachmentSink {
 export interface DocumentScanner {
   /** Refuses with `invalid_argument` or `too_large`. */
   push(chunk: Buffer): Promise<void>;
-  /** The document without the attachments' content, once all of it was pushed. Refuses with `invalid_argument`. */
+  /** Returns the document without the content of attachments, after the last `push`. Refuses with `invalid_argument`. */
   finish(): unknown;
 }
 
-/** How deep npm's documents may nest: far more than any manifest does. */
+/** Maximum nesting of a document, far more than any manifest has. */
 const DEPTH_MAX = 100;
-/** Longest member name that is looked at, in bytes; no attachment has a longer one. */
+/** Maximum length in bytes of a member name that is compared; no attachment has a longer one. */
 const KEY_BYTES_MAX = 1024;
 
 const QUOTE = 0x22;
@@ -33,19 +33,19 @@ interface Level {
 }
 
 /**
- * A package arrives as JSON whose member `_attachments.<name>.data` is the tarball in base64, easily hundreds of
- * megabytes. This follows the JSON only as far as to know where it is: the content of that member goes to `sink`
- * decoded, an empty text stands in its place, and everything else is kept, at most `bytesMax` of it. What is no
- * JSON shows when the rest is parsed: nothing but base64 in quotes was taken out.
+ * Creates a streaming scanner of a publish document, a JSON document whose member `_attachments.<name>.data` is the
+ * tarball in base64, often hundreds of megabytes. It decodes the content of that member to `sink`, replaces it with an
+ * empty string, and buffers the rest, up to `bytesMax`. It tracks only the nesting; `finish` parses the rest and
+ * detects invalid JSON, because only quoted base64 was removed.
  */
 export function createDocumentScanner(sink: AttachmentSink, bytesMax: number): DocumentScanner {
   const kept: Buffer[] = [];
-  /** What is to be kept of the chunk at hand, not yet in `kept`: one piece instead of one for every word. */
+  /** The part of the current chunk to buffer: one slice instead of one for each token. */
   let run: { readonly chunk: Buffer; readonly from: number; to: number } | undefined;
   const levels: Level[] = [];
   let keptBytes = 0;
   let state: "between" | "text" | "escape" | "content" = "between";
-  /** The member name being read, in pieces; undefined for other texts. */
+  /** The slices of the member name being scanned; undefined in other strings. */
   let key: Buffer[] | undefined;
   let base64 = createBase64();
 
@@ -65,7 +65,7 @@ export function createDocumentScanner(sink: AttachmentSink, bytesMax: number): D
     },
   };
 
-  /** Goes as far as the state holds, and returns where the next one begins. */
+  /** Scans to the end of the current state, and returns where the next state begins. */
   async function step(chunk: Buffer, from: number): Promise<number> {
     switch (state) {
       case "content":
@@ -169,7 +169,7 @@ export function createDocumentScanner(sink: AttachmentSink, bytesMax: number): D
     keep(chunk, from, to);
     if (key === undefined) return;
     key.push(chunk.subarray(from, to));
-    // Too long to be one of those that matter.
+    // Too long for the name of an attachment.
     if (key.reduce((sum, piece) => sum + piece.length, 0) > KEY_BYTES_MAX) key = undefined;
   }
 
@@ -194,18 +194,18 @@ export function createDocumentScanner(sink: AttachmentSink, bytesMax: number): D
   }
 }
 
-/** A member name as JSON means it; undefined for what is no JSON text. */
+/** Parses a member name; undefined when it is not a JSON string. */
 function toKey(text: Buffer): string | undefined {
   try {
     const key: unknown = JSON.parse(`"${text.toString("utf8")}"`);
     return typeof key === "string" ? key : undefined;
   } catch {
-    // The document as a whole is refused for it when it is parsed.
+    // `finish` refuses the document.
     return undefined;
   }
 }
 
-/** Decodes base64 that arrives in pieces of any length; strict, but for slashes that JSON writers escape. */
+/** Creates a strict streaming base64 decoder that accepts slashes escaped by JSON writers. */
 function createBase64() {
   let rest = "";
   let hasEnded = false;
@@ -213,7 +213,7 @@ function createBase64() {
     decode(piece: string): Buffer {
       if (piece === "") return Buffer.alloc(0);
       const text = (rest + piece).replaceAll("\\/", "/");
-      // An escape that goes on in the next piece.
+      // An escape that continues in the next chunk.
       const hanging = text.endsWith("\\") ? 1 : 0;
       const length = text.length - hanging - ((text.length - hanging) % 4);
       rest = text.slice(length);

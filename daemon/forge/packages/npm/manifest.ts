@@ -15,7 +15,7 @@ export const npmMetadataSchema: z.ZodType<NpmMetadata> = z.object({
 });
 
 /** A validated version to publish. */
-export interface WantedNpmVersion {
+export interface NpmVersionInput {
   readonly version: string;
   readonly tags: readonly string[];
   readonly metadata: NpmMetadata;
@@ -69,11 +69,11 @@ export function toNpmDocument(value: unknown, name: string): NpmDocument {
  * Returns the one version that a document publishes. Refuses with `invalid_argument` an invalid name, version or tag, and
  * a size or digest that does not match the uploaded bytes; with `too_large` a manifest over the limit.
  */
-export function toWantedVersion(
+export function toNpmVersionInput(
   document: NpmDocument,
   name: string,
   attachment: { readonly name: string; readonly facts: ObjectFacts },
-): WantedNpmVersion {
+): NpmVersionInput {
   const versions = Object.entries(document.versions ?? {});
   const [only] = versions;
   if (only === undefined || versions.length > 1)

@@ -25,7 +25,7 @@ import type { PackageEvents } from "../events.ts";
 import { recordFile, removeVersion, versionExists } from "../versions.ts";
 import { applyDeprecations, applyTags, ensureLatest, findMember } from "./tags.ts";
 import { type NpmUpload, readNpmUpload } from "./publish-document.ts";
-import { toNpmDocument, toWantedVersion } from "./manifest.ts";
+import { toNpmDocument, toNpmVersionInput } from "./manifest.ts";
 import {
   assertNpmTag,
   isNpmVersion,
@@ -35,17 +35,17 @@ import {
 } from "./names.ts";
 import { type NpmPackage, readNpmPackage, toRevision } from "./packument.ts";
 
-/** The type of packages that npm speaks of. */
+/** The type of npm packages. */
 const NPM = "npm";
 
-/** A package as a path names it. */
+/** The path of a package. */
 export interface NpmPackageAt extends NpmNameInPath {
   readonly owner: string;
 }
 
 /**
- * The npm registry of an owner. All refuse with `not_found` what is missing or hidden from the caller, `invalid_argument`
- * impossible names, `forbidden` changes by somebody who may only read.
+ * The npm registry of an owner. Every function refuses with `not_found` what is missing or hidden from the caller, with
+ * `invalid_argument` an invalid name, and with `forbidden` a change by a caller who may only read.
  */
 export interface NpmRegistry {
   view(at: NpmPackageAt, caller: ForgeCaller | undefined): Promise<NpmPackage>;
@@ -54,23 +54,23 @@ export interface NpmRegistry {
     caller: ForgeCaller | undefined,
   ): Promise<PackageDownload>;
   /**
-   * Publishes the version in a document that has an attachment; without one, changes the deprecation of versions. Refuses
-   * with `conflict` a version that is there, `invalid_argument` or `too_large` what is wrong with the document, and
-   * changes nothing then.
+   * Publishes the version of a document with an attachment; without an attachment, updates the deprecations. Refuses with
+   * `conflict` an existing version, and with `invalid_argument` or `too_large` an invalid document; nothing changes then.
    */
   publish(at: NpmPackageAt, body: Readable, caller: ForgeCaller): Promise<void>;
   /**
-   * Unpublishes the versions that a document no longer has, and makes tags and deprecations those of the document.
-   * Refuses with `conflict` when the package has changed since the revision, `invalid_argument` to remove all versions.
+   * Unpublishes the versions that a document omits, and replaces tags and deprecations with those of the document.
+   * Refuses with `conflict` when the package has changed since the revision, and with `invalid_argument` to remove all
+   * versions.
    */
   revise(
     at: NpmPackageAt & { readonly revision: string },
     body: Readable,
     caller: ForgeCaller,
   ): Promise<void>;
-  /** Unpublishes everything. Refuses with `conflict` when the package has changed since the revision. */
+  /** Unpublishes a package. Refuses with `conflict` when the package has changed since the revision. */
   unpublish(at: NpmPackageAt & { readonly revision: string }, caller: ForgeCaller): Promise<void>;
-  /** Unpublishes the version of a tarball; does nothing when the package is there and the tarball is not. */
+  /** Unpublishes the version of a tarball. Does nothing when the package has no such tarball. */
   removeTarball(
     at: NpmPackageAt & { readonly filename: string },
     caller: ForgeCaller,
@@ -82,7 +82,7 @@ export interface NpmRegistry {
     body: Readable,
     caller: ForgeCaller,
   ): Promise<void>;
-  /** Refuses with `invalid_argument` to take `latest`. */
+  /** Refuses to remove `latest` with `invalid_argument`. */
   deleteTag(at: NpmPackageAt & { readonly tag: string }, caller: ForgeCaller): Promise<void>;
   search(
     ownerName: string,
@@ -96,7 +96,7 @@ export interface NpmRegistryDeps {
   readonly store: ObjectStore;
   readonly events: PackageEvents;
   readonly urls: ForgeUrls;
-  /** Largest tarball. */
+  /** Maximum size of a tarball. */
   readonly uploadBytesMax: number;
 }
 
@@ -237,7 +237,7 @@ export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
   ): Promise<void> {
     const document = toNpmDocument(upload.document, name);
     const { facts } = received;
-    const wanted = toWantedVersion(document, name, { name: attachmentName, facts });
+    const wanted = toNpmVersionInput(document, name, { name: attachmentName, facts });
     const known = await findPackage(db, { ownerId: owner.id, type: NPM, name });
     if (known !== undefined && (await findVersion(db, known.id, wanted.version)) !== undefined)
       throw versionExists();
@@ -267,7 +267,7 @@ export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
     });
   }
 
-  /** `npm deprecate` sends the package back with other texts, and no attachment. */
+  /** `npm deprecate` sends the package with changed texts and without an attachment. */
   async function deprecate(owner: ForgeUser, name: string, upload: NpmUpload): Promise<void> {
     const document = toNpmDocument(upload.document, name);
     await db.transaction(async (tx) => {
@@ -298,7 +298,7 @@ export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
   }
 }
 
-/** The owner's package for a change, which counts from here on. Refuses with `conflict` when the revision is another. */
+/** Finds a package for a change and increments its revision. Refuses with `conflict` when the revision differs. */
 async function getChangeable(
   tx: Transaction,
   owner: ForgeUser,

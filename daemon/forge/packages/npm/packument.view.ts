@@ -6,7 +6,7 @@ import { type ForgeUrls, toUrl } from "../../urls.ts";
 import { toIntegrity } from "./manifest.ts";
 import { findLatest, type NpmPackage, type NpmVersion, toRevision } from "./packument.ts";
 
-/** The type that clients ask for when they install: the members of a version that installing takes. */
+/** The media type that clients request to install: a packument with only the members that an installation needs. */
 export const abbreviatedType = "application/vnd.npm.install-v1+json";
 
 const abbreviatedMembers = [
@@ -31,7 +31,7 @@ const abbreviatedMembers = [
   "_hasShrinkwrap",
 ] as const;
 
-/** A package with its versions as npm reads it. */
+/** Converts a package with its versions to npm's packument. */
 export function toPackument(npm: NpmPackage, urls: ForgeUrls): WirePackument {
   const { name } = npm.package;
   const latest = findLatest(npm);
@@ -52,7 +52,7 @@ export function toPackument(npm: NpmPackage, urls: ForgeUrls): WirePackument {
   };
 }
 
-/** The same, as far as installing takes it. */
+/** Converts a package to the abbreviated packument. */
 export function toAbbreviatedPackument(npm: NpmPackage, urls: ForgeUrls): WireAbbreviatedPackument {
   return {
     name: npm.package.name,

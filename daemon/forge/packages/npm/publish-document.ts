@@ -13,20 +13,20 @@ import {
 } from "../../../utilities/receive-body.ts";
 import { createDocumentScanner } from "./attachment-scanner.ts";
 
-/** A document that npm sent. `discard` is called in any case. */
+/** A received publish document. The caller must call `discard` in every case. */
 export interface NpmUpload {
-  /** As JSON, with empty text where an attachment's content was. */
+  /** The parsed JSON, with an empty string as the content of an attachment. */
   readonly document: unknown;
   readonly attachment: { readonly name: string; readonly received: Received } | undefined;
   discard(): Promise<void>;
 }
 
-/** Largest document, attachments not counted: a package with thousands of versions is sent back whole to unpublish one. */
+/** Maximum size of a document without attachments: npm sends a package with all its versions to unpublish one. */
 const DOCUMENT_BYTES_MAX = 16 * 1024 * 1024;
 
 /**
- * Reads a document with at most one attachment, whose content is written aside as it arrives. Refuses with
- * `invalid_argument` what breaks off or cannot be decoded and with `too_large`; nothing is left behind then.
+ * Reads a document with at most one attachment, and writes its content to the object store as it arrives. Refuses an
+ * aborted or invalid body with `invalid_argument`, and with `too_large`; leaves no object behind then.
  */
 export async function readNpmUpload(
   store: ObjectStore,

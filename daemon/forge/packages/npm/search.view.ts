@@ -3,7 +3,7 @@ import type { searchResultShape } from "../../../contract/forge/packages/npm.ts"
 import { type ForgeUrls, toUrl } from "../../urls.ts";
 import { findLatest, type NpmPackage } from "./packument.ts";
 
-/** Packages as `npm search` reads them. */
+/** Converts packages to the response that `npm search` reads. */
 export function toSearchResult(
   found: { readonly packages: readonly NpmPackage[]; readonly total: number },
   now: number,

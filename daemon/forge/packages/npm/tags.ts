@@ -10,7 +10,7 @@ import { AppError } from "../../../errors.ts";
 import { listDocumentTags, type NpmDocument } from "./manifest.ts";
 import { toMetadata } from "./packument.ts";
 
-/** Makes the versions as deprecated as a document says. Versions that it does not have are left alone. */
+/** Sets the deprecations of a document. Versions that it omits stay unchanged. */
 export async function applyDeprecations(
   tx: Transaction,
   versions: readonly ForgePackageVersion[],
@@ -22,7 +22,7 @@ export async function applyDeprecations(
     const metadata = toMetadata(record);
     const { deprecated: before, ...manifest } = metadata.manifest;
     const { deprecated } = wanted;
-    // npm takes a deprecation back by sending an empty text.
+    // npm removes a deprecation with an empty text.
     const isDeprecated =
       deprecated === true || (typeof deprecated === "string" && deprecated !== "");
     const after = isDeprecated ? deprecated : undefined;
@@ -34,7 +34,7 @@ export async function applyDeprecations(
   }
 }
 
-/** Makes the tags those of a document, as far as they are for versions that are there. */
+/** Replaces the tags with those of a document, except tags of missing versions. */
 export async function applyTags(
   tx: Transaction,
   { id }: ForgePackage,
@@ -50,7 +50,7 @@ export async function applyTags(
   }
 }
 
-/** Every package has a `latest`, or nothing could be installed by name alone: without one it is the newest version. */
+/** Sets a missing `latest` to the newest version, because npm needs it to install by name alone. */
 export async function ensureLatest(tx: Transaction, { id }: ForgePackage): Promise<void> {
   if ((await listTags(tx, id)).has("latest")) return;
   const versions = await listVersions(tx, id);
@@ -60,7 +60,7 @@ export async function ensureLatest(tx: Transaction, { id }: ForgePackage): Promi
 
 const DEPRECATION_CHARACTERS_MAX = 10_000;
 
-/** The member of a record that came from outside. */
+/** Returns an own member of a parsed record, never an inherited one. */
 export function findMember<T>(
   record: Readonly<Record<string, T>> | null | undefined,
   name: string,

@@ -44,12 +44,12 @@ afterEach(async () => {
   await app[Symbol.asyncDispose]();
 });
 
-function open(options: { readonly beatEveryMs?: number; readonly db?: ForgeApp["db"] } = {}) {
+function open(options: { readonly keepAliveMs?: number; readonly db?: ForgeApp["db"] } = {}) {
   return createThreadStreams({
     db: options.db ?? app.db,
     warn: (message) => warnings.push(message),
-    lookEveryMs: 1,
-    beatEveryMs: options.beatEveryMs ?? NEVER_MS,
+    pollMs: 1,
+    keepAliveMs: options.keepAliveMs ?? NEVER_MS,
   });
 }
 
@@ -89,7 +89,7 @@ function follow(known?: number, from = streams) {
 }
 
 function toWord(news: StreamUpdate | undefined): unknown {
-  if (news?.kind === "thread") return news.seen.thread.commitId;
+  if (news?.kind === "thread") return news.thread.thread.commitId;
   return news?.kind === "count" ? news.unread : news?.kind;
 }
 
@@ -126,8 +126,8 @@ describe("a stream", () => {
   });
 
   test("sends a beat when nothing happens", async () => {
-    const stream = follow(undefined, open({ beatEveryMs: 3 }));
-    expect(await stream.take(3)).toEqual([0, "beat", "beat"]);
+    const stream = follow(undefined, open({ keepAliveMs: 3 }));
+    expect(await stream.take(3)).toEqual([0, "keep-alive", "keep-alive"]);
     stream.release();
   });
 
@@ -227,7 +227,7 @@ test("a failing database ends streams with a warning, and those who come back ar
   fails = true;
   expect(await stream.next()).toBe("end");
   stream.release();
-  expect(warnings).toEqual(["mailboxes could not be looked at"]);
+  expect(warnings).toEqual(["failed to poll mailboxes"]);
   fails = false;
   const again = follow(undefined, weak);
   expect(await again.next()).toBe(0);

@@ -2,13 +2,13 @@ import type { Queries } from "../../../storage/engine/database.ts";
 import { listTeamsByIds } from "../../../storage/tables/forge/accounts/orgs.ts";
 import { findTransfer } from "../../../storage/tables/forge/repositories/transfers.ts";
 import { findUserById } from "../../../storage/tables/forge/accounts/users.ts";
-import type { SeenRepository } from "./repository.view.ts";
+import type { RepositoryDetails } from "./repository.view.ts";
 
-/** Who offers a repository to whom; undefined while nobody does. */
-export async function findSeenTransfer(
+/** Loads the pending transfer of a repository; undefined when it is not offered. */
+export async function findPendingTransfer(
   db: Queries,
   repositoryId: number,
-): Promise<SeenRepository["transfer"]> {
+): Promise<RepositoryDetails["transfer"]> {
   const transfer = await findTransfer(db, repositoryId);
   if (transfer === undefined) return undefined;
   const doer = await findUserById(db, transfer.doerId);

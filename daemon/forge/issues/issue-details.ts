@@ -9,24 +9,24 @@ import type { ForgeLabel } from "../../../storage/tables/forge/repositories/labe
 import { type ForgeUser, listUsersByIds } from "../../../storage/tables/forge/accounts/users.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 
-/** An issue with what its view shows. */
-export interface SeenIssue {
+/** An issue with the records that its view shows. */
+export interface IssueDetails {
   readonly what: OwnedRepository;
   readonly issue: ForgeIssue;
   readonly people: ReadonlyMap<number, ForgeUser>;
   readonly assigneeIds: readonly number[];
   readonly labels: readonly ForgeLabel[];
-  /** Who looks at it; undefined for a stranger. */
+  /** Undefined for an anonymous caller. */
   readonly viewer: ForgeUser | undefined;
 }
 
-/** Looks up what the view of an issue shows. */
-export async function seeIssue(
+/** Loads the records that the view of an issue shows. */
+export async function loadIssueDetails(
   db: Queries,
   { repository, owner }: OwnedRepository,
   issue: ForgeIssue,
   viewer: ForgeUser | undefined,
-): Promise<SeenIssue> {
+): Promise<IssueDetails> {
   const assigneeIds = await listAssignees(db, issue.id);
   return {
     what: { repository, owner },
@@ -38,7 +38,7 @@ export async function seeIssue(
   };
 }
 
-/** These people by their ids; those who are gone are left out. */
+/** Returns users by id, without deleted ones. */
 export async function findPeople(
   db: Queries,
   ids: readonly (number | undefined)[],
@@ -50,8 +50,8 @@ export async function findPeople(
   return new Map(users.map((user) => [user.id, user]));
 }
 
-/** A comment with what its view needs; the author is undefined once the account is deleted. */
-export interface SeenComment {
+/** A comment with the records that its view shows; the author is undefined once the account is deleted. */
+export interface CommentDetails {
   readonly what: OwnedRepository;
   readonly issue: ForgeIssue;
   readonly comment: ForgeComment;
