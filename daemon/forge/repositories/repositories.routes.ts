@@ -55,25 +55,18 @@ export function repositoryRoutes({
     handle(createRepository, async ({ caller, params, body }) => ({
       status: 201,
       body: toRepositoryView(
-        await repositories.create(params.username, toCreateRepositoryOptions(body), caller.user),
+        await repositories.create(params.username, toCreateOptions(body), caller.user),
         urls,
       ),
     })),
     handle(createOwnRepository, async ({ caller, body }) => ({
       status: 201,
-      body: toRepositoryView(
-        await repositories.createOwn(toCreateRepositoryOptions(body), caller),
-        urls,
-      ),
+      body: toRepositoryView(await repositories.createOwn(toCreateOptions(body), caller), urls),
     })),
     handle(createOrganizationRepository, async ({ caller, params, body }) => ({
       status: 201,
       body: toRepositoryView(
-        await repositories.createInOrganization(
-          params.org,
-          toCreateRepositoryOptions(body),
-          caller,
-        ),
+        await repositories.createInOrganization(params.org, toCreateOptions(body), caller),
         urls,
       ),
     })),
@@ -147,7 +140,7 @@ export function repositoryRoutes({
 }
 
 /** Converts the body of a creation; absent members get their defaults. */
-function toCreateRepositoryOptions(body: BodyOf<typeof createRepository>): CreateRepositoryOptions {
+function toCreateOptions(body: BodyOf<typeof createRepository>): CreateRepositoryOptions {
   return {
     name: body.name,
     description: body.description ?? "",
